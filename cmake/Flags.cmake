@@ -1,0 +1,63 @@
+# One place for every compiler flag. espalier_flags carries what all targets of this project compile with.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(sanitize_asan "-fsanitize=address,undefined -fno-sanitize-recover=all")
+set(sanitize_tsan "-fsanitize=thread")
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
+set(CMAKE_CXX_FLAGS_ASAN "-O1 -g1 -fno-omit-frame-pointer -D_GLIBCXX_ASSERTIONS ${sanitize_asan}")
+set(CMAKE_CXX_FLAGS_TSAN "-O1 -g1 -fno-omit-frame-pointer ${sanitize_tsan}")
+set(CMAKE_EXE_LINKER_FLAGS_ASAN "${sanitize_asan}")
+set(CMAKE_EXE_LINKER_FLAGS_TSAN "${sanitize_tsan}")
+
+if(NOT CMAKE_BUILD_TYPE MATCHES "^(Release|Debug|Asan|Tsan)$")
+  message(FATAL_ERROR "CMAKE_BUILD_TYPE is '${CMAKE_BUILD_TYPE}'; known are Release, Debug, Asan, Tsan")
+endif()
+
+add_library(espalier_flags INTERFACE)
+target_compile_options(espalier_flags INTERFACE
+  -Wall -Wextra
+  # Bitwise equality of element-wise code across executors needs uncontracted arithmetic.
+  -ffp-contract=off -fno-math-errno
+  # __FILE__, __builtin_FILE() and debug information are relative to the project: errors and cached objects name
+  # no machine. The second form is what a compiler called through ccache sees.
+  "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=../../=")
+if(ESPALIER_WERROR)
+  target_compile_options(espalier_flags INTERFACE -Werror)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # False alarms of GCC 12 inside std::string and std::vector.
+  target_compile_options(espalier_flags INTERFACE -Wno-restrict)
+  if(CMAKE_BUILD_TYPE MATCHES "Asan|Tsan")
+    target_compile_options(espalier_flags INTERFACE
+      -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds -Wno-tsan)
+  endif()
+endif()
+
+# Sources that target one instruction set say so in their file name. Such a file must keep every function it
+# defines or instantiates local (anonymous namespace): an inline function shared with other files could be
+# linked in its AVX-512 form and crash on a lesser machine.
+set(ESPALIER_ISA_SUFFIXES avx2 avx512)
+set(ESPALIER_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
+set(ESPALIER_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma)
+
+# Gives the files in the list named by `var` their flags; drops them from it where the processor is another one.
+function(espalier_instruction_sets var)
+  set(files ${${var}})
+  foreach(isa IN LISTS ESPALIER_ISA_SUFFIXES)
+    set(matching ${files})
+    list(FILTER matching INCLUDE REGEX "_${isa}\\.cc$")
+    if(NOT matching)
+      continue()
+    endif()
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      set_source_files_properties(${matching} PROPERTIES COMPILE_OPTIONS "${ESPALIER_ISA_FLAGS_${isa}}")
+    else()
+      list(REMOVE_ITEM files ${matching})
+    endif()
+  endforeach()
+  set(${var} ${files} PARENT_SCOPE)
+endfunction()

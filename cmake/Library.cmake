@@ -1,0 +1,51 @@
+# The library `espalier` (all rooms but cli) and the command `espalier` (src/cli, entry point src/cli/main.cc).
+file(GLOB library_files CONFIGURE_DEPENDS src/*/*.cc src/*/*/*.cc)
+list(FILTER library_files EXCLUDE REGEX "_test\\.cc$")
+set(cli_files ${library_files})
+list(FILTER cli_files INCLUDE REGEX "/src/cli/")
+list(FILTER library_files EXCLUDE REGEX "/src/cli/")
+espalier_instruction_sets(library_files)
+
+# What every part of the project compiles and links with; tests and programs reach src/ through it.
+add_library(espalier_private INTERFACE)
+target_include_directories(espalier_private INTERFACE
+  ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
+target_link_libraries(espalier_private INTERFACE
+  espalier_flags Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json CLI11::CLI11)
+
+if(library_files)
+  add_library(espalier STATIC ${library_files})
+  target_include_directories(espalier PUBLIC ${CMAKE_SOURCE_DIR}/include)
+  target_link_libraries(espalier PRIVATE espalier_private)
+else()
+  message(STATUS "espalier: no library sources in src/ yet, skipped")
+endif()
+
+set(cli_main ${cli_files})
+list(FILTER cli_main INCLUDE REGEX "/src/cli/main\\.cc$")
+list(REMOVE_ITEM cli_files ${cli_main} "")
+
+# The verbs are objects of their own, so that tests of the room cli can call them.
+if(cli_files)
+  add_library(espalier_cli OBJECT ${cli_files})
+  target_link_libraries(espalier_cli PRIVATE espalier_private)
+endif()
+
+# espalier_program(<target> <source>...): an executable with access to everything.
+function(espalier_program target)
+  add_executable(${target} ${ARGN})
+  if(TARGET espalier)
+    target_link_libraries(${target} PRIVATE espalier)
+  endif()
+  target_link_libraries(${target} PRIVATE espalier_private)
+endfunction()
+
+if(cli_main)
+  espalier_program(espalier_command ${cli_main})
+  set_target_properties(espalier_command PROPERTIES OUTPUT_NAME espalier)
+  if(TARGET espalier_cli)
+    target_link_libraries(espalier_command PRIVATE espalier_cli)
+  endif()
+else()
+  message(STATUS "espalier: no src/cli/main.cc yet, the command is skipped")
+endif()

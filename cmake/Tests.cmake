@@ -1,0 +1,60 @@
+# One gtest binary a room, test_<room>: src/<room>/**/*_test.cc, and tests/*.cc as the room `tests`. ctest names a
+# test <room>/<Suite>.<Test> and labels it with the room. Slow tests carry `Slow` in their suite or test name.
+if(NOT BUILD_TESTING)
+  return()
+endif()
+include(GoogleTest)
+
+file(GLOB_RECURSE room_tests CONFIGURE_DEPENDS src/*_test.cc)
+file(GLOB cross_tests CONFIGURE_DEPENDS tests/*.cc)
+
+if(NOT room_tests AND NOT cross_tests)
+  message(STATUS "espalier: no tests yet, skipped")
+  return()
+endif()
+
+# gtest is the heaviest header of every test: compiled once here, reused by all test binaries.
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carrier of the precompiled header.\n")
+add_library(test_pch OBJECT ${CMAKE_BINARY_DIR}/generated/test_pch.cc)
+target_link_libraries(test_pch PRIVATE espalier_private GTest::gtest_main)
+target_precompile_headers(test_pch PRIVATE <gtest/gtest.h>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(pch_flags -fpch-preprocess)
+else()
+  set(pch_flags "SHELL:-Xclang -fno-pch-timestamp")
+endif()
+target_compile_options(test_pch PRIVATE ${pch_flags})
+
+set(test_rooms "")
+foreach(file IN LISTS room_tests)
+  file(RELATIVE_PATH room ${CMAKE_SOURCE_DIR}/src ${file})
+  string(REGEX REPLACE "/.*" "" room ${room})
+  list(APPEND test_rooms ${room})
+  list(APPEND tests_of_${room} ${file})
+endforeach()
+if(cross_tests)
+  list(APPEND test_rooms tests)
+  list(APPEND tests_of_tests ${cross_tests})
+endif()
+list(REMOVE_DUPLICATES test_rooms)
+
+foreach(room IN LISTS test_rooms)
+  espalier_program(test_${room} ${tests_of_${room}})
+  target_include_directories(test_${room} PRIVATE ${CMAKE_SOURCE_DIR} ${CMAKE_SOURCE_DIR}/tests)
+  target_link_libraries(test_${room} PRIVATE GTest::gtest_main)
+  target_compile_options(test_${room} PRIVATE ${pch_flags})
+  target_precompile_headers(test_${room} REUSE_FROM test_pch)
+  # The command and its verbs, for the tests that call or run them.
+  if(room MATCHES "^(cli|tests)$" AND TARGET espalier_cli)
+    target_link_libraries(test_${room} PRIVATE espalier_cli)
+  endif()
+  if(room MATCHES "^(cli|tests)$" AND TARGET espalier_command)
+    add_dependencies(test_${room} espalier_command)
+  endif()
+  gtest_discover_tests(test_${room}
+    DISCOVERY_MODE PRE_TEST
+    DISCOVERY_TIMEOUT 60
+    TEST_PREFIX ${room}/
+    WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+    PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR})
+endforeach()
