@@ -1,0 +1,63 @@
+# The front door. `make help` lists the targets; JOBS and PRESET can be set: make test PRESET=debug JOBS=2
+JOBS ?= $(shell nproc)
+PRESET ?= release
+BENCH ?= *
+FUZZ_SECONDS ?= 10
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart bootstrap build test check bench format asan tsan fuzz clang clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
+	  printf '%-18s %s\n' "$$target" "$$text"; done
+
+quickstart: bootstrap build/release/build.ninja  ## install what is missing, build, train a first model
+	cmake --build build/release -j $(JOBS) --target espalier_command
+	build/release/espalier quickstart
+
+bootstrap:  ## install the missing Debian packages (silent when none is)
+	@scripts/bootstrap
+
+build/%/build.ninja: CMakePresets.json
+	cmake --preset $*
+
+build: build/$(PRESET)/build.ninja  ## build PRESET (release, debug, asan, tsan)
+	cmake --build build/$(PRESET) -j $(JOBS)
+
+test: bootstrap  ## build PRESET and run every test
+	@$(MAKE) --no-print-directory build PRESET=$(PRESET) JOBS=$(JOBS)
+	ctest --preset $(PRESET) -j $(JOBS)
+
+check: build  ## before every commit: build, checks and all but the slow tests
+	scripts/check-format
+	scripts/check-rooms
+	scripts/check-sizes
+	scripts/check-words
+	scripts/check-support build/$(PRESET)
+	ctest --preset $(PRESET) -j $(JOBS) -E Slow --progress
+
+bench: build/release/build.ninja  ## run the benchmarks, or one: make bench BENCH=gemm
+	cmake --build build/release -j $(JOBS) --target bench_all
+	@set -e; for b in build/release/bench_$(BENCH); do [ ! -x "$$b" ] || { echo "== $$b"; "$$b"; }; done
+
+format:  ## rewrite the tracked C++ files in the project's format
+	scripts/check-format --fix
+
+asan:  ## build and test with the address and undefined behaviour sanitizers
+	@$(MAKE) --no-print-directory test PRESET=asan JOBS=$(JOBS)
+
+tsan:  ## build and test with the thread sanitizer
+	@$(MAKE) --no-print-directory test PRESET=tsan JOBS=$(JOBS)
+
+fuzz: build/asan/build.ninja  ## run every fuzzer for FUZZ_SECONDS under the sanitizers
+	cmake --build build/asan -j $(JOBS) --target fuzz_all
+	@set -e; for f in build/asan/fuzz_*; do [ ! -f "$$f" ] || [ ! -x "$$f" ] || \
+	  { echo "== $$f"; "$$f" --seconds $(FUZZ_SECONDS); }; done
+
+clang:  ## compile everything with the second compiler, clang++-14
+	@scripts/bootstrap clang
+	cmake --preset clang
+	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all
+
+clean:  ## remove build/
+	rm -rf build
