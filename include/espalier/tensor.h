@@ -1,0 +1,124 @@
+// Tensors: immutable arrays that ops are called on.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "espalier/error.h"
+#include "espalier/shape.h"
+
+namespace espalier {
+
+struct TensorNode;
+
+// A handle on an immutable array, cheap to copy. A tensor is either *concrete* (it has data) or, while a
+// function is being traced, *symbolic* (it names a value of the graph under construction, and asking for its
+// data is an error). Copies share; handles may be passed between threads.
+class Tensor {
+ public:
+  // Holds nothing; every use but assignment and `defined()` is an error.
+  Tensor() = default;
+  explicit Tensor(std::shared_ptr<const TensorNode> node) : node_(std::move(node)) {}
+
+  // A 0-d tensor of T's dtype.
+  template <class T>
+  static Tensor scalar(T value) {
+    return from_bytes({dtype_of<T>(), {}}, &value);
+  }
+  // A tensor of `shape` from row-major values. Raises ShapeError when the counts differ.
+  template <class T>
+  static Tensor of(const std::vector<T>& values, const Shape& shape) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const std::vector<uint8_t> bytes(values.begin(), values.end());
+      return from_values({DType::kBool, shape}, bytes.data(), bytes.size());
+    } else {
+      return from_values({dtype_of<T>(), shape}, values.data(), values.size());
+    }
+  }
+  // A 1-d tensor.
+  template <class T>
+  static Tensor of(std::initializer_list<T> values) {
+    return of(std::vector<T>(values), {static_cast<int64_t>(values.size())});
+  }
+  // Copies row-major bytes of `type`.
+  static Tensor from_bytes(const TensorType& type, const void* data);
+
+  bool defined() const { return node_ != nullptr; }
+  bool concrete() const;
+  const TensorType& type() const;
+  DType dtype() const { return type().dtype; }
+  const Shape& shape() const { return type().shape; }
+  size_t rank() const { return type().shape.size(); }
+  // The size of one axis; negative axes count from the back.
+  int64_t size(int64_t axis) const;
+
+  // The elements, row-major. Raises StateError for a symbolic tensor, DTypeError when T is another type.
+  template <class T>
+  std::span<const T> data() const {
+    return {static_cast<const T*>(checked_data(dtype_of<T>())), static_cast<size_t>(type().elements())};
+  }
+  template <class T>
+  std::vector<T> to_vector() const {
+    const auto all = data<T>();
+    return {all.begin(), all.end()};
+  }
+  // The only element of a tensor of one element. Raises StateError under trace.
+  template <class T>
+  T item() const {
+    require_single();
+    return data<T>()[0];
+  }
+  // The elements as bytes, whatever the dtype.
+  const void* bytes() const;
+
+  const std::shared_ptr<const TensorNode>& node() const { return node_; }
+
+ private:
+  static Tensor from_values(const TensorType& type, const void* data, size_t count);
+  const void* checked_data(DType dtype) const;
+  void require_single() const;
+  std::shared_ptr<const TensorNode> node_;
+};
+
+// An argument of an op: a tensor, anything with `Tensor read() const` (a Variable), or a C++ scalar, which
+// takes the dtype of the tensors beside it. It also remembers the line of the user's call.
+class Operand {
+ public:
+  Operand(Tensor tensor, Location at = Location::here()) : tensor_(std::move(tensor)), at_(at) {}
+  template <class T>
+  requires requires(const T& t) {
+    { t.read() } -> std::same_as<Tensor>;
+  }
+  Operand(const T& readable, Location at = Location::here()) : tensor_(readable.read()), at_(at) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> Operand(T value, Location at = Location::here())
+      : at_(at), scalar_(true), integral_(std::is_integral_v<T>) {
+    if constexpr (std::is_integral_v<T>) {
+      integer_ = static_cast<int64_t>(value);
+      real_ = static_cast<double>(value);
+    } else {
+      real_ = static_cast<double>(value);
+    }
+  }
+
+  bool is_scalar() const { return scalar_; }
+  Location at() const { return at_; }
+  // The tensor; raises ValueError for a C++ scalar, whose dtype would be a guess.
+  const Tensor& tensor() const;
+  // The tensor, or the scalar as a 0-d tensor of `dtype`. Raises DTypeError for a fraction in an integer
+  // type.
+  Tensor as(DType dtype) const;
+
+ private:
+  Tensor tensor_;
+  Location at_;
+  bool scalar_ = false;
+  bool integral_ = false;
+  int64_t integer_ = 0;
+  double real_ = 0;
+};
+
+}  // namespace espalier

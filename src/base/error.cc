@@ -1,0 +1,87 @@
+#include "espalier/error.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+struct CallState {
+  Location at;
+  bool active = false;
+};
+thread_local CallState call_state;
+thread_local std::string name_path;
+
+std::string compose(std::string_view kind, std::string_view rule, std::string_view message,
+                    std::string_view fix) {
+  std::string text(kind);
+  if (!rule.empty()) text += cat("[", rule, "]");
+  if (const Location at = CallScope::current(); at.known()) text += cat(" at ", at);
+  if (!name_path.empty()) text += cat(", ", name_path);
+  text += cat("\n  ", message);
+  if (!fix.empty()) text += cat("\n  fix: ", fix);
+  return text;
+}
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string to_string(const Location& location) {
+  if (!location.known()) return "";
+  std::string_view file = location.file;
+  if (const size_t slash = file.rfind('/'); slash != file.npos) file.remove_prefix(slash + 1);
+  return cat(file, ":", location.line);
+}
+
+Error::Error(std::string_view kind, std::string_view rule, std::string_view message, std::string_view fix)
+    : kind_(kind), rule_(rule), message_(message), text_(compose(kind, rule, message, fix)) {}
+
+InternalError::InternalError(std::string_view message, Location at)
+    : Error("InternalError", "", cat(message, " (", at, ")"),
+            "this is a bug in Espalier: please report it with this text") {}
+
+CallScope::CallScope(Location at) : outermost_(!call_state.active && at.known()) {
+  if (outermost_) call_state = {at, true};
+}
+CallScope::~CallScope() {
+  if (outermost_) call_state = {};
+}
+Location CallScope::current() { return call_state.at; }
+
+NameScope::NameScope(std::string_view name) : length_(name_path.size()) {
+  if (name.empty()) return;
+  if (!name_path.empty()) name_path += '/';
+  name_path += name;
+}
+NameScope::~NameScope() { name_path.resize(length_); }
+const std::string& NameScope::current() { return name_path; }
+
+std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (const std::string& candidate : known) {
+    const size_t distance = edit_distance(word, candidate);
+    if (distance <= std::max<size_t>(2, word.size() / 3)) ranked.emplace_back(distance, candidate);
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::min<size_t>(3, ranked.size()); ++i) out.push_back(ranked[i].second);
+  return out;
+}
+
+}  // namespace espalier

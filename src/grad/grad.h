@@ -1,0 +1,28 @@
+// Reverse mode: a gradient is more graph.
+#pragma once
+
+#include "ir/builder.h"
+
+namespace espalier {
+
+// One recorded op call, for reverse mode.
+struct TapeEntry {
+  const OpDef* op;
+  AttributesPtr attributes;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<GraphPtr> regions;
+};
+
+// Gradients of `targets` weighted by `cotangents` (undefined = ones) with respect to `sources`, over calls in
+// the order they were made. The gradient ops go to the current sink. A source that no target depends on gets
+// an undefined tensor. Raises UnsupportedError[<op>.gradient] for a call on the way that has no gradient
+// rule.
+std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Tensor> targets,
+                            std::span<const Tensor> cotangents, std::span<const Tensor> sources);
+
+// A graph that computes the outputs of `graph` and, after them, the gradients of its result `target` (a
+// scalar, or weighted by ones) with respect to inputs `sources`. Unconnected gradients are zeros.
+std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::span<const size_t> sources);
+
+}  // namespace espalier

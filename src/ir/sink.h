@@ -1,0 +1,93 @@
+// Where ops go: a graph under construction, or straight to execution. Ops are called from anywhere and know
+// neither.
+#pragma once
+
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "espalier/tensor.h"
+#include "ir/attributes.h"
+
+namespace espalier {
+
+class Graph;
+struct OpDef;
+using GraphPtr = std::shared_ptr<const Graph>;
+
+// The inside of a Tensor. Concrete: `literal` holds data. Symbolic: `owner` is the serial of the graph
+// builder whose value `value` it is.
+struct TensorNode {
+  TensorType type;
+  Literal literal;
+  uint64_t owner = 0;
+  uint32_t value = 0;
+
+  // The literal with every element stored; computed once for a splat.
+  const Literal& dense() const {
+    if (!literal.is_splat()) return literal;
+    std::call_once(once_, [this] { dense_ = literal.expanded(); });
+    return dense_;
+  }
+
+ private:
+  mutable std::once_flag once_;
+  mutable Literal dense_;
+};
+Tensor make_concrete(Literal literal);
+Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value);
+
+// One op call.
+struct Call {
+  const OpDef& op;
+  const AttributesPtr& attributes;
+  std::span<const Tensor> inputs;
+  std::span<const GraphPtr> regions;
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual std::vector<Tensor> emit(const Call& call) = 0;
+  // The sink of this thread: the innermost SinkScope's, or eager_sink().
+  static Sink& current();
+};
+
+// Executes at once. Defined by the room that runs ops.
+Sink& eager_sink();
+
+class SinkScope {
+ public:
+  explicit SinkScope(Sink& sink);
+  ~SinkScope();
+  SinkScope(const SinkScope&) = delete;
+  SinkScope& operator=(const SinkScope&) = delete;
+
+ private:
+  Sink* previous_;
+};
+
+// Sees every op that is called in the sink that was current when it was made (not those inside regions).
+class Recorder {
+ public:
+  Recorder();
+  virtual ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+  virtual void record(const Call& call, std::span<const Tensor> outputs) = 0;
+  Sink* sink() const { return sink_; }
+
+ private:
+  Sink* sink_;
+};
+
+// Calls an op in the current sink.
+std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
+                             std::span<const GraphPtr> regions = {});
+// The same for an op with one result.
+Tensor emit(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs);
+inline Tensor emit(const OpDef& op, AttributesPtr attributes, std::initializer_list<Tensor> inputs) {
+  return emit(op, std::move(attributes), std::span<const Tensor>(inputs.begin(), inputs.size()));
+}
+
+}  // namespace espalier

@@ -1,0 +1,134 @@
+#include "espalier/tensor.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "ir/op.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+thread_local Sink* current_sink = nullptr;
+thread_local std::vector<Recorder*> recorders;
+
+const TensorNode& checked(const Tensor& tensor) {
+  if (!tensor.defined())
+    throw StateError("tensor.undefined", "this tensor holds nothing", "assign it before use");
+  return *tensor.node();
+}
+
+}  // namespace
+
+Tensor make_concrete(Literal literal) {
+  auto node = std::make_shared<TensorNode>();
+  node->type = literal.type();
+  node->literal = std::move(literal);
+  return Tensor(std::move(node));
+}
+
+Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value) {
+  auto node = std::make_shared<TensorNode>();
+  node->type = std::move(type);
+  node->owner = owner;
+  node->value = value;
+  return Tensor(std::move(node));
+}
+
+Tensor Tensor::from_bytes(const TensorType& type, const void* data) {
+  return make_concrete(Literal::copy(type, data));
+}
+
+Tensor Tensor::from_values(const TensorType& type, const void* data, size_t count) {
+  if (static_cast<int64_t>(count) != type.elements()) {
+    throw ShapeError("tensor.count",
+                     cat("a tensor of ", type, " needs ", type.elements(), " values, got ", count));
+  }
+  return from_bytes(type, data);
+}
+
+bool Tensor::concrete() const { return checked(*this).owner == 0; }
+const TensorType& Tensor::type() const { return checked(*this).type; }
+
+int64_t Tensor::size(int64_t axis) const {
+  const int64_t rank = static_cast<int64_t>(this->rank());
+  if (axis < -rank || axis >= rank) {
+    throw ShapeError("tensor.axis", cat("axis ", axis, " is outside of ", type()));
+  }
+  return shape()[axis < 0 ? axis + rank : axis];
+}
+
+const void* Tensor::bytes() const {
+  const TensorNode& node = checked(*this);
+  if (node.owner != 0) {
+    throw StateError(
+        "tensor.symbolic", cat("the values of ", node.type, " are not known while a function is traced"),
+        "compute with tensor ops (cond, where) instead of reading data, or read it outside the function");
+  }
+  return node.dense().raw();
+}
+
+const void* Tensor::checked_data(DType wanted) const {
+  const void* data = bytes();
+  if (wanted != dtype()) throw DTypeError("tensor.dtype", cat("data<", wanted, "> of a tensor of ", type()));
+  return data;
+}
+
+void Tensor::require_single() const {
+  if (type().elements() != 1)
+    throw ShapeError("tensor.item", cat("item() needs one element, this is ", type()));
+}
+
+const Tensor& Operand::tensor() const {
+  if (scalar_) {
+    CallScope scope(at_);
+    throw ValueError("operand.scalar", "a C++ scalar stands where no tensor beside it fixes its dtype",
+                     "wrap it: Tensor::scalar(1.0f)");
+  }
+  return tensor_;
+}
+
+Tensor Operand::as(DType dtype) const {
+  if (!scalar_) return tensor_;
+  if (!integral_ && !is_float(dtype)) {
+    CallScope scope(at_);
+    throw DTypeError("operand.fraction", cat("the scalar ", real_, " meets a tensor of ", dtype),
+                     "write an integer, or convert the tensor");
+  }
+  const TensorType type{dtype, {}};
+  return make_concrete(integral_ ? Literal::splat(type, integer_) : Literal::splat(type, real_));
+}
+
+Sink& Sink::current() { return current_sink ? *current_sink : eager_sink(); }
+SinkScope::SinkScope(Sink& sink) : previous_(current_sink) { current_sink = &sink; }
+SinkScope::~SinkScope() { current_sink = previous_; }
+
+Recorder::Recorder() : sink_(&Sink::current()) { recorders.push_back(this); }
+Recorder::~Recorder() { std::erase(recorders, this); }
+
+std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
+                             std::span<const GraphPtr> regions) {
+  for (const Tensor& input : inputs) checked(input);
+  Sink& sink = Sink::current();
+  const Call call{op, attributes, inputs, regions};
+  std::vector<Tensor> outputs = sink.emit(call);
+  if (!recorders.empty()) {
+    for (Recorder* recorder : std::vector<Recorder*>(recorders)) {
+      if (recorder->sink() == &sink) recorder->record(call, outputs);
+    }
+  }
+  return outputs;
+}
+
+Tensor emit(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs) {
+  std::vector<Tensor> outputs = emit_all(op, std::move(attributes), inputs);
+  if (outputs.size() != 1) throw InternalError(cat(op.name, " has ", outputs.size(), " results"));
+  return std::move(outputs[0]);
+}
+
+Tensor GradientContext::cotangent(size_t i) const {
+  if (cotangents[i].defined()) return cotangents[i];
+  return make_concrete(Literal::splat(outputs[i].type(), 0.0));
+}
+
+}  // namespace espalier

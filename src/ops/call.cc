@@ -1,0 +1,76 @@
+#include "ops/call.h"
+
+#include <algorithm>
+
+namespace espalier {
+
+Tensor unary(const OpDef& op, const Operand& x) {
+  CallScope scope(x.at());
+  return emit(op, nullptr, {x.tensor()});
+}
+
+Shape broadcast_shapes(const char* rule, const Shape& a, const Shape& b) {
+  Shape out = Dims::filled(std::max(a.size(), b.size()), 1);
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    if (x != y && x != 1 && y != 1) {
+      throw ShapeError(cat(rule, ".broadcast"), cat("shapes must agree or be 1 from the last axis on: ", a,
+                                                    " and ", b, " (", x, " vs ", y, ")"));
+    }
+    out[out.size() - 1 - i] = x == 1 ? y : x;
+  }
+  return out;
+}
+
+Tensor binary(const OpDef& op, const Operand& a, const Operand& b) {
+  CallScope scope(a.at());
+  if (a.is_scalar() && b.is_scalar()) a.tensor();
+  const DType dtype = a.is_scalar() ? b.tensor().dtype() : a.tensor().dtype();
+  Tensor x = a.as(dtype), y = b.as(dtype);
+  if (x.dtype() != y.dtype()) {
+    throw DTypeError(cat(op.name, ".dtype"), cat("dtypes must be equal: ", x.type(), " and ", y.type()),
+                     "spell the cast: convert(x, dtype)");
+  }
+  if (x.shape() != y.shape()) {
+    const Shape shape = broadcast_shapes(op.name, x.shape(), y.shape());
+    x = broadcast_to(x, shape);
+    y = broadcast_to(y, shape);
+  }
+  return emit(op, nullptr, {std::move(x), std::move(y)});
+}
+
+Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
+  if (x.shape() == shape) return x;
+  const size_t lead = x.rank() - shape.size();
+  Dims axes;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    if (i < lead || (shape[i - lead] == 1 && x.shape()[i] != 1)) axes.push_back(static_cast<int64_t>(i));
+  }
+  return reshape(reduce_sum(x, axes), shape);
+}
+
+Tensor constant_like(const TensorType& type, double value) {
+  return make_concrete(Literal::splat(type, value));
+}
+
+int64_t normalize_axis(const char* rule, int64_t axis, size_t rank) {
+  const auto r = static_cast<int64_t>(rank);
+  if (axis < -r || axis >= r)
+    throw ShapeError(cat(rule, ".axis"), cat("axis ", axis, " is outside of rank ", r));
+  return axis < 0 ? axis + r : axis;
+}
+
+Tensor batch_expand(const BatchContext& c, size_t i) {
+  if (c.batched[i]) return c.in(i);
+  Shape shape = c.in(i).shape();
+  shape.insert(0, c.size);
+  return broadcast_to(c.in(i), shape);
+}
+
+void batch_elementwise(BatchContext& c) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
+  c.outputs = emit_all(c.op, c.attributes_ptr, inputs, c.regions);
+}
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::exp(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.out(0)); }
+
+}  // namespace
+
+const OpDef op_exponential = {
+    .name = "exponential",
+    .doc = "e to the power of x. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 10,
+};
+
+Tensor exponential(Operand x) { return unary(op_exponential, x); }
+
+}  // namespace espalier

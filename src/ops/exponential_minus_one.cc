@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::expm1(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) + 1)); }
+
+}  // namespace
+
+const OpDef op_exponential_minus_one = {
+    .name = "exponential_minus_one",
+    .doc = "e to the power of x, minus one; exact near zero. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 12,
+};
+
+Tensor exponential_minus_one(Operand x) { return unary(op_exponential_minus_one, x); }
+
+}  // namespace espalier
