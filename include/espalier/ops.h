@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "espalier/tensor.h"
 
@@ -64,5 +65,30 @@ Tensor reduce_min(Operand x, const Dims& axes);
 Tensor reduce_prod(Operand x, const Dims& axes);
 Tensor reduce_and(Operand x, const Dims& axes);
 Tensor reduce_or(Operand x, const Dims& axes);
+
+// Classification. `axis` may count from the back.
+Tensor softmax(Operand x, int64_t axis = -1);
+Tensor log_softmax(Operand x, int64_t axis = -1);
+// logits f[..., C], integer labels [...]: the loss of each example, [...]. A label outside [0, C) gives NaN.
+Tensor softmax_cross_entropy(Operand logits, Operand labels);
+
+// Optimizer steps. The scalars may be C++ numbers or tensors: learning_rate and gradient_scale f32, step i32,
+// i64 or f32 and 1 at first, apply bool. Nothing changes when `apply` is false, whatever the gradient holds.
+struct AdamOptions {
+  double beta_1 = 0.9, beta_2 = 0.999, epsilon = 1e-7;
+  double weight_decay = 0;  // decoupled: scaled by the learning rate, not by the moments
+};
+// Keras' Adam and AdamW. Returns {parameter, m, v}.
+std::vector<Tensor> adam(Operand parameter, Operand m, Operand v, Operand gradient, Operand learning_rate,
+                         Operand step, Operand gradient_scale = 1, Operand apply = true,
+                         const AdamOptions& options = {});
+struct SgdOptions {
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+};
+// Keras' SGD. Returns {parameter, velocity}, or {parameter} without momentum, where `velocity` is not read.
+std::vector<Tensor> sgd(Operand parameter, Operand velocity, Operand gradient, Operand learning_rate,
+                        Operand gradient_scale = 1, Operand apply = true, const SgdOptions& options = {});
 
 }  // namespace espalier

@@ -1,0 +1,61 @@
+#include "ops/composite/axis.h"
+
+namespace espalier {
+namespace {
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  const int64_t axis = c.attributes<AxisAttributes>().axis;
+  const Tensor& x = c.in(0);
+  const Tensor e = exponential(x - spread(reduce_max(x, {axis}), x.shape(), axis));
+  return {e / spread(reduce_sum(e, {axis}), x.shape(), axis)};
+}
+
+void eval(EvalContext& c) {
+  const AxisView view(c.in(0).type->shape, c.attributes<AxisAttributes>().axis);
+  const int64_t step = view.inner, end = view.size * view.inner;
+  visit_float(c.in(0).type->dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using F = Compute<T>;
+    const T* in = c.in(0).as<T>();
+    T* result = c.out(0).as<T>();
+    std::vector<F> line(static_cast<size_t>(view.size));
+    view.lines([&](int64_t start) {
+      const T* x = in + start;
+      T* out = result + start;
+      F top = -std::numeric_limits<F>::infinity();
+      for (int64_t i = 0; i < end; i += step) top = x[i] > top || std::isnan(F(x[i])) ? F(x[i]) : top;
+      double sum = 0;
+      for (int64_t i = 0, k = 0; i < end; i += step, ++k) sum += line[k] = std::exp(F(x[i]) - top);
+      for (int64_t i = 0, k = 0; i < end; i += step, ++k) out[i] = static_cast<T>(line[k] / F(sum));
+    });
+  });
+}
+
+void gradient(GradientContext& c) {
+  const int64_t axis = c.attributes<AxisAttributes>().axis;
+  const Tensor &s = c.out(0), g = c.cotangent();
+  c.set(0, s * (g - spread(reduce_sum(g * s, {axis}), s.shape(), axis)));
+}
+
+}  // namespace
+
+const OpDef op_softmax = {
+    .name = "softmax",
+    .doc =
+        "exp(x - max x) / sum exp(x - max x) along `axis`. A line that holds NaN or only -inf gives NaN. The "
+        "fused body computes f16 and bf16 in f32 and rounds once. c1: floating-point elements. c2: axis in "
+        "range.",
+    .composite = true,
+    .attributes = make_attributes<AxisAttributes>,
+    .infer = infer_along_axis,
+    .eval = eval,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_along_axis,
+    .color = Color::kDeny,
+    .flops_per_output = 14,
+};
+
+Tensor softmax(Operand x, int64_t axis) { return call_along_axis(op_softmax, x, axis); }
+
+}  // namespace espalier
