@@ -1,6 +1,6 @@
-#include "ops/call.h"
-
 #include <algorithm>
+
+#include "ops/call.h"
 
 namespace espalier {
 

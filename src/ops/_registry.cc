@@ -1,6 +1,6 @@
-#include "ops/registry.h"
-
 #include <unordered_map>
+
+#include "ops/registry.h"
 
 namespace espalier {
 namespace {
