@@ -101,5 +101,8 @@ class NameScope {
 
 // Up to three of `known` that are close to `word`, nearest first.
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known);
+// Raises ValueError[rule]: `unknown <what> "<word>": known are ...`, with the nearest names as the fix.
+[[noreturn]] void throw_unknown(std::string_view rule, std::string_view what, std::string_view word,
+                                const std::vector<std::string>& known);
 
 }  // namespace espalier

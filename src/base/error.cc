@@ -84,4 +84,16 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   return out;
 }
 
+void throw_unknown(std::string_view rule, std::string_view what, std::string_view word,
+                   const std::vector<std::string>& known) {
+  const auto join = [](const std::vector<std::string>& words, const char* between, const char* quote) {
+    std::string out;
+    for (const std::string& w : words) out += cat(out.empty() ? "" : between, quote, w, quote);
+    return out;
+  };
+  const std::vector<std::string> close = nearest(word, known);
+  throw ValueError(rule, cat("unknown ", what, " \"", word, "\": known are ", join(known, ", ", "")),
+                   close.empty() ? "" : cat("did you mean ", join(close, " or ", "\""), "?"));
+}
+
 }  // namespace espalier

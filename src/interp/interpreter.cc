@@ -1,6 +1,5 @@
 #include "interp/interpreter.h"
 
-#include "base/float_environment.h"
 #include "ir/builder.h"
 #include "ir/constant.h"
 
@@ -66,7 +65,6 @@ std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
 }  // namespace
 
 std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs) {
-  FloatEnvironment mode;
   if (inputs.size() != graph.inputs().size()) {
     throw ShapeError("run.inputs",
                      cat(graph.name(), " takes ", graph.inputs().size(), " inputs, got ", inputs.size()));
@@ -108,7 +106,6 @@ std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inpu
 }
 
 std::vector<Literal> evaluate(const Call& call) {
-  FloatEnvironment mode;
   std::vector<Literal> inputs;
   std::vector<const TensorType*> types;
   for (const Tensor& input : call.inputs) {

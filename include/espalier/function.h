@@ -1,0 +1,94 @@
+// function(f): trace once per signature, then replay.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <tuple>
+#include <vector>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+class Graph;
+
+struct FunctionOptions {
+  std::string name = "function";
+  size_t max_plans = 8;        // least recently used plans are dropped beyond this
+  bool check_captures = true;  // trace again on the second call and compare (always in checked builds)
+};
+
+// A C++ function of tensors, traced into a graph at its first call with each signature (dtypes and shapes)
+// and replayed afterwards. What the C++ code does besides tensor ops happens at trace time only. C++ values
+// that the function captures are constants of the graph; since C++ cannot see them change, the second call
+// traces once more and raises StateError[function.capture] naming the first difference. Calls from several
+// threads are allowed when the function assigns no variables.
+class TracedFunction {
+ public:
+  using Body = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+  TracedFunction(Body body, FunctionOptions options);
+
+  std::vector<Tensor> call(std::span<const Tensor> arguments) const;
+  // How often the body has been traced to make a plan: a number that grows with every call is a program that
+  // recompiles all the time.
+  size_t traces() const;
+  // The graph for arguments like these; traces it when needed.
+  std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+namespace detail {
+template <class F>
+struct CallTraits : CallTraits<decltype(&F::operator())> {};
+template <class C, class R, class... A>
+struct CallTraits<R (C::*)(A...) const> {
+  using Result = R;
+  using Arguments = std::tuple<std::decay_t<A>...>;
+};
+template <class C, class R, class... A>
+struct CallTraits<R (C::*)(A...)> : CallTraits<R (C::*)(A...) const> {};
+}  // namespace detail
+
+// A traced function with the argument list and result of the C++ function it was made from.
+template <class Result, size_t kArity>
+class TypedFunction : public TracedFunction {
+ public:
+  using TracedFunction::TracedFunction;
+  template <class... A>
+  requires(sizeof...(A) == kArity) Result operator()(const A&... arguments) const {
+    const std::vector<Tensor> inputs{Tensor(arguments)...};
+    std::vector<Tensor> results = call(inputs);
+    if constexpr (std::is_same_v<Result, Tensor>) {
+      return results[0];
+    } else if constexpr (!std::is_void_v<Result>) {
+      return results;
+    }
+  }
+};
+
+// Makes a traced function of a lambda that takes tensors and returns a Tensor, a std::vector<Tensor> or
+// nothing.
+template <class F>
+auto function(F f, FunctionOptions options = {}) {
+  using Traits = detail::CallTraits<F>;
+  constexpr size_t kArity = std::tuple_size_v<typename Traits::Arguments>;
+  auto body = [f = std::move(f)](std::span<const Tensor> inputs) mutable -> std::vector<Tensor> {
+    return [&]<size_t... I>(std::index_sequence<I...>)->std::vector<Tensor> {
+      if constexpr (std::is_void_v<typename Traits::Result>) {
+        f(inputs[I]...);
+        return {};
+      } else if constexpr (std::is_same_v<typename Traits::Result, Tensor>) {
+        return {f(inputs[I]...)};
+      } else {
+        return f(inputs[I]...);
+      }
+    }
+    (std::make_index_sequence<kArity>{});
+  };
+  return TypedFunction<typename Traits::Result, kArity>(std::move(body), std::move(options));
+}
+
+}  // namespace espalier

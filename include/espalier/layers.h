@@ -1,0 +1,114 @@
+// Layers: functions of tensors with variables.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "espalier/variable.h"
+
+namespace espalier {
+
+// Sets the seed of initial values and shuffles of this process (default 0). Each variable draws from the
+// stream of its path, so adding a layer does not change the values of the others.
+void set_seed(uint64_t seed);
+uint64_t seed();
+
+// True inside fit's training step: Dropout drops, BatchNormalization uses the batch's statistics.
+class TrainingScope {
+ public:
+  explicit TrainingScope(bool training);
+  ~TrainingScope();
+  TrainingScope(const TrainingScope&) = delete;
+  TrainingScope& operator=(const TrainingScope&) = delete;
+  static bool current();
+
+ private:
+  bool before_;
+};
+
+// Makes the initial value of a variable: (shape, seed of this variable) -> f32 tensor.
+using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
+// By Keras' names: "zeros", "ones", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
+// "glorot_normal". Fans: the last axis of a shape is the output, the one before the input, the rest is the
+// receptive field. Raises ValueError[initializer.name] with the nearest known names.
+Initializer initializer(const std::string& name);
+// By Keras' names: "linear", "relu", "sigmoid", "softmax", "tanh". Raises ValueError[activation.name].
+std::function<Tensor(const Tensor&)> activation(const std::string& name);
+
+// The base of all layers. A layer is a handle: copies share weights. At its first call it learns its path
+// (the path of the layer that calls it, then its own name, made unique there) and builds its variables.
+// Subclasses hold layers as members and call them:
+//
+//     struct Block : Layer {
+//       Dense hidden{{.units = 64, .activation = "relu"}}, out{{.units = 10}};
+//       Tensor call(const Tensor& x) override { return out(hidden(x)); }
+//     };
+class Layer {
+ public:
+  explicit Layer(std::string name = "layer");
+  virtual ~Layer() = default;
+
+  Tensor operator()(const Tensor& x);
+  const std::string& path() const;
+  // Variables of this layer and of the layers it called, in the order they were built.
+  std::vector<Variable> variables() const;
+  std::vector<Variable> trainable_variables() const;
+
+ protected:
+  // Makes variables from the type of the first input, through add_weight.
+  virtual void build(const TensorType&) {}
+  virtual Tensor call(const Tensor& x) = 0;
+  Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
+                      bool trainable = true);
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+struct DenseOptions {
+  int64_t units = 1;
+  std::string activation = "linear";
+  bool use_bias = true;
+  std::string kernel_initializer = "glorot_uniform";
+  std::string bias_initializer = "zeros";
+  std::string name = "dense";
+};
+// activation(x . kernel + bias) on the last axis: x f[..., n] gives f[..., units].
+class Dense : public Layer {
+ public:
+  explicit Dense(DenseOptions options);
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& x) override;
+
+ private:
+  DenseOptions options_;
+  std::vector<Variable> weights_;
+};
+
+// f[batch, ...] gives f[batch, product of the rest].
+class Flatten : public Layer {
+ public:
+  Flatten() : Layer("flatten") {}
+
+ protected:
+  Tensor call(const Tensor& x) override;
+};
+
+// An activation by name as a layer.
+class Activation : public Layer {
+ public:
+  explicit Activation(const std::string& name) : Layer(name), function_(activation(name)) {}
+
+ protected:
+  Tensor call(const Tensor& x) override { return function_(x); }
+
+ private:
+  std::function<Tensor(const Tensor&)> function_;
+};
+
+}  // namespace espalier

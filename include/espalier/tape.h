@@ -1,0 +1,82 @@
+// GradientTape: records calls and differentiates them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "espalier/variable.h"
+
+namespace espalier {
+
+struct TapeOptions {
+  bool persistent = false;               // gradient() may be called more than once
+  bool watch_accessed_variables = true;  // trainable variables are watched when they are read
+};
+
+// What gradient() gives for a source that the target does not depend on.
+enum class Unconnected : uint8_t { kNone, kZero };
+
+struct GradientOptions {
+  Unconnected unconnected = Unconnected::kNone;
+  std::vector<Tensor> output_gradients = {};  // one per target; undefined or missing = ones
+};
+
+// A tensor or a variable to differentiate with respect to.
+class Source {
+ public:
+  Source(Tensor tensor) : tensor_(std::move(tensor)) {}
+  Source(Variable variable) : variable_(variable.state()) {}
+  const Tensor& tensor() const { return tensor_; }
+  const std::shared_ptr<VariableState>& variable() const { return variable_; }
+
+ private:
+  Tensor tensor_;
+  std::shared_ptr<VariableState> variable_;
+};
+
+// Records the op calls of this thread that depend on watched tensors, from construction on, in eager code and
+// inside traced functions. Tapes nest: an outer tape sees the gradient computation of an inner one, which
+// gives higher derivatives. A tape that is not persistent stops recording and is spent after one gradient().
+class GradientTape {
+ public:
+  explicit GradientTape(TapeOptions options = {});
+  ~GradientTape();
+  GradientTape(const GradientTape&) = delete;
+  GradientTape& operator=(const GradientTape&) = delete;
+
+  void watch(const Tensor& tensor);
+  void watch(const Variable& variable);
+  // d(sum of targets)/d(source) for each source, each of its source's type. An undefined tensor stands for
+  // "no connection" unless options.unconnected is kZero. Raises StateError on a spent tape, UnsupportedError
+  // for an op without gradient on the way.
+  std::vector<Tensor> gradient(const std::vector<Tensor>& targets, const std::vector<Source>& sources,
+                               const GradientOptions& options = {});
+  std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
+                               const GradientOptions& options = {});
+  Tensor gradient(const Tensor& target, const Source& source, const GradientOptions& options = {});
+  std::vector<Tensor> gradient(const Tensor& target, const std::vector<Variable>& variables,
+                               const GradientOptions& options = {});
+
+  // Calls made while the returned object lives are not recorded.
+  class Pause {
+   public:
+    explicit Pause(GradientTape& tape);
+    ~Pause();
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    GradientTape& tape_;
+    bool before_;
+  };
+  [[nodiscard]] Pause stop_recording() { return Pause(*this); }
+  // Forgets everything recorded and watched.
+  void reset();
+  std::vector<Variable> watched_variables() const;
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,130 @@
+#include "espalier/function.h"
+
+#include <list>
+
+#include "base/hash.h"
+#include "eager/trace.h"
+#include "interp/interpreter.h"
+#include "ir/constant.h"
+
+namespace espalier {
+namespace {
+
+struct Plan {
+  std::vector<TensorType> signature;
+  uint64_t structure = 0;
+  std::shared_ptr<const Graph> graph;
+  std::vector<VariablePtr> variables, updated;
+  size_t results = 0;
+  int calls = 0;
+};
+
+std::string constant_text(const Graph& graph, const Node& node) {
+  const OpDef* op = node.op;
+  return op == &op_constant ? cat(to_string(node.attributes), " at ", graph.location(node))
+                            : cat(op->name, " ", to_string(node.attributes));
+}
+
+// The first node that differs between two traces of one function.
+std::string first_difference(const Graph& a, const Graph& b) {
+  const size_t n = std::min(a.nodes().size(), b.nodes().size());
+  for (NodeId i = 0; i < n; ++i) {
+    const Node &x = a.node(i), &y = b.node(i);
+    if (x.op == y.op && equal(x.attributes, y.attributes)) continue;
+    return cat("node ", i, " was ", constant_text(a, x), ", is now ", constant_text(b, y));
+  }
+  return cat("the first trace has ", a.nodes().size(), " nodes, the second ", b.nodes().size());
+}
+
+}  // namespace
+
+struct TracedFunction::Impl {
+  Body body;
+  FunctionOptions options;
+  std::mutex mutex;
+  std::list<std::shared_ptr<Plan>> plans;  // most recently used first
+  size_t traces = 0;
+
+  std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
+    auto plan = std::make_shared<Plan>();
+    plan->structure = structure_version();
+    Trace trace(options.name);
+    SinkScope scope(trace.builder());
+    std::vector<Tensor> inputs;
+    for (const Tensor& argument : arguments) {
+      plan->signature.push_back(argument.type());
+      inputs.push_back(trace.builder().argument(cat("arg", inputs.size()), argument.type()));
+    }
+    const std::vector<Tensor> results = body(inputs);
+    for (size_t i = 0; i < results.size(); ++i) trace.builder().result(cat("result", i), results[i]);
+    plan->results = results.size();
+    plan->graph = trace.finish();
+    plan->variables = trace.variables();
+    plan->updated = trace.updated();
+    return plan;
+  }
+
+  std::shared_ptr<Plan> plan_for(std::span<const Tensor> arguments) {
+    const std::lock_guard lock(mutex);
+    const auto matches = [&](const std::shared_ptr<Plan>& plan) {
+      if (plan->signature.size() != arguments.size() || plan->structure != structure_version()) return false;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        if (plan->signature[i] != arguments[i].type()) return false;
+      }
+      return true;
+    };
+    const auto it = std::find_if(plans.begin(), plans.end(), matches);
+    if (it == plans.end()) {
+      plans.push_front(trace(arguments));
+      ++traces;
+      if (plans.size() > options.max_plans) plans.pop_back();
+    } else {
+      plans.splice(plans.begin(), plans, it);
+    }
+    Plan& plan = *plans.front();
+    if (++plan.calls == 2 && options.check_captures) {
+      const auto again = trace(arguments);
+      if (again->graph->content_hash() != plan.graph->content_hash()) {
+        throw StateError("function.capture",
+                         cat("\"", options.name, "\" captured a C++ value that has changed: ",
+                             first_difference(*plan.graph, *again->graph)),
+                         "pass it as an argument, or keep it in a Variable");
+      }
+    }
+    return plans.front();
+  }
+};
+
+TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
+  impl_->body = std::move(body);
+  impl_->options = std::move(options);
+}
+
+std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
+  if (Trace::current()) return impl_->body(arguments);
+  const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
+  std::vector<Literal> inputs;
+  for (const Tensor& argument : arguments) {
+    argument.bytes();
+    inputs.push_back(argument.node()->dense());
+  }
+  for (const VariablePtr& variable : plan->variables) inputs.push_back(variable->value.node()->dense());
+  std::vector<Literal> outputs = interpret(*plan->graph, inputs);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < plan->results; ++i) results.push_back(make_concrete(outputs[i]));
+  for (size_t i = 0; i < plan->updated.size(); ++i)
+    plan->updated[i]->value = make_concrete(outputs[plan->results + i].expanded());
+  return results;
+}
+
+size_t TracedFunction::traces() const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->traces;
+}
+
+std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments) const {
+  const std::lock_guard lock(impl_->mutex);
+  return impl_->trace(arguments)->graph;
+}
+
+}  // namespace espalier

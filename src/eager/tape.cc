@@ -1,0 +1,158 @@
+#include "espalier/tape.h"
+
+#include <unordered_set>
+
+#include "eager/trace.h"
+#include "grad/grad.h"
+#include "ops/call.h"
+
+namespace espalier {
+
+struct GradientTape::Impl final : Recorder, ReadObserver {
+  explicit Impl(TapeOptions options) : options(options) {}
+
+  void record(const Call& call, std::span<const Tensor> outputs) override {
+    if (!recording || call.op.no_gradient) return;
+    bool depends = false;
+    for (const Tensor& input : call.inputs) depends = depends || active.contains(input.node().get());
+    if (!depends) return;
+    calls.push_back({&call.op,
+                     call.attributes,
+                     {call.inputs.begin(), call.inputs.end()},
+                     {outputs.begin(), outputs.end()},
+                     {call.regions.begin(), call.regions.end()}});
+    for (const Tensor& output : outputs) {
+      if (is_float(output.dtype())) active.insert(output.node().get());
+    }
+  }
+
+  void on_read(const VariablePtr& variable, const Tensor& value) override {
+    const bool wanted =
+        watched.contains(variable.get()) || (options.watch_accessed_variables && variable->trainable);
+    if (recording && wanted && is_float(value.dtype())) watch_value(variable, value);
+  }
+
+  void watch_value(const VariablePtr& variable, const Tensor& value) {
+    if (watched.insert(variable.get()).second) variables.push_back(variable);
+    if (active.insert(value.node().get()).second) reads.emplace_back(variable, value);
+  }
+
+  void reset() {
+    calls.clear();
+    active.clear();
+    watched.clear();
+    variables.clear();
+    reads.clear();
+    kept.clear();
+  }
+
+  TapeOptions options;
+  bool recording = true;
+  bool spent = false;
+  std::vector<TapeEntry> calls;
+  std::unordered_set<const TensorNode*> active;
+  std::unordered_set<const VariableState*> watched;
+  std::vector<VariablePtr> variables;
+  std::vector<std::pair<VariablePtr, Tensor>> reads;  // every value a watched variable had
+  std::vector<Tensor> kept;                           // watched tensors, so that no other takes their address
+};
+
+GradientTape::GradientTape(TapeOptions options) : impl_(std::make_unique<Impl>(options)) {}
+GradientTape::~GradientTape() = default;
+
+void GradientTape::watch(const Tensor& tensor) {
+  if (!is_float(tensor.dtype())) {
+    throw DTypeError("tape.watch", cat("only floating-point tensors have gradients, got ", tensor.type()));
+  }
+  impl_->active.insert(tensor.node().get());
+  impl_->kept.push_back(tensor);
+}
+
+void GradientTape::watch(const Variable& variable) {
+  const GradientTape::Pause pause(*this);
+  impl_->watch_value(variable.state(), variable.read());
+}
+
+std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
+                                           const std::vector<Source>& sources,
+                                           const GradientOptions& options) {
+  if (impl_->spent) {
+    throw StateError("tape.spent", "gradient() was called before on a tape that is not persistent",
+                     "make it GradientTape({.persistent = true})");
+  }
+  if (!impl_->options.persistent) {
+    impl_->recording = false;
+    impl_->spent = true;
+  }
+  for (const Tensor& target : targets) {
+    if (!is_float(target.dtype()))
+      throw DTypeError("tape.target", cat("the target must be floating-point, got ", target.type()));
+  }
+  std::vector<Tensor> leaves;
+  std::vector<size_t> owner;
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (!sources[i].variable()) {
+      leaves.push_back(sources[i].tensor());
+      owner.push_back(i);
+      continue;
+    }
+    for (const auto& [variable, value] : impl_->reads) {
+      if (variable != sources[i].variable()) continue;
+      leaves.push_back(value);
+      owner.push_back(i);
+    }
+  }
+  std::vector<Tensor> active;
+  for (const Tensor& leaf : leaves) {
+    if (impl_->active.contains(leaf.node().get())) active.push_back(leaf);
+  }
+  const std::vector<Tensor> found = reverse(impl_->calls, targets, options.output_gradients, active);
+  std::vector<Tensor> out(sources.size());
+  for (size_t i = 0, next = 0; i < leaves.size(); ++i) {
+    if (next == active.size() || leaves[i].node() != active[next].node()) continue;
+    const Tensor& gradient = found[next++];
+    if (!gradient.defined()) continue;
+    Tensor& sum = out[owner[i]];
+    sum = sum.defined() ? sum + gradient : gradient;
+  }
+  for (size_t i = 0; i < sources.size(); ++i) {
+    if (out[i].defined() || options.unconnected == Unconnected::kNone) continue;
+    out[i] =
+        constant_like(sources[i].variable() ? sources[i].variable()->type : sources[i].tensor().type(), 0);
+  }
+  if (!impl_->options.persistent) impl_->reset();
+  return out;
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Source>& sources,
+                                           const GradientOptions& options) {
+  return gradient(std::vector<Tensor>{target}, sources, options);
+}
+
+Tensor GradientTape::gradient(const Tensor& target, const Source& source, const GradientOptions& options) {
+  return gradient(std::vector<Tensor>{target}, {source}, options)[0];
+}
+
+std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Variable>& variables,
+                                           const GradientOptions& options) {
+  return gradient(std::vector<Tensor>{target}, std::vector<Source>(variables.begin(), variables.end()),
+                  options);
+}
+
+GradientTape::Pause::Pause(GradientTape& tape)
+    : tape_(tape), before_(std::exchange(tape.impl_->recording, false)) {}
+GradientTape::Pause::~Pause() { tape_.impl_->recording = before_; }
+
+void GradientTape::reset() {
+  impl_->reset();
+  impl_->recording = true;
+  impl_->spent = false;
+}
+
+std::vector<Variable> GradientTape::watched_variables() const {
+  std::vector<Variable> out;
+  for (const VariablePtr& variable : impl_->variables) out.emplace_back(variable);
+  return out;
+}
+
+}  // namespace espalier

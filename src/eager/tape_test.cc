@@ -1,0 +1,107 @@
+#include "espalier/tape.h"
+
+#include <gtest/gtest.h>
+
+#include "espalier/function.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+namespace {
+
+TEST(Tape, VariablesAreWatchedWhenRead) {
+  Variable w(Tensor::of({2.0f, 3.0f}));
+  GradientTape tape;
+  const Tensor loss = reduce_sum(w * w, {0});
+  const Tensor gradient = tape.gradient(loss, w);
+  EXPECT_EQ(gradient.to_vector<float>(), (std::vector<float>{4, 6}));
+  EXPECT_EQ(tape.watched_variables().size(), 0u);
+}
+
+TEST(Tape, SecondDerivativeByNesting) {
+  const Tensor x = Tensor::of({3.0f});
+  GradientTape outer;
+  outer.watch(x);
+  GradientTape inner;
+  inner.watch(x);
+  const Tensor y = x * x * x;
+  const Tensor first = inner.gradient(y, Source(x));
+  EXPECT_FLOAT_EQ(first.item<float>(), 27);
+  EXPECT_FLOAT_EQ(outer.gradient(first, Source(x)).item<float>(), 18);
+}
+
+TEST(Tape, SpentPersistentPausedAndUnconnected) {
+  const Tensor x = Tensor::of({3.0f}), other = Tensor::of({1.0f});
+  GradientTape once;
+  once.watch(x);
+  const Tensor y = x * 2;
+  EXPECT_FALSE(once.gradient(y, Source(other)).defined());
+  EXPECT_THROW(once.gradient(y, Source(x)), StateError);
+
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  tape.watch(other);
+  Tensor hidden;
+  {
+    const auto pause = tape.stop_recording();
+    hidden = x * 5;
+  }
+  const Tensor z = x * 2 + hidden;
+  EXPECT_FLOAT_EQ(tape.gradient(z, Source(x)).item<float>(), 2);
+  EXPECT_FLOAT_EQ(tape.gradient(z, Source(x)).item<float>(), 2);
+  EXPECT_FLOAT_EQ(tape.gradient(z, Source(other), {.unconnected = Unconnected::kZero}).item<float>(), 0);
+}
+
+TEST(Tape, AVariableAssignedOnTheWayCollectsEveryValueItHad) {
+  Variable w(Tensor::of({2.0f}));
+  GradientTape tape;
+  const Tensor a = w * 3;
+  w.assign(Tensor::of({5.0f}));
+  const Tensor b = w * w;
+  EXPECT_FLOAT_EQ(tape.gradient(reduce_sum(a + b, {0}), w).item<float>(), 3 + 10);
+}
+
+TEST(Function, TracesOncePerSignatureAndUpdatesVariables) {
+  Variable total(Tensor::of({0.0f}), {.name = "total", .trainable = false});
+  int runs = 0;
+  auto step = function([&](const Tensor& x) {
+    ++runs;
+    total.assign_add(x);
+    return total.read() * 2;
+  });
+  EXPECT_FLOAT_EQ(step(Tensor::of({1.0f})).item<float>(), 2);
+  EXPECT_FLOAT_EQ(step(Tensor::of({2.0f})).item<float>(), 6);
+  EXPECT_FLOAT_EQ(step(Tensor::of({3.0f})).item<float>(), 12);
+  EXPECT_EQ(step.traces(), 1u);
+  EXPECT_EQ(runs, 2);  // the second is the check of captured values
+  EXPECT_FLOAT_EQ(total.read().item<float>(), 6);
+}
+
+TEST(Function, AChangedCaptureIsAnError) {
+  float scale = 2;
+  auto scaled = function([&](const Tensor& x) { return x * scale; });
+  scaled(Tensor::of({1.0f}));
+  scale = 3;
+  try {
+    scaled(Tensor::of({1.0f}));
+    FAIL() << "a changed capture went unseen";
+  } catch (const StateError& error) {
+    EXPECT_EQ(error.rule(), "function.capture");
+    EXPECT_NE(error.message().find("2.000000"), std::string::npos) << error.what();
+    EXPECT_NE(error.message().find("3.000000"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Function, SymbolicTensorsDoNotLeak) {
+  Tensor leaked;
+  auto f = function([&](const Tensor& x) {
+    leaked = x * 2;
+    return leaked;
+  });
+  f(Tensor::of({1.0f}));
+  EXPECT_THROW(leaked + 1, StateError);
+  auto g = function([](const Tensor& x) { return x * x.item<float>(); });
+  EXPECT_THROW(g(Tensor::of({1.0f})), StateError);
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,75 @@
+// A traced function under construction: its graph and the variables it touches.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <unordered_map>
+
+#include "espalier/variable.h"
+#include "ir/builder.h"
+
+namespace espalier {
+
+struct VariableState {
+  std::string path;
+  bool trainable = true;
+  TensorType type;
+  Tensor value;  // concrete
+};
+using VariablePtr = std::shared_ptr<VariableState>;
+
+// Counts changes of what a trace depends on besides its arguments: trainable flags, training mode, policy,
+// mesh.
+uint64_t structure_version();
+void bump_structure_version();
+
+class Trace {
+ public:
+  explicit Trace(std::string name);
+  ~Trace();
+  GraphBuilder& builder() { return builder_; }
+  Tensor read(const VariablePtr& variable);
+  void assign(const VariablePtr& variable, const Tensor& value);
+  // Declares updates and ends; inputs are the declared arguments, then variables().
+  std::shared_ptr<Graph> finish();
+  const std::vector<VariablePtr>& variables() const { return variables_; }
+  // The variables that outputs after the results update, in order.
+  const std::vector<VariablePtr>& updated() const { return updated_; }
+  // The innermost trace of this thread whose graph receives ops now; null in eager code.
+  static Trace* current();
+
+ private:
+  struct Binding {
+    std::string path;
+    Tensor input, value;
+  };
+  Binding& bind(const VariablePtr& variable);
+  GraphBuilder builder_;
+  std::unordered_map<VariableState*, Binding> bindings_;
+  std::vector<VariablePtr> variables_, updated_;
+  std::unordered_map<std::string, int> paths_;
+  Trace* previous_;
+};
+
+// Told about every read of a variable on this thread.
+class ReadObserver {
+ public:
+  ReadObserver();
+  virtual ~ReadObserver();
+  ReadObserver(const ReadObserver&) = delete;
+  ReadObserver& operator=(const ReadObserver&) = delete;
+  virtual void on_read(const VariablePtr& variable, const Tensor& value) = 0;
+};
+
+// Ops run eagerly while it lives, even inside a trace.
+class EagerScope {
+ public:
+  EagerScope();
+  ~EagerScope();
+
+ private:
+  SinkScope sink_;
+  Trace* suspended_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,120 @@
+#include "espalier/variable.h"
+
+#include "eager/trace.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+namespace {
+
+thread_local Trace* current_trace = nullptr;
+thread_local std::vector<ReadObserver*> observers;
+std::atomic<uint64_t> version{0};
+
+void check_assignable(const VariableState& variable, const Tensor& value) {
+  const TensorType& type = value.type();
+  if (type.dtype != variable.type.dtype) {
+    throw DTypeError("variable.dtype",
+                     cat("variable \"", variable.path, "\" is ", variable.type, ", the value is ", type),
+                     "spell the cast: convert(value, dtype)");
+  }
+  if (type.shape != variable.type.shape) {
+    throw ShapeError("variable.shape",
+                     cat("variable \"", variable.path, "\" is ", variable.type, ", the value is ", type));
+  }
+}
+
+}  // namespace
+
+uint64_t structure_version() { return version.load(std::memory_order_relaxed); }
+void bump_structure_version() { version.fetch_add(1, std::memory_order_relaxed); }
+
+Trace::Trace(std::string name) : builder_(std::move(name)), previous_(current_trace) { current_trace = this; }
+Trace::~Trace() { current_trace = previous_; }
+Trace* Trace::current() { return current_trace; }
+
+Trace::Binding& Trace::bind(const VariablePtr& variable) {
+  const auto [it, added] = bindings_.try_emplace(variable.get());
+  if (added) {
+    std::string path = variable->path;
+    if (const int copies = paths_[path]++) path += cat("#", copies + 1);
+    const Tensor input = builder_.input(InputKind::kVariable, path, variable->type);
+    it->second = {path, input, input};
+    variables_.push_back(variable);
+  }
+  return it->second;
+}
+
+Tensor Trace::read(const VariablePtr& variable) { return bind(variable).value; }
+
+void Trace::assign(const VariablePtr& variable, const Tensor& value) {
+  if (&Sink::current() != &builder_) {
+    throw StateError("variable.region",
+                     cat("variable \"", variable->path, "\" is assigned inside a branch or loop body"),
+                     "return the new value from the body and assign it after the call");
+  }
+  // A foreign or outer tensor must be known to this graph now, so that the error names the user's line.
+  bind(variable).value = builder_.tensor_of(builder_.value_of(value));
+}
+
+std::shared_ptr<Graph> Trace::finish() {
+  for (const VariablePtr& variable : variables_) {
+    const Binding& binding = bindings_.at(variable.get());
+    if (builder_.value_of(binding.value) == builder_.value_of(binding.input)) continue;
+    builder_.output(OutputKind::kUpdate, binding.path, binding.value);
+    updated_.push_back(variable);
+  }
+  return builder_.finish();
+}
+
+ReadObserver::ReadObserver() { observers.push_back(this); }
+ReadObserver::~ReadObserver() { std::erase(observers, this); }
+
+EagerScope::EagerScope() : sink_(eager_sink()), suspended_(std::exchange(current_trace, nullptr)) {}
+EagerScope::~EagerScope() { current_trace = suspended_; }
+
+Variable::Variable(Operand initial, VariableOptions options) {
+  CallScope scope(initial.at());
+  const Tensor& value = initial.tensor();
+  if (!value.concrete()) {
+    throw StateError("variable.traced",
+                     cat("variable \"", options.name, "\" is created from a symbolic tensor"),
+                     "create variables outside of the traced function");
+  }
+  state_ = std::make_shared<VariableState>();
+  state_->path = NameScope::current().empty() ? options.name : cat(NameScope::current(), "/", options.name);
+  state_->trainable = options.trainable;
+  state_->type = value.type();
+  state_->value = make_concrete(value.node()->dense());
+}
+
+Tensor Variable::read() const {
+  Trace* trace = Trace::current();
+  const Tensor value = trace ? trace->read(state_) : state_->value;
+  for (ReadObserver* observer : observers) observer->on_read(state_, value);
+  return value;
+}
+
+void Variable::assign(Operand value) {
+  CallScope scope(value.at());
+  const Tensor tensor = value.as(state_->type.dtype);
+  check_assignable(*state_, tensor);
+  if (Trace* trace = Trace::current()) {
+    trace->assign(state_, tensor);
+  } else {
+    // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
+    state_->value = make_concrete(tensor.node()->dense());
+  }
+}
+
+void Variable::assign_add(Operand delta) { assign(add(read(), std::move(delta))); }
+void Variable::assign_sub(Operand delta) { assign(subtract(read(), std::move(delta))); }
+
+const std::string& Variable::path() const { return state_->path; }
+const TensorType& Variable::type() const { return state_->type; }
+bool Variable::trainable() const { return state_->trainable; }
+void Variable::set_trainable(bool trainable) {
+  if (state_->trainable != trainable) bump_structure_version();
+  state_->trainable = trainable;
+}
+
+}  // namespace espalier

@@ -1,0 +1,29 @@
+#include "optim/rule.h"
+
+namespace espalier {
+namespace {
+
+struct AdamRule final : Optimizer::Rule {
+  explicit AdamRule(const Adam& options)
+      : Rule("adam", options.learning_rate),
+        options{.beta_1 = options.beta_1,
+                .beta_2 = options.beta_2,
+                .epsilon = options.epsilon,
+                .weight_decay = options.weight_decay} {}
+
+  void update(const Variable& variable, const Tensor& gradient) override {
+    Variable w = variable, m = slot("m", variable), v = slot("v", variable);
+    const std::vector<Tensor> next = adam(w, m, v, gradient, learning_rate, step, 1, true, options);
+    w.assign(next[0]);
+    m.assign(next[1]);
+    v.assign(next[2]);
+  }
+
+  AdamOptions options;
+};
+
+}  // namespace
+
+Adam::operator Optimizer() const { return Optimizer(std::make_shared<AdamRule>(*this)); }
+
+}  // namespace espalier

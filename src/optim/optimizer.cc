@@ -1,0 +1,49 @@
+#include "optim/rule.h"
+
+namespace espalier {
+
+Optimizer::Rule::Rule(std::string rule_name, double rate)
+    : name(std::move(rule_name)),
+      learning_rate(full({}, rate), {.name = name + "/learning_rate", .trainable = false}),
+      step(full({}, 0, DType::kI64), {.name = name + "/step", .trainable = false}) {
+  if (!(rate >= 0))
+    throw ValueError("optimizer.learning_rate", cat("learning_rate must not be negative, got ", rate));
+}
+
+Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable) {
+  const std::string path = cat(name, "/", slot_name, "/", variable.path());
+  const auto [it, added] = slot_index.try_emplace(path, slots.size());
+  if (added) {
+    EagerScope eager;
+    slots.emplace_back(full(variable.shape(), 0, variable.dtype()),
+                       VariableOptions{.name = path, .trainable = false});
+  }
+  return slots[it->second];
+}
+
+void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables) {
+  if (gradients.size() != variables.size()) {
+    throw ValueError("optimizer.count", cat("needs one gradient per variable: ", gradients.size(),
+                                            " gradients, ", variables.size(), " variables"));
+  }
+  rule_->step.assign_add(1);
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    if (gradients[i].type() != variables[i].type()) {
+      throw ShapeError("optimizer.gradient",
+                       cat("variable \"", variables[i].path(), "\" is ", variables[i].type(),
+                           ", its gradient ", gradients[i].type()));
+    }
+    rule_->update(variables[i], gradients[i]);
+  }
+}
+
+Variable Optimizer::learning_rate() const { return rule_->learning_rate; }
+
+std::vector<Variable> Optimizer::variables() const {
+  std::vector<Variable> out{rule_->learning_rate, rule_->step};
+  out.insert(out.end(), rule_->slots.begin(), rule_->slots.end());
+  return out;
+}
+
+}  // namespace espalier

@@ -1,0 +1,30 @@
+#include "optim/rule.h"
+
+namespace espalier {
+namespace {
+
+struct SgdRule final : Optimizer::Rule {
+  explicit SgdRule(const SGD& given)
+      : Rule("sgd", given.learning_rate), options{.momentum = given.momentum, .nesterov = given.nesterov} {
+    if (options.momentum < 0 || options.momentum > 1) {
+      throw ValueError("sgd.momentum", cat("momentum must be in [0, 1], got ", options.momentum));
+    }
+  }
+
+  void update(const Variable& variable, const Tensor& gradient) override {
+    Variable w = variable;
+    if (options.momentum == 0) return w.assign(sgd(w, w, gradient, learning_rate, 1, true, options)[0]);
+    Variable velocity = slot("momentum", variable);
+    const std::vector<Tensor> next = sgd(w, velocity, gradient, learning_rate, 1, true, options);
+    w.assign(next[0]);
+    velocity.assign(next[1]);
+  }
+
+  SgdOptions options;
+};
+
+}  // namespace
+
+SGD::operator Optimizer() const { return Optimizer(std::make_shared<SgdRule>(*this)); }
+
+}  // namespace espalier

@@ -1,0 +1,61 @@
+#include "train/step.h"
+
+namespace espalier {
+namespace {
+
+// 1 where the first largest output is the label.
+Tensor correct(const Tensor& labels, const Tensor& outputs) {
+  const auto last = static_cast<int64_t>(outputs.rank()) - 1;
+  const TensorType indices{labels.dtype(), outputs.shape()};
+  const Tensor top = reduce_max(outputs, {last});
+  Dims kept = Dims::range(static_cast<size_t>(last));
+  const Tensor is_top = compare(outputs, broadcast_in_dim(top, outputs.shape(), kept), Comparison::kGE);
+  const Tensor first = reduce_min(select(is_top, iota(indices, last), outputs.size(-1)), {last});
+  return convert(compare(first, labels, Comparison::kEQ), DType::kF32);
+}
+
+}  // namespace
+
+Mean::Mean(const std::string& name)
+    : total(full({}, 0), {.name = cat("metrics/", name, "/total"), .trainable = false}),
+      weight(full({}, 0), {.name = cat("metrics/", name, "/weight"), .trainable = false}) {}
+
+void Mean::add(const Tensor& values, const Tensor& weights) {
+  total.assign_add(reduce_sum(values * weights, {0}));
+  weight.assign_add(reduce_sum(weights, {0}));
+}
+
+double Mean::result() const {
+  const double w = weight.read().item<float>();
+  return w == 0 ? 0 : total.read().item<float>() / w;
+}
+
+void Mean::reset() {
+  total.assign(full({}, 0));
+  weight.assign(full({}, 0));
+}
+
+Model::Training::Training(ModelOptions given) : options(std::move(given)) {
+  means.emplace_back("loss", Mean("loss"));
+  for (const std::string& metric : options.metrics) {
+    if (metric != "accuracy") throw_unknown("metric.name", "metric", metric, {"accuracy"});
+    means.emplace_back(metric, Mean(metric));
+  }
+}
+
+void Model::Training::observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs,
+                              const Tensor& weights) {
+  for (auto& [name, mean] : means) mean.add(name == "loss" ? losses : correct(labels, outputs), weights);
+}
+
+Logs Model::Training::logs() const {
+  Logs out;
+  for (const auto& [name, mean] : means) out[name] = mean.result();
+  return out;
+}
+
+void Model::Training::reset() {
+  for (auto& [name, mean] : means) mean.reset();
+}
+
+}  // namespace espalier

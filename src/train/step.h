@@ -1,0 +1,38 @@
+// What a compiled model keeps: its traced steps and the variables that metrics live in.
+#pragma once
+
+#include "base/format.h"
+#include "espalier/function.h"
+#include "espalier/model.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+
+// Weighted mean of a per-example value over an epoch, in two variables.
+struct Mean {
+  explicit Mean(const std::string& name);
+  void add(const Tensor& values, const Tensor& weights);
+  double result() const;
+  void reset();
+  Variable total, weight;
+};
+
+struct Model::Training {
+  Training(ModelOptions options);
+  // Per-example values that `logs` names, each with its running mean.
+  void observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs, const Tensor& weights);
+  Logs logs() const;
+  void reset();
+
+  ModelOptions options;
+  std::vector<std::pair<std::string, Mean>> means;
+  using Step = TypedFunction<std::vector<Tensor>, 3>;
+  using Forward = TypedFunction<Tensor, 1>;
+  std::unique_ptr<Step> train_step, test_step;
+  std::unique_ptr<Forward> forward;
+};
+
+// Row numbers of x gathered into one tensor.
+Tensor gather_rows(const Tensor& x, std::span<const int64_t> rows);
+
+}  // namespace espalier
