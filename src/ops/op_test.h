@@ -54,28 +54,39 @@ class OpCall {
           } else {
             return all(f(x, dtype));
           }
-        }) {}
+        }),
+        takes_dtype_(!std::invocable<F, Inputs>) {}
   std::vector<Tensor> operator()(Inputs x, DType dtype) const { return call_(x, dtype); }
+  bool takes_dtype() const { return takes_dtype_; }
 
  private:
   static std::vector<Tensor> all(Tensor t) { return {std::move(t)}; }
   static std::vector<Tensor> all(std::vector<Tensor> t) { return t; }
   std::function<std::vector<Tensor>(Inputs, DType)> call_;
+  bool takes_dtype_;
 };
 
-// The expected results, computed in double without the library: f(arrays) giving an Array or several. The
+// The expected results, computed in double without the library: f(arrays) or f(arrays, dtype
+// under test), giving an Array or several. The
 // dtype and shape of the Array are checked too; values are rounded to its dtype (integers wrap, bool is value
 // != 0).
 class Oracle {
  public:
   template <class F>
-  requires std::invocable<F, Arrays> Oracle(F f) : f_([f](Arrays x) { return all(f(x)); }) {}
-  std::vector<Array> operator()(Arrays x) const { return f_(x); }
+  requires std::invocable<F, Arrays> || std::invocable<F, Arrays, DType> Oracle(F f)
+      : f_([f](Arrays x, DType dtype) {
+          if constexpr (std::invocable<F, Arrays>) {
+            return all(f(x));
+          } else {
+            return all(f(x, dtype));
+          }
+        }) {}
+  std::vector<Array> operator()(Arrays x, DType dtype = DType::kF64) const { return f_(x, dtype); }
 
  private:
   static std::vector<Array> all(Array a) { return {std::move(a)}; }
   static std::vector<Array> all(std::vector<Array> a) { return a; }
-  std::function<std::vector<Array>(Arrays)> f_;
+  std::function<std::vector<Array>(Arrays, DType)> f_;
 };
 
 // f on each element, its arguments broadcast by NumPy's rules; the result has `result` or the first input's
@@ -96,8 +107,8 @@ struct OpCase {
   std::vector<In> inputs;
   OpCall call;
   Oracle oracle;
-  // The dtypes that are taken; every other must be refused by DTypeError or ShapeError [<op>.cN]. Cases whose
-  // inputs all have a fixed dtype and whose call takes none run once per dtype all the same.
+  // The dtypes that are taken; every other must be refused by DTypeError or ShapeError [<op>.cN]. A case
+  // whose inputs all have a fixed dtype and whose call takes none runs once.
   unsigned dtypes = kFloats;
   Tolerance tolerance = {};
   // Allowed between a composite's own reference body and its decomposition.
