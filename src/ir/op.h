@@ -159,6 +159,7 @@ struct OpDef {
   void (*gradient)(GradientContext&) = nullptr;
   const char* no_gradient = nullptr;  // the reason, for an op whose gradient is zero or undefined everywhere
   void (*batch)(BatchContext&) = nullptr;
+  bool pinned = false;  // a barrier: passes neither merge, fold nor move it
   Fusion fusion = Fusion::kOpaque;
   Color color = Color::kClear;
   double flops_per_output = 0;  // for elementwise ops; others compute it in `cost`
