@@ -1,0 +1,21 @@
+// The verbs of the command, one file each. A verb adds its subcommand; its callback does the work.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace espalier::cli {
+
+// Exit codes of every verb: 0 done or pass, 1 a check said no, 2 wrong use or bad input, 3 undecided, 4 our
+// fault. A callback that ends with another code than 0 throws Exit; espalier::Error becomes 2 (InternalError
+// 4).
+struct Exit {
+  int code;
+};
+
+// Every add_<verb>, in the order of `espalier --help`.
+using AddVerb = void (*)(CLI::App& app);
+void add_info(CLI::App& app);
+
+inline constexpr AddVerb kVerbs[] = {add_info};
+
+}  // namespace espalier::cli
