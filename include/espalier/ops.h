@@ -16,19 +16,61 @@ Tensor iota(const TensorType& type, int64_t axis, Location at = Location::here()
 // Every element is `value`, stored once.
 Tensor full(const Shape& shape, double value, DType dtype = DType::kF32);
 
-// Elementwise, one operand.
+// Elementwise, one operand. Angles are in radians.
+Tensor abs(Operand x);
+// Not: logical on bool, bitwise on integers.
+Tensor bitwise_not(Operand x);
+Tensor cbrt(Operand x);
+Tensor ceil(Operand x);
+Tensor cosine(Operand x);
+Tensor count_leading_zeros(Operand x);
 Tensor exponential(Operand x);
 Tensor exponential_minus_one(Operand x);
+Tensor floor(Operand x);
+// bool: neither infinite nor NaN.
+Tensor is_finite(Operand x);
 Tensor log(Operand x);
+Tensor log_plus_one(Operand x);
+// The sigmoid, 1 / (1 + exp(-x)).
+Tensor logistic(Operand x);
 Tensor negate(Operand x);
+// Number of bits set.
+Tensor popcnt(Operand x);
+// The nearest integer, halves away from zero.
+Tensor round_nearest_afz(Operand x);
+// The nearest integer, halves to the even one.
+Tensor round_nearest_even(Operand x);
+Tensor rsqrt(Operand x);
+Tensor sign(Operand x);
+Tensor sine(Operand x);
 Tensor sqrt(Operand x);
+Tensor tan(Operand x);
+Tensor tanh(Operand x);
+inline Tensor operator~(Operand x) { return bitwise_not(std::move(x)); }
 
 // Elementwise, two operands.
 Tensor add(Operand a, Operand b);
+// The angle of the point (b, a), in [-pi, pi].
+Tensor atan2(Operand a, Operand b);
+// and, or, exclusive or: logical on bool, bitwise on integers.
+Tensor bitwise_and(Operand a, Operand b);
+Tensor bitwise_or(Operand a, Operand b);
+Tensor bitwise_xor(Operand a, Operand b);
 Tensor divide(Operand a, Operand b);
 Tensor maximum(Operand a, Operand b);
+Tensor minimum(Operand a, Operand b);
 Tensor multiply(Operand a, Operand b);
+Tensor power(Operand a, Operand b);
+// a - b * trunc(a / b): the sign is that of a.
+Tensor remainder(Operand a, Operand b);
+// Shifts of a by b bits. Beyond the width: 0, or copies of the sign bit in the arithmetic one.
+Tensor shift_left(Operand a, Operand b);
+Tensor shift_right_arithmetic(Operand a, Operand b);
+Tensor shift_right_logical(Operand a, Operand b);
 Tensor subtract(Operand a, Operand b);
+inline Tensor operator&(Operand a, Operand b) { return bitwise_and(std::move(a), std::move(b)); }
+inline Tensor operator|(Operand a, Operand b) { return bitwise_or(std::move(a), std::move(b)); }
+inline Tensor operator^(Operand a, Operand b) { return bitwise_xor(std::move(a), std::move(b)); }
 inline Tensor operator+(Operand a, Operand b) { return add(std::move(a), std::move(b)); }
 inline Tensor operator-(Operand a, Operand b) { return subtract(std::move(a), std::move(b)); }
 inline Tensor operator*(Operand a, Operand b) { return multiply(std::move(a), std::move(b)); }
@@ -38,9 +80,20 @@ inline Tensor operator-(Operand x) { return negate(std::move(x)); }
 // Comparison and choice.
 enum class Comparison : uint8_t { kEQ, kNE, kGE, kGT, kLE, kLT };
 Tensor compare(Operand a, Operand b, Comparison direction);
+// Floats by IEEE 754's totalOrder: -NaN < -inf < ... < -0 < +0 < ... < inf < NaN.
+Tensor compare_total_order(Operand a, Operand b, Comparison direction);
+// minimum(maximum(x, low), high). A bound is a scalar or broadcasts to the shape of x.
+Tensor clamp(Operand low, Operand x, Operand high);
 // on_true where `predicate`, else on_false. The predicate is a scalar or has the others' shape.
 Tensor select(Operand predicate, Operand on_true, Operand on_false);
 Tensor convert(Operand x, DType dtype);
+// The same bits as another type. A narrower one adds a last axis of the parts, low bits first; a wider one
+// takes such an axis away.
+Tensor bitcast_convert(Operand x, DType dtype);
+// x rounded as if to a float of these widths, in its own dtype.
+Tensor reduce_precision(Operand x, int64_t exponent_bits, int64_t mantissa_bits);
+// The same values, across which no pass moves, merges or removes work.
+std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& values, Location at = Location::here());
 
 // Shape and movement.
 // Axis i of x becomes axis `axes[i]` of the result; the other axes repeat. StableHLO's broadcast_in_dim.

@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::cbrt(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() / (c.out(0) * c.out(0) * 3)); }
+
+}  // namespace
+
+const OpDef op_cbrt = {
+    .name = "cbrt",
+    .doc = "Cube root, negative below zero. The gradient at 0 is infinite. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 15,
+};
+
+Tensor cbrt(Operand x) { return unary(op_cbrt, x); }
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return 1 / (1 + std::exp(-x));
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.out(0) * (1 - c.out(0))); }
+
+}  // namespace
+
+const OpDef op_logistic = {
+    .name = "logistic",
+    .doc = "The sigmoid 1 / (1 + exp(-x)). c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 12,
+};
+
+Tensor logistic(Operand x) { return unary(op_logistic, x); }
+
+}  // namespace espalier

@@ -1,0 +1,47 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a)) return a;
+      if (std::isnan(b)) return b;
+      if (a == b) return std::signbit(a) ? a : b;
+    }
+    return b < a ? b : a;
+  }
+};
+
+void gradient(GradientContext& c) {
+  const Tensor half = c.cotangent() * 0.5;
+  const Tensor zero = constant_like(half.type(), 0);
+  const Tensor tie = compare(c.in(0), c.in(1), Comparison::kEQ);
+  const auto winner = [&](Comparison wins) {
+    return select(tie, half, select(compare(c.in(0), c.in(1), wins), c.cotangent(), zero));
+  };
+  if (c.wants(0)) c.set(0, winner(Comparison::kLT));
+  if (c.wants(1)) c.set(1, winner(Comparison::kGT));
+}
+
+}  // namespace
+
+const OpDef op_minimum = {
+    .name = "minimum",
+    .doc =
+        "The smaller of a and b; NaN wins, -0 is below +0. At a tie each side gets half of the gradient. c1: "
+        "any elements. c2: operands have one type.",
+    .infer = infer_binary<kAnyDType>,
+    .eval = eval_binary<Apply, kAnyDType>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kClear,
+    .flops_per_output = 1,
+};
+
+Tensor minimum(Operand a, Operand b) { return binary(op_minimum, a, b); }
+
+}  // namespace espalier

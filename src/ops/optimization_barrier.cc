@@ -1,0 +1,53 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+void infer(InferContext& c) {
+  for (size_t i = 0; i < c.size(); ++i) c.result(c.in(i));
+}
+
+void eval(EvalContext& c) {
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (const size_t bytes = c.out(i).type->bytes()) std::memcpy(c.out(i).data, c.in(i).data, bytes);
+  }
+}
+
+void gradient(GradientContext& c) {
+  std::vector<size_t> positions;
+  std::vector<Tensor> cotangents;
+  for (size_t i = 0; i < c.inputs.size(); ++i) {
+    if (!c.wants(i) || !c.cotangents[i].defined()) continue;
+    positions.push_back(i);
+    cotangents.push_back(c.cotangents[i]);
+  }
+  if (positions.empty()) return;
+  const std::vector<Tensor> held = optimization_barrier(cotangents);
+  for (size_t i = 0; i < held.size(); ++i) c.set(positions[i], held[i]);
+}
+
+void batch(BatchContext& c) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
+  c.outputs = optimization_barrier(inputs);
+}
+
+}  // namespace
+
+const OpDef op_optimization_barrier = {
+    .name = "optimization_barrier",
+    .doc =
+        "Its operands. Nothing moves across: no result is available before all operands are, and no pass "
+        "merges or removes what is on either side with what is on the other.",
+    .infer = infer,
+    .eval = eval,
+    .gradient = gradient,
+    .batch = batch,
+};
+
+std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& values, Location at) {
+  CallScope scope(at);
+  return emit_all(op_optimization_barrier, nullptr, values);
+}
+
+}  // namespace espalier

@@ -1,0 +1,29 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::round(x);
+  }
+};
+
+}  // namespace
+
+const OpDef op_round_nearest_afz = {
+    .name = "round_nearest_afz",
+    .doc = "The nearest integer, halves away from zero. The gradient is 0. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .no_gradient = "piecewise constant: zero wherever it is defined",
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 1,
+};
+
+Tensor round_nearest_afz(Operand x) { return unary(op_round_nearest_afz, x); }
+
+}  // namespace espalier

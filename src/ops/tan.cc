@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::tan(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) * c.out(0) + 1)); }
+
+}  // namespace
+
+const OpDef op_tan = {
+    .name = "tan",
+    .doc = "Tangent of x in radians. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 20,
+};
+
+Tensor tan(Operand x) { return unary(op_tan, x); }
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::tanh(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * (1 - c.out(0) * c.out(0))); }
+
+}  // namespace
+
+const OpDef op_tanh = {
+    .name = "tanh",
+    .doc = "Hyperbolic tangent. c1: floating-point elements.",
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 15,
+};
+
+Tensor tanh(Operand x) { return unary(op_tanh, x); }
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+struct Apply {
+  template <class T>
+  static T apply(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+
+}  // namespace
+
+const OpDef op_xor = {
+    .name = "xor",
+    .doc =
+        "a exclusive or b: logical on bool, bitwise on integers. c1: bool or integer elements. c2: operands "
+        "have one type.",
+    .infer = infer_binary<kIntegers | kBools>,
+    .eval = eval_binary<Apply, kIntegers | kBools>,
+    .no_gradient = "integers have no gradient",
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 1,
+};
+
+Tensor bitwise_xor(Operand a, Operand b) { return binary(op_xor, a, b); }
+
+}  // namespace espalier
