@@ -20,18 +20,6 @@ std::vector<OpCase> cases(Tensor (*f)(Operand, Operand), F2 oracle, In a, In b,
   return out;
 }
 
-OP_TEST(subtract) {
-  return {cases(subtract, [](double a, double b) { return a - b; }, {.dtypes = kNumbers})};
-}
-OP_TEST(multiply) {
-  return {cases(multiply, [](double a, double b) { return a * b; }, {.dtypes = kAnyDType})};
-}
-OP_TEST(divide) {
-  std::vector<OpCase> all =
-      cases(divide, [](double a, double b) { return a / b; }, {},
-            {.shape = {}, .low = 0.4, .high = 3, .int_low = 1, .int_high = 3}, {.dtypes = kNumbers});
-  return {all};
-}
 double modulo(double a, double b) { return std::fmod(a, b); }
 OP_TEST(remainder) {
   // a / b stays away from whole numbers, where the remainder jumps.
@@ -45,9 +33,6 @@ OP_TEST(power) {
 }
 OP_TEST(atan2) {
   return {cases(atan2, [](double a, double b) { return std::atan2(a, b); }, {.shape = {}, .low = 0.2}, {})};
-}
-OP_TEST(maximum) {
-  return {cases(maximum, [](double a, double b) { return std::max(a, b); }, {.dtypes = kAnyDType})};
 }
 OP_TEST(minimum) {
   return {cases(minimum, [](double a, double b) { return std::min(a, b); }, {.dtypes = kAnyDType})};

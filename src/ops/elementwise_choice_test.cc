@@ -35,51 +35,6 @@ OP_TEST(count_leading_zeros) {
   return {cases};
 }
 
-std::vector<OpCase> comparison(Comparison direction, bool (*holds)(double, double)) {
-  std::vector<OpCase> cases = elementwise_cases<2>(
-      [direction](Inputs x) { return compare(x[0], x[1], direction); },
-      elementwise([holds](double a, double b) { return double(holds(a, b)); }, DType::kBool),
-      {.dtypes = kAnyDType, .no_gradient = "bool"});
-  for (OpCase& c : cases) c.name += cat(" direction ", static_cast<int>(direction));
-  return cases;
-}
-OP_TEST(compare) {
-  OpTest test;
-  const auto add = [&](Comparison direction, bool (*holds)(double, double)) {
-    for (OpCase& c : comparison(direction, holds)) test.cases.push_back(std::move(c));
-  };
-  add(Comparison::kEQ, [](double a, double b) { return a == b; });
-  add(Comparison::kNE, [](double a, double b) { return a != b; });
-  add(Comparison::kGE, [](double a, double b) { return a >= b; });
-  add(Comparison::kGT, [](double a, double b) { return a > b; });
-  add(Comparison::kLE, [](double a, double b) { return a <= b; });
-  add(Comparison::kLT, [](double a, double b) { return a < b; });
-  return test;
-}
-
-OP_TEST(select) {
-  OpTest test;
-  const auto oracle = elementwise([](double p, double a, double b) { return p != 0 ? a : b; });
-  const auto typed = [oracle](Arrays x) {
-    std::vector<Array> out = oracle(x);
-    out[0].type.dtype = x[1].type.dtype;
-    return out;
-  };
-  for (const auto& [name, predicate, shape] :
-       {std::tuple<const char*, Shape, Shape>{"full predicate", {2, 3}, {2, 3}},
-        {"scalar predicate", {}, {2, 3}},
-        {"scalars", {}, {}},
-        {"empty", {0, 3}, {0, 3}}}) {
-    test.cases.push_back(
-        {.name = name,
-         .inputs = {{.shape = predicate, .dtype = DType::kBool}, {.shape = shape}, {.shape = shape}},
-         .call = [](Inputs x) { return select(x[0], x[1], x[2]); },
-         .oracle = typed,
-         .dtypes = kAnyDType});
-  }
-  return test;
-}
-
 OP_TEST(clamp) {
   OpTest test;
   for (const auto& [name, low, shape, high] :
@@ -96,28 +51,6 @@ OP_TEST(clamp) {
          .call = [](Inputs x) { return clamp(x[0], x[1], x[2]); },
          .oracle = elementwise([](double l, double x, double h) { return std::min(std::max(x, l), h); }),
          .dtypes = kAnyDType});
-  }
-  return test;
-}
-
-OP_TEST(convert) {
-  constexpr DType kTypes[] = {DType::kBool, DType::kI8,   DType::kI32, DType::kI64, DType::kU8,
-                              DType::kF16,  DType::kBF16, DType::kF32, DType::kF64};
-  OpTest test;
-  for (const DType from : kTypes) {
-    for (const DType to : kTypes) {
-      if (from == to) continue;
-      const auto oracle =
-          elementwise([to](double x) { return is_unsigned_integer(to) ? std::max(x, 0.0) : x; }, to);
-      for (const Shape& shape : {Shape{2, 3}, Shape{}, Shape{0, 3}}) {
-        test.cases.push_back({.name = cat(from, shape, " to ", to),
-                              .inputs = {{.shape = shape, .int_low = 0, .dtype = from}},
-                              .call = [to](Inputs x) { return convert(x[0], to); },
-                              .oracle = oracle,
-                              .dtypes = kAnyDType,
-                              .no_gradient = "differences need f64 on both sides"});
-      }
-    }
   }
   return test;
 }
