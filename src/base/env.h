@@ -1,0 +1,38 @@
+// The world outside: files, clock, entropy, behind one interface, so that tests can stand in for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+// Thread-safe. Files raise IoError[file.<verb>] that names the path and the reason of the system.
+class Env {
+ public:
+  virtual ~Env() = default;
+
+  // The whole file.
+  virtual std::string read_file(const std::string& path) = 0;
+  // All or nothing: a temporary file beside `path` is written, synced and renamed onto it; the folder must
+  // exist. A reader sees the old bytes or the new ones, also after a crash.
+  virtual void write_file(const std::string& path, std::string_view bytes) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  // Names in a folder, sorted, without "." and "..".
+  virtual std::vector<std::string> list_folder(const std::string& path) = 0;
+  // With its parents; nothing to do when it exists.
+  virtual void make_folder(const std::string& path) = 0;
+  virtual void remove_file(const std::string& path) = 0;
+
+  // Seconds since 1970, for stamps.
+  virtual double wall_seconds() = 0;
+  // Seconds since some moment; never goes back, for durations.
+  virtual double steady_seconds() = 0;
+  // 64 unpredictable bits.
+  virtual uint64_t entropy() = 0;
+};
+
+Env& posix_env();
+
+}  // namespace espalier

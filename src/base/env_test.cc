@@ -1,0 +1,85 @@
+#include "base/env.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+class EnvTest : public ::testing::Test {
+ protected:
+  EnvTest() : folder_(cat(::testing::TempDir(), "espalier-env-", posix_env().entropy())) {
+    posix_env().make_folder(folder_);
+  }
+  ~EnvTest() override { std::filesystem::remove_all(folder_); }
+  std::string path(const char* name) const { return cat(folder_, "/", name); }
+  std::string folder_;
+};
+
+template <class F>
+std::string rule_of(F f) {
+  try {
+    f();
+  } catch (const IoError& error) {
+    return error.rule();
+  }
+  return "no error";
+}
+
+TEST_F(EnvTest, WritesAndReadsBack) {
+  const std::string bytes("a\0b\n", 4);
+  posix_env().write_file(path("x"), bytes);
+  EXPECT_EQ(posix_env().read_file(path("x")), bytes);
+  posix_env().write_file(path("x"), "");
+  EXPECT_EQ(posix_env().read_file(path("x")), "");
+  const std::string large(3 << 20, 'q');
+  posix_env().write_file(path("x"), large);
+  EXPECT_EQ(posix_env().read_file(path("x")), large);
+  EXPECT_EQ(posix_env().list_folder(folder_), std::vector<std::string>{"x"}) << "no temporary file stays";
+}
+
+TEST_F(EnvTest, ReadsFilesThatAnnounceNoSize) {
+  EXPECT_NE(posix_env().read_file("/proc/self/status").find("Pid:"), std::string::npos);
+}
+
+TEST_F(EnvTest, AFailedWriteLeavesTheOldFile) {
+  posix_env().make_folder(path("taken/by/folders"));
+  EXPECT_EQ(rule_of([&] { posix_env().write_file(path("taken"), "new"); }), "file.write");
+  EXPECT_EQ(posix_env().list_folder(folder_), std::vector<std::string>{"taken"});
+  EXPECT_EQ(rule_of([&] { posix_env().write_file(path("missing/x"), "new"); }), "file.write");
+}
+
+TEST_F(EnvTest, ErrorsNameThePath) {
+  try {
+    posix_env().read_file(path("absent"));
+    FAIL();
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.rule(), "file.read");
+    EXPECT_NE(error.message().find(path("absent")), std::string::npos);
+    EXPECT_NE(error.message().find("No such file"), std::string::npos);
+  }
+  EXPECT_EQ(rule_of([&] { posix_env().read_file(folder_); }), "file.read");
+  EXPECT_EQ(rule_of([&] { posix_env().remove_file(path("absent")); }), "file.remove");
+  EXPECT_EQ(rule_of([&] { posix_env().list_folder(path("absent")); }), "file.list");
+  posix_env().write_file(path("x"), "1");
+  EXPECT_EQ(rule_of([&] { posix_env().make_folder(path("x")); }), "file.make");
+  EXPECT_TRUE(posix_env().exists(path("x")));
+  posix_env().remove_file(path("x"));
+  EXPECT_FALSE(posix_env().exists(path("x")));
+}
+
+TEST_F(EnvTest, ClocksAndEntropy) {
+  const double before = posix_env().steady_seconds();
+  EXPECT_GE(posix_env().steady_seconds(), before);
+  EXPECT_GT(posix_env().wall_seconds(), 1.7e9);
+  EXPECT_NE(posix_env().entropy(), posix_env().entropy());
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,152 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+[[noreturn]] void fail(const char* verb, const std::string& path, int reason) {
+  throw IoError(cat("file.", verb), cat("cannot ", verb, " ", path, ": ", std::strerror(reason)));
+}
+
+class File {
+ public:
+  File(const std::string& path, int flags, const char* verb) : path_(path), verb_(verb) {
+    do {
+      descriptor_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
+    } while (descriptor_ < 0 && errno == EINTR);
+    if (descriptor_ < 0) fail(verb, path, errno);
+  }
+  ~File() {
+    if (descriptor_ >= 0) ::close(descriptor_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+
+  int descriptor() const { return descriptor_; }
+  void check(bool ok) const {
+    if (!ok) fail(verb_, path_, errno);
+  }
+  void sync() const { check(::fsync(descriptor_) == 0); }
+
+ private:
+  const std::string& path_;
+  const char* verb_;
+  int descriptor_;
+};
+
+std::string folder_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+class PosixEnv final : public Env {
+ public:
+  std::string read_file(const std::string& path) override {
+    const File file(path, O_RDONLY, "read");
+    struct stat status;
+    file.check(::fstat(file.descriptor(), &status) == 0);
+    if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
+    // One byte more than announced, so that the end is seen without growing.
+    std::string out(static_cast<size_t>(std::max<off_t>(status.st_size, 0)) + 1, '\0');
+    size_t size = 0;
+    for (;;) {
+      const ssize_t got = ::read(file.descriptor(), out.data() + size, out.size() - size);
+      if (got < 0 && errno == EINTR) continue;
+      file.check(got >= 0);
+      if (got == 0) break;
+      size += static_cast<size_t>(got);
+      if (size == out.size()) out.resize(2 * size + 4096);
+    }
+    out.resize(size);
+    return out;
+  }
+
+  void write_file(const std::string& path, std::string_view bytes) override {
+    const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
+    try {
+      const File file(temporary, O_WRONLY | O_CREAT | O_EXCL, "write");
+      while (!bytes.empty()) {
+        const ssize_t wrote = ::write(file.descriptor(), bytes.data(), bytes.size());
+        if (wrote < 0 && errno == EINTR) continue;
+        file.check(wrote >= 0);
+        bytes.remove_prefix(static_cast<size_t>(wrote));
+      }
+      file.sync();
+      if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
+    } catch (...) {
+      ::unlink(temporary.c_str());
+      throw;
+    }
+    const std::string folder = folder_of(path);
+    File(folder, O_RDONLY | O_DIRECTORY, "sync").sync();
+  }
+
+  bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
+
+  std::vector<std::string> list_folder(const std::string& path) override {
+    DIR* folder = ::opendir(path.c_str());
+    if (!folder) fail("list", path, errno);
+    std::vector<std::string> names;
+    while (const dirent* entry = ::readdir(folder)) {
+      const std::string_view name = entry->d_name;
+      if (name != "." && name != "..") names.emplace_back(name);
+    }
+    ::closedir(folder);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void make_folder(const std::string& path) override {
+    for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+      const std::string part = path.substr(0, end);
+      if (::mkdir(part.c_str(), 0777) != 0 && errno != EEXIST) fail("make", part, errno);
+      if (end == std::string::npos) break;
+    }
+    struct stat status;
+    if (::stat(path.c_str(), &status) != 0) fail("make", path, errno);
+    if (!S_ISDIR(status.st_mode)) fail("make", path, ENOTDIR);
+  }
+
+  void remove_file(const std::string& path) override {
+    if (::unlink(path.c_str()) != 0) fail("remove", path, errno);
+  }
+
+  double wall_seconds() override { return since_epoch(std::chrono::system_clock::now()); }
+  double steady_seconds() override { return since_epoch(std::chrono::steady_clock::now()); }
+
+  uint64_t entropy() override {
+    uint64_t bits = 0;
+    while (::getrandom(&bits, sizeof bits, 0) != sizeof bits) {
+      if (errno != EINTR) throw IoError("entropy", cat("no random bits: ", std::strerror(errno)));
+    }
+    return bits;
+  }
+
+ private:
+  template <class Point>
+  static double since_epoch(Point point) {
+    return std::chrono::duration<double>(point.time_since_epoch()).count();
+  }
+};
+
+}  // namespace
+
+Env& posix_env() {
+  static PosixEnv env;
+  return env;
+}
+
+}  // namespace espalier

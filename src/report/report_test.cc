@@ -1,0 +1,183 @@
+#include <limits>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "espalier/error.h"
+#include "report/image.h"
+#include "report/progress.h"
+#include "report/table.h"
+
+namespace espalier {
+namespace {
+
+const Terminal kPlain{};
+const Terminal kColors{.colors = true, .interactive = true};
+
+TEST(Terminal, WidthOfText) {
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("caf\u00e9"), 4);
+  EXPECT_EQ(display_width("cafe\u0301"), 4);
+  EXPECT_EQ(display_width("\u65e5\u672c"), 4);
+  EXPECT_EQ(display_width("\U0001f600"), 2);
+  EXPECT_EQ(display_width("\x1b[1;31mred\x1b[0m"), 3);
+  EXPECT_EQ(display_width("\xff\xc3"), 2) << "bytes that are no UTF-8 count one each";
+  EXPECT_EQ(display_width("\x1b[31"), 0);
+}
+
+TEST(Terminal, FitsText) {
+  EXPECT_EQ(fit_width("abcdef", 6), "abcdef");
+  EXPECT_EQ(fit_width("abcdef", 5), "ab...");
+  EXPECT_EQ(fit_width("\u65e5\u672c\u8a9e", 5), "\u65e5...");
+  EXPECT_EQ(fit_width("abcdef", 2), "..");
+}
+
+TEST(Terminal, PaintsOnlyWithColors) {
+  EXPECT_EQ(kPlain.paint(Ink::kBad, "x"), "x");
+  EXPECT_EQ(kColors.paint(Ink::kBad, "x"), "\x1b[1;31mx\x1b[0m");
+  EXPECT_EQ(kColors.paint(Ink::kPlain, "x"), "x");
+}
+
+TEST(Terminal, AFileIsNoTerminal) {
+  const Terminal file = Terminal::of(-1);
+  EXPECT_FALSE(file.colors || file.interactive);
+  EXPECT_EQ(file.columns, 80);
+}
+
+TEST(Terminal, BlocksBesideEachOther) {
+  EXPECT_EQ(beside({"a\nbbb\n", "\x1b[1mx\x1b[0m\n", "1\n2\n3"}),
+            "a    \x1b[1mx\x1b[0m  1\n"
+            "bbb     2\n"
+            "        3\n");
+  EXPECT_EQ(beside({}), "");
+}
+
+TEST(Table, AlignsNumbersRightAndTextLeft) {
+  Table table({"layer", "shape", "weights", ""});
+  table.row({"dense_1", "[784,128]", 100352, "x"})
+      .row({"caf\u00e9", "[128]", 128, ""})
+      .row({"", "-", "-", "y"});
+  EXPECT_EQ(table.text(kPlain),
+            "layer    shape      weights\n"
+            "-------  ---------  -------  -\n"
+            "dense_1  [784,128]   100352  x\n"
+            "caf\u00e9     [128]          128\n"
+            "         -                -  y\n");
+}
+
+TEST(Table, InkDoesNotMoveColumns) {
+  Table table({"a", "n"});
+  table.row({Cell("x", Ink::kDim), Cell(10, Ink::kBad)}).row({"yy", 5});
+  EXPECT_EQ(table.text(kColors),
+            "\x1b[1ma\x1b[0m    \x1b[1mn\x1b[0m\n"
+            "\x1b[2m--\x1b[0m  \x1b[2m--\x1b[0m\n"
+            "\x1b[2mx\x1b[0m   \x1b[1;31m10\x1b[0m\n"
+            "yy   5\n");
+}
+
+TEST(Table, RowsHaveAllCells) { EXPECT_THROW(Table({"a", "b"}).row({"x"}), ValueError); }
+
+TEST(Table, NumbersAsText) {
+  EXPECT_EQ(fixed(0.12345, 3), "0.123");
+  EXPECT_EQ(percent(0.975), "97.5%");
+  EXPECT_EQ(percent(1, 0), "100%");
+}
+
+TEST(ConfusionMatrix, ShowsMistakes) {
+  const int64_t counts[] = {9, 1, 0, 0, 20, 0, 0, 0, 0};
+  EXPECT_EQ(confusion_matrix(counts, {"0", "1", "2"}, kPlain),
+            "true  0   1  2   right\n"
+            "----  -  --  -  ------\n"
+            "   0  9   1  .   90.0%\n"
+            "   1  .  20  .  100.0%\n"
+            "   2  .   .  .       -\n");
+  const int64_t two[] = {3, 1, 0, 2};
+  EXPECT_EQ(confusion_matrix(two, {"a", "b"}, kColors),
+            "\x1b[1mtrue\x1b[0m  \x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m   \x1b[1mright\x1b[0m\n"
+            "\x1b[2m----\x1b[0m  \x1b[2m-\x1b[0m  \x1b[2m-\x1b[0m  \x1b[2m------\x1b[0m\n"
+            "\x1b[1ma\x1b[0m     \x1b[2m3\x1b[0m  \x1b[1;31m1\x1b[0m   75.0%\n"
+            "\x1b[1mb\x1b[0m     \x1b[2m.\x1b[0m  \x1b[2m2\x1b[0m  100.0%\n");
+  EXPECT_THROW(confusion_matrix(two, {"a"}, kPlain), ValueError);
+}
+
+TEST(Image, PlainRamp) {
+  const float pixels[] = {0, 8, 16, 16, 4, 0};
+  EXPECT_EQ(draw_image(pixels, 2, 3, kPlain, 0, 16),
+            "  ++@@\n"
+            "@@::\n");
+}
+
+TEST(Image, HalfBlocks) {
+  const float pixels[] = {0, 1, 1, 0, 0.5f, 0.5f};
+  EXPECT_EQ(draw_image(pixels, 3, 2, kColors),
+            "\x1b[38;5;232;48;5;255m\u2580\x1b[38;5;255;48;5;232m\u2580\x1b[0m\n"
+            "\x1b[38;5;244m\u2580\x1b[38;5;244m\u2580\x1b[0m\n");
+}
+
+TEST(Image, OddValuesAndSizes) {
+  const float pixels[] = {-5, std::numeric_limits<float>::quiet_NaN(), 100};
+  EXPECT_EQ(draw_image(pixels, 1, 3, kPlain), "    @@\n");
+  EXPECT_EQ(draw_image({}, 0, 3, kPlain), "");
+  EXPECT_THROW(draw_image(pixels, 2, 2, kPlain), ValueError);
+}
+
+class FakeEnv final : public Env {
+ public:
+  double seconds = 100;
+  std::string read_file(const std::string&) override { return ""; }
+  void write_file(const std::string&, std::string_view) override {}
+  bool exists(const std::string&) override { return false; }
+  std::vector<std::string> list_folder(const std::string&) override { return {}; }
+  void make_folder(const std::string&) override {}
+  void remove_file(const std::string&) override {}
+  double wall_seconds() override { return seconds; }
+  double steady_seconds() override { return seconds; }
+  uint64_t entropy() override { return 4; }
+};
+
+TEST(Progress, OneLineThatIsOverwritten) {
+  FakeEnv env;
+  std::ostringstream out;
+  ProgressBar bar("epoch 1/2", 200, out, kColors, env);
+  env.seconds += 2;
+  bar.update(50, "loss 0.5");
+  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2 [=====>              ]  50/200  25/s  eta 0:06  loss 0.5");
+  env.seconds += 0.05;
+  bar.update(60, "loss 0.4");
+  EXPECT_EQ(out.str().find("60/200"), std::string::npos) << "not ten times a second yet";
+  env.seconds += 5.95;
+  out.str("");
+  bar.update(200);
+  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2 [====================]  200/200  25/s  eta 0:00");
+  out.str("");
+  bar.finish("loss 0.25");
+  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2  200 in 8.0s  25/s  loss 0.25\n");
+}
+
+TEST(Progress, ALogGetsOneLine) {
+  FakeEnv env;
+  std::ostringstream out;
+  ProgressBar bar("epoch 1/2", 0, out, kPlain, env);
+  env.seconds += 120;
+  bar.update(50, "loss 0.5");
+  EXPECT_EQ(out.str(), "");
+  bar.finish();
+  EXPECT_EQ(out.str(), "epoch 1/2  50 in 2:00  0.4/s\n");
+}
+
+TEST(Progress, NarrowTerminalsGetCutLines) {
+  FakeEnv env;
+  std::ostringstream out;
+  ProgressBar bar("epoch", 0, out, {.interactive = true, .columns = 12}, env);
+  bar.update(7);
+  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch  7...");
+}
+
+TEST(Progress, Durations) {
+  EXPECT_EQ(duration(9.46), "9.5s");
+  EXPECT_EQ(duration(125), "2:05");
+  EXPECT_EQ(duration(3725), "1:02:05");
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,48 @@
+// Tables for terminals.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "report/terminal.h"
+
+namespace espalier {
+
+struct Cell {
+  Cell(std::string text, Ink ink = Ink::kPlain) : text(std::move(text)), ink(ink) {}
+  Cell(const char* text, Ink ink = Ink::kPlain) : text(text), ink(ink) {}
+  template <class T>
+  requires std::is_integral_v<T> Cell(T value, Ink ink = Ink::kPlain) : text(cat(value)), ink(ink) {}
+  std::string text;
+  Ink ink;
+};
+
+// Columns that line up, two spaces apart. A column whose cells are all numbers (also with %, or "-" and "."
+// for none) is right-aligned. Lines have no trailing spaces.
+//
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+  // Raises ValueError unless there is one cell for each column.
+  Table& row(std::vector<Cell> cells);
+  std::string text(const Terminal& terminal) const;
+
+ private:
+  std::vector<std::string> header_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// "0.1234" with `digits` after the point.
+std::string fixed(double value, int digits);
+// "97.5%".
+std::string percent(double fraction, int digits = 1);
+
+// Counts by true class (rows) and predicted class (columns), `counts[true * n + predicted]`, with the share
+// that was right. The diagonal is dimmed, mistakes stand out, and zeros are dots.
+std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<std::string>& labels,
+                             const Terminal& terminal);
+
+}  // namespace espalier

@@ -1,0 +1,33 @@
+// What the place can show that text is written to, and how wide text is there.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace espalier {
+
+enum class Ink : uint8_t { kPlain, kBold, kDim, kGood, kBad };
+
+struct Terminal {
+  bool colors = false;       // 256 colours by escape sequences
+  bool interactive = false;  // a line can be overwritten
+  int columns = 80;
+
+  // The terminal behind a file descriptor. No colours when NO_COLOR is set (to anything but ""), for
+  // TERM=dumb, or when it is no terminal.
+  static Terminal of(int descriptor);
+
+  // `text` in that ink; unchanged without colours.
+  std::string paint(Ink ink, std::string_view text) const;
+};
+
+// Columns that UTF-8 text takes: wide characters two, combining ones and escape sequences none.
+int display_width(std::string_view text);
+// The longest beginning that fits into `columns`, ending in "..." when something was cut.
+std::string fit_width(std::string_view text, int columns);
+// Blocks of lines beside each other, top-aligned, `gap` columns apart. Every line ends in a newline.
+std::string beside(const std::vector<std::string>& blocks, int gap = 2);
+
+}  // namespace espalier
