@@ -15,7 +15,8 @@ struct Exit {
 // Every add_<verb>, in the order of `espalier --help`.
 using AddVerb = void (*)(CLI::App& app);
 void add_info(CLI::App& app);
+void add_run(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_info};
+inline constexpr AddVerb kVerbs[] = {add_info, add_run};
 
 }  // namespace espalier::cli

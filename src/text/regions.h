@@ -1,0 +1,18 @@
+// Regions and the words that stand for them, and where captured values stand among operands.
+#pragma once
+
+#include "ir/graph.h"
+
+namespace espalier::text {
+
+// The word of `words` for what `region` does ("sum" for a region that adds its two arguments, one pair per
+// result), or -1. Captured values make it none. `op` is whose region it is.
+int region_word(std::string_view op, const Graph& region, std::span<const char* const> words);
+// The StableHLO op that combines two elements as `word` says: "add" for "sum"; "" for a word that keeps the
+// second. Null for a word that means nothing here.
+const char* word_op(std::string_view word);
+
+// How many of a call's inputs stand before the captured values, for a call of an op with regions.
+size_t explicit_inputs(std::string_view op, size_t inputs, size_t results);
+
+}  // namespace espalier::text

@@ -1,0 +1,16 @@
+// Programs as text: StableHLO in MLIR's form.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "ir/graph.h"
+
+namespace espalier {
+
+// The graph of a module: @main, or its only public function. Calls are inlined, regions that are a named
+// reducer become that reducer, composites of ours become one node. `file` names the text in later messages.
+// Raises FormatError with line and column, also for what is not supported.
+std::shared_ptr<Graph> parse_program(std::string_view source, std::string_view file = "program");
+
+}  // namespace espalier
