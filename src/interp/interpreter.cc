@@ -1,5 +1,6 @@
 #include "interp/interpreter.h"
 
+#include "base/float_environment.h"
 #include "ir/builder.h"
 #include "ir/constant.h"
 
@@ -65,6 +66,7 @@ std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
 }  // namespace
 
 std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs) {
+  FloatEnvironment mode;
   if (inputs.size() != graph.inputs().size()) {
     throw ShapeError("run.inputs",
                      cat(graph.name(), " takes ", graph.inputs().size(), " inputs, got ", inputs.size()));
@@ -106,6 +108,7 @@ std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inpu
 }
 
 std::vector<Literal> evaluate(const Call& call) {
+  FloatEnvironment mode;
   std::vector<Literal> inputs;
   std::vector<const TensorType*> types;
   for (const Tensor& input : call.inputs) {

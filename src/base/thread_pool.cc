@@ -1,0 +1,175 @@
+#include "base/thread_pool.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "base/float_environment.h"
+
+namespace espalier {
+namespace {
+
+constexpr auto kSpin = std::chrono::microseconds(50);
+constexpr int64_t kMaxGroups = 0xffff;
+
+thread_local bool inside_chunk = false;
+
+void pause_briefly() {
+#if defined(__SSE__)
+  _mm_pause();
+#endif
+}
+
+constexpr uint64_t make_ticket(uint64_t generation, uint64_t groups, uint64_t next) {
+  return generation << 32 | groups << 16 | next;
+}
+
+// "max 100000" or "150000 100000" (cgroup 2): processors, or 0 for no limit.
+double quota_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max" || period <= 0) return 0;
+  return std::atof(quota.c_str()) / period;
+}
+
+double cgroup_quota() {
+  double least = 0;
+  const auto take = [&](double quota) {
+    if (quota > 0 && (least == 0 || quota < least)) least = quota;
+  };
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    if (line.rfind("0::", 0) != 0) continue;
+    for (std::string path = line.substr(3); !path.empty(); path.resize(path.rfind('/'))) {
+      take(quota_of("/sys/fs/cgroup" + path + "/cpu.max"));
+      if (path.find('/') == std::string::npos) break;
+    }
+  }
+  take(quota_of("/sys/fs/cgroup/cpu.max"));
+  std::ifstream quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+  double used = 0, whole = 0;
+  if (quota >> used && period >> whole && used > 0 && whole > 0) take(used / whole);
+  return least;
+}
+
+}  // namespace
+
+int default_threads() {
+  int count = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t mask;
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) count = CPU_COUNT(&mask);
+  const double quota = cgroup_quota();
+  if (quota > 0) count = std::min(count, static_cast<int>(std::ceil(quota)));
+  return std::max(count, 1);
+}
+
+ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : default_threads()) {}
+
+ThreadPool::~ThreadPool() { stop_helpers(); }
+
+void ThreadPool::start_helpers() {
+  while (static_cast<int>(helpers_.size()) + 1 < threads()) helpers_.emplace_back([this] { help(); });
+}
+
+void ThreadPool::stop_helpers() {
+  stop_.store(true);
+  epoch_.fetch_add(1);
+  epoch_.notify_all();
+  for (std::thread& helper : helpers_) helper.join();
+  helpers_.clear();
+  stop_.store(false);
+}
+
+void ThreadPool::set_threads(int threads) {
+  while (busy_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  stop_helpers();
+  threads_ = threads > 0 ? threads : default_threads();
+  busy_.store(false, std::memory_order_release);
+}
+
+bool ThreadPool::work_on_one() {
+  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  do {
+    if ((ticket & 0xffff) >= (ticket >> 16 & 0xffff)) return false;
+  } while (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
+  // The claim keeps the job alive until finished_ counts it.
+  const int64_t first = static_cast<int64_t>(ticket & 0xffff) * group_;
+  const int64_t last = std::min(first + group_, chunks_);
+  inside_chunk = true;
+  try {
+    for (int64_t i = first; i < last && !failed_.load(std::memory_order_relaxed); ++i) function_(context_, i);
+  } catch (...) {
+    if (!failed_.exchange(true)) error_ = std::current_exception();
+  }
+  inside_chunk = false;
+  finished_.fetch_add(1, std::memory_order_acq_rel);
+  return true;
+}
+
+void ThreadPool::help() {
+  FloatEnvironment mode;
+  while (true) {
+    const uint32_t epoch = epoch_.load(std::memory_order_acquire);
+    if (stop_.load()) return;
+    while (work_on_one()) {
+    }
+    const auto start = std::chrono::steady_clock::now();
+    while (epoch_.load(std::memory_order_acquire) == epoch) {
+      for (int i = 0; i < 32; ++i) pause_briefly();
+      if (std::chrono::steady_clock::now() - start > kSpin) {
+        epoch_.wait(epoch, std::memory_order_acquire);
+        break;
+      }
+    }
+  }
+}
+
+void ThreadPool::run(int64_t chunks, Function function, const void* context) {
+  if (chunks <= 0) return;
+  if (chunks == 1 || inside_chunk || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
+    for (int64_t i = 0; i < chunks; ++i) function(context, i);
+    return;
+  }
+  if (static_cast<int>(helpers_.size()) + 1 < threads()) start_helpers();
+  group_ = (chunks + kMaxGroups - 1) / kMaxGroups;
+  const auto groups = static_cast<uint64_t>((chunks + group_ - 1) / group_);
+  function_ = function;
+  context_ = context;
+  chunks_ = chunks;
+  failed_.store(false, std::memory_order_relaxed);
+  finished_.store(0, std::memory_order_relaxed);
+  const uint64_t generation = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
+  ticket_.store(make_ticket(generation, groups, 0), std::memory_order_release);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+
+  while (work_on_one()) {
+  }
+  for (int spins = 0; finished_.load(std::memory_order_acquire) != groups; ++spins) {
+    if (spins < 4096) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
+    }
+  }
+  std::exception_ptr error;
+  if (failed_.load()) std::swap(error, error_);
+  busy_.store(false, std::memory_order_release);
+  if (error) std::rethrow_exception(error);
+}
+
+ThreadPool& thread_pool() {
+  static ThreadPool pool([] {
+    const char* text = std::getenv("ESPALIER_THREADS");
+    return text ? std::max(std::atoi(text), 0) : 0;
+  }());
+  return pool;
+}
+
+}  // namespace espalier

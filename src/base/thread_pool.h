@@ -1,0 +1,67 @@
+// Threads that help a caller with chunks of work.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace espalier {
+
+// The caller publishes chunks and can finish all of them alone. Helpers spin for some tens of microseconds
+// after a job, then park; a helper is waited for only while it works on a chunk. One job runs at a time: a
+// second caller, and a call from inside a chunk, run their chunks themselves. Which thread runs a chunk is
+// not determined, so chunks must not share results.
+class ThreadPool {
+ public:
+  // `threads` counts the caller. 0: `default_threads()`.
+  explicit ThreadPool(int threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const { return threads_.load(std::memory_order_relaxed); }
+  // Waits for a running job. REQUIRES: not called from a chunk.
+  void set_threads(int threads);
+
+  // Calls body(i) for each i in [0, chunks) and returns when all are done; rethrows the first exception.
+  template <class Body>
+  void parallel_for(int64_t chunks, const Body& body) {
+    run(
+        chunks, [](const void* context, int64_t i) { (*static_cast<const Body*>(context))(i); }, &body);
+  }
+
+ private:
+  using Function = void (*)(const void*, int64_t);
+  void run(int64_t chunks, Function function, const void* context);
+  bool work_on_one();
+  void help();
+  void start_helpers();
+  void stop_helpers();
+
+  std::atomic<int> threads_;
+  std::atomic<bool> busy_{false};
+  std::vector<std::thread> helpers_;
+
+  // Generation, chunks and the next unclaimed group in one word, so that a claim is valid for its job alone.
+  std::atomic<uint64_t> ticket_{0};
+  std::atomic<uint32_t> finished_{0};
+  Function function_ = nullptr;
+  const void* context_ = nullptr;
+  int64_t chunks_ = 0, group_ = 1;
+  std::atomic<bool> failed_{false};
+  std::exception_ptr error_;
+
+  std::atomic<uint32_t> epoch_{0};  // helpers park on it
+  std::atomic<bool> stop_{false};
+};
+
+// The pool of this process. Its first size is ESPALIER_THREADS or default_threads().
+ThreadPool& thread_pool();
+
+// Processors this process may use: affinity mask and cgroup quota.
+int default_threads();
+
+}  // namespace espalier

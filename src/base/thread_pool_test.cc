@@ -1,0 +1,129 @@
+#include "base/thread_pool.h"
+
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "base/float_environment.h"
+
+namespace espalier {
+namespace {
+
+TEST(ThreadPool, EveryChunkRunsOnce) {
+  for (const int threads : {1, 2, 3, 5}) {
+    ThreadPool pool(threads);
+    for (const int64_t chunks : {0, 1, 2, 7, 1000, 70000}) {
+      std::vector<std::atomic<int>> hits(chunks);
+      pool.parallel_for(chunks, [&](int64_t i) { hits[i].fetch_add(1, std::memory_order_relaxed); });
+      for (int64_t i = 0; i < chunks; ++i) ASSERT_EQ(hits[i].load(), 1) << i << " of " << chunks;
+    }
+  }
+}
+
+TEST(ThreadPool, ManyShortJobs) {
+  ThreadPool pool(3);
+  int64_t sum = 0;
+  for (int job = 0; job < 5000; ++job) {
+    int64_t parts[5];
+    pool.parallel_for(5, [&](int64_t i) { parts[i] = job + i; });
+    sum += std::accumulate(parts, parts + 5, int64_t{0});
+  }
+  EXPECT_EQ(sum, 5 * (5000LL * 4999 / 2) + 10 * 5000LL);
+}
+
+TEST(ThreadPool, JobsAfterHelpersHaveParked) {
+  ThreadPool pool(3);
+  for (int job = 0; job < 20; ++job) {
+    std::atomic<int> count{0};
+    pool.parallel_for(64, [&](int64_t) { count.fetch_add(1); });
+    EXPECT_EQ(count.load(), 64);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+TEST(ThreadPool, NestedCallsRunInTheirChunk) {
+  ThreadPool pool(3);
+  std::atomic<int> count{0};
+  pool.parallel_for(8, [&](int64_t) {
+    const auto self = std::this_thread::get_id();
+    pool.parallel_for(8, [&](int64_t) {
+      EXPECT_EQ(std::this_thread::get_id(), self);
+      count.fetch_add(1);
+    });
+  });
+  EXPECT_EQ(count.load(), 64);
+}
+
+TEST(ThreadPool, SeveralCallersAtOnce) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> total{0};
+  std::vector<std::thread> callers;
+  for (int c = 0; c < 4; ++c) {
+    callers.emplace_back([&] {
+      for (int job = 0; job < 500; ++job) pool.parallel_for(6, [&](int64_t i) { total.fetch_add(i); });
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(total.load(), 4 * 500 * 15);
+}
+
+TEST(ThreadPool, ExceptionsReachTheCaller) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 50; ++round) {
+    EXPECT_THROW(pool.parallel_for(100,
+                                   [](int64_t i) {
+                                     if (i == 61) throw std::runtime_error("x");
+                                   }),
+                 std::runtime_error);
+    std::atomic<int> count{0};
+    pool.parallel_for(10, [&](int64_t) { count.fetch_add(1); });
+    EXPECT_EQ(count.load(), 10);
+  }
+}
+
+TEST(ThreadPool, SizeCanChange) {
+  ThreadPool pool(1);
+  for (const int threads : {3, 1, 2}) {
+    pool.set_threads(threads);
+    EXPECT_EQ(pool.threads(), threads);
+    std::atomic<int> count{0};
+    pool.parallel_for(100, [&](int64_t) { count.fetch_add(1); });
+    EXPECT_EQ(count.load(), 100);
+  }
+  EXPECT_GE(default_threads(), 1);
+}
+
+#if defined(__SSE__)
+float halve(float x) {
+  volatile float y = x;
+  y = y * 0.5f;
+  return y;
+}
+
+TEST(FloatEnvironment, FlushesAndRestores) {
+  const float least = std::numeric_limits<float>::min();
+  EXPECT_GT(halve(least), 0.0f);
+  {
+    FloatEnvironment mode;
+    EXPECT_EQ(halve(least), 0.0f);
+    FloatEnvironment again;
+    EXPECT_EQ(halve(least), 0.0f);
+  }
+  EXPECT_GT(halve(least), 0.0f);
+}
+
+TEST(FloatEnvironment, HoldsOnHelpers) {
+  ThreadPool pool(3);
+  FloatEnvironment mode;
+  std::atomic<int> kept{0};
+  pool.parallel_for(1000, [&](int64_t) {
+    if (halve(std::numeric_limits<float>::min()) != 0.0f) kept.fetch_add(1);
+  });
+  EXPECT_EQ(kept.load(), 0);
+}
+#endif
+
+}  // namespace
+}  // namespace espalier
