@@ -40,9 +40,11 @@ endif()
 # Sources that target one instruction set say so in their file name. Such a file must keep every function it
 # defines or instantiates local (anonymous namespace): an inline function shared with other files could be
 # linked in its AVX-512 form and crash on a lesser machine.
-set(ESPALIER_ISA_SUFFIXES avx2 avx512)
-set(ESPALIER_ISA_FLAGS_avx2 -mavx2 -mfma -mf16c)
-set(ESPALIER_ISA_FLAGS_avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma)
+# `portable` is for any processor. All of them are loops worth vectorising.
+set(ESPALIER_ISA_SUFFIXES portable avx2 avx512)
+set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>")
+set(ESPALIER_ISA_FLAGS_avx2 ${ESPALIER_ISA_FLAGS_portable} -mavx2 -mfma -mf16c)
+set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma)
 
 # Gives the files in the list named by `var` their flags; drops them from it where the processor is another one.
 function(espalier_instruction_sets var)
@@ -53,7 +55,7 @@ function(espalier_instruction_sets var)
     if(NOT matching)
       continue()
     endif()
-    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    if(isa STREQUAL "portable" OR CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
       set_source_files_properties(${matching} PROPERTIES COMPILE_OPTIONS "${ESPALIER_ISA_FLAGS_${isa}}")
     else()
       list(REMOVE_ITEM files ${matching})

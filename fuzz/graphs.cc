@@ -1,0 +1,68 @@
+// Random graphs through the interpreter and the executor under several options and thread counts: every
+// output bit must agree. usage: fuzz_graphs [--runs N] [--seconds S] [--seed K] [--nodes N]
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/thread_pool.h"
+#include "interp/interpreter.h"
+#include "runtime/executable.h"
+#include "tests/random_graph.h"
+
+namespace espalier {
+namespace {
+
+std::string check(uint64_t seed, int nodes) {
+  const RandomGraph random(seed, nodes);
+  random.graph->verify();
+  const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+  for (int variant = 0; variant < 4; ++variant) {
+    thread_pool().set_threads(1 + variant % 3);
+    const auto plan = compile(
+        random.graph,
+        {.fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true});
+    const std::vector<Literal> got = run(*plan, random.inputs);
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      const std::string found = difference(wanted[i], got[i]);
+      if (!found.empty()) return cat("variant ", variant, ", output ", i, ": ", found);
+    }
+  }
+  return "";
+}
+
+int main(int argc, char** argv) {
+  long runs = 20000, seconds = 0, seed = 1, nodes = 24;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const struct {
+      const char* name;
+      long* value;
+    } options[] = {{"--runs", &runs}, {"--seconds", &seconds}, {"--seed", &seed}, {"--nodes", &nodes}};
+    for (const auto& option : options) {
+      if (std::strcmp(argv[i], option.name) == 0) *option.value = std::atol(argv[i + 1]);
+    }
+  }
+  const auto start = std::chrono::steady_clock::now();
+  long done = 0;
+  for (; done < runs; ++done) {
+    if (seconds && std::chrono::steady_clock::now() - start > std::chrono::seconds(seconds)) break;
+    std::string found;
+    try {
+      found = check(static_cast<uint64_t>(seed + done), static_cast<int>(nodes));
+    } catch (const std::exception& error) {
+      found = error.what();
+    }
+    if (!found.empty()) {
+      std::printf("seed %ld (--seed %ld --runs 1 --nodes %ld): %s\n", seed + done, seed + done, nodes,
+                  found.c_str());
+      return 1;
+    }
+  }
+  std::printf("%ld random graphs agree\n", done);
+  return 0;
+}
+
+}  // namespace
+}  // namespace espalier
+
+int main(int argc, char** argv) { return espalier::main(argc, argv); }

@@ -1,0 +1,41 @@
+// Fast kernels by (op, dtype), and how a plan calls them. An op without one runs its reference body.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "ir/op.h"
+
+namespace espalier {
+
+// What a kernel sees when it runs. It cannot fail and does not allocate.
+struct KernelCall {
+  const void* params;
+  const void* const* in;
+  void* const* out;
+  std::byte* workspace;
+};
+
+// One call, before it is planned.
+struct KernelSite {
+  const OpDef& op;
+  const Attributes* attributes;
+  std::span<const TensorType* const> inputs;
+  std::span<const TensorType* const> outputs;
+};
+
+// A kernel made ready for the types and attributes of one call.
+struct PreparedKernel {
+  void (*run)(const KernelCall&) = nullptr;  // null: the kernel does not take this call
+  std::shared_ptr<const void> params;
+  size_t workspace = 0;
+  // Output i may be written over input i, element by element, for i below this number.
+  size_t in_place = 0;
+};
+
+// The kernel for a call; `run` is null when there is none.
+PreparedKernel prepare_kernel(const KernelSite& site);
+// Whether the list has an entry for (op, dtype of its first operand).
+bool has_kernel(const OpDef& op, DType dtype);
+
+}  // namespace espalier

@@ -1,0 +1,78 @@
+#include "kernels/tile.h"
+
+#include <unordered_map>
+
+#include "kernels/attribute_reader.h"
+#include "ops/registry.h"
+
+namespace espalier {
+namespace {
+
+struct Entry {
+  const char* op;
+  DType input, output;  // of operand 0; of operand 1 for select
+  TileFunction TileTable::*function;
+};
+
+using enum DType;
+const Entry kEntries[] = {
+    {"add", kF32, kF32, &TileTable::add_f32},           {"subtract", kF32, kF32, &TileTable::subtract_f32},
+    {"multiply", kF32, kF32, &TileTable::multiply_f32}, {"divide", kF32, kF32, &TileTable::divide_f32},
+    {"maximum", kF32, kF32, &TileTable::maximum_f32},   {"minimum", kF32, kF32, &TileTable::minimum_f32},
+    {"negate", kF32, kF32, &TileTable::negate_f32},     {"abs", kF32, kF32, &TileTable::abs_f32},
+    {"sqrt", kF32, kF32, &TileTable::sqrt_f32},         {"add", kI32, kI32, &TileTable::add_i32},
+    {"subtract", kI32, kI32, &TileTable::subtract_i32}, {"multiply", kI32, kI32, &TileTable::multiply_i32},
+    {"select", kF32, kF32, &TileTable::select_32},      {"select", kI32, kI32, &TileTable::select_32},
+    {"select", kU32, kU32, &TileTable::select_32},      {"and", kBool, kBool, &TileTable::and_bool},
+    {"or", kBool, kBool, &TileTable::or_bool},          {"not", kBool, kBool, &TileTable::not_bool},
+    {"convert", kBool, kF32, &TileTable::bool_to_f32},  {"convert", kI32, kF32, &TileTable::i32_to_f32},
+};
+constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTable::ne_f32,
+                                                    &TileTable::ge_f32, &TileTable::gt_f32,
+                                                    &TileTable::le_f32, &TileTable::lt_f32};
+constexpr TileFunction TileTable::*kCompareI32[] = {&TileTable::eq_i32, &TileTable::ne_i32,
+                                                    &TileTable::ge_i32, &TileTable::gt_i32,
+                                                    &TileTable::le_i32, &TileTable::lt_i32};
+
+const TileTable& table() {
+#if defined(__x86_64__)
+  switch (current_isa()) {
+    case Isa::kAvx512:
+      return tile_table_avx512;
+    case Isa::kAvx2:
+      return tile_table_avx2;
+    case Isa::kPortable:
+      break;
+  }
+#endif
+  return tile_table_portable;
+}
+
+}  // namespace
+
+TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<const DType> inputs,
+                       DType output) {
+  static const auto* index = [] {
+    auto* map = new std::unordered_multimap<const OpDef*, const Entry*>;
+    for (const Entry& entry : kEntries) {
+      if (const OpDef* known = find_op(entry.op)) map->emplace(known, &entry);
+    }
+    return map;
+  }();
+  if (&op == &op_compare) {
+    constexpr int64_t kTotalOrder = 2;
+    if (read_integer(attributes, "compare_type") == kTotalOrder) return nullptr;
+    const auto direction = static_cast<size_t>(read_integer(attributes, "comparison_direction"));
+    if (inputs[0] == kF32) return table().*kCompareF32[direction];
+    if (inputs[0] == kI32) return table().*kCompareI32[direction];
+    return nullptr;
+  }
+  const DType input = &op == &op_select ? inputs[1] : inputs[0];
+  const auto [first, last] = index->equal_range(&op);
+  for (auto it = first; it != last; ++it) {
+    if (it->second->input == input && it->second->output == output) return table().*(it->second->function);
+  }
+  return nullptr;
+}
+
+}  // namespace espalier

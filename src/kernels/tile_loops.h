@@ -1,0 +1,108 @@
+// The bodies of the tile loops, compiled once for each instruction set: included by tile_<isa>.cc alone.
+#pragma once
+
+#include "kernels/tile.h"
+
+#if defined(__clang__)
+#define ESPALIER_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define ESPALIER_VECTOR_LOOP _Pragma("GCC ivdep")
+#endif
+
+namespace espalier {
+namespace {
+
+template <class Out, class In, class F>
+inline void loop(void* out, const void* a, const void* b, int64_t n, F f) {
+  auto* o = static_cast<Out*>(out);
+  const auto *x = static_cast<const In*>(a), *y = static_cast<const In*>(b);
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) o[i] = f(x[i], y[i]);
+}
+
+template <class Out, class In, class F>
+inline void loop(void* out, const void* a, int64_t n, F f) {
+  auto* o = static_cast<Out*>(out);
+  const auto* x = static_cast<const In*>(a);
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) o[i] = f(x[i]);
+}
+
+#define ESPALIER_BINARY(name, Out, In, expression)                                        \
+  void name(void* out, const void* a, const void* b, const void*, int64_t n) {            \
+    loop<Out, In>(out, a, b, n, [](In x, In y) { return static_cast<Out>(expression); }); \
+  }
+#define ESPALIER_UNARY(name, Out, In, expression)                                \
+  void name(void* out, const void* a, const void*, const void*, int64_t n) {     \
+    loop<Out, In>(out, a, n, [](In x) { return static_cast<Out>(expression); }); \
+  }
+
+inline int32_t bits_of(float x) { return __builtin_bit_cast(int32_t, x); }
+inline float float_of(int32_t x) { return __builtin_bit_cast(float, x); }
+inline uint32_t wide(int32_t x) { return static_cast<uint32_t>(x); }
+
+// At a tie, of +0 and -0 the one that `sign` prefers; else x. NaN wins, x's first.
+inline float larger(float x, float y) {
+  const float tie = bits_of(x) < 0 ? y : x;
+  const float ordered = x < y ? y : x;
+  const float number = x == y ? tie : ordered;
+  const float right = y != y ? y : number;
+  return x != x ? x : right;
+}
+inline float smaller(float x, float y) {
+  const float tie = bits_of(x) < 0 ? x : y;
+  const float ordered = x > y ? y : x;
+  const float number = x == y ? tie : ordered;
+  const float right = y != y ? y : number;
+  return x != x ? x : right;
+}
+
+ESPALIER_BINARY(add_f32, float, float, x + y)
+ESPALIER_BINARY(subtract_f32, float, float, x - y)
+ESPALIER_BINARY(multiply_f32, float, float, x* y)
+ESPALIER_BINARY(divide_f32, float, float, x / y)
+ESPALIER_BINARY(maximum_f32, float, float, larger(x, y))
+ESPALIER_BINARY(minimum_f32, float, float, smaller(x, y))
+ESPALIER_UNARY(negate_f32, float, float, float_of(bits_of(x) ^ INT32_MIN))
+ESPALIER_UNARY(abs_f32, float, float, float_of(bits_of(x) & INT32_MAX))
+ESPALIER_UNARY(sqrt_f32, float, float, __builtin_sqrtf(x))
+ESPALIER_BINARY(eq_f32, bool, float, x == y)
+ESPALIER_BINARY(ne_f32, bool, float, x != y)
+ESPALIER_BINARY(ge_f32, bool, float, x >= y)
+ESPALIER_BINARY(gt_f32, bool, float, x > y)
+ESPALIER_BINARY(le_f32, bool, float, x <= y)
+ESPALIER_BINARY(lt_f32, bool, float, x < y)
+ESPALIER_BINARY(add_i32, int32_t, int32_t, wide(x) + wide(y))
+ESPALIER_BINARY(subtract_i32, int32_t, int32_t, wide(x) - wide(y))
+ESPALIER_BINARY(multiply_i32, int32_t, int32_t, wide(x) * wide(y))
+ESPALIER_BINARY(eq_i32, bool, int32_t, x == y)
+ESPALIER_BINARY(ne_i32, bool, int32_t, x != y)
+ESPALIER_BINARY(ge_i32, bool, int32_t, x >= y)
+ESPALIER_BINARY(gt_i32, bool, int32_t, x > y)
+ESPALIER_BINARY(le_i32, bool, int32_t, x <= y)
+ESPALIER_BINARY(lt_i32, bool, int32_t, x < y)
+ESPALIER_BINARY(and_bool, bool, uint8_t, (x & y) != 0)
+ESPALIER_BINARY(or_bool, bool, uint8_t, (x | y) != 0)
+ESPALIER_UNARY(not_bool, bool, uint8_t, x == 0)
+ESPALIER_UNARY(bool_to_f32, float, uint8_t, static_cast<float>(x != 0))
+ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
+
+void select_32(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  auto* o = static_cast<int32_t*>(out);
+  const auto* p = static_cast<const uint8_t*>(a);
+  const auto *x = static_cast<const int32_t*>(b), *y = static_cast<const int32_t*>(c);
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const int32_t on_true = x[i], on_false = y[i];
+    o[i] = p[i] ? on_true : on_false;
+  }
+}
+
+constexpr TileTable kTable = {
+#define X(name) name,
+    ESPALIER_TILE_OPS(X)
+#undef X
+};
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,38 @@
+#include "runtime/decompose.h"
+
+#include <algorithm>
+
+#include "ir/builder.h"
+#include "ir/constant.h"
+
+namespace espalier {
+namespace {
+
+bool needs_body(const Node& node) { return !node.op->eval && node.op->decompose; }
+
+std::shared_ptr<const Graph> decompose_once(const Graph& graph) {
+  Rewriter rewriter(graph);
+  for (const Node& node : graph.nodes()) {
+    if (!needs_body(node)) {
+      rewriter.copy(node);
+      continue;
+    }
+    CallScope at(graph.location(node));
+    NameScope name(graph.scope(node));
+    SinkScope scope(rewriter.builder());
+    const std::vector<Tensor> inputs = rewriter.mapped_inputs(node);
+    const auto results = node.op->decompose({node.attributes.get(), inputs, graph.regions(node)});
+    for (uint32_t i = 0; i < node.result_count; ++i) rewriter.replace(node.first_result + i, results[i]);
+  }
+  return rewriter.finish();
+}
+
+}  // namespace
+
+std::shared_ptr<const Graph> decompose_bodiless(std::shared_ptr<const Graph> graph) {
+  while (std::any_of(graph->nodes().begin(), graph->nodes().end(), needs_body))
+    graph = decompose_once(*graph);
+  return graph;
+}
+
+}  // namespace espalier

@@ -1,0 +1,176 @@
+#include "runtime/executable.h"
+
+#include <algorithm>
+
+#include "base/float_environment.h"
+#include "runtime/plan.h"
+
+namespace espalier {
+namespace {
+
+// A run's state, taken from the plan's idle ones and given back.
+class StateLease {
+ public:
+  explicit StateLease(const Executable::Plan& plan) : plan_(plan) {
+    {
+      std::lock_guard hold(plan.lock);
+      if (!plan.idle.empty()) {
+        state_ = std::move(plan.idle.back());
+        plan.idle.pop_back();
+      }
+    }
+    if (!state_) state_ = std::make_unique<RunState>(plan);
+  }
+  ~StateLease() {
+    std::lock_guard hold(plan_.lock);
+    plan_.idle.push_back(std::move(state_));
+  }
+  RunState& operator*() { return *state_; }
+
+ private:
+  const Executable::Plan& plan_;
+  std::unique_ptr<RunState> state_;
+};
+
+// "input 3 "x""
+std::string text_of_input(const Graph& graph, size_t i) {
+  return cat("input ", i, " \"", graph.inputs()[i].name, "\" of ", graph.name());
+}
+std::string text_of_output(const Graph& graph, size_t i) {
+  return cat("output ", i, " \"", graph.outputs()[i].name, "\" of ", graph.name());
+}
+
+void check_signature(const Graph& graph, std::span<const ArrayView> inputs,
+                     std::span<const MutableArrayView> outputs) {
+  if (inputs.size() != graph.inputs().size()) {
+    throw ShapeError("run.inputs",
+                     cat(graph.name(), " takes ", graph.inputs().size(), " inputs, got ", inputs.size()));
+  }
+  if (outputs.size() != graph.outputs().size()) {
+    throw ShapeError("run.outputs",
+                     cat(graph.name(), " gives ", graph.outputs().size(), " outputs, got ", outputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const TensorType& wanted = graph.type(graph.inputs()[i].value);
+    if (*inputs[i].type != wanted)
+      throw ShapeError("run.inputs", cat(text_of_input(graph, i), " is ", wanted, ", got ", *inputs[i].type));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorType& wanted = graph.type(graph.outputs()[i].value);
+    if (*outputs[i].type != wanted)
+      throw ShapeError("run.outputs",
+                       cat(text_of_output(graph, i), " is ", wanted, ", got ", *outputs[i].type));
+  }
+}
+
+bool overlap(const ArrayView& a, const ArrayView& b) {
+  const auto *x = static_cast<const std::byte*>(a.data), *y = static_cast<const std::byte*>(b.data);
+  return x < y + b.type->bytes() && y < x + a.type->bytes();
+}
+
+// No output may meet an input or another output, but an update its own variable. Sorted, so that a plan with
+// thousands of arrays does not pay for all pairs.
+void check_overlap(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
+                   std::span<const MutableArrayView> outputs) {
+  const Graph& graph = *plan.graph;
+  auto& spans = state.spans;
+  spans.clear();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto* data = static_cast<const std::byte*>(outputs[i].data);
+    if (const size_t bytes = outputs[i].type->bytes()) spans.emplace_back(data, data + bytes);
+  }
+  std::sort(spans.begin(), spans.end());
+  bool clear = true;
+  for (size_t i = 1; i < spans.size(); ++i) clear = clear && spans[i - 1].second <= spans[i].first;
+  for (size_t i = 0; clear && i < inputs.size(); ++i) {
+    const auto* data = static_cast<const std::byte*>(inputs[i].data);
+    const size_t bytes = inputs[i].type->bytes();
+    const uint32_t heir = plan.heir[i];
+    if (!bytes || (heir != kNone && outputs[heir].data == data)) continue;
+    const auto after = std::upper_bound(spans.begin(), spans.end(), data,
+                                        [](auto* p, auto& span) { return p < span.second; });
+    clear = after == spans.end() || data + bytes <= after->first;
+  }
+  if (clear) return;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t k = 0; k < i; ++k) {
+      if (overlap(outputs[i], outputs[k]))
+        throw ValueError("run.overlap",
+                         cat(text_of_output(graph, i), " overlaps ", text_of_output(graph, k)));
+    }
+    for (size_t k = 0; k < inputs.size(); ++k) {
+      const bool donated = plan.heir[k] == i && outputs[i].data == inputs[k].data;
+      if (!donated && overlap(outputs[i], inputs[k]))
+        throw ValueError("run.overlap", cat(text_of_output(graph, i), " overlaps ", text_of_input(graph, k)),
+                         "give it an array of its own");
+    }
+  }
+}
+
+}  // namespace
+
+Executable::Executable(std::unique_ptr<Plan> plan) : plan_(std::move(plan)) {}
+Executable::~Executable() = default;
+const Graph& Executable::graph() const { return *plan_->graph; }
+size_t Executable::arena_bytes() const { return plan_->arena_bytes; }
+size_t Executable::step_count() const { return plan_->steps.size(); }
+
+RunState::RunState(const Executable::Plan& plan)
+    : arena(allocate_buffer(plan.arena_bytes)),
+      slots(plan.slot_count),
+      views(plan.max_operands),
+      targets(plan.max_operands),
+      in(plan.max_operands),
+      out(plan.max_operands),
+      regions(plan.regions.size()) {
+  slots[kArenaSlot] = arena.get();
+  slots[kConstantSlot] = plan.constants.get();
+  for (size_t i = 0; i < plan.large_constants.size(); ++i)
+    slots[kFirstFixedSlot + i] = plan.large_constants[i].get();
+  spans.reserve(plan.graph->outputs().size());
+}
+
+void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
+            std::span<const MutableArrayView> outputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    // Steps only read input slots, or write one that is an output too.
+    state.slots[plan.first_input + i] = static_cast<std::byte*>(const_cast<void*>(inputs[i].data));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    state.slots[plan.first_output + i] = static_cast<std::byte*>(outputs[i].data);
+  const Frame frame{state.slots.data(), state.views.data(), state.targets.data(),
+                    state.in.data(),    state.out.data(),   &state};
+  for (const Step& step : plan.steps) step.run(step.block, frame);
+}
+
+void run(const Executable& executable, std::span<const ArrayView> inputs,
+         std::span<const MutableArrayView> outputs) {
+  const Executable::Plan& plan = executable.plan();
+  check_signature(*plan.graph, inputs, outputs);
+  StateLease state(plan);
+  check_overlap(plan, *state, inputs, outputs);
+  FloatEnvironment mode;
+  replay(plan, *state, inputs, outputs);
+}
+
+std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs) {
+  std::vector<Literal> dense, results;
+  std::vector<ArrayView> views;
+  std::vector<MutableArrayView> targets;
+  dense.reserve(inputs.size());
+  for (const Literal& input : inputs) {
+    dense.push_back(input.expanded());
+    views.push_back(dense.back().view());
+  }
+  const Graph& graph = executable.graph();
+  results.reserve(graph.outputs().size());
+  for (const GraphOutput& output : graph.outputs()) {
+    Buffer buffer = allocate_buffer(graph.type(output.value).bytes());
+    results.emplace_back(graph.type(output.value), buffer);
+    targets.push_back({&results.back().type(), buffer.get()});
+  }
+  run(executable, views, targets);
+  return results;
+}
+
+}  // namespace espalier

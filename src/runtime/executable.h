@@ -1,0 +1,50 @@
+// Plans: a graph is compiled once and replayed many times.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace espalier {
+
+struct CompileOptions {
+  bool fuse = true;          // run chains of elementwise ops tile by tile
+  bool reuse_memory = true;  // let values share arena bytes when their lives do not meet
+  bool fast_kernels = true;  // false: every op runs its reference body
+  bool check = false;        // prove that no two living values share bytes; raises InternalError
+};
+
+// An immutable plan. Any number of threads may run one at once: each run has its own arena.
+class Executable {
+ public:
+  struct Plan;
+  explicit Executable(std::unique_ptr<Plan> plan);
+  ~Executable();
+  Executable(const Executable&) = delete;
+  Executable& operator=(const Executable&) = delete;
+
+  // What is run: the compiled graph with composites that have no body of their own inlined.
+  const Graph& graph() const;
+  // Bytes of intermediate values of one run (without those of regions).
+  size_t arena_bytes() const;
+  size_t step_count() const;
+  // The arena byte ranges of the plan's values; empty unless compiled with `check`.
+  const Plan& plan() const { return *plan_; }
+
+ private:
+  std::unique_ptr<Plan> plan_;
+};
+
+std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
+                                          const CompileOptions& options = {});
+
+// Runs on row-major arrays in the order of the graph's signature. The output that is the new value of a
+// variable may be the very array of that variable's input; other outputs must not overlap anything. Raises
+// ShapeError[run.inputs], ShapeError[run.outputs] or ValueError[run.overlap] before anything is computed.
+void run(const Executable& executable, std::span<const ArrayView> inputs,
+         std::span<const MutableArrayView> outputs);
+// The same on literals.
+std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs);
+
+}  // namespace espalier

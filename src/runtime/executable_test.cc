@@ -1,0 +1,250 @@
+#include "runtime/executable.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+#include "interp/interpreter.h"
+#include "runtime/plan.h"
+#include "tests/random_graph.h"
+
+namespace espalier {
+namespace {
+
+constexpr CompileOptions kChecked{.check = true};
+
+Literal f32(const Shape& shape, std::vector<float> values) {
+  return Literal::copy({DType::kF32, shape}, values.data());
+}
+
+// Runs with every update written over its variable.
+std::vector<Literal> run_donated(const Executable& plan, std::span<const Literal> inputs) {
+  const Graph& graph = plan.graph();
+  std::vector<Literal> copies, results;
+  std::vector<ArrayView> views;
+  std::vector<MutableArrayView> targets;
+  std::vector<Buffer> buffers;
+  copies.reserve(inputs.size());
+  results.reserve(graph.outputs().size());
+  for (const Literal& input : inputs) {
+    const Literal dense = input.expanded();
+    copies.push_back(Literal::copy(dense.type(), dense.raw()));
+    views.push_back(copies.back().view());
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    Buffer buffer = allocate_buffer(graph.type(output.value).bytes());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const GraphInput& input = graph.inputs()[i];
+      if (input.kind == InputKind::kVariable && output.kind == OutputKind::kUpdate &&
+          input.name == output.name)
+        buffer = copies[i].buffer();
+    }
+    results.emplace_back(graph.type(output.value), buffer);
+    targets.push_back({&results.back().type(), buffer.get()});
+  }
+  run(plan, views, targets);
+  return results;
+}
+
+void expect_equal(std::span<const Literal> wanted, std::span<const Literal> got, const std::string& what) {
+  ASSERT_EQ(wanted.size(), got.size());
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string found = difference(wanted[i], got[i]);
+    EXPECT_EQ(found, "") << "output " << i << ", " << what;
+  }
+}
+
+TEST(Executable, RandomGraphsGiveTheInterpretersBits) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random(seed);
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+    for (int variant = 0; variant < 4; ++variant) {
+      const CompileOptions options{
+          .fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true};
+      const auto plan = compile(random.graph, options);
+      const std::string what = cat("seed ", seed, ", variant ", variant);
+      expect_equal(wanted, run(*plan, random.inputs), what);
+      expect_equal(wanted, run_donated(*plan, random.inputs), what + ", donated");
+      expect_equal(wanted, run(*plan, random.inputs), what + ", again");
+    }
+  }
+}
+
+TEST(Executable, ThreadsDoNotChangeBits) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {300, 700}});
+    const Tensor w = builder.argument("w", {DType::kF32, {700, 130}});
+    const Tensor b = builder.argument("b", {DType::kF32, {700}});
+    const Tensor y = dot(sqrt(maximum(x + b, 0)) * 0.3, w);
+    builder.result("y", y);
+    builder.result("sum", reduce_sum(y, {0}));
+    builder.result("rows", reduce_sum(y * y, {1}));
+  }
+  std::vector<Literal> inputs;
+  std::mt19937 random(7);
+  const auto graph = builder.finish();
+  for (const GraphInput& input : graph->inputs()) {
+    std::vector<float> values(graph->type(input.value).elements());
+    for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
+    inputs.push_back(Literal::copy(graph->type(input.value), values.data()));
+  }
+  const auto plan = compile(graph, kChecked);
+  const int before = thread_pool().threads();
+  thread_pool().set_threads(1);
+  const std::vector<Literal> wanted = run(*plan, inputs);
+  for (const int threads : {2, 3, 5}) {
+    thread_pool().set_threads(threads);
+    expect_equal(wanted, run(*plan, inputs), cat(threads, " threads"));
+  }
+  thread_pool().set_threads(before);
+}
+
+TEST(Executable, TwoThreadsRunOnePlan) {
+  const RandomGraph random(11, 60);
+  const auto plan = compile(random.graph);
+  const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) expect_equal(wanted, run(*plan, random.inputs), "thread");
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// A variable whose old value is read after its update has been computed.
+TEST(Executable, OldValueIsReadAfterTheUpdate) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor v = builder.input(InputKind::kVariable, "v", {DType::kF32, {3}});
+    const Tensor next = v + 1;
+    builder.output(OutputKind::kUpdate, "v", next);
+    builder.result("late", reduce_sum(next, {0}) * v);
+    builder.result("flipped", transpose(reshape(v, {3, 1}), {1, 0}));
+  }
+  const auto graph = builder.finish();
+  const std::vector<Literal> inputs{f32({3}, {1, 2, 3})};
+  const auto out = run_donated(*compile(graph, kChecked), inputs);
+  EXPECT_EQ(out[0], f32({3}, {2, 3, 4}));
+  EXPECT_EQ(out[1], f32({3}, {9, 18, 27}));
+  EXPECT_EQ(out[2], f32({1, 3}, {1, 2, 3}));
+}
+
+// A value that dies in a fused step and is read there after a first result could have taken its bytes.
+TEST(Executable, DyingOperandIsReadToTheEnd) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor a = transpose(builder.argument("x", {DType::kF32, {2, 2}}), {1, 0});
+    const Tensor y = a + 1;
+    builder.result("z", transpose(y * a, {1, 0}));
+    builder.result("y", transpose(y, {1, 0}));
+  }
+  const auto out = run(*compile(builder.finish(), kChecked), std::vector{f32({2, 2}, {1, 2, 3, 4})});
+  EXPECT_EQ(out[0], f32({2, 2}, {2, 6, 12, 20}));
+  EXPECT_EQ(out[1], f32({2, 2}, {2, 3, 4, 5}));
+}
+
+TEST(Executable, VariablesSwap) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor a = builder.input(InputKind::kVariable, "a", {DType::kF32, {2}});
+    const Tensor b = builder.input(InputKind::kVariable, "b", {DType::kF32, {2}});
+    builder.output(OutputKind::kUpdate, "a", b);
+    builder.output(OutputKind::kUpdate, "b", a);
+    builder.result("a", a);
+  }
+  const auto graph = builder.finish();
+  const std::vector<Literal> inputs{f32({2}, {1, 2}), f32({2}, {3, 4})};
+  const auto out = run_donated(*compile(graph, kChecked), inputs);
+  EXPECT_EQ(out[0], f32({2}, {3, 4}));
+  EXPECT_EQ(out[1], f32({2}, {1, 2}));
+  EXPECT_EQ(out[2], f32({2}, {1, 2}));
+}
+
+TEST(Executable, UnchangedVariableAndRepeatedOutputs) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor a = builder.input(InputKind::kVariable, "a", {DType::kF32, {2}});
+    const Tensor twice = a * 2;
+    builder.output(OutputKind::kUpdate, "a", a);
+    builder.result("x", twice);
+    builder.result("y", reshape(twice, {2, 1}));
+    builder.result("c", full({2}, 7));
+  }
+  const auto out = run_donated(*compile(builder.finish(), kChecked), std::vector{f32({2}, {1, 2})});
+  EXPECT_EQ(out[0], f32({2}, {1, 2}));
+  EXPECT_EQ(out[1], f32({2}, {2, 4}));
+  EXPECT_EQ(out[2], f32({2, 1}, {2, 4}));
+  EXPECT_EQ(out[3], f32({2}, {7, 7}));
+}
+
+TEST(Executable, RefusalsChangeNothing) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor a = builder.input(InputKind::kVariable, "a", {DType::kF32, {4}});
+    builder.output(OutputKind::kUpdate, "a", a + 1);
+    builder.result("y", a * 2);
+  }
+  const auto plan = compile(builder.finish());
+  const TensorType type{DType::kF32, {4}}, wrong{DType::kF32, {5}};
+  float a[8] = {1, 2, 3, 4}, y[5] = {9, 9, 9, 9, 9};
+  const auto refused = [&](ArrayView in, MutableArrayView update, MutableArrayView result, const char* rule) {
+    try {
+      run(*plan, {&in, 1}, std::vector{update, result});
+      ADD_FAILURE() << rule;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.rule(), rule);
+    }
+    EXPECT_EQ(a[0], 1);
+    EXPECT_EQ(y[0], 9);
+  };
+  refused({&wrong, a}, {&type, a}, {&type, y}, "run.inputs");
+  refused({&type, a}, {&type, a}, {&wrong, y}, "run.outputs");
+  refused({&type, a}, {&type, a + 1}, {&type, y}, "run.overlap");
+  refused({&type, a}, {&type, y}, {&type, a}, "run.overlap");
+  refused({&type, a}, {&type, y}, {&type, y + 1}, "run.overlap");
+  const ArrayView in{&type, a};
+  run(*plan, {&in, 1}, std::vector<MutableArrayView>{{&type, a}, {&type, y}});
+  EXPECT_EQ(a[3], 5);
+  EXPECT_EQ(y[3], 8);
+}
+
+TEST(Executable, ChainsAreFusedAndMemoryIsReused) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    Tensor x = builder.argument("x", {DType::kF32, {1000}});
+    for (int i = 0; i < 30; ++i) x = x * 1.5 + 1;
+    for (int i = 0; i < 20; ++i) x = transpose(reshape(x, {10, 100}), {1, 0});
+    builder.result("y", x);
+  }
+  const auto plan = compile(builder.finish(), kChecked);
+  EXPECT_LE(plan->step_count(), 22u);
+  EXPECT_LE(plan->arena_bytes(), 2 * 4096u);
+}
+
+TEST(Executable, SlowMillionNodeChain) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    Tensor x = builder.argument("x", {DType::kF32, {2}});
+    for (int i = 0; i < 500000; ++i) x = negate(x + 1.0);
+    builder.result("y", x);
+  }
+  const auto graph = builder.finish();
+  for (const bool fuse : {true, false}) {
+    const auto out = run(*compile(graph, {.fuse = fuse}), std::vector{f32({2}, {1, 2})});
+    EXPECT_EQ(out[0], f32({2}, {1, 2}));
+  }
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,171 @@
+#include "runtime/fusion.h"
+
+#include "ir/constant.h"
+#include "kernels/attribute_reader.h"
+#include "ops/registry.h"
+
+namespace espalier {
+namespace {
+
+bool is_barrier(const OpDef& op) {
+  static const OpDef* const barrier = find_op("optimization_barrier");
+  return &op == barrier;
+}
+
+// A broadcast reads its operand as (i / inner) % period when the operand's sizes stand together in order.
+Access broadcast_access(const Graph& graph, const Node& node) {
+  const TensorType& in = graph.type(graph.inputs(node)[0]);
+  const TensorType& out = graph.type(node.first_result);
+  Access access;
+  const int64_t elements = in.elements();
+  if (elements == 1) return {kNone, out.elements(), 1, false};
+  const Dims axes = read_dims(node.attributes.get(), "broadcast_dimensions");
+  int64_t first = -1, last = -1;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (in.shape[i] == 1) continue;
+    if (axes[i] <= last) return access;
+    if (first < 0) first = axes[i];
+    for (int64_t between = last + 1; last >= 0 && between < axes[i]; ++between) {
+      if (out.shape[between] != 1) return access;
+    }
+    last = axes[i];
+  }
+  int64_t inner = 1;
+  for (size_t axis = last + 1; axis < out.rank(); ++axis) inner *= out.shape[axis];
+  return {kNone, inner, elements, inner == 1 && elements == out.elements()};
+}
+
+bool can_fuse(const Graph& graph, const Node& node) {
+  if (node.op->fusion != Fusion::kElementwise || !node.op->eval || node.result_count != 1 ||
+      node.region_count || node.input_count < 1 || node.input_count > 3) {
+    return false;
+  }
+  const int64_t elements = graph.type(node.first_result).elements();
+  bool wide = false;
+  for (const ValueId input : graph.inputs(node)) {
+    const int64_t count = graph.type(input).elements();
+    if (count != elements && count != 1) return false;
+    wide = wide || count == elements;
+  }
+  return wide;
+}
+
+}  // namespace
+
+Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements) {
+  const ValueId root = units.root[operand];
+  const int64_t count = graph.type(root).elements();
+  const NodeId producer = graph.producer(root);
+  if (producer != kNone && graph.node(producer).op == &op_broadcast_in_dim && count == elements) {
+    Access access = broadcast_access(graph, graph.node(producer));
+    if (access.period > 0) {
+      access.value = units.root[graph.inputs(graph.node(producer))[0]];
+      return access;
+    }
+  }
+  return {root, count == elements ? 1 : elements, count, count == elements};
+}
+
+Units find_units(const Graph& graph, bool fuse) {
+  const auto& nodes = graph.nodes();
+  Units units;
+  units.root.resize(graph.value_count());
+  for (ValueId v = 0; v < graph.value_count(); ++v) units.root[v] = v;
+  std::vector<bool> needed(nodes.size()), fusable(nodes.size()), alias(nodes.size());
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    const Node& node = nodes[id];
+    const bool moves_nothing = node.op == &op_broadcast_in_dim && broadcast_access(graph, node).direct;
+    if (node.op == &op_reshape || is_barrier(*node.op) || moves_nothing) {
+      alias[id] = true;
+      for (uint32_t i = 0; i < node.result_count; ++i)
+        units.root[node.first_result + i] = units.root[graph.inputs(node)[i]];
+    } else {
+      fusable[id] = can_fuse(graph, node);
+    }
+  }
+
+  // Backward: what the outputs need, and which values must be in memory because something other than a fused
+  // node reads them.
+  std::vector<bool> used(graph.value_count()), in_memory(graph.value_count());
+  for (const GraphOutput& output : graph.outputs())
+    used[units.root[output.value]] = in_memory[units.root[output.value]] = true;
+  for (NodeId id = static_cast<NodeId>(nodes.size()); id-- > 0;) {
+    const Node& node = nodes[id];
+    if (alias[id]) continue;
+    for (uint32_t i = 0; i < node.result_count; ++i) {
+      const ValueId result = node.first_result + i;
+      needed[id] = needed[id] || (used[result] && graph.type(result).elements() > 0);
+    }
+    if (!needed[id]) continue;
+    for (const ValueId input : graph.inputs(node)) {
+      used[units.root[input]] = true;
+      if (!fusable[id]) in_memory[units.root[input]] = true;
+    }
+  }
+
+  // Forward: a fused node joins the latest unit among those it reads when that has its size; so units in the
+  // order of their creation read only earlier ones.
+  struct Open {
+    int64_t elements;
+    uint32_t instructions, loads;
+  };
+  std::vector<Open> open;
+  units.unit_of.assign(nodes.size(), kNone);
+  std::vector<uint32_t> ready(graph.value_count(), kNone);  // per root: the unit that writes it
+  const auto create = [&](bool fused, int64_t elements) {
+    open.push_back({elements, 0, 0});
+    units.fused.push_back(fused);
+    return static_cast<uint32_t>(open.size() - 1);
+  };
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    const Node& node = nodes[id];
+    if (!needed[id] || alias[id] || node.op == &op_constant) continue;
+    if (!fusable[id]) {
+      if (node.op == &op_broadcast_in_dim && !in_memory[node.first_result] &&
+          broadcast_access(graph, node).period > 0) {
+        continue;
+      }
+      units.unit_of[id] = create(false, 0);
+    } else {
+      const int64_t elements = graph.type(node.first_result).elements();
+      uint32_t latest = kNone, loads = 0;
+      bool direct = true;
+      for (const ValueId input : graph.inputs(node)) {
+        const Access access = access_of(graph, units, input, elements);
+        const uint32_t unit = ready[access.value];
+        if (unit != kNone && (latest == kNone || unit > latest)) {
+          latest = unit;
+          direct = access.direct;
+        } else if (unit != kNone && unit == latest) {
+          direct = direct && access.direct;
+        }
+      }
+      for (const ValueId input : graph.inputs(node)) {
+        const Access access = access_of(graph, units, input, elements);
+        loads += !access.direct || latest == kNone || ready[access.value] != latest;
+      }
+      const bool join = fuse && latest != kNone && direct && units.fused[latest] &&
+                        open[latest].elements == elements && open[latest].instructions < kMaxInstructions &&
+                        open[latest].loads + loads <= kMaxLoads;
+      const uint32_t unit = join ? latest : create(true, elements);
+      ++open[unit].instructions;
+      open[unit].loads += loads;
+      units.unit_of[id] = unit;
+    }
+    for (uint32_t i = 0; i < node.result_count; ++i) ready[node.first_result + i] = units.unit_of[id];
+  }
+
+  units.first_node.assign(units.count() + 1, 0);
+  for (const uint32_t unit : units.unit_of) {
+    if (unit != kNone) ++units.first_node[unit + 1];
+  }
+  for (size_t u = 0; u < units.count(); ++u) units.first_node[u + 1] += units.first_node[u];
+  units.nodes.resize(units.first_node.back());
+  std::vector<uint32_t> next(units.first_node.begin(), units.first_node.end() - 1);
+  for (NodeId id = 0; id < nodes.size(); ++id) {
+    if (units.unit_of[id] != kNone) units.nodes[next[units.unit_of[id]]++] = id;
+  }
+  return units;
+}
+
+}  // namespace espalier

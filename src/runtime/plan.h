@@ -1,0 +1,109 @@
+// The inside of an executable: steps and what they need. Steps hold {slot, offset}, never addresses; a run is
+// an arena and a table of slots.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "ir/graph.h"
+#include "runtime/executable.h"
+#include "runtime/memory.h"
+
+namespace espalier {
+
+struct RunState;
+
+// Where a value lies: a slot of the run's table, and a distance from it.
+struct Ref {
+  uint32_t slot = kNone;
+  uint64_t offset = 0;
+};
+
+// What a step sees while it runs.
+struct Frame {
+  std::byte* const* slots;
+  ArrayView* views;
+  MutableArrayView* targets;
+  const void** in;
+  void** out;
+  RunState* state;
+
+  std::byte* at(const Ref& ref) const { return slots[ref.slot] + ref.offset; }
+};
+
+struct Step {
+  void (*run)(const void* block, const Frame& frame);
+  const void* block;
+};
+
+// Argument blocks: trivially destructible, made once, never moved.
+class Blocks {
+ public:
+  template <class T>
+  T* make(size_t count = 1) {
+    static_assert(std::is_trivially_destructible_v<T>);
+    return new (take(sizeof(T) * count)) T[count];
+  }
+
+ private:
+  static constexpr size_t kChunk = size_t{1} << 16;
+  void* take(size_t bytes) {
+    bytes = (bytes + 15) / 16 * 16;
+    if (bytes > left_) {
+      left_ = bytes > kChunk ? bytes : kChunk;
+      chunks_.push_back(std::make_unique<std::byte[]>(left_));
+      next_ = chunks_.back().get();
+    }
+    std::byte* out = next_;
+    next_ += bytes;
+    left_ -= bytes;
+    return out;
+  }
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  std::byte* next_ = nullptr;
+  size_t left_ = 0;
+};
+
+// Slots: the arena, the small constants, then large constants, inputs, outputs.
+inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kFirstFixedSlot = 2;
+
+struct Executable::Plan {
+  std::shared_ptr<const Graph> graph;
+  std::vector<Step> steps;
+  Blocks blocks;
+  std::vector<std::shared_ptr<const void>> params;  // owned by kernels' blocks
+  std::vector<std::shared_ptr<const Executable>> regions;
+  Buffer constants;
+  std::vector<Buffer> large_constants;
+  uint32_t first_input = 0, first_output = 0, slot_count = 0;
+  uint64_t arena_bytes = 0;
+  size_t max_operands = 0;  // of one step
+  // Input i may lie exactly where output heir[i] lies, its variable's update; kNone: nowhere near any output.
+  std::vector<uint32_t> heir;
+  std::vector<LiveRange> live_ranges;  // kept on request
+
+  // Arenas of finished runs. One lock a run, none a step.
+  mutable std::mutex lock;
+  mutable std::vector<std::unique_ptr<RunState>> idle;
+};
+
+// What one run owns: kept for the next run of the plan.
+struct RunState {
+  explicit RunState(const Executable::Plan& plan);
+  Buffer arena;
+  std::vector<std::byte*> slots;
+  std::vector<ArrayView> views;
+  std::vector<MutableArrayView> targets;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<std::unique_ptr<RunState>> regions;  // made when first entered
+  std::vector<std::pair<const std::byte*, const std::byte*>> spans;
+};
+
+// Runs without checks on arrays that do not overlap. `state` is used by nothing else meanwhile.
+void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
+            std::span<const MutableArrayView> outputs);
+
+}  // namespace espalier

@@ -1,0 +1,409 @@
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+
+#include "ir/constant.h"
+#include "runtime/decompose.h"
+#include "runtime/fusion.h"
+#include "runtime/plan.h"
+#include "runtime/steps.h"
+#include "runtime/tile_program.h"
+
+namespace espalier {
+namespace {
+
+// A constant of at least this size keeps its buffer; smaller ones are laid out together.
+constexpr size_t kLargeConstant = 1 << 16;
+
+class Planner {
+ public:
+  Planner(std::shared_ptr<const Graph> graph, const CompileOptions& options)
+      : options_(options),
+        plan_(std::make_unique<Executable::Plan>()),
+        graph_(*graph),
+        units_(find_units(graph_, options.fuse)),
+        end_(static_cast<uint32_t>(units_.count())) {
+    plan_->graph = std::move(graph);
+  }
+
+  std::unique_ptr<Executable::Plan> finish() {
+    find_signature();
+    find_uses();
+    lay_out_constants();
+    assign_slots();
+    assign_outputs();
+    reserve_regions();
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      if (units_.fused[unit]) {
+        plan_fused(unit);
+      } else {
+        plan_node(unit, graph_.node(units_.nodes_of(unit)[0]));
+      }
+    }
+    copy_outputs();
+    plan_->arena_bytes = arena_.extent();
+    if (options_.check) check_live_ranges(plan_->live_ranges);
+    return std::move(plan_);
+  }
+
+ private:
+  static constexpr uint32_t kNever = kNone;
+
+  size_t bytes(ValueId value) const { return graph_.type(value).bytes(); }
+  const Literal* constant_of(ValueId root) const {
+    const NodeId producer = graph_.producer(root);
+    if (producer == kNone || graph_.node(producer).op != &op_constant) return nullptr;
+    return &static_cast<const ConstantAttributes&>(*graph_.node(producer).attributes).value;
+  }
+  bool is_input(ValueId root) const { return graph_.producer(root) == kNone; }
+
+  // Pairs variables with their updates.
+  void find_signature() {
+    plan_->heir.assign(graph_.inputs().size(), kNone);
+    variable_of_.assign(graph_.outputs().size(), kNone);
+    std::unordered_map<std::string_view, uint32_t> variables;
+    for (uint32_t i = 0; i < graph_.inputs().size(); ++i) {
+      if (graph_.inputs()[i].kind != InputKind::kArgument) variables.emplace(graph_.inputs()[i].name, i);
+    }
+    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
+      const GraphOutput& output = graph_.outputs()[o];
+      if (output.kind != OutputKind::kUpdate) continue;
+      const auto it = variables.find(output.name);
+      if (it == variables.end() ||
+          graph_.type(output.value) != graph_.type(graph_.inputs()[it->second].value))
+        continue;
+      plan_->heir[it->second] = o;
+      variable_of_[o] = it->second;
+    }
+  }
+
+  // Calls f(root) for each value that the unit reads from memory.
+  template <class F>
+  void for_each_read(uint32_t unit, F f) const {
+    for (const NodeId id : units_.nodes_of(unit)) {
+      const Node& node = graph_.node(id);
+      for (const ValueId input : graph_.inputs(node)) {
+        if (!units_.fused[unit]) {
+          f(units_.root[input]);
+          continue;
+        }
+        const Access access = access_of(graph_, units_, input, graph_.type(node.first_result).elements());
+        const NodeId producer = graph_.producer(access.value);
+        if (producer == kNone || units_.unit_of[producer] != unit) f(access.value);
+      }
+    }
+  }
+
+  void find_uses() {
+    last_use_.assign(graph_.value_count(), kNever);
+    place_.resize(graph_.value_count());
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      for_each_read(unit, [&](ValueId root) {
+        last_use_[root] = unit;
+        const Literal* literal = constant_of(root);
+        if (!literal) return;
+        if (units_.fused[unit] && (literal->is_splat() || literal->type().elements() == 1)) return;
+        constants_.push_back(root);
+      });
+    }
+    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
+      const ValueId root = units_.root[graph_.outputs()[o].value];
+      const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
+      if (!unchanged) last_use_[root] = end_;
+      if (constant_of(root)) constants_.push_back(root);
+    }
+  }
+
+  void lay_out_constants() {
+    std::sort(constants_.begin(), constants_.end());
+    constants_.erase(std::unique(constants_.begin(), constants_.end()), constants_.end());
+    struct Splat {
+      uint64_t offset, bytes;
+      const Literal* literal;
+    };
+    std::map<std::pair<uint64_t, size_t>, Splat> splats;  // by bits and width
+    std::unordered_map<const std::byte*, Ref> known;
+    uint64_t total = 0;
+    const auto reserve = [&](uint64_t size) {
+      const uint64_t offset = total;
+      total += (size + 63) / 64 * 64;
+      return offset;
+    };
+    const auto key_of = [](const Literal& literal) {
+      uint64_t bits = 0;
+      const size_t width = size_of(literal.type().dtype);
+      std::memcpy(&bits, literal.raw(), width);
+      return std::pair(bits, width);
+    };
+    std::vector<std::pair<const Literal*, uint64_t>> dense;
+    for (const ValueId root : constants_) {
+      const Literal& literal = *constant_of(root);
+      if (bytes(root) == 0) {
+        place_[root] = {kConstantSlot, 0};
+      } else if (literal.is_splat()) {
+        Splat& splat = splats.try_emplace(key_of(literal), Splat{0, 0, &literal}).first->second;
+        splat.bytes = std::max<uint64_t>(splat.bytes, bytes(root));
+      } else {
+        auto [it, added] = known.try_emplace(literal.buffer().get());
+        if (added && bytes(root) >= kLargeConstant) {
+          it->second = {kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size()), 0};
+          plan_->large_constants.push_back(literal.buffer());
+        } else if (added) {
+          it->second = {kConstantSlot, reserve(bytes(root))};
+          dense.emplace_back(&literal, it->second.offset);
+        }
+        place_[root] = it->second;
+      }
+    }
+    for (auto& [key, splat] : splats) splat.offset = reserve(splat.bytes);
+    plan_->constants = allocate_buffer(total);
+    for (const auto& [literal, offset] : dense)
+      std::memcpy(plan_->constants.get() + offset, literal->raw(), literal->raw_bytes());
+    for (const auto& [key, splat] : splats) {
+      fill_elements(plan_->constants.get() + splat.offset, splat.literal->raw(), key.second,
+                    static_cast<int64_t>(splat.bytes / key.second));
+    }
+    for (const ValueId root : constants_) {
+      const Literal& literal = *constant_of(root);
+      if (literal.is_splat() && bytes(root))
+        place_[root] = {kConstantSlot, splats.at(key_of(literal)).offset};
+    }
+  }
+
+  void assign_slots() {
+    plan_->first_input = kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size());
+    plan_->first_output = plan_->first_input + static_cast<uint32_t>(graph_.inputs().size());
+    plan_->slot_count = plan_->first_output + static_cast<uint32_t>(graph_.outputs().size());
+    for (uint32_t i = 0; i < graph_.inputs().size(); ++i)
+      place_[graph_.inputs()[i].value] = {plan_->first_input + i, 0};
+  }
+
+  // The output that a computed value may be written into, when nothing stands against it.
+  void assign_outputs() {
+    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
+      const ValueId root = units_.root[graph_.outputs()[o].value];
+      if (!is_input(root) && !constant_of(root)) wanted_outputs_.emplace(root, o);
+    }
+  }
+
+  // Steps point into the list, so it must not move.
+  void reserve_regions() {
+    size_t count = 0;
+    for (const NodeId id : units_.nodes) count += graph_.node(id).region_count;
+    plan_->regions.reserve(count);
+  }
+
+  Ref arena_place(ValueId value, uint32_t unit) {
+    const uint64_t offset = arena_.allocate(bytes(value));
+    place_[value] = {kArenaSlot, offset};
+    record(offset, bytes(value), unit, last_use_[value], false);
+    return place_[value];
+  }
+  void record(uint64_t offset, uint64_t size, uint32_t first, uint32_t last, bool in_place) {
+    if (options_.check)
+      plan_->live_ranges.push_back({offset, size, first, last == kNever ? first : last, in_place});
+  }
+  void release(ValueId root, uint32_t unit) {
+    if (!options_.reuse_memory || place_[root].slot != kArenaSlot) return;
+    if (last_use_[root] != kNever && last_use_[root] > unit) return;
+    arena_.free(place_[root].offset, bytes(root));
+    place_[root] = {};
+  }
+  // Gives `value` the bytes of `dying`, which nothing else reads.
+  void take_over(ValueId value, ValueId dying, uint32_t unit) {
+    place_[value] = place_[dying];
+    place_[dying] = {};
+    record(place_[value].offset, bytes(value), unit, last_use_[value], true);
+  }
+  bool dies(ValueId root, uint32_t unit) const {
+    return options_.reuse_memory && place_[root].slot == kArenaSlot && last_use_[root] == unit;
+  }
+
+  // The output to write `value` into at `unit`. `reads_in_step`: whether the variable may be overwritten by
+  // this very step.
+  template <class InPlace>
+  uint32_t output_for(ValueId value, uint32_t unit, InPlace overwrites) const {
+    const auto [first, last] = wanted_outputs_.equal_range(value);
+    for (auto it = first; it != last; ++it) {
+      const uint32_t variable = variable_of_[it->second];
+      if (variable == kNone) return it->second;
+      const ValueId old = graph_.inputs()[variable].value;
+      if (last_use_[old] == kNever || last_use_[old] < unit) return it->second;
+      if (last_use_[old] == unit && overwrites(old)) return it->second;
+    }
+    return kNone;
+  }
+  Ref output_place(uint32_t output) const { return {plan_->first_output + output, 0}; }
+
+  void plan_fused(uint32_t unit) {
+    TileDraft draft(graph_, units_, unit, options_.fast_kernels);
+    std::vector<ValueId> taken;
+    for (uint32_t i = 0; i < draft.size(); ++i) {
+      const ValueId value = draft.result(i);
+      if (last_use_[value] == kNever) continue;
+      // Overwritten variables are stored after the tile has been read.
+      bool late = false;
+      const uint32_t output = output_for(value, unit, [&](ValueId old) {
+        bool direct = true;
+        for (const auto& load : draft.loads()) {
+          if (load.access.value != old) continue;
+          direct = direct && load.access.direct;
+          late = late || load.last_read > i;
+        }
+        return direct;
+      });
+      if (output != kNone) {
+        place_[value] = output_place(output);
+        draft.store(i, place_[value], late);
+        continue;
+      }
+      ValueId dying = kNone;
+      for (const auto& load : draft.loads()) {
+        const ValueId root = load.access.value;
+        if (load.splat || !load.access.direct || load.last_read > i || bytes(root) != bytes(value) ||
+            !dies(root, unit) || std::count(taken.begin(), taken.end(), root)) {
+          continue;
+        }
+        const bool once = std::count_if(draft.loads().begin(), draft.loads().end(),
+                                        [&](const auto& other) { return other.access.value == root; }) == 1;
+        if (once) {
+          dying = root;
+          break;
+        }
+      }
+      if (dying == kNone) {
+        draft.store(i, arena_place(value, unit), false);
+      } else {
+        taken.push_back(dying);
+        place_[value] = place_[dying];
+        record(place_[value].offset, bytes(value), unit, last_use_[value], true);
+        draft.store(i, place_[value], false);
+      }
+    }
+    plan_->steps.push_back(draft.finish(*plan_, [&](ValueId root) { return place_[root]; }));
+    for (const ValueId root : taken) place_[root] = {};
+    for (const auto& load : draft.loads()) {
+      if (!load.splat) release(load.access.value, unit);
+    }
+  }
+
+  void plan_node(uint32_t unit, const Node& node) {
+    std::vector<ValueId> roots;
+    std::vector<Ref> inputs, outputs;
+    std::vector<const TensorType*> types, result_types;
+    for (const ValueId input : graph_.inputs(node)) {
+      roots.push_back(units_.root[input]);
+      inputs.push_back(bytes(input) ? place_[roots.back()] : Ref{kArenaSlot, 0});
+      types.push_back(&graph_.type(input));
+    }
+    for (uint32_t i = 0; i < node.result_count; ++i)
+      result_types.push_back(&graph_.type(node.first_result + i));
+    PreparedKernel kernel;
+    if (options_.fast_kernels && node.region_count == 0)
+      kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types});
+    if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
+
+    const bool elementwise = !kernel.run && node.op->fusion == Fusion::kElementwise && node.result_count == 1;
+    // Whether result i may be written over an operand.
+    const auto overwrites = [&](uint32_t i, ValueId root) {
+      size_t reads = 0;
+      bool allowed = false;
+      for (size_t k = 0; k < roots.size(); ++k) {
+        if (roots[k] != root) continue;
+        ++reads;
+        allowed =
+            (kernel.run && k == i && k < kernel.in_place) || (elementwise && *types[k] == *result_types[i]);
+      }
+      return reads == 1 && allowed && bytes(root) == result_types[i]->bytes();
+    };
+    for (uint32_t i = 0; i < node.result_count; ++i) {
+      const ValueId value = node.first_result + i;
+      if (bytes(value) == 0) {
+        outputs.push_back({kArenaSlot, 0});
+        continue;
+      }
+      const uint32_t output = output_for(value, unit, [&](ValueId old) { return overwrites(i, old); });
+      if (output != kNone) {
+        place_[value] = output_place(output);
+      } else {
+        ValueId dying = kNone;
+        for (const ValueId root : roots) {
+          if (dying == kNone && dies(root, unit) && overwrites(i, root)) dying = root;
+        }
+        if (dying != kNone) {
+          take_over(value, dying, unit);
+        } else {
+          arena_place(value, unit);
+        }
+      }
+      outputs.push_back(place_[value]);
+    }
+    if (kernel.run) {
+      uint64_t offset = 0;
+      if (kernel.workspace) {
+        offset = arena_.allocate(kernel.workspace);
+        record(offset, kernel.workspace, unit, unit, false);
+      }
+      plan_->steps.push_back(kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, offset}));
+      if (kernel.workspace && options_.reuse_memory) arena_.free(offset, kernel.workspace);
+      if (kernel.params) plan_->params.push_back(std::move(kernel.params));
+    } else {
+      const auto first_region = static_cast<uint32_t>(plan_->regions.size());
+      for (const GraphPtr& region : graph_.regions(node)) plan_->regions.push_back(compile(region, options_));
+      plan_->steps.push_back(reference_step(*plan_, node, inputs, outputs, first_region));
+    }
+    for (const ValueId root : roots) release(root, unit);
+    for (uint32_t i = 0; i < node.result_count; ++i) {
+      if (last_use_[node.first_result + i] == kNever) release(node.first_result + i, unit);
+    }
+  }
+
+  // Outputs that are inputs, constants, or values already written into another output. An input that a
+  // sibling update overwrites is put aside first.
+  void copy_outputs() {
+    struct Copy {
+      Ref from, to;
+      size_t bytes;
+    };
+    std::vector<Copy> aside, copies;
+    for (uint32_t o = 0; o < graph_.outputs().size(); ++o) {
+      const ValueId root = units_.root[graph_.outputs()[o].value];
+      const Ref to = output_place(o);
+      Ref from = place_[root];
+      if (bytes(root) == 0 || (from.slot == to.slot && from.offset == to.offset)) continue;
+      const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
+      if (is_input(root) && !unchanged && plan_->heir[from.slot - plan_->first_input] != kNone) {
+        const uint64_t offset = arena_.allocate(bytes(root));
+        record(offset, bytes(root), end_, end_, false);
+        aside.push_back({from, {kArenaSlot, offset}, bytes(root)});
+        from = aside.back().to;
+      }
+      copies.push_back({from, to, bytes(root)});
+    }
+    for (const auto* list : {&aside, &copies}) {
+      for (const Copy& copy : *list)
+        plan_->steps.push_back(copy_step(*plan_, copy.from, copy.to, copy.bytes));
+    }
+  }
+
+  const CompileOptions options_;
+  std::unique_ptr<Executable::Plan> plan_;
+  const Graph& graph_;
+  const Units units_;
+  const uint32_t end_;
+  std::vector<uint32_t> variable_of_;  // per output: the input of the variable it updates
+  std::vector<uint32_t> last_use_;  // per root: the last unit that reads it from memory; end_: an output does
+  std::vector<ValueId> constants_;  // read from memory
+  std::vector<Ref> place_;
+  std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
+  ArenaAllocator arena_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph, const CompileOptions& options) {
+  Planner planner(decompose_bodiless(std::move(graph)), options);
+  return std::make_shared<Executable>(planner.finish());
+}
+
+}  // namespace espalier

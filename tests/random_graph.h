@@ -1,0 +1,249 @@
+// Random graphs whose results do not depend on the order of sums, and inputs for them: what executors and
+// passes are compared on. Zero and one sized axes, broadcasting, every dtype, variables with updates.
+#pragma once
+
+#include <random>
+#include <vector>
+
+#include "espalier/ops.h"
+#include "ir/builder.h"
+
+namespace espalier {
+
+class RandomGraph {
+ public:
+  explicit RandomGraph(uint64_t seed, int nodes = 24) : random_(seed) {
+    SinkScope scope(builder_);
+    for (int i = 0; i < 3; ++i) fresh(any_dtype(), any_shape());
+    for (int i = 0; i < nodes; ++i) step();
+    const size_t results = 1 + pick(4);
+    for (size_t i = 0; i < results; ++i) builder_.result(cat("y", i), any_value().tensor);
+    for (const auto& [name, type] : variables_) {
+      if (pick(4) == 0) continue;
+      std::vector<Tensor> same;
+      for (const Value& value : values_) {
+        if (value.tensor.type() == type) same.push_back(value.tensor);
+      }
+      builder_.output(OutputKind::kUpdate, name, same[pick(2) ? same.size() - 1 : pick(same.size())]);
+    }
+    graph = builder_.finish();
+  }
+
+  std::shared_ptr<Graph> graph;
+  std::vector<Literal> inputs;
+
+ private:
+  // `bound`: elements are integers of at most this size, so that every sum is exact; 0: anything.
+  struct Value {
+    Tensor tensor;
+    double bound;
+  };
+
+  size_t pick(size_t n) { return static_cast<size_t>(random_() % n); }
+  const Value& any_value() {
+    return values_[pick(4) ? values_.size() - 1 - pick(std::min<size_t>(values_.size(), 6))
+                           : pick(values_.size())];
+  }
+  DType any_dtype() {
+    if (pick(2)) return DType::kF32;
+    return static_cast<DType>(pick(kDTypeCount));
+  }
+  int64_t any_size() {
+    constexpr int64_t kSizes[] = {0, 1, 1, 2, 3, 4, 5, 7, 8, 17, 33, 70};
+    return kSizes[pick(32) == 0 ? 0 : 1 + pick(std::size(kSizes) - 1)];
+  }
+  Shape any_shape() {
+    Shape shape;
+    for (size_t rank = pick(4); rank > 0; --rank) {
+      const int64_t size = any_size();
+      shape.push_back(num_elements(shape) * size > 20000 ? 1 : size);
+    }
+    return shape;
+  }
+
+  // A new input or constant; often small integers.
+  Tensor fresh(DType dtype, const Shape& shape) {
+    const TensorType type{dtype, shape};
+    const bool integral = !is_float(dtype) || pick(2);
+    Buffer buffer = allocate_buffer(type.bytes());
+    const bool splat = pick(5) == 0;
+    for (int64_t i = 0; i < type.elements(); ++i) {
+      double x = integral ? static_cast<double>(pick(9)) - 4
+                          : std::ldexp(static_cast<double>(random_() % 2001) - 1000.0, -6);
+      if (!integral && pick(16) == 0) {
+        constexpr double kSpecial[] = {0.0, -0.0, 1e-40, -1e-45, 1e30, INFINITY, -INFINITY, NAN};
+        x = kSpecial[pick(8)];
+      }
+      if (dtype == DType::kBool) x = x > 0;
+      if (is_unsigned_integer(dtype)) x = std::fabs(x);
+      store_scalar(dtype, x, buffer.get() + static_cast<size_t>(i) * size_of(dtype));
+    }
+    Literal literal(type, buffer);
+    if (splat && type.elements() > 0) literal = Literal::splat(type, buffer.get());
+    Tensor tensor;
+    const size_t role = pick(4);
+    if (role == 0) {
+      tensor = make_concrete(literal);
+    } else {
+      const InputKind kind = role == 1 ? InputKind::kVariable : InputKind::kArgument;
+      const std::string name = cat("x", inputs.size());
+      tensor = builder_.input(kind, name, type);
+      if (kind == InputKind::kVariable) variables_.emplace_back(name, type);
+      inputs.push_back(literal);
+    }
+    return keep(tensor, integral ? 4 : 0);
+  }
+  Tensor keep(const Tensor& tensor, double bound) {
+    values_.push_back({tensor, bound});
+    return tensor;
+  }
+
+  // A shape that broadcasts to `shape`.
+  Shape narrower(const Shape& shape) {
+    Shape out;
+    for (size_t i = pick(3) ? 0 : pick(shape.size() + 1); i < shape.size(); ++i)
+      out.push_back(pick(4) == 0 ? 1 : shape[i]);
+    return out;
+  }
+  // A partner for an elementwise op: an old value of the type, or a new one that broadcasts.
+  Value partner(const TensorType& type) {
+    if (pick(2)) {
+      for (size_t i = values_.size(); i-- > 0;) {
+        if (values_[i].tensor.type() == type && pick(3) == 0) return values_[i];
+      }
+    }
+    fresh(type.dtype, pick(2) ? type.shape : narrower(type.shape));
+    return values_.back();
+  }
+
+  void step() {
+    const Value value = any_value();
+    const Tensor& x = value.tensor;
+    const TensorType type = x.type();
+    const double bound = value.bound;
+    switch (pick(12)) {
+      case 0:
+        fresh(any_dtype(), any_shape());
+        return;
+      case 1:
+        if (is_float(type.dtype)) {
+          const Tensor unary[] = {sqrt(x), exponential(x), log(x), tanh(x), sine(x), rsqrt(x)};
+          keep(unary[pick(std::size(unary))], 0);
+        } else if (is_integer(type.dtype)) {
+          keep(negate(x), bound);
+        }
+        if (is_float(type.dtype) || is_signed_integer(type.dtype)) keep(pick(2) ? abs(x) : sign(x), bound);
+        return;
+      case 2:
+      case 3:
+      case 4: {
+        const Value other = partner(type);
+        const double both = bound && other.bound ? std::max(bound, other.bound) : 0;
+        if (pick(3) == 0) {
+          keep(pick(2) ? maximum(x, other.tensor) : minimum(x, other.tensor), both);
+        } else if (is_float(type.dtype) || is_integer(type.dtype)) {
+          const size_t which = pick(4);
+          if (which == 0) keep(add(x, other.tensor), small(2 * both));
+          if (which == 1) keep(subtract(x, other.tensor), small(2 * both));
+          if (which == 2) keep(multiply(x, other.tensor), small(both * both));
+          if (which == 3) keep(divide(x, other.tensor), 0);
+        }
+        return;
+      }
+      case 5: {
+        const Value other = partner(type);
+        const auto direction = static_cast<Comparison>(pick(6));
+        const Tensor mask = keep(compare(x, other.tensor, direction), 1);
+        const Value choice = partner(type);
+        keep(select(mask, x, choice.tensor), bound && choice.bound ? std::max(bound, choice.bound) : 0);
+        return;
+      }
+      case 6: {
+        const DType to = any_dtype();
+        keep(convert(x, to), is_unsigned_integer(to) || size_of(to) < 2 ? 0 : bound);
+        return;
+      }
+      case 7: {
+        Shape shape;
+        for (size_t i = pick(3); i > 0; --i)
+          shape.push_back(pick(8) ? 1 + static_cast<int64_t>(pick(4)) : any_size());
+        for (const int64_t size : type.shape) shape.push_back(size == 1 ? any_size() : size);
+        if (num_elements(shape) <= 60000) keep(broadcast_to(x, shape), bound);
+        return;
+      }
+      case 8: {
+        Shape shape;
+        const int64_t n = type.elements();
+        const int64_t factor = 1 + static_cast<int64_t>(pick(6));
+        if (n == 0)
+          shape = {0, factor};
+        else if (n % factor == 0)
+          shape = {factor, n / factor};
+        else
+          shape = {n};
+        keep(reshape(x, shape), bound);
+        return;
+      }
+      case 9: {
+        Dims order = Dims::range(type.rank());
+        std::shuffle(order.begin(), order.end(), random_);
+        keep(transpose(x, order), bound);
+        return;
+      }
+      case 10: {
+        Dims axes;
+        for (size_t i = 0; i < type.rank(); ++i) {
+          if (pick(2)) axes.push_back(static_cast<int64_t>(i));
+        }
+        if (type.dtype == DType::kBool) {
+          keep(pick(2) ? reduce_and(x, axes) : reduce_or(x, axes), 1);
+        } else if (!is_float(type.dtype) || exact_sum(bound, type)) {
+          keep(pick(2) ? reduce_sum(x, axes) : reduce_max(x, axes), 0);
+        } else {
+          keep(pick(2) ? reduce_max(x, axes) : reduce_min(x, axes), bound);
+        }
+        return;
+      }
+      default: {
+        if (type.rank() < 1 || type.dtype == DType::kBool) return;
+        if (is_float(type.dtype) && !exact_sum(4 * bound, type)) return;
+        const auto axis = static_cast<int64_t>(pick(type.rank()));
+        const int64_t n = 1 + static_cast<int64_t>(pick(20));
+        if (type.elements() * n > 40000) return;
+        const Tensor y = fresh(type.dtype, pick(2) ? Shape{type.shape[axis], n} : Shape{n, type.shape[axis]});
+        if (is_float(type.dtype) && values_.back().bound == 0) return;
+        const int64_t other = y.shape()[0] == type.shape[axis] ? 0 : 1;
+        keep(dot_general(x, y, {.lhs_contracting = {axis}, .rhs_contracting = {other}}), 0);
+        return;
+      }
+    }
+  }
+  static double small(double bound) { return bound <= 4096 ? bound : 0; }
+  // Partial sums stay below 2^24 (2^11 where 16-bit types round them).
+  static bool exact_sum(double bound, const TensorType& type) {
+    return bound > 0 && bound * static_cast<double>(type.elements()) < 16e6;
+  }
+
+  std::mt19937_64 random_;
+  GraphBuilder builder_;
+  std::vector<Value> values_;
+  std::vector<std::pair<std::string, TensorType>> variables_;
+};
+
+// Equal types and bits, where all NaN are one. "" or the first difference.
+inline std::string difference(const Literal& a, const Literal& b) {
+  if (a.type() != b.type()) return cat(a.type(), " and ", b.type());
+  const Literal x = a.expanded(), y = b.expanded();
+  const size_t size = size_of(a.type().dtype);
+  for (int64_t i = 0; i < a.type().elements(); ++i) {
+    const auto* p = static_cast<const std::byte*>(x.raw()) + static_cast<size_t>(i) * size;
+    const auto* q = static_cast<const std::byte*>(y.raw()) + static_cast<size_t>(i) * size;
+    if (std::memcmp(p, q, size) == 0) continue;
+    const double u = load_scalar(a.type().dtype, p), v = load_scalar(a.type().dtype, q);
+    if (is_float(a.type().dtype) && std::isnan(u) && std::isnan(v)) continue;
+    return cat("element ", i, " of ", a.type(), ": ", u, " and ", v);
+  }
+  return "";
+}
+
+}  // namespace espalier
