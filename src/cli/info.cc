@@ -1,13 +1,106 @@
+#include <unistd.h>
+
+#include <cctype>
 #include <cstdio>
+
+#include <nlohmann/json.hpp>
 
 #include "cli/verbs.h"
 #include "ops/registry.h"
+#include "ops/support.h"
+#include "report/table.h"
 
 namespace espalier::cli {
+namespace {
+
+constexpr DType dtype_at(int i) { return static_cast<DType>(i); }
+
+// How an op runs on a dtype it takes.
+const char* speed(const OpDef&, DType) { return "ref"; }
+
+const char* derived(const OpDef& op, bool rule) { return rule ? "rule" : op.decompose ? "parts" : "-"; }
+const char* gradient(const OpDef& op) { return op.no_gradient ? "zero" : derived(op, op.gradient); }
+const char* batching(const OpDef& op) { return derived(op, op.batch); }
+const char* kind(const OpDef& op) { return op.composite ? "composite" : "primitive"; }
+
+// Up to the first ';' or the first '.' that ends a sentence or stands before a constraint.
+std::string meaning(const OpDef& op) {
+  const std::string_view doc = op.doc ? op.doc : "";
+  size_t end = std::min(doc.find("; "), doc.size());
+  for (size_t i = 0; i < end; ++i) {
+    const std::string_view rest = doc.substr(i);
+    const bool constraint = rest.size() > 3 && rest[2] == 'c' && std::isdigit(rest[3]);
+    if (rest == "." || (rest.starts_with(". ") && rest.size() > 2 && (std::isupper(rest[2]) || constraint)))
+      end = i;
+  }
+  return std::string(doc.substr(0, end));
+}
+
+// One cell for a family of dtypes: "-" when none is taken, "ref" when some kernel is missing.
+template <class Member>
+std::string cell(const OpDef& op, const DTypeFlags& taken, Member member) {
+  bool any = false, fast = true;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!member(dtype_at(i)) || !taken[static_cast<size_t>(i)]) continue;
+    any = true;
+    fast = fast && std::string_view(speed(op, dtype_at(i))) == "fast";
+  }
+  return !any ? "-" : fast ? "fast" : "ref";
+}
+
+std::string ops_table(const Terminal& terminal) {
+  Table table({"op", "kind", "f16", "bf16", "f32", "f64", "ints", "uints", "bool", "gradient", "batching",
+               "meaning"});
+  constexpr int kOtherColumns = 93;
+  const int width = terminal.interactive ? std::max(20, terminal.columns - kOtherColumns) : 1000;
+  for (const OpDef* op : all_ops()) {
+    const DTypeFlags taken = supported_dtypes(*op);
+    const auto one = [&](DType dtype) { return cell(*op, taken, [=](DType d) { return d == dtype; }); };
+    table.row({op->name, kind(*op), one(DType::kF16), one(DType::kBF16), one(DType::kF32), one(DType::kF64),
+               cell(*op, taken, is_signed_integer), cell(*op, taken, is_unsigned_integer), one(DType::kBool),
+               gradient(*op), batching(*op), fit_width(meaning(*op), width)});
+  }
+  return table.text(terminal) +
+         "\nfast: a kernel of its own  ref: the reference body  -: refused by the op's rule\n"
+         "rule: a rule of its own  parts: by its decomposition  zero: no gradient, by definition\n";
+}
+
+nlohmann::ordered_json ops_json() {
+  nlohmann::ordered_json ops = nlohmann::ordered_json::array();
+  for (const OpDef* op : all_ops()) {
+    const DTypeFlags taken = supported_dtypes(*op);
+    nlohmann::ordered_json dtypes = nlohmann::ordered_json::object();
+    for (int i = 0; i < kDTypeCount; ++i)
+      dtypes[std::string(name(dtype_at(i)))] = taken[static_cast<size_t>(i)] ? speed(*op, dtype_at(i)) : "-";
+    ops.push_back({{"op", op->name},
+                   {"kind", kind(*op)},
+                   {"dtypes", dtypes},
+                   {"gradient", gradient(*op)},
+                   {"batching", batching(*op)},
+                   {"doc", op->doc ? op->doc : ""}});
+  }
+  return {{"ops", ops}};
+}
+
+}  // namespace
 
 void add_info(CLI::App& app) {
+  struct Options {
+    bool ops = false, json = false;
+  };
   CLI::App* verb = app.add_subcommand("info", "What this build can do");
-  verb->callback([] { std::printf("%zu ops\nnext: espalier --help\n", all_ops().size()); });
+  auto options = std::make_shared<Options>();
+  verb->add_flag("--ops", options->ops, "Every op: dtypes, gradient, batching, meaning");
+  verb->add_flag("--json", options->json, "The same as JSON");
+  verb->callback([options] {
+    if (options->json) {
+      std::printf("%s\n", ops_json().dump(2).c_str());
+    } else if (options->ops) {
+      std::fputs(ops_table(Terminal::of(STDOUT_FILENO)).c_str(), stdout);
+    } else {
+      std::printf("%zu ops\nnext: espalier info --ops\n", all_ops().size());
+    }
+  });
 }
 
 }  // namespace espalier::cli

@@ -165,6 +165,9 @@ struct OpDef {
   double flops_per_output = 0;  // for elementwise ops; others compute it in `cost`
   Cost (*cost)(const Attributes*, std::span<const TensorType* const> inputs,
                std::span<const TensorType> outputs) = nullptr;
+  // Calls the op on small operands of a dtype, for the support table (ops/support.h). Needed only where the
+  // rule takes no operands of one dtype under default attributes.
+  void (*sample)(DType) = nullptr;
 };
 
 // Result types of a call, or an error. The only way types are computed.

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "ops/op_test.h"
+#include "ops/support.h"
 
 namespace espalier {
 namespace {
@@ -17,6 +18,9 @@ std::string missing_parts(const OpDef& op) {
   need(op.composite ? op.decompose != nullptr : op.eval != nullptr, op.composite ? "decompose" : "eval");
   need(op.gradient || op.no_gradient || op.decompose, "gradient, or the reason why there is none");
   need(op.batch || op.composite, "batch");
+  const DTypeFlags dtypes = supported_dtypes(op);
+  need(std::count(dtypes.begin(), dtypes.end(), true) > 0,
+       "a sample (its rule takes nothing under default attributes)");
   return out;
 }
 

@@ -99,6 +99,11 @@ const OpDef op_adam = {
     .decompose = decompose,
     .color = Color::kDeny,
     .flops_per_output = 5,
+    .sample =
+        [](DType dtype) {
+          const Tensor x = full({2}, 1, dtype);
+          adam(x, x, x, x, 0.1, 1);
+        },
 };
 
 std::vector<Tensor> adam(Operand parameter, Operand m, Operand v, Operand gradient, Operand learning_rate,

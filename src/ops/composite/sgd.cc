@@ -89,6 +89,11 @@ const OpDef op_sgd = {
     .decompose = decompose,
     .color = Color::kDeny,
     .flops_per_output = 3,
+    .sample =
+        [](DType dtype) {
+          const Tensor x = full({2}, 1, dtype);
+          sgd(x, x, x, 0.1);
+        },
 };
 
 std::vector<Tensor> sgd(Operand parameter, Operand velocity, Operand gradient, Operand learning_rate,

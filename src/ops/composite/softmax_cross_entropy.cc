@@ -93,6 +93,10 @@ const OpDef op_softmax_cross_entropy = {
           return Cost{14.0 * static_cast<double>(inputs[0]->elements()),
                       static_cast<double>(inputs[0]->bytes() + inputs[1]->bytes())};
         },
+    .sample =
+        [](DType dtype) {
+          softmax_cross_entropy(full({2, 3}, 1, dtype), full({2}, 1, DType::kI32));
+        },
 };
 
 Tensor softmax_cross_entropy(Operand logits, Operand labels) {
