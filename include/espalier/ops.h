@@ -103,6 +103,69 @@ Tensor broadcast_to(Operand x, const Shape& shape);
 Tensor reshape(Operand x, const Shape& shape);
 // Axis i of the result is axis `permutation[i]` of x.
 Tensor transpose(Operand x, const Dims& permutation);
+// Elements start, start + stride, ... below limit of each axis; strides default to 1.
+Tensor slice(Operand x, const Dims& start, const Dims& limit, const Dims& strides = {});
+// Copies of `value` before, behind and (interior, default 0) between the elements; negative edges remove.
+Tensor pad(Operand x, Operand value, const Dims& low, const Dims& high, const Dims& interior = {});
+Tensor reverse(Operand x, const Dims& axes);
+Tensor concatenate(const std::vector<Tensor>& inputs, int64_t axis, Location at = Location::here());
+// The box of `sizes` at one scalar integer start per axis, clamped so that the box fits.
+Tensor dynamic_slice(Operand x, const std::vector<Tensor>& starts, const Dims& sizes);
+// x with the box at `starts`, clamped so that it fits, replaced by `update`.
+Tensor dynamic_update_slice(Operand x, Operand update, const std::vector<Tensor>& starts);
+
+// Indexing by arrays of integers.
+// The dimension numbers of StableHLO's gather and scatter. `array` is gather's result or scatter's updates.
+struct IndexAxes {
+  Dims window = {};     // array axes inside of a window: offset_dims, update_window_dims
+  Dims collapsed = {};  // operand axes that the array lacks: collapsed_slice_dims, inserted_window_dims
+  Dims operand_batching = {};  // operand axes that run with ...
+  Dims indices_batching = {};  // ... these axes of the indices
+  Dims index_map = {};         // the operand axis of each component of an index vector
+  int64_t index_vector = 0;    // the axis of the indices that holds index vectors; their rank: scalars
+};
+// Promises about the indices; a result may be undefined when they are broken.
+struct IndexHints {
+  bool sorted = false, unique = false;
+};
+// Windows of `slice_sizes` at the starts that `indices` holds, clamped so that windows fit.
+Tensor gather(Operand x, Operand indices, const IndexAxes& axes, const Dims& slice_sizes,
+              const IndexHints& hints = {});
+// x with updates combined into it; updates outside of x are dropped.
+Tensor scatter_add(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
+                   const IndexHints& = {});
+Tensor scatter_mul(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
+                   const IndexHints& = {});
+Tensor scatter_max(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
+                   const IndexHints& = {});
+Tensor scatter_min(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
+                   const IndexHints& = {});
+Tensor scatter_update(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
+                      const IndexHints& = {});
+// Slices of x at `indices` along `axis`, which the axes of the indices replace; indices are clamped. An
+// embedding lookup.
+Tensor take(Operand x, Operand indices, int64_t axis = 0);
+// NumPy's take_along_axis with clamped indices: x and indices differ only in `axis`.
+Tensor take_along_axis(Operand x, Operand indices, int64_t axis);
+// 1 at `indices` along a new `axis` of size `depth`, else 0; all zeros for an index outside.
+Tensor one_hot(Operand indices, int64_t depth, int64_t axis = -1, DType dtype = DType::kF32);
+
+// Order. NaN is above every number, -0 equals +0; equal elements keep their order.
+Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
+// Moves the elements of all inputs as sorting the first does.
+std::vector<Tensor> sort(const std::vector<Tensor>& inputs, int64_t axis, bool descending = false,
+                         Location at = Location::here());
+// The k largest of the last axis, largest first, and their i32 indices.
+std::vector<Tensor> top_k(Operand x, int64_t k);
+// The index of the first largest (smallest) element; NaN wins.
+Tensor argmax(Operand x, int64_t axis, DType index_dtype = DType::kI32);
+Tensor argmin(Operand x, int64_t axis, DType index_dtype = DType::kI32);
+// Running totals along `axis`, from its end when `reverse`.
+Tensor cumsum(Operand x, int64_t axis, bool reverse = false);
+Tensor cumprod(Operand x, int64_t axis, bool reverse = false);
+Tensor cummax(Operand x, int64_t axis, bool reverse = false);
+Tensor cummin(Operand x, int64_t axis, bool reverse = false);
+Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse = false);
 
 // Contraction and reduction.
 struct DotAxes {

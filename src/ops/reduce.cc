@@ -34,6 +34,7 @@ void infer(InferContext& c) {
               c.region(0)->inputs().size(), " values, the call gives ", c.size());
   } else {
     c.require_inputs(2);
+    c.require(a.reducer != Reducer::kUpdate, "c1", "update combines nothing");
     c.require_dtype(in_set(c.in(0).dtype, reducer_set(a.reducer)), "c2",
                     kReducerWords[static_cast<int>(a.reducer)], " takes ", set_text(reducer_set(a.reducer)),
                     " elements, got ", c.in(0));

@@ -8,9 +8,11 @@
 
 namespace espalier {
 
-// kRegion: the op's region says how two accumulators combine; such a call has no gradient.
-enum class Reducer : uint8_t { kSum, kProd, kMax, kMin, kAnd, kOr, kXor, kRegion };
-inline constexpr const char* kReducerWords[] = {"sum", "prod", "max", "min", "and", "or", "xor", "region"};
+// kUpdate: the later value replaces the earlier; scatter alone takes it. kRegion: the op's region says how
+// two accumulators combine; such a call has no gradient.
+enum class Reducer : uint8_t { kSum, kProd, kMax, kMin, kAnd, kOr, kXor, kUpdate, kRegion };
+inline constexpr const char* kReducerWords[] = {"sum", "prod", "max",    "min",   "and",
+                                                "or",  "xor",  "update", "region"};
 
 // a (reducer) b. Sums and products of floats are in T; integers wrap; NaN wins in max and min, -0 is below
 // +0.
@@ -40,7 +42,7 @@ T combine(T a, T b) {
   return a;
 }
 
-// Calls f(std::integral_constant<Reducer, R>{}). REQUIRES: not kRegion.
+// Calls f(std::integral_constant<Reducer, R>{}). REQUIRES: neither kUpdate nor kRegion.
 template <class F>
 void visit_reducer(Reducer reducer, F f) {
   using enum Reducer;
@@ -59,10 +61,11 @@ void visit_reducer(Reducer reducer, F f) {
       return f(std::integral_constant<Reducer, kOr>{});
     case kXor:
       return f(std::integral_constant<Reducer, kXor>{});
+    case kUpdate:
     case kRegion:
       break;
   }
-  throw InternalError("visit_reducer over a region");
+  throw InternalError("visit_reducer over update or a region");
 }
 
 // The dtypes a reducer takes.
