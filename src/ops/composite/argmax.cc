@@ -1,0 +1,23 @@
+#include "ops/composite/arg_reduce.h"
+
+namespace espalier {
+
+const OpDef op_argmax = {
+    .name = "argmax",
+    .doc =
+        "The index of the first largest element along `axis`; NaN wins, -0 equals +0. c1: axis in range. c2: "
+        "it is not empty. c3: an integer index dtype.",
+    .composite = true,
+    .attributes = make_attributes<ArgAttributes>,
+    .infer = infer_arg,
+    .eval = eval_arg<true>,
+    .decompose = decompose_arg<true>,
+    .no_gradient = "the result is an index",
+    .batch = batch_arg,
+};
+
+Tensor argmax(Operand x, int64_t axis, DType index_dtype) {
+  return call_arg(op_argmax, x, axis, index_dtype);
+}
+
+}  // namespace espalier

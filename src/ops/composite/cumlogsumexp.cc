@@ -1,0 +1,54 @@
+#include "ops/composite/cumulative.h"
+#include "ops/registry.h"
+
+namespace espalier {
+namespace {
+
+// log(exp(a) + exp(b)); equal infinities stay themselves.
+template <class T>
+T log_add(T a, T b) {
+  const T gap = a == b ? T(0) : -std::abs(a - b);
+  return std::max(a, b) + std::log1p(std::exp(gap));
+}
+
+void eval(EvalContext& c) {
+  visit_float(c.in(0).type->dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    run_along<T, double>(c, [](double total, double next) {
+      return std::isnan(total) || std::isnan(next) ? total + next : log_add(total, next);
+    });
+  });
+}
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kMax, c.in(0).dtype())),
+                              [](const Tensor& a, const Tensor& b) {
+                                const Tensor zero = constant_like(a.type(), 0);
+                                const Tensor down = select(compare(a, b, Comparison::kGT), b - a, a - b);
+                                const Tensor gap = select(compare(a, b, Comparison::kEQ), zero, down);
+                                return maximum(a, b) + log_plus_one(exponential(gap));
+                              });
+}
+
+}  // namespace
+
+const OpDef op_cumlogsumexp = {
+    .name = "cumlogsumexp",
+    .doc =
+        "log of the sum of exp of all elements up to here along `axis` (from here on when `reverse`), "
+        "without overflow; accumulates in f64. c1: floating-point elements. c2: axis in range.",
+    .composite = true,
+    .attributes = make_attributes<CumulativeAttributes>,
+    .infer = infer_cumulative<kFloats>,
+    .eval = eval,
+    .decompose = decompose,
+    .batch = batch_cumulative,
+    .color = Color::kDeny,
+    .flops_per_output = 20,
+};
+
+Tensor cumlogsumexp(Operand x, int64_t axis, bool reverse) {
+  return call_cumulative(op_cumlogsumexp, x, axis, reverse);
+}
+
+}  // namespace espalier
