@@ -13,6 +13,7 @@ help:  ## list the targets
 
 quickstart: bootstrap build/release/build.ninja  ## install what is missing, build, train a first model
 	cmake --build build/release -j $(JOBS) --target espalier_command
+	@[ -d ../shared/data/mnist ] || scripts/fetch-digits
 	build/release/espalier quickstart
 
 bootstrap:  ## install the missing Debian packages (silent when none is)

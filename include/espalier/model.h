@@ -42,6 +42,10 @@ class Callback {
   virtual void on_train_end(const Logs&) {}
 };
 
+// A progress bar with rate, time left and metrics on standard error; a line an epoch when that is no
+// terminal.
+std::shared_ptr<Callback> ConsoleProgress();
+
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});

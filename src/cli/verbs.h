@@ -14,9 +14,11 @@ struct Exit {
 
 // Every add_<verb>, in the order of `espalier --help`.
 using AddVerb = void (*)(CLI::App& app);
+void add_quickstart(CLI::App& app);
+void add_train(CLI::App& app);
 void add_info(CLI::App& app);
 void add_run(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_info, add_run};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train, add_run, add_info};
 
 }  // namespace espalier::cli

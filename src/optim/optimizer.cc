@@ -12,8 +12,9 @@ Optimizer::Rule::Rule(std::string rule_name, double rate)
 
 Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable) {
   const std::string path = cat(name, "/", slot_name, "/", variable.path());
-  const auto [it, added] = slot_index.try_emplace(path, slots.size());
+  const auto [it, added] = slot_index.try_emplace({variable.state().get(), slot_name}, slots.size());
   if (added) {
+    owners.push_back(variable);
     EagerScope eager;
     slots.emplace_back(full(variable.shape(), 0, variable.dtype()),
                        VariableOptions{.name = path, .trainable = false});

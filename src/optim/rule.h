@@ -2,7 +2,7 @@
 // variable.
 #pragma once
 
-#include <unordered_map>
+#include <map>
 
 #include "base/format.h"
 #include "eager/trace.h"
@@ -24,7 +24,8 @@ struct Optimizer::Rule {
   Variable learning_rate;  // f32[]
   Variable step;           // i64[]: updates made
   std::vector<Variable> slots;
-  std::unordered_map<std::string, size_t> slot_index;
+  std::map<std::pair<const VariableState*, std::string>, size_t> slot_index;
+  std::vector<Variable> owners;  // keeps the variables that slots belong to alive
 };
 
 }  // namespace espalier

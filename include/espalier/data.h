@@ -1,0 +1,29 @@
+// Data sets in memory.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// Rows of inputs and their labels.
+struct Examples {
+  Tensor x;  // f32[rows, ...]
+  Tensor y;  // i32[rows]
+  int64_t rows() const { return x.size(0); }
+  // Rows [begin, end). Raises ValueError[examples.rows] outside of [0, rows()].
+  Examples slice(int64_t begin, int64_t end) const;
+  // The first `rows` and the rest.
+  std::pair<Examples, Examples> split(int64_t rows) const {
+    return {slice(0, rows), slice(rows, this->rows())};
+  }
+};
+
+// Handwritten digits with pixels scaled to [0, 1]: a folder with one pair of IDX files (*images-idx3-ubyte,
+// *labels-idx1-ubyte, each plain or .gz), or a numeric CSV (plain or .gz) whose last column is the label and
+// whose other columns are a square image with values 0 to 16. Raises IoError or FormatError.
+Examples load_digits(const std::string& path);
+
+}  // namespace espalier

@@ -1,0 +1,46 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "base/format.h"
+#include "cli/train_digits.h"
+#include "cli/verbs.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr const char* kPlaces[] = {"../shared/data/mnist", "build/data/digits.csv.gz"};
+
+std::string find_digits() {
+  for (const char* place : kPlaces) {
+    if (std::filesystem::exists(place)) return place;
+  }
+  throw IoError("quickstart.data", cat("found no digits at ", kPlaces[0], " or ", kPlaces[1]),
+                "run scripts/fetch-digits, or name a folder with --data");
+}
+
+}  // namespace
+
+void add_quickstart(CLI::App& app) {
+  auto run = std::make_shared<DigitsRun>();
+  CLI::App* verb =
+      app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
+  verb->add_option("--data", run->data, "As in train; found by itself when left out");
+  verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
+  verb->callback([run] {
+    if (run->data.empty()) run->data = find_digits();
+    // Small sets need more passes for as many steps.
+    run->epochs = run->data.ends_with(".gz") ? 20 : 5;
+    std::fprintf(stderr, "training on the digits of %s\n", run->data.c_str());
+    train_digits(*run);
+    std::printf(
+        "\nnext:\n"
+        "  make test                           hold the engine against its oracles\n"
+        "  build/release/espalier info --ops   what it can compute\n"
+        "  build/release/espalier train --data %s --hidden 256 --epochs 10\n",
+        run->data.c_str());
+  });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,38 @@
+#include <cstdio>
+#include <memory>
+
+#include "cli/train_digits.h"
+#include "cli/verbs.h"
+
+namespace espalier::cli {
+
+void add_train(CLI::App& app) {
+  auto run = std::make_shared<DigitsRun>();
+  CLI::App* verb = app.add_subcommand("train", "Train a network on labelled images");
+  verb->add_option("--data", run->data,
+                   "A folder with IDX files (MNIST), or a CSV of square images with the label last")
+      ->required();
+  verb->add_option("--epochs", run->epochs, "Passes over the training rows")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--batch", run->batch_size, "Rows of one step")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--hidden", run->hidden, "Units of the hidden layer")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--learning-rate", run->learning_rate, "Of Adam")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
+  verb->add_option("--test-fraction", run->test_fraction, "Share of rows, from the end, kept for the test")
+      ->capture_default_str();
+  verb->add_flag("--json", run->json, "Results as JSON");
+  verb->callback([run] {
+    train_digits(*run);
+    if (!run->json)
+      std::printf("next: espalier train --data %s --hidden 256 --epochs 10\n", run->data.c_str());
+  });
+}
+
+}  // namespace espalier::cli

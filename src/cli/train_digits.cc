@@ -1,0 +1,162 @@
+#include "cli/train_digits.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "espalier/data.h"
+#include "espalier/model.h"
+#include "report/image.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Outcome {
+  std::vector<int64_t> counts;  // [true * classes + predicted]
+  std::vector<int64_t> predicted;
+  std::vector<float> confidence;
+  int64_t right = 0;
+};
+
+Outcome judge(Model& model, const Examples& test, int64_t classes) {
+  const Tensor logits = model.predict(test.x);
+  Outcome out{std::vector<int64_t>(static_cast<size_t>(classes * classes)), {}, {}, 0};
+  for (int64_t i = 0; i < test.rows(); ++i) {
+    const auto row =
+        logits.data<float>().subspan(static_cast<size_t>(i * classes), static_cast<size_t>(classes));
+    const auto best = std::max_element(row.begin(), row.end());
+    double total = 0;
+    for (const float value : row) total += std::exp(value - *best);
+    out.predicted.push_back(best - row.begin());
+    out.confidence.push_back(static_cast<float>(1 / total));
+    const int64_t label = test.y.data<int32_t>()[static_cast<size_t>(i)];
+    ++out.counts[static_cast<size_t>(label * classes + out.predicted.back())];
+    out.right += label == out.predicted.back();
+  }
+  return out;
+}
+
+// The mistakes the model is surest of, then digits it got right.
+std::vector<int64_t> worth_showing(const Outcome& outcome, const Examples& test, size_t count) {
+  std::vector<int64_t> order(static_cast<size_t>(test.rows()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  const auto wrong = [&](int64_t i) {
+    return outcome.predicted[static_cast<size_t>(i)] != test.y.data<int32_t>()[static_cast<size_t>(i)];
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    if (wrong(a) != wrong(b)) return wrong(a);
+    return wrong(a) &&
+           outcome.confidence[static_cast<size_t>(a)] > outcome.confidence[static_cast<size_t>(b)];
+  });
+  const auto first_right = std::find_if(order.begin(), order.end(), [&](int64_t i) { return !wrong(i); });
+  const size_t mistakes = std::min<size_t>(count / 2, static_cast<size_t>(first_right - order.begin()));
+  std::vector<int64_t> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(mistakes));
+  for (auto it = first_right; it != order.end() && out.size() < count; ++it) out.push_back(*it);
+  return out;
+}
+
+struct Picture {
+  int64_t height = 0, width = 0;
+  std::vector<float> pixels;
+};
+
+// The smallest middle part that holds the ink of every picture.
+Picture crop(std::span<const float> pixels, int64_t height, int64_t width, int64_t margin) {
+  Picture out{height - 2 * margin, width - 2 * margin, {}};
+  for (int64_t y = margin; y < height - margin; ++y) {
+    for (int64_t x = margin; x < width - margin; ++x)
+      out.pixels.push_back(pixels[static_cast<size_t>(y * width + x)]);
+  }
+  return out;
+}
+
+// Means of 2x2 pixels.
+Picture halve(const Picture& picture) {
+  Picture out{picture.height / 2, picture.width / 2, {}};
+  const auto at = [&](int64_t y, int64_t x) {
+    return picture.pixels[static_cast<size_t>(y * picture.width + x)];
+  };
+  for (int64_t y = 0; y + 1 < picture.height; y += 2) {
+    for (int64_t x = 0; x + 1 < picture.width; x += 2)
+      out.pixels.push_back((at(y, x) + at(y, x + 1) + at(y + 1, x) + at(y + 1, x + 1)) / 4);
+  }
+  return out;
+}
+
+std::string gallery(const Outcome& outcome, const Examples& test, const Terminal& terminal) {
+  const int64_t height = test.x.size(1), width = test.x.size(2);
+  const int64_t margin = std::min(height, width) >= 28 ? 4 : 0;  // MNIST centres its digits in a box of 20x20
+  std::vector<std::string> blocks;
+  int used = 0;
+  for (const int64_t i : worth_showing(outcome, test, 4)) {
+    Picture picture = crop(test.x.data<float>().subspan(static_cast<size_t>(i * height * width),
+                                                        static_cast<size_t>(height * width)),
+                           height, width, margin);
+    if (!terminal.colors && picture.width > 12) picture = halve(picture);
+    const int64_t says = outcome.predicted[static_cast<size_t>(i)],
+                  is = test.y.data<int32_t>()[static_cast<size_t>(i)];
+    const std::string verdict = cat("says ", says, says == is ? "" : cat(", is ", is));
+    const std::string image = draw_image(picture.pixels, picture.height, picture.width, terminal);
+    const std::string line =
+        terminal.paint(says == is ? Ink::kGood : Ink::kBad, verdict) + " " +
+        terminal.paint(Ink::kDim, percent(outcome.confidence[static_cast<size_t>(i)], 0));
+    used += display_width(image.substr(0, image.find('\n'))) + 2;
+    if (!blocks.empty() && used > terminal.columns + 2) break;
+    blocks.push_back(image + line + "\n");
+  }
+  return beside(blocks);
+}
+
+}  // namespace
+
+void train_digits(const DigitsRun& run) {
+  const Examples all = load_digits(run.data);
+  if (!(run.test_fraction > 0 && run.test_fraction < 1)) {
+    throw ValueError("train.test_fraction",
+                     cat("the share of test rows must lie between 0 and 1, got ", run.test_fraction));
+  }
+  const auto test_rows =
+      static_cast<int64_t>(std::llround(run.test_fraction * static_cast<double>(all.rows())));
+  const auto [train, test] = all.split(all.rows() - test_rows);
+  const auto labels = all.y.data<int32_t>();
+  const int64_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
+
+  set_seed(run.seed);
+  Sequential model{Flatten(), Dense({.units = run.hidden, .activation = "relu"}), Dense({.units = classes})};
+  model.compile({.optimizer = Adam{.learning_rate = run.learning_rate}});
+  const auto history =
+      model.fit(train.x, train.y,
+                {.epochs = run.epochs, .batch_size = run.batch_size, .callbacks = {ConsoleProgress()}});
+
+  const Outcome outcome = judge(model, test, classes);
+  const double accuracy = static_cast<double>(outcome.right) / static_cast<double>(test.rows());
+  if (run.json) {
+    nlohmann::ordered_json out = {{"version", 1},
+                                  {"verb", "train"},
+                                  {"data", run.data},
+                                  {"train_rows", train.rows()},
+                                  {"test_rows", test.rows()},
+                                  {"seed", run.seed},
+                                  {"accuracy", accuracy},
+                                  {"confusion", outcome.counts},
+                                  {"epochs", history}};
+    std::printf("%s\n", out.dump(2).c_str());
+    return;
+  }
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
+  std::printf("rows are the true digit, columns what the model says\n%s\n",
+              confusion_matrix(outcome.counts, names, terminal).c_str());
+  if (run.show_digits) std::printf("%s\n", gallery(outcome, test, terminal).c_str());
+  std::printf("accuracy %s on %ld images it never saw\n",
+              terminal.paint(Ink::kBold, percent(accuracy, 2)).c_str(), static_cast<long>(test.rows()));
+}
+
+}  // namespace espalier::cli

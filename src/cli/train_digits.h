@@ -1,0 +1,23 @@
+// Training on handwritten digits, and what a person sees of it. `train` and `quickstart` are two doors to it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace espalier::cli {
+
+struct DigitsRun {
+  std::string data;
+  int epochs = 5;
+  int64_t batch_size = 64;
+  int64_t hidden = 128;
+  double learning_rate = 1e-3;
+  uint64_t seed = 0;
+  double test_fraction = 0.2;  // the last rows
+  bool json = false;
+  bool show_digits = true;
+};
+
+void train_digits(const DigitsRun& run);
+
+}  // namespace espalier::cli

@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <numeric>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "espalier/data.h"
+#include "format/csv_numbers.h"
+#include "format/idx.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+std::string find_file(const std::string& folder, std::string_view ending) {
+  for (const std::string& name : posix_env().list_folder(folder)) {
+    if (name.ends_with(ending) || name.ends_with(cat(ending, ".gz"))) return folder + "/" + name;
+  }
+  throw IoError("digits.file", cat("no file *", ending, " or *", ending, ".gz in ", folder));
+}
+
+Examples from_idx(const std::string& folder) {
+  const Literal images = read_idx(find_file(folder, "images-idx3-ubyte")),
+                labels = read_idx(find_file(folder, "labels-idx1-ubyte"));
+  if (images.type().dtype != DType::kU8 || images.type().rank() != 3 ||
+      labels.type() != TensorType{DType::kU8, {images.type().shape[0]}}) {
+    throw FormatError("digits.idx", cat("needs u8 images [rows, height, width] and u8 labels [rows], got ",
+                                        images.type(), " and ", labels.type()));
+  }
+  const auto* pixels = images.view().as<uint8_t>();
+  const auto* classes = labels.view().as<uint8_t>();
+  std::vector<float> x(static_cast<size_t>(images.type().elements()));
+  std::transform(pixels, pixels + x.size(), x.begin(),
+                 [](uint8_t pixel) { return static_cast<float>(pixel) / 255; });
+  return {Tensor::of(x, images.type().shape),
+          Tensor::of(std::vector<int32_t>(classes, classes + labels.type().elements()), labels.type().shape)};
+}
+
+Examples from_csv(const std::string& path) {
+  const Literal table = read_csv_numbers(path);
+  const int64_t rows = table.type().shape[0], columns = table.type().shape[1];
+  const auto side =
+      static_cast<int64_t>(std::lround(std::sqrt(std::max<double>(0, static_cast<double>(columns - 1)))));
+  if (rows == 0 || side * side != columns - 1) {
+    throw FormatError("digits.csv", cat(path, ": needs rows of a square image and a label, got ", rows,
+                                        " rows of ", columns, " columns"));
+  }
+  const auto* values = table.view().as<float>();
+  std::vector<float> x;
+  std::vector<int32_t> y;
+  for (int64_t row = 0; row < rows; ++row, values += columns) {
+    for (int64_t i = 0; i + 1 < columns; ++i) x.push_back(values[i] / 16);
+    const float label = values[columns - 1];
+    if (!(label >= 0 && label < 1000) || label != std::floor(label)) {
+      throw FormatError("digits.csv",
+                        cat(path, ": line ", row + 1, ": the label ", label, " is no class number"));
+    }
+    y.push_back(static_cast<int32_t>(label));
+  }
+  return {Tensor::of(x, {rows, side, side}), Tensor::of(y, {rows})};
+}
+
+Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
+  TensorType type = x.type();
+  type.shape[0] = end - begin;
+  const size_t row = x.size(0) ? x.type().bytes() / static_cast<size_t>(x.size(0)) : 0;
+  return Tensor::from_bytes(type,
+                            static_cast<const std::byte*>(x.bytes()) + static_cast<size_t>(begin) * row);
+}
+
+}  // namespace
+
+Examples Examples::slice(int64_t begin, int64_t end) const {
+  if (begin < 0 || begin > end || end > rows()) {
+    throw ValueError("examples.rows", cat("rows [", begin, ", ", end, ") are outside of [0, ", rows(), ")"));
+  }
+  return {rows_of(x, begin, end), rows_of(y, begin, end)};
+}
+
+Examples load_digits(const std::string& path) {
+  if (!posix_env().exists(path)) throw IoError("digits.path", cat("there is no ", path));
+  return std::filesystem::is_directory(path) ? from_idx(path) : from_csv(path);
+}
+
+}  // namespace espalier

@@ -1,0 +1,41 @@
+#include "report/progress.h"
+
+#include <optional>
+
+#include "base/format.h"
+#include "espalier/model.h"
+#include "report/table.h"
+
+namespace espalier {
+namespace {
+
+std::string metrics_text(const Logs& logs) {
+  std::string out;
+  for (const auto& [name, value] : logs) out += cat(out.empty() ? "" : "  ", name, " ", fixed(value, 4));
+  return out;
+}
+
+class Progress final : public Callback {
+ public:
+  void on_train_begin(const Run& run) override { run_ = run; }
+  void on_epoch_begin(int epoch) override {
+    last_.clear();
+    bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), run_.examples);
+  }
+  void on_batch_end(int64_t step, const Logs& logs) override {
+    if (!logs.empty()) last_ = metrics_text(logs);
+    bar_->update(std::min(run_.examples, run_.examples * step / run_.steps_per_epoch), last_);
+  }
+  void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
+
+ private:
+  Run run_;
+  std::string last_;
+  std::optional<ProgressBar> bar_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> ConsoleProgress() { return std::make_shared<Progress>(); }
+
+}  // namespace espalier
