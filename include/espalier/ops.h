@@ -77,6 +77,45 @@ inline Tensor operator*(Operand a, Operand b) { return multiply(std::move(a), st
 inline Tensor operator/(Operand a, Operand b) { return divide(std::move(a), std::move(b)); }
 inline Tensor operator-(Operand x) { return negate(std::move(x)); }
 
+// Special functions, in every floating-point dtype. Poles and domains: `espalier info --ops`.
+Tensor acos(Operand x);
+Tensor acosh(Operand x);
+Tensor asin(Operand x);
+Tensor asinh(Operand x);
+Tensor atan(Operand x);
+Tensor atanh(Operand x);
+// exp(-|x|) I1(x).
+Tensor bessel_i1e(Operand x);
+Tensor cosh(Operand x);
+// The derivative of lgamma.
+Tensor digamma(Operand x);
+Tensor erf(Operand x);
+Tensor erf_inv(Operand x);
+Tensor erfc(Operand x);
+// log |gamma(x)|.
+Tensor lgamma(Operand x);
+// The upper half of the product of integers.
+Tensor mulhi(Operand a, Operand b);
+// The neighbour of a toward b among the values of the dtype.
+Tensor next_after(Operand a, Operand b);
+// The n-th derivative of digamma.
+Tensor polygamma(Operand n, Operand x);
+Tensor sinh(Operand x);
+Tensor square(Operand x);
+// The sum of (q + k)^-s over k = 0, 1, ....
+Tensor zeta(Operand s, Operand q);
+
+// Activations; the sigmoid is `logistic`.
+Tensor elu(Operand x, double alpha = 1);
+// x times the normal distribution function; `approximate` by tanh.
+Tensor gelu(Operand x, bool approximate = false);
+Tensor leaky_relu(Operand x, double negative_slope = 0.2);
+Tensor relu(Operand x);
+Tensor relu6(Operand x);
+// x logistic(x), also called swish.
+Tensor silu(Operand x);
+Tensor softplus(Operand x);
+
 // Comparison and choice.
 enum class Comparison : uint8_t { kEQ, kNE, kGE, kGT, kLE, kLT };
 Tensor compare(Operand a, Operand b, Comparison direction);

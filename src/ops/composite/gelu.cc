@@ -1,0 +1,79 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kRootHalf = 0.7071067811865476, kRootTwoOverPi = 0.7978845608028654, kCubic = 0.044715;
+constexpr double kDensityAtZero = 0.3989422804014327;
+
+struct GeluAttributes final : Attributes {
+  bool approximate = false;
+  void fields(FieldVisitor& v) override { v.field("approximate", approximate); }
+};
+
+void eval(EvalContext& c) {
+  const bool approximate = c.attributes<GeluAttributes>().approximate;
+  visit_float(c.in(0).type->dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    using F = Compute<T>;
+    const T* in = c.in(0).as<T>();
+    T* out = c.out(0).as<T>();
+    const int64_t n = c.out(0).type->elements();
+    for (int64_t i = 0; i < n; ++i) {
+      const F x = in[i];
+      const F twice = approximate ? 1 + std::tanh(F(kRootTwoOverPi) * (x + F(kCubic) * x * x * x))
+                                  : std::erfc(x * -F(kRootHalf));
+      out[i] = static_cast<T>(x * F(0.5) * twice);
+    }
+  });
+}
+
+Tensor exact(const Tensor& x) { return x * 0.5 * erfc(x * -kRootHalf); }
+Tensor inner(const Tensor& x) { return (x + x * kCubic * x * x) * kRootTwoOverPi; }
+Tensor by_tanh(const Tensor& x) { return x * 0.5 * (tanh(inner(x)) + 1); }
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  return {widened(c.attributes<GeluAttributes>().approximate ? by_tanh : exact, c.in(0))};
+}
+
+Tensor exact_slope(const Tensor& x) {
+  return erfc(x * -kRootHalf) * 0.5 + x * exponential(x * x * -0.5) * kDensityAtZero;
+}
+Tensor slope_by_tanh(const Tensor& x) {
+  const Tensor t = tanh(inner(x));
+  const Tensor steepness = (x * x * (3 * kCubic) + 1) * kRootTwoOverPi;
+  return (t + 1) * 0.5 + x * 0.5 * (1 - t * t) * steepness;
+}
+
+void gradient(GradientContext& c) {
+  const auto slope = c.attributes<GeluAttributes>().approximate ? slope_by_tanh : exact_slope;
+  c.set(0, c.cotangent() * widened(slope, c.in(0)));
+}
+
+}  // namespace
+
+const OpDef op_gelu = {
+    .name = "gelu",
+    .doc =
+        "x times the standard normal distribution function of x: x / 2 erfc(-x / sqrt(2)). `approximate`: x "
+        "/ 2 "
+        "(1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))). c1: floating-point elements.",
+    .composite = true,
+    .attributes = make_attributes<GeluAttributes>,
+    .infer = infer_unary<kFloats>,
+    .eval = eval,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .flops_per_output = 25,
+};
+
+Tensor gelu(Operand x, bool approximate) {
+  CallScope scope(x.at());
+  auto attributes = std::make_shared<GeluAttributes>();
+  attributes->approximate = approximate;
+  return emit(op_gelu, attributes, {x.tensor()});
+}
+
+}  // namespace espalier

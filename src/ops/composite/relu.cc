@@ -1,0 +1,38 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return maximum(x, 0); }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return x <= 0 ? T(0) : x;
+  }
+};
+
+void gradient(GradientContext& c) {
+  c.set(0, select(compare(c.in(0), 0, Comparison::kGT), c.cotangent(), constant_like(c.in(0).type(), 0)));
+}
+
+}  // namespace
+
+const OpDef op_relu = {
+    .name = "relu",
+    .doc = "The larger of x and 0; NaN stays. The gradient at 0 is 0. c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kClear,
+    .flops_per_output = 1,
+};
+
+Tensor relu(Operand x) { return unary(op_relu, x); }
+
+}  // namespace espalier

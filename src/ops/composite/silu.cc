@@ -1,0 +1,39 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return x * logistic(x); }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return x / (1 + std::exp(-x));
+  }
+};
+
+void gradient(GradientContext& c) {
+  const Tensor s = logistic(c.in(0));
+  c.set(0, c.cotangent() * s * (1 + c.in(0) * (1 - s)));
+}
+
+}  // namespace
+
+const OpDef op_silu = {
+    .name = "silu",
+    .doc = "x times logistic(x), also called swish. c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 14,
+};
+
+Tensor silu(Operand x) { return unary(op_silu, x); }
+
+}  // namespace espalier
