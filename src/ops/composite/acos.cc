@@ -1,0 +1,38 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return atan2(sqrt((1 - x) * (1 + x)), x); }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::acos(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, -(c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0))))); }
+
+}  // namespace
+
+const OpDef op_acos = {
+    .name = "acos",
+    .doc =
+        "The angle in [0, pi] whose cosine is x; NaN outside of [-1, 1]. Decomposes into atan2(sqrt((1 - x) "
+        "(1 + x)), x). c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 25,
+};
+
+Tensor acos(Operand x) { return unary(op_acos, x); }
+
+}  // namespace espalier

@@ -1,0 +1,38 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return atan2(x, sqrt((1 - x) * (1 + x))); }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::asin(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0)))); }
+
+}  // namespace
+
+const OpDef op_asin = {
+    .name = "asin",
+    .doc =
+        "The angle in [-pi/2, pi/2] whose sine is x; NaN outside of [-1, 1]. Decomposes into atan2(x, "
+        "sqrt((1 - x) (1 + x))). c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 25,
+};
+
+Tensor asin(Operand x) { return unary(op_asin, x); }
+
+}  // namespace espalier

@@ -1,0 +1,44 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+constexpr double kLarge = 1e8;  // its square is beyond the precision of f64, and still finite in f32
+
+Tensor formula(const Tensor& x) {
+  const Tensor magnitude = abs(x), large = compare(magnitude, kLarge, Comparison::kGT);
+  const Tensor m = guarded(bitwise_not(large), magnitude, 1), squared = m * m;
+  const Tensor near = log_plus_one(m + squared / (1 + sqrt(1 + squared)));
+  return sign(x) * select(large, log(magnitude) + std::log(2.0), near);
+}
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::asinh(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * rsqrt(1 + c.in(0) * c.in(0))); }
+
+}  // namespace
+
+const OpDef op_asinh = {
+    .name = "asinh",
+    .doc =
+        "The inverse of sinh. Decomposes into sign(x) log1p(|x| + x^2 / (1 + sqrt(1 + x^2))), beyond 1e8 "
+        "into log |x| + log 2. c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 25,
+};
+
+Tensor asinh(Operand x) { return unary(op_asinh, x); }
+
+}  // namespace espalier

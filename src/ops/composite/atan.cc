@@ -1,0 +1,36 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return atan2(x, constant_like(x.type(), 1)); }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::atan(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() / (1 + c.in(0) * c.in(0))); }
+
+}  // namespace
+
+const OpDef op_atan = {
+    .name = "atan",
+    .doc = "The angle in [-pi/2, pi/2] whose tangent is x. c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 20,
+};
+
+Tensor atan(Operand x) { return unary(op_atan, x); }
+
+}  // namespace espalier

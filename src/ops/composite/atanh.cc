@@ -1,0 +1,38 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return (log_plus_one(x) - log_plus_one(-x)) * 0.5; }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::atanh(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() / ((1 - c.in(0)) * (1 + c.in(0)))); }
+
+}  // namespace
+
+const OpDef op_atanh = {
+    .name = "atanh",
+    .doc =
+        "The inverse of tanh; NaN outside of [-1, 1]. Decomposes into (log1p(x) - log1p(-x)) / 2. c1: "
+        "floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 25,
+};
+
+Tensor atanh(Operand x) { return unary(op_atanh, x); }
+
+}  // namespace espalier

@@ -1,0 +1,43 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+constexpr double kLarge = 22;  // exp(-2 x) is below the rounding of f64
+
+Tensor formula(const Tensor& x) {
+  const Tensor magnitude = abs(x), small = is_less(magnitude, kLarge);
+  const Tensor e = exponential_minus_one(guarded(small, magnitude, 1)), root = exponential(magnitude * 0.5);
+  return sign(x) * select(small, (e + e / (e + 1)) * 0.5, root * 0.5 * root);
+}
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return std::sinh(x);
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * cosh(c.in(0))); }
+
+}  // namespace
+
+const OpDef op_sinh = {
+    .name = "sinh",
+    .doc =
+        "(exp(x) - exp(-x)) / 2. Decomposes over e = expm1(|x|) into sign(x) (e + e / (e + 1)) / 2, beyond "
+        "22 over exp(|x| / 2). c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 20,
+};
+
+Tensor sinh(Operand x) { return unary(op_sinh, x); }
+
+}  // namespace espalier

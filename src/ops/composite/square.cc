@@ -1,0 +1,36 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+Tensor formula(const Tensor& x) { return x * x; }
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+
+struct Apply {
+  template <class T>
+  static T apply(T x) {
+    return x * x;
+  }
+};
+
+void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.in(0) * 2); }
+
+}  // namespace
+
+const OpDef op_square = {
+    .name = "square",
+    .doc = "x * x. c1: floating-point elements.",
+    .composite = true,
+    .infer = infer_unary<kFloats>,
+    .eval = eval_unary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kInfer,
+    .flops_per_output = 1,
+};
+
+Tensor square(Operand x) { return unary(op_square, x); }
+
+}  // namespace espalier

@@ -1,0 +1,54 @@
+#include "ops/composite/formula.h"
+
+namespace espalier {
+namespace {
+
+// B_2j / (2j)!, B_k the Bernoulli numbers.
+constexpr double kBernoulli[] = {0.083333333333333333,   -0.0013888888888888889,  3.3068783068783069e-5,
+                                 -8.2671957671957672e-7, 2.0876756987868099e-8,   -5.2841901386874932e-10,
+                                 1.3382536530684679e-11, -3.3896802963225829e-13, 8.5860620562778446e-15,
+                                 -2.1748686985580619e-16};
+constexpr int kTerms = 10;
+
+// Euler and Maclaurin's formula: kTerms terms, then the integral of the rest and its corrections.
+Tensor formula(const Tensor& s, const Tensor& q) {
+  const auto all = [&](double value) { return constant_like(s.type(), value); };
+  Tensor sum = power(q, -s);
+  for (int k = 1; k < kTerms; ++k) sum = sum + power(q + k, -s);
+  const Tensor a = q + kTerms, last = power(a, -s);
+  Tensor factor = s / a, rest = a / (s - 1) + 0.5;
+  for (size_t j = 0; j < std::size(kBernoulli); ++j) {
+    rest = rest + factor * kBernoulli[j];
+    const double k = 2 * static_cast<double>(j) + 1;
+    factor = factor * ((s + k) / a) * ((s + (k + 1)) / a);
+  }
+  // Where the last term underflows the factor may overflow.
+  const Tensor value = sum + select(is_equal(last, 0), all(0), last * rest);
+  const Tensor outside = bitwise_or(is_less(s, 1), is_less(q, 0));
+  const Tensor pole = bitwise_and(is_equal(s, 1), bitwise_not(is_less(q, 0)));
+  return select(pole, all(std::numeric_limits<double>::infinity()),
+                select(outside, all(std::numeric_limits<double>::quiet_NaN()), value));
+}
+
+std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0), c.in(1))}; }
+
+}  // namespace
+
+const OpDef op_zeta = {
+    .name = "zeta",
+    .doc =
+        "Hurwitz' zeta function: the sum of (q + k)^-s over k = 0, 1, .... Infinite at s = 1 and q = 0, NaN "
+        "for s < 1 and for q < 0. Decomposes into Euler and Maclaurin's formula. c1: floating-point "
+        "elements. c2: operands have one type.",
+    .composite = true,
+    .infer = infer_binary<kFloats>,
+    .decompose = decompose,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 500,
+};
+
+Tensor zeta(Operand s, Operand q) { return binary(op_zeta, s, q); }
+
+}  // namespace espalier
