@@ -53,8 +53,8 @@ const OpDef op_digamma = {
     .name = "digamma",
     .doc =
         "The derivative of lgamma; NaN at 0, -1, -2, .... Decomposes into Chebyshev series on [1, 3] and for "
-        "the remainder of the asymptotic series, a recurrence below 1 and the reflection below 0. c1: "
-        "floating-point elements.",
+        "the remainder of the asymptotic series, a recurrence below 1 and the reflection below 0, where its "
+        "error is relative to max(1, |result|). c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
     .decompose = decompose,
