@@ -26,22 +26,15 @@ class InterpretRegions final : public RegionRunner {
   }
 };
 
-// The graph of a composite's decomposition on inputs of these types.
-std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attributes,
-                                     std::span<const Literal> inputs, std::span<const GraphPtr> regions) {
-  GraphBuilder builder(op.name);
-  SinkScope scope(builder);
-  std::vector<Tensor> arguments;
-  for (const Literal& input : inputs) arguments.push_back(builder.argument("x", input.type()));
-  for (const Tensor& result : op.decompose({attributes, arguments, regions})) builder.result("y", result);
-  return builder.finish();
-}
-
 std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
                               std::span<const Literal> inputs, std::span<const GraphPtr> regions,
                               std::span<const TensorType> result_types) {
   if (&op == &op_constant) return {static_cast<const ConstantAttributes&>(*attributes).value};
-  if (!op.eval) return interpret(*decomposition(op, attributes.get(), inputs, regions), inputs);
+  if (!op.eval) {
+    std::vector<TensorType> types;
+    for (const Literal& input : inputs) types.push_back(input.type());
+    return interpret(*decomposition(op, attributes.get(), types, regions), inputs);
+  }
   std::vector<Literal> dense;
   std::vector<ArrayView> views;
   dense.reserve(inputs.size());

@@ -129,6 +129,18 @@ std::vector<Tensor> inline_graph(const Graph& graph, std::span<const Tensor> inp
   return out;
 }
 
+std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attributes,
+                                     std::span<const TensorType> inputs, std::span<const GraphPtr> regions) {
+  GraphBuilder builder(op.name);
+  SinkScope scope(builder);
+  std::vector<Tensor> arguments;
+  for (const TensorType& type : inputs)
+    arguments.push_back(builder.argument(cat("arg", arguments.size()), type));
+  for (const Tensor& result : op.decompose({attributes, arguments, regions}))
+    builder.result(cat("result", builder.graph().outputs().size()), result);
+  return builder.finish();
+}
+
 Rewriter::Rewriter(const Graph& old) : old_(old), builder_(old.name()), map_(old.value_count()) {
   for (const GraphInput& input : old.inputs())
     map_[input.value] = builder_.input(input.kind, input.name, old.type(input.value));

@@ -62,6 +62,10 @@ Regions trace_regions(std::span<const RegionSpec> specs);
 // Calls every node of `graph` in the current sink, its inputs bound to `inputs`; returns its outputs.
 std::vector<Tensor> inline_graph(const Graph& graph, std::span<const Tensor> inputs);
 
+// The graph of a composite's decomposition on inputs of these types.
+std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attributes,
+                                     std::span<const TensorType> inputs, std::span<const GraphPtr> regions);
+
 // Builds a new graph from an old one and owns the old-to-new map. Passes visit nodes in order and copy or
 // replace.
 class Rewriter {

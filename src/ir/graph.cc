@@ -181,28 +181,31 @@ void Graph::verify() const {
   }
 }
 
-uint64_t Graph::content_hash() const {
+uint64_t Graph::hash_of(bool with_names) const {
   uint64_t h = hash_combine(inputs_.size(), outputs_.size());
   std::vector<uint64_t> value_hash(values_.size());
   for (const GraphInput& input : inputs_) {
-    h = hash_combine(h, hash_bytes(input.name.data(), input.name.size(), static_cast<uint64_t>(input.kind)));
+    if (with_names)
+      h = hash_combine(h,
+                       hash_bytes(input.name.data(), input.name.size(), static_cast<uint64_t>(input.kind)));
     h = hash_combine(hash_combine(h, input.value), hash_type(type(input.value)));
   }
   for (const Node& node : nodes_) {
     h = hash_combine(h, hash_bytes(node.op->name, std::strlen(node.op->name)));
     h = hash_combine(h, hash(node.attributes));
     for (const ValueId input : inputs(node)) h = hash_combine(h, input);
-    for (const GraphPtr& region : regions(node)) h = hash_combine(h, region->content_hash());
+    for (const GraphPtr& region : regions(node)) h = hash_combine(h, region->hash_of(false));
   }
   for (const GraphOutput& output : outputs_) {
-    h = hash_combine(h,
-                     hash_bytes(output.name.data(), output.name.size(), static_cast<uint64_t>(output.kind)));
+    if (with_names)
+      h = hash_combine(
+          h, hash_bytes(output.name.data(), output.name.size(), static_cast<uint64_t>(output.kind)));
     h = hash_combine(h, output.value);
   }
   return h;
 }
 
-bool operator==(const Graph& a, const Graph& b) {
+bool Graph::same(const Graph& a, const Graph& b, bool with_names) {
   if (&a == &b) return true;
   if (a.nodes_.size() != b.nodes_.size() || a.edges_ != b.edges_ || a.inputs_.size() != b.inputs_.size() ||
       a.outputs_.size() != b.outputs_.size() || a.values_.size() != b.values_.size()) {
@@ -210,12 +213,13 @@ bool operator==(const Graph& a, const Graph& b) {
   }
   for (size_t i = 0; i < a.inputs_.size(); ++i) {
     const GraphInput &x = a.inputs_[i], &y = b.inputs_[i];
-    if (x.kind != y.kind || x.name != y.name || x.value != y.value || a.type(x.value) != b.type(y.value))
-      return false;
+    if (with_names && (x.kind != y.kind || x.name != y.name)) return false;
+    if (x.value != y.value || a.type(x.value) != b.type(y.value)) return false;
   }
   for (size_t i = 0; i < a.outputs_.size(); ++i) {
     const GraphOutput &x = a.outputs_[i], &y = b.outputs_[i];
-    if (x.kind != y.kind || x.name != y.name || x.value != y.value) return false;
+    if (with_names && (x.kind != y.kind || x.name != y.name)) return false;
+    if (x.value != y.value) return false;
   }
   for (size_t i = 0; i < a.nodes_.size(); ++i) {
     const Node &x = a.nodes_[i], &y = b.nodes_[i];
@@ -225,7 +229,7 @@ bool operator==(const Graph& a, const Graph& b) {
       return false;
     }
     for (uint32_t r = 0; r < x.region_count; ++r) {
-      if (!(*a.regions(x)[r] == *b.regions(y)[r])) return false;
+      if (!same(*a.regions(x)[r], *b.regions(y)[r], false)) return false;
     }
   }
   return true;

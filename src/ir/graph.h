@@ -84,16 +84,18 @@ class Graph {
   // Checks every invariant again: indices, order, types by each op's rule, names of the signature. Raises
   // InternalError naming the node.
   void verify() const;
-  // Equal for graphs that compute the same expressions in the same order with the same signature; locations
-  // and scopes do not count.
-  uint64_t content_hash() const;
-  friend bool operator==(const Graph& a, const Graph& b);
+  // Equal for graphs that compute the same expressions in the same order with the same signature; locations,
+  // scopes and the names inside regions do not count.
+  uint64_t content_hash() const { return hash_of(true); }
+  friend bool operator==(const Graph& a, const Graph& b) { return same(a, b, true); }
 
  private:
   struct Value {
     uint32_t type;
     NodeId node;
   };
+  uint64_t hash_of(bool with_names) const;
+  static bool same(const Graph& a, const Graph& b, bool with_names);
   uint32_t intern(const TensorType& type);
   ValueId add_value(const TensorType& type, NodeId node);
   uint32_t intern_scope(std::string_view scope);

@@ -11,40 +11,29 @@
 namespace espalier::text {
 namespace {
 
-// Sets the words that stand for regions.
-class RegionWords final : public FieldVisitor {
+// Sets the words that stand for regions; a region that a word names is not kept.
+class NameRegions final : public WordVisitor {
  public:
-  RegionWords(std::string_view op, std::span<const GraphPtr> regions, bool named)
-      : op_(op), regions_(regions), named_(named) {}
+  NameRegions(const OpText& op, std::string_view name) : named(op.regions.size()), op_(op), name_(name) {}
+  std::vector<bool> named;
 
-  using FieldVisitor::word;
-  void field(const char*, bool&) override {}
-  void field(const char*, int64_t&) override {}
-  void field(const char*, double&) override {}
-  void field(const char*, std::string&) override {}
-  void field(const char*, Dims&) override {}
-  void field(const char*, DType&) override {}
-  void field(const char*, TensorType&) override {}
-  void field(const char*, Literal&) override {}
-  void word(const char*, int& value, std::span<const char* const> words) override {
-    if (!is_region_word(words) || count_ >= regions_.size()) return;
-    const Graph& region = *regions_[count_++];
-    int found = named_ ? region_word(op_, region, words) : -1;
-    if (found < 0) {
-      all_named_ = false;
-      found = 0;
-      while (std::string_view(words[static_cast<size_t>(found)]) != "region") ++found;
+  void word(const char* field, int& value, std::span<const char* const> words) override {
+    if (!is_region_word(words) || next_ >= named.size()) return;
+    const size_t i = next_++;
+    const auto position = [&](std::string_view word) {
+      return static_cast<int>(std::find(words.begin(), words.end(), word) - words.begin());
+    };
+    if (!op_.find(cat("espalier.", field))) {
+      const int found = region_word(name_, *op_.regions[i]->graph, words);
+      value = found < 0 ? position("region") : found;
     }
-    value = found;
+    named[i] = value != position("region");
   }
-  bool all_named() const { return all_named_ && count_ > 0; }
 
  private:
-  std::string_view op_;
-  std::span<const GraphPtr> regions_;
-  bool named_;
-  bool all_named_ = true;
-  size_t count_ = 0;
+  const OpText& op_;
+  std::string_view name_;
+  size_t next_ = 0;
 };
 
 bool is_terminator(std::string_view name) {
@@ -326,17 +315,16 @@ std::vector<ValueId> Builder::build_op(Scope& scope, OpText& op, const OpDef& de
     void fields(FieldVisitor&) override {}
   } none;
   read_fields(lexer_, op.name, attributes ? *attributes : none, op.attributes, op.results);
-  std::vector<GraphPtr> regions = close_regions(op);
-  if (!regions.empty() && attributes) {
-    RegionWords words(def.name, regions, true);
-    attributes->fields(words);
-    if (words.all_named()) {
-      regions.clear();
-    } else {
-      RegionWords all(def.name, regions, false);
-      attributes->fields(all);
+  if (!op.regions.empty() && attributes) {
+    NameRegions names(op, def.name);
+    attributes->fields(names);
+    std::vector<std::unique_ptr<Scope>> kept;
+    for (size_t i = 0; i < op.regions.size(); ++i) {
+      if (!names.named[i]) kept.push_back(std::move(op.regions[i]));
     }
+    op.regions = std::move(kept);
   }
+  const std::vector<GraphPtr> regions = close_regions(op);
   return add_node(scope, op, def, std::move(attributes), op.operands, regions);
 }
 

@@ -7,6 +7,7 @@
 
 #include "ir/dispatch.h"
 #include "text/dense.h"
+#include "text/regions.h"
 
 namespace espalier::text {
 namespace {
@@ -69,6 +70,11 @@ constexpr std::string_view kStablehlo[] = {"value",
                                            "indices_are_sorted",
                                            "unique_indices"};
 
+// Lists that StableHLO leaves out for ones and zeros.
+constexpr std::string_view kOptional[] = {"window_strides", "base_dilations", "window_dilations",
+                                          "lhs_dilation",   "rhs_dilation",   "padding",
+                                          "window_reversal"};
+
 struct EnumKind {
   std::string_view field, kind;
 };
@@ -124,7 +130,11 @@ class FieldReader final : public FieldVisitor {
     value = a->string;
   }
   void field(const char* name, Dims& value) override {
-    if (const AttributeValue* a = find(name)) {
+    const std::string_view n = name;
+    if (n == "padding.low" || n == "padding.high") {
+      if (const AttributeValue* a = top("padding"))
+        value = half_of_pairs(integers("padding", *a, kMaxListed), n == "padding.high");
+    } else if (const AttributeValue* a = find(name)) {
       value = integers(name, *a, kMaxListed);
     } else if (std::strcmp(name, "shape") == 0 && !results_.empty()) {
       value = results_[0].shape;
@@ -198,6 +208,11 @@ class FieldReader final : public FieldVisitor {
   [[noreturn]] void wrong(const char* name, const AttributeValue& a, const char* expected) const {
     lexer_.fail("text.attribute", cat(op_, ": ", name, " must be ", expected), a.offset);
   }
+  static Dims half_of_pairs(const Dims& pairs, size_t half) {
+    Dims out;
+    for (size_t i = half; i < pairs.size(); i += 2) out.push_back(pairs[i]);
+    return out;
+  }
   Dims integers(const char* name, const AttributeValue& a, size_t limit) const {
     if (a.kind == AttributeValue::kIntegers) {
       if (limit == 1 && a.integers.size() != 1) wrong(name, a, "an integer");
@@ -268,7 +283,7 @@ class FieldWriter final : public FieldVisitor {
   void field(const char* name, Dims& value) override {
     if (nested(name, value, value.empty())) return;
     const std::string_view n = name;
-    if (op_ && n == "shape") return;
+    if (op_ && (n == "shape" || (value.empty() && listed(kOptional, n)))) return;
     if (op_ && n == "padding") return put(name, pairs_text(value));
     if (op_ && n == "window_reversal") return put(name, bools_text(value));
     put(name, array_text(value));
@@ -287,7 +302,11 @@ class FieldWriter final : public FieldVisitor {
     put(name, text);
   }
   void word(const char* name, int& value, std::span<const char* const> words) override {
-    if (op_ && is_region_word(words)) return;
+    if (op_ && is_region_word(words)) {
+      const std::string_view chosen = words[static_cast<size_t>(value)];
+      if (!is_recognised(op_->name, chosen)) put(name, quote(chosen));
+      return;
+    }
     if (op_) {
       for (const EnumKind& known : kEnums) {
         if (known.field == name) return put(name, cat("#stablehlo<", known.kind, " ", words[value], ">"));
@@ -297,7 +316,10 @@ class FieldWriter final : public FieldVisitor {
   }
 
   std::string text() {
-    for (const auto& [prefix, fields] : structs_) parts_.emplace_back(prefix, struct_text(prefix, fields));
+    for (const auto& [prefix, fields] : structs_) {
+      if (prefix == "padding" && fields[0].values.empty()) continue;
+      parts_.emplace_back(prefix, struct_text(prefix, fields));
+    }
     std::sort(parts_.begin(), parts_.end());
     std::string out;
     for (const auto& [name, value] : parts_) {
@@ -330,6 +352,14 @@ class FieldWriter final : public FieldVisitor {
   }
 
   std::string struct_text(const std::string& prefix, const std::vector<StructField>& fields) const {
+    if (prefix == "padding") {
+      Dims pairs;
+      for (size_t i = 0; i < fields[0].values.size(); ++i) {
+        pairs.push_back(fields[0].values[i]);
+        pairs.push_back(fields[1].values[i]);
+      }
+      return pairs_text(pairs);
+    }
     if (std::strcmp(op_->name, "convolution") == 0) return layout_text(fields);
     const std::string kind = prefix == "dot_dimension_numbers"       ? "dot"
                              : prefix == "scatter_dimension_numbers" ? "scatter"

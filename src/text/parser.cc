@@ -184,7 +184,7 @@ class Parser final : FunctionSource {
         }
         lexer_.advance();
       } else {
-        typed(function.results, function.result_attributes);
+        function.results.push_back(parse_tensor_type(lexer_));
       }
     }
     if (lexer_.accept_word("attributes")) skip_dictionary();

@@ -12,6 +12,32 @@ int region_word(std::string_view op, const Graph& region, std::span<const char* 
 // second. Null for a word that means nothing here.
 const char* word_op(std::string_view word);
 
+// Sees words alone.
+class WordVisitor : public FieldVisitor {
+ public:
+  using FieldVisitor::word;
+  void field(const char*, bool&) override {}
+  void field(const char*, int64_t&) override {}
+  void field(const char*, double&) override {}
+  void field(const char*, std::string&) override {}
+  void field(const char*, Dims&) override {}
+  void field(const char*, DType&) override {}
+  void field(const char*, TensorType&) override {}
+  void field(const char*, Literal&) override {}
+};
+
+struct RegionWord {
+  std::string field, word;
+  std::span<const char* const> words;
+};
+// The words that stand for regions, in the order of the regions.
+std::vector<RegionWord> region_words(const Attributes& attributes);
+// What `word` means as a region of `op` over elements of these types; null when it cannot be said.
+GraphPtr word_region(std::string_view op, std::string_view word, std::span<const TensorType> elements);
+
+// Whether region_word() finds `word` again in the region that word_region() makes of it.
+bool is_recognised(std::string_view op, std::string_view word);
+
 // How many of a call's inputs stand before the captured values, for a call of an op with regions.
 size_t explicit_inputs(std::string_view op, size_t inputs, size_t results);
 

@@ -13,4 +13,10 @@ namespace espalier {
 // Raises FormatError with line and column, also for what is not supported.
 std::shared_ptr<Graph> parse_program(std::string_view source, std::string_view file = "program");
 
+// The graph as a module in generic form; parse_program gives an equal graph back. Linear in the graph.
+std::string print_program(const Graph& graph);
+
+// The graph in Graphviz's language.
+std::string to_dot(const Graph& graph);
+
 }  // namespace espalier
