@@ -3,50 +3,53 @@
 namespace espalier {
 namespace {
 
-// On the bits of floats: away from zero is plus one, toward it minus one.
-template <class U>
-U step(U x, U y, bool toward_zero) {
-  constexpr U kSign = static_cast<U>(U{1} << (sizeof(U) * 8 - 1));
-  if ((x & ~kSign) == 0) return static_cast<U>((y & kSign) | 1);
-  return static_cast<U>(toward_zero ? x - 1 : x + 1);
+// All on the bits: a processor that flushes subnormal numbers does not change the result.
+template <class T>
+using Bits =
+    std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
+
+template <class T>
+T next(T a, T b) {
+  using S = Bits<T>;
+  constexpr S kMagnitude = std::numeric_limits<S>::max();
+  const S x = std::bit_cast<S>(a), y = std::bit_cast<S>(b);
+  // Ordered as the floats are, both zeros being 0.
+  const S from = static_cast<S>(x < 0 ? -(x & kMagnitude) : x),
+          to = static_cast<S>(y < 0 ? -(y & kMagnitude) : y);
+  if (std::isnan(static_cast<Compute<T>>(a))) return a;
+  if (std::isnan(static_cast<Compute<T>>(b)) || from == to) return b;
+  if (from == 0) return std::bit_cast<T>(static_cast<S>((y & std::numeric_limits<S>::min()) | 1));
+  return std::bit_cast<T>(static_cast<S>((x < 0) == (to > from) ? x - 1 : x + 1));
 }
 
 void eval(EvalContext& c) {
   const int64_t n = c.out(0).type->elements();
   visit_float(c.out(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using U =
-        std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>;
     const T *a = c.in(0).as<T>(), *b = c.in(1).as<T>();
     T* out = c.out(0).as<T>();
-    for (int64_t i = 0; i < n; ++i) {
-      const Compute<T> x = a[i], y = b[i];
-      if (std::isnan(x) || std::isnan(y)) {
-        out[i] = static_cast<T>(x + y);
-      } else if (x == y) {
-        out[i] = b[i];
-      } else {
-        out[i] = std::bit_cast<T>(step(std::bit_cast<U>(a[i]), std::bit_cast<U>(b[i]), (x > 0) == (y < x)));
-      }
-    }
+    for (int64_t i = 0; i < n; ++i) out[i] = next(a[i], b[i]);
   });
 }
 
 std::vector<Tensor> decompose(const DecomposeContext& c) {
-  const Tensor &x = c.in(0), &y = c.in(1);
-  constexpr DType kBits[] = {DType::kU16, DType::kU32, DType::kU64};
-  const DType bits = kBits[std::countr_zero(size_of(x.dtype())) - 1];
-  const Tensor zero = constant_like(x.type(), 0);
-  const Tensor from = bitcast_convert(x, bits), to = bitcast_convert(y, bits);
-  const Tensor sign = shift_left(constant_like(from.type(), 1), static_cast<int64_t>(size_of(bits) * 8 - 1));
-  const Tensor smallest = bitwise_or(bitwise_and(to, sign), 1);
-  const Tensor toward_zero =
-      compare(compare(x, zero, Comparison::kGT), compare(y, x, Comparison::kLT), Comparison::kEQ);
-  const Tensor stepped = select(toward_zero, from - 1, from + 1);
-  const Tensor moved =
-      bitcast_convert(select(compare(x, zero, Comparison::kEQ), smallest, stepped), x.dtype());
-  const Tensor is_nan = bitwise_or(compare(x, x, Comparison::kNE), compare(y, y, Comparison::kNE));
-  return {select(is_nan, x + y, select(compare(x, y, Comparison::kEQ), y, moved))};
+  const Tensor &a = c.in(0), &b = c.in(1);
+  constexpr DType kBits[] = {DType::kI16, DType::kI32, DType::kI64};
+  const DType bits = kBits[std::countr_zero(size_of(a.dtype())) - 1];
+  const Tensor x = bitcast_convert(a, bits), y = bitcast_convert(b, bits), zero = constant_like(x.type(), 0);
+  const Tensor sign = shift_left(constant_like(x.type(), 1), static_cast<int64_t>(size_of(bits) * 8 - 1));
+  const auto ordered = [&](const Tensor& t) {
+    return select(compare(t, zero, Comparison::kLT), -bitwise_and(t, bitwise_not(sign)), t);
+  };
+  const Tensor from = ordered(x), to = ordered(y);
+  const Tensor shrinks =
+      compare(compare(x, zero, Comparison::kLT), compare(to, from, Comparison::kGT), Comparison::kEQ);
+  const Tensor smallest = bitwise_or(bitwise_and(y, sign), 1);
+  const Tensor moved = select(compare(from, zero, Comparison::kEQ), smallest, select(shrinks, x - 1, x + 1));
+  const Tensor stays = bitwise_or(compare(from, to, Comparison::kEQ), compare(b, b, Comparison::kNE));
+  const Tensor result =
+      select(compare(a, a, Comparison::kNE), a, select(stays, b, bitcast_convert(moved, a.dtype())));
+  return {result};
 }
 
 }  // namespace
