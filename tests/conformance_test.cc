@@ -157,6 +157,9 @@ TEST(ConformanceSlow, ProgramsOfOthersGiveTheirExpectedValues) {
   table << "  all " << sum.passed << "/" << sum.total << "\n";
   std::cout << table.str();
   EXPECT_GT(sum.total, 0);
+  if (wanted.empty()) {
+    EXPECT_GE(sum.passed, 0.9 * sum.total) << table.str();
+  }
 }
 
 }  // namespace

@@ -314,7 +314,7 @@ std::vector<ValueId> Builder::build_op(Scope& scope, OpText& op, const OpDef& de
   struct None final : Attributes {
     void fields(FieldVisitor&) override {}
   } none;
-  read_fields(lexer_, op.name, attributes ? *attributes : none, op.attributes, op.results);
+  read_fields(lexer_, op.name, op.offset, attributes ? *attributes : none, op.attributes, op.results);
   if (!op.regions.empty() && attributes) {
     NameRegions names(op, def.name);
     attributes->fields(names);
@@ -348,7 +348,7 @@ std::vector<ValueId> Builder::build_composite(Scope& scope, OpText& op) {
     return true;
   });
   std::shared_ptr<Attributes> attributes = def->attributes ? def->attributes() : nullptr;
-  if (attributes) read_fields(lexer_, full, *attributes, given, op.results);
+  if (attributes) read_fields(lexer_, full, op.offset, *attributes, given, op.results);
   return add_node(scope, op, *def, std::move(attributes), op.operands, regions);
 }
 

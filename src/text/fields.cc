@@ -89,9 +89,9 @@ bool listed(const std::string_view (&names)[N], std::string_view name) {
 
 class FieldReader final : public FieldVisitor {
  public:
-  FieldReader(const Lexer& lexer, std::string_view op, const std::vector<NamedAttribute>& given,
-              const std::vector<TensorType>& results)
-      : lexer_(lexer), op_(op), given_(given), results_(results), taken_(given.size()) {}
+  FieldReader(const Lexer& lexer, std::string_view op, size_t offset,
+              const std::vector<NamedAttribute>& given, const std::vector<TensorType>& results)
+      : lexer_(lexer), op_(op), offset_(offset), given_(given), results_(results), taken_(given.size()) {}
 
   using FieldVisitor::word;
   void field(const char* name, bool& value) override {
@@ -158,7 +158,7 @@ class FieldReader final : public FieldVisitor {
   }
   void field(const char* name, Literal& value) override {
     const AttributeValue* a = find(name);
-    if (!a) return;
+    if (!a) lexer_.fail("text.attribute", cat(op_, " needs the attribute ", name), offset_);
     if (a->kind != AttributeValue::kLiteral) wrong(name, *a, "dense<...>");
     value = *a->literal;
   }
@@ -233,6 +233,7 @@ class FieldReader final : public FieldVisitor {
 
   const Lexer& lexer_;
   std::string_view op_;
+  size_t offset_;
   const std::vector<NamedAttribute>& given_;
   const std::vector<TensorType>& results_;
   std::vector<bool> taken_;
@@ -416,9 +417,9 @@ bool is_region_word(std::span<const char* const> words) {
   return std::any_of(words.begin(), words.end(), [](const char* w) { return std::strcmp(w, "region") == 0; });
 }
 
-void read_fields(const Lexer& lexer, std::string_view name, Attributes& attributes,
+void read_fields(const Lexer& lexer, std::string_view name, size_t offset, Attributes& attributes,
                  const std::vector<NamedAttribute>& given, const std::vector<TensorType>& results) {
-  FieldReader reader(lexer, name, given, results);
+  FieldReader reader(lexer, name, offset, given, results);
   attributes.fields(reader);
   reader.check_rest();
 }

@@ -138,6 +138,8 @@ TEST(TextParse, RefusesWrongPrograms) {
                      "(tensor<2xf32>) "
                      "-> tensor<3xf32>\n}"),
             "result 0 of stablehlo.negate is f32[2], says f32[3] at 2:6");
+  EXPECT_EQ(error_of(main_of("%0 = \"stablehlo.constant\"() : () -> tensor<f32>")),
+            "stablehlo.constant needs the attribute value at 2:6");
   EXPECT_EQ(error_of("func.func @main(%a: tensor<2xf32>, %a: tensor<2xf32>) {}"), "a second value %a at 1:1");
   EXPECT_EQ(error_of(std::string(100, '(')), "expected a module or a function, found ( at 1:1");
   EXPECT_EQ(
