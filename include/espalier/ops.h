@@ -194,7 +194,7 @@ Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 // Moves the elements of all inputs as sorting the first does.
 std::vector<Tensor> sort(const std::vector<Tensor>& inputs, int64_t axis, bool descending = false,
                          Location at = Location::here());
-// The k largest of the last axis, largest first, and their i32 indices.
+// The k largest of the last axis, largest first by IEEE totalOrder, and their i32 indices.
 std::vector<Tensor> top_k(Operand x, int64_t k);
 // The index of the first largest (smallest) element; NaN wins.
 Tensor argmax(Operand x, int64_t axis, DType index_dtype = DType::kI32);

@@ -1,6 +1,5 @@
-#include <bit>
-
 #include "ops/elementwise.h"
+#include "ops/total_order.h"
 
 namespace espalier {
 namespace {
@@ -42,14 +41,6 @@ void infer(InferContext& c) {
   c.require_dtype(fits(order, c.in(0).dtype), "c2", "compare_type ", kOrders[static_cast<int>(order)],
                   " does not fit ", c.in(0));
   c.result({DType::kBool, c.in(0).shape});
-}
-
-// An integer that orders floats as IEEE 754's totalOrder: -NaN < -inf < ... < -0 < +0 < ... < +inf < NaN.
-template <class T>
-auto total_order(T x) {
-  using S = std::conditional_t<sizeof(T) == 2, int16_t, std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>;
-  const S bits = std::bit_cast<S>(x);
-  return bits < 0 ? static_cast<S>(bits ^ std::numeric_limits<S>::max()) : bits;
 }
 
 template <class T, class Key>

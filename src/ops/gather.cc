@@ -108,6 +108,11 @@ const OpDef op_gather = {
     .gradient = gradient,
     .batch = batch,
     .cost = cost,
+    .sample =
+        [](DType dtype) {
+          gather(constant_like({dtype, {2}}, 1), constant_like({DType::kI32, {2}}, 0),
+                 {.collapsed = {0}, .index_map = {0}, .index_vector = 1}, {1});
+        },
 };
 
 Tensor gather(Operand x, Operand indices, const IndexAxes& axes, const Dims& slice_sizes,

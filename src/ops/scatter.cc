@@ -101,21 +101,6 @@ void eval_region(EvalContext& c, const ScatterAttributes& a, size_t count) {
       });
 }
 
-template <Reducer R, class T, class F>
-void accumulate(T* out, const T* updates, int64_t elements, F each) {
-  using A = Accumulator<R, T>;
-  if constexpr (std::is_same_v<A, T>) {
-    each([&](int64_t from, int64_t to) { out[to] = combine<R, T>(out[to], updates[from]); });
-  } else {
-    std::vector<A> sums(out, out + elements);
-    each([&](int64_t from, int64_t to) {
-      sums[static_cast<size_t>(to)] =
-          combine<R, A>(sums[static_cast<size_t>(to)], static_cast<A>(updates[from]));
-    });
-    for (int64_t i = 0; i < elements; ++i) out[i] = static_cast<T>(sums[static_cast<size_t>(i)]);
-  }
-}
-
 void eval(EvalContext& c) {
   const auto& a = c.attributes<ScatterAttributes>();
   const size_t count = c.outputs.size();
@@ -139,7 +124,13 @@ void eval(EvalContext& c) {
     visit_reducer(a.reducer, [&](auto reducer) {
       visit_dtype(out.type->dtype, [&](auto tag) {
         using T = typename decltype(tag)::type;
-        accumulate<reducer.value, T>(out.as<T>(), in.as<T>(), out.type->elements(), each);
+        using F = Compute<T>;
+        const T* source = in.as<T>();
+        T* destination = out.as<T>();
+        each([&](int64_t from, int64_t to) {
+          destination[to] = static_cast<T>(
+              combine<reducer.value, F>(static_cast<F>(destination[to]), static_cast<F>(source[from])));
+        });
       });
     });
   }
@@ -264,8 +255,8 @@ const OpDef op_scatter = {
     .name = "scatter",
     .doc =
         "Operands with each update combined into the element that its index vector and its place in the "
-        "window name; updates outside of the operand are dropped. Index vectors in row-major order; sums "
-        "and products of f32 accumulate in f64, of f16 and bf16 in f32, and round once. c1 .. c8: as "
+        "window name; updates outside of the operand are dropped. Index vectors in row-major order; every "
+        "combination rounds to the dtype, as the update computation says. c1 .. c8: as "
         "gather's, for updates in place of the result. c9: a region (k elements, k updates, captures) or a "
         "named reducer. c10: updates have the axes of indices and window, and windows fit. c11: one shape "
         "of operands, one of updates. c12: paired dtypes that the reducer takes.",
@@ -276,6 +267,12 @@ const OpDef op_scatter = {
     .batch = batch,
     .color = Color::kDeny,
     .cost = cost,
+    .sample =
+        [](DType dtype) {
+          const Tensor x = constant_like({dtype, {2}}, 1);
+          scatter_update(x, constant_like({DType::kI32, {2}}, 0), x,
+                         {.collapsed = {0}, .index_map = {0}, .index_vector = 1});
+        },
 };
 
 std::vector<Tensor> scatter(std::span<const Tensor> operands, const Tensor& indices,

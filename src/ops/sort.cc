@@ -1,3 +1,5 @@
+#include "ops/sort.h"
+
 #include <numeric>
 
 #include "ir/builder.h"
@@ -8,20 +10,6 @@
 
 namespace espalier {
 namespace {
-
-enum class Comparator : uint8_t { kRegion, kAscending, kDescending };
-constexpr const char* kComparators[] = {"region", "ascending", "descending"};
-
-struct SortAttributes final : Attributes {
-  int64_t axis = -1;
-  bool stable = false;
-  Comparator comparator = Comparator::kRegion;
-  void fields(FieldVisitor& v) override {
-    v.field("dimension", axis);
-    v.field("is_stable", stable);
-    v.word("comparator", comparator, kComparators);
-  }
-};
 
 size_t operand_count(const SortAttributes& a, size_t inputs, std::span<const GraphPtr> regions) {
   if (a.comparator != Comparator::kRegion) return inputs;
@@ -204,6 +192,10 @@ const OpDef op_sort = {
     .gradient = gradient,
     .batch = batch,
     .cost = cost,
+    .sample =
+        [](DType dtype) {
+          sort(constant_like({dtype, {2}}, 1));
+        },
 };
 
 std::vector<Tensor> sort(const std::vector<Tensor>& inputs, int64_t axis, bool descending, Location at) {

@@ -14,6 +14,10 @@ const OpDef op_argmax = {
     .decompose = decompose_arg<true>,
     .no_gradient = "the result is an index",
     .batch = batch_arg,
+    .sample =
+        [](DType dtype) {
+          argmax(constant_like({dtype, {2}}, 1), 0);
+        },
 };
 
 Tensor argmax(Operand x, int64_t axis, DType index_dtype) {

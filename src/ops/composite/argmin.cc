@@ -15,6 +15,10 @@ const OpDef op_argmin = {
     .decompose = decompose_arg<false>,
     .no_gradient = "the result is an index",
     .batch = batch_arg,
+    .sample =
+        [](DType dtype) {
+          argmin(constant_like({dtype, {2}}, 1), 0);
+        },
 };
 
 Tensor argmin(Operand x, int64_t axis, DType index_dtype) {

@@ -53,6 +53,10 @@ const OpDef op_one_hot = {
     .decompose = decompose,
     .no_gradient = "the operand holds indices",
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          one_hot(constant_like({DType::kI32, {2}}, 0), 2, -1, dtype);
+        },
 };
 
 Tensor one_hot(Operand indices, int64_t depth, int64_t axis, DType dtype) {

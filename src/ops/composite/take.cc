@@ -73,6 +73,10 @@ const OpDef op_take = {
     .infer = infer,
     .decompose = decompose,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          take(constant_like({dtype, {2}}, 1), constant_like({DType::kI32, {2}}, 0));
+        },
 };
 
 Tensor take(Operand x, Operand indices, int64_t axis) {

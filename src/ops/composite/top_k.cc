@@ -1,8 +1,10 @@
 #include <numeric>
 
-#include "ops/movement.h"
+#include "ir/builder.h"
 #include "ops/registry.h"
 #include "ops/scatter.h"
+#include "ops/sort.h"
+#include "ops/total_order.h"
 
 namespace espalier {
 namespace {
@@ -31,17 +33,19 @@ void eval(EvalContext& c) {
   std::vector<int32_t> order(static_cast<size_t>(size));
   visit_dtype(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using F = Compute<T>;
-    const auto above = [](F p, F q) {
-      if constexpr (is_floating<T>) return std::isnan(p) ? !std::isnan(q) : p > q;
-      return p > q;
+    const auto key = [](T value) {
+      if constexpr (is_floating<T>) {
+        return total_order(value);
+      } else {
+        return value;
+      }
     };
     for (int64_t line = 0; line < lines; ++line) {
       const T* x = c.in(0).as<T>() + line * size;
       std::iota(order.begin(), order.end(), 0);
       std::partial_sort(order.begin(), order.begin() + k, order.end(), [&](int32_t p, int32_t q) {
-        const F a = static_cast<F>(x[p]), b = static_cast<F>(x[q]);
-        return above(a, b) || (p < q && !above(b, a));
+        const auto a = key(x[p]), b = key(x[q]);
+        return a != b ? a > b : p < q;
       });
       for (int64_t i = 0; i < k; ++i) {
         c.out(0).as<T>()[line * k + i] = x[order[static_cast<size_t>(i)]];
@@ -54,7 +58,18 @@ void eval(EvalContext& c) {
 std::vector<Tensor> decompose(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
   const auto axis = static_cast<int64_t>(x.rank()) - 1;
-  std::vector<Tensor> sorted = sort({x, iota({DType::kI32, x.shape()}, axis)}, axis, true);
+  const RegionSpec above{{{x.dtype(), {}}, {x.dtype(), {}}, {DType::kI32, {}}, {DType::kI32, {}}},
+                         [&](std::span<const Tensor> v) {
+                           return std::vector<Tensor>{is_float(x.dtype())
+                                                          ? compare_total_order(v[0], v[1], Comparison::kGT)
+                                                          : compare(v[0], v[1], Comparison::kGT)};
+                         }};
+  auto attributes = std::make_shared<SortAttributes>();
+  attributes->axis = axis;
+  attributes->stable = true;
+  std::vector<Tensor> sorted =
+      emit_all(op_sort, attributes, std::vector<Tensor>{x, iota({DType::kI32, x.shape()}, axis)},
+               trace_regions({&above, 1}).graphs);
   Shape limit = x.shape();
   limit.back() = c.attributes<TopKAttributes>().k;
   for (Tensor& t : sorted) t = slice(t, Dims::filled(limit.size(), 0), limit);
@@ -71,8 +86,9 @@ void gradient(GradientContext& c) {
 const OpDef op_top_k = {
     .name = "top_k",
     .doc =
-        "The k largest elements along the last axis, largest first, and their i32 indices; NaN is above "
-        "every number, -0 equals +0, of equal elements the first comes first. c1: one axis or more. c2: "
+        "The k largest elements along the last axis, largest first, and their i32 indices; floats by IEEE "
+        "totalOrder (NaN above every number, -NaN below), of equal elements the first comes first. c1: one "
+        "axis or more. c2: "
         "0 <= k <= size.",
     .composite = true,
     .attributes = make_attributes<TopKAttributes>,
