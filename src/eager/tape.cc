@@ -106,7 +106,9 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
   for (const Tensor& leaf : leaves) {
     if (impl_->active.contains(leaf.node().get())) active.push_back(leaf);
   }
-  const std::vector<Tensor> found = reverse(impl_->calls, targets, options.output_gradients, active);
+  // A persistent tape records the gradient's own calls while they are made.
+  const std::vector<TapeEntry> calls = impl_->options.persistent ? impl_->calls : std::move(impl_->calls);
+  const std::vector<Tensor> found = reverse(calls, targets, options.output_gradients, active);
   std::vector<Tensor> out(sources.size());
   for (size_t i = 0, next = 0; i < leaves.size(); ++i) {
     if (next == active.size() || leaves[i].node() != active[next].node()) continue;

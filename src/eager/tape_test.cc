@@ -103,5 +103,16 @@ TEST(Function, SymbolicTensorsDoNotLeak) {
   EXPECT_THROW(g(Tensor::of({1.0f})), StateError);
 }
 
+TEST(Tape, PersistentTapeMayRecordItsOwnGradient) {
+  const Tensor x = Tensor::of<float>({1, 2, 3});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = reduce_sum(x * x * x * x, {0});
+  const Tensor first = tape.gradient(y, x);
+  EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{4, 32, 108}));
+  EXPECT_EQ(tape.gradient(y, x).to_vector<float>(), (std::vector<float>{4, 32, 108}));
+  EXPECT_EQ(tape.gradient(first, x).to_vector<float>(), (std::vector<float>{12, 48, 108}));
+}
+
 }  // namespace
 }  // namespace espalier
