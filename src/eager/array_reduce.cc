@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <cmath>
+
+#include "eager/array.h"
+
+namespace espalier {
+namespace {
+
+// The shape with `axes` at size 1, or without them.
+Shape reduced_shape(const Shape& shape, const Dims& axes, bool keepdims) {
+  Shape out;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    const bool gone = axes.contains(static_cast<int64_t>(i));
+    if (!gone || keepdims) out.push_back(gone ? 1 : shape[i]);
+  }
+  return out;
+}
+
+// f(x, axes) without the axes, and the axes back at size 1 when asked for.
+template <class F>
+Tensor reduce_with(const char* rule, const Operand& x, const Axes& axes, bool keepdims, F f) {
+  CallScope scope(x.at());
+  const Tensor& t = x.tensor();
+  const Dims list = axes.of(rule, t.rank());
+  return reshape(f(t, list), reduced_shape(t.shape(), list, keepdims));
+}
+
+// The same for formulas of several ops on floating-point numbers: 16-bit types are computed in f32.
+template <class F>
+Tensor reduce_wide(const char* rule, const Operand& x, const Axes& axes, bool keepdims, F f) {
+  CallScope scope(x.at());
+  const Tensor& t = x.tensor();
+  require_float(rule, t);
+  return convert(reduce_with(rule, convert(t, wide(t.dtype())), axes, keepdims, f), t.dtype());
+}
+
+// `reduced` over x's shape again.
+Tensor spread(const Tensor& reduced, const Shape& shape, const Dims& axes) {
+  return broadcast_in_dim(reduced, shape, other_axes(shape.size(), axes));
+}
+
+double count(const Tensor& x, const Dims& axes) {
+  double n = 1;
+  for (const int64_t axis : axes) n *= static_cast<double>(x.shape()[axis]);
+  return n;
+}
+
+Tensor mean_over(const Tensor& x, const Dims& axes) { return reduce_sum(x, axes) / count(x, axes); }
+
+Tensor variance(const Tensor& x, const Dims& axes, double correction) {
+  const Tensor distance = x - spread(mean_over(x, axes), x.shape(), axes);
+  return reduce_sum(distance * distance, axes) / std::max(count(x, axes) - correction, 0.0);
+}
+
+void require_bool(const char* rule, const Tensor& x) {
+  if (x.dtype() != DType::kBool) {
+    throw DTypeError(cat(rule, ".dtype"), cat("takes bool elements, got ", x.type()),
+                     "compare first: not_equal(x, 0)");
+  }
+}
+
+}  // namespace
+
+Dims Axes::of(const char* rule, size_t rank) const {
+  if (!list_) return Dims::range(rank);
+  Dims out;
+  for (const int64_t axis : *list_) {
+    const int64_t normal = normalize_axis(rule, axis, rank);
+    if (out.contains(normal))
+      throw ShapeError(cat(rule, ".axis"), cat("axis ", axis, " is named twice in ", *list_));
+    out.push_back(normal);
+  }
+  return out;
+}
+
+Tensor sum(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("sum", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
+    if (t.dtype() == DType::kBool)
+      throw DTypeError("sum.dtype", cat("takes numbers, got ", t.type()), "use count_nonzero");
+    return reduce_sum(t, list);
+  });
+}
+
+Tensor prod(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("prod", x, axes, keepdims,
+                     [](const Tensor& t, const Dims& list) { return reduce_prod(t, list); });
+}
+Tensor max(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("max", x, axes, keepdims,
+                     [](const Tensor& t, const Dims& list) { return reduce_max(t, list); });
+}
+Tensor min(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("min", x, axes, keepdims,
+                     [](const Tensor& t, const Dims& list) { return reduce_min(t, list); });
+}
+
+Tensor any(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("any", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
+    require_bool("any", t);
+    return reduce_or(t, list);
+  });
+}
+Tensor all(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("all", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
+    require_bool("all", t);
+    return reduce_and(t, list);
+  });
+}
+
+Tensor count_nonzero(Operand x, Axes axes, bool keepdims) {
+  return reduce_with("count_nonzero", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
+    return reduce_sum(convert(convert(t, DType::kBool), DType::kI32), list);
+  });
+}
+
+Tensor mean(Operand x, Axes axes, bool keepdims) { return reduce_wide("mean", x, axes, keepdims, mean_over); }
+
+Tensor var(Operand x, Axes axes, bool keepdims, double correction) {
+  return reduce_wide("var", x, axes, keepdims,
+                     [&](const Tensor& t, const Dims& list) { return variance(t, list, correction); });
+}
+
+Tensor stddev(Operand x, Axes axes, bool keepdims, double correction) {
+  return reduce_wide("stddev", x, axes, keepdims,
+                     [&](const Tensor& t, const Dims& list) { return sqrt(variance(t, list, correction)); });
+}
+
+Tensor logsumexp(Operand x, Axes axes, bool keepdims) {
+  return reduce_wide("logsumexp", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
+    const Tensor top = reduce_max(t, list);
+    // An infinite maximum would give inf - inf.
+    const Tensor finite = equal(top - top, 0);
+    const Tensor shift = select(finite, top, zeros_like(top));
+    return log(reduce_sum(exponential(t - spread(shift, t.shape(), list)), list)) + shift;
+  });
+}
+
+Tensor norm(Operand x, double order, Axes axes, bool keepdims) {
+  return reduce_wide("norm", x, axes, keepdims, [&](const Tensor& t, const Dims& list) {
+    if (order == 1) return reduce_sum(abs(t), list);
+    if (order == 2) return sqrt(reduce_sum(t * t, list));
+    if (order == std::numeric_limits<double>::infinity()) return reduce_max(abs(t), list);
+    throw ValueError("norm.order", cat("is 1, 2 or infinity, got ", order));
+  });
+}
+
+}  // namespace espalier
