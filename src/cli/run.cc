@@ -8,6 +8,8 @@
 #include "format/npy.h"
 #include "interp/interpreter.h"
 #include "ir/dispatch.h"
+#include "passes/pass.h"
+#include "runtime/executable.h"
 #include "text/text.h"
 
 namespace espalier::cli {
@@ -57,7 +59,8 @@ void run(const Options& options) {
                                        options.inputs.size(), " files"));
   for (size_t i = 0; i < options.inputs.size(); ++i)
     inputs.push_back(as_type(read_npy(options.inputs[i]), graph->type(graph->inputs()[i].value)));
-  const std::vector<Literal> outputs = interpret(*graph, inputs);
+  const std::vector<Literal> outputs =
+      options.reference ? interpret(*graph, inputs) : espalier::run(*compile(optimize(graph)), inputs);
   if (!options.outputs.empty()) {
     std::error_code error;
     std::filesystem::create_directories(options.outputs, error);

@@ -4,8 +4,9 @@
 
 #include "base/hash.h"
 #include "eager/trace.h"
-#include "interp/interpreter.h"
 #include "ir/constant.h"
+#include "passes/pass.h"
+#include "runtime/executable.h"
 
 namespace espalier {
 namespace {
@@ -13,7 +14,8 @@ namespace {
 struct Plan {
   std::vector<TensorType> signature;
   uint64_t structure = 0;
-  std::shared_ptr<const Graph> graph;
+  std::shared_ptr<const Graph> graph;  // as traced
+  std::shared_ptr<const Executable> executable;
   std::vector<VariablePtr> variables, updated;
   size_t results = 0;
   int calls = 0;
@@ -34,6 +36,44 @@ std::string first_difference(const Graph& a, const Graph& b) {
     return cat("node ", i, " was ", constant_text(a, x), ", is now ", constant_text(b, y));
   }
   return cat("the first trace has ", a.nodes().size(), " nodes, the second ", b.nodes().size());
+}
+
+// Whether nobody but the variable holds its array, so that it may be overwritten.
+bool sole_owner(const VariableState& variable) {
+  const auto& node = variable.value.node();
+  return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
+}
+
+std::vector<Tensor> replay(const Plan& plan, std::span<const Tensor> arguments) {
+  const Graph& graph = *plan.graph;
+  std::vector<ArrayView> inputs;
+  inputs.reserve(arguments.size() + plan.variables.size());
+  for (const Tensor& argument : arguments) inputs.push_back({&argument.type(), argument.bytes()});
+  for (const VariablePtr& variable : plan.variables)
+    inputs.push_back({&variable->type, variable->value.bytes()});
+
+  std::vector<MutableArrayView> outputs;
+  std::vector<Tensor> made;
+  const auto fresh = [&](const TensorType& type) {
+    Buffer buffer = allocate_buffer(type.bytes());
+    outputs.push_back({&type, buffer.get()});
+    return make_concrete(Literal(type, std::move(buffer)));
+  };
+  for (size_t i = 0; i < plan.results; ++i) made.push_back(fresh(graph.type(graph.outputs()[i].value)));
+  for (const VariablePtr& variable : plan.updated) {
+    if (sole_owner(*variable)) {
+      outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
+      made.emplace_back();
+    } else {
+      made.push_back(fresh(variable->type));
+    }
+  }
+  run(*plan.executable, inputs, outputs);
+  for (size_t i = 0; i < plan.updated.size(); ++i) {
+    if (made[plan.results + i].defined()) plan.updated[i]->value = std::move(made[plan.results + i]);
+  }
+  made.resize(plan.results);
+  return made;
 }
 
 }  // namespace
@@ -76,6 +116,7 @@ struct TracedFunction::Impl {
     const auto it = std::find_if(plans.begin(), plans.end(), matches);
     if (it == plans.end()) {
       plans.push_front(trace(arguments));
+      plans.front()->executable = compile(optimize(plans.front()->graph));
       ++traces;
       if (plans.size() > options.max_plans) plans.pop_back();
     } else {
@@ -103,18 +144,7 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
   if (Trace::current()) return impl_->body(arguments);
   const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
-  std::vector<Literal> inputs;
-  for (const Tensor& argument : arguments) {
-    argument.bytes();
-    inputs.push_back(argument.node()->dense());
-  }
-  for (const VariablePtr& variable : plan->variables) inputs.push_back(variable->value.node()->dense());
-  std::vector<Literal> outputs = interpret(*plan->graph, inputs);
-  std::vector<Tensor> results;
-  for (size_t i = 0; i < plan->results; ++i) results.push_back(make_concrete(outputs[i]));
-  for (size_t i = 0; i < plan->updated.size(); ++i)
-    plan->updated[i]->value = make_concrete(outputs[plan->results + i].expanded());
-  return results;
+  return replay(*plan, arguments);
 }
 
 size_t TracedFunction::traces() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -9,6 +10,18 @@
 #include "format/gzip.h"
 
 namespace espalier {
+namespace {
+
+// The first characters, '?' for what is not printable ASCII.
+std::string printable(std::string_view text) {
+  constexpr size_t kMost = 40;
+  std::string out(text.substr(0, kMost));
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return out;
+}
+
+}  // namespace
 
 Literal parse_csv_numbers(std::string_view text) {
   std::vector<float> values;
@@ -26,13 +39,10 @@ Literal parse_csv_numbers(std::string_view text) {
     for (const char* cell = line;;) {
       float value = 0;
       const auto [stop, error] = std::from_chars(cell, line_end, value);
-      if (error != std::errc() || (stop != line_end && *stop != ',')) {
-        const char* cell_end = std::find(cell, line_end, ',');
-        throw FormatError(
-            "csv.number",
-            cat("line ", rows, ", column ", cell - line + 1, ": \"",
-                std::string_view(cell, static_cast<size_t>(std::min<std::ptrdiff_t>(cell_end - cell, 40))),
-                "\" is not a number"));
+      if (error != std::errc() || (stop != line_end && *stop != ',') || !std::isfinite(value)) {
+        const std::string_view shown(cell, static_cast<size_t>(std::find(cell, line_end, ',') - cell));
+        throw FormatError("csv.number", cat("line ", rows, ", column ", cell - line + 1, ": \"",
+                                            printable(shown), "\" is not a number"));
       }
       values.push_back(value);
       ++found;
@@ -43,13 +53,13 @@ Literal parse_csv_numbers(std::string_view text) {
     if (found != columns)
       throw FormatError("csv.columns", cat("line ", rows, " has ", found, " columns, line 1 has ", columns));
   }
+  if (rows == 0) throw FormatError("csv.empty", "line 1: no rows");
   return Literal::copy({DType::kF32, {rows, columns}}, values.data());
 }
 
 Literal read_csv_numbers(const std::string& path) {
-  const std::string text = gunzip(posix_env().read_file(path));
   try {
-    return parse_csv_numbers(text);
+    return parse_csv_numbers(gunzip(posix_env().read_file(path)));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(path, ": ", error.message()));
   }

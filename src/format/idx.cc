@@ -44,14 +44,17 @@ Literal parse_idx(std::string_view bytes) {
     throw FormatError("idx.header", cat("rank ", rank, " needs a header of ", header, " bytes, the data has ",
                                         bytes.size()));
   TensorType type{*dtype, {}};
-  uint64_t room = (bytes.size() - header) / size_of(*dtype), count = 1;
+  // Counted without zero sizes, behind which an overflow could hide.
+  constexpr int64_t kMost = int64_t{1} << 48;
+  int64_t count = 1;
   for (size_t axis = 0; axis < rank; ++axis) {
     uint32_t size = 0;
     for (size_t k = 0; k < 4; ++k) size = size << 8 | byte(4 + 4 * axis + k);
     type.shape.push_back(size);
-    count = size && count > room / size ? room + 1 : count * size;
+    if (size > kMost / count) throw FormatError("idx.size", cat("more than 2^48 elements: ", type.shape));
+    count *= std::max<int64_t>(size, 1);
   }
-  if (count > room || bytes.size() != header + type.bytes()) {
+  if (bytes.size() != header + type.bytes()) {
     throw FormatError("idx.size",
                       cat("the header says ", type, ", after it stand ", bytes.size() - header, " bytes"));
   }
@@ -64,9 +67,8 @@ Literal parse_idx(std::string_view bytes) {
 }
 
 Literal read_idx(const std::string& path) {
-  const std::string bytes = gunzip(posix_env().read_file(path));
   try {
-    return parse_idx(bytes);
+    return parse_idx(gunzip(posix_env().read_file(path)));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(path, ": ", error.message()));
   }

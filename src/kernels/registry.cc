@@ -1,8 +1,6 @@
 #include "ops/registry.h"
 
-#include <array>
-
-#include "kernels/kernel.h"
+#include "kernels/kernels.h"
 
 namespace espalier {
 namespace {
@@ -14,7 +12,15 @@ struct Entry {
 };
 
 // The list of fast kernels.
-constexpr std::array<Entry, 0> kEntries = {};
+const Entry kEntries[] = {
+    {&op_dot_general, DType::kF32, prepare_dot_general},
+    {&op_reduce, DType::kF32, prepare_reduce},
+    {&op_adam, DType::kF32, prepare_adam},
+    {&op_transpose, DType::kF32, prepare_transpose},
+    {&op_transpose, DType::kI32, prepare_transpose},
+    {&op_broadcast_in_dim, DType::kF32, prepare_broadcast},
+    {&op_broadcast_in_dim, DType::kI32, prepare_broadcast},
+};
 
 }  // namespace
 

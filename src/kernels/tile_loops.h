@@ -1,13 +1,8 @@
 // The bodies of the tile loops, compiled once for each instruction set: included by tile_<isa>.cc alone.
 #pragma once
 
+#include "kernels/select_larger.h"
 #include "kernels/tile.h"
-
-#if defined(__clang__)
-#define ESPALIER_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define ESPALIER_VECTOR_LOOP _Pragma("GCC ivdep")
-#endif
 
 namespace espalier {
 namespace {
@@ -37,25 +32,7 @@ inline void loop(void* out, const void* a, int64_t n, F f) {
     loop<Out, In>(out, a, n, [](In x) { return static_cast<Out>(expression); }); \
   }
 
-inline int32_t bits_of(float x) { return __builtin_bit_cast(int32_t, x); }
-inline float float_of(int32_t x) { return __builtin_bit_cast(float, x); }
 inline uint32_t wide(int32_t x) { return static_cast<uint32_t>(x); }
-
-// At a tie, of +0 and -0 the one that `sign` prefers; else x. NaN wins, x's first.
-inline float larger(float x, float y) {
-  const float tie = bits_of(x) < 0 ? y : x;
-  const float ordered = x < y ? y : x;
-  const float number = x == y ? tie : ordered;
-  const float right = y != y ? y : number;
-  return x != x ? x : right;
-}
-inline float smaller(float x, float y) {
-  const float tie = bits_of(x) < 0 ? x : y;
-  const float ordered = x > y ? y : x;
-  const float number = x == y ? tie : ordered;
-  const float right = y != y ? y : number;
-  return x != x ? x : right;
-}
 
 ESPALIER_BINARY(add_f32, float, float, x + y)
 ESPALIER_BINARY(subtract_f32, float, float, x - y)

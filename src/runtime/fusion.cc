@@ -2,6 +2,7 @@
 
 #include "ir/constant.h"
 #include "kernels/attribute_reader.h"
+#include "kernels/kernels.h"
 #include "ops/registry.h"
 
 namespace espalier {
@@ -12,27 +13,24 @@ bool is_barrier(const OpDef& op) {
   return &op == barrier;
 }
 
-// A broadcast reads its operand as (i / inner) % period when the operand's sizes stand together in order.
+// Period 0 when the broadcast has to be written out.
 Access broadcast_access(const Graph& graph, const Node& node) {
-  const TensorType& in = graph.type(graph.inputs(node)[0]);
-  const TensorType& out = graph.type(node.first_result);
-  Access access;
-  const int64_t elements = in.elements();
-  if (elements == 1) return {kNone, out.elements(), 1, false};
-  const Dims axes = read_dims(node.attributes.get(), "broadcast_dimensions");
-  int64_t first = -1, last = -1;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    if (in.shape[i] == 1) continue;
-    if (axes[i] <= last) return access;
-    if (first < 0) first = axes[i];
-    for (int64_t between = last + 1; last >= 0 && between < axes[i]; ++between) {
-      if (out.shape[between] != 1) return access;
-    }
-    last = axes[i];
+  const TensorType &in = graph.type(graph.inputs(node)[0]), &out = graph.type(node.first_result);
+  const auto found = repetition(in, out, read_dims(node.attributes.get(), "broadcast_dimensions"));
+  if (!found) return {};
+  return {kNone, found->inner, found->period, found->inner == 1 && found->period == out.elements()};
+}
+
+// A transposition that moves only axes of size one.
+bool keeps_order(const Graph& graph, const Node& node) {
+  const Shape& shape = graph.type(graph.inputs(node)[0]).shape;
+  int64_t last = -1;
+  for (const int64_t axis : read_dims(node.attributes.get(), "permutation")) {
+    if (shape[axis] == 1) continue;
+    if (axis < last) return false;
+    last = axis;
   }
-  int64_t inner = 1;
-  for (size_t axis = last + 1; axis < out.rank(); ++axis) inner *= out.shape[axis];
-  return {kNone, inner, elements, inner == 1 && elements == out.elements()};
+  return true;
 }
 
 bool can_fuse(const Graph& graph, const Node& node) {
@@ -74,8 +72,10 @@ Units find_units(const Graph& graph, bool fuse) {
   std::vector<bool> needed(nodes.size()), fusable(nodes.size()), alias(nodes.size());
   for (NodeId id = 0; id < nodes.size(); ++id) {
     const Node& node = nodes[id];
-    const bool moves_nothing = node.op == &op_broadcast_in_dim && broadcast_access(graph, node).direct;
-    if (node.op == &op_reshape || is_barrier(*node.op) || moves_nothing) {
+    const bool moves_nothing = node.op == &op_reshape || is_barrier(*node.op) ||
+                               (node.op == &op_broadcast_in_dim && broadcast_access(graph, node).direct) ||
+                               (node.op == &op_transpose && keeps_order(graph, node));
+    if (moves_nothing) {
       alias[id] = true;
       for (uint32_t i = 0; i < node.result_count; ++i)
         units.root[node.first_result + i] = units.root[graph.inputs(node)[i]];

@@ -1,0 +1,63 @@
+#include <cmath>
+
+#include "base/thread_pool.h"
+#include "ir/literal.h"
+#include "kernels/attribute_reader.h"
+#include "kernels/kernels.h"
+#include "kernels/loops.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kChunk = 1 << 14;
+
+struct AdamParams {
+  int64_t elements = 0;
+  DType step = DType::kI64;
+  double beta_1 = 0, beta_2 = 0;
+  float epsilon = 0, weight_decay = 0;
+  decltype(LoopTable::adam) loop = nullptr;
+};
+
+void run_adam(const KernelCall& call) {
+  const auto& p = *static_cast<const AdamParams*>(call.params);
+  const auto in = [&](size_t i) { return static_cast<const float*>(call.in[i]); };
+  const auto out = [&](size_t i) { return static_cast<float*>(call.out[i]); };
+  if (!*static_cast<const bool*>(call.in[7])) {
+    for (size_t i = 0; i < 3; ++i) {
+      if (in(i) != out(i)) std::memcpy(out(i), in(i), static_cast<size_t>(p.elements) * sizeof(float));
+    }
+    return;
+  }
+  const float rate = *in(4), step = static_cast<float>(load_scalar(p.step, call.in[5]));
+  const auto one_minus_power = [&](double beta) {
+    return -std::expm1(step * static_cast<float>(std::log(beta)));
+  };
+  const AdamStep s{rate * std::sqrt(one_minus_power(p.beta_2)) / one_minus_power(p.beta_1),
+                   rate * p.weight_decay,
+                   p.epsilon,
+                   static_cast<float>(1 - p.beta_1),
+                   static_cast<float>(1 - p.beta_2),
+                   *in(6)};
+  thread_pool().parallel_for((p.elements + kChunk - 1) / kChunk, [&](int64_t chunk) {
+    const int64_t i = chunk * kChunk, n = std::min(kChunk, p.elements - i);
+    p.loop(s, in(0) + i, in(1) + i, in(2) + i, in(3) + i, out(0) + i, out(1) + i, out(2) + i, n);
+  });
+}
+
+}  // namespace
+
+PreparedKernel prepare_adam(const KernelSite& site) {
+  if (site.inputs[3]->dtype != DType::kF32) return {};
+  auto params = std::make_shared<AdamParams>();
+  params->elements = site.outputs[0]->elements();
+  params->step = site.inputs[5]->dtype;
+  params->beta_1 = read_real(site.attributes, "beta_1");
+  params->beta_2 = read_real(site.attributes, "beta_2");
+  params->epsilon = static_cast<float>(read_real(site.attributes, "epsilon"));
+  params->weight_decay = static_cast<float>(read_real(site.attributes, "weight_decay"));
+  params->loop = loop_table().adam;
+  return {run_adam, std::move(params), 0, 3};
+}
+
+}  // namespace espalier

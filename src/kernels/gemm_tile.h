@@ -1,0 +1,50 @@
+// The register tile, compiled once for each instruction set: included by gemm_<isa>.cc alone, which defines
+// Vector (kWidth floats; load and store of the first n; broadcast; multiply_add).
+#pragma once
+
+#include "kernels/gemm.h"
+
+namespace espalier {
+namespace {
+
+// Rows x Vectors accumulators; the last vector holds `tail` columns.
+template <int Rows, int Vectors>
+void tile(const TileProduct& p) {
+  const int64_t tail = p.columns - (Vectors - 1) * Vector::kWidth;
+  const Vector::Mask mask = Vector::mask_of(tail);
+  Vector sum[Rows][Vectors];
+  for (auto& row : sum) {
+    for (Vector& v : row) v = Vector::zero();
+  }
+  const float *a = p.a, *b = p.b;
+  for (int64_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.b_row) {
+    Vector right[Vectors];
+    for (int j = 0; j < Vectors - 1; ++j) right[j] = Vector::load(b + j * Vector::kWidth);
+    right[Vectors - 1] = Vector::load(b + (Vectors - 1) * Vector::kWidth, mask);
+    for (int i = 0; i < Rows; ++i) {
+      const Vector left = Vector::broadcast(a[i * p.a_row]);
+      for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::multiply_add(left, right[j], sum[i][j]);
+    }
+  }
+  for (int i = 0; i < Rows; ++i) {
+    float* c = p.c + i * p.c_row;
+    for (int j = 0; j < Vectors; ++j) {
+      float* to = c + j * Vector::kWidth;
+      if (j < Vectors - 1) {
+        (p.accumulate ? Vector::add(Vector::load(to), sum[i][j]) : sum[i][j]).store(to);
+      } else {
+        (p.accumulate ? Vector::add(Vector::load(to, mask), sum[i][j]) : sum[i][j]).store(to, mask);
+      }
+    }
+  }
+}
+
+template <int Vectors, int... Rows>
+void multiply_rows(const TileProduct& p) {
+  using Function = void (*)(const TileProduct&);
+  constexpr Function kByRows[] = {tile<Rows, Vectors>...};
+  kByRows[p.rows - 1](p);
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,271 @@
+#include "kernels/kernel.h"
+
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "base/float_environment.h"
+#include "interp/interpreter.h"
+#include "ir/builder.h"
+#include "ir/constant.h"
+#include "kernels/loops.h"
+#include "kernels/tile.h"
+#include "ops/call.h"
+#include "ops/composite/optimizer.h"
+#include "ops/registry.h"
+#include "tests/random_graph.h"
+
+namespace espalier {
+namespace {
+
+std::vector<Isa> available() {
+  std::vector<Isa> out{Isa::kPortable};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out.push_back(Isa::kAvx2);
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) out.push_back(Isa::kAvx512);
+#endif
+  return out;
+}
+
+Literal random_literal(const TensorType& type, unsigned seed, bool special) {
+  std::mt19937 random(seed);
+  Buffer buffer = allocate_buffer(type.bytes());
+  constexpr double kSpecial[] = {0.0, -0.0, 1e-40, -1e-45, 3e38, INFINITY, -INFINITY, NAN, 1.0, -1.0};
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    double x = std::uniform_real_distribution<double>(-2, 2)(random);
+    if (special && random() % 3 == 0) x = kSpecial[random() % std::size(kSpecial)];
+    if (type.dtype == DType::kBool) x = x > 0;
+    if (type.dtype == DType::kI32)
+      x = static_cast<double>(static_cast<int32_t>(random() % 7 ? random() % 9 : random()));
+    store_scalar(type.dtype, x, buffer.get() + static_cast<size_t>(i) * size_of(type.dtype));
+  }
+  return Literal(type, buffer);
+}
+
+// A graph of one call on arguments of these types.
+std::shared_ptr<Graph> single(const OpDef& op, const AttributesPtr& attributes,
+                              std::span<const TensorType> types) {
+  GraphBuilder builder;
+  SinkScope scope(builder);
+  std::vector<Tensor> inputs;
+  for (const TensorType& type : types) inputs.push_back(builder.argument("x", type));
+  for (const Tensor& result : emit_all(op, attributes, inputs)) builder.result("y", result);
+  return builder.finish();
+}
+
+// The kernel's results for the one node of `graph`; nothing when it does not take the call.
+std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inputs) {
+  if (graph.nodes().empty()) return {};
+  const Node& node = graph.nodes().back();
+  std::vector<const TensorType*> types, result_types;
+  for (const ValueId input : graph.inputs(node)) types.push_back(&graph.type(input));
+  for (uint32_t i = 0; i < node.result_count; ++i) result_types.push_back(&graph.type(node.first_result + i));
+  const PreparedKernel kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types});
+  if (!kernel.run) return {};
+  FloatEnvironment mode;
+  std::vector<const void*> in;
+  std::vector<void*> out;
+  std::vector<Literal> results;
+  for (const Literal& input : inputs) in.push_back(input.raw());
+  for (const TensorType* type : result_types) {
+    Buffer buffer = allocate_buffer(type->bytes());
+    results.emplace_back(*type, buffer);
+    out.push_back(buffer.get());
+  }
+  const Buffer workspace = allocate_buffer(kernel.workspace);
+  kernel.run({kernel.params.get(), in.data(), out.data(), workspace.get()});
+  return results;
+}
+
+TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
+  struct Case {
+    const char* op;
+    std::vector<DType> inputs;
+    DType output;
+  };
+  using enum DType;
+  std::vector<Case> cases;
+  for (const OpDef* op : all_ops()) {
+    if (op->fusion != Fusion::kElementwise || op->attributes) continue;
+    for (const std::vector<DType>& inputs : std::vector<std::vector<DType>>{{kF32},
+                                                                            {kI32},
+                                                                            {kBool},
+                                                                            {kF32, kF32},
+                                                                            {kI32, kI32},
+                                                                            {kBool, kBool},
+                                                                            {kBool, kF32, kF32},
+                                                                            {kBool, kI32, kI32}}) {
+      std::vector<TensorType> types;
+      std::vector<const TensorType*> pointers;
+      for (const DType dtype : inputs) types.push_back({dtype, {3}});
+      for (const TensorType& type : types) pointers.push_back(&type);
+      try {
+        cases.push_back({op->name, inputs, infer_types(*op, nullptr, pointers, {})[0].dtype});
+      } catch (const Error&) {
+      }
+    }
+  }
+  int compared = 0;
+  for (const Case& c : cases) {
+    const OpDef& op = *find_op(c.op);
+    if (!find_tile(op, nullptr, c.inputs, c.output)) continue;
+    std::vector<TensorType> types;
+    std::vector<Literal> inputs;
+    for (const DType dtype : c.inputs) {
+      types.push_back({dtype, {kTile - 3}});
+      inputs.push_back(random_literal(types.back(), 5 + static_cast<unsigned>(types.size()), true));
+    }
+    const auto graph = single(op, nullptr, types);
+    const Literal wanted = interpret(*graph, inputs)[0];
+    Buffer buffer = allocate_buffer(wanted.type().bytes());
+    const auto operand = [&](size_t i) { return i < inputs.size() ? inputs[i].raw() : nullptr; };
+    {
+      FloatEnvironment mode;
+      find_tile(op, nullptr, c.inputs, c.output)(buffer.get(), operand(0), operand(1), operand(2), kTile - 3);
+    }
+    EXPECT_EQ(difference(wanted, Literal(wanted.type(), buffer)), "") << c.op;
+    ++compared;
+  }
+  EXPECT_GE(compared, 15);
+}
+
+// The tables of all instruction sets agree with each other, entry by entry.
+TEST(Tiles, TablesAgree) {
+#if defined(__x86_64__)
+  const TensorType f32{DType::kF32, {kTile}}, mask{DType::kBool, {kTile}};
+  const Literal x = random_literal(f32, 1, true), y = random_literal(f32, 2, true),
+                p = random_literal(mask, 3, false);
+  FloatEnvironment mode;
+  for (const Isa isa : available()) {
+    const TileTable& table = isa == Isa::kAvx512 ? tile_table_avx512
+                             : isa == Isa::kAvx2 ? tile_table_avx2
+                                                 : tile_table_portable;
+    const auto compare = [&](TileFunction one, TileFunction other, DType out, const Literal& a,
+                             const Literal& b, const Literal& c, const char* what) {
+      const TensorType type{out, {kTile}};
+      Buffer u = allocate_buffer(type.bytes()), v = allocate_buffer(type.bytes());
+      one(u.get(), a.raw(), b.raw(), c.raw(), kTile);
+      other(v.get(), a.raw(), b.raw(), c.raw(), kTile);
+      EXPECT_EQ(difference(Literal(type, u), Literal(type, v)), "") << what << " " << name(isa);
+    };
+#define CHECK_F32(entry) compare(table.entry, tile_table_portable.entry, DType::kF32, x, y, y, #entry)
+#define CHECK_BOOL(entry) compare(table.entry, tile_table_portable.entry, DType::kBool, x, y, y, #entry)
+    CHECK_F32(add_f32), CHECK_F32(subtract_f32), CHECK_F32(multiply_f32), CHECK_F32(divide_f32);
+    CHECK_F32(maximum_f32), CHECK_F32(minimum_f32), CHECK_F32(negate_f32), CHECK_F32(abs_f32),
+        CHECK_F32(sqrt_f32);
+    CHECK_BOOL(eq_f32), CHECK_BOOL(ne_f32), CHECK_BOOL(ge_f32), CHECK_BOOL(gt_f32), CHECK_BOOL(le_f32),
+        CHECK_BOOL(lt_f32);
+    CHECK_BOOL(eq_i32), CHECK_BOOL(ne_i32), CHECK_BOOL(ge_i32), CHECK_BOOL(gt_i32), CHECK_BOOL(le_i32),
+        CHECK_BOOL(lt_i32);
+    compare(table.select_32, tile_table_portable.select_32, DType::kF32, p, x, y, "select_32");
+    compare(table.bool_to_f32, tile_table_portable.bool_to_f32, DType::kF32, p, p, p, "bool_to_f32");
+    compare(table.i32_to_f32, tile_table_portable.i32_to_f32, DType::kF32, x, x, x, "i32_to_f32");
+#undef CHECK_F32
+#undef CHECK_BOOL
+  }
+#endif
+}
+
+// Sums in double of f32: the reference adds in order, a kernel by lanes; both round once.
+TEST(Kernels, ReductionsAreWithinTheirBound) {
+  const Shape shapes[] = {{1},         {5},     {16},       {1000},        {37, 70},
+                          {3, 50, 17}, {70000}, {300, 400}, {2, 600, 130}, {9, 0}};
+  for (const Shape& shape : shapes) {
+    for (int axes_bits = 1; axes_bits < (1 << shape.size()); ++axes_bits) {
+      Dims axes;
+      for (size_t i = 0; i < shape.size(); ++i) {
+        if (axes_bits >> i & 1) axes.push_back(static_cast<int64_t>(i));
+      }
+      for (const auto& reduce : {reduce_sum, reduce_max, reduce_min}) {
+        const TensorType type{DType::kF32, shape};
+        GraphBuilder builder;
+        {
+          SinkScope scope(builder);
+          builder.result("y", reduce(builder.argument("x", type), axes));
+        }
+        const auto graph = builder.finish();
+        const bool special = reduce != static_cast<Tensor (*)(Operand, const Dims&)>(reduce_sum);
+        const Literal x = random_literal(type, 9, special);
+        const Literal init = static_cast<const ConstantAttributes&>(*graph->nodes()[0].attributes).value;
+        const auto got = run_kernel(*graph, std::vector{x, init});
+        if (got.empty()) continue;
+        const Literal wanted = interpret(*graph, std::vector{x})[0].expanded();
+        if (special) {
+          EXPECT_EQ(difference(wanted, got[0]), "") << to_string(shape) << axes_bits;
+          continue;
+        }
+        for (int64_t i = 0; i < wanted.type().elements(); ++i) {
+          const float a = wanted.view().as<float>()[i], b = got[0].view().as<float>()[i];
+          ASSERT_LE(std::fabs(a - b), 1.2e-7 * std::fabs(a) + 1e-12 * static_cast<double>(type.elements()));
+        }
+      }
+    }
+  }
+}
+
+TEST(Kernels, AdamGivesTheReferenceBodysBits) {
+  const TensorType type{DType::kF32, {100, 371}}, scalar{DType::kF32, {}};
+  for (const double decay : {0.0, 0.01}) {
+    GraphBuilder builder;
+    {
+      SinkScope scope(builder);
+      const auto arg = [&](const TensorType& t) { return builder.argument("x", t); };
+      const Tensor p = arg(type), m = arg(type), v = arg(type), g = arg(type), rate = arg(scalar),
+                   step = arg({DType::kI64, {}}), scale = arg(scalar), apply = arg({DType::kBool, {}});
+      for (const Tensor& y : adam(p, m, v, g, rate, step, scale, apply, {.weight_decay = decay}))
+        builder.result("y", y);
+    }
+    const auto graph = builder.finish();
+    for (const bool apply : {true, false}) {
+      std::vector<Literal> inputs;
+      for (unsigned i = 0; i < 4; ++i) inputs.push_back(random_literal(type, i, false));
+      std::vector<float> squares(type.elements(), 0.25f);
+      inputs[2] = Literal::copy(type, squares.data());
+      const float rate = 1e-3f, scale = 0.5f;
+      const int64_t step = 3;
+      inputs.push_back(Literal::copy(scalar, &rate));
+      inputs.push_back(Literal::copy({DType::kI64, {}}, &step));
+      inputs.push_back(Literal::copy(scalar, &scale));
+      inputs.push_back(Literal::copy({DType::kBool, {}}, &apply));
+      const auto wanted = interpret(*graph, inputs), got = run_kernel(*graph, inputs);
+      ASSERT_EQ(got.size(), 3u);
+      for (size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(wanted[i], got[i]), "");
+    }
+  }
+}
+
+TEST(Kernels, MovementIsExact) {
+  int taken = 0;
+  const auto check = [&](const TensorType& type, auto call) {
+    GraphBuilder builder;
+    {
+      SinkScope scope(builder);
+      builder.result("y", call(builder.argument("x", type)));
+    }
+    const auto graph = builder.finish();
+    const Literal x = random_literal(type, 4, false);
+    const auto got = run_kernel(*graph, {&x, 1});
+    if (got.empty()) return;
+    ++taken;
+    EXPECT_EQ(difference(interpret(*graph, {&x, 1})[0], got[0]), "") << type.shape.size();
+  };
+  Dims order{0, 1, 2, 3};
+  do {
+    for (const Shape& shape : {Shape{3, 17, 5, 33}, Shape{1, 20, 1, 37}, Shape{2, 1, 18, 3}})
+      check({DType::kF32, shape}, [&](const Tensor& x) { return transpose(x, order); });
+  } while (std::next_permutation(order.begin(), order.end()));
+  EXPECT_GE(taken, 40);
+  taken = 0;
+  check({DType::kF32, {7}}, [](const Tensor& x) { return broadcast_in_dim(x, {3, 7, 5}, {1}); });
+  check({DType::kF32, {3, 7}}, [](const Tensor& x) { return broadcast_in_dim(x, {3, 7, 5}, {0, 1}); });
+  check({DType::kI32, {1, 7}}, [](const Tensor& x) { return broadcast_in_dim(x, {4, 3, 7}, {1, 2}); });
+  check({DType::kF32, {}}, [](const Tensor& x) { return broadcast_in_dim(x, {4, 0}, {}); });
+  check({DType::kF32, {1}}, [](const Tensor& x) { return broadcast_in_dim(x, {4, 9}, {1}); });
+  EXPECT_EQ(taken, 5);
+  check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {3, 7, 5}, {0, 2}); });
+  check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {5, 3}, {1, 0}); });
+  EXPECT_EQ(taken, 5);
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,23 @@
+// The kernels, one preparing function each; registry.cc lists them.
+#pragma once
+
+#include <optional>
+
+#include "kernels/kernel.h"
+
+namespace espalier {
+
+PreparedKernel prepare_dot_general(const KernelSite& site);
+PreparedKernel prepare_reduce(const KernelSite& site);
+PreparedKernel prepare_adam(const KernelSite& site);
+PreparedKernel prepare_transpose(const KernelSite& site);
+PreparedKernel prepare_broadcast(const KernelSite& site);
+
+// Element i of a broadcast is element (i / inner) % period of its operand.
+struct Repetition {
+  int64_t inner, period;
+};
+// Nothing when the operand's sizes do not stand together in order.
+std::optional<Repetition> repetition(const TensorType& in, const TensorType& out, const Dims& axes);
+
+}  // namespace espalier

@@ -1,0 +1,97 @@
+// The bodies of the loop table, compiled once for each instruction set: included by loops_<isa>.cc alone.
+#pragma once
+
+#include "kernels/loops.h"
+#include "kernels/select_larger.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kLanes = 16, kColumns = 128;
+
+// Lanes fold in halves: a tree that depends on kLanes alone.
+template <class T, class F>
+T fold(T (&lanes)[kLanes], F combine) {
+  for (int64_t half = kLanes / 2; half > 0; half /= 2) {
+    for (int64_t i = 0; i < half; ++i) lanes[i] = combine(lanes[i], lanes[i + half]);
+  }
+  return lanes[0];
+}
+
+template <class T, class F>
+void rows_of(const float* x, float* out, int64_t rows, int64_t length, float init, T identity, F combine) {
+  for (int64_t row = 0; row < rows; ++row, x += length) {
+    T total = init;
+    const int64_t whole = length / kLanes * kLanes;
+    if (whole) {
+      T lanes[kLanes];
+      for (T& lane : lanes) lane = identity;
+      for (int64_t i = 0; i < whole; i += kLanes) {
+        for (int64_t lane = 0; lane < kLanes; ++lane)
+          lanes[lane] = combine(lanes[lane], static_cast<T>(x[i + lane]));
+      }
+      total = combine(total, fold(lanes, combine));
+    }
+    for (int64_t i = whole; i < length; ++i) total = combine(total, static_cast<T>(x[i]));
+    out[row] = static_cast<float>(total);
+  }
+}
+
+template <class T, class F>
+void columns_of(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init,
+                F combine) {
+  T totals[kColumns];
+  for (int64_t first = 0; first < columns; first += kColumns) {
+    const int64_t count = columns - first < kColumns ? columns - first : kColumns;
+    for (int64_t j = 0; j < count; ++j) totals[j] = init;
+    for (int64_t i = 0; i < rows; ++i) {
+      const float* row = x + i * stride + first;
+      ESPALIER_VECTOR_LOOP
+      for (int64_t j = 0; j < count; ++j) totals[j] = combine(totals[j], static_cast<T>(row[j]));
+    }
+    for (int64_t j = 0; j < count; ++j) out[first + j] = static_cast<float>(totals[j]);
+  }
+}
+
+constexpr auto kAdd = [](double a, double b) { return a + b; };
+constexpr auto kLarger = [](float a, float b) { return larger(a, b); };
+constexpr auto kSmaller = [](float a, float b) { return smaller(a, b); };
+
+void sum_rows(const float* x, float* out, int64_t rows, int64_t length, float init) {
+  rows_of<double>(x, out, rows, length, init, 0.0, kAdd);
+}
+void max_rows(const float* x, float* out, int64_t rows, int64_t length, float init) {
+  rows_of<float>(x, out, rows, length, init, -__builtin_inff(), kLarger);
+}
+void min_rows(const float* x, float* out, int64_t rows, int64_t length, float init) {
+  rows_of<float>(x, out, rows, length, init, __builtin_inff(), kSmaller);
+}
+void sum_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
+  columns_of<double>(x, out, rows, columns, stride, init, kAdd);
+}
+void max_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
+  columns_of<float>(x, out, rows, columns, stride, init, kLarger);
+}
+void min_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
+  columns_of<float>(x, out, rows, columns, stride, init, kSmaller);
+}
+
+void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
+          float* p_out, float* m_out, float* v_out, int64_t n) {
+  const AdamStep s = step;
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const float g = gradient[i] * s.scale, m_old = m[i], v_old = v[i], x = p[i];
+    const float m_new = m_old + (g - m_old) * s.keep_1;
+    const float v_new = v_old + (g * g - v_old) * s.keep_2;
+    const float shrunk = s.decay != 0 ? x - x * s.decay : x;
+    p_out[i] = shrunk - m_new * s.alpha / (__builtin_sqrtf(v_new) + s.epsilon);
+    m_out[i] = m_new;
+    v_out[i] = v_new;
+  }
+}
+
+constexpr LoopTable kTable = {sum_rows, sum_columns, max_rows, max_columns, min_rows, min_columns, adam};
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,31 @@
+// Loops of kernels that the compiler vectorises, one table for each instruction set.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/isa.h"
+
+namespace espalier {
+
+struct AdamStep {
+  float alpha, decay, epsilon, keep_1, keep_2, scale;  // decay 0: none
+};
+
+struct LoopTable {
+  // out[i] = init + sum of x[i * length] to x[i * length + length - 1], in double, by 16 interleaved lanes.
+  void (*sum_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
+  // out[j] = init + sum over i of x[i * stride + j], in double, in order; for j < columns.
+  void (*sum_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
+  // The same for the largest and least elements: NaN wins, -0 is below +0.
+  void (*max_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
+  void (*max_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
+  void (*min_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
+  void (*min_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
+  // One step on n elements; outputs may be their inputs.
+  void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
+               float* p_out, float* m_out, float* v_out, int64_t n);
+};
+extern const LoopTable loop_table_portable, loop_table_avx2, loop_table_avx512;
+const LoopTable& loop_table();
+
+}  // namespace espalier
