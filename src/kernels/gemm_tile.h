@@ -4,30 +4,43 @@
 
 #include "kernels/gemm.h"
 
+#if defined(__clang__)
+#define ESPALIER_UNROLL _Pragma("unroll")
+#else
+#define ESPALIER_UNROLL _Pragma("GCC unroll 16")
+#endif
+
 namespace espalier {
 namespace {
 
+// Every loop over accumulators is unrolled, or they would live in memory.
 // Rows x Vectors accumulators; the last vector holds `tail` columns.
 template <int Rows, int Vectors>
 void tile(const TileProduct& p) {
   const int64_t tail = p.columns - (Vectors - 1) * Vector::kWidth;
   const Vector::Mask mask = Vector::mask_of(tail);
   Vector sum[Rows][Vectors];
-  for (auto& row : sum) {
-    for (Vector& v : row) v = Vector::zero();
+  ESPALIER_UNROLL
+  for (int i = 0; i < Rows; ++i) {
+    ESPALIER_UNROLL
+    for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::zero();
   }
   const float *a = p.a, *b = p.b;
   for (int64_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.b_row) {
     Vector right[Vectors];
     for (int j = 0; j < Vectors - 1; ++j) right[j] = Vector::load(b + j * Vector::kWidth);
     right[Vectors - 1] = Vector::load(b + (Vectors - 1) * Vector::kWidth, mask);
+    ESPALIER_UNROLL
     for (int i = 0; i < Rows; ++i) {
       const Vector left = Vector::broadcast(a[i * p.a_row]);
+      ESPALIER_UNROLL
       for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::multiply_add(left, right[j], sum[i][j]);
     }
   }
+  ESPALIER_UNROLL
   for (int i = 0; i < Rows; ++i) {
     float* c = p.c + i * p.c_row;
+    ESPALIER_UNROLL
     for (int j = 0; j < Vectors; ++j) {
       float* to = c + j * Vector::kWidth;
       if (j < Vectors - 1) {

@@ -20,6 +20,7 @@ extern const Pass pass_dce;       // drops nodes that no output needs
 extern const Pass pass_cse;       // computes equal calls once
 extern const Pass pass_fold;      // evaluates small calls on constants
 extern const Pass pass_simplify;  // algebraic identities that hold bit for bit
+extern const Pass pass_swap_dot;  // transpose(dot(a, b)) is dot(b, a)
 
 // In the order in which optimize() runs them.
 std::span<const Pass* const> all_passes();

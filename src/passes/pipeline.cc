@@ -6,7 +6,7 @@
 namespace espalier {
 namespace {
 
-constexpr const Pass* kPasses[] = {&pass_fold, &pass_simplify, &pass_cse, &pass_dce};
+constexpr const Pass* kPasses[] = {&pass_fold, &pass_simplify, &pass_swap_dot, &pass_cse, &pass_dce};
 
 #ifdef NDEBUG
 constexpr bool kChecked = false;
