@@ -130,7 +130,7 @@ class RandomGraph {
           const Tensor unary[] = {sqrt(x), exponential(x), log(x), tanh(x), sine(x), rsqrt(x)};
           keep(unary[pick(std::size(unary))], 0);
         } else if (is_integer(type.dtype)) {
-          keep(negate(x), bound);
+          keep(negate(x), below_zero(type, bound));
         }
         if (is_float(type.dtype) || is_signed_integer(type.dtype)) keep(pick(2) ? abs(x) : sign(x), bound);
         return;
@@ -144,7 +144,7 @@ class RandomGraph {
         } else if (is_float(type.dtype) || is_integer(type.dtype)) {
           const size_t which = pick(4);
           if (which == 0) keep(add(x, other.tensor), small(2 * both));
-          if (which == 1) keep(subtract(x, other.tensor), small(2 * both));
+          if (which == 1) keep(subtract(x, other.tensor), below_zero(type, small(2 * both)));
           if (which == 2) keep(multiply(x, other.tensor), small(both * both));
           if (which == 3) keep(divide(x, other.tensor), 0);
         }
@@ -217,6 +217,10 @@ class RandomGraph {
         return;
       }
     }
+  }
+  // What may fall below zero is no small integer of an unsigned type.
+  static double below_zero(const TensorType& type, double bound) {
+    return is_unsigned_integer(type.dtype) ? 0 : bound;
   }
   static double small(double bound) { return bound <= 4096 ? bound : 0; }
   // Partial sums stay below 2^24 (2^11 where 16-bit types round them).

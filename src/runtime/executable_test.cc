@@ -8,6 +8,7 @@
 #include "interp/interpreter.h"
 #include "runtime/plan.h"
 #include "tests/random_graph.h"
+#include "text/text.h"
 
 namespace espalier {
 namespace {
@@ -229,6 +230,46 @@ TEST(Executable, ChainsAreFusedAndMemoryIsReused) {
   const auto plan = compile(builder.finish(), kChecked);
   EXPECT_LE(plan->step_count(), 22u);
   EXPECT_LE(plan->arena_bytes(), 2 * 4096u);
+}
+
+TEST(Executable, EmptyWorkIsDropped) {
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {0, 5}});
+    builder.result("y", exponential(transpose(x + 1, {1, 0})));
+    builder.result("sum", reduce_sum(x * 2, {0}));
+  }
+  const auto plan = compile(builder.finish(), kChecked);
+  EXPECT_EQ(plan->step_count(), 1u);
+  const auto out = run(*plan, std::vector{f32({0, 5}, {})});
+  EXPECT_EQ(out[0].type().shape, Shape({5, 0}));
+  EXPECT_EQ(out[1], f32({5}, {0, 0, 0, 0, 0}));
+}
+
+// Regions are plans of their own; one that captures, and one plan run by three threads at once.
+TEST(Executable, RegionsAreSubPlans) {
+  const auto graph = parse_program(R"(func.func @main(%x: tensor<3x4xf32>, %c: tensor<f32>) -> tensor<3xf32> {
+    %r = "stablehlo.reduce"(%x, %c) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = "stablehlo.multiply"(%a, %c) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      %s = "stablehlo.add"(%p, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
+      "stablehlo.return"(%s) : (tensor<f32>) -> ()
+    }) {dimensions = array<i64: 1>} : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
+    "func.return"(%r) : (tensor<3xf32>) -> ()
+  })");
+  const std::vector<Literal> inputs{f32({3, 4}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 0, 1, 2}), f32({}, {10})};
+  const auto plan = compile(graph, kChecked);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const auto out = run(*plan, inputs);
+        EXPECT_EQ(out[0], f32({3}, {101234, 105678, 109012}));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
 }
 
 TEST(Executable, SlowMillionNodeChain) {
