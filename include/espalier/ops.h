@@ -221,11 +221,102 @@ Tensor reduce_prod(Operand x, const Dims& axes);
 Tensor reduce_and(Operand x, const Dims& axes);
 Tensor reduce_or(Operand x, const Dims& axes);
 
+// Matrices in the last two axes; the others run together.
+// L with L L^T = a, or U with U^T U = a; only that triangle of a is read.
+Tensor cholesky(Operand a, bool lower = true);
+struct TriangularOptions {
+  bool left_side = true, lower = false, unit_diagonal = false, transpose_a = false;
+};
+// x with a x = b, or x a = b unless left_side, for a triangular a, perhaps transposed.
+Tensor triangular_solve(Operand a, Operand b, const TriangularOptions& options = {});
+
+// Windows. Lists have one entry a spatial axis; an empty one stands for its default (1, padding 0).
+struct ConvolutionDimensions {
+  int64_t input_batch = 0, input_feature = 1;
+  Dims input_spatial = {};
+  int64_t kernel_input_feature = 1, kernel_output_feature = 0;
+  Dims kernel_spatial = {};
+  int64_t output_batch = 0, output_feature = 1;
+  Dims output_spatial = {};
+};
+// [batch, spatial..., feature] x [spatial..., input feature, output feature] -> [batch, spatial..., feature].
+ConvolutionDimensions channels_last(size_t spatial_rank);
+// [batch, feature, spatial...] x [output feature, input feature, spatial...] -> [batch, feature, spatial...].
+ConvolutionDimensions channels_first(size_t spatial_rank);
+struct ConvolutionOptions {
+  Dims window_strides = {}, padding_low = {}, padding_high = {}, lhs_dilation = {}, rhs_dilation = {};
+  Dims window_reversal = {};  // 0 or 1
+  ConvolutionDimensions dimensions = {};
+  int64_t feature_group_count = 1, batch_group_count = 1;
+};
+// StableHLO's convolution.
+Tensor convolution(Operand input, Operand kernel, const ConvolutionOptions& options);
+// Windows over all axes of x; a size and a stride for each axis, padding in front and behind.
+struct PoolOptions {
+  Dims window = {}, strides = {}, padding_low = {}, padding_high = {};
+};
+Tensor sum_pool(Operand x, const PoolOptions& options);
+Tensor max_pool(Operand x, const PoolOptions& options);
+Tensor min_pool(Operand x, const PoolOptions& options);
+// The mean of the elements under the window; padding does not count.
+Tensor average_pool(Operand x, const PoolOptions& options);
+
 // Classification. `axis` may count from the back.
 Tensor softmax(Operand x, int64_t axis = -1);
 Tensor log_softmax(Operand x, int64_t axis = -1);
 // logits f[..., C], integer labels [...]: the loss of each example, [...]. A label outside [0, C) gives NaN.
 Tensor softmax_cross_entropy(Operand logits, Operand labels);
+// -y log s - (1 - y) log(1 - s) with s = logistic(logits), elementwise; labels of the logits' dtype.
+Tensor sigmoid_cross_entropy(Operand logits, Operand labels);
+// log sum exp along `axis`, which disappears.
+Tensor logsumexp(Operand x, int64_t axis = -1);
+
+// Normalisation and attention. f16 and bf16 are computed in f32 and rounded once.
+// Over the last axes of x, as many as scale has; offset has scale's type: x's dtype or f32.
+Tensor layer_normalization(Operand x, Operand scale, Operand offset, double epsilon = 1e-3);
+struct NormalizationOptions {
+  int64_t axis = -1;  // of the features; may count from the back
+  double epsilon = 1e-3;
+};
+// By the statistics of the batch. Returns {y, mean, variance}, the latter f32 (f64 for f64) and biased. Rows
+// (along axis 0) of row_weight zero count for nothing.
+std::vector<Tensor> batch_normalization(Operand x, Operand scale, Operand offset,
+                                        const NormalizationOptions& options = {}, Tensor row_weight = {});
+// By given statistics.
+Tensor batch_normalization_inference(Operand x, Operand scale, Operand offset, Operand mean, Operand variance,
+                                     const NormalizationOptions& options = {});
+struct AttentionOptions {
+  bool causal = false;
+  double scale = 0;  // 0: 1 / sqrt(depth)
+};
+// query [..., T, D], key [..., S, D], value [..., S, E]: [..., T, E]. mask [..., T, S]: true where a query
+// may look.
+Tensor attention(Operand query, Operand key, Operand value, const AttentionOptions& options = {},
+                 Tensor mask = {});
+
+// Randomness. The same (key, step) and position give the same value on every machine. key and step are u64
+// scalars. A part of a larger array: its shape, and the i64 scalar at which the part begins on each axis.
+struct Shard {
+  Shape global_shape = {};
+  std::vector<Tensor> offsets = {};
+};
+// Philox 4x32-10. dtype: u32 or u64.
+Tensor random_bits(const Shape& shape, Operand key, Operand step, DType dtype = DType::kU32,
+                   const Shard& shard = {});
+// In [low, high), equidistant; `high` itself only where low + u (high - low) rounds to it.
+Tensor random_uniform(const Shape& shape, Operand key, Operand step, double low = 0, double high = 1,
+                      DType dtype = DType::kF32, const Shard& shard = {});
+// By Box and Muller, from 24 random bits each for radius and angle (32 in f64): at most 5.8 (6.7) deviations
+// out.
+Tensor random_normal(const Shape& shape, Operand key, Operand step, double mean = 0, double deviation = 1,
+                     DType dtype = DType::kF32, const Shard& shard = {});
+// A normal distribution cut at two deviations from its mean.
+Tensor truncated_normal(const Shape& shape, Operand key, Operand step, double mean = 0, double deviation = 1,
+                        DType dtype = DType::kF32, const Shard& shard = {});
+// Each element is zero with probability `rate`, else x / (1 - rate).
+Tensor dropout(Operand x, double rate, Operand key, Operand step);
+// Threefry 2x32-20 on u32 operands, broadcast: two random words from two key words and two counters.
+std::vector<Tensor> threefry2x32(Operand key_0, Operand key_1, Operand x, Operand y);
 
 // Optimizer steps. The scalars may be C++ numbers or tensors: learning_rate and gradient_scale f32, step i32,
 // i64 or f32 and 1 at first, apply bool. Nothing changes when `apply` is false, whatever the gradient holds.
