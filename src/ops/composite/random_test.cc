@@ -1,0 +1,176 @@
+#include "ops/composite/philox.h"
+#include "ops/op_test.h"
+
+namespace espalier {
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+// Known answers of the Random123 distribution (kat_vectors).
+TEST(Philox, KnownAnswers) {
+  const auto block = [](std::array<uint32_t, 4> counter, uint32_t k0, uint32_t k1) {
+    const auto words = Philox::block(counter, k0, k1);
+    return Words(words.begin(), words.end());
+  };
+  EXPECT_EQ(block({0, 0, 0, 0}, 0, 0), (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(block({~0u, ~0u, ~0u, ~0u}, ~0u, ~0u), (Words{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  EXPECT_EQ(block({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0xa4093822, 0x299f31d0),
+            (Words{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+TEST(RandomBits, CountsBlocks) {
+  EXPECT_EQ(random_bits({4}, 0, 0).to_vector<uint32_t>(),
+            (Words{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  EXPECT_EQ(random_bits({2}, 0, 0, DType::kU64).to_vector<uint64_t>(),
+            (std::vector<uint64_t>{0xe169c58d6627e8d5, 0x9b00dbd8bc57ac4c}));
+}
+
+TEST(RandomBits, APartHasTheBitsOfTheWhole) {
+  for (const DType dtype : {DType::kU32, DType::kU64}) {
+    const Array whole = to_array(random_bits({5, 7}, 12345, 6, dtype));
+    const Tensor part = random_bits({2, 3}, 12345, 6, dtype,
+                                    {{5, 7}, {Tensor::scalar<int64_t>(2), Tensor::scalar<int64_t>(4)}});
+    const Array got = to_array(part);
+    for (int64_t i = 0; i < 2; ++i) {
+      for (int64_t j = 0; j < 3; ++j) EXPECT_EQ(got.at({i, j}), whole.at({2 + i, 4 + j}));
+    }
+  }
+}
+
+TEST(Threefry, KnownAnswers) {
+  const auto words = [](uint32_t k0, uint32_t k1, uint32_t x, uint32_t y) {
+    const auto out = threefry2x32(Tensor::scalar(k0), k1, x, y);
+    return Words{out[0].item<uint32_t>(), out[1].item<uint32_t>()};
+  };
+  EXPECT_EQ(words(0, 0, 0, 0), (Words{0x6b200159, 0x99ba4efe}));
+  EXPECT_EQ(words(~0u, ~0u, ~0u, ~0u), (Words{0x1cb996fc, 0xbb002be7}));
+  EXPECT_EQ(words(0x13198a2e, 0x03707344, 0x243f6a88, 0x85a308d3), (Words{0xc4923a9c, 0x483df7a0}));
+}
+
+// The same published algorithm, in double's place an exact integer walk.
+OP_TEST(random_bits) {
+  std::vector<OpCase> cases;
+  for (const Shape& shape : {Shape{3, 3}, Shape{}, Shape{0, 2}}) {
+    for (const DType dtype : {DType::kU32}) {
+      cases.push_back({.name = to_string(shape),
+                       .inputs = {{.shape = {}, .int_high = 1000, .dtype = DType::kU64},
+                                  {.shape = {}, .int_high = 1000, .dtype = DType::kU64}},
+                       .call = [=](Inputs x) { return random_bits(shape, x[0], x[1], dtype); },
+                       .oracle =
+                           [=](Arrays in) {
+                             Array out{{dtype, shape}, {}};
+                             for (int64_t i = 0; i < num_elements(shape); ++i) {
+                               const auto words = Philox::block({static_cast<uint32_t>(i / 4), 0,
+                                                                 static_cast<uint32_t>(in[1].values[0]), 0},
+                                                                static_cast<uint32_t>(in[0].values[0]), 0);
+                               out.values.push_back(words[static_cast<size_t>(i % 4)]);
+                             }
+                             return out;
+                           },
+                       .dtypes = kAnyDType});
+    }
+  }
+  return {cases};
+}
+
+OP_TEST(threefry2x32) {
+  std::vector<OpCase> cases;
+  for (const Shape& shape : {Shape{}, Shape{0, 2}}) {
+    const In fixed{.shape = shape, .int_low = 0, .int_high = 0, .dtype = DType::kU32};
+    cases.push_back({.name = to_string(shape),
+                     .inputs = {fixed, fixed, fixed, fixed},
+                     .call = [](Inputs x) { return threefry2x32(x[0], x[1], x[2], x[3]); },
+                     .oracle =
+                         [shape](Arrays in) {
+                           std::vector<Array> out{in[0], in[0]};
+                           if (!in[0].values.empty())
+                             out[0].values = {0x6b200159}, out[1].values = {0x99ba4efe};
+                           return out;
+                         },
+                     .dtypes = kAnyDType});
+  }
+  return {cases};
+}
+
+struct Moments {
+  double mean = 0, variance = 0, least = 1e300, most = -1e300;
+  explicit Moments(const Tensor& t) {
+    const Array a = to_array(t);
+    const auto n = static_cast<double>(a.values.size());
+    for (const double x : a.values) {
+      mean += x / n;
+      least = std::min(least, x);
+      most = std::max(most, x);
+    }
+    for (const double x : a.values) variance += (x - mean) * (x - mean) / n;
+  }
+};
+
+// Five standard errors of 40,000 draws.
+TEST(Random, UniformAndNormalHaveTheirMoments) {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    const Moments u(random_uniform({200, 200}, 7, 1, -1, 3, dtype));
+    EXPECT_NEAR(u.mean, 1, 5 * 1.1547 / 200 + (dtype == DType::kBF16 ? 0.01 : 0)) << name(dtype);
+    EXPECT_NEAR(u.variance, 16.0 / 12, 0.04);
+    EXPECT_GE(u.least, -1);
+    EXPECT_LE(u.most, 3);
+    const Moments z(random_normal({200, 200}, 7, 2, 1, 2, dtype));
+    EXPECT_NEAR(z.mean, 1, 5 * 2.0 / 200);
+    EXPECT_NEAR(z.variance, 4, 5 * 4 * std::sqrt(2.0) / 200);
+    EXPECT_GT(z.most, 1 + 2 * 3.5);
+  }
+  const Moments unit(random_uniform({100000}, 3, 1));
+  EXPECT_LT(unit.most, 1);
+}
+
+// The variance of a normal distribution cut at two deviations is 1 - 4 phi(2) / (2 Phi(2) - 1).
+TEST(Random, TruncatedNormalHasItsMomentsAndBounds) {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF32, DType::kF64}) {
+    const Moments z(truncated_normal({200, 200}, 9, 1, 1, 0.5, dtype));
+    const double phi = std::exp(-2.0) / std::sqrt(2 * 3.14159265358979323846);
+    EXPECT_NEAR(z.mean, 1, 5 * 0.5 / 200) << name(dtype);
+    EXPECT_NEAR(z.variance, 0.25 * (1 - 4 * phi / std::erf(std::sqrt(2.0))), 0.01);
+    EXPECT_GE(z.least, 0);
+    EXPECT_LE(z.most, 2);
+    EXPECT_GT(z.most, 1.95);
+  }
+}
+
+TEST(Random, UniformCountsEveryTenthAlike) {
+  const Array u = to_array(random_uniform({100000}, 11, 1));
+  int counts[10] = {};
+  for (const double x : u.values) ++counts[static_cast<int>(x * 10)];
+  double chi = 0;
+  for (const int count : counts) chi += (count - 1e4) * (count - 1e4) / 1e4;
+  EXPECT_LT(chi, 27.9);  // 9 degrees of freedom, one in a thousand
+}
+
+OP_TEST(dropout) {
+  std::vector<OpCase> cases;
+  for (const Shape& shape : {Shape{3, 4}, Shape{1}, Shape{0, 2}}) {
+    cases.push_back({.name = to_string(shape),
+                     .inputs = {{.shape = shape}},
+                     .call = [](Inputs x) { return dropout(x[0], 0.25, 3, 4); },
+                     .oracle =
+                         [](Arrays in) {
+                           Array out = in[0];
+                           for (size_t i = 0; i < out.values.size(); ++i) {
+                             const auto words = Philox::block({static_cast<uint32_t>(i / 4), 0, 4, 0}, 3, 0);
+                             out.values[i] = words[i % 4] < (1u << 30) ? 0 : in[0].values[i] / 0.75;
+                           }
+                           return out;
+                         },
+                     .tolerance = {.ulp = 2}});
+  }
+  return {cases};
+}
+
+TEST(Dropout, DropsTheRate) {
+  const Array kept = to_array(dropout(full({40000}, 1), 0.25, 5, 1));
+  EXPECT_NEAR(static_cast<double>(std::count(kept.values.begin(), kept.values.end(), 0.0)) / 40000, 0.25,
+              0.011);
+  EXPECT_THROW(dropout(full({1}, 1), 1.0, 5, 1), ShapeError);
+}
+
+}  // namespace
+}  // namespace espalier
