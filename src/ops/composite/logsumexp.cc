@@ -1,0 +1,45 @@
+#include "ops/composite/axis.h"
+
+namespace espalier {
+namespace {
+
+void infer(InferContext& c) {
+  infer_along_axis(c);
+  c.results[0].shape.erase(static_cast<size_t>(c.attributes<AxisAttributes>().axis));
+}
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  const int64_t axis = c.attributes<AxisAttributes>().axis;
+  const Tensor& x = c.in(0);
+  const Tensor top = reduce_max(x, {axis});
+  const Tensor shift = select(is_finite(top), top, 0);
+  return {log(reduce_sum(exponential(x - spread(shift, x.shape(), axis)), {axis})) + shift};
+}
+
+void gradient(GradientContext& c) {
+  const int64_t axis = c.attributes<AxisAttributes>().axis;
+  const Shape& shape = c.in(0).shape();
+  const Tensor shift = select(is_finite(c.out(0)), c.out(0), 0);
+  c.set(0, exponential(c.in(0) - spread(shift, shape, axis)) * spread(c.cotangent(), shape, axis));
+}
+
+}  // namespace
+
+const OpDef op_logsumexp = {
+    .name = "logsumexp",
+    .doc =
+        "log sum exp(x) along `axis`, which disappears, by way of x - max x; -inf for a line of -inf or "
+        "without "
+        "elements. c1: floating-point elements. c2: axis in range.",
+    .composite = true,
+    .attributes = make_attributes<AxisAttributes>,
+    .infer = infer,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_along_axis,
+    .color = Color::kDeny,
+};
+
+Tensor logsumexp(Operand x, int64_t axis) { return call_along_axis(op_logsumexp, x, axis); }
+
+}  // namespace espalier

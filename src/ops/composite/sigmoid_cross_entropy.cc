@@ -1,0 +1,47 @@
+#include "ops/elementwise.h"
+
+namespace espalier {
+namespace {
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  const Tensor &x = c.in(0), &y = c.in(1);
+  return {maximum(x, 0) - x * y + log_plus_one(exponential(negate(abs(x))))};
+}
+
+struct Apply {
+  template <class T>
+  static T apply(T x, T y) {
+    return (x > 0 || std::isnan(x) ? x : T(0)) - x * y + std::log1p(std::exp(-std::abs(x)));
+  }
+};
+
+void gradient(GradientContext& c) {
+  if (c.wants(0)) c.set(0, (logistic(c.in(0)) - c.in(1)) * c.cotangent());
+  if (c.wants(1)) c.set(1, negate(c.in(0) * c.cotangent()));
+}
+
+}  // namespace
+
+const OpDef op_sigmoid_cross_entropy = {
+    .name = "sigmoid_cross_entropy",
+    .doc =
+        "-y log s - (1 - y) log(1 - s) with s = 1 / (1 + exp(-x)), from logits x and labels y, elementwise, "
+        "as max(x, "
+        "0) - x y + log(1 + exp(-|x|)). The fused body computes f16 and bf16 in f32 and rounds once. c1: "
+        "floating-point elements. c2: operands of one type.",
+    .composite = true,
+    .infer = infer_binary<kFloats>,
+    .eval = eval_binary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kDeny,
+    .flops_per_output = 24,
+};
+
+Tensor sigmoid_cross_entropy(Operand logits, Operand labels) {
+  return binary(op_sigmoid_cross_entropy, logits, labels);
+}
+
+}  // namespace espalier
