@@ -9,6 +9,7 @@
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
+#include "espalier/random.h"
 #include "espalier/shape.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"

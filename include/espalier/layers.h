@@ -34,7 +34,8 @@ using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
 // "glorot_normal". Fans: the last axis of a shape is the output, the one before the input, the rest is the
 // receptive field. Raises ValueError[initializer.name] with the nearest known names.
 Initializer initializer(const std::string& name);
-// By Keras' names: "linear", "relu", "sigmoid", "softmax", "tanh". Raises ValueError[activation.name].
+// By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid", "softmax", "tanh",
+// "exponential". Raises ValueError[activation.name].
 std::function<Tensor(const Tensor&)> activation(const std::string& name);
 
 // The base of all layers. A layer is a handle: copies share weights. At its first call it learns its path
@@ -109,6 +110,102 @@ class Activation : public Layer {
 
  private:
   std::function<Tensor(const Tensor&)> function_;
+};
+
+// While training, each element is zero with probability `rate` and the others grow by 1 / (1 - rate); else x itself.
+class Dropout : public Layer {
+ public:
+  // Raises ValueError unless 0 <= rate < 1.
+  explicit Dropout(double rate, std::string name = "dropout");
+
+ protected:
+  Tensor call(const Tensor& x) override;
+
+ private:
+  double rate_;
+};
+
+struct BatchNormalizationOptions {
+  int64_t axis = -1;  // of the features
+  double momentum = 0.99;
+  double epsilon = 1e-3;
+  std::string name = "batch_normalization";
+};
+// Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also moves the
+// averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise.
+class BatchNormalization : public Layer {
+ public:
+  explicit BatchNormalization(BatchNormalizationOptions options = {});
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& x) override;
+
+ private:
+  BatchNormalizationOptions options_;
+  std::vector<Variable> weights_;  // gamma, beta, moving_mean, moving_variance
+};
+
+struct EmbeddingOptions {
+  int64_t input_dim = 1;   // rows: ids lie in [0, input_dim); others are clamped
+  int64_t output_dim = 1;
+  std::string embeddings_initializer = "uniform";
+  std::string name = "embedding";
+};
+// Integer ids [...] give rows f[..., output_dim].
+class Embedding : public Layer {
+ public:
+  explicit Embedding(EmbeddingOptions options);
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& ids) override;
+
+ private:
+  EmbeddingOptions options_;
+  std::vector<Variable> weights_;
+};
+
+struct Conv2DOptions {
+  int64_t filters = 1;
+  Dims kernel_size = {3, 3};
+  Dims strides = {1, 1};
+  std::string padding = "valid";  // or "same": output size is input size / stride, rounded up
+  std::string activation = "linear";
+  bool use_bias = true;
+  std::string kernel_initializer = "glorot_uniform";
+  std::string name = "conv2d";
+};
+// f[batch, height, width, channels] gives f[batch, height', width', filters].
+class Conv2D : public Layer {
+ public:
+  explicit Conv2D(Conv2DOptions options);
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& x) override;
+
+ private:
+  Conv2DOptions options_;
+  std::vector<Variable> weights_;
+};
+
+struct MaxPooling2DOptions {
+  Dims pool_size = {2, 2};
+  Dims strides = {};  // empty: pool_size
+  std::string padding = "valid";
+  std::string name = "max_pooling2d";
+};
+// The largest element under each window: f[batch, height, width, channels].
+class MaxPooling2D : public Layer {
+ public:
+  explicit MaxPooling2D(MaxPooling2DOptions options = {});
+
+ protected:
+  Tensor call(const Tensor& x) override;
+
+ private:
+  MaxPooling2DOptions options_;
 };
 
 }  // namespace espalier

@@ -147,18 +147,24 @@ std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::spa
   Rewriter rewriter(graph);
   std::vector<TapeEntry> calls;
   calls.reserve(graph.nodes().size());
+  // One handle a value: reverse mode knows values by their handles.
+  std::vector<Tensor> values(graph.value_count());
+  for (const GraphInput& input : graph.inputs()) values[input.value] = rewriter.mapped(input.value);
   for (const Node& node : graph.nodes()) {
     rewriter.copy(node);
-    TapeEntry entry{node.op, node.attributes, rewriter.mapped_inputs(node), {}, {}};
-    for (uint32_t i = 0; i < node.result_count; ++i)
-      entry.outputs.push_back(rewriter.mapped(node.first_result + i));
+    TapeEntry entry{node.op, node.attributes, {}, {}, {}};
+    for (const ValueId input : graph.inputs(node)) entry.inputs.push_back(values[input]);
+    for (uint32_t i = 0; i < node.result_count; ++i) {
+      values[node.first_result + i] = rewriter.mapped(node.first_result + i);
+      entry.outputs.push_back(values[node.first_result + i]);
+    }
     entry.regions.assign(graph.regions(node).begin(), graph.regions(node).end());
     calls.push_back(std::move(entry));
   }
   SinkScope scope(rewriter.builder());
   std::vector<Tensor> inputs;
-  for (const size_t i : sources) inputs.push_back(rewriter.mapped(graph.inputs()[i].value));
-  const Tensor goal = rewriter.mapped(graph.outputs()[target].value);
+  for (const size_t i : sources) inputs.push_back(values[graph.inputs()[i].value]);
+  const Tensor goal = values[graph.outputs()[target].value];
   const std::vector<Tensor> gradients = reverse(calls, {&goal, 1}, {}, inputs);
   for (const GraphOutput& output : graph.outputs())
     rewriter.builder().output(output.kind, output.name, rewriter.mapped(output.value));

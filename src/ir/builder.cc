@@ -141,30 +141,38 @@ std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attribut
   return builder.finish();
 }
 
-Rewriter::Rewriter(const Graph& old) : old_(old), builder_(old.name()), map_(old.value_count()) {
-  for (const GraphInput& input : old.inputs())
-    map_[input.value] = builder_.input(input.kind, input.name, old.type(input.value));
+Rewriter::Rewriter(const Graph& old) : old_(old), builder_(old.name()), map_(old.value_count(), kNone) {
+  for (const GraphInput& input : old.inputs()) {
+    map_[input.value] = builder_.value_of(builder_.input(input.kind, input.name, old.type(input.value)));
+  }
 }
 
 std::vector<Tensor> Rewriter::mapped_inputs(const Node& node) const {
   std::vector<Tensor> out;
-  for (const ValueId input : old_.inputs(node)) out.push_back(map_[input]);
+  for (const ValueId input : old_.inputs(node)) out.push_back(mapped(input));
   return out;
+}
+
+void Rewriter::replace(ValueId old_value, const Tensor& tensor) {
+  if (tensor.type() != old_.type(old_value)) {
+    throw InternalError(cat("a value of ", old_.type(old_value), " is replaced by one of ", tensor.type()));
+  }
+  map_[old_value] = builder_.value_of(tensor);
 }
 
 void Rewriter::copy(const Node& node) { copy(node, old_.regions(node)); }
 
 void Rewriter::copy(const Node& node, std::span<const GraphPtr> regions) {
-  CallScope call(old_.location(node));
-  NameScope name(old_.scope(node));
-  const std::vector<Tensor> inputs = mapped_inputs(node);
-  auto results = builder_.emit({*node.op, node.attributes, inputs, regions});
-  for (uint32_t i = 0; i < node.result_count; ++i) map_[node.first_result + i] = std::move(results[i]);
+  operands_.clear();
+  for (const ValueId input : old_.inputs(node)) operands_.push_back(map_[input]);
+  const NodeId id = builder_.append(old_, node, operands_, regions, types_);
+  for (uint32_t i = 0; i < node.result_count; ++i) {
+    map_[node.first_result + i] = builder_.graph().node(id).first_result + i;
+  }
 }
 
 std::shared_ptr<Graph> Rewriter::finish() {
-  for (const GraphOutput& output : old_.outputs())
-    builder_.output(output.kind, output.name, map_[output.value]);
+  for (const GraphOutput& output : old_.outputs()) builder_.output(output.kind, output.name, mapped(output.value));
   return builder_.finish();
 }
 

@@ -31,6 +31,11 @@ class GraphBuilder final : public Sink {
   const std::vector<Tensor>& captures() const { return captures_; }
 
   const Graph& graph() const { return *graph_; }
+  // Graph::append_node on this builder's graph.
+  NodeId append(const Graph& from, const Node& node, std::span<const ValueId> inputs,
+                std::span<const GraphPtr> regions, std::vector<uint32_t>& types) {
+    return graph_->append_node(from, node, inputs, regions, types);
+  }
   // Ends the trace: inputs first, then captures in the order of `captures` (default: own order; each must be
   // known or becomes an unused input).
   std::shared_ptr<Graph> finish() { return finish(captures_); }
@@ -73,12 +78,15 @@ class Rewriter {
   explicit Rewriter(const Graph& old);
   const Graph& old() const { return old_; }
   GraphBuilder& builder() { return builder_; }
-  // The new tensor of an old value. REQUIRES: its producer was copied or replaced.
-  const Tensor& mapped(ValueId old_value) const { return map_[old_value]; }
+  // The new tensor of an old value, a new handle each time. REQUIRES: its producer was copied or replaced.
+  Tensor mapped(ValueId old_value) const { return builder_.tensor_of(map_[old_value]); }
   std::vector<Tensor> mapped_inputs(const Node& node) const;
-  bool is_mapped(ValueId old_value) const { return map_[old_value].defined(); }
-  void replace(ValueId old_value, Tensor tensor) { map_[old_value] = std::move(tensor); }
-  // Emits the node as it was, with its location and scope.
+  bool is_mapped(ValueId old_value) const { return map_[old_value] != kNone; }
+  // `tensor` stands for the old value from now on. Raises InternalError when its type is another one.
+  void replace(ValueId old_value, const Tensor& tensor);
+  // One old value stands for another of its type.
+  void replace(ValueId old_value, ValueId other) { map_[old_value] = map_[other]; }
+  // Appends the node as it was, with its location and scope.
   void copy(const Node& node);
   // The same with other regions.
   void copy(const Node& node, std::span<const GraphPtr> regions);
@@ -88,7 +96,9 @@ class Rewriter {
  private:
   const Graph& old_;
   GraphBuilder builder_;
-  std::vector<Tensor> map_;
+  std::vector<ValueId> map_;
+  std::vector<ValueId> operands_;
+  std::vector<uint32_t> types_;
 };
 
 }  // namespace espalier

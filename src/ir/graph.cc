@@ -96,29 +96,50 @@ NodeId Graph::add_node(const OpDef& op, AttributesPtr attributes, std::span<cons
   }
   const std::vector<TensorType> results = infer_types(op, attributes.get(), types, regions);
 
-  const auto id = static_cast<NodeId>(nodes_.size());
   Node node;
   node.op = &op;
   node.attributes = std::move(attributes);
+  node.result_count = static_cast<uint32_t>(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ValueId value = add_value(results[i], static_cast<NodeId>(nodes_.size()));
+    if (i == 0) node.first_result = value;
+  }
+  return place(std::move(node), inputs, regions, at, scope);
+}
+
+NodeId Graph::append_node(const Graph& from, const Node& old, std::span<const ValueId> inputs,
+                          std::span<const GraphPtr> regions, std::vector<uint32_t>& types) {
+  types.resize(from.types_.size(), kNone);
+  Node node;
+  node.op = old.op;
+  node.attributes = old.attributes;
+  node.result_count = old.result_count;
+  node.first_result = static_cast<ValueId>(values_.size());
+  for (uint32_t i = 0; i < old.result_count; ++i) {
+    const uint32_t type = from.values_[old.first_result + i].type;
+    if (types[type] == kNone) types[type] = intern(from.types_[type]);
+    values_.push_back({types[type], static_cast<NodeId>(nodes_.size())});
+  }
+  return place(std::move(node), inputs, regions, from.location(old), from.scope(old));
+}
+
+NodeId Graph::place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions, Location at,
+                    std::string_view scope) {
   node.first_input = static_cast<uint32_t>(edges_.size());
   node.input_count = static_cast<uint32_t>(inputs.size());
   node.first_region = static_cast<uint32_t>(regions_.size());
   node.region_count = static_cast<uint32_t>(regions.size());
-  node.result_count = static_cast<uint32_t>(results.size());
   edges_.insert(edges_.end(), inputs.begin(), inputs.end());
   regions_.insert(regions_.end(), regions.begin(), regions.end());
-  for (size_t i = 0; i < results.size(); ++i) {
-    const ValueId value = add_value(results[i], id);
-    if (i == 0) node.first_result = value;
-  }
   if (at.known()) {
-    if (const Location& last = locations_.back(); last.file != at.file || last.line != at.line)
+    if (const Location& last = locations_.back(); last.file != at.file || last.line != at.line) {
       locations_.push_back(at);
+    }
     node.location = static_cast<uint32_t>(locations_.size() - 1);
   }
   node.scope = intern_scope(scope);
   nodes_.push_back(std::move(node));
-  return id;
+  return static_cast<NodeId>(nodes_.size() - 1);
 }
 
 void Graph::renumber(std::span<const size_t> input_order) {

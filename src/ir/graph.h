@@ -59,6 +59,11 @@ class Graph {
   NodeId add_node(const OpDef& op, AttributesPtr attributes, std::span<const ValueId> inputs,
                   std::span<const GraphPtr> regions = {}, Location at = {}, std::string_view scope = {});
 
+  // Appends a node of another graph whose new inputs have the types of the old ones, so that its rule need not run.
+  // `types` maps the other graph's types to this one's; it starts empty and belongs to the pair of graphs.
+  NodeId append_node(const Graph& from, const Node& node, std::span<const ValueId> inputs,
+                     std::span<const GraphPtr> regions, std::vector<uint32_t>& types);
+
   const std::vector<Node>& nodes() const { return nodes_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
   std::span<const ValueId> inputs(const Node& node) const {
@@ -96,6 +101,8 @@ class Graph {
   };
   uint64_t hash_of(bool with_names) const;
   static bool same(const Graph& a, const Graph& b, bool with_names);
+  NodeId place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions, Location at,
+               std::string_view scope);
   uint32_t intern(const TensorType& type);
   ValueId add_value(const TensorType& type, NodeId node);
   uint32_t intern_scope(std::string_view scope);

@@ -26,13 +26,13 @@ struct TensorNode {
   // The literal with every element stored; computed once for a splat.
   const Literal& dense() const {
     if (!literal.is_splat()) return literal;
-    std::call_once(once_, [this] { dense_ = literal.expanded(); });
-    return dense_;
+    std::call_once(once_, [this] { dense_ = std::make_unique<Literal>(literal.expanded()); });
+    return *dense_;
   }
 
  private:
   mutable std::once_flag once_;
-  mutable Literal dense_;
+  mutable std::unique_ptr<Literal> dense_;
 };
 Tensor make_concrete(Literal literal);
 Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value);

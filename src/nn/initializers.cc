@@ -64,6 +64,12 @@ Initializer initializer(const std::string& name) {
   if (name == "he_normal") return normal(2, fan_in);
   if (name == "lecun_uniform") return uniform(1, fan_in);
   if (name == "lecun_normal") return normal(1, fan_in);
+  if (name == "uniform") {
+    return [](const Shape& shape, uint64_t seed) {
+      Philox random(seed);
+      return generate(shape, [&] { return static_cast<float>((2.0 * random.uniform() - 1) * 0.05); });
+    };
+  }
   const std::vector<std::string> known = {"zeros",      "ones",      "glorot_uniform", "glorot_normal",
                                           "he_uniform", "he_normal", "lecun_uniform",  "lecun_normal"};
   throw_unknown("initializer.name", "initializer", name, known);

@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
+#include "espalier/random.h"
 
 namespace espalier {
 namespace {
@@ -12,7 +13,10 @@ thread_local bool training = false;
 
 }  // namespace
 
-void set_seed(uint64_t seed) { process_seed = seed; }
+void set_seed(uint64_t seed) {
+  process_seed = seed;
+  default_generator().reset(seed);
+}
 uint64_t seed() { return process_seed; }
 
 TrainingScope::TrainingScope(bool value) : before_(std::exchange(training, value)) {}

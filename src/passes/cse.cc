@@ -38,7 +38,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
     for (uint32_t i = 0; i < node.result_count; ++i) {
       const ValueId value = node.first_result + i;
       leader[value] = found == kNone ? value : leader[graph.node(found).first_result + i];
-      if (found != kNone) rewriter.replace(value, rewriter.mapped(leader[value]));
+      if (found != kNone) rewriter.replace(value, leader[value]);
     }
   }
   return rewriter.finish();

@@ -51,7 +51,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
   for (const Node& node : graph.nodes()) {
     if (node.result_count == 1 && node.input_count > 0 && node.region_count == 0) {
       if (const ValueId same = same_as(graph, node); same != kNone) {
-        rewriter.replace(node.first_result, rewriter.mapped(same));
+        rewriter.replace(node.first_result, same);
         continue;
       }
       // A reshape of a reshape is one reshape.
@@ -61,7 +61,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
         SinkScope sink(rewriter.builder());
         CallScope at(graph.location(node));
         NameScope scope(graph.scope(node));
-        const Tensor& source = rewriter.mapped(graph.inputs(graph.node(graph.producer(first)))[0]);
+        const Tensor source = rewriter.mapped(graph.inputs(graph.node(graph.producer(first)))[0]);
         rewriter.replace(node.first_result, reshape(source, graph.type(node.first_result).shape));
         continue;
       }
