@@ -1,14 +1,17 @@
 // Everything.
 #pragma once
 
+#include "espalier/array.h"
 #include "espalier/data.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 #include "espalier/function.h"
+#include "espalier/indexing.h"
 #include "espalier/layers.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
+#include "espalier/print.h"
 #include "espalier/random.h"
 #include "espalier/shape.h"
 #include "espalier/tape.h"

@@ -182,6 +182,7 @@ TEST(ArrayEinsum, AnyString) {
   const Tensor m = counting({2, 2});
   EXPECT_EQ(f(einsum("ij,jk,k->i", {m, m, ones({2})})), (Floats{5, 17}));
   EXPECT_EQ(f(einsum("ij,ij->ij", {a, ones({1, 3})})), f(a));
+  EXPECT_EQ(f(einsum("ij,ij->ij", {ones({1, 3}), a})), f(a));
   EXPECT_EQ(rule_of([&] { einsum("ij,jk->ik", {a}); }), "einsum.spec");
   EXPECT_EQ(rule_of([&] { einsum("i?->i", {a}); }), "einsum.spec");
   EXPECT_EQ(rule_of([&] { einsum("ij->ik", {a}); }), "einsum.spec");
