@@ -32,6 +32,9 @@ void InferContext::require_inputs(size_t count) const {
 void InferContext::require_axis(int64_t axis, size_t rank, const char* rule) const {
   require(axis >= 0 && axis < static_cast<int64_t>(rank), rule, "axis ", axis, " is outside of rank ", rank);
 }
+void InferContext::fail_missing(const char* what, size_t i, size_t count) const {
+  fail_shape("arity", cat("takes more than ", i, " ", what, ", got ", count));
+}
 void InferContext::fail_shape(const char* rule, const std::string& message) const {
   throw ShapeError(cat(op_.name, ".", rule), message);
 }

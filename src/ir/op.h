@@ -27,8 +27,15 @@ class InferContext {
                std::span<const GraphPtr> regions)
       : op_(op), attributes_(attributes), inputs_(inputs), regions_(regions) {}
   size_t size() const { return inputs_.size(); }
-  const TensorType& in(size_t i) const { return *inputs_[i]; }
-  const GraphPtr& region(size_t i) const { return regions_[i]; }
+  // Raise ShapeError[op.arity] beyond the call's inputs and regions: rules run on calls that others wrote.
+  const TensorType& in(size_t i) const {
+    if (i >= inputs_.size()) fail_missing("inputs", i, inputs_.size());
+    return *inputs_[i];
+  }
+  const GraphPtr& region(size_t i) const {
+    if (i >= regions_.size()) fail_missing("regions", i, regions_.size());
+    return regions_[i];
+  }
   size_t regions() const { return regions_.size(); }
   template <class A>
   const A& attributes() const {
@@ -54,6 +61,7 @@ class InferContext {
 
  private:
   [[noreturn]] void fail_shape(const char* rule, const std::string& message) const;
+  [[noreturn]] void fail_missing(const char* what, size_t i, size_t count) const;
   [[noreturn]] void fail_dtype(const char* rule, const std::string& message) const;
   const OpDef& op_;
   const Attributes* attributes_;
