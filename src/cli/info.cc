@@ -1,11 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/verbs.h"
+#include "kernels/kernel.h"
+#include "kernels/tile.h"
 #include "ops/registry.h"
 #include "ops/support.h"
 #include "report/table.h"
@@ -15,8 +18,15 @@ namespace {
 
 constexpr DType dtype_at(int i) { return static_cast<DType>(i); }
 
-// How an op runs on a dtype it takes.
-const char* speed(const OpDef&, DType) { return "ref"; }
+// How an op runs on a dtype it takes: by a kernel of its own, in fused tiles, or by its reference body.
+const char* speed(const OpDef& op, DType dtype) {
+  if (has_kernel(op, dtype)) return "fast";
+  const std::shared_ptr<Attributes> attributes = op.attributes ? op.attributes() : nullptr;
+  const DType inputs[] = {dtype, dtype, dtype};
+  const DType result = &op == &op_compare ? DType::kBool : dtype;
+  return op.fusion == Fusion::kElementwise && find_tile(op, attributes.get(), inputs, result) ? "fast"
+                                                                                              : "ref";
+}
 
 const char* derived(const OpDef& op, bool rule) { return rule ? "rule" : op.decompose ? "parts" : "-"; }
 const char* gradient(const OpDef& op) { return op.no_gradient ? "zero" : derived(op, op.gradient); }
@@ -36,7 +46,10 @@ std::string meaning(const OpDef& op) {
   return std::string(doc.substr(0, end));
 }
 
-// One cell for a family of dtypes: "-" when none is taken, "ref" when some kernel is missing.
+bool known(const DTypeFlags& taken) { return std::count(taken.begin(), taken.end(), true) > 0; }
+
+// One cell for a family of dtypes: "-" when none is taken, "ref" when some kernel is missing, "?" when the
+// rule could not be asked.
 template <class Member>
 std::string cell(const OpDef& op, const DTypeFlags& taken, Member member) {
   bool any = false, fast = true;
@@ -45,6 +58,7 @@ std::string cell(const OpDef& op, const DTypeFlags& taken, Member member) {
     any = true;
     fast = fast && std::string_view(speed(op, dtype_at(i))) == "fast";
   }
+  if (!known(taken)) return "?";
   return !any ? "-" : fast ? "fast" : "ref";
 }
 
@@ -61,7 +75,7 @@ std::string ops_table(const Terminal& terminal) {
                gradient(*op), batching(*op), fit_width(meaning(*op), width)});
   }
   return table.text(terminal) +
-         "\nfast: a kernel of its own  ref: the reference body  -: refused by the op's rule\n"
+         "\nfast: a kernel or fused tiles  ref: the reference body  -: refused by the op's rule\n"
          "rule: a rule of its own  parts: by its decomposition  zero: no gradient, by definition\n";
 }
 
