@@ -16,8 +16,7 @@ class InterpretRegions final : public RegionRunner {
   void run(const Graph& region, std::span<const ArrayView> arguments,
            std::span<const MutableArrayView> results) override {
     std::vector<Literal> inputs;
-    for (const ArrayView& argument : arguments)
-      inputs.push_back(Literal::copy(*argument.type, argument.data));
+    for (const ArrayView& argument : arguments) inputs.push_back(Literal::borrow(argument));
     const std::vector<Literal> outputs = interpret(region, inputs);
     for (size_t i = 0; i < results.size(); ++i) {
       const Literal dense = outputs[i].expanded();

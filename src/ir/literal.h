@@ -44,6 +44,10 @@ class Literal {
   static Literal splat(const TensorType& type, int64_t value);
   // Copies `elements` values.
   static Literal copy(TensorType type, const void* data);
+  // All elements at `view`, which must outlive the literal and its copies. Copies nothing.
+  static Literal borrow(const ArrayView& view) {
+    return Literal(*view.type, Buffer(Buffer(), static_cast<std::byte*>(const_cast<void*>(view.data))));
+  }
   template <class T>
   static Literal of(std::initializer_list<T> values) {
     return copy({dtype_of<T>(), {static_cast<int64_t>(values.size())}}, values.begin());
