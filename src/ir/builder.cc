@@ -39,11 +39,11 @@ ValueId GraphBuilder::value_of(const Tensor& tensor) {
   if (node.owner == serial_) return node.value;
   if (const auto it = imported_.find(&node); it != imported_.end()) return it->second.first;
   ValueId value;
-  if (node.owner == 0) {
+  if (node.owner == 0 && !capture_concrete_) {
     const NodeId constant = graph_->add_node(op_constant, constant_attributes(node.literal), {}, {},
                                              CallScope::current(), NameScope::current());
     value = graph_->node(constant).first_result;
-  } else if (is_outer(tensor)) {
+  } else if (node.owner == 0 || is_outer(tensor)) {
     input_kind_.push_back(captures_.size());
     value = graph_->add_input(InputKind::kArgument, cat("capture", captures_.size()), node.type);
     captures_.push_back(tensor);
@@ -91,12 +91,14 @@ std::shared_ptr<Graph> GraphBuilder::finish(std::span<const Tensor> captures) {
 
 Regions trace_regions(std::span<const RegionSpec> specs) {
   auto* parent = dynamic_cast<GraphBuilder*>(&Sink::current());
+  const bool capture_concrete = parent ? parent->captures_concrete() : is_recorded(Sink::current());
   std::vector<std::unique_ptr<GraphBuilder>> builders;
   Regions out;
   std::unordered_map<const TensorNode*, size_t> known;
   for (const RegionSpec& spec : specs) {
     builders.push_back(std::make_unique<GraphBuilder>(cat("region", builders.size()), parent));
     GraphBuilder& builder = *builders.back();
+    if (capture_concrete) builder.capture_concrete();
     SinkScope scope(builder);
     std::vector<Tensor> arguments;
     for (const TensorType& type : spec.arguments)

@@ -12,6 +12,10 @@ class GraphBuilder final : public Sink {
  public:
   // `parent`: the builder whose values this one may capture as extra inputs (the body of a region).
   explicit GraphBuilder(std::string name = "main", GraphBuilder* parent = nullptr);
+  // From now on concrete tensors become captures instead of constants: whoever records the calls around a
+  // region wants to see what it depends on.
+  void capture_concrete() { capture_concrete_ = true; }
+  bool captures_concrete() const { return capture_concrete_; }
 
   Tensor argument(std::string name, const TensorType& type) {
     return input(InputKind::kArgument, std::move(name), type);
@@ -46,7 +50,7 @@ class GraphBuilder final : public Sink {
   std::shared_ptr<Graph> graph_;
   GraphBuilder* parent_;
   uint64_t serial_;
-  size_t declared_ = 0;
+  bool capture_concrete_ = false;
   std::vector<size_t> input_kind_;  // per graph input: kNone = declared, else position in captures_
   std::vector<Tensor> captures_;
   std::unordered_map<const TensorNode*, std::pair<ValueId, Tensor>> imported_;

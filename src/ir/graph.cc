@@ -5,6 +5,7 @@
 namespace espalier {
 namespace {
 
+constexpr uint32_t kMaxRegionDepth = 256;
 constexpr int64_t kMaxElements = int64_t{1} << 48;
 
 uint64_t hash_type(const TensorType& type) {
@@ -99,6 +100,7 @@ NodeId Graph::add_node(const OpDef& op, AttributesPtr attributes, std::span<cons
   }
   const std::vector<TensorType> results = infer_types(op, attributes.get(), types, regions);
 
+  deepen(regions);
   Node node;
   node.op = &op;
   node.attributes = std::move(attributes);
@@ -112,6 +114,7 @@ NodeId Graph::add_node(const OpDef& op, AttributesPtr attributes, std::span<cons
 
 NodeId Graph::append_node(const Graph& from, const Node& old, std::span<const ValueId> inputs,
                           std::span<const GraphPtr> regions, std::vector<uint32_t>& types) {
+  deepen(regions);
   types.resize(from.types_.size(), kNone);
   Node node;
   node.op = old.op;
@@ -124,6 +127,14 @@ NodeId Graph::append_node(const Graph& from, const Node& old, std::span<const Va
     values_.push_back({types[type], static_cast<NodeId>(nodes_.size())});
   }
   return place(std::move(node), inputs, regions, from.location(old), from.scope(old));
+}
+
+void Graph::deepen(std::span<const GraphPtr> regions) {
+  for (const GraphPtr& region : regions) {
+    region_depth_ = std::max(region_depth_, region->region_depth_ + 1);
+    if (region_depth_ > kMaxRegionDepth)
+      throw UnsupportedError("graph.depth", cat("regions are nested more than ", kMaxRegionDepth, " deep"));
+  }
 }
 
 NodeId Graph::place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions, Location at,
@@ -257,6 +268,19 @@ bool Graph::same(const Graph& a, const Graph& b, bool with_names) {
     }
   }
   return true;
+}
+
+std::vector<bool> depends(const Graph& graph, const std::vector<bool>& inputs) {
+  std::vector<bool> values(graph.value_count(), false);
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].value] = inputs[i];
+  for (const Node& node : graph.nodes()) {
+    bool any = false;
+    for (const ValueId input : graph.inputs(node)) any = any || values[input];
+    for (uint32_t i = 0; any && i < node.result_count; ++i) values[node.first_result + i] = true;
+  }
+  std::vector<bool> out;
+  for (const GraphOutput& output : graph.outputs()) out.push_back(values[output.value]);
+  return out;
 }
 
 }  // namespace espalier

@@ -76,6 +76,9 @@ class Graph {
   const std::vector<GraphOutput>& outputs() const { return outputs_; }
   std::span<const std::string> scope_names() const { return scopes_; }
 
+  // Levels of regions below this graph. Bounded, because regions are walked by recursion.
+  uint32_t region_depth() const { return region_depth_; }
+
   size_t value_count() const { return values_.size(); }
   const TensorType& type(ValueId value) const { return types_[values_[value].type]; }
   // The node that computes a value; kNone for an input of the graph.
@@ -101,6 +104,7 @@ class Graph {
   };
   uint64_t hash_of(bool with_names) const;
   static bool same(const Graph& a, const Graph& b, bool with_names);
+  void deepen(std::span<const GraphPtr> regions);
   NodeId place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions, Location at,
                std::string_view scope);
   uint32_t intern(const TensorType& type);
@@ -108,6 +112,7 @@ class Graph {
   uint32_t intern_scope(std::string_view scope);
 
   std::string name_;
+  uint32_t region_depth_ = 0;
   std::vector<Node> nodes_;
   std::vector<ValueId> edges_;
   std::vector<Value> values_;
@@ -120,5 +125,8 @@ class Graph {
   std::vector<GraphInput> inputs_;
   std::vector<GraphOutput> outputs_;
 };
+
+// Which outputs of `graph` depend on a flagged input.
+std::vector<bool> depends(const Graph& graph, const std::vector<bool>& inputs);
 
 }  // namespace espalier

@@ -178,6 +178,19 @@ struct OpDef {
   void (*sample)(DType) = nullptr;
 };
 
+// The transforms of regions, for the rules of ops that have some. Defined by the room grad.
+//
+// Computes `region` on `inputs` in the current sink and returns the gradients of its inputs, weighted by one
+// cotangent an output (undefined = zero). Undefined for an input that is not wanted or that nothing reached;
+// a tensor that stands at several inputs gets its whole gradient at the first.
+std::vector<Tensor> region_vjp(const Graph& region, std::span<const Tensor> inputs,
+                               std::span<const Tensor> cotangents, const std::vector<bool>& wanted);
+// Computes `region` in the current sink for `size` examples at once: a batched input or output has an extra
+// leading axis. REQUIRES: `outputs_batched` covers depends(region, inputs_batched).
+std::vector<Tensor> region_batch(const Graph& region, std::span<const Tensor> inputs,
+                                 const std::vector<bool>& inputs_batched,
+                                 const std::vector<bool>& outputs_batched, int64_t size);
+
 // Result types of a call, or an error. The only way types are computed.
 std::vector<TensorType> infer_types(const OpDef& op, const Attributes* attributes,
                                     std::span<const TensorType* const> inputs,

@@ -81,6 +81,9 @@ class Recorder {
   Sink* sink_;
 };
 
+// Whether a Recorder of this thread sees the calls of `sink`.
+bool is_recorded(const Sink& sink);
+
 // Calls an op in the current sink.
 std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
                              std::span<const GraphPtr> regions = {});

@@ -106,6 +106,10 @@ SinkScope::~SinkScope() { current_sink = previous_; }
 Recorder::Recorder() : sink_(&Sink::current()) { recorders.push_back(this); }
 Recorder::~Recorder() { std::erase(recorders, this); }
 
+bool is_recorded(const Sink& sink) {
+  return std::ranges::any_of(recorders, [&](const Recorder* r) { return r->sink() == &sink; });
+}
+
 std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
                              std::span<const GraphPtr> regions) {
   for (const Tensor& input : inputs) checked(input);
