@@ -10,44 +10,41 @@ namespace {
 
 using Key = const TensorNode*;
 
-std::vector<Tensor> call_gradient(const TapeEntry& entry, std::span<const Tensor> cotangents,
-                                  const std::vector<bool>& wanted);
-
-// The gradient of a composite without a rule of its own: that of its decomposition.
-std::vector<Tensor> decomposed_gradient(const TapeEntry& entry, std::span<const Tensor> cotangents,
-                                        const std::vector<bool>& wanted) {
-  struct Log final : Recorder {
-    std::vector<TapeEntry> calls;
-    void record(const Call& call, std::span<const Tensor> outputs) override {
-      calls.push_back({&call.op,
-                       call.attributes,
-                       {call.inputs.begin(), call.inputs.end()},
-                       {outputs.begin(), outputs.end()},
-                       {call.regions.begin(), call.regions.end()}});
-    }
-  };
-  std::vector<TapeEntry> calls;
-  std::vector<Tensor> results;
-  {
-    Log log;
-    results = entry.op->decompose({entry.attributes.get(), entry.inputs, entry.regions});
-    calls = std::move(log.calls);
-  }
+// Reverse mode of `results`, computed from `inputs` by `calls`. An input that stands twice is one source: its
+// gradient is at its first place, and the caller's sum over places is right.
+std::vector<Tensor> local_gradient(std::span<const TapeEntry> calls, std::span<const Tensor> results,
+                                   std::span<const Tensor> cotangents, std::span<const Tensor> inputs,
+                                   const std::vector<bool>& wanted) {
   std::vector<Tensor> reached, weights, sources;
   for (size_t i = 0; i < results.size(); ++i) {
     if (!cotangents[i].defined()) continue;
     reached.push_back(results[i]);
     weights.push_back(cotangents[i]);
   }
+  std::vector<size_t> places;
+  std::unordered_set<Key> seen;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) sources.push_back(entry.inputs[i]);
+    if (!wanted[i] || !is_float(inputs[i].dtype()) || !seen.insert(inputs[i].node().get()).second) continue;
+    sources.push_back(inputs[i]);
+    places.push_back(i);
   }
   const std::vector<Tensor> found = reverse(calls, reached, weights, sources);
-  std::vector<Tensor> out(wanted.size());
-  for (size_t i = 0, next = 0; i < wanted.size(); ++i) {
-    if (wanted[i]) out[i] = found[next++];
-  }
+  std::vector<Tensor> out(inputs.size());
+  for (size_t i = 0; i < places.size(); ++i) out[places[i]] = found[i];
   return out;
+}
+
+// The gradient of a composite without a rule of its own: that of its decomposition.
+std::vector<Tensor> decomposed_gradient(const TapeEntry& entry, std::span<const Tensor> cotangents,
+                                        const std::vector<bool>& wanted) {
+  std::vector<Tensor> results;
+  std::vector<TapeEntry> calls;
+  {
+    CallTape log;
+    results = entry.op->decompose({entry.attributes.get(), entry.inputs, entry.regions});
+    calls = log.take();
+  }
+  return local_gradient(calls, results, cotangents, entry.inputs, wanted);
 }
 
 std::vector<Tensor> call_gradient(const TapeEntry& entry, std::span<const Tensor> cotangents,
@@ -73,6 +70,26 @@ std::vector<Tensor> call_gradient(const TapeEntry& entry, std::span<const Tensor
 }
 
 }  // namespace
+
+void CallTape::record(const Call& call, std::span<const Tensor> outputs) {
+  calls_.push_back({&call.op,
+                    call.attributes,
+                    {call.inputs.begin(), call.inputs.end()},
+                    {outputs.begin(), outputs.end()},
+                    {call.regions.begin(), call.regions.end()}});
+}
+
+std::vector<Tensor> region_vjp(const Graph& region, std::span<const Tensor> inputs,
+                               std::span<const Tensor> cotangents, const std::vector<bool>& wanted) {
+  std::vector<Tensor> results;
+  std::vector<TapeEntry> calls;
+  {
+    CallTape log;
+    results = inline_graph(region, inputs);
+    calls = log.take();
+  }
+  return local_gradient(calls, results, cotangents, inputs, wanted);
+}
 
 std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Tensor> targets,
                             std::span<const Tensor> cotangents, std::span<const Tensor> sources) {

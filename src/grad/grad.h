@@ -14,6 +14,16 @@ struct TapeEntry {
   std::vector<GraphPtr> regions;
 };
 
+// Keeps the calls that the current sink gets while it lives.
+class CallTape final : public Recorder {
+ public:
+  void record(const Call& call, std::span<const Tensor> outputs) override;
+  std::vector<TapeEntry> take() { return std::move(calls_); }
+
+ private:
+  std::vector<TapeEntry> calls_;
+};
+
 // Gradients of `targets` weighted by `cotangents` (undefined = ones) with respect to `sources`, over calls in
 // the order they were made. The gradient ops go to the current sink. A source that no target depends on gets
 // an undefined tensor. Raises UnsupportedError[<op>.gradient] for a call on the way that has no gradient
