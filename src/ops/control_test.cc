@@ -313,6 +313,32 @@ TEST(Control, ScanAndMapStackWhatTheirBodiesGive) {
       "scan.c3");
 }
 
+TEST(Control, AssociativeScanEqualsTheLoop) {
+  // Maps x -> a x + b compose associatively, and do not commute.
+  const TensorFunction compose = [](const Tensor& a0, const Tensor& b0, const Tensor& a1, const Tensor& b1) -> Tensors {
+    return {a0 * a1, b0 * a1 + b1};
+  };
+  for (int64_t n = 0; n < 12; ++n) {
+    SCOPED_TRACE(n);
+    std::vector<int64_t> a, b, expected;
+    int64_t slope = 1, offset = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      a.push_back(i % 3 - 1 + i % 2);
+      b.push_back(5 * i % 7 - 3);
+      slope *= a.back();
+      offset = offset * a.back() + b.back();
+      expected.push_back(slope);
+      expected.push_back(offset);
+    }
+    const Tensors out = associative_scan(compose, {Tensor::of(a, {1, n}), Tensor::of(b, {1, n})}, -1);
+    for (size_t i = 0; i < static_cast<size_t>(n); ++i) {
+      EXPECT_EQ(out[0].to_vector<int64_t>()[i], expected[2 * i]);
+      EXPECT_EQ(out[1].to_vector<int64_t>()[i], expected[2 * i + 1]);
+    }
+  }
+  EXPECT_EQ(associative_scan(add, Tensor::of({1, 2, 3})).to_vector<int>(), (std::vector<int>{1, 3, 6}));
+}
+
 TEST(Control, NestingIsBounded) {
   GraphBuilder builder;
   SinkScope scope(builder);
