@@ -67,8 +67,8 @@ Tensors associative_scan(const TensorFunction& f, const Tensors& xs, int64_t axi
   const int64_t along = normalize_axis("associative_scan", axis, xs[0].rank());
   for (const Tensor& x : xs) {
     if (static_cast<int64_t>(x.rank()) <= along || x.size(along) != xs[0].size(along)) {
-      throw ShapeError("associative_scan.length",
-                       cat("tensors must be equally long along axis ", along, ": ", xs[0].type(), " and ", x.type()));
+      throw ShapeError("associative_scan.length", cat("tensors must be equally long along axis ", along, ": ",
+                                                      xs[0].type(), " and ", x.type()));
     }
   }
   return scanned(f, xs, along);

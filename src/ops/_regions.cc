@@ -71,6 +71,14 @@ std::vector<Tensor> emit_regions(const OpDef& op, AttributesPtr attributes, std:
   return emit_all(op, std::move(attributes), inputs, regions.graphs);
 }
 
+void sample_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs, size_t first,
+                    size_t count) {
+  const RegionSpec same{types_of(std::span(inputs).subspan(first)), [](std::span<const Tensor> values) {
+                          return std::vector<Tensor>(values.begin(), values.end());
+                        }};
+  emit_regions(op, std::move(attributes), std::move(inputs), std::vector<RegionSpec>(count, same));
+}
+
 void gradient_by_regions(GradientContext& c, const OpDef& op, size_t first) {
   std::vector<bool> wanted(c.inputs.size() - first);
   for (size_t i = 0; i < wanted.size(); ++i)

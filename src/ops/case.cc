@@ -42,6 +42,11 @@ const OpDef op_case = {
     .eval = eval,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          sample_regions(op_case, nullptr, {Tensor::scalar(int32_t{0}), constant_like({dtype, {2}}, 1)}, 1,
+                         3);
+        },
 };
 
 }  // namespace espalier

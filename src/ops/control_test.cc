@@ -315,7 +315,8 @@ TEST(Control, ScanAndMapStackWhatTheirBodiesGive) {
 
 TEST(Control, AssociativeScanEqualsTheLoop) {
   // Maps x -> a x + b compose associatively, and do not commute.
-  const TensorFunction compose = [](const Tensor& a0, const Tensor& b0, const Tensor& a1, const Tensor& b1) -> Tensors {
+  const TensorFunction compose = [](const Tensor& a0, const Tensor& b0, const Tensor& a1,
+                                    const Tensor& b1) -> Tensors {
     return {a0 * a1, b0 * a1 + b1};
   };
   for (int64_t n = 0; n < 12; ++n) {

@@ -37,6 +37,10 @@ const OpDef op_if = {
     .eval = eval,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          sample_regions(op_if, nullptr, {Tensor::scalar(true), constant_like({dtype, {2}}, 1)}, 1, 2);
+        },
 };
 
 }  // namespace espalier

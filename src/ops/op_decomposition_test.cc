@@ -87,7 +87,10 @@ void check_decomposition(const OpDef& op, const OpCase& c, DType dtype) {
   for (size_t i = 0; i < results.size(); ++i)
     expect_close(make_concrete(results[i]), to_array(call.outputs[i]), c.decomposition,
                  cat("decomposition, result ", i));
-  if (dtype == DType::kF64 && op.gradient && !c.no_gradient) check_gradient_agrees(call);
+  // A loop has no gradient to agree with.
+  const bool loops = std::any_of(graph->nodes().begin(), graph->nodes().end(),
+                                 [](const Node& node) { return node.op == &op_while; });
+  if (dtype == DType::kF64 && op.gradient && !c.no_gradient && !loops) check_gradient_agrees(call);
 }
 
 }  // namespace espalier

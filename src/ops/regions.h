@@ -35,6 +35,10 @@ Tensor repeat_leading(const Tensor& x, int64_t size);
 std::vector<Tensor> emit_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs,
                                  std::span<const RegionSpec> specs);
 
+// For support tables: `op` on `inputs`, with `count` regions that give back the inputs from `first` on.
+void sample_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs, size_t first,
+                    size_t count);
+
 // The rules of ops whose regions take the inputs from `first` on and whose results are a region's: the
 // gradient is the op with the regions' gradients, the batched op is the op with batched regions.
 void gradient_by_regions(GradientContext& c, const OpDef& op, size_t first);

@@ -1,3 +1,4 @@
+#include "espalier/control.h"
 #include "ops/regions.h"
 
 namespace espalier {
@@ -105,6 +106,11 @@ const OpDef op_while = {
     .eval = eval,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          while_loop([](const Tensor&) { return Tensor::scalar(false); }, [](const Tensor& x) { return x; },
+                     constant_like({dtype, {2}}, 1));
+        },
 };
 
 }  // namespace espalier

@@ -28,6 +28,10 @@ const OpDef op_call = {
     .decompose = decompose,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          sample_regions(op_call, std::make_shared<CallAttributes>(), {constant_like({dtype, {2}}, 1)}, 0, 1);
+        },
 };
 
 }  // namespace espalier

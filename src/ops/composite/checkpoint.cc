@@ -44,6 +44,10 @@ const OpDef op_checkpoint = {
     .decompose = decompose,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          sample_regions(op_checkpoint, nullptr, {constant_like({dtype, {2}}, 1)}, 0, 1);
+        },
 };
 
 }  // namespace espalier

@@ -255,6 +255,12 @@ const OpDef op_scan = {
     .decompose = decompose,
     .gradient = gradient,
     .batch = batch,
+    .sample =
+        [](DType dtype) {
+          auto attributes = std::make_shared<ScanAttributes>();
+          attributes->carries = attributes->length = 1;
+          sample_regions(op_scan, attributes, {constant_like({dtype, {2}}, 1)}, 0, 1);
+        },
 };
 
 std::vector<Tensor> emit_scan(const ScanAttributes& attributes, std::vector<Tensor> inputs,
