@@ -1,5 +1,5 @@
-// A chain of 1,000,000 nodes through every stage: build, differentiate, plan, run, print, parse. Prints a JSON line a
-// stage; exit 1 when the whole takes more than 20 s or 2 GiB. usage: bench_chain [NODES]
+// A chain of 1,000,000 nodes through every stage: build, differentiate, plan, run, print, parse. Prints a
+// JSON line a stage; exit 1 when the whole takes more than 20 s or 2 GiB. usage: bench_chain [NODES]
 #include <sys/resource.h>
 
 #include <chrono>
@@ -30,7 +30,8 @@ auto stage(const char* name, F f) {
   auto result = f();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   total += seconds;
-  std::printf("{\"bench\": \"chain\", \"stage\": \"%s\", \"seconds\": %.3f, \"peak_mib\": %.0f}\n", name, seconds, peak_mib());
+  std::printf("{\"bench\": \"chain\", \"stage\": \"%s\", \"seconds\": %.3f, \"peak_mib\": %.0f}\n", name,
+              seconds, peak_mib());
   return result;
 }
 
@@ -54,11 +55,15 @@ int main(int argc, char** argv) {
   const auto optimized = stage("passes", [&] { return optimize(with_gradient); });
   const auto plan = stage("plan", [&] { return compile(optimized); });
   const float input[] = {0.5f, -0.25f, 0.125f, 0.9f};
-  const auto out = stage("run", [&] { return run(*plan, std::vector<Literal>{Literal::copy({DType::kF32, {4}}, input)}); });
+  const auto out = stage("run", [&] {
+    return run(*plan, std::vector<Literal>{Literal::copy({DType::kF32, {4}}, input)});
+  });
   const std::string text = stage("print", [&] { return print_program(*graph); });
   const auto parsed = stage("parse", [&] { return parse_program(text); });
   const bool equal = *parsed == *graph, sane = out.size() == 2;
-  std::printf("{\"bench\": \"chain\", \"nodes\": %zu, \"with_gradient\": %zu, \"seconds\": %.2f, \"peak_mib\": %.0f, \"equal\": %s}\n",
-              graph->nodes().size(), with_gradient->nodes().size(), total, peak_mib(), equal ? "true" : "false");
+  std::printf(
+      "{\"bench\": \"chain\", \"nodes\": %zu, \"with_gradient\": %zu, \"seconds\": %.2f, \"peak_mib\": %.0f, "
+      "\"equal\": %s}\n",
+      graph->nodes().size(), with_gradient->nodes().size(), total, peak_mib(), equal ? "true" : "false");
   return equal && sane && total <= 20 && peak_mib() <= 2048 ? 0 : 1;
 }

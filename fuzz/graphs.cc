@@ -1,5 +1,6 @@
-// Random graphs through the interpreter and the executor under several options and thread counts: every
-// output bit must agree. usage: fuzz_graphs [--runs N] [--seconds S] [--seed K] [--nodes N]
+// Random graphs through the interpreter, the executor under several options and thread counts, the passes,
+// and text there and back: every output bit must agree. usage: fuzz_graphs [--runs N] [--seconds S] [--seed
+// K] [--nodes N]
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -7,8 +8,10 @@
 
 #include "base/thread_pool.h"
 #include "interp/interpreter.h"
+#include "passes/pass.h"
 #include "runtime/executable.h"
 #include "tests/random_graph.h"
+#include "text/text.h"
 
 namespace espalier {
 namespace {
@@ -27,6 +30,13 @@ std::string check(uint64_t seed, int nodes) {
       const std::string found = difference(wanted[i], got[i]);
       if (!found.empty()) return cat("variant ", variant, ", output ", i, ": ", found);
     }
+  }
+  const std::string text = print_program(*random.graph);
+  if (!(*parse_program(text) == *random.graph)) return cat("parses back to another graph:\n", text);
+  const std::vector<Literal> rewritten = interpret(*optimize(random.graph, {.verify = true}), random.inputs);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const std::string found = difference(wanted[i], rewritten[i]);
+    if (!found.empty()) return cat("passes, output ", i, ": ", found);
   }
   return "";
 }

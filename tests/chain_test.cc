@@ -1,7 +1,8 @@
 // Nothing recurses over depth: a chain of 1,000,000 nodes through every stage under the usual stack of 8 MiB.
 // bench/chain.cc holds the time; here the memory counts.
-#include <gtest/gtest.h>
 #include <sys/resource.h>
+
+#include <gtest/gtest.h>
 
 #include "espalier/ops.h"
 #include "grad/grad.h"

@@ -34,8 +34,8 @@ using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
 // "glorot_normal". Fans: the last axis of a shape is the output, the one before the input, the rest is the
 // receptive field. Raises ValueError[initializer.name] with the nearest known names.
 Initializer initializer(const std::string& name);
-// By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid", "softmax", "tanh",
-// "exponential". Raises ValueError[activation.name].
+// By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid",
+// "softmax", "tanh", "exponential". Raises ValueError[activation.name].
 std::function<Tensor(const Tensor&)> activation(const std::string& name);
 
 // The base of all layers. A layer is a handle: copies share weights. At its first call it learns its path
@@ -112,7 +112,8 @@ class Activation : public Layer {
   std::function<Tensor(const Tensor&)> function_;
 };
 
-// While training, each element is zero with probability `rate` and the others grow by 1 / (1 - rate); else x itself.
+// While training, each element is zero with probability `rate` and the others grow by 1 / (1 - rate); else x
+// itself.
 class Dropout : public Layer {
  public:
   // Raises ValueError unless 0 <= rate < 1.
@@ -131,8 +132,8 @@ struct BatchNormalizationOptions {
   double epsilon = 1e-3;
   std::string name = "batch_normalization";
 };
-// Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also moves the
-// averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise.
+// Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also
+// moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise.
 class BatchNormalization : public Layer {
  public:
   explicit BatchNormalization(BatchNormalizationOptions options = {});
@@ -147,7 +148,7 @@ class BatchNormalization : public Layer {
 };
 
 struct EmbeddingOptions {
-  int64_t input_dim = 1;   // rows: ids lie in [0, input_dim); others are clamped
+  int64_t input_dim = 1;  // rows: ids lie in [0, input_dim); others are clamped
   int64_t output_dim = 1;
   std::string embeddings_initializer = "uniform";
   std::string name = "embedding";

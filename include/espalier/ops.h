@@ -269,7 +269,7 @@ Tensor softmax_cross_entropy(Operand logits, Operand labels);
 // -y log s - (1 - y) log(1 - s) with s = logistic(logits), elementwise; labels of the logits' dtype.
 Tensor sigmoid_cross_entropy(Operand logits, Operand labels);
 // log sum exp along `axis`, which disappears.
-Tensor logsumexp(Operand x, int64_t axis = -1);
+Tensor logsumexp(Operand x, int64_t axis);
 
 // Normalisation and attention. f16 and bf16 are computed in f32 and rounded once.
 // Over the last axes of x, as many as scale has; offset has scale's type: x's dtype or f32.

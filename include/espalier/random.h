@@ -5,8 +5,9 @@
 
 namespace espalier {
 
-// A counter-based generator: a key, and a step that each use advances. Both are variables, so traced functions draw new
-// numbers at every call and checkpoints hold them. Random ops take (key, step) and give the same bits on every machine.
+// A counter-based generator: a key, and a step that each use advances. Both are variables, so traced
+// functions draw new numbers at every call and checkpoints hold them. Random ops take (key, step) and give
+// the same bits on every machine.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0);

@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "eager/trace.h"
 #include "ir/constant.h"
+#include "ops/composite/call.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
 
@@ -76,6 +77,21 @@ std::vector<Tensor> replay(const Plan& plan, std::span<const Tensor> arguments) 
   return made;
 }
 
+// Under a tape the function is one call whose gradient is that of its graph.
+std::vector<Tensor> call_recorded(const Plan& plan, const std::string& name,
+                                  std::span<const Tensor> arguments) {
+  std::vector<Tensor> inputs(arguments.begin(), arguments.end());
+  for (const VariablePtr& variable : plan.variables) inputs.push_back(Variable(variable).read());
+  auto attributes = std::make_shared<CallAttributes>();
+  attributes->callee = name;
+  const GraphPtr region = plan.graph;
+  std::vector<Tensor> outputs = emit_all(op_call, attributes, inputs, {&region, 1});
+  for (size_t i = 0; i < plan.updated.size(); ++i)
+    Variable(plan.updated[i]).assign(outputs[plan.results + i]);
+  outputs.resize(plan.results);
+  return outputs;
+}
+
 }  // namespace
 
 struct TracedFunction::Impl {
@@ -144,7 +160,8 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
   if (Trace::current()) return impl_->body(arguments);
   const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
-  return replay(*plan, arguments);
+  return is_recorded(Sink::current()) ? call_recorded(*plan, impl_->options.name, arguments)
+                                      : replay(*plan, arguments);
 }
 
 size_t TracedFunction::traces() const {

@@ -76,6 +76,29 @@ TEST(Function, TracesOncePerSignatureAndUpdatesVariables) {
   EXPECT_FLOAT_EQ(total.read().item<float>(), 6);
 }
 
+TEST(Function, ATapeSeesThroughATracedFunction) {
+  Variable w(Tensor::of({3.0f})), count(Tensor::of({0.0f}), {.name = "count", .trainable = false});
+  auto cube = function([&](const Tensor& x) {
+    count.assign_add(1);
+    return x * x * w;
+  });
+  const Tensor x = Tensor::of({2.0f});
+  for (int i = 0; i < 3; ++i) {
+    GradientTape outer;
+    outer.watch(x);
+    GradientTape inner({.persistent = true});
+    inner.watch(x);
+    const Tensor y = cube(x);
+    EXPECT_FLOAT_EQ(y.item<float>(), 12);
+    EXPECT_FLOAT_EQ(inner.gradient(y, w).item<float>(), 4);
+    const Tensor first = inner.gradient(y, Source(x));
+    EXPECT_FLOAT_EQ(first.item<float>(), 12);
+    EXPECT_FLOAT_EQ(outer.gradient(first, Source(x)).item<float>(), 6);
+  }
+  EXPECT_FLOAT_EQ(count.read().item<float>(), 3);
+  EXPECT_EQ(cube.traces(), 1u);
+}
+
 TEST(Function, AChangedCaptureIsAnError) {
   float scale = 2;
   auto scaled = function([&](const Tensor& x) { return x * scale; });

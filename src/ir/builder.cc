@@ -174,7 +174,8 @@ void Rewriter::copy(const Node& node, std::span<const GraphPtr> regions) {
 }
 
 std::shared_ptr<Graph> Rewriter::finish() {
-  for (const GraphOutput& output : old_.outputs()) builder_.output(output.kind, output.name, mapped(output.value));
+  for (const GraphOutput& output : old_.outputs())
+    builder_.output(output.kind, output.name, mapped(output.value));
   return builder_.finish();
 }
 

@@ -137,8 +137,8 @@ void Graph::deepen(std::span<const GraphPtr> regions) {
   }
 }
 
-NodeId Graph::place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions, Location at,
-                    std::string_view scope) {
+NodeId Graph::place(Node node, std::span<const ValueId> inputs, std::span<const GraphPtr> regions,
+                    Location at, std::string_view scope) {
   node.first_input = static_cast<uint32_t>(edges_.size());
   node.input_count = static_cast<uint32_t>(inputs.size());
   node.first_region = static_cast<uint32_t>(regions_.size());

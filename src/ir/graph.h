@@ -59,8 +59,9 @@ class Graph {
   NodeId add_node(const OpDef& op, AttributesPtr attributes, std::span<const ValueId> inputs,
                   std::span<const GraphPtr> regions = {}, Location at = {}, std::string_view scope = {});
 
-  // Appends a node of another graph whose new inputs have the types of the old ones, so that its rule need not run.
-  // `types` maps the other graph's types to this one's; it starts empty and belongs to the pair of graphs.
+  // Appends a node of another graph whose new inputs have the types of the old ones, so that its rule need
+  // not run. `types` maps the other graph's types to this one's; it starts empty and belongs to the pair of
+  // graphs.
   NodeId append_node(const Graph& from, const Node& node, std::span<const ValueId> inputs,
                      std::span<const GraphPtr> regions, std::vector<uint32_t>& types);
 

@@ -14,7 +14,8 @@ struct Padding {
 };
 // "valid": none. "same": so that the output has ceil(size / stride) places, the odd one behind. Raises
 // ValueError[rule.padding] for another word.
-inline Padding window_padding(const char* rule, const std::string& word, int64_t size, int64_t window, int64_t stride) {
+inline Padding window_padding(const char* rule, const std::string& word, int64_t size, int64_t window,
+                              int64_t stride) {
   if (word == "valid") return {};
   if (word != "same") throw_unknown(cat(rule, ".padding"), "padding", word, {"valid", "same"});
   const int64_t total = std::max<int64_t>(0, ((size + stride - 1) / stride - 1) * stride + window - size);
@@ -23,13 +24,15 @@ inline Padding window_padding(const char* rule, const std::string& word, int64_t
 
 // Raises ShapeError[rule.rank] unless x is [batch, height, width, channels].
 inline void require_image(const char* rule, const TensorType& x) {
-  if (x.rank() != 4) throw ShapeError(cat(rule, ".rank"), cat("takes [batch, height, width, channels], got ", x));
+  if (x.rank() != 4)
+    throw ShapeError(cat(rule, ".rank"), cat("takes [batch, height, width, channels], got ", x));
 }
 // Raises ValueError[rule.window] unless both lists hold two positive numbers.
 inline void require_window(const char* rule, const Dims& window, const Dims& strides) {
   for (const Dims* list : {&window, &strides}) {
     if (list->size() != 2 || (*list)[0] < 1 || (*list)[1] < 1) {
-      throw ValueError(cat(rule, ".window"), cat("window and strides are two positive numbers each, got ", window, " and ", strides));
+      throw ValueError(cat(rule, ".window"), cat("window and strides are two positive numbers each, got ",
+                                                 window, " and ", strides));
     }
   }
 }

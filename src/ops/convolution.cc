@@ -105,6 +105,8 @@ A multiply_add(A sum, In x, In y) {
   } else if constexpr (std::is_integral_v<A>) {
     return static_cast<A>(static_cast<Wrapping<A>>(sum) +
                           static_cast<Wrapping<A>>(p) * static_cast<Wrapping<A>>(q));
+  } else if constexpr (std::is_same_v<A, float>) {
+    return static_cast<float>(double{sum} + double{p} * double{q});
   } else {
     return sum + p * q;
   }
@@ -112,7 +114,7 @@ A multiply_add(A sum, In x, In y) {
 
 template <class In, class Out>
 void convolve(EvalContext& c) {
-  using A = std::conditional_t<is_half<In>, float, std::conditional_t<is_floating<Out>, double, Out>>;
+  using A = std::conditional_t<is_half<In> || std::is_same_v<In, float>, float, Out>;
   const ConvolutionOptions& o = c.attributes<ConvolutionAttributes>().options;
   const ConvolutionDimensions& d = o.dimensions;
   const Shape &input = c.in(0).type->shape, &kernel = c.in(1).type->shape, &result = c.out(0).type->shape;
@@ -241,8 +243,10 @@ const OpDef op_convolution = {
         "the elements under it, over the input features of a group. lhs_dilation spreads the input, "
         "rhs_dilation the kernel, padding (low and high, negative ones crop) surrounds the spread input with "
         "zeros, window_reversal flips the kernel. feature_group_count splits features of both operands, "
-        "batch_group_count splits the batch and the output features. f16 and bf16 accumulate in f32, f32 in "
-        "f64, and round once; integers wrap. c1: dimension_numbers name every axis once. c2: window lists "
+        "batch_group_count splits the batch and the output features. f32, f16 and bf16 accumulate fused "
+        "products "
+        "in f32, in the order of the window, then of the features; integers wrap. c1: dimension_numbers name "
+        "every axis once. c2: window lists "
         "have one entry a spatial axis or none. c3: positive strides and dilations, all up to 2^30. c4: "
         "groups divide. c5: the kernel's input features are the input's in a group. c6: one operand dtype. "
         "c7: the result dtype is the operands' or a wider one.",

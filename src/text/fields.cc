@@ -267,6 +267,9 @@ std::string bools_text(const Dims& dims) {
   return out + ">";
 }
 
+// StableHLO types these integer attributes i32, all others i64.
+bool is_i32(std::string_view name) { return name == "exponent_bits" || name == "mantissa_bits"; }
+
 class FieldWriter final : public FieldVisitor {
  public:
   FieldWriter(const OpDef* op) : op_(op) {}
@@ -275,7 +278,7 @@ class FieldWriter final : public FieldVisitor {
   void field(const char* name, bool& value) override { put(name, value ? "true" : "false"); }
   void field(const char* name, int64_t& value) override {
     if (nested(name, {value}, value == 0)) return;
-    put(name, cat(value, " : i64"));
+    put(name, cat(value, is_i32(name) ? " : i32" : " : i64"));
   }
   void field(const char* name, double& value) override {
     put(name, cat(scalar_text(DType::kF64, &value), " : f64"));

@@ -28,6 +28,7 @@ def numbered(folder, stem):
 
 
 def main():
+    jax.config.update("jax_enable_x64", True)
     folder, tolerance = pathlib.Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 1e-5
     programs, good = sorted(folder.glob("*.mlir")), True
     for program in programs:

@@ -1,0 +1,40 @@
+#include "base/format.h"
+#include "espalier/layers.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options)
+    : Layer(options.name), options_(std::move(options)) {
+  if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
+    throw ValueError("batch_normalization.momentum",
+                     cat("momentum must lie in [0, 1], got ", options_.momentum));
+  }
+}
+
+void BatchNormalization::build(const TensorType& input) {
+  const auto rank = static_cast<int64_t>(input.rank());
+  const int64_t axis = options_.axis < 0 ? options_.axis + rank : options_.axis;
+  if (axis < 1 || axis >= rank)
+    throw ShapeError("batch_normalization.axis",
+                     cat("feature axis ", options_.axis, " does not fit ", input));
+  const Shape shape{input.shape[static_cast<size_t>(axis)]};
+  weights_ = {add_weight("gamma", shape, initializer("ones")),
+              add_weight("beta", shape, initializer("zeros")),
+              add_weight("moving_mean", shape, initializer("zeros"), false),
+              add_weight("moving_variance", shape, initializer("ones"), false)};
+}
+
+Tensor BatchNormalization::call(const Tensor& x) {
+  const NormalizationOptions options{.axis = options_.axis, .epsilon = options_.epsilon};
+  if (!TrainingScope::current())
+    return batch_normalization_inference(x, weights_[0], weights_[1], weights_[2], weights_[3], options);
+  const std::vector<Tensor> out = batch_normalization(x, weights_[0], weights_[1], options);
+  for (const size_t i : {1, 2}) {
+    Variable& moving = weights_[i + 1];
+    moving.assign(moving * options_.momentum + out[i] * (1 - options_.momentum));
+  }
+  return out[0];
+}
+
+}  // namespace espalier

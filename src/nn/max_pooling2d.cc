@@ -1,0 +1,29 @@
+#include "espalier/ops.h"
+#include "nn/window.h"
+
+namespace espalier {
+
+MaxPooling2D::MaxPooling2D(MaxPooling2DOptions options) : Layer(options.name), options_(std::move(options)) {
+  if (options_.strides.empty()) options_.strides = options_.pool_size;
+  require_window("max_pooling2d", options_.pool_size, options_.strides);
+  window_padding("max_pooling2d", options_.padding, 1, 1, 1);
+}
+
+Tensor MaxPooling2D::call(const Tensor& x) {
+  require_image("max_pooling2d", x.type());
+  PoolOptions options{.window = {1, 1, 1, 1},
+                      .strides = {1, 1, 1, 1},
+                      .padding_low = {0, 0, 0, 0},
+                      .padding_high = {0, 0, 0, 0}};
+  for (const size_t axis : {1, 2}) {
+    options.window[axis] = options_.pool_size[axis - 1];
+    options.strides[axis] = options_.strides[axis - 1];
+    const Padding padding = window_padding("max_pooling2d", options_.padding, x.shape()[axis],
+                                           options.window[axis], options.strides[axis]);
+    options.padding_low[axis] = padding.low;
+    options.padding_high[axis] = padding.high;
+  }
+  return max_pool(x, options);
+}
+
+}  // namespace espalier

@@ -1,0 +1,22 @@
+// Whole training steps as graphs, for tests that hold machines against each other.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ir/graph.h"
+
+namespace espalier {
+
+struct StepProgram {
+  std::string name;
+  std::shared_ptr<const Graph> graph;
+  std::vector<Literal> inputs;
+};
+
+// mlp (dense, dropout, Adam), cnn (convolution, batch normalisation, pooling, momentum), embedding (lookup,
+// softmax loss, Adam). Small, with fixed values.
+std::vector<StepProgram> train_steps();
+
+}  // namespace espalier
