@@ -5,6 +5,7 @@
 
 #include "ir/constant.h"
 #include "ops/registry.h"
+#include "text/chlo.h"
 #include "text/fields.h"
 #include "text/regions.h"
 
@@ -387,6 +388,9 @@ std::vector<ValueId> Builder::build(Scope& scope, OpText& op) {
   }
   if (op.name == "sdy.sharding_constraint" && op.operands.size() == 1) return op.operands;
   if (op.name == "stablehlo.dot") return build_dot(scope, op);
+  if (op.name == "chlo.digamma" && op.operands.size() == 1 &&
+      is_float(scope.graph->type(op.operands[0]).dtype))
+    return inline_call(scope, op, *chlo_digamma(scope.graph->type(op.operands[0])));
   const size_t dot = op.name.find('.');
   const std::string_view dialect = op.name.substr(0, dot == std::string_view::npos ? 0 : dot);
   const OpDef* def = dialect == "stablehlo" || dialect == "chlo" ? find_op(op.name.substr(dot + 1)) : nullptr;
