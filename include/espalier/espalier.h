@@ -2,6 +2,7 @@
 #pragma once
 
 #include "espalier/array.h"
+#include "espalier/control.h"
 #include "espalier/data.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
@@ -16,4 +17,5 @@
 #include "espalier/shape.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"
+#include "espalier/transforms.h"
 #include "espalier/variable.h"

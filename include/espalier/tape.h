@@ -57,6 +57,14 @@ class GradientTape {
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Variable>& variables,
                                const GradientOptions& options = {});
 
+  // d target / d source, element by element: shape [target..., source...]. One reverse pass an element of
+  // target.
+  Tensor jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {});
+  // The same for each row of a batch: target [batch, t...] and source [batch, s...] give [batch, t..., s...].
+  // Row i of target must depend on row i of source alone. Raises ShapeError[tape.batch] when the batches
+  // differ.
+  Tensor batch_jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {});
+
   // Calls made while the returned object lives are not recorded.
   class Pause {
    public:
@@ -76,6 +84,9 @@ class GradientTape {
 
  private:
   struct Impl;
+  // One gradient for each k below `count`: of the sum of the target's elements whose place is k.
+  std::vector<Tensor> gradients_by_place(const Tensor& target, const Tensor& places, int64_t count,
+                                         const Source& source, const GradientOptions& options);
   std::unique_ptr<Impl> impl_;
 };
 

@@ -141,6 +141,77 @@ std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vect
                   options);
 }
 
+namespace {
+
+const Shape& shape_of(const Source& source) {
+  return source.variable() ? source.variable()->type.shape : source.tensor().shape();
+}
+
+// [n, shape...] from n tensors of `shape`, or of `shape` at axis `axis`.
+Tensor stacked(const std::vector<Tensor>& parts, int64_t axis) {
+  std::vector<Tensor> expanded;
+  for (const Tensor& part : parts) {
+    Shape shape = part.shape();
+    shape.insert(static_cast<size_t>(axis), 1);
+    expanded.push_back(reshape(part, shape));
+  }
+  return concatenate(expanded, axis);
+}
+
+}  // namespace
+
+std::vector<Tensor> GradientTape::gradients_by_place(const Tensor& target, const Tensor& places,
+                                                     int64_t count, const Source& source,
+                                                     const GradientOptions& options) {
+  struct Persist {
+    Impl& impl;
+    bool before = std::exchange(impl.options.persistent, true);
+    ~Persist() {
+      impl.options.persistent = before;
+      if (before || impl.spent) return;
+      impl.recording = false;
+      impl.spent = true;
+      impl.reset();
+    }
+  } persist{*impl_};
+  const Pause pause(*this);
+  std::vector<Tensor> out;
+  for (int64_t i = 0; i < count; ++i) {
+    const Tensor weights = convert(compare(places, i, Comparison::kEQ), target.dtype());
+    out.push_back(
+        gradient(target, source, {.unconnected = options.unconnected, .output_gradients = {weights}}));
+    if (!out.back().defined()) return {Tensor()};
+  }
+  return out;
+}
+
+Tensor GradientTape::jacobian(const Tensor& target, const Source& source, const GradientOptions& options) {
+  const int64_t count = target.type().elements();
+  const Tensor places = reshape(iota({DType::kI64, {count}}, 0), target.shape());
+  const std::vector<Tensor> rows = gradients_by_place(target, places, count, source, options);
+  Shape shape = target.shape();
+  for (const int64_t size : shape_of(source)) shape.push_back(size);
+  if (rows.empty()) return full(shape, 0, target.dtype());
+  return rows[0].defined() ? reshape(stacked(rows, 0), shape) : Tensor();
+}
+
+Tensor GradientTape::batch_jacobian(const Tensor& target, const Source& source,
+                                    const GradientOptions& options) {
+  const Shape& from = shape_of(source);
+  if (target.rank() == 0 || from.empty() || target.size(0) != from[0]) {
+    throw ShapeError("tape.batch",
+                     cat("target and source must have one row an example: ", target.type(), " and ", from));
+  }
+  const int64_t batch = target.size(0), count = batch ? target.type().elements() / batch : 0;
+  const Tensor places =
+      reshape(broadcast_to(iota({DType::kI64, {count}}, 0), {batch, count}), target.shape());
+  const std::vector<Tensor> columns = gradients_by_place(target, places, count, source, options);
+  Shape shape = target.shape();
+  for (size_t i = 1; i < from.size(); ++i) shape.push_back(from[i]);
+  if (columns.empty()) return full(shape, 0, target.dtype());
+  return columns[0].defined() ? reshape(stacked(columns, 1), shape) : Tensor();
+}
+
 GradientTape::Pause::Pause(GradientTape& tape)
     : tape_(tape), before_(std::exchange(tape.impl_->recording, false)) {}
 GradientTape::Pause::~Pause() { tape_.impl_->recording = before_; }

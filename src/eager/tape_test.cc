@@ -60,6 +60,36 @@ TEST(Tape, AVariableAssignedOnTheWayCollectsEveryValueItHad) {
   EXPECT_FLOAT_EQ(tape.gradient(reduce_sum(a + b, {0}), w).item<float>(), 3 + 10);
 }
 
+TEST(Tape, JacobiansElementByElementAndRowByRow) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4}, {2, 2}), m = Tensor::of<float>({5, 6, 7, 8}, {2, 2});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = dot(x, m) * x;  // y[b,j] = x[b,j] sum_k x[b,k] m[k,j]
+  const Tensor all = tape.jacobian(y, x);
+  EXPECT_THROW(tape.jacobian(y, x), StateError);
+  ASSERT_EQ(all.shape(), (Shape{2, 2, 2, 2}));
+  GradientTape again;
+  again.watch(x);
+  const Tensor rows = again.batch_jacobian(dot(x, m) * x, x);
+  ASSERT_EQ(rows.shape(), (Shape{2, 2, 2}));
+  const auto xs = x.to_vector<float>(), ms = m.to_vector<float>();
+  for (size_t b = 0; b < 2; ++b) {
+    for (size_t j = 0; j < 2; ++j) {
+      for (size_t k = 0; k < 2; ++k) {
+        const float sum = xs[2 * b] * ms[j] + xs[2 * b + 1] * ms[2 + j];
+        const float expected = xs[2 * b + j] * ms[2 * k + j] + (j == k ? sum : 0);
+        EXPECT_FLOAT_EQ(rows.data<float>()[4 * b + 2 * j + k], expected);
+        for (size_t other = 0; other < 2; ++other) {
+          EXPECT_FLOAT_EQ(all.data<float>()[8 * b + 4 * j + 2 * other + k], other == b ? expected : 0);
+        }
+      }
+    }
+  }
+  GradientTape third;
+  third.watch(x);
+  EXPECT_THROW(third.batch_jacobian(reduce_sum(x * x, {0, 1}), x), ShapeError);
+}
+
 TEST(Function, TracesOncePerSignatureAndUpdatesVariables) {
   Variable total(Tensor::of({0.0f}), {.name = "total", .trainable = false});
   int runs = 0;
