@@ -1,4 +1,5 @@
 // Mutated IDX, gzip and number tables: each is read or refused, and what was read has the size its type says.
+#include "espalier/error.h"
 #include "format/idx.h"
 
 #include <zlib.h>

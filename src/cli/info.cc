@@ -66,7 +66,7 @@ std::string ops_table(const Terminal& terminal) {
   Table table({"op", "kind", "f16", "bf16", "f32", "f64", "ints", "uints", "bool", "gradient", "batching",
                "meaning"});
   constexpr int kOtherColumns = 93;
-  const int width = terminal.interactive ? std::max(20, terminal.columns - kOtherColumns) : 1000;
+  const int width = terminal.interactive ? std::max(20, terminal.columns - kOtherColumns) : 72;
   for (const OpDef* op : all_ops()) {
     const DTypeFlags taken = supported_dtypes(*op);
     const auto one = [&](DType dtype) { return cell(*op, taken, [=](DType d) { return d == dtype; }); };

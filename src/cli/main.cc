@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 
@@ -7,30 +8,39 @@
 
 namespace {
 
-// The known flags and verbs nearest to an unexpected argument, as a line of help.
-std::string suggestion(const CLI::App& app, const std::string& word) {
-  std::vector<std::string> known;
-  const auto options_of = [&](const CLI::App* from) {
+// One line for each word that is no verb and no flag, with the nearest known ones.
+std::string unknown_words(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> verbs, flags;
+  const auto flags_of = [&](const CLI::App* from) {
     for (const CLI::Option* option : from->get_options()) {
-      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
     }
   };
-  options_of(&app);
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; }))
-    known.push_back(verb->get_name());
-  for (const CLI::App* verb : app.get_subcommands()) options_of(verb);
+  flags_of(&app);
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    verbs.push_back(verb->get_name());
+    if (argc > 1 && verb->get_name() == argv[1]) flags_of(verb);
+  }
   std::string out;
-  for (const std::string& name : espalier::nearest(word, known))
-    out += espalier::cat(out.empty() ? "did you mean " : " or ", name);
-  return out.empty() ? "" : out + "?\n";
+  const auto check = [&](const char* what, const std::string& word, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), word) != known.end()) return;
+    out += espalier::cat("unknown ", what, " ", word);
+    const auto close = espalier::nearest(word, known);
+    for (size_t i = 0; i < close.size(); ++i) out += espalier::cat(i ? " or " : ": did you mean ", close[i]);
+    out += close.empty() ? "\n" : "?\n";
+  };
+  if (argc > 1 && argv[1][0] != '-') check("verb", argv[1], verbs);
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    if (word.size() > 2 && word.starts_with("--")) check("flag", word, flags);
+  }
+  return out;
 }
 
 int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::fprintf(stderr, "espalier: %s\n", error.what());
-  for (int i = 1; i < argc; ++i) {
-    if (std::string(error.what()).find(argv[i]) != std::string::npos)
-      std::fputs(suggestion(app, argv[i]).c_str(), stderr);
-  }
+  const std::string unknown = unknown_words(app, argc, argv);
+  std::fprintf(stderr, "espalier: %s\n",
+               unknown.empty() ? error.what() : unknown.substr(0, unknown.size() - 1).c_str());
   std::fputs("`espalier --help` and `espalier VERB --help` say what is known\n", stderr);
   return 2;
 }
