@@ -1,10 +1,10 @@
 // Mutated IDX, gzip and number tables: each is read or refused, and what was read has the size its type says.
-#include "espalier/error.h"
 #include "format/idx.h"
 
 #include <zlib.h>
 
 #include "base/format.h"
+#include "espalier/error.h"
 #include "format/csv_numbers.h"
 #include "format/gzip.h"
 #include "fuzz/mutate.h"
