@@ -138,7 +138,12 @@ void gradient(GradientContext& c) {
     case Reducer::kMax:
     case Reducer::kMin: {
       const Tensor hits = convert(compare(c.in(0), spread(c.out(0)), Comparison::kEQ), c.in(0).dtype());
-      if (c.wants(0)) c.set(0, hits * spread(c.cotangent() / maximum(reduce_sum(hits, a.axes), 1)));
+      // An initial value that takes part shares a tie like any element; an identity has no say.
+      const Tensor own = c.wants(1) ? convert(compare(c.out(0), c.in(1), Comparison::kEQ), c.in(0).dtype())
+                                    : constant_like(c.out(0).type(), 0);
+      const Tensor share = c.cotangent() / maximum(reduce_sum(hits, a.axes) + own, 1);
+      if (c.wants(0)) c.set(0, hits * spread(share));
+      if (c.wants(1)) c.set(1, reduce_sum(own * share, Dims::range(c.out(0).rank())));
       return;
     }
     case Reducer::kProd: {
@@ -153,6 +158,9 @@ void gradient(GradientContext& c) {
       const Tensor one = compare(spread(zeros), constant_like(c.in(0).type(), 1), Comparison::kEQ);
       if (c.wants(0))
         c.set(0, select(none, product / filled, select(zero, select(one, product, nothing), nothing)));
+      if (c.wants(1)) {
+        c.set(1, reduce_sum(c.cotangent() * reduce_prod(c.in(0), a.axes), Dims::range(c.out(0).rank())));
+      }
       return;
     }
     default:
@@ -246,7 +254,8 @@ const OpDef op_reduce = {
         "elements, captures) "
         "or a named reducer. c2: and, or, xor take integers and bool. c3: distinct axes in range. c4: "
         "operands of one "
-        "shape. c5: scalar initial values.",
+        "shape. c5: scalar initial values. "
+        "The second derivative of a product is right where no element is zero.",
     .attributes = make_attributes<ReduceAttributes>,
     .infer = infer,
     .eval = eval,

@@ -1,4 +1,7 @@
+#include "grad/grad.h"
+#include "interp/interpreter.h"
 #include "ops/op_test.h"
+#include "text/text.h"
 
 namespace espalier {
 namespace {
@@ -82,6 +85,36 @@ TEST(Reduce, EmptyMaximumIsTheLowestValue) {
   EXPECT_EQ(reduce_max(full({0, 1}, 0), {0}).to_vector<float>(),
             std::vector<float>{-std::numeric_limits<float>::infinity()});
   EXPECT_EQ(reduce_max(full({0, 1}, 0, DType::kI8), {0}).to_vector<int8_t>(), std::vector<int8_t>{-128});
+}
+
+std::shared_ptr<Graph> reduce_with_initial_value(const std::string& reducer) {
+  const std::string text = R"("builtin.module"() ({
+    "func.func"() <{function_type = (tensor<3xf64>, tensor<f64>) -> tensor<f64>, sym_name = "main", sym_visibility = "public"}> ({
+    ^bb0(%x: tensor<3xf64>, %init: tensor<f64>):
+      %0 = "stablehlo.reduce"(%x, %init) <{dimensions = array<i64: 0>}> ({
+      ^bb0(%a: tensor<f64>, %b: tensor<f64>):
+        %1 = "stablehlo.REDUCER"(%a, %b) : (tensor<f64>, tensor<f64>) -> tensor<f64>
+        "stablehlo.return"(%1) : (tensor<f64>) -> ()
+      }) : (tensor<3xf64>, tensor<f64>) -> tensor<f64>
+      "func.return"(%0) : (tensor<f64>) -> ()
+    }) : () -> ()
+  }) : () -> ())";
+  const size_t at = text.find("REDUCER");
+  return parse_program(text.substr(0, at) + reducer + text.substr(at + 7));
+}
+
+TEST(Reduce, InitialValuesHaveGradients) {
+  const size_t sources[] = {0, 1};
+  const std::vector<Literal> inputs{Literal::of({2.0, 3.0, 5.0}), Literal::splat({DType::kF64, {}}, 7.0)};
+  const auto product = interpret(*add_gradients(*reduce_with_initial_value("multiply"), 0, sources), inputs);
+  EXPECT_EQ(load_scalar(DType::kF64, product[0].raw()), 210);
+  EXPECT_EQ(product[1].view().as<double>()[2], 42);
+  EXPECT_EQ(load_scalar(DType::kF64, product[2].raw()), 30);
+  const auto sum = interpret(*add_gradients(*reduce_with_initial_value("add"), 0, sources), inputs);
+  EXPECT_EQ(load_scalar(DType::kF64, sum[2].raw()), 1);
+  const auto largest = interpret(*add_gradients(*reduce_with_initial_value("maximum"), 0, sources), inputs);
+  EXPECT_EQ(load_scalar(DType::kF64, largest[2].raw()), 1);
+  EXPECT_EQ(largest[1].expanded().view().as<double>()[2], 0);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "ops/composite/philox.h"
+#include "base/philox.h"
 #include "ops/op_test.h"
 
 namespace espalier {
