@@ -116,7 +116,7 @@ Tensor pad(Operand x, const std::vector<std::pair<int64_t, int64_t>>& widths,
 
 // Choosing. ---------------------------------------------------------------------------------------------
 
-// take, take_along_axis, one_hot, sort, top_k, argmax, argmin, cumsum and cumprod are in ops.h.
+// take, take_along_axis, one_hot, sort, argsort, top_k, argmax, argmin, cumsum and cumprod are in ops.h.
 
 // a where `condition` (bool) holds, else b; all three broadcast.
 Tensor where(Operand condition, Operand a, Operand b);
@@ -128,6 +128,14 @@ Tensor greater(Operand a, Operand b);
 Tensor greater_equal(Operand a, Operand b);
 Tensor less(Operand a, Operand b);
 Tensor less_equal(Operand a, Operand b);
+// Of bool operands; DTypeError[<function>.dtype] otherwise: compare with 0 first.
+Tensor logical_and(Operand a, Operand b);
+Tensor logical_or(Operand a, Operand b);
+Tensor logical_xor(Operand a, Operand b);
+Tensor logical_not(Operand x);
+// bool: whether each element is NaN, an infinity of either sign. (is_finite is in ops.h.)
+Tensor isnan(Operand x);
+Tensor isinf(Operand x);
 inline Tensor operator>(Operand a, Operand b) { return greater(std::move(a), std::move(b)); }
 inline Tensor operator>=(Operand a, Operand b) { return greater_equal(std::move(a), std::move(b)); }
 inline Tensor operator<(Operand a, Operand b) { return less(std::move(a), std::move(b)); }
@@ -137,6 +145,10 @@ inline Tensor operator<=(Operand a, Operand b) { return less_equal(std::move(a),
 
 // Elements below `low` become low, above `high` become high; NaN stays.
 Tensor clip(Operand x, Operand low, Operand high);
+// floor(a / b) and what it leaves, with the sign of b: Python's // and %. A whole number divided by 0 is -1
+// and leaves a, as in ops.h.
+Tensor floor_divide(Operand a, Operand b);
+Tensor mod(Operand a, Operand b);
 
 // Reductions. -------------------------------------------------------------------------------------------
 // `axes` go away, or stay with size 1 when `keepdims`. The default is all axes, which gives a scalar.

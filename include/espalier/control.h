@@ -4,6 +4,11 @@
 // of it works eagerly and under trace, batches under vmap, and has gradients of every order, captures
 // included; `while_loop` needs a bound for gradients. Functions that return one Tensor make the call return
 // one Tensor.
+//
+// Variables that a function assigns have their new values after the call: of the branch that was taken, of
+// the last turn of a loop (each turn sees what the one before assigned). Such a function is traced twice. The
+// condition of a loop, a custom_gradient and functions under vmap may not assign:
+// StateError[while.condition], StateError[variable.region].
 #pragma once
 
 #include <optional>

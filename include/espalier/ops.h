@@ -194,6 +194,8 @@ Tensor sort(Operand x, int64_t axis = -1, bool descending = false);
 // Moves the elements of all inputs as sorting the first does.
 std::vector<Tensor> sort(const std::vector<Tensor>& inputs, int64_t axis, bool descending = false,
                          Location at = Location::here());
+// The i32 indices that sort x along `axis`; equal elements keep their order.
+Tensor argsort(Operand x, int64_t axis = -1, bool descending = false);
 // The k largest of the last axis, largest first by IEEE totalOrder, and their i32 indices.
 std::vector<Tensor> top_k(Operand x, int64_t k);
 // The index of the first largest (smallest) element; NaN wins.
@@ -313,6 +315,19 @@ Tensor random_normal(const Shape& shape, Operand key, Operand step, double mean 
 // A normal distribution cut at two deviations from its mean.
 Tensor truncated_normal(const Shape& shape, Operand key, Operand step, double mean = 0, double deviation = 1,
                         DType dtype = DType::kF32, const Shard& shard = {});
+// Whole numbers in [low, high), each as likely as any other (to within (high - low) / 2^64). Raises
+// ValueError[random.range] when high <= low or the dtype cannot hold them, DTypeError[random.dtype] for a
+// type that is no integer.
+Tensor random_integers(const Shape& shape, Operand key, Operand step, int64_t low, int64_t high,
+                       DType dtype = DType::kI32, const Shard& shard = {});
+// logits [..., n], unnormalised log-probabilities: i32[..., count] classes, drawn with replacement in
+// proportion to exp(logits), as the first of n exponential arrivals. A class at -inf is drawn only where all
+// are. Raises ShapeError[random_categorical.classes] for no class.
+Tensor random_categorical(Operand logits, int64_t count, Operand key, Operand step);
+// i32[n]: 0, ..., n - 1 in an order that is as likely as any other.
+Tensor random_permutation(int64_t n, Operand key, Operand step);
+// The slices of x along `axis` in a random order.
+Tensor shuffle(Operand x, Operand key, Operand step, int64_t axis = 0);
 // Each element is zero with probability `rate`, else x / (1 - rate).
 Tensor dropout(Operand x, double rate, Operand key, Operand step);
 // Threefry 2x32-20 on u32 operands, broadcast: two random words from two key words and two counters.

@@ -6,11 +6,24 @@
 namespace espalier {
 
 // A counter-based generator: a key, and a step that each use advances. Both are variables, so traced
-// functions draw new numbers at every call and checkpoints hold them. Random ops take (key, step) and give
-// the same bits on every machine.
+// functions and loop bodies draw new numbers at every call and checkpoints hold them. The functions of ops.h
+// that take (key, step) give the same bits on every machine; the members call them with the next step.
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0);
+  Tensor uniform(const Shape& shape, double low = 0, double high = 1, DType dtype = DType::kF32,
+                 Location at = Location::here());
+  Tensor normal(const Shape& shape, double mean = 0, double deviation = 1, DType dtype = DType::kF32,
+                Location at = Location::here());
+  Tensor truncated_normal(const Shape& shape, double mean = 0, double deviation = 1,
+                          DType dtype = DType::kF32, Location at = Location::here());
+  Tensor integers(const Shape& shape, int64_t low, int64_t high, DType dtype = DType::kI32,
+                  Location at = Location::here());
+  // logits [..., n] to i32[..., count].
+  Tensor categorical(Operand logits, int64_t count = 1);
+  Tensor permutation(int64_t n, Location at = Location::here());
+  Tensor shuffle(Operand x, int64_t axis = 0);
+
   Tensor key() const { return key_.read(); }
   // The step to draw with, u64[]; the next call gets another one.
   Tensor next_step();

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "eager/array.h"
 
 namespace espalier {
@@ -10,6 +12,74 @@ Tensor greater(Operand a, Operand b) { return compare(a, b, Comparison::kGT); }
 Tensor greater_equal(Operand a, Operand b) { return compare(a, b, Comparison::kGE); }
 Tensor less(Operand a, Operand b) { return compare(a, b, Comparison::kLT); }
 Tensor less_equal(Operand a, Operand b) { return compare(a, b, Comparison::kLE); }
+
+namespace {
+
+void require_bool(const char* function, std::initializer_list<const Operand*> operands) {
+  for (const Operand* x : operands) {
+    if (!x->is_scalar() && x->tensor().dtype() != DType::kBool) {
+      throw DTypeError(cat(function, ".dtype"), cat("takes bool, got ", x->tensor().type()),
+                       "compare with 0 first: not_equal(x, 0)");
+    }
+  }
+}
+
+Tensor logical(const char* function, const Operand& a, const Operand& b, Tensor (*op)(Operand, Operand)) {
+  CallScope scope(a.at());
+  require_bool(function, {&a, &b});
+  return op(a, b);
+}
+
+// Both operands as tensors of one dtype.
+std::pair<Tensor, Tensor> numbers(const Operand& a, const Operand& b) {
+  return {a.is_scalar() ? a.as(b.tensor().dtype()) : a.tensor(),
+          b.is_scalar() ? b.as(a.tensor().dtype()) : b.tensor()};
+}
+
+}  // namespace
+
+Tensor logical_and(Operand a, Operand b) { return logical("logical_and", a, b, bitwise_and); }
+Tensor logical_or(Operand a, Operand b) { return logical("logical_or", a, b, bitwise_or); }
+Tensor logical_xor(Operand a, Operand b) { return logical("logical_xor", a, b, bitwise_xor); }
+Tensor logical_not(Operand x) {
+  CallScope scope(x.at());
+  require_bool("logical_not", {&x});
+  return bitwise_not(std::move(x));
+}
+
+Tensor isnan(Operand x) {
+  CallScope scope(x.at());
+  return not_equal(x.tensor(), x.tensor());
+}
+Tensor isinf(Operand x) {
+  CallScope scope(x.at());
+  if (!is_float(x.tensor().dtype())) return zeros(x.tensor().shape(), DType::kBool);
+  return equal(abs(x.tensor()), std::numeric_limits<double>::infinity());
+}
+
+Tensor mod(Operand a, Operand b) {
+  CallScope scope(a.at());
+  const auto [x, y] = numbers(a, b);
+  const Tensor left = remainder(x, y);
+  if (is_unsigned_integer(x.dtype())) return left;
+  const Tensor crosses = not_equal(left, 0) & not_equal(less(left, 0), less(y, 0));
+  return where(crosses, left + y, left);
+}
+
+Tensor floor_divide(Operand a, Operand b) {
+  CallScope scope(a.at());
+  const auto [x, y] = numbers(a, b);
+  const Tensor quotient = divide(x, y);
+  if (is_unsigned_integer(x.dtype())) return quotient;
+  if (is_integer(x.dtype())) {
+    const Tensor left = remainder(x, y);
+    const Tensor crosses = not_equal(left, 0) & not_equal(less(left, 0), less(y, 0)) & not_equal(y, 0);
+    return where(crosses, quotient - 1, quotient);
+  }
+  // a - mod is a multiple of b up to rounding: the nearest whole number is meant.
+  const Tensor whole = round_nearest_even(divide(x - mod(x, y), y));
+  return where(equal(y, 0), quotient, whole);
+}
 
 Tensor clip(Operand x, Operand low, Operand high) {
   CallScope scope(x.at());

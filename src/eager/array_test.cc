@@ -258,6 +258,49 @@ TEST(ArrayTrace, TracedCallsGiveTheSameValues) {
   }
 }
 
+TEST(ArrayElementwise, LogicAndSpecialValues) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  const Tensor x = Tensor::of<float>({0, nan, inf, -inf, 1});
+  const auto bools = [](const Tensor& t) { return convert(t, DType::kI32).to_vector<int32_t>(); };
+  using Ints = std::vector<int32_t>;
+  EXPECT_EQ(bools(isnan(x)), (Ints{0, 1, 0, 0, 0}));
+  EXPECT_EQ(bools(isinf(x)), (Ints{0, 0, 1, 1, 0}));
+  EXPECT_EQ(bools(isinf(arange(2))), (Ints{0, 0}));
+  const Tensor a = Tensor::of<float>({0, 0, 1, 1}) > 0, b = Tensor::of<float>({0, 1, 0, 1}) > 0;
+  EXPECT_EQ(bools(logical_and(a, b)), (Ints{0, 0, 0, 1}));
+  EXPECT_EQ(bools(logical_or(a, b)), (Ints{0, 1, 1, 1}));
+  EXPECT_EQ(bools(logical_xor(a, true)), (Ints{1, 1, 0, 0}));
+  EXPECT_EQ(bools(logical_not(a)), (Ints{1, 1, 0, 0}));
+  EXPECT_EQ(rule_of([&] { logical_and(x, a); }), "logical_and.dtype");
+  EXPECT_EQ(rule_of([&] { logical_not(arange(3)); }), "logical_not.dtype");
+}
+
+// Python's // and %, which NumPy shares.
+TEST(ArrayElementwise, FloorDivisionFollowsTheSignOfTheDivisor) {
+  const Tensor a = Tensor::of<int32_t>({7, -7, 7, -7, 6, 0}), b = Tensor::of<int32_t>({3, 3, -3, -3, -3, 5});
+  EXPECT_EQ(floor_divide(a, b).to_vector<int32_t>(), (std::vector<int32_t>{2, -3, -3, 2, -2, 0}));
+  EXPECT_EQ(mod(a, b).to_vector<int32_t>(), (std::vector<int32_t>{1, 2, -2, -1, 0, 0}));
+  const Tensor x = Tensor::of<double>({1, -1, 7.5, -7.5, 1}), y = Tensor::of<double>({0.1, 0.1, -2, 2, 0});
+  const auto q = floor_divide(x, y).to_vector<double>();
+  EXPECT_EQ(std::vector<double>(q.begin(), q.end() - 1), (std::vector<double>{9, -10, -4, -4}));
+  EXPECT_EQ(q.back(), std::numeric_limits<double>::infinity());
+  const auto r = mod(x, y).to_vector<double>();
+  EXPECT_NEAR(r[0], 0.1, 1e-15);
+  EXPECT_NEAR(r[1], 0.0, 1e-15);
+  EXPECT_EQ(r[2], -0.5);
+  EXPECT_EQ(r[3], 0.5);
+  EXPECT_EQ(floor_divide(Tensor::of<uint8_t>({250}), 100).to_vector<uint8_t>(), (std::vector<uint8_t>{2}));
+}
+
+TEST(ArrayOrder, ArgsortIsStableAndSorts) {
+  const Tensor x = reshape(Tensor::of<float>({3, 1, 2, 1, 3, 0}), {2, 3});
+  EXPECT_EQ(argsort(x).to_vector<int32_t>(), (std::vector<int32_t>{1, 2, 0, 2, 0, 1}));
+  EXPECT_EQ(argsort(x, 0).to_vector<int32_t>(), (std::vector<int32_t>{1, 0, 1, 0, 1, 0}));
+  EXPECT_EQ(argsort(Tensor::of<int32_t>({1, 2, 1, 2}), 0, true).to_vector<int32_t>(),
+            (std::vector<int32_t>{1, 3, 0, 2}));
+  EXPECT_EQ(f(take_along_axis(x, argsort(x), 1)), f(sort(x)));
+}
+
 TEST(ArrayElementwise, ChoiceAndComparison) {
   const Tensor x = Tensor::of<float>({-2, 0.5f, 3});
   EXPECT_EQ(f(clip(x, -1, 1)), (Floats{-1, 0.5f, 1}));

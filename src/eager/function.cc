@@ -158,7 +158,8 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::
 }
 
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
-  if (Trace::current()) return impl_->body(arguments);
+  // Inside a graph, a region or vmap the ops of the body join those around them.
+  if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
   const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
   return is_recorded(Sink::current()) ? call_recorded(*plan, impl_->options.name, arguments)
                                       : replay(*plan, arguments);

@@ -20,6 +20,36 @@ Tensor Generator::next_step() {
   return step;
 }
 
+Tensor Generator::uniform(const Shape& shape, double low, double high, DType dtype, Location at) {
+  CallScope scope(at);
+  return random_uniform(shape, key(), next_step(), low, high, dtype);
+}
+Tensor Generator::normal(const Shape& shape, double mean, double deviation, DType dtype, Location at) {
+  CallScope scope(at);
+  return random_normal(shape, key(), next_step(), mean, deviation, dtype);
+}
+Tensor Generator::truncated_normal(const Shape& shape, double mean, double deviation, DType dtype,
+                                   Location at) {
+  CallScope scope(at);
+  return espalier::truncated_normal(shape, key(), next_step(), mean, deviation, dtype);
+}
+Tensor Generator::integers(const Shape& shape, int64_t low, int64_t high, DType dtype, Location at) {
+  CallScope scope(at);
+  return random_integers(shape, key(), next_step(), low, high, dtype);
+}
+Tensor Generator::categorical(Operand logits, int64_t count) {
+  CallScope scope(logits.at());
+  return random_categorical(std::move(logits), count, key(), next_step());
+}
+Tensor Generator::permutation(int64_t n, Location at) {
+  CallScope scope(at);
+  return random_permutation(n, key(), next_step());
+}
+Tensor Generator::shuffle(Operand x, int64_t axis) {
+  CallScope scope(x.at());
+  return espalier::shuffle(std::move(x), key(), next_step(), axis);
+}
+
 void Generator::reset(uint64_t seed) {
   key_.assign(Tensor::scalar(seed));
   step_.assign(Tensor::scalar(uint64_t{0}));

@@ -7,14 +7,19 @@
 
 #include "espalier/variable.h"
 #include "ir/builder.h"
+#include "ir/state.h"
 
 namespace espalier {
 
-struct VariableState {
+struct VariableState final : StateCell, std::enable_shared_from_this<VariableState> {
   std::string path;
   bool trainable = true;
   TensorType type;
   Tensor value;  // concrete
+
+  const std::string& name() const override { return path; }
+  Tensor read() override;
+  void assign(const Tensor& value) override;
 };
 using VariablePtr = std::shared_ptr<VariableState>;
 
@@ -70,6 +75,7 @@ class EagerScope {
  private:
   SinkScope sink_;
   Trace* suspended_;
+  StateScope* hidden_;
 };
 
 }  // namespace espalier

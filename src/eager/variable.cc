@@ -47,11 +47,6 @@ Trace::Binding& Trace::bind(const VariablePtr& variable) {
 Tensor Trace::read(const VariablePtr& variable) { return bind(variable).value; }
 
 void Trace::assign(const VariablePtr& variable, const Tensor& value) {
-  if (&Sink::current() != &builder_) {
-    throw StateError("variable.region",
-                     cat("variable \"", variable->path, "\" is assigned inside a branch or loop body"),
-                     "return the new value from the body and assign it after the call");
-  }
   // A foreign or outer tensor must be known to this graph now, so that the error names the user's line.
   bind(variable).value = builder_.tensor_of(builder_.value_of(value));
 }
@@ -69,8 +64,38 @@ std::shared_ptr<Graph> Trace::finish() {
 ReadObserver::ReadObserver() { observers.push_back(this); }
 ReadObserver::~ReadObserver() { std::erase(observers, this); }
 
-EagerScope::EagerScope() : sink_(eager_sink()), suspended_(std::exchange(current_trace, nullptr)) {}
-EagerScope::~EagerScope() { current_trace = suspended_; }
+EagerScope::EagerScope()
+    : sink_(eager_sink()),
+      suspended_(std::exchange(current_trace, nullptr)),
+      hidden_(StateScope::exchange(nullptr)) {}
+EagerScope::~EagerScope() {
+  current_trace = suspended_;
+  StateScope::exchange(hidden_);
+}
+
+Tensor VariableState::read() {
+  if (Tensor bound = StateScope::find(*this); bound.defined()) return bound;
+  Trace* trace = Trace::current();
+  const Tensor now = trace ? trace->read(shared_from_this()) : value;
+  for (ReadObserver* observer : observers) observer->on_read(shared_from_this(), now);
+  return now;
+}
+
+void VariableState::assign(const Tensor& next) {
+  check_assignable(*this, next);
+  if (StateScope::assign(shared_from_this(), next)) return;
+  Trace* trace = Trace::current();
+  if (trace ? &Sink::current() != &trace->builder() : !next.concrete()) {
+    throw StateError("variable.region", cat("variable \"", path, "\" is assigned where no state can leave"),
+                     "return the new value and assign it after the call");
+  }
+  if (trace) {
+    trace->assign(shared_from_this(), next);
+  } else {
+    // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
+    value = make_concrete(next.node()->dense());
+  }
+}
 
 Variable::Variable(Operand initial, VariableOptions options) {
   CallScope scope(initial.at());
@@ -87,23 +112,11 @@ Variable::Variable(Operand initial, VariableOptions options) {
   state_->value = make_concrete(value.node()->dense());
 }
 
-Tensor Variable::read() const {
-  Trace* trace = Trace::current();
-  const Tensor value = trace ? trace->read(state_) : state_->value;
-  for (ReadObserver* observer : observers) observer->on_read(state_, value);
-  return value;
-}
+Tensor Variable::read() const { return state_->read(); }
 
 void Variable::assign(Operand value) {
   CallScope scope(value.at());
-  const Tensor tensor = value.as(state_->type.dtype);
-  check_assignable(*state_, tensor);
-  if (Trace* trace = Trace::current()) {
-    trace->assign(state_, tensor);
-  } else {
-    // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
-    state_->value = make_concrete(tensor.node()->dense());
-  }
+  state_->assign(value.as(state_->type.dtype));
 }
 
 void Variable::assign_add(Operand delta) { assign(add(read(), std::move(delta))); }

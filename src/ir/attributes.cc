@@ -75,7 +75,9 @@ KeyWriter key_of(const Attributes& attributes) {
 
 bool equal(const AttributesPtr& a, const AttributesPtr& b) {
   if (a == b) return true;
-  if (!a || !b || typeid(*a) != typeid(*b)) return false;
+  if (!a || !b) return false;
+  const Attributes &one = *a, &other = *b;
+  if (typeid(one) != typeid(other)) return false;
   const KeyWriter x = key_of(*a), y = key_of(*b);
   return x.key == y.key && x.literals == y.literals;
 }

@@ -234,6 +234,87 @@ TEST(Kernels, AdamGivesTheReferenceBodysBits) {
   }
 }
 
+// Random windows, paddings, dilations and layouts; the exact result is the f64 body's, the bound that of
+// docs/numerics.md.
+TEST(Kernels, ConvolutionsAreWithinTheirBound) {
+  std::mt19937_64 random(3);
+  const auto in = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  const auto axes = [&](size_t rank, bool feature_last) {
+    std::vector<int64_t> out;
+    for (size_t i = 0; i < rank; ++i) out.push_back(static_cast<int64_t>(i));
+    std::shuffle(out.begin(), out.end() - (feature_last ? 1 : 0), random);
+    if (feature_last) std::rotate(out.begin() + 1, out.end() - 1, out.end());
+    return out;  // batch (or input features), features, then the window's axes
+  };
+  const auto rest = [](const std::vector<int64_t>& order) { return Dims(std::span(order).subspan(2)); };
+  int taken = 0;
+  for (int round = 0; round < 300; ++round) {
+    const size_t spatial = static_cast<size_t>(in(0, 3)), rank = spatial + 2;
+    const bool usual = round % 3 == 0;
+    const auto i = usual ? axes(rank, true) : axes(rank, false), k = axes(rank, usual), r = axes(rank, true);
+    ConvolutionOptions o;
+    o.dimensions = usual
+                       ? channels_last(spatial)
+                       : ConvolutionDimensions{i[0], i[1], rest(i), k[0], k[1], rest(k), r[0], r[1], rest(r)};
+    const ConvolutionDimensions& d = o.dimensions;
+    Shape input = Dims::filled(rank, 1), kernel = input;
+    input[d.input_batch] = in(1, 3);
+    input[d.input_feature] = kernel[d.kernel_input_feature] = round % 5 ? in(1, 7) : in(0, 150);
+    kernel[d.kernel_output_feature] = in(1, 70);
+    for (size_t axis = 0; axis < spatial; ++axis) {
+      input[d.input_spatial[axis]] = in(1, 9);
+      kernel[d.kernel_spatial[axis]] = in(1, 3);
+      o.window_strides.push_back(in(1, 2));
+      o.lhs_dilation.push_back(usual ? 1 : in(1, 2));
+      o.rhs_dilation.push_back(in(1, 2));
+      o.padding_low.push_back(in(-1, 3));
+      o.padding_high.push_back(in(-1, 3));
+      o.window_reversal.push_back(in(0, 1));
+    }
+    const auto graph_of = [&](DType dtype) {
+      GraphBuilder builder;
+      SinkScope scope(builder);
+      const Tensor x = builder.argument("x", {dtype, input}), w = builder.argument("w", {dtype, kernel});
+      builder.result("y", convolution(x, w, o));
+      return builder.finish();
+    };
+    std::shared_ptr<Graph> graph;
+    try {
+      graph = graph_of(DType::kF32);
+    } catch (const ShapeError&) {
+      continue;  // nothing is left after negative padding
+    }
+    const std::vector<Literal> given{
+        random_literal({DType::kF32, input}, static_cast<unsigned>(round), false),
+        random_literal({DType::kF32, kernel}, 77, false)};
+    std::vector<Literal> wide, sizes;
+    for (const Literal& x : given) {
+      std::vector<double> plain, absolute;
+      for (int64_t n = 0; n < x.type().elements(); ++n) {
+        plain.push_back(double{x.view().as<float>()[n]});
+        absolute.push_back(std::fabs(plain.back()));
+      }
+      wide.push_back(Literal::copy({DType::kF64, x.type().shape}, plain.data()));
+      sizes.push_back(Literal::copy({DType::kF64, x.type().shape}, absolute.data()));
+    }
+    const auto got = run_kernel(*graph, given);
+    ASSERT_EQ(got.size(), 1u) << round;
+    ++taken;
+    const auto exact_graph = graph_of(DType::kF64);
+    const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
+    const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
+    for (int64_t n = 0; n < exact.type().elements(); ++n) {
+      const double bound = 1.2e-7 * static_cast<double>(std::min<int64_t>(depth, 256) + depth / 256 + 1) *
+                           scale.view().as<double>()[n];
+      ASSERT_LE(std::fabs(double{got[0].view().as<float>()[n]} - exact.view().as<double>()[n]), bound)
+          << "round " << round << " element " << n;
+    }
+  }
+  EXPECT_GE(taken, 200);
+}
+
 TEST(Kernels, MovementIsExact) {
   int taken = 0;
   const auto check = [&](const TensorType& type, auto call) {

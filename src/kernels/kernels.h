@@ -8,6 +8,7 @@
 namespace espalier {
 
 PreparedKernel prepare_dot_general(const KernelSite& site);
+PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);
 PreparedKernel prepare_transpose(const KernelSite& site);

@@ -14,6 +14,7 @@ struct Entry {
 // The list of fast kernels.
 const Entry kEntries[] = {
     {&op_dot_general, DType::kF32, prepare_dot_general},
+    {&op_convolution, DType::kF32, prepare_convolution},
     {&op_reduce, DType::kF32, prepare_reduce},
     {&op_adam, DType::kF32, prepare_adam},
     {&op_transpose, DType::kF32, prepare_transpose},

@@ -2,6 +2,7 @@
 #include <limits>
 
 #include "espalier/control.h"
+#include "ir/state.h"
 #include "ops/composite/call.h"
 #include "ops/composite/custom_gradient.h"
 #include "ops/composite/scan.h"
@@ -9,12 +10,117 @@
 namespace espalier {
 namespace {
 
+using Cells = std::vector<StateCellPtr>;
+
+// f in a region: `cells` are bound to `bound` (or, when that is empty, as outside), their new values stand
+// after the results. Cells that f assigns beside them are added.
+Tensors with_state(Cells& cells, const size_t known, std::span<const Tensor> bound,
+                   std::span<const Tensor> arguments, const TensorFunction& f) {
+  StateScope scope;
+  for (size_t i = 0; i < bound.size(); ++i) scope.bind(cells[i], bound[i]);
+  Tensors out = f(arguments);
+  for (StateCellPtr& cell : scope.assigned()) {
+    if (std::find(cells.begin(), cells.end(), cell) == cells.end()) cells.push_back(std::move(cell));
+  }
+  for (size_t i = 0; i < known; ++i) out.push_back(cells[i]->read());
+  return out;
+}
+
+struct RegionCall {
+  Tensors inputs;
+  std::vector<RegionSpec> specs;
+};
+// Calls `op` with regions that may assign variables. `make(cells, known)` gives the call whose regions hand
+// out the values of the first `known` cells; it is traced anew while its regions assign more cells than
+// that. Hands those values (the results from `first` on; by default the last) on to the cells.
+Tensors emit_stateful(const OpDef& op, const std::function<AttributesPtr(size_t known)>& attributes,
+                      const std::function<RegionCall(Cells&, size_t known)>& make,
+                      std::optional<size_t> first = {}) {
+  Cells cells;
+  for (;;) {
+    const size_t known = cells.size();
+    RegionCall call = make(cells, known);
+    const Regions regions = trace_regions(call.specs);
+    if (cells.size() > known) continue;
+    call.inputs.insert(call.inputs.end(), regions.captures.begin(), regions.captures.end());
+    Tensors out = emit_all(op, attributes(known), call.inputs, regions.graphs);
+    const auto begin = out.begin() + static_cast<std::ptrdiff_t>(first ? *first : out.size() - known);
+    for (size_t i = 0; i < known; ++i) cells[i]->assign(begin[static_cast<std::ptrdiff_t>(i)]);
+    out.erase(begin, begin + static_cast<std::ptrdiff_t>(known));
+    return out;
+  }
+}
+
+Tensors read_all(const Cells& cells, Tensors before) {
+  for (const StateCellPtr& cell : cells) before.push_back(cell->read());
+  return before;
+}
+
 Tensors branch_call(const OpDef& op, const Tensor& choice, const std::vector<TensorFunction>& branches,
                     const Tensors& operands) {
-  std::vector<RegionSpec> specs;
-  for (const TensorFunction& branch : branches)
-    specs.push_back({{}, [&](std::span<const Tensor>) { return branch(operands); }});
-  return emit_regions(op, nullptr, {choice}, specs);
+  return emit_stateful(
+      op, [](size_t) { return nullptr; },
+      [&](Cells& cells, size_t known) {
+        RegionCall call{{choice}, {}};
+        for (const TensorFunction& branch : branches) {
+          call.specs.push_back({{}, [&, known](std::span<const Tensor>) {
+                                  return with_state(cells, known, {}, operands, branch);
+                                }});
+        }
+        return call;
+      });
+}
+
+// f(operands) as the one region of `op`.
+Tensors function_call(const OpDef& op, const AttributesPtr& attributes, const TensorFunction& f,
+                      std::span<const Tensor> operands) {
+  return emit_stateful(
+      op, [&](size_t) { return attributes; },
+      [&](Cells& cells, size_t known) {
+        return RegionCall{{operands.begin(), operands.end()},
+                          {{types_of(operands), [&, known](std::span<const Tensor> arguments) {
+                              return with_state(cells, known, {}, arguments, f);
+                            }}}};
+      });
+}
+
+// The scan of `body` over `inputs` (carries..., scanned...); variables that it assigns are carries of their
+// own, after the others.
+Tensors scan_call(const ScanAttributes& attributes, const Tensors& inputs, const TensorFunction& body) {
+  const auto carries = static_cast<size_t>(attributes.carries);
+  return emit_stateful(
+      op_scan,
+      [&](size_t known) {
+        auto all = std::make_shared<ScanAttributes>(attributes);
+        all->carries += static_cast<int64_t>(known);
+        return all;
+      },
+      [&](Cells& cells, size_t known) {
+        const auto first = [&](auto& list) { return list.begin() + static_cast<std::ptrdiff_t>(carries); };
+        Tensors all(inputs.begin(), first(inputs));
+        all = read_all(cells, std::move(all));
+        std::vector<TensorType> types = types_of(all);
+        for (size_t i = carries; i < inputs.size(); ++i) {
+          types.push_back(slice_type(inputs[i].type()));
+          all.push_back(inputs[i]);
+        }
+        return RegionCall{
+            std::move(all),
+            {{std::move(types), [&, first, known](std::span<const Tensor> values) {
+                Tensors arguments(values.begin(), first(values));
+                arguments.insert(arguments.end(), first(values) + static_cast<std::ptrdiff_t>(known),
+                                 values.end());
+                Tensors out = with_state(cells, known, values.subspan(carries, known), arguments, body);
+                if (out.size() < carries + known) {
+                  throw ShapeError("scan.c4", cat("the body must give the ", carries,
+                                                  " values it carries, gives ", out.size() - known));
+                }
+                // The states come last; carries stand before what is stacked.
+                std::rotate(first(out), out.end() - static_cast<std::ptrdiff_t>(known), out.end());
+                return out;
+              }}}};
+      },
+      carries);
 }
 
 int64_t scan_length(const Tensors& xs, const ScanOptions& options) {
@@ -68,24 +174,43 @@ Tensors switch_case(Operand index, const std::vector<TensorFunction>& branches, 
 Tensors while_loop(const TensorFunction& condition, const TensorFunction& body, const Tensors& vars,
                    const WhileOptions& options, Location at) {
   CallScope scope(at);
-  if (!options.max_iterations) {
-    const RegionSpec specs[] = {over(vars, condition), over(vars, body)};
-    return emit_regions(op_while, nullptr, vars, specs);
+  if (options.max_iterations) {
+    ScanAttributes attributes;
+    attributes.carries = static_cast<int64_t>(vars.size());
+    attributes.length = *options.max_iterations;
+    return scan_call(attributes, vars, [&](std::span<const Tensor> now) {
+      const Tensors holds = condition(now);
+      if (holds.size() != 1) {
+        throw ShapeError("while.c2",
+                         cat("the condition must give one bool[], gives ", holds.size(), " tensors"));
+      }
+      return cond(
+          holds[0], body, [](const Tensors& same) { return same; }, Tensors(now.begin(), now.end()));
+    });
   }
-  ScanAttributes attributes;
-  attributes.carries = static_cast<int64_t>(vars.size());
-  attributes.length = *options.max_iterations;
-  return emit_scan(attributes, vars,
-                   {types_of(vars), [&](std::span<const Tensor> now) {
-                      const Tensors holds = condition(now);
-                      if (holds.size() != 1) {
-                        throw ShapeError("while.c2", cat("the condition must give one bool[], gives ",
-                                                         holds.size(), " tensors"));
-                      }
-                      const Tensors operands(now.begin(), now.end());
-                      return cond(
-                          holds[0], body, [](const Tensors& same) { return same; }, operands);
-                    }});
+  return emit_stateful(
+      op_while, [](size_t) { return nullptr; },
+      [&](Cells& cells, size_t known) {
+        Tensors inputs = read_all(cells, vars);
+        const std::vector<TensorType> types = types_of(inputs);
+        return RegionCall{std::move(inputs),
+                          {{types,
+                            [&, known](std::span<const Tensor> now) {
+                              StateScope scope;
+                              for (size_t i = 0; i < known; ++i) scope.bind(cells[i], now[vars.size() + i]);
+                              Tensors holds = condition(now.first(vars.size()));
+                              for (const StateCellPtr& cell : scope.assigned()) {
+                                throw StateError("while.condition",
+                                                 cat("the condition assigns variable \"", cell->name(), "\""),
+                                                 "assign it in the body");
+                              }
+                              return holds;
+                            }},
+                           {types, [&, known](std::span<const Tensor> now) {
+                              return with_state(cells, known, now.subspan(vars.size()),
+                                                now.first(vars.size()), body);
+                            }}}};
+      });
 }
 
 Tensors fori_loop(int64_t lower, int64_t upper, const TensorFunction& body, const Tensors& vars,
@@ -97,18 +222,15 @@ Tensors fori_loop(int64_t lower, int64_t upper, const TensorFunction& body, cons
   const int64_t length = std::max<int64_t>(upper - lower, 0);
   Tensors inputs = vars;
   inputs.push_back(iota({DType::kI32, {length}}, 0) + lower);
-  std::vector<TensorType> types = types_of(vars);
-  types.push_back({DType::kI32, {}});
   ScanAttributes attributes;
   attributes.carries = static_cast<int64_t>(vars.size());
   attributes.scanned = 1;
   attributes.length = length;
-  return emit_scan(attributes, std::move(inputs), {std::move(types), [&](std::span<const Tensor> values) {
-                                                     Tensors arguments{values.back()};
-                                                     arguments.insert(arguments.end(), values.begin(),
-                                                                      values.end() - 1);
-                                                     return body(arguments);
-                                                   }});
+  return scan_call(attributes, inputs, [&](std::span<const Tensor> values) {
+    Tensors arguments{values.back()};
+    arguments.insert(arguments.end(), values.begin(), values.end() - 1);
+    return body(arguments);
+  });
 }
 
 ScanResult scan(const ScanBody& body, const Tensors& init, const Tensors& xs, const ScanOptions& options,
@@ -121,20 +243,16 @@ ScanResult scan(const ScanBody& body, const Tensors& init, const Tensors& xs, co
   attributes.reverse = options.reverse;
   Tensors inputs = init;
   inputs.insert(inputs.end(), xs.begin(), xs.end());
-  std::vector<TensorType> types = types_of(init);
-  for (const Tensor& x : xs) types.push_back(slice_type(x.type()));
-  Tensors out =
-      emit_scan(attributes, std::move(inputs),
-                {std::move(types), [&](std::span<const Tensor> values) {
-                   ScanResult step = body(values.first(init.size()), values.subspan(init.size(), xs.size()));
-                   if (step.carry.size() != init.size()) {
-                     throw ShapeError("scan.c4", cat("the body must give the ", init.size(),
-                                                     " values it carries, gives ", step.carry.size()));
-                   }
-                   Tensors results = std::move(step.carry);
-                   results.insert(results.end(), step.ys.begin(), step.ys.end());
-                   return results;
-                 }});
+  Tensors out = scan_call(attributes, inputs, [&](std::span<const Tensor> values) {
+    ScanResult step = body(values.first(init.size()), values.subspan(init.size(), xs.size()));
+    if (step.carry.size() != init.size()) {
+      throw ShapeError("scan.c4", cat("the body must give the ", init.size(), " values it carries, gives ",
+                                      step.carry.size()));
+    }
+    Tensors results = std::move(step.carry);
+    results.insert(results.end(), step.ys.begin(), step.ys.end());
+    return results;
+  });
   const auto first_y = out.begin() + static_cast<std::ptrdiff_t>(init.size());
   return {{out.begin(), first_y}, {first_y, out.end()}};
 }
@@ -150,14 +268,12 @@ Tensors call(const TensorFunction& f, const Tensors& operands, std::string name,
   CallScope scope(at);
   auto attributes = std::make_shared<CallAttributes>();
   attributes->callee = std::move(name);
-  const RegionSpec spec = over(operands, f);
-  return emit_regions(op_call, std::move(attributes), operands, {&spec, 1});
+  return function_call(op_call, attributes, f, operands);
 }
 
 TensorFunction checkpoint(TensorFunction f) {
   return [f = std::move(f)](std::span<const Tensor> operands) {
-    const RegionSpec spec = over(operands, f);
-    return emit_regions(op_checkpoint, nullptr, {operands.begin(), operands.end()}, {&spec, 1});
+    return function_call(op_checkpoint, nullptr, f, operands);
   };
 }
 

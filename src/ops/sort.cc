@@ -211,4 +211,10 @@ Tensor sort(Operand x, int64_t axis, bool descending) {
   return sort({x.tensor()}, axis, descending, x.at())[0];
 }
 
+Tensor argsort(Operand x, int64_t axis, bool descending) {
+  CallScope scope(x.at());
+  axis = normalize_axis("argsort", axis, x.tensor().rank());
+  return sort({x.tensor(), iota({DType::kI32, x.tensor().shape()}, axis)}, axis, descending)[1];
+}
+
 }  // namespace espalier

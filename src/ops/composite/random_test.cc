@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <numeric>
+
 #include "base/philox.h"
+#include "espalier/array.h"
 #include "ops/op_test.h"
 
 namespace espalier {
@@ -143,6 +147,114 @@ TEST(Random, UniformCountsEveryTenthAlike) {
   double chi = 0;
   for (const int count : counts) chi += (count - 1e4) * (count - 1e4) / 1e4;
   EXPECT_LT(chi, 27.9);  // 9 degrees of freedom, one in a thousand
+}
+
+// Pearson's statistic of counts against expected shares.
+double chi_square(const std::vector<double>& counts, const std::vector<double>& shares) {
+  const double n = std::accumulate(counts.begin(), counts.end(), 0.0);
+  double out = 0;
+  for (size_t i = 0; i < counts.size(); ++i)
+    out += (counts[i] - n * shares[i]) * (counts[i] - n * shares[i]) / (n * shares[i]);
+  return out;
+}
+std::vector<double> tally(const Tensor& x, size_t kinds) {
+  std::vector<double> out(kinds);
+  for (const double v : to_array(x).values) out.at(static_cast<size_t>(v)) += 1;
+  return out;
+}
+
+// Over 200 seeds the statistic exceeds its 95 % quantile about 10 times: as chance has it, no more, no less.
+TEST(Random, CategoricalKeepsItsShares) {
+  const std::vector<double> shares{0.5, 0.3, 0.15, 0.05};
+  for (const DType dtype : {DType::kF16, DType::kF32, DType::kF64}) {
+    std::vector<double> logits;
+    for (const double share : shares) logits.push_back(std::log(share) + 3);
+    const Tensor x = convert(Tensor::of<double>(logits, {4}), dtype);
+    // What the dtype's rounding makes of the shares.
+    std::vector<double> real;
+    for (const double v : to_array(x).values) real.push_back(std::exp(v - 3));
+    const double total = std::accumulate(real.begin(), real.end(), 0.0);
+    for (double& v : real) v /= total;
+    int alarms = 0;
+    for (uint64_t seed = 0; seed < 200; ++seed)
+      alarms += chi_square(tally(random_categorical(x, 500, Tensor::scalar(seed), 1), 4), real) > 7.815;
+    EXPECT_GE(alarms, 2) << name(dtype);
+    EXPECT_LE(alarms, 22) << name(dtype);
+  }
+}
+
+TEST(Random, CategoricalDrawsRareClassesAndNeverImpossibleOnes) {
+  const float inf = std::numeric_limits<float>::infinity();
+  // One in a million: 10 of 10,000,000 draws; five deviations are 16.
+  const double rare = std::log(1e-6);
+  const Tensor x = Tensor::of<float>({0, static_cast<float>(rare), -inf});
+  std::vector<double> counts(3);
+  for (uint64_t step = 0; step < 10; ++step) {
+    const std::vector<double> some = tally(random_categorical(x, 1000000, 5, Tensor::scalar(step)), 3);
+    for (size_t i = 0; i < 3; ++i) counts[i] += some[i];
+  }
+  EXPECT_NEAR(counts[1], 10, 16);
+  EXPECT_GT(counts[1], 0);
+  EXPECT_EQ(counts[2], 0);
+  const Tensor rows = random_categorical(reshape(Tensor::of<float>({9, -inf, -inf, 9}), {2, 2}), 5, 5, 1);
+  EXPECT_EQ(rows.to_vector<int32_t>(), (std::vector<int32_t>{0, 0, 0, 0, 0, 1, 1, 1, 1, 1}));
+  EXPECT_EQ(rows.type(), (TensorType{DType::kI32, {2, 5}}));
+  EXPECT_THROW(random_categorical(zeros({3, 0}), 1, 5, 1), ShapeError);
+  EXPECT_THROW(random_categorical(arange(3), 1, 5, 1), DTypeError);
+}
+
+TEST(Random, EveryPermutationIsAsLikelyAsAnyOther) {
+  int alarms = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    std::vector<double> counts(24);
+    for (uint64_t step = 0; step < 240; ++step) {
+      const auto p = random_permutation(4, Tensor::scalar(seed), Tensor::scalar(step)).to_vector<int32_t>();
+      size_t code = 0;
+      for (size_t i = 0; i < 4; ++i) {
+        size_t smaller = 0;
+        for (size_t j = i + 1; j < 4; ++j) smaller += p[j] < p[i];
+        code = code * (4 - i) + smaller;
+      }
+      counts.at(code) += 1;
+    }
+    alarms += chi_square(counts, std::vector<double>(24, 1.0 / 24)) > 35.17;  // 95 % of 23 degrees
+  }
+  EXPECT_LE(alarms, 14);
+  EXPECT_GE(alarms, 1);
+}
+
+TEST(Random, ShuffleMovesWholeSlices) {
+  const Tensor x = reshape(arange(12), {2, 6});
+  const Tensor y = shuffle(x, 3, 1, 1);
+  const auto a = y.to_vector<int32_t>();
+  std::vector<int32_t> top(a.begin(), a.begin() + 6);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(a[i + 6], top[i] + 6);
+  EXPECT_NE(top, (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
+  std::sort(top.begin(), top.end());
+  EXPECT_EQ(top, (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(shuffle(zeros({0, 2}), 3, 1).shape(), (Shape{0, 2}));
+}
+
+TEST(Random, IntegersAreUniformInEveryTypeAndRange) {
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kI32, DType::kU64, DType::kI64}) {
+    int alarms = 0;
+    const int64_t low = is_unsigned_integer(dtype) ? 3 : -2;
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const Tensor drawn = random_integers({300}, Tensor::scalar(seed), 1, low, low + 5, dtype);
+      EXPECT_EQ(drawn.dtype(), dtype);
+      alarms += chi_square(tally(convert(drawn, DType::kI64) - low, 5), std::vector<double>(5, 0.2)) > 9.488;
+    }
+    EXPECT_GE(alarms, 2) << name(dtype);
+    EXPECT_LE(alarms, 22) << name(dtype);
+  }
+  const Moments wide(convert(random_integers({10000}, 1, 1, std::numeric_limits<int64_t>::min(),
+                                             std::numeric_limits<int64_t>::max(), DType::kI64),
+                             DType::kF64));
+  EXPECT_NEAR(wide.mean / std::ldexp(1.0, 63), 0, 5 * 0.5774 / 100);
+  EXPECT_NEAR(wide.variance / std::ldexp(1.0, 126), 1.0 / 3, 0.02);
+  EXPECT_THROW(random_integers({2}, 1, 1, 0, 257, DType::kU8), ValueError);
+  EXPECT_THROW(random_integers({2}, 1, 1, 3, 3), ValueError);
+  EXPECT_THROW(random_integers({2}, 1, 1, 0, 3, DType::kF32), DTypeError);
 }
 
 OP_TEST(dropout) {
