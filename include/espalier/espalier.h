@@ -17,5 +17,6 @@
 #include "espalier/shape.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"
+#include "espalier/threads.h"
 #include "espalier/transforms.h"
 #include "espalier/variable.h"

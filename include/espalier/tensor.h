@@ -43,6 +43,11 @@ class Tensor {
   static Tensor of(std::initializer_list<T> values) {
     return of(std::vector<T>(values), {static_cast<int64_t>(values.size())});
   }
+  // [values.size()].
+  template <class T>
+  static Tensor of(const std::vector<T>& values) {
+    return of(values, {static_cast<int64_t>(values.size())});
+  }
   // Copies row-major bytes of `type`.
   static Tensor from_bytes(const TensorType& type, const void* data);
 

@@ -10,6 +10,9 @@
 #include <string>
 
 #include "base/float_environment.h"
+#include "base/format.h"
+#include "espalier/error.h"
+#include "espalier/threads.h"
 
 namespace espalier {
 namespace {
@@ -170,6 +173,14 @@ ThreadPool& thread_pool() {
     return text ? std::max(std::atoi(text), 0) : 0;
   }());
   return pool;
+}
+
+int threads() { return thread_pool().threads(); }
+void set_threads(int count) {
+  constexpr int kMost = 1024;
+  if (count < 1 || count > kMost)
+    throw ValueError("threads.count", cat("a call takes 1 to ", kMost, " threads, got ", count));
+  thread_pool().set_threads(count);
 }
 
 }  // namespace espalier

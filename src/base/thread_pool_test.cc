@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/float_environment.h"
+#include "espalier/error.h"
+#include "espalier/threads.h"
 
 namespace espalier {
 namespace {
@@ -124,6 +126,16 @@ TEST(FloatEnvironment, HoldsOnHelpers) {
   EXPECT_EQ(kept.load(), 0);
 }
 #endif
+
+TEST(ThreadPool, TheProcessTakesOneToManyThreads) {
+  const int before = threads();
+  set_threads(3);
+  EXPECT_EQ(threads(), 3);
+  EXPECT_EQ(thread_pool().threads(), 3);
+  for (const int wrong : {0, -1, 1025}) EXPECT_THROW(set_threads(wrong), ValueError);
+  EXPECT_EQ(threads(), 3);
+  set_threads(before);
+}
 
 }  // namespace
 }  // namespace espalier

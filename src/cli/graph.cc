@@ -1,9 +1,8 @@
 // espalier graph: a program as this build understands it.
-#include <cstdio>
-#include <filesystem>
+#include <nlohmann/json.hpp>
 
-#include "cli/files.h"
-#include "cli/verbs.h"
+#include "base/format.h"
+#include "cli/common.h"
 #include "passes/inline_composites.h"
 #include "text/text.h"
 
@@ -12,24 +11,36 @@ namespace {
 
 struct Options {
   std::string program;
+  Results results;
   bool dot = false, text = false, primitives = false;
 };
 
+nlohmann::ordered_json values(const Graph& graph, const auto& list) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const auto& entry : list)
+    out.push_back({{"name", entry.name}, {"type", to_string(graph.type(entry.value))}});
+  return out;
+}
+
 void graph(const Options& options) {
   std::shared_ptr<const Graph> program =
-      parse_program(read_text(options.program), std::filesystem::path(options.program).filename().string());
+      parse_program(read_text(options.program), source_name(options.program));
   if (options.primitives) program = inline_composites(*program);
-  if (options.dot || options.text) {
-    const std::string text = options.dot ? to_dot(*program) : print_program(*program);
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return;
+  if (options.dot || options.text)
+    return options.results.write(options.dot ? to_dot(*program) : print_program(*program));
+  if (options.results.json) {
+    return options.results.write_json("graph", {{"name", program->name()},
+                                                {"nodes", program->nodes().size()},
+                                                {"inputs", values(*program, program->inputs())},
+                                                {"outputs", values(*program, program->outputs())}});
   }
-  std::printf("%s: %zu nodes\n", program->name().c_str(), program->nodes().size());
+  std::string text = cat(program->name(), ": ", program->nodes().size(), " nodes\n");
   for (const GraphInput& input : program->inputs())
-    std::printf("  input  %s %s\n", input.name.c_str(), to_string(program->type(input.value)).c_str());
+    text += cat("  input  ", input.name, " ", program->type(input.value), "\n");
   for (const GraphOutput& output : program->outputs())
-    std::printf("  output %s %s\n", output.name.c_str(), to_string(program->type(output.value)).c_str());
-  std::puts("next: --text for StableHLO, --dot for Graphviz");
+    text += cat("  output ", output.name, " ", program->type(output.value), "\n");
+  options.results.write(text);
+  options.results.suggest(cat("espalier graph ", options.program, " --dot | dot -Tsvg -o graph.svg"));
 }
 
 }  // namespace
@@ -37,11 +48,13 @@ void graph(const Options& options) {
 void add_graph(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
-  verb->add_option("program", options->program, "Text of a module")->required();
+  verb->add_option("program", options->program, "Text of a module; - reads standard input")->required();
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
   verb->add_flag("--text", options->text, "Print it as StableHLO")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,
                  "First replace composites by StableHLO's own ops");
+  options->results.add_json(*verb);
+  options->results.add_out(*verb);
   verb->callback([options] { graph(*options); });
 }
 

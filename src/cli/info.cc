@@ -6,7 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/verbs.h"
+#include "cli/common.h"
+#include "espalier/threads.h"
+#include "kernels/isa.h"
 #include "kernels/kernel.h"
 #include "kernels/tile.h"
 #include "ops/registry.h"
@@ -93,27 +95,39 @@ nlohmann::ordered_json ops_json() {
                    {"batching", batching(*op)},
                    {"doc", op->doc ? op->doc : ""}});
   }
-  return {{"ops", ops}};
+  return ops;
 }
 
 }  // namespace
 
 void add_info(CLI::App& app) {
   struct Options {
-    bool ops = false, json = false;
+    bool ops = false;
+    Results results;
   };
   CLI::App* verb = app.add_subcommand("info", "What this build can do");
   auto options = std::make_shared<Options>();
   verb->add_flag("--ops", options->ops, "Every op: dtypes, gradient, batching, meaning");
-  verb->add_flag("--json", options->json, "The same as JSON");
+  options->results.add_json(*verb);
+  options->results.add_out(*verb);
   verb->callback([options] {
-    if (options->json) {
-      std::printf("%s\n", ops_json().dump(2).c_str());
-    } else if (options->ops) {
-      std::fputs(ops_table(Terminal::of(STDOUT_FILENO)).c_str(), stdout);
-    } else {
-      std::printf("%zu ops\nnext: espalier info --ops\n", all_ops().size());
+    const Results& results = options->results;
+    const std::string_view isa = name(current_isa());
+    if (results.json) {
+      nlohmann::ordered_json out = {
+          {"instruction_set", isa}, {"threads", threads()}, {"op_count", all_ops().size()}};
+      if (options->ops) out["ops"] = ops_json();
+      return results.write_json("info", out);
     }
+    if (options->ops) {
+      Terminal terminal = Terminal::of(STDOUT_FILENO);
+      if (results.out != "-") terminal.colors = false;
+      results.write(ops_table(terminal));
+      return results.suggest("espalier info --ops --json");
+    }
+    results.write(cat("ops              ", all_ops().size(), "\ninstruction set  ", isa,
+                      "\nthreads          ", threads(), "\n"));
+    results.suggest("espalier info --ops");
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "cli/train_digits.h"
-#include "cli/verbs.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -23,17 +22,21 @@ std::string find_digits() {
 }  // namespace
 
 void add_quickstart(CLI::App& app) {
-  auto run = std::make_shared<DigitsRun>();
+  auto run = std::make_shared<DigitsRun>(DigitsRun{.verb = "quickstart"});
   CLI::App* verb =
       app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
   verb->add_option("--data", run->data, "As in train; found by itself when left out");
   verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  add_threads(*verb);
   verb->callback([run] {
     if (run->data.empty()) run->data = find_digits();
     // Small sets need more passes for as many steps.
     run->epochs = run->data.ends_with(".gz") ? 20 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", run->data.c_str());
     train_digits(*run);
+    if (run->results.json || run->results.out != "-") return;
     std::printf(
         "\nnext:\n"
         "  make test                           hold the engine against its oracles\n"

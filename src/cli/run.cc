@@ -1,10 +1,11 @@
 // espalier run: a StableHLO program on arrays.
-#include <cstdio>
-#include <filesystem>
-#include <fstream>
+#include <cmath>
 
-#include "cli/files.h"
-#include "cli/verbs.h"
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/common.h"
 #include "format/npy.h"
 #include "interp/interpreter.h"
 #include "ir/dispatch.h"
@@ -17,6 +18,7 @@ namespace {
 
 struct Options {
   std::string program, outputs;
+  Results results;
   std::vector<std::string> inputs;
   bool reference = false;
 };
@@ -32,27 +34,56 @@ Literal as_type(const Literal& given, const TensorType& wanted) {
   return Literal(wanted, std::move(buffer));
 }
 
-void show(size_t i, const std::string& name, const Literal& value) {
-  std::printf("out%zu %s %s:", i, name.c_str(), to_string(value.type()).c_str());
-  const Literal dense = value.expanded();
-  const int64_t count = std::min(kShown, dense.type().elements());
-  for (int64_t k = 0; k < count; ++k) {
-    visit_dtype(dense.type().dtype, [&](auto tag) {
-      using T = typename decltype(tag)::type;
+// The first `limit` elements.
+template <class F>
+void each_element(const Literal& dense, int64_t limit, F f) {
+  visit_dtype(dense.type().dtype, [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    const int64_t count = std::min(limit, dense.type().elements());
+    for (int64_t k = 0; k < count; ++k) {
       const T element = dense.view().as<T>()[k];
       if constexpr (is_floating<T>) {
-        std::printf(" %.9g", static_cast<double>(element));
+        f(static_cast<double>(element));
       } else {
-        std::printf(" %s", std::to_string(element).c_str());
+        f(element);
       }
-    });
-  }
-  std::puts(count < dense.type().elements() ? " ..." : "");
+    }
+  });
+}
+
+std::string line(size_t i, const std::string& name, const Literal& value) {
+  std::string out = cat("out", i, " ", name, " ", value.type(), ":");
+  each_element(value.expanded(), kShown, [&](auto element) {
+    if constexpr (std::is_same_v<decltype(element), double>) {
+      char text[32];
+      std::snprintf(text, sizeof text, " %.9g", element);
+      out += text;
+    } else {
+      out += " " + std::to_string(element);
+    }
+  });
+  return out + (kShown < value.type().elements() ? " ...\n" : "\n");
+}
+
+// JSON has no NaN and no infinity: they are the strings "nan", "inf" and "-inf".
+nlohmann::ordered_json record(const std::string& name, const Literal& value) {
+  nlohmann::ordered_json elements = nlohmann::ordered_json::array();
+  each_element(value.expanded(), value.type().elements(), [&](auto element) {
+    if constexpr (std::is_same_v<decltype(element), double>) {
+      if (std::isfinite(element)) {
+        elements.push_back(element);
+      } else {
+        elements.push_back(std::isnan(element) ? "nan" : element > 0 ? "inf" : "-inf");
+      }
+    } else {
+      elements.push_back(element);
+    }
+  });
+  return {{"name", name}, {"type", to_string(value.type())}, {"values", std::move(elements)}};
 }
 
 void run(const Options& options) {
-  const std::string source = read_text(options.program);
-  const auto graph = parse_program(source, std::filesystem::path(options.program).filename().string());
+  const auto graph = parse_program(read_text(options.program), source_name(options.program));
   std::vector<Literal> inputs;
   if (options.inputs.size() != graph->inputs().size())
     throw ValueError("run.inputs", cat(options.program, " takes ", graph->inputs().size(), " inputs, got ",
@@ -62,39 +93,36 @@ void run(const Options& options) {
   const std::vector<Literal> outputs =
       options.reference ? interpret(*graph, inputs) : espalier::run(*compile(optimize(graph)), inputs);
   if (!options.outputs.empty()) {
-    std::error_code error;
-    std::filesystem::create_directories(options.outputs, error);
-    if (error) throw IoError("run.outputs", cat("cannot create ", options.outputs, ": ", error.message()));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (options.outputs.empty()) {
-      show(i, graph->outputs()[i].name, outputs[i]);
-    } else {
+    posix_env().make_folder(options.outputs);
+    for (size_t i = 0; i < outputs.size(); ++i)
       write_npy(cat(options.outputs, "/out", i, ".npy"), outputs[i]);
-    }
+    return;
   }
+  if (options.results.json) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < outputs.size(); ++i) list.push_back(record(graph->outputs()[i].name, outputs[i]));
+    return options.results.write_json("run", {{"outputs", std::move(list)}});
+  }
+  std::string text;
+  for (size_t i = 0; i < outputs.size(); ++i) text += line(i, graph->outputs()[i].name, outputs[i]);
+  options.results.write(text);
+  options.results.suggest(cat("espalier run ", options.program, " --outputs DIR"));
 }
 
 }  // namespace
 
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file || std::filesystem::is_directory(path)) throw IoError("file.open", cat("cannot read ", path));
-  std::string text(static_cast<size_t>(file.tellg()), '\0');
-  file.seekg(0);
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!file) throw IoError("file.read", cat("cannot read ", path));
-  return text;
-}
-
 void add_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("run", "Run a StableHLO program");
-  verb->add_option("program", options->program, "Text of a module")->required();
+  verb->add_option("program", options->program, "Text of a module; - reads standard input")->required();
   verb->add_option("--inputs", options->inputs, "One .npy file an argument of @main");
-  verb->add_option("--outputs", options->outputs,
-                   "Folder for out0.npy, out1.npy, ... (default: print the values)");
+  CLI::Option* folder = verb->add_option("--outputs", options->outputs,
+                                         "Folder for out0.npy, out1.npy, ... (default: print the values)");
   verb->add_flag("--reference", options->reference, "Run the reference interpreter");
+  options->results.add_json(*verb);
+  options->results.add_out(*verb);
+  folder->excludes("--json")->excludes("--out");
+  add_threads(*verb);
   verb->callback([options] { run(*options); });
 }
 

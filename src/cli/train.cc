@@ -1,13 +1,12 @@
-#include <cstdio>
 #include <memory>
 
+#include "base/format.h"
 #include "cli/train_digits.h"
-#include "cli/verbs.h"
 
 namespace espalier::cli {
 
 void add_train(CLI::App& app) {
-  auto run = std::make_shared<DigitsRun>();
+  auto run = std::make_shared<DigitsRun>(DigitsRun{.verb = "train"});
   CLI::App* verb = app.add_subcommand("train", "Train a network on labelled images");
   verb->add_option("--data", run->data,
                    "A folder with IDX files (MNIST), or a CSV of square images with the label last")
@@ -27,11 +26,12 @@ void add_train(CLI::App& app) {
   verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
   verb->add_option("--test-fraction", run->test_fraction, "Share of rows, from the end, kept for the test")
       ->capture_default_str();
-  verb->add_flag("--json", run->json, "Results as JSON");
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  add_threads(*verb);
   verb->callback([run] {
     train_digits(*run);
-    if (!run->json)
-      std::printf("next: espalier train --data %s --hidden 256 --epochs 10\n", run->data.c_str());
+    run->results.suggest(cat("espalier train --data ", run->data, " --hidden 256 --epochs 10"));
   });
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -136,27 +135,25 @@ void train_digits(const DigitsRun& run) {
 
   const Outcome outcome = judge(model, test, classes);
   const double accuracy = static_cast<double>(outcome.right) / static_cast<double>(test.rows());
-  if (run.json) {
-    nlohmann::ordered_json out = {{"version", 1},
-                                  {"verb", "train"},
-                                  {"data", run.data},
-                                  {"train_rows", train.rows()},
-                                  {"test_rows", test.rows()},
-                                  {"seed", run.seed},
-                                  {"accuracy", accuracy},
-                                  {"confusion", outcome.counts},
-                                  {"epochs", history}};
-    std::printf("%s\n", out.dump(2).c_str());
-    return;
+  if (run.results.json) {
+    return run.results.write_json(run.verb, {{"data", run.data},
+                                             {"train_rows", train.rows()},
+                                             {"test_rows", test.rows()},
+                                             {"seed", run.seed},
+                                             {"accuracy", accuracy},
+                                             {"confusion", outcome.counts},
+                                             {"epochs", history}});
   }
-  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (run.results.out != "-") terminal.colors = false;
   std::vector<std::string> names;
   for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
-  std::printf("rows are the true digit, columns what the model says\n%s\n",
-              confusion_matrix(outcome.counts, names, terminal).c_str());
-  if (run.show_digits) std::printf("%s\n", gallery(outcome, test, terminal).c_str());
-  std::printf("accuracy %s on %ld images it never saw\n",
-              terminal.paint(Ink::kBold, percent(accuracy, 2)).c_str(), static_cast<long>(test.rows()));
+  std::string text = cat("rows are the true digit, columns what the model says\n",
+                         confusion_matrix(outcome.counts, names, terminal), "\n");
+  if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
+  text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
+              " images it never saw\n");
+  run.results.write(text);
 }
 
 }  // namespace espalier::cli

@@ -4,17 +4,20 @@
 #include <cstdint>
 #include <string>
 
+#include "cli/common.h"
+
 namespace espalier::cli {
 
 struct DigitsRun {
-  std::string data;
+  std::string verb = {};
+  std::string data = {};
   int epochs = 5;
   int64_t batch_size = 64;
   int64_t hidden = 128;
   double learning_rate = 1e-3;
   uint64_t seed = 0;
   double test_fraction = 0.2;  // the last rows
-  bool json = false;
+  Results results = {};
   bool show_digits = true;
 };
 

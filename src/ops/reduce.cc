@@ -126,6 +126,27 @@ Tensor restore(const Tensor& reduced, const Shape& shape, const Dims& axes) {
   return broadcast_in_dim(reduced, shape, kept);
 }
 
+// For each element the product of all others that are reduced with it: what stands before it times what
+// stands after it, so that zeros need no case of their own in any order of differentiation.
+Tensor product_of_others(const Tensor& x, const Dims& axes) {
+  Dims order, back = Dims::filled(x.rank(), 0);
+  Shape lines{1, 1};
+  for (const bool reduced : {false, true}) {
+    for (size_t i = 0; i < x.rank(); ++i) {
+      if (axes.contains(static_cast<int64_t>(i)) != reduced) continue;
+      back[i] = static_cast<int64_t>(order.size());
+      order.push_back(static_cast<int64_t>(i));
+      lines[reduced] *= x.shape()[i];
+    }
+  }
+  if (x.type().elements() == 0) return x;
+  const Tensor ordered = transpose(x, order), flat = reshape(ordered, lines);
+  const Tensor one = constant_like({x.dtype(), {}}, 1);
+  const Tensor before = cumprod(pad(flat, one, {0, 1}, {0, -1}), 1);
+  const Tensor after = cumprod(pad(flat, one, {0, -1}, {0, 1}), 1, true);
+  return transpose(reshape(before * after, ordered.shape()), back);
+}
+
 void gradient(GradientContext& c) {
   const auto& a = c.attributes<ReduceAttributes>();
   const Shape& shape = c.in(0).shape();
@@ -146,23 +167,12 @@ void gradient(GradientContext& c) {
       if (c.wants(1)) c.set(1, reduce_sum(own * share, Dims::range(c.out(0).rank())));
       return;
     }
-    case Reducer::kProd: {
-      // The product of the others: out / x where x is not zero; with one zero, only its own place has a
-      // gradient.
-      const Tensor zero = compare(c.in(0), constant_like(c.in(0).type(), 0), Comparison::kEQ);
-      const Tensor filled = select(zero, constant_like(c.in(0).type(), 1), c.in(0));
-      const Tensor zeros = reduce_sum(convert(zero, c.in(0).dtype()), a.axes);
-      const Tensor product = spread(reduce_prod(filled, a.axes) * c.in(1) * c.cotangent());
-      const Tensor nothing = constant_like(c.in(0).type(), 0);
-      const Tensor none = compare(spread(zeros), nothing, Comparison::kEQ);
-      const Tensor one = compare(spread(zeros), constant_like(c.in(0).type(), 1), Comparison::kEQ);
-      if (c.wants(0))
-        c.set(0, select(none, product / filled, select(zero, select(one, product, nothing), nothing)));
+    case Reducer::kProd:
+      if (c.wants(0)) c.set(0, product_of_others(c.in(0), a.axes) * spread(c.cotangent() * c.in(1)));
       if (c.wants(1)) {
         c.set(1, reduce_sum(c.cotangent() * reduce_prod(c.in(0), a.axes), Dims::range(c.out(0).rank())));
       }
       return;
-    }
     default:
       throw UnsupportedError(
           "reduce.gradient",
@@ -254,8 +264,7 @@ const OpDef op_reduce = {
         "elements, captures) "
         "or a named reducer. c2: and, or, xor take integers and bool. c3: distinct axes in range. c4: "
         "operands of one "
-        "shape. c5: scalar initial values. "
-        "The second derivative of a product is right where no element is zero.",
+        "shape. c5: scalar initial values.",
     .attributes = make_attributes<ReduceAttributes>,
     .infer = infer,
     .eval = eval,

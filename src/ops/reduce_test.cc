@@ -1,3 +1,4 @@
+#include "espalier/transforms.h"
 #include "grad/grad.h"
 #include "interp/interpreter.h"
 #include "ops/op_test.h"
@@ -115,6 +116,23 @@ TEST(Reduce, InitialValuesHaveGradients) {
   const auto largest = interpret(*add_gradients(*reduce_with_initial_value("maximum"), 0, sources), inputs);
   EXPECT_EQ(load_scalar(DType::kF64, largest[2].raw()), 1);
   EXPECT_EQ(largest[1].expanded().view().as<double>()[2], 0);
+}
+
+// d2 (product of all) / dx_i dx_j is the product of the others, zeros or not.
+TEST(Reduce, ProductsHaveSecondDerivativesAtZeros) {
+  for (const std::vector<double>& x :
+       {std::vector<double>{2, 0, 5, 0}, {0, 0, 0, 3}, {2, 0, 5, 7}, {2, 3, 5, 7}}) {
+    std::vector<double> expected;
+    for (size_t i = 0; i < 4; ++i) {
+      for (size_t j = 0; j < 4; ++j) {
+        double product = i == j ? 0 : 1;
+        for (size_t k = 0; k < 4; ++k) product *= k == i || k == j ? 1 : x[k];
+        expected.push_back(product);
+      }
+    }
+    const auto f = [](const Tensor& v) { return reduce_prod(reshape(v, {2, 2}), {0, 1}); };
+    EXPECT_EQ(hessian(f)(Tensor::of<double>(x, {4}))[0].to_vector<double>(), expected);
+  }
 }
 
 }  // namespace

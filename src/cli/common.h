@@ -1,0 +1,35 @@
+// What verbs share: flags that mean the same everywhere, and where text comes from and goes to.
+#pragma once
+
+#include <string>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/verbs.h"
+
+namespace espalier::cli {
+
+// The whole file, or standard input for "-". Raises IoError.
+std::string read_text(const std::string& path);
+// The name that errors give the text of `path`.
+std::string source_name(const std::string& path);
+
+// Where results go: text for people or JSON, standard output or a file.
+struct Results {
+  bool json = false;
+  std::string out = "-";
+
+  void add_json(CLI::App& verb);
+  void add_out(CLI::App& verb);
+  // To `out`: whole or not at all when it is a file.
+  void write(std::string_view text) const;
+  // {"version": 1, "verb": ..., and the fields of `body`}.
+  void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
+  // "next: ..." on standard output, unless what stands there is for a program or the results are in a file.
+  void suggest(const std::string& command) const;
+};
+
+// --threads.
+void add_threads(CLI::App& verb);
+
+}  // namespace espalier::cli
