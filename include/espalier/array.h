@@ -34,20 +34,32 @@ class Axes {
 // Creation. ---------------------------------------------------------------------------------------------
 
 // Zeros and ones of a shape, or of the type of another tensor. Stored as one element.
-Tensor zeros(const Shape& shape, DType dtype = DType::kF32);
-Tensor ones(const Shape& shape, DType dtype = DType::kF32);
+Tensor zeros(const Shape& shape, DType dtype = DType::kF32, Location at = Location::here());
+Tensor ones(const Shape& shape, DType dtype = DType::kF32, Location at = Location::here());
 Tensor zeros_like(Operand x);
 Tensor ones_like(Operand x);
 Tensor full_like(Operand x, double value);
 
-// f[n] start, start + step, ... up to and without `stop`; n = ceil((stop - start) / step), 0 when negative.
-// The values are start + i * step in `dtype` (in f32 for f16 and bf16, rounded once). Raises
-// ValueError[arange.step] for a step of 0, DTypeError[arange.dtype] for bool or a fraction in an integer
-// type.
-Tensor arange(double start, double stop, double step = 1, DType dtype = DType::kF32,
-              Location at = Location::here());
-// i32[stop] 0, 1, ..., stop - 1. Raises ValueError[arange.stop] for a negative one.
-Tensor arange(int64_t stop, DType dtype = DType::kI32, Location at = Location::here());
+// [n] start, start + step, ... up to and without `stop`; n = ceil((stop - start) / step), 0 when negative.
+// The dtype is i32 when all three are C++ integers, else f32, unless it is given. The values are start + i *
+// step in `dtype` (in f32 for f16 and bf16, rounded once). Raises ValueError[arange.step] for a step of 0,
+// DTypeError[arange.dtype] for bool or a fraction in an integer type, ValueError[arange.range] for numbers
+// that the dtype does not hold.
+Tensor arange_of(double start, double stop, double step, DType dtype, Location at);
+template <class... T>
+inline constexpr DType kRangeDType = (std::is_integral_v<T> && ...) ? DType::kI32 : DType::kF32;
+template <class T, class U, class V = int>
+requires(std::is_arithmetic_v<T>&& std::is_arithmetic_v<U>&& std::is_arithmetic_v<V>) Tensor
+    arange(T start, U stop, V step = 1, DType dtype = kRangeDType<T, U, V>, Location at = Location::here()) {
+  return arange_of(static_cast<double>(start), static_cast<double>(stop), static_cast<double>(step), dtype,
+                   at);
+}
+// From 0 by 1.
+template <class T>
+requires std::is_arithmetic_v<T> Tensor arange(T stop, DType dtype = kRangeDType<T>,
+                                               Location at = Location::here()) {
+  return arange_of(0, static_cast<double>(stop), 1, dtype, at);
+}
 // f[count] evenly spaced values from `start` to `stop`, both included unless `endpoint` is false.
 // `dtype` is a floating-point type.
 Tensor linspace(double start, double stop, int64_t count = 50, bool endpoint = true,

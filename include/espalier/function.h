@@ -14,14 +14,16 @@ class Graph;
 
 struct FunctionOptions {
   std::string name = "function";
-  size_t max_plans = 8;        // least recently used plans are dropped beyond this
+  size_t max_plans = 8;        // least recently used plans are dropped beyond this; at least one is kept
   bool check_captures = true;  // trace again on the second call and compare (always in checked builds)
 };
 
 // A C++ function of tensors, traced into a graph at its first call with each signature (dtypes and shapes)
 // and replayed afterwards. What the C++ code does besides tensor ops happens at trace time only. C++ values
 // that the function captures are constants of the graph; since C++ cannot see them change, the second call
-// traces once more and raises StateError[function.capture] naming the first difference. Calls from several
+// traces once more and raises StateError[function.capture] naming the first difference. Variables may be made
+// in the first trace only (StateError[variable.trace] later), so that each exists once. Inside another traced
+// function, a region or a transform the body's ops join those around them. Calls from several
 // threads are allowed when the function assigns no variables.
 class TracedFunction {
  public:
@@ -50,6 +52,11 @@ struct CallTraits<R (C::*)(A...) const> {
 };
 template <class C, class R, class... A>
 struct CallTraits<R (C::*)(A...)> : CallTraits<R (C::*)(A...) const> {};
+template <class R, class... A>
+struct CallTraits<R (*)(A...)> {
+  using Result = R;
+  using Arguments = std::tuple<std::decay_t<A>...>;
+};
 }  // namespace detail
 
 // A traced function with the argument list and result of the C++ function it was made from.
@@ -58,7 +65,8 @@ class TypedFunction : public TracedFunction {
  public:
   using TracedFunction::TracedFunction;
   template <class... A>
-  requires(sizeof...(A) == kArity) Result operator()(const A&... arguments) const {
+  requires(sizeof...(A) == kArity && (std::is_convertible_v<const A&, Tensor> && ...)) Result operator()(
+      const A&... arguments) const {
     const std::vector<Tensor> inputs{Tensor(arguments)...};
     std::vector<Tensor> results = call(inputs);
     if constexpr (std::is_same_v<Result, Tensor>) {
@@ -69,8 +77,8 @@ class TypedFunction : public TracedFunction {
   }
 };
 
-// Makes a traced function of a lambda that takes tensors and returns a Tensor, a std::vector<Tensor> or
-// nothing.
+// Makes a traced function of a lambda or a C++ function that takes tensors and returns a Tensor, a
+// std::vector<Tensor> or nothing.
 template <class F>
 auto function(F f, FunctionOptions options = {}) {
   using Traits = detail::CallTraits<F>;

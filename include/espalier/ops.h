@@ -13,8 +13,9 @@ namespace espalier {
 // Creation.
 // `limit` values 0, 1, ... along `axis` of `type`.
 Tensor iota(const TensorType& type, int64_t axis, Location at = Location::here());
-// Every element is `value`, stored once.
-Tensor full(const Shape& shape, double value, DType dtype = DType::kF32);
+// Every element is `value`, stored once. Raises ShapeError[type.c1], [type.c2] for a size below 0 or more
+// than 2^48 elements, ValueError[full.value] for a value that the dtype does not hold.
+Tensor full(const Shape& shape, double value, DType dtype = DType::kF32, Location at = Location::here());
 
 // Elementwise, one operand. Angles are in radians.
 Tensor abs(Operand x);
@@ -181,10 +182,11 @@ Tensor scatter_min(Operand x, Operand indices, Operand updates, const IndexAxes&
                    const IndexHints& = {});
 Tensor scatter_update(Operand x, Operand indices, Operand updates, const IndexAxes& axes,
                       const IndexHints& = {});
-// Slices of x at `indices` along `axis`, which the axes of the indices replace; indices are clamped. An
-// embedding lookup.
+// Slices of x at `indices` along `axis`, which the axes of the indices replace. An embedding lookup. Negative
+// indices count from the back. One outside of the axis raises ShapeError[take.range] when it is known, else
+// it is clamped.
 Tensor take(Operand x, Operand indices, int64_t axis = 0);
-// NumPy's take_along_axis with clamped indices: x and indices differ only in `axis`.
+// NumPy's take_along_axis: x and indices differ only in `axis`. Indices as in take.
 Tensor take_along_axis(Operand x, Operand indices, int64_t axis);
 // 1 at `indices` along a new `axis` of size `depth`, else 0; all zeros for an index outside.
 Tensor one_hot(Operand indices, int64_t depth, int64_t axis = -1, DType dtype = DType::kF32);

@@ -44,26 +44,29 @@ class GradientTape {
   GradientTape(const GradientTape&) = delete;
   GradientTape& operator=(const GradientTape&) = delete;
 
-  void watch(const Tensor& tensor);
-  void watch(const Variable& variable);
+  void watch(const Tensor& tensor, Location at = Location::here());
+  void watch(const Variable& variable, Location at = Location::here());
   // d(sum of targets)/d(source) for each source, each of its source's type. An undefined tensor stands for
   // "no connection" unless options.unconnected is kZero. Raises StateError on a spent tape, UnsupportedError
   // for an op without gradient on the way.
   std::vector<Tensor> gradient(const std::vector<Tensor>& targets, const std::vector<Source>& sources,
-                               const GradientOptions& options = {});
+                               const GradientOptions& options = {}, Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
-                               const GradientOptions& options = {});
-  Tensor gradient(const Tensor& target, const Source& source, const GradientOptions& options = {});
+                               const GradientOptions& options = {}, Location at = Location::here());
+  Tensor gradient(const Tensor& target, const Source& source, const GradientOptions& options = {},
+                  Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Variable>& variables,
-                               const GradientOptions& options = {});
+                               const GradientOptions& options = {}, Location at = Location::here());
 
   // d target / d source, element by element: shape [target..., source...]. One reverse pass an element of
   // target.
-  Tensor jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {});
+  Tensor jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {},
+                  Location at = Location::here());
   // The same for each row of a batch: target [batch, t...] and source [batch, s...] give [batch, t..., s...].
   // Row i of target must depend on row i of source alone. Raises ShapeError[tape.batch] when the batches
   // differ.
-  Tensor batch_jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {});
+  Tensor batch_jacobian(const Tensor& target, const Source& source, const GradientOptions& options = {},
+                        Location at = Location::here());
 
   // Calls made while the returned object lives are not recorded.
   class Pause {
@@ -80,6 +83,7 @@ class GradientTape {
   [[nodiscard]] Pause stop_recording() { return Pause(*this); }
   // Forgets everything recorded and watched.
   void reset();
+  // The variables that were watched since construction or the last reset, also after gradient().
   std::vector<Variable> watched_variables() const;
 
  private:

@@ -30,12 +30,12 @@ class Tensor {
   }
   // A tensor of `shape` from row-major values. Raises ShapeError when the counts differ.
   template <class T>
-  static Tensor of(const std::vector<T>& values, const Shape& shape) {
+  static Tensor of(const std::vector<T>& values, const Shape& shape, Location at = Location::here()) {
     if constexpr (std::is_same_v<T, bool>) {
       const std::vector<uint8_t> bytes(values.begin(), values.end());
-      return from_values({DType::kBool, shape}, bytes.data(), bytes.size());
+      return from_values({DType::kBool, shape}, bytes.data(), bytes.size(), at);
     } else {
-      return from_values({dtype_of<T>(), shape}, values.data(), values.size());
+      return from_values({dtype_of<T>(), shape}, values.data(), values.size(), at);
     }
   }
   // A 1-d tensor.
@@ -58,23 +58,23 @@ class Tensor {
   const Shape& shape() const { return type().shape; }
   size_t rank() const { return type().shape.size(); }
   // The size of one axis; negative axes count from the back.
-  int64_t size(int64_t axis) const;
+  int64_t size(int64_t axis, Location at = Location::here()) const;
 
   // The elements, row-major. Raises StateError for a symbolic tensor, DTypeError when T is another type.
   template <class T>
-  std::span<const T> data() const {
-    return {static_cast<const T*>(checked_data(dtype_of<T>())), static_cast<size_t>(type().elements())};
+  std::span<const T> data(Location at = Location::here()) const {
+    return {static_cast<const T*>(checked_data(dtype_of<T>(), at)), static_cast<size_t>(type().elements())};
   }
   template <class T>
-  std::vector<T> to_vector() const {
-    const auto all = data<T>();
+  std::vector<T> to_vector(Location at = Location::here()) const {
+    const auto all = data<T>(at);
     return {all.begin(), all.end()};
   }
   // The only element of a tensor of one element. Raises StateError under trace.
   template <class T>
-  T item() const {
-    require_single();
-    return data<T>()[0];
+  T item(Location at = Location::here()) const {
+    require_single(at);
+    return data<T>(at)[0];
   }
   // The elements as bytes, whatever the dtype.
   const void* bytes() const;
@@ -82,9 +82,9 @@ class Tensor {
   const std::shared_ptr<const TensorNode>& node() const { return node_; }
 
  private:
-  static Tensor from_values(const TensorType& type, const void* data, size_t count);
-  const void* checked_data(DType dtype) const;
-  void require_single() const;
+  static Tensor from_values(const TensorType& type, const void* data, size_t count, Location at);
+  const void* checked_data(DType dtype, Location at) const;
+  void require_single(Location at) const;
   std::shared_ptr<const TensorNode> node_;
 };
 

@@ -2,7 +2,9 @@
 //
 // A transform gives a function that works eagerly and under trace, and that can be transformed again: grad of
 // vmap, vmap of grad, grad of grad. The function is traced at each call; it may use tensors from outside,
-// which count as constants of that transform (an outer transform or tape still sees them).
+// which count as constants of that transform (an outer transform or tape still sees them). Variables that it
+// assigns have their new values afterwards; under vmap the value must be one for all examples
+// (StateError[variable.region]). What a transform refuses is reported at the line that made it.
 #pragma once
 
 #include <optional>
@@ -18,9 +20,9 @@ struct GradOptions {
 
 // The gradients of f's first result, a floating-point scalar, one for each chosen argument and of its type;
 // zeros where nothing connects them. Raises ShapeError[grad.scalar] for another result.
-TensorFunction grad(TensorFunction f, GradOptions options = {});
+TensorFunction grad(TensorFunction f, GradOptions options = {}, Location at = Location::here());
 // f's results, then the gradients.
-TensorFunction value_and_grad(TensorFunction f, GradOptions options = {});
+TensorFunction value_and_grad(TensorFunction f, GradOptions options = {}, Location at = Location::here());
 
 struct Vjp {
   Tensors outputs;
@@ -30,7 +32,7 @@ struct Vjp {
 };
 // f at `inputs`, and the transposed Jacobian there. The pullback computes f again (under trace the passes
 // merge it).
-Vjp vjp(const TensorFunction& f, const Tensors& inputs);
+Vjp vjp(const TensorFunction& f, const Tensors& inputs, Location at = Location::here());
 
 struct Jvp {
   Tensors outputs;
@@ -38,13 +40,14 @@ struct Jvp {
 };
 // f at `inputs`, and its derivative along `tangents` (one for each floating-point input). Reverse mode,
 // twice.
-Jvp jvp(const TensorFunction& f, const Tensors& inputs, const Tensors& tangents);
+Jvp jvp(const TensorFunction& f, const Tensors& inputs, const Tensors& tangents,
+        Location at = Location::here());
 
 // The Jacobian of each floating-point result with respect to each chosen argument, of shape
 // result.shape + argument.shape, results outermost. Reverse mode over all elements of a result at once.
-TensorFunction jacobian(TensorFunction f, GradOptions options = {});
+TensorFunction jacobian(TensorFunction f, GradOptions options = {}, Location at = Location::here());
 // jacobian(grad(f)): of shape argument_i.shape + argument_j.shape, i outermost.
-TensorFunction hessian(TensorFunction f, GradOptions options = {});
+TensorFunction hessian(TensorFunction f, GradOptions options = {}, Location at = Location::here());
 
 struct VmapOptions {
   // The axis of examples in each argument and result; nullopt: one argument for all examples. Missing
@@ -54,6 +57,6 @@ struct VmapOptions {
 };
 // f for many examples at once: vmap(f)(xs) is the stack of f(x). Raises ShapeError[vmap.size] when the
 // examples are not as many everywhere, UnsupportedError[<op>.batch] for an op that cannot.
-TensorFunction vmap(TensorFunction f, VmapOptions options = {});
+TensorFunction vmap(TensorFunction f, VmapOptions options = {}, Location at = Location::here());
 
 }  // namespace espalier

@@ -25,9 +25,6 @@ inline void require_float(const char* rule, const Tensor& x) {
 // The dtype in which a formula over several ops is computed: f32 for the 16-bit types.
 inline DType wide(DType dtype) { return is_float(dtype) && size_of(dtype) == 2 ? DType::kF32 : dtype; }
 
-// Integer `indices` into an axis of `size`, negative ones counted from the front. Raises
-// ShapeError[rule.range] for a concrete one outside of the axis and DTypeError[rule.dtype] for other types.
-Tensor checked_indices(const char* rule, const Tensor& indices, int64_t size);
 // The places of the true elements of a concrete bool tensor: one i32 index list per axis. Raises
 // StateError[rule.traced] for a symbolic one.
 std::vector<Tensor> true_places(const char* rule, const Tensor& mask);

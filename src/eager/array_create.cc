@@ -31,8 +31,8 @@ Tensor diagonal_of(const Tensor& x, int64_t k) {
 
 }  // namespace
 
-Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
-Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor zeros(const Shape& shape, DType dtype, Location at) { return full(shape, 0, dtype, at); }
+Tensor ones(const Shape& shape, DType dtype, Location at) { return full(shape, 1, dtype, at); }
 Tensor full_like(Operand x, double value) {
   CallScope scope(x.at());
   return full(x.tensor().shape(), value, x.tensor().dtype());
@@ -40,7 +40,7 @@ Tensor full_like(Operand x, double value) {
 Tensor zeros_like(Operand x) { return full_like(std::move(x), 0); }
 Tensor ones_like(Operand x) { return full_like(std::move(x), 1); }
 
-Tensor arange(double start, double stop, double step, DType dtype, Location at) {
+Tensor arange_of(double start, double stop, double step, DType dtype, Location at) {
   CallScope scope(at);
   if (step == 0) throw ValueError("arange.step", "the step must not be 0");
   const bool whole = start == std::trunc(start) && step == std::trunc(step);
@@ -49,16 +49,13 @@ Tensor arange(double start, double stop, double step, DType dtype, Location at) 
   const double count = std::max(std::ceil((stop - start) / step), 0.0);
   if (!(count < 0x1p53))
     throw ValueError("arange.stop", cat("from ", start, " to ", stop, " by ", step, " has no end"));
+  for (const double end : {start, start + (count - 1) * step}) {
+    if (count > 0 && !holds(dtype, end)) throw ValueError("arange.range", cat(dtype, " does not hold ", end));
+  }
   Tensor values = iota({wide(dtype), {static_cast<int64_t>(count)}}, 0);
   if (step != 1) values = values * full({}, step, values.dtype());
   if (start != 0) values = values + full({}, start, values.dtype());
   return convert(values, dtype);
-}
-
-Tensor arange(int64_t stop, DType dtype, Location at) {
-  CallScope scope(at);
-  if (stop < 0) throw ValueError("arange.stop", cat("must not be negative, got ", stop));
-  return iota({dtype, {stop}}, 0);
 }
 
 Tensor linspace(double start, double stop, int64_t count, bool endpoint, DType dtype, Location at) {

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "eager/array.h"
+#include "eager/trace.h"
 #include "ir/dispatch.h"
 
 namespace espalier {
@@ -42,6 +43,7 @@ std::vector<Tensor> nonzero(Operand operand) {
   const Tensor& x = operand.tensor();
   require_concrete("nonzero", x);
   if (x.rank() == 0) throw ShapeError("nonzero.rank", cat("takes no scalars, got ", x.type()));
+  const EagerScope eager;
   return true_places("nonzero", convert(x, DType::kBool));
 }
 
@@ -63,7 +65,11 @@ Tensor boolean_mask(Operand operand, Operand mask, int64_t axis) {
     if (i == first) merged.push_back(m.type().elements());
     if (i < first || i >= first + m.rank()) merged.push_back(x.shape()[i]);
   }
-  return take(reshape(x, merged), true_places("boolean_mask", ravel(m))[0], static_cast<int64_t>(first));
+  const Tensor places = [&] {
+    const EagerScope eager;
+    return true_places("boolean_mask", ravel(m))[0];
+  }();
+  return take(reshape(x, merged), places, static_cast<int64_t>(first));
 }
 
 Unique unique(Operand operand) {

@@ -2,7 +2,7 @@
 
 #include "eager/array.h"
 #include "espalier/indexing.h"
-#include "ir/dispatch.h"
+#include "ops/indexed.h"
 
 namespace espalier {
 namespace {
@@ -169,30 +169,6 @@ Tensor assign_box(const Tensor& x, const std::vector<Index>& indices, const Tens
 }
 
 }  // namespace
-
-Tensor checked_indices(const char* rule, const Tensor& indices, int64_t size) {
-  if (!is_integer(indices.dtype())) {
-    throw DTypeError(cat(rule, ".dtype"), cat("indices must be integers, got ", indices.type()),
-                     "convert(indices, DType::kI32)");
-  }
-  bool negative = !indices.concrete() && is_signed_integer(indices.dtype());
-  if (indices.concrete()) {
-    visit_integral(indices.dtype(), [&](auto tag) {
-      using T = typename decltype(tag)::type;
-      if constexpr (!std::is_same_v<T, bool>) {
-        for (const T value : indices.data<T>()) {
-          if (std::cmp_less(value, -size) || std::cmp_greater_equal(value, size))
-            throw ShapeError(cat(rule, ".range"),
-                             cat("index ", value, " is outside of an axis of size ", size));
-          negative = negative || std::cmp_less(value, 0);
-        }
-      }
-    });
-  }
-  if (!negative) return indices;
-  const Tensor wide = convert(indices, DType::kI64);
-  return select(compare(wide, 0, Comparison::kLT), wide + size, wide);
-}
 
 Tensor index(Operand operand, const std::vector<Index>& indices) {
   CallScope scope(operand.at());

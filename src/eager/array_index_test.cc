@@ -9,7 +9,7 @@ namespace {
 
 using Floats = std::vector<float>;
 Floats f(const Tensor& t) { return t.to_vector<float>(); }
-Tensor counting(const Shape& shape) { return reshape(arange(0, num_elements(shape)), shape); }
+Tensor counting(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
 Tensor places(std::initializer_list<int32_t> values) { return Tensor::of<int32_t>(values); }
 
 template <class F>

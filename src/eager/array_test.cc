@@ -17,7 +17,7 @@ using Ints = std::vector<int32_t>;
 
 Floats f(const Tensor& t) { return t.to_vector<float>(); }
 Ints i(const Tensor& t) { return t.to_vector<int32_t>(); }
-Tensor counting(const Shape& shape) { return reshape(arange(0, num_elements(shape)), shape); }
+Tensor counting(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
 
 template <class F>
 std::string rule_of(F call) {
@@ -31,7 +31,11 @@ std::string rule_of(F call) {
 
 TEST(ArrayCreate, RangesAndGrids) {
   EXPECT_EQ(f(arange(1, 2, 0.25)), (Floats{1, 1.25f, 1.5f, 1.75f}));
-  EXPECT_EQ(f(arange(3, 0, -2)), (Floats{3, 1}));
+  EXPECT_EQ(i(arange(3, 0, -2)), (Ints{3, 1}));
+  EXPECT_EQ(f(arange(2.5)), (Floats{0, 1, 2}));
+  EXPECT_EQ(i(arange(2, 5)), (Ints{2, 3, 4}));
+  EXPECT_EQ(arange(0, 2, 0.5).dtype(), DType::kF32);
+  EXPECT_EQ(arange(3, DType::kU8).dtype(), DType::kU8);
   EXPECT_EQ(arange(0, -1).shape(), (Shape{0}));
   EXPECT_EQ(i(arange(3)), (Ints{0, 1, 2}));
   EXPECT_EQ(f(linspace(0, 1, 5)), (Floats{0, 0.25f, 0.5f, 0.75f, 1}));
@@ -43,6 +47,8 @@ TEST(ArrayCreate, RangesAndGrids) {
   EXPECT_EQ(i(meshgrid({arange(2), arange(3)}, "ij")[0]), (Ints{0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(rule_of([] { arange(0, 1, 0); }), "arange.step");
   EXPECT_EQ(rule_of([] { arange(0, 1, 0.5, DType::kI32); }), "arange.dtype");
+  EXPECT_EQ(rule_of([] { arange(300, DType::kU8); }), "arange.range");
+  EXPECT_EQ(rule_of([] { arange(-1, 2, 1, DType::kU8); }), "arange.range");
 }
 
 TEST(ArrayCreate, Filled) {
@@ -52,6 +58,13 @@ TEST(ArrayCreate, Filled) {
   EXPECT_EQ(i(full_like(x, 7)), (Ints{7, 7}));
   EXPECT_EQ(i(zeros_like(x)), (Ints{0, 0}));
   EXPECT_EQ(i(ones_like(x)), (Ints{1, 1}));
+  EXPECT_EQ(rule_of([] { zeros({-1}); }), "type.c1");
+  EXPECT_EQ(rule_of([] { ones({int64_t{1} << 40, int64_t{1} << 40}); }), "type.c2");
+  EXPECT_EQ(rule_of([] { full({2}, 1.5, DType::kI32); }), "full.value");
+  EXPECT_EQ(rule_of([] { full({2}, 300, DType::kI8); }), "full.value");
+  EXPECT_EQ(rule_of([] { full({2}, std::nan(""), DType::kI32); }), "full.value");
+  EXPECT_EQ(rule_of([] { pad(arange(2), {{1, 1}}, PadMode::kConstant, 0.5); }), "full.value");
+  EXPECT_EQ(full({}, -128, DType::kI8).item<int8_t>(), -128);
 }
 
 TEST(ArrayCreate, Diagonals) {
@@ -172,8 +185,8 @@ TEST(ArrayEinsum, AnyString) {
   EXPECT_EQ(einsum("ii", {s}).item<float>(), 12);
   EXPECT_EQ(f(einsum("ba", {a})), (Floats{0, 3, 1, 4, 2, 5}));
   EXPECT_EQ(f(einsum("ij->j", {a})), (Floats{3, 5, 7}));
-  EXPECT_EQ(einsum("i,i->", {arange(0, 3), arange(0, 3)}).item<float>(), 5);
-  EXPECT_EQ(f(einsum("i,j->ij", {arange(0, 2), arange(1, 3)})), (Floats{0, 0, 1, 2}));
+  EXPECT_EQ(einsum("i,i->", {counting({3}), counting({3})}).item<float>(), 5);
+  EXPECT_EQ(f(einsum("i,j->ij", {counting({2}), counting({2}) + 1})), (Floats{0, 0, 1, 2}));
   EXPECT_EQ(f(einsum("ij,ij->i", {a, a})), (Floats{5, 50}));
   EXPECT_EQ(f(einsum("...ij->...ji", {counting({1, 2, 2})})), (Floats{0, 2, 1, 3}));
   EXPECT_EQ(einsum("b...i,...ij->b...j", {counting({2, 4, 3}), counting({4, 3, 5})}).shape(),

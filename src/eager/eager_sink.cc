@@ -1,4 +1,4 @@
-#include "interp/interpreter.h"
+#include "runtime/execute.h"
 
 namespace espalier {
 namespace {
@@ -7,7 +7,7 @@ class EagerSink final : public Sink {
  public:
   std::vector<Tensor> emit(const Call& call) override {
     std::vector<Tensor> out;
-    for (Literal& result : evaluate(call)) out.push_back(make_concrete(std::move(result)));
+    for (Literal& result : execute(call)) out.push_back(make_concrete(std::move(result)));
     return out;
   }
 };

@@ -14,7 +14,7 @@ namespace {
 
 struct Plan {
   std::vector<TensorType> signature;
-  uint64_t structure = 0;
+  uint64_t structure = 0, context = 0;
   std::shared_ptr<const Graph> graph;  // as traced
   std::shared_ptr<const Executable> executable;
   std::vector<VariablePtr> variables, updated;
@@ -100,11 +100,13 @@ struct TracedFunction::Impl {
   std::mutex mutex;
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   size_t traces = 0;
+  bool started = false;
 
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
     auto plan = std::make_shared<Plan>();
     plan->structure = structure_version();
-    Trace trace(options.name);
+    plan->context = trace_context();
+    Trace trace(options.name, started);
     SinkScope scope(trace.builder());
     std::vector<Tensor> inputs;
     for (const Tensor& argument : arguments) {
@@ -117,13 +119,16 @@ struct TracedFunction::Impl {
     plan->graph = trace.finish();
     plan->variables = trace.variables();
     plan->updated = trace.updated();
+    started = true;
     return plan;
   }
 
   std::shared_ptr<Plan> plan_for(std::span<const Tensor> arguments) {
     const std::lock_guard lock(mutex);
     const auto matches = [&](const std::shared_ptr<Plan>& plan) {
-      if (plan->signature.size() != arguments.size() || plan->structure != structure_version()) return false;
+      if (plan->signature.size() != arguments.size() || plan->structure != structure_version() ||
+          plan->context != trace_context())
+        return false;
       for (size_t i = 0; i < arguments.size(); ++i) {
         if (plan->signature[i] != arguments[i].type()) return false;
       }
@@ -134,7 +139,7 @@ struct TracedFunction::Impl {
       plans.push_front(trace(arguments));
       plans.front()->executable = compile(optimize(plans.front()->graph));
       ++traces;
-      if (plans.size() > options.max_plans) plans.pop_back();
+      if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
     } else {
       plans.splice(plans.begin(), plans, it);
     }
@@ -142,6 +147,7 @@ struct TracedFunction::Impl {
     if (++plan.calls == 2 && options.check_captures) {
       const auto again = trace(arguments);
       if (again->graph->content_hash() != plan.graph->content_hash()) {
+        plan.calls = 1;  // the next call is checked again
         throw StateError("function.capture",
                          cat("\"", options.name, "\" captured a C++ value that has changed: ",
                              first_difference(*plan.graph, *again->graph)),

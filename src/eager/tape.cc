@@ -1,5 +1,6 @@
 #include "espalier/tape.h"
 
+#include <unordered_map>
 #include <unordered_set>
 
 #include "eager/trace.h"
@@ -22,7 +23,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
                      {outputs.begin(), outputs.end()},
                      {call.regions.begin(), call.regions.end()}});
     for (const Tensor& output : outputs) {
-      if (is_float(output.dtype())) active.insert(output.node().get());
+      if (is_float(output.dtype())) active.emplace(output.node().get(), calls.size());
     }
   }
 
@@ -34,14 +35,14 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
 
   void watch_value(const VariablePtr& variable, const Tensor& value) {
     if (watched.insert(variable.get()).second) variables.push_back(variable);
-    if (active.insert(value.node().get()).second) reads.emplace_back(variable, value);
+    if (active.emplace(value.node().get(), 0).second) reads.emplace_back(variable, value);
   }
 
-  void reset() {
+  // Lets go of everything but the list of watched variables.
+  void release() {
     calls.clear();
     active.clear();
     watched.clear();
-    variables.clear();
     reads.clear();
     kept.clear();
   }
@@ -50,43 +51,76 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
   bool recording = true;
   bool spent = false;
   std::vector<TapeEntry> calls;
-  std::unordered_set<const TensorNode*> active;
+  // Values that depend on watched ones: how many calls had been made when each was there.
+  std::unordered_map<const TensorNode*, size_t> active;
   std::unordered_set<const VariableState*> watched;
   std::vector<VariablePtr> variables;
   std::vector<std::pair<VariablePtr, Tensor>> reads;  // every value a watched variable had
   std::vector<Tensor> kept;                           // watched tensors, so that no other takes their address
 };
 
+namespace {
+
+// The first calls of a list, in a place that does not move while the list grows.
+struct Aside {
+  Aside(std::vector<TapeEntry>& list, size_t count) : list_(list) {
+    calls.assign(std::make_move_iterator(list.begin()),
+                 std::make_move_iterator(list.begin() + static_cast<std::ptrdiff_t>(count)));
+  }
+  ~Aside() { std::move(calls.begin(), calls.end(), list_.begin()); }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+  std::vector<TapeEntry> calls;
+
+ private:
+  std::vector<TapeEntry>& list_;
+};
+
+}  // namespace
+
 GradientTape::GradientTape(TapeOptions options) : impl_(std::make_unique<Impl>(options)) {}
 GradientTape::~GradientTape() = default;
 
-void GradientTape::watch(const Tensor& tensor) {
+void GradientTape::watch(const Tensor& tensor, Location at) {
+  CallScope scope(at);
   if (!is_float(tensor.dtype())) {
     throw DTypeError("tape.watch", cat("only floating-point tensors have gradients, got ", tensor.type()));
   }
-  impl_->active.insert(tensor.node().get());
+  impl_->active.emplace(tensor.node().get(), 0);
   impl_->kept.push_back(tensor);
 }
 
-void GradientTape::watch(const Variable& variable) {
+void GradientTape::watch(const Variable& variable, Location at) {
+  CallScope scope(at);
   const GradientTape::Pause pause(*this);
   impl_->watch_value(variable.state(), variable.read());
 }
 
 std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
-                                           const std::vector<Source>& sources,
-                                           const GradientOptions& options) {
+                                           const std::vector<Source>& sources, const GradientOptions& options,
+                                           Location at) {
+  CallScope scope(at);
   if (impl_->spent) {
     throw StateError("tape.spent", "gradient() was called before on a tape that is not persistent",
                      "make it GradientTape({.persistent = true})");
   }
-  if (!impl_->options.persistent) {
-    impl_->recording = false;
-    impl_->spent = true;
-  }
   for (const Tensor& target : targets) {
     if (!is_float(target.dtype()))
       throw DTypeError("tape.target", cat("the target must be floating-point, got ", target.type()));
+  }
+  for (size_t i = 0; i < options.output_gradients.size(); ++i) {
+    const Tensor& weight = options.output_gradients[i];
+    if (i >= targets.size())
+      throw ValueError("tape.output_gradients", cat("there are ", options.output_gradients.size(), " for ",
+                                                    targets.size(), " targets"));
+    if (weight.defined() && weight.type() != targets[i].type())
+      throw ShapeError("gradient.cotangent", cat("output gradient ", i, " is ", weight.type(),
+                                                 ", the target is ", targets[i].type()));
+  }
+  if (!impl_->options.persistent) {
+    impl_->recording = false;
+    impl_->spent = true;
   }
   std::vector<Tensor> leaves;
   std::vector<size_t> owner;
@@ -106,9 +140,15 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
   for (const Tensor& leaf : leaves) {
     if (impl_->active.contains(leaf.node().get())) active.push_back(leaf);
   }
-  // A persistent tape records the gradient's own calls while they are made.
-  const std::vector<TapeEntry> calls = impl_->options.persistent ? impl_->calls : std::move(impl_->calls);
-  const std::vector<Tensor> found = reverse(calls, targets, options.output_gradients, active);
+  // Only calls up to the last target count.
+  size_t end = 0;
+  for (const Tensor& target : targets) {
+    if (const auto it = impl_->active.find(target.node().get()); it != impl_->active.end())
+      end = std::max(end, it->second);
+  }
+  // A persistent tape records the gradient's own calls, behind these, while they are made.
+  const Aside aside(impl_->calls, end);
+  const std::vector<Tensor> found = reverse(aside.calls, targets, options.output_gradients, active);
   std::vector<Tensor> out(sources.size());
   for (size_t i = 0, next = 0; i < leaves.size(); ++i) {
     if (next == active.size() || leaves[i].node() != active[next].node()) continue;
@@ -122,23 +162,24 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
     out[i] =
         constant_like(sources[i].variable() ? sources[i].variable()->type : sources[i].tensor().type(), 0);
   }
-  if (!impl_->options.persistent) impl_->reset();
+  if (!impl_->options.persistent) impl_->release();
   return out;
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Source>& sources,
-                                           const GradientOptions& options) {
-  return gradient(std::vector<Tensor>{target}, sources, options);
+                                           const GradientOptions& options, Location at) {
+  return gradient(std::vector<Tensor>{target}, sources, options, at);
 }
 
-Tensor GradientTape::gradient(const Tensor& target, const Source& source, const GradientOptions& options) {
-  return gradient(std::vector<Tensor>{target}, {source}, options)[0];
+Tensor GradientTape::gradient(const Tensor& target, const Source& source, const GradientOptions& options,
+                              Location at) {
+  return gradient(std::vector<Tensor>{target}, {source}, options, at)[0];
 }
 
 std::vector<Tensor> GradientTape::gradient(const Tensor& target, const std::vector<Variable>& variables,
-                                           const GradientOptions& options) {
+                                           const GradientOptions& options, Location at) {
   return gradient(std::vector<Tensor>{target}, std::vector<Source>(variables.begin(), variables.end()),
-                  options);
+                  options, at);
 }
 
 namespace {
@@ -171,7 +212,7 @@ std::vector<Tensor> GradientTape::gradients_by_place(const Tensor& target, const
       if (before || impl.spent) return;
       impl.recording = false;
       impl.spent = true;
-      impl.reset();
+      impl.release();
     }
   } persist{*impl_};
   const Pause pause(*this);
@@ -185,7 +226,9 @@ std::vector<Tensor> GradientTape::gradients_by_place(const Tensor& target, const
   return out;
 }
 
-Tensor GradientTape::jacobian(const Tensor& target, const Source& source, const GradientOptions& options) {
+Tensor GradientTape::jacobian(const Tensor& target, const Source& source, const GradientOptions& options,
+                              Location at) {
+  CallScope scope(at);
   const int64_t count = target.type().elements();
   const Tensor places = reshape(iota({DType::kI64, {count}}, 0), target.shape());
   const std::vector<Tensor> rows = gradients_by_place(target, places, count, source, options);
@@ -196,7 +239,8 @@ Tensor GradientTape::jacobian(const Tensor& target, const Source& source, const 
 }
 
 Tensor GradientTape::batch_jacobian(const Tensor& target, const Source& source,
-                                    const GradientOptions& options) {
+                                    const GradientOptions& options, Location at) {
+  CallScope scope(at);
   const Shape& from = shape_of(source);
   if (target.rank() == 0 || from.empty() || target.size(0) != from[0]) {
     throw ShapeError("tape.batch",
@@ -217,7 +261,8 @@ GradientTape::Pause::Pause(GradientTape& tape)
 GradientTape::Pause::~Pause() { tape_.impl_->recording = before_; }
 
 void GradientTape::reset() {
-  impl_->reset();
+  impl_->release();
+  impl_->variables.clear();
   impl_->recording = true;
   impl_->spent = false;
 }

@@ -2,8 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "espalier/array.h"
+#include "espalier/control.h"
 #include "espalier/function.h"
+#include "espalier/layers.h"
 #include "espalier/ops.h"
+#include "espalier/transforms.h"
+#include "ir/sink.h"
 
 namespace espalier {
 namespace {
@@ -14,7 +19,7 @@ TEST(Tape, VariablesAreWatchedWhenRead) {
   const Tensor loss = reduce_sum(w * w, {0});
   const Tensor gradient = tape.gradient(loss, w);
   EXPECT_EQ(gradient.to_vector<float>(), (std::vector<float>{4, 6}));
-  EXPECT_EQ(tape.watched_variables().size(), 0u);
+  EXPECT_EQ(tape.watched_variables().size(), 1u);  // also when spent
 }
 
 TEST(Tape, SecondDerivativeByNesting) {
@@ -165,6 +170,169 @@ TEST(Tape, PersistentTapeMayRecordItsOwnGradient) {
   EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{4, 32, 108}));
   EXPECT_EQ(tape.gradient(y, x).to_vector<float>(), (std::vector<float>{4, 32, 108}));
   EXPECT_EQ(tape.gradient(first, x).to_vector<float>(), (std::vector<float>{12, 48, 108}));
+}
+
+template <class F>
+std::string rule_of(F call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.rule();
+  }
+  return "nothing";
+}
+
+Tensor squared(const Tensor& x) { return x * x; }
+
+TEST(Function, ComposesWithTransformsAndTakesFunctions) {
+  auto square = function(squared);
+  const Tensor x = Tensor::of({1.0f, 2.0f, 3.0f});
+  EXPECT_EQ(vmap(square)(x)[0].to_vector<float>(), (std::vector<float>{1, 4, 9}));
+  EXPECT_EQ(jacobian(square)(Tensor::scalar(3.0f))[0].item<float>(), 6);
+  EXPECT_EQ(checkpoint(square)(x)[0].to_vector<float>(), (std::vector<float>{1, 4, 9}));
+  EXPECT_EQ(map([&](const Tensor& row) { return square(row); }, x).to_vector<float>(),
+            (std::vector<float>{1, 4, 9}));
+  EXPECT_EQ(grad([&](const Tensor& v) { return reduce_sum(square(v), {0}); })(x)[0].to_vector<float>(),
+            (std::vector<float>{2, 4, 6}));
+}
+
+TEST(Function, TheTrainingModeIsPartOfTheSignature) {
+  auto mode = function([](const Tensor& x) { return TrainingScope::current() ? x * 2 : x; });
+  const Tensor x = Tensor::of({1.0f});
+  for (int i = 0; i < 3; ++i) {
+    {
+      TrainingScope training(true);
+      EXPECT_EQ(mode(x).item<float>(), 2);
+    }
+    EXPECT_EQ(mode(x).item<float>(), 1);
+  }
+  EXPECT_EQ(mode.traces(), 2u);
+}
+
+TEST(Function, AChangedCaptureStaysAnError) {
+  float scale = 2;
+  auto scaled = function([&](const Tensor& x) { return x * scale; });
+  const Tensor x = Tensor::of({1.0f});
+  scaled(x);
+  scale = 3;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(rule_of([&] { scaled(x); }), "function.capture");
+}
+
+TEST(Function, VariablesAreMadeInTheFirstTrace) {
+  auto makes = function([](const Tensor& x) {
+    const Variable w(Tensor::scalar(2.0f));
+    return x * w;
+  });
+  const Tensor x = Tensor::of({1.0f});
+  EXPECT_EQ(makes(x).item<float>(), 2);
+  EXPECT_EQ(rule_of([&] { makes(x); }), "variable.trace");
+  EXPECT_EQ(rule_of([&] { makes(Tensor::of({1.0f, 2.0f})); }), "variable.trace");
+  const Variable outside(Tensor::scalar(2.0f));
+}
+
+TEST(Function, ResultsMustHoldSomething) {
+  auto nothing = function([](const Tensor&) { return Tensor(); });
+  EXPECT_EQ(rule_of([&] { nothing(Tensor::of({1.0f})); }), "graph.undefined");
+  EXPECT_EQ(rule_of([&] { vmap([](const Tensor&) { return Tensor(); })(Tensor::of({1.0f})); }),
+            "graph.undefined");
+  auto one_plan = function(squared, {.max_plans = 0});
+  EXPECT_EQ(one_plan(Tensor::of({3.0f})).item<float>(), 9);
+}
+
+// State that a transformed function assigns is there afterwards, once.
+TEST(Transforms, CarryWhatTheFunctionAssigns) {
+  const Tensor x = Tensor::of({1.0f, 2.0f});
+  Variable count(Tensor::scalar(0.0f));
+  const TensorFunction f = [&](const Tensor& v) {
+    count.assign_add(1);
+    return reduce_sum(v * v, {0});
+  };
+  grad(f)(x);
+  EXPECT_EQ(count.read().item<float>(), 1);
+  value_and_grad(f)(x);
+  EXPECT_EQ(count.read().item<float>(), 2);
+  jacobian(f)(x);
+  EXPECT_EQ(count.read().item<float>(), 3);
+  hessian(f)(x);
+  EXPECT_EQ(count.read().item<float>(), 4);
+  jvp(f, {x}, {x});
+  EXPECT_EQ(count.read().item<float>(), 5);
+  const Vjp pulled = vjp(f, {x});
+  pulled.pullback(Tensors{Tensor::scalar(1.0f)});
+  EXPECT_EQ(count.read().item<float>(), 6);
+  vmap([&](const Tensor& v) {
+    count.assign_add(1);
+    return v;
+  })(x);
+  EXPECT_EQ(count.read().item<float>(), 7);
+  call(f, {x});
+  EXPECT_EQ(count.read().item<float>(), 8);
+  auto traced = function([&](const Tensor& v) { return grad(f)(v)[0]; });
+  for (int i = 1; i <= 3; ++i) {
+    traced(x);
+    EXPECT_EQ(count.read().item<float>(), 8 + i);
+  }
+}
+
+TEST(Tape, ARefusedGradientSpendsNothing) {
+  const Tensor x = Tensor::of({3.0f});
+  GradientTape tape;
+  tape.watch(x);
+  const Tensor y = x * x;
+  EXPECT_EQ(rule_of([&] { tape.gradient(Tensor::of<int32_t>({1}), Source(x)); }), "tape.target");
+  EXPECT_EQ(rule_of([&] { tape.gradient(y, Source(x), {.output_gradients = {Tensor::scalar(1.0f)}}); }),
+            "gradient.cotangent");
+  EXPECT_EQ(tape.gradient(y, Source(x)).item<float>(), 6);
+}
+
+// Each gradient of a persistent tape is recorded, too; the next one must not walk through it.
+TEST(Tape, AnOldPersistentTapeIsAsFastAsAYoungOne) {
+  const Tensor x = Tensor::of({1.0f});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  Tensor y = x;
+  for (int i = 0; i < 30; ++i) y = y * x;
+  size_t calls = 0;
+  struct Counter final : Recorder {
+    explicit Counter(size_t& n) : n(n) {}
+    void record(const Call&, std::span<const Tensor>) override { ++n; }
+    size_t& n;
+  };
+  std::vector<size_t> made;
+  for (int i = 0; i < 5; ++i) {
+    const Counter counter(calls = 0);
+    EXPECT_EQ(tape.gradient(y, Source(x)).item<float>(), 31);
+    made.push_back(calls);
+  }
+  EXPECT_EQ(made.front(), made.back());
+}
+
+TEST(Errors, TensorsTapesAndTransformsNameTheUsersLine) {
+  const Tensor x = Tensor::of({1.0f, 2.0f});
+  const Variable w(Tensor::scalar(1.0f));
+  const auto names_this_file = [](const char* what, const std::function<void()>& call) {
+    try {
+      call();
+      ADD_FAILURE() << what << " raises nothing";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("tape_test.cc:"), std::string::npos) << error.what();
+    }
+  };
+  names_this_file("item", [&] { x.item<float>(); });
+  names_this_file("data", [&] { x.data<int32_t>(); });
+  names_this_file("to_vector", [&] { x.to_vector<double>(); });
+  names_this_file("size", [&] { x.size(1); });
+  names_this_file("of", [&] { Tensor::of(std::vector<float>{1}, {2}); });
+  names_this_file("zeros", [&] { zeros({-1}); });
+  names_this_file("assign", [&] { Variable(w).assign(x); });
+  names_this_file("assign_add", [&] { Variable(w).assign_add(x); });
+  names_this_file("assign_sub", [&] { Variable(w).assign_sub(x); });
+  names_this_file("watch", [&] { GradientTape().watch(arange(2)); });
+  names_this_file("gradient", [&] { GradientTape().gradient(arange(2), Source(x)); });
+  names_this_file("batch_jacobian", [&] { GradientTape().batch_jacobian(w.read(), Source(x)); });
+  names_this_file("grad", [&] { grad([](const Tensor& v) { return v; })(x); });
+  names_this_file("vmap", [&] { vmap([](const Tensor& v) { return v; })(w.read()); });
+  names_this_file("jvp", [&] { jvp([](const Tensor& v) { return v; }, {x}, {}); });
 }
 
 }  // namespace

@@ -27,10 +27,13 @@ using VariablePtr = std::shared_ptr<VariableState>;
 // mesh.
 uint64_t structure_version();
 void bump_structure_version();
+// The part of that which belongs to a thread and comes back: each bit is a mode of its owner, as training.
+uint64_t& trace_context();
 
 class Trace {
  public:
-  explicit Trace(std::string name);
+  // `again`: the function was traced before, so that it may not make variables now.
+  Trace(std::string name, bool again);
   ~Trace();
   GraphBuilder& builder() { return builder_; }
   Tensor read(const VariablePtr& variable);
@@ -42,6 +45,8 @@ class Trace {
   const std::vector<VariablePtr>& updated() const { return updated_; }
   // The innermost trace of this thread whose graph receives ops now; null in eager code.
   static Trace* current();
+  // Raises StateError[variable.trace] when a function is traced again.
+  static void require_first(const std::string& variable);
 
  private:
   struct Binding {
@@ -54,6 +59,7 @@ class Trace {
   std::vector<VariablePtr> variables_, updated_;
   std::unordered_map<std::string, int> paths_;
   Trace* previous_;
+  bool again_before_;
 };
 
 // Told about every read of a variable on this thread.

@@ -7,6 +7,8 @@ namespace espalier {
 namespace {
 
 thread_local Trace* current_trace = nullptr;
+thread_local bool tracing_again = false;
+thread_local uint64_t context = 0;
 thread_local std::vector<ReadObserver*> observers;
 std::atomic<uint64_t> version{0};
 
@@ -28,8 +30,24 @@ void check_assignable(const VariableState& variable, const Tensor& value) {
 uint64_t structure_version() { return version.load(std::memory_order_relaxed); }
 void bump_structure_version() { version.fetch_add(1, std::memory_order_relaxed); }
 
-Trace::Trace(std::string name) : builder_(std::move(name)), previous_(current_trace) { current_trace = this; }
-Trace::~Trace() { current_trace = previous_; }
+uint64_t& trace_context() { return context; }
+
+Trace::Trace(std::string name, bool again)
+    : builder_(std::move(name)),
+      previous_(current_trace),
+      again_before_(std::exchange(tracing_again, tracing_again || again)) {
+  current_trace = this;
+}
+Trace::~Trace() {
+  current_trace = previous_;
+  tracing_again = again_before_;
+}
+void Trace::require_first(const std::string& variable) {
+  if (!tracing_again) return;
+  throw StateError("variable.trace",
+                   cat("variable \"", variable, "\" is made while a function is traced again"),
+                   "make it outside of the function, or once in a layer");
+}
 Trace* Trace::current() { return current_trace; }
 
 Trace::Binding& Trace::bind(const VariablePtr& variable) {
@@ -99,6 +117,7 @@ void VariableState::assign(const Tensor& next) {
 
 Variable::Variable(Operand initial, VariableOptions options) {
   CallScope scope(initial.at());
+  Trace::require_first(options.name);
   const Tensor& value = initial.tensor();
   if (!value.concrete()) {
     throw StateError("variable.traced",
@@ -119,8 +138,14 @@ void Variable::assign(Operand value) {
   state_->assign(value.as(state_->type.dtype));
 }
 
-void Variable::assign_add(Operand delta) { assign(add(read(), std::move(delta))); }
-void Variable::assign_sub(Operand delta) { assign(subtract(read(), std::move(delta))); }
+void Variable::assign_add(Operand delta) {
+  CallScope scope(delta.at());
+  assign(add(read(), std::move(delta)));
+}
+void Variable::assign_sub(Operand delta) {
+  CallScope scope(delta.at());
+  assign(subtract(read(), std::move(delta)));
+}
 
 const std::string& Variable::path() const { return state_->path; }
 const TensorType& Variable::type() const { return state_->type; }

@@ -11,11 +11,10 @@ namespace {
 // arguments that are none of the tensors outside, so one that f also captures stays a constant.
 Tensors run_traced(std::span<const Tensor> inputs,
                    const std::function<Tensors(std::span<const Tensor>)>& body) {
-  const RegionSpec spec{types_of(inputs), body};
-  const Regions traced = trace_regions({&spec, 1});
-  Tensors operands(inputs.begin(), inputs.end());
-  operands.insert(operands.end(), traced.captures.begin(), traced.captures.end());
-  return inline_graph(*traced.graphs[0], operands);
+  const StatefulRegion traced = trace_stateful({types_of(inputs), body});
+  Tensors out = inline_graph(traced.graph(), traced.operands(inputs));
+  hand_on(traced.cells, out);
+  return out;
 }
 
 // Calls f and keeps its calls.
@@ -29,7 +28,8 @@ struct Recording {
   std::vector<TapeEntry> calls;
 };
 
-std::vector<size_t> chosen(const GradOptions& options, std::span<const Tensor> inputs) {
+std::vector<size_t> chosen(const GradOptions& options, std::span<const Tensor> inputs, Location at) {
+  const CallScope scope(at);
   std::vector<size_t> out = options.arguments;
   for (const size_t i : out) {
     if (i >= inputs.size())
@@ -50,7 +50,7 @@ Tensors pick(std::span<const Tensor> inputs, const std::vector<size_t>& position
   return out;
 }
 
-Tensors floats(std::span<const Tensor> tensors) { return pick(tensors, chosen({}, tensors)); }
+Tensors floats(std::span<const Tensor> tensors) { return pick(tensors, chosen({}, tensors, {})); }
 
 Tensors zeros_for_undefined(Tensors gradients, std::span<const Tensor> sources) {
   for (size_t i = 0; i < gradients.size(); ++i) {
@@ -65,7 +65,8 @@ Tensors gradients_of(const Recording& run, std::span<const Tensor> targets,
 }
 
 void check_like(const char* rule, const char* what, std::span<const Tensor> given,
-                std::span<const Tensor> wanted) {
+                std::span<const Tensor> wanted, Location at) {
+  const CallScope scope(at);
   if (given.size() != wanted.size())
     throw ValueError(rule, cat("needs ", wanted.size(), " ", what, ", got ", given.size()));
   for (size_t i = 0; i < given.size(); ++i) {
@@ -75,11 +76,12 @@ void check_like(const char* rule, const char* what, std::span<const Tensor> give
 }
 
 Tensors differentiate(const TensorFunction& f, const GradOptions& options, std::span<const Tensor> inputs,
-                      bool with_value) {
-  const std::vector<size_t> positions = chosen(options, inputs);
+                      bool with_value, Location at) {
+  const std::vector<size_t> positions = chosen(options, inputs, at);
   return run_traced(inputs, [&](std::span<const Tensor> x) {
     const Recording run(f, x);
     if (run.results.empty() || run.results[0].rank() != 0 || !is_float(run.results[0].dtype())) {
+      const CallScope scope(at);
       throw ShapeError("grad.scalar",
                        cat("only a floating-point scalar has a gradient, the function gives ",
                            run.results.empty() ? "nothing" : to_string(run.results[0].type())),
@@ -102,18 +104,21 @@ Tensor basis(const TensorType& type) {
   return reshape(convert(compare(iota(index, 0), iota(index, 1), Comparison::kEQ), type.dtype), shape);
 }
 
-Tensors all_jacobians(const TensorFunction& f, const GradOptions& options, std::span<const Tensor> inputs) {
-  const std::vector<size_t> positions = chosen(options, inputs);
-  const RegionSpec spec{types_of(inputs), f};
-  const Regions traced = trace_regions({&spec, 1});
-  const Graph& region = *traced.graphs[0];
-  Tensors operands(inputs.begin(), inputs.end());
-  operands.insert(operands.end(), traced.captures.begin(), traced.captures.end());
+Tensors all_jacobians(const TensorFunction& f, const GradOptions& options, std::span<const Tensor> inputs,
+                      Location at) {
+  const std::vector<size_t> positions = chosen(options, inputs, at);
+  const StatefulRegion traced = trace_stateful({types_of(inputs), f});
+  const Graph& region = traced.graph();
+  const Tensors operands = traced.operands(inputs);
   std::vector<bool> wanted(operands.size(), false);
   for (const size_t i : positions) wanted[i] = true;
+  if (!traced.cells.empty()) {
+    Tensors values = inline_graph(region, operands);
+    hand_on(traced.cells, values);
+  }
 
   Tensors out;
-  for (size_t r = 0; r < region.outputs().size(); ++r) {
+  for (size_t r = 0; r + traced.cells.size() < region.outputs().size(); ++r) {
     const TensorType& result = output_type(region, r);
     if (!is_float(result.dtype)) continue;
     std::vector<TensorType> types = types_of(operands);
@@ -149,35 +154,56 @@ Tensor move_axis(const Tensor& x, int64_t from, int64_t to) {
   return from == to ? x : transpose(x, axes);
 }
 
-Tensors run_vectorized(const TensorFunction& f, const VmapOptions& options, std::span<const Tensor> inputs) {
+// The arguments of vmap with the axis of examples in front, and the types of one example.
+struct Examples {
   Tensors operands;
   std::vector<TensorType> types;
   std::vector<bool> batched;
   int64_t size = -1;
+};
+
+Examples examples_of(const VmapOptions& options, std::span<const Tensor> inputs, Location at) {
+  const CallScope scope(at);
+  Examples out;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<int64_t> where = i < options.in_axes.size() ? options.in_axes[i] : 0;
-    batched.push_back(where.has_value());
-    operands.push_back(where ? move_axis(inputs[i], normalize_axis("vmap", *where, inputs[i].rank()), 0)
-                             : inputs[i]);
-    types.push_back(operands[i].type());
+    out.batched.push_back(where.has_value());
+    out.operands.push_back(where ? move_axis(inputs[i], normalize_axis("vmap", *where, inputs[i].rank()), 0)
+                                 : inputs[i]);
+    out.types.push_back(out.operands[i].type());
     if (!where) continue;
-    const int64_t here = operands[i].size(0);
-    if (size >= 0 && here != size) {
-      throw ShapeError("vmap.size", cat("arguments must hold equally many examples: ", size,
+    const int64_t here = out.operands[i].size(0);
+    if (out.size >= 0 && here != out.size) {
+      throw ShapeError("vmap.size", cat("arguments must hold equally many examples: ", out.size,
                                         " and, in argument ", i, ", ", here));
     }
-    size = here;
-    types.back().shape.erase(0);
+    out.size = here;
+    out.types.back().shape.erase(0);
   }
-  if (size < 0)
+  if (out.size < 0)
     throw ValueError("vmap.size", "no argument has an axis of examples", "call the function itself");
-  const RegionSpec spec{types, f};
-  const Regions traced = trace_regions({&spec, 1});
-  operands.insert(operands.end(), traced.captures.begin(), traced.captures.end());
+  return out;
+}
+
+Tensors run_vectorized(const TensorFunction& f, const VmapOptions& options, std::span<const Tensor> inputs,
+                       Location at) {
+  auto [operands, types, batched, size] = examples_of(options, inputs, at);
+  const StatefulRegion traced = trace_stateful({types, f});
+  operands = traced.operands(operands);
   batched.resize(operands.size(), false);
-  const std::vector<bool> every(traced.graphs[0]->outputs().size(), true);
-  Tensors out = region_batch(*traced.graphs[0], operands, batched, every, size);
+  auto [out, has_axis] = vectorize(traced.graph(), operands, batched, size);
+  const size_t results = out.size() - traced.cells.size();
+  for (size_t i = results; i < out.size(); ++i) {
+    if (!has_axis[i]) continue;
+    const CallScope scope(at);
+    throw StateError("variable.region",
+                     cat("variable \"", traced.cells[i - results]->name(),
+                         "\" is assigned a value of its own for each example of vmap"),
+                     "return the values and assign what they have in common");
+  }
+  hand_on(traced.cells, out);
   for (size_t i = 0; i < out.size(); ++i) {
+    if (!has_axis[i]) out[i] = repeat_leading(out[i], size);
     const int64_t where = i < options.out_axes.size() ? options.out_axes[i] : 0;
     out[i] = move_axis(out[i], 0, normalize_axis("vmap", where, out[i].rank()));
   }
@@ -186,25 +212,26 @@ Tensors run_vectorized(const TensorFunction& f, const VmapOptions& options, std:
 
 }  // namespace
 
-TensorFunction grad(TensorFunction f, GradOptions options) {
-  return [f = std::move(f), options = std::move(options)](std::span<const Tensor> inputs) {
-    return differentiate(f, options, inputs, false);
+TensorFunction grad(TensorFunction f, GradOptions options, Location at) {
+  return [f = std::move(f), options = std::move(options), at](std::span<const Tensor> inputs) {
+    return differentiate(f, options, inputs, false, at);
   };
 }
 
-TensorFunction value_and_grad(TensorFunction f, GradOptions options) {
-  return [f = std::move(f), options = std::move(options)](std::span<const Tensor> inputs) {
-    return differentiate(f, options, inputs, true);
+TensorFunction value_and_grad(TensorFunction f, GradOptions options, Location at) {
+  return [f = std::move(f), options = std::move(options), at](std::span<const Tensor> inputs) {
+    return differentiate(f, options, inputs, true, at);
   };
 }
 
-Vjp vjp(const TensorFunction& f, const Tensors& inputs) {
+Vjp vjp(const TensorFunction& f, const Tensors& inputs, Location at) {
   Tensors outputs = run_traced(inputs, f);
-  auto pullback = [f, inputs, like = floats(outputs)](std::span<const Tensor> cotangents) {
-    check_like("vjp.cotangents", "cotangents", cotangents, like);
+  auto pullback = [f, inputs, like = floats(outputs), at](std::span<const Tensor> cotangents) {
+    check_like("vjp.cotangents", "cotangents", cotangents, like, at);
     Tensors all = inputs;
     all.insert(all.end(), cotangents.begin(), cotangents.end());
     return run_traced(all, [&](std::span<const Tensor> values) {
+      const StateScope forgotten;  // only the first run of f counts
       const auto x = values.first(inputs.size());
       const Recording run(f, x);
       return gradients_of(run, floats(run.results), values.subspan(inputs.size()), floats(x));
@@ -213,8 +240,8 @@ Vjp vjp(const TensorFunction& f, const Tensors& inputs) {
   return {std::move(outputs), std::move(pullback)};
 }
 
-Jvp jvp(const TensorFunction& f, const Tensors& inputs, const Tensors& tangents) {
-  check_like("jvp.tangents", "tangents", tangents, floats(inputs));
+Jvp jvp(const TensorFunction& f, const Tensors& inputs, const Tensors& tangents, Location at) {
+  check_like("jvp.tangents", "tangents", tangents, floats(inputs), at);
   Tensors all = inputs;
   all.insert(all.end(), tangents.begin(), tangents.end());
   size_t results = 0;
@@ -238,19 +265,19 @@ Jvp jvp(const TensorFunction& f, const Tensors& inputs, const Tensors& tangents)
   return {{out.begin(), first}, {first, out.end()}};
 }
 
-TensorFunction jacobian(TensorFunction f, GradOptions options) {
-  return [f = std::move(f), options = std::move(options)](std::span<const Tensor> inputs) {
-    return all_jacobians(f, options, inputs);
+TensorFunction jacobian(TensorFunction f, GradOptions options, Location at) {
+  return [f = std::move(f), options = std::move(options), at](std::span<const Tensor> inputs) {
+    return all_jacobians(f, options, inputs, at);
   };
 }
 
-TensorFunction hessian(TensorFunction f, GradOptions options) {
-  return jacobian(grad(std::move(f), options), options);
+TensorFunction hessian(TensorFunction f, GradOptions options, Location at) {
+  return jacobian(grad(std::move(f), options, at), options, at);
 }
 
-TensorFunction vmap(TensorFunction f, VmapOptions options) {
-  return [f = std::move(f), options = std::move(options)](std::span<const Tensor> inputs) {
-    return run_vectorized(f, options, inputs);
+TensorFunction vmap(TensorFunction f, VmapOptions options, Location at) {
+  return [f = std::move(f), options = std::move(options), at](std::span<const Tensor> inputs) {
+    return run_vectorized(f, options, inputs, at);
   };
 }
 

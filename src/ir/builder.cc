@@ -24,6 +24,10 @@ Tensor GraphBuilder::input(InputKind kind, std::string name, const TensorType& t
 }
 
 void GraphBuilder::output(OutputKind kind, std::string name, const Tensor& value) {
+  if (!value.defined()) {
+    throw StateError("graph.undefined", cat(name, " of \"", graph_->name(), "\" holds nothing"),
+                     "return only tensors that were computed (an unconnected gradient is none)");
+  }
   graph_->add_output(kind, std::move(name), value_of(value));
 }
 

@@ -13,7 +13,8 @@ uint64_t hash_type(const TensorType& type) {
                     static_cast<uint64_t>(type.dtype));
 }
 
-// A shape must have non-negative sizes whose product stays far from overflow.
+}  // namespace
+
 void check_type(const TensorType& type) {
   int64_t count = 1;
   for (const int64_t size : type.shape) {
@@ -24,8 +25,6 @@ void check_type(const TensorType& type) {
     count *= size;
   }
 }
-
-}  // namespace
 
 void InferContext::require_inputs(size_t count) const {
   require(size() == count, "arity", "takes ", count, " inputs, got ", size());

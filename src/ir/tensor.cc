@@ -39,7 +39,8 @@ Tensor Tensor::from_bytes(const TensorType& type, const void* data) {
   return make_concrete(Literal::copy(type, data));
 }
 
-Tensor Tensor::from_values(const TensorType& type, const void* data, size_t count) {
+Tensor Tensor::from_values(const TensorType& type, const void* data, size_t count, Location at) {
+  CallScope scope(at);
   if (static_cast<int64_t>(count) != type.elements()) {
     throw ShapeError("tensor.count",
                      cat("a tensor of ", type, " needs ", type.elements(), " values, got ", count));
@@ -50,9 +51,10 @@ Tensor Tensor::from_values(const TensorType& type, const void* data, size_t coun
 bool Tensor::concrete() const { return checked(*this).owner == 0; }
 const TensorType& Tensor::type() const { return checked(*this).type; }
 
-int64_t Tensor::size(int64_t axis) const {
+int64_t Tensor::size(int64_t axis, Location at) const {
   const int64_t rank = static_cast<int64_t>(this->rank());
   if (axis < -rank || axis >= rank) {
+    CallScope scope(at);
     throw ShapeError("tensor.axis", cat("axis ", axis, " is outside of ", type()));
   }
   return shape()[axis < 0 ? axis + rank : axis];
@@ -68,13 +70,15 @@ const void* Tensor::bytes() const {
   return node.dense().raw();
 }
 
-const void* Tensor::checked_data(DType wanted) const {
+const void* Tensor::checked_data(DType wanted, Location at) const {
+  CallScope scope(at);
   const void* data = bytes();
   if (wanted != dtype()) throw DTypeError("tensor.dtype", cat("data<", wanted, "> of a tensor of ", type()));
   return data;
 }
 
-void Tensor::require_single() const {
+void Tensor::require_single(Location at) const {
+  CallScope scope(at);
   if (type().elements() != 1)
     throw ShapeError("tensor.item", cat("item() needs one element, this is ", type()));
 }

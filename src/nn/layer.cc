@@ -9,7 +9,11 @@ namespace espalier {
 namespace {
 
 std::atomic<uint64_t> process_seed{0};
-thread_local bool training = false;
+constexpr uint64_t kTraining = 1;  // of trace_context()
+
+void set_training(bool on) {
+  trace_context() = on ? trace_context() | kTraining : trace_context() & ~kTraining;
+}
 
 }  // namespace
 
@@ -19,9 +23,9 @@ void set_seed(uint64_t seed) {
 }
 uint64_t seed() { return process_seed; }
 
-TrainingScope::TrainingScope(bool value) : before_(std::exchange(training, value)) {}
-TrainingScope::~TrainingScope() { training = before_; }
-bool TrainingScope::current() { return training; }
+TrainingScope::TrainingScope(bool value) : before_(current()) { set_training(value); }
+TrainingScope::~TrainingScope() { set_training(before_); }
+bool TrainingScope::current() { return trace_context() & kTraining; }
 
 struct Layer::State {
   std::string name, path;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "ops/call.h"
 
@@ -51,6 +52,15 @@ Tensor sum_to_shape(const Tensor& x, const Shape& shape) {
 
 Tensor constant_like(const TensorType& type, double value) {
   return make_concrete(Literal::splat(type, value));
+}
+
+bool holds(DType dtype, double value) {
+  if (is_float(dtype)) return true;
+  if (dtype == DType::kBool) return value == 0 || value == 1;
+  const bool is_signed = is_signed_integer(dtype);
+  const int bits = static_cast<int>(size_of(dtype)) * 8 - is_signed;
+  return value == std::trunc(value) && value >= (is_signed ? -std::ldexp(1.0, bits) : 0) &&
+         value < std::ldexp(1.0, bits);
 }
 
 int64_t normalize_axis(const char* rule, int64_t axis, size_t rank) {

@@ -72,16 +72,12 @@ Tensors branch_call(const OpDef& op, const Tensor& choice, const std::vector<Ten
 }
 
 // f(operands) as the one region of `op`.
-Tensors function_call(const OpDef& op, const AttributesPtr& attributes, const TensorFunction& f,
+Tensors function_call(const OpDef& op, AttributesPtr attributes, const TensorFunction& f,
                       std::span<const Tensor> operands) {
-  return emit_stateful(
-      op, [&](size_t) { return attributes; },
-      [&](Cells& cells, size_t known) {
-        return RegionCall{{operands.begin(), operands.end()},
-                          {{types_of(operands), [&, known](std::span<const Tensor> arguments) {
-                              return with_state(cells, known, {}, arguments, f);
-                            }}}};
-      });
+  const StatefulRegion region = trace_stateful({types_of(operands), f});
+  Tensors out = emit_all(op, std::move(attributes), region.operands(operands), region.regions.graphs);
+  hand_on(region.cells, out);
+  return out;
 }
 
 // The scan of `body` over `inputs` (carries..., scanned...); variables that it assigns are carries of their

@@ -71,6 +71,31 @@ std::vector<Tensor> emit_regions(const OpDef& op, AttributesPtr attributes, std:
   return emit_all(op, std::move(attributes), inputs, regions.graphs);
 }
 
+std::vector<Tensor> StatefulRegion::operands(std::span<const Tensor> inputs) const {
+  std::vector<Tensor> out(inputs.begin(), inputs.end());
+  out.insert(out.end(), regions.captures.begin(), regions.captures.end());
+  return out;
+}
+
+StatefulRegion trace_stateful(const RegionSpec& spec) {
+  StatefulRegion out;
+  const RegionSpec with_state{spec.arguments, [&](std::span<const Tensor> arguments) {
+                                StateScope scope;
+                                std::vector<Tensor> results = spec.body(arguments);
+                                out.cells = scope.assigned();
+                                for (const StateCellPtr& cell : out.cells) results.push_back(cell->read());
+                                return results;
+                              }};
+  out.regions = trace_regions({&with_state, 1});
+  return out;
+}
+
+void hand_on(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results) {
+  const size_t first = results.size() - cells.size();
+  for (size_t i = 0; i < cells.size(); ++i) cells[i]->assign(results[first + i]);
+  results.resize(first);
+}
+
 void sample_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs, size_t first,
                     size_t count) {
   const RegionSpec same{types_of(std::span(inputs).subspan(first)), [](std::span<const Tensor> values) {

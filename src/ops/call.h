@@ -17,6 +17,8 @@ Shape broadcast_shapes(const char* rule, const Shape& a, const Shape& b);
 Tensor sum_to_shape(const Tensor& x, const Shape& shape);
 // A 0-d or splat constant of `type`.
 Tensor constant_like(const TensorType& type, double value);
+// Whether `value` is one of the dtype's numbers; floating-point types round what they do not hold.
+bool holds(DType dtype, double value);
 // Axis in [0, rank) from one that may count from the back. Raises ShapeError[rule.axis].
 int64_t normalize_axis(const char* rule, int64_t axis, size_t rank);
 

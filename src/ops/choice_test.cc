@@ -19,11 +19,12 @@ OP_TEST(compare) {
   for (const auto& [direction, expected] : directions) {
     // Few distinct values, so that equal pairs occur.
     const auto cases = elementwise_cases<2>(
-        [direction](Inputs x) {
+        [direction = direction](Inputs x) {
           return compare(convert(convert(x[0], DType::kI8), x[0].dtype()), x[1], direction);
         },
-        elementwise([expected](double a, double b) { return expected(std::trunc(a), b) ? 1.0 : 0.0; },
-                    DType::kBool),
+        elementwise(
+            [expected = expected](double a, double b) { return expected(std::trunc(a), b) ? 1.0 : 0.0; },
+            DType::kBool),
         {.int_low = -1, .int_high = 1, .dtypes = kAnyDType});
     test.cases.insert(test.cases.end(), cases.begin(), cases.end());
   }

@@ -22,8 +22,9 @@ T limit(T low, T x, T high) {
       if (std::isnan(value)) return value;
     }
   }
-  const T raised = x < low ? low : x;
-  return high < raised ? high : raised;
+  const T raised = x < low ? low : x, out = high < raised ? high : raised;
+  if constexpr (std::is_floating_point_v<T>) return flush_subnormal(out);
+  return out;
 }
 
 void eval(EvalContext& c) {

@@ -32,6 +32,12 @@ const OpDef op_constant = {
     .batch = batch_elementwise,
 };
 
-Tensor full(const Shape& shape, double value, DType dtype) { return constant_like({dtype, shape}, value); }
+Tensor full(const Shape& shape, double value, DType dtype, Location at) {
+  CallScope scope(at);
+  const TensorType type{dtype, shape};
+  check_type(type);
+  if (!holds(dtype, value)) throw ValueError("full.value", cat(dtype, " does not hold ", value));
+  return constant_like(type, value);
+}
 
 }  // namespace espalier

@@ -46,6 +46,13 @@ void infer_binary(InferContext& c) {
   c.result(c.in(0));
 }
 
+// A subnormal number as the zero of its sign. Instructions that choose between numbers differ in whether they
+// do this (the MAX of x86 does, a blend does not), so ops that choose by size always do.
+template <class T>
+T flush_subnormal(T x) {
+  return std::fabs(x) < std::numeric_limits<T>::min() ? std::copysign(T{0}, x) : x;
+}
+
 // F::apply(x) on each element, in float for the 16-bit types, rounded once.
 template <class F, unsigned kSet>
 void eval_unary(EvalContext& c) {

@@ -125,13 +125,14 @@ Tensor gather(Operand x, Operand indices, const IndexAxes& axes, const Dims& sli
   return emit(op_gather, attributes, {x.tensor(), indices.tensor()});
 }
 
-Tensor take_along_axis(Operand x, Operand indices, int64_t axis) {
-  CallScope scope(x.at());
-  const size_t rank = x.tensor().rank();
-  Shape shape = indices.tensor().shape();
+Tensor take_along_axis(Operand operand, Operand indices, int64_t axis) {
+  CallScope scope(operand.at());
+  const Tensor& x = operand.tensor();
+  axis = normalize_axis("take_along_axis", axis, x.rank());
+  const Tensor places = checked_indices("take_along_axis", indices.tensor(), x.shape()[axis]);
+  Shape shape = places.shape();
   shape.push_back(1);
-  return gather(x.tensor(), reshape(indices.tensor(), shape),
-                along_axis(rank, normalize_axis("take_along_axis", axis, rank)), Dims::filled(rank, 1));
+  return gather(x, reshape(places, shape), along_axis(x.rank(), axis), Dims::filled(x.rank(), 1));
 }
 
 }  // namespace espalier

@@ -60,6 +60,11 @@ IndexAxes window_axes(size_t rank);
 // x[..., indices[..., j, ...], ...]: each element of the indices names a place along `axis`, at its own place
 // along the others. Index vectors are elements, in an added last axis.
 IndexAxes along_axis(size_t rank, int64_t axis);
+// Integer `indices` into an axis of `size`, negative ones counted from the front. Raises
+// ShapeError[rule.range] for a concrete one outside of the axis and DTypeError[rule.dtype] for other types.
+Tensor checked_indices(const char* rule, const Tensor& indices, int64_t size);
+// take with indices that are clamped and not looked at.
+Tensor take_clamped(const Tensor& x, const Tensor& indices, int64_t axis);
 // Integer tensor as i64, saturated.
 Tensor index_values(const Tensor& indices);
 // Index vectors as i64, clamped so that windows of `sizes` fit.

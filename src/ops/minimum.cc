@@ -1,4 +1,5 @@
 #include "ops/elementwise.h"
+#include "ops/reducer.h"
 
 namespace espalier {
 namespace {
@@ -6,12 +7,7 @@ namespace {
 struct Apply {
   template <class T>
   static T apply(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (std::isnan(a)) return a;
-      if (std::isnan(b)) return b;
-      if (a == b) return std::signbit(a) ? a : b;
-    }
-    return b < a ? b : a;
+    return combine<Reducer::kMin>(a, b);
   }
 };
 

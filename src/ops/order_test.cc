@@ -2,6 +2,7 @@
 #include <limits>
 #include <numeric>
 
+#include "espalier/function.h"
 #include "grad/grad.h"
 #include "interp/interpreter.h"
 #include "ops/composite/axis.h"
@@ -246,7 +247,11 @@ OpCase take_case(const Shape& shape, const Shape& indices, int64_t axis, DType d
   out.erase(static_cast<size_t>(axis));
   for (size_t i = 0; i < indices.size(); ++i) out.insert(static_cast<size_t>(axis) + i, indices[i]);
   return {.name = cat(shape, " at ", indices, " along ", axis, " by ", dtype),
-          .inputs = {{.shape = shape}, {.shape = indices, .int_low = -2, .int_high = 6, .dtype = dtype}},
+          .inputs = {{.shape = shape},
+                     {.shape = indices,
+                      .int_low = is_unsigned_integer(dtype) ? 0 : -shape[axis],
+                      .int_high = std::max<int64_t>(shape[axis] - 1, 0),
+                      .dtype = dtype}},
           .call = [=](Inputs x) { return take(x[0], x[1], axis); },
           .oracle =
               [=](Arrays x) {
@@ -254,7 +259,7 @@ OpCase take_case(const Shape& shape, const Shape& indices, int64_t axis, DType d
                 Array result{{x[0].type.dtype, out}, {}};
                 for (int64_t o = 0; o < view.outer; ++o) {
                   for (const double index : x[1].values) {
-                    const double row = std::clamp(index, 0.0, static_cast<double>(view.size - 1));
+                    const double row = index < 0 ? index + static_cast<double>(view.size) : index;
                     for (int64_t i = 0; i < view.inner; ++i) {
                       const auto at = (o * view.size + static_cast<int64_t>(row)) * view.inner + i;
                       result.values.push_back(x[0].values[static_cast<size_t>(at)]);
@@ -274,8 +279,21 @@ OP_TEST(take) {
 
 TEST(Take, AlongAxisTakesOneElementEach) {
   const Tensor x = Tensor::of(std::vector<float>{1, 2, 3, 4, 5, 6}, {2, 3});
-  const Tensor i = Tensor::of(std::vector<int32_t>{2, 0, -1, 9}, {2, 2});
-  EXPECT_EQ(take_along_axis(x, i, 1).to_vector<float>(), (std::vector<float>{3, 1, 4, 6}));
+  const Tensor i = Tensor::of(std::vector<int32_t>{2, 0, -1, 1}, {2, 2});
+  EXPECT_EQ(take_along_axis(x, i, 1).to_vector<float>(), (std::vector<float>{3, 1, 6, 5}));
+}
+
+// Known indices are checked; those under trace count from the back and are clamped.
+TEST(Take, IndicesOutsideOfTheAxis) {
+  const Tensor x = Tensor::of<float>({1, 2, 3});
+  const Tensor i = Tensor::of<int32_t>({-1, -3, -9, 9, 1});
+  EXPECT_THROW(take(x, i), ShapeError);
+  EXPECT_THROW(take_along_axis(x, i, 0), ShapeError);
+  EXPECT_THROW(take(x, x), DTypeError);
+  auto taken = function([](const Tensor& a, const Tensor& b) { return take(a, b); });
+  auto along = function([](const Tensor& a, const Tensor& b) { return take_along_axis(a, b, 0); });
+  EXPECT_EQ(taken(x, i).to_vector<float>(), (std::vector<float>{3, 1, 1, 3, 2}));
+  EXPECT_EQ(along(x, i).to_vector<float>(), (std::vector<float>{3, 1, 1, 3, 2}));
 }
 
 OpCase one_hot_case(const Shape& indices, int64_t depth, int64_t axis, DType dtype) {

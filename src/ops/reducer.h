@@ -15,7 +15,7 @@ inline constexpr const char* kReducerWords[] = {"sum", "prod", "max",    "min", 
                                                 "or",  "xor",  "update", "region"};
 
 // a (reducer) b. Sums and products of floats are in T; integers wrap; NaN wins in max and min, -0 is below
-// +0.
+// +0, subnormal numbers are zeros.
 template <Reducer R, class T>
 T combine(T a, T b) {
   if constexpr (R == Reducer::kSum || R == Reducer::kProd) {
@@ -31,7 +31,8 @@ T combine(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (std::isnan(a)) return a;
       if (std::isnan(b)) return b;
-      if (a == b) return std::signbit(a) == (R == Reducer::kMin) ? a : b;
+      const T tie = std::signbit(a) == (R == Reducer::kMin) ? a : b;
+      return flush_subnormal(a == b ? tie : (a < b) == (R == Reducer::kMin) ? a : b);
     }
     return (a < b) == (R == Reducer::kMin) ? a : b;
   } else if constexpr (std::is_integral_v<T>) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ir/builder.h"
+#include "ir/state.h"
 #include "ops/call.h"
 #include "ops/registry.h"
 
@@ -34,6 +35,18 @@ Tensor repeat_leading(const Tensor& x, int64_t size);
 // Traces the functions and calls `op` with their regions on `inputs` and, after them, what was captured.
 std::vector<Tensor> emit_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs,
                                  std::span<const RegionSpec> specs);
+
+// One region whose code may assign variables; their new values stand after its results.
+struct StatefulRegion {
+  Regions regions;
+  std::vector<StateCellPtr> cells;
+  const Graph& graph() const { return *regions.graphs[0]; }
+  // `inputs` and what the region captured.
+  std::vector<Tensor> operands(std::span<const Tensor> inputs) const;
+};
+StatefulRegion trace_stateful(const RegionSpec& spec);
+// Hands the last results on to the cells and takes them off.
+void hand_on(const std::vector<StateCellPtr>& cells, std::vector<Tensor>& results);
 
 // For support tables: `op` on `inputs`, with `count` regions that give back the inputs from `first` on.
 void sample_regions(const OpDef& op, AttributesPtr attributes, std::vector<Tensor> inputs, size_t first,

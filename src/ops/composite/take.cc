@@ -1,4 +1,5 @@
 #include "ops/composite/axis.h"
+#include "ops/indexed.h"
 #include "ops/registry.h"
 
 namespace espalier {
@@ -33,13 +34,13 @@ void batch(BatchContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor &x = c.in(0), &indices = c.in(1);
   if (!c.batched[1]) {
-    c.outputs = {take(x, indices, axis + 1)};
+    c.outputs = {take_clamped(x, indices, axis + 1)};
     return;
   }
   const auto depth = static_cast<int64_t>(indices.rank()) - 1;
   if (!c.batched[0]) {
     // The batch axis of the indices stands at `axis` of the result.
-    const Tensor out = take(x, indices, axis);
+    const Tensor out = take_clamped(x, indices, axis);
     Dims order{axis};
     for (int64_t i = 0; i < static_cast<int64_t>(out.rank()); ++i) {
       if (i != axis) order.push_back(i);
@@ -79,11 +80,17 @@ const OpDef op_take = {
         },
 };
 
-Tensor take(Operand x, Operand indices, int64_t axis) {
-  CallScope scope(x.at());
+Tensor take_clamped(const Tensor& x, const Tensor& indices, int64_t axis) {
   auto attributes = std::make_shared<AxisAttributes>();
-  attributes->axis = normalize_axis("take", axis, x.tensor().rank());
-  return emit(op_take, attributes, {x.tensor(), indices.tensor()});
+  attributes->axis = axis;
+  return emit(op_take, attributes, {x, indices});
+}
+
+Tensor take(Operand operand, Operand indices, int64_t axis) {
+  CallScope scope(operand.at());
+  const Tensor& x = operand.tensor();
+  axis = normalize_axis("take", axis, x.rank());
+  return take_clamped(x, checked_indices("take", indices.tensor(), x.shape()[axis]), axis);
 }
 
 }  // namespace espalier

@@ -1,0 +1,13 @@
+// One call at once: what eager code runs on.
+#pragma once
+
+#include "ir/sink.h"
+
+namespace espalier {
+
+// The results of a call on concrete tensors: by the op's fast kernel where it has one; through a plan when
+// there is more inside (regions, a composite without a body of its own); by the reference body otherwise.
+// Raises StateError[trace.ended] for a symbolic input.
+std::vector<Literal> execute(const Call& call);
+
+}  // namespace espalier
