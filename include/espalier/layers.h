@@ -10,8 +10,9 @@
 
 namespace espalier {
 
-// Sets the seed of initial values and shuffles of this process (default 0). Each variable draws from the
-// stream of its path, so adding a layer does not change the values of the others.
+// Sets the seed of initial values and shuffles of this process (default 0), and numbers layers without a
+// parent from the start again, so that what follows repeats. Each variable draws from the stream of its path:
+// adding a layer of another name does not change the values of the others.
 void set_seed(uint64_t seed);
 uint64_t seed();
 
@@ -30,17 +31,20 @@ class TrainingScope {
 
 // Makes the initial value of a variable: (shape, seed of this variable) -> f32 tensor.
 using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
-// By Keras' names: "zeros", "ones", "glorot_uniform", "he_normal", "he_uniform", "lecun_normal",
-// "glorot_normal". Fans: the last axis of a shape is the output, the one before the input, the rest is the
-// receptive field. Raises ValueError[initializer.name] with the nearest known names.
-Initializer initializer(const std::string& name);
+// By Keras' names: "zeros", "ones", "uniform" (between -0.05 and 0.05), "glorot_uniform", "glorot_normal",
+// "he_uniform", "he_normal", "lecun_uniform", "lecun_normal". Fans: the last axis of a shape is the output,
+// the one before the input, the rest is the receptive field. Raises ValueError[initializer.name] with the
+// nearest known names.
+Initializer initializer(const std::string& name, Location at = Location::here());
 // By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid",
 // "softmax", "tanh", "exponential". Raises ValueError[activation.name].
-std::function<Tensor(const Tensor&)> activation(const std::string& name);
+std::function<Tensor(const Tensor&)> activation(const std::string& name, Location at = Location::here());
 
-// The base of all layers. A layer is a handle: copies share weights. At its first call it learns its path
-// (the path of the layer that calls it, then its own name, made unique there) and builds its variables.
-// Subclasses hold layers as members and call them:
+// The base of all layers. A layer is a handle: copies share weights, whether they are made before or after
+// the first call. At its first call it learns its path (the path of the layer that calls it, or the enclosing
+// NameScope, then its own name, made unique there) and builds its variables. A layer that several layers call
+// belongs to each of them and keeps its first path. A refused call changes nothing: what it built is
+// forgotten, also in the layers that were called. Subclasses hold layers as members and call them:
 //
 //     struct Block : Layer {
 //       Dense hidden{{.units = 64, .activation = "relu"}}, out{{.units = 10}};
@@ -48,25 +52,36 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name);
 //     };
 class Layer {
  public:
-  explicit Layer(std::string name = "layer");
+  // Raises ValueError[layer.name] for an empty name.
+  explicit Layer(std::string name = "layer", Location at = Location::here());
   virtual ~Layer() = default;
+  // Copies only, no moves: a layer that was moved from can still be called.
+  Layer(const Layer&) = default;
+  Layer& operator=(const Layer&) = default;
 
-  Tensor operator()(const Tensor& x);
+  Tensor operator()(Operand x);
+  // Empty before the first call.
   const std::string& path() const;
-  // Variables of this layer and of the layers it called, in the order they were built.
+  // Variables of this layer and of the layers it called, in the order they were built, each once.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
 
  protected:
-  // Makes variables from the type of the first input, through add_weight.
+  // Makes variables from the type of the first input, through add_weight. Runs once for each copy, and anew
+  // after a refused first call.
   virtual void build(const TensorType&) {}
   virtual Tensor call(const Tensor& x) = 0;
+  // The variable `name` of this layer and its copies, made when there is none. Raises
+  // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
                       bool trainable = true);
+  // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
+  Variable weight(const std::string& name) const;
 
  private:
   struct State;
   std::shared_ptr<State> state_;
+  uint64_t built_ = 0;  // the build of state_ that this copy has made its own
 };
 
 struct DenseOptions {
@@ -80,7 +95,8 @@ struct DenseOptions {
 // activation(x . kernel + bias) on the last axis: x f[..., n] gives f[..., units].
 class Dense : public Layer {
  public:
-  explicit Dense(DenseOptions options);
+  // Raises ValueError for options outside of their range and unknown names.
+  explicit Dense(DenseOptions options, Location at = Location::here());
 
  protected:
   void build(const TensorType& input) override;
@@ -88,7 +104,6 @@ class Dense : public Layer {
 
  private:
   DenseOptions options_;
-  std::vector<Variable> weights_;
 };
 
 // f[batch, ...] gives f[batch, product of the rest].
@@ -103,7 +118,9 @@ class Flatten : public Layer {
 // An activation by name as a layer.
 class Activation : public Layer {
  public:
-  explicit Activation(const std::string& name) : Layer(name), function_(activation(name)) {}
+  // Raises ValueError[activation.name].
+  explicit Activation(const std::string& name, Location at = Location::here())
+      : Layer(name, at), function_(activation(name, at)) {}
 
  protected:
   Tensor call(const Tensor& x) override { return function_(x); }
@@ -117,7 +134,7 @@ class Activation : public Layer {
 class Dropout : public Layer {
  public:
   // Raises ValueError unless 0 <= rate < 1.
-  explicit Dropout(double rate, std::string name = "dropout");
+  explicit Dropout(double rate, std::string name = "dropout", Location at = Location::here());
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -136,7 +153,8 @@ struct BatchNormalizationOptions {
 // moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise.
 class BatchNormalization : public Layer {
  public:
-  explicit BatchNormalization(BatchNormalizationOptions options = {});
+  // Raises ValueError unless 0 <= momentum <= 1.
+  explicit BatchNormalization(BatchNormalizationOptions options = {}, Location at = Location::here());
 
  protected:
   void build(const TensorType& input) override;
@@ -144,7 +162,6 @@ class BatchNormalization : public Layer {
 
  private:
   BatchNormalizationOptions options_;
-  std::vector<Variable> weights_;  // gamma, beta, moving_mean, moving_variance
 };
 
 struct EmbeddingOptions {
@@ -156,7 +173,8 @@ struct EmbeddingOptions {
 // Integer ids [...] give rows f[..., output_dim].
 class Embedding : public Layer {
  public:
-  explicit Embedding(EmbeddingOptions options);
+  // Raises ValueError for sizes below 1 and unknown names.
+  explicit Embedding(EmbeddingOptions options, Location at = Location::here());
 
  protected:
   void build(const TensorType& input) override;
@@ -164,7 +182,6 @@ class Embedding : public Layer {
 
  private:
   EmbeddingOptions options_;
-  std::vector<Variable> weights_;
 };
 
 struct Conv2DOptions {
@@ -177,10 +194,12 @@ struct Conv2DOptions {
   std::string kernel_initializer = "glorot_uniform";
   std::string name = "conv2d";
 };
-// f[batch, height, width, channels] gives f[batch, height', width', filters].
+// f[batch, height, width, channels] gives f[batch, height', width', filters]. Raises
+// ShapeError[conv2d.window] when a "valid" window is larger than the image.
 class Conv2D : public Layer {
  public:
-  explicit Conv2D(Conv2DOptions options);
+  // Raises ValueError for options outside of their range and unknown names.
+  explicit Conv2D(Conv2DOptions options, Location at = Location::here());
 
  protected:
   void build(const TensorType& input) override;
@@ -188,7 +207,6 @@ class Conv2D : public Layer {
 
  private:
   Conv2DOptions options_;
-  std::vector<Variable> weights_;
 };
 
 struct MaxPooling2DOptions {
@@ -197,10 +215,12 @@ struct MaxPooling2DOptions {
   std::string padding = "valid";
   std::string name = "max_pooling2d";
 };
-// The largest element under each window: f[batch, height, width, channels].
+// The largest element under each window: f[batch, height, width, channels]. Raises
+// ShapeError[max_pooling2d.window] when a "valid" window is larger than the image.
 class MaxPooling2D : public Layer {
  public:
-  explicit MaxPooling2D(MaxPooling2DOptions options = {});
+  // Raises ValueError for windows that are not two positive numbers and unknown names.
+  explicit MaxPooling2D(MaxPooling2DOptions options = {}, Location at = Location::here());
 
  protected:
   Tensor call(const Tensor& x) override;

@@ -21,7 +21,7 @@ struct CrossentropyOptions {
   bool from_logits = false;  // outputs are unnormalised logits, not probabilities
 };
 // Labels are class numbers i[batch], outputs f[batch, classes]. Raises ShapeError for labels of another
-// shape.
+// shape or dtype.
 Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});
 
 using Logs = std::map<std::string, double>;
@@ -60,27 +60,34 @@ struct FitOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
 
-// A layer that can be trained.
+// A layer that can be trained. A handle as any layer: copies share weights and what compile() made, and other
+// layers and models may hold it.
 class Model : public Layer {
  public:
-  explicit Model(std::string name = "model") : Layer(std::move(name)) {}
-  Model(const Model&) = delete;
-  Model& operator=(const Model&) = delete;
+  explicit Model(std::string name = "model", Location at = Location::here());
+  Model(const Model&) = default;
+  Model& operator=(const Model&) = default;
 
-  void compile(ModelOptions options = {});
+  // Raises ValueError for unknown metrics and a loss without a function.
+  void compile(ModelOptions options = {}, Location at = Location::here());
   // Trains on rows of x and y (equal first axes). Loss and metrics of each epoch, "val_" ones where
   // validation data is given. The row order of every epoch follows from seed() alone. Raises
-  // ShapeError[fit.rows], StateError[fit.compile].
-  std::vector<Logs> fit(const Tensor& x, const Tensor& y, const FitOptions& options = {});
-  // Loss and metrics over all rows.
-  Logs evaluate(const Tensor& x, const Tensor& y, int64_t batch_size = 256);
-  // Outputs for all rows, in order.
-  Tensor predict(const Tensor& x, int64_t batch_size = 256);
+  // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
+  // ValueError[fit.epochs] for less than 0, ValueError[fit.validation] when validation_x or validation_y is
+  // missing.
+  std::vector<Logs> fit(const Tensor& x, const Tensor& y, const FitOptions& options = {},
+                        Location at = Location::here());
+  // Loss and metrics over all rows. Raises as fit does, under "evaluate".
+  Logs evaluate(const Tensor& x, const Tensor& y, int64_t batch_size = 256, Location at = Location::here());
+  // Outputs for all rows, in order; needs no compile(). Raises ShapeError[predict.rows] without rows or when
+  // outputs are not one row for each row of x, ValueError[predict.batch_size] for less than 1.
+  Tensor predict(const Tensor& x, int64_t batch_size = 256, Location at = Location::here());
 
  private:
   struct Training;
-  Training& training();
-  std::shared_ptr<Training> training_;
+  struct Shared;
+  std::shared_ptr<Training> training(const char* rule) const;
+  std::shared_ptr<Shared> shared_;
 };
 
 // Layers one after another.

@@ -22,7 +22,8 @@ constexpr std::pair<const char*, Function> kActivations[] = {
 
 }  // namespace
 
-std::function<Tensor(const Tensor&)> activation(const std::string& name) {
+std::function<Tensor(const Tensor&)> activation(const std::string& name, Location at) {
+  const CallScope scope(at);
   std::vector<std::string> known;
   for (const auto& [word, function] : kActivations) {
     if (name == word) return function;

@@ -4,8 +4,9 @@
 
 namespace espalier {
 
-BatchNormalization::BatchNormalization(BatchNormalizationOptions options)
-    : Layer(options.name), options_(std::move(options)) {
+BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Location at)
+    : Layer(options.name, at), options_(std::move(options)) {
+  const CallScope scope(at);
   if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
     throw ValueError("batch_normalization.momentum",
                      cat("momentum must lie in [0, 1], got ", options_.momentum));
@@ -19,21 +20,21 @@ void BatchNormalization::build(const TensorType& input) {
     throw ShapeError("batch_normalization.axis",
                      cat("feature axis ", options_.axis, " does not fit ", input));
   const Shape shape{input.shape[static_cast<size_t>(axis)]};
-  weights_ = {add_weight("gamma", shape, initializer("ones")),
-              add_weight("beta", shape, initializer("zeros")),
-              add_weight("moving_mean", shape, initializer("zeros"), false),
-              add_weight("moving_variance", shape, initializer("ones"), false)};
+  add_weight("gamma", shape, initializer("ones"));
+  add_weight("beta", shape, initializer("zeros"));
+  add_weight("moving_mean", shape, initializer("zeros"), false);
+  add_weight("moving_variance", shape, initializer("ones"), false);
 }
 
 Tensor BatchNormalization::call(const Tensor& x) {
   const NormalizationOptions options{.axis = options_.axis, .epsilon = options_.epsilon};
+  const Variable gamma = weight("gamma"), beta = weight("beta");
+  Variable averages[] = {weight("moving_mean"), weight("moving_variance")};
   if (!TrainingScope::current())
-    return batch_normalization_inference(x, weights_[0], weights_[1], weights_[2], weights_[3], options);
-  const std::vector<Tensor> out = batch_normalization(x, weights_[0], weights_[1], options);
-  for (const size_t i : {1, 2}) {
-    Variable& moving = weights_[i + 1];
-    moving.assign(moving * options_.momentum + out[i] * (1 - options_.momentum));
-  }
+    return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
+  const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options);
+  for (const size_t i : {0, 1})
+    averages[i].assign(averages[i] * options_.momentum + out[i + 1] * (1 - options_.momentum));
   return out[0];
 }
 

@@ -4,24 +4,33 @@
 
 namespace espalier {
 
-Dense::Dense(DenseOptions options) : Layer(options.name), options_(std::move(options)) {
+Dense::Dense(DenseOptions options, Location at) : Layer(options.name, at), options_(std::move(options)) {
+  const CallScope scope(at);
   if (options_.units < 1)
     throw ValueError("dense.units", cat("units must be positive, got ", options_.units));
   activation(options_.activation);
+  initializer(options_.kernel_initializer);
+  initializer(options_.bias_initializer);
 }
 
+namespace {
+
+void require_rows(const TensorType& x) {
+  if (x.rank() < 2) throw ShapeError("dense.rank", cat("Dense takes [batch, ..., features], got ", x));
+}
+
+}  // namespace
+
 void Dense::build(const TensorType& input) {
-  if (input.rank() < 2)
-    throw ShapeError("dense.rank", cat("Dense takes [batch, ..., features], got ", input));
-  weights_.push_back(
-      add_weight("kernel", {input.shape.back(), options_.units}, initializer(options_.kernel_initializer)));
-  if (options_.use_bias)
-    weights_.push_back(add_weight("bias", {options_.units}, initializer(options_.bias_initializer)));
+  require_rows(input);
+  add_weight("kernel", {input.shape.back(), options_.units}, initializer(options_.kernel_initializer));
+  if (options_.use_bias) add_weight("bias", {options_.units}, initializer(options_.bias_initializer));
 }
 
 Tensor Dense::call(const Tensor& x) {
-  const Tensor product = dot(x, weights_[0]);
-  return activation(options_.activation)(options_.use_bias ? product + weights_[1] : product);
+  require_rows(x.type());
+  const Tensor product = dot(x, weight("kernel"));
+  return activation(options_.activation)(options_.use_bias ? product + weight("bias") : product);
 }
 
 Tensor Flatten::call(const Tensor& x) {

@@ -4,19 +4,22 @@
 
 namespace espalier {
 
-Embedding::Embedding(EmbeddingOptions options) : Layer(options.name), options_(std::move(options)) {
+Embedding::Embedding(EmbeddingOptions options, Location at)
+    : Layer(options.name, at), options_(std::move(options)) {
+  const CallScope scope(at);
   if (options_.input_dim < 1 || options_.output_dim < 1) {
     throw ValueError("embedding.size", cat("input_dim and output_dim must be positive, got ",
                                            options_.input_dim, " and ", options_.output_dim));
   }
+  initializer(options_.embeddings_initializer);
 }
 
 void Embedding::build(const TensorType& input) {
   if (!is_integer(input.dtype)) throw DTypeError("embedding.ids", cat("ids must be integers, got ", input));
-  weights_.push_back(add_weight("embeddings", {options_.input_dim, options_.output_dim},
-                                initializer(options_.embeddings_initializer)));
+  add_weight("embeddings", {options_.input_dim, options_.output_dim},
+             initializer(options_.embeddings_initializer));
 }
 
-Tensor Embedding::call(const Tensor& ids) { return take(weights_[0], ids, 0); }
+Tensor Embedding::call(const Tensor& ids) { return take(weight("embeddings"), ids, 0); }
 
 }  // namespace espalier

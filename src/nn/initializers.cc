@@ -55,7 +55,8 @@ double fan_average(double in, double out) { return (in + out) / 2; }
 
 }  // namespace
 
-Initializer initializer(const std::string& name) {
+Initializer initializer(const std::string& name, Location at) {
+  const CallScope scope(at);
   if (name == "zeros") return [](const Shape& shape, uint64_t) { return full(shape, 0); };
   if (name == "ones") return [](const Shape& shape, uint64_t) { return full(shape, 1); };
   if (name == "glorot_uniform") return uniform(1, fan_average);
@@ -70,8 +71,9 @@ Initializer initializer(const std::string& name) {
       return generate(shape, [&] { return static_cast<float>((2.0 * random.uniform() - 1) * 0.05); });
     };
   }
-  const std::vector<std::string> known = {"zeros",      "ones",      "glorot_uniform", "glorot_normal",
-                                          "he_uniform", "he_normal", "lecun_uniform",  "lecun_normal"};
+  const std::vector<std::string> known = {"zeros",          "ones",          "uniform",
+                                          "glorot_uniform", "glorot_normal", "he_uniform",
+                                          "he_normal",      "lecun_uniform", "lecun_normal"};
   throw_unknown("initializer.name", "initializer", name, known);
 }
 

@@ -1,18 +1,51 @@
+#include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/hash.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
 #include "espalier/random.h"
+#include "nn/build_transaction.h"
 
 namespace espalier {
 namespace {
 
 std::atomic<uint64_t> process_seed{0};
+std::atomic<uint64_t> builds{0};
 constexpr uint64_t kTraining = 1;  // of trace_context()
 
 void set_training(bool on) {
   trace_context() = on ? trace_context() | kTraining : trace_context() & ~kTraining;
+}
+
+// The names given out in one place, each with the number that its next namesake gets.
+struct Names {
+  std::mutex mutex;
+  std::unordered_map<std::string, int> next;
+
+  // `name`, or name_1, name_2, ...: the first that is free.
+  std::string take(const std::string& name) {
+    const std::lock_guard lock(mutex);
+    std::string out = name;
+    while (!next.try_emplace(out, 1).second) out = cat(name, "_", next.at(name)++);
+    return out;
+  }
+  void give_back(const std::string& name, const std::string& taken) {
+    const std::lock_guard lock(mutex);
+    next.erase(taken);
+    // Numbers below may be taken: take() steps over them.
+    if (const auto it = next.find(name); it != next.end()) it->second = 1;
+  }
+};
+// Of the layers without a parent, as whole paths.
+Names& root_names() {
+  static Names names;
+  return names;
+}
+
+std::string join(const std::string& path, const std::string& name) {
+  return path.empty() ? name : cat(path, "/", name);
 }
 
 }  // namespace
@@ -20,6 +53,8 @@ void set_training(bool on) {
 void set_seed(uint64_t seed) {
   process_seed = seed;
   default_generator().reset(seed);
+  const std::lock_guard lock(root_names().mutex);
+  root_names().next.clear();
 }
 uint64_t seed() { return process_seed; }
 
@@ -27,53 +62,87 @@ TrainingScope::TrainingScope(bool value) : before_(current()) { set_training(val
 TrainingScope::~TrainingScope() { set_training(before_); }
 bool TrainingScope::current() { return trace_context() & kTraining; }
 
-struct Layer::State {
-  std::string name, path;
-  bool built = false;
-  std::vector<Variable> weights;
+struct Layer::State : std::enable_shared_from_this<State> {
+  std::string name;
+  std::string path;    // empty until a call begins
+  uint64_t built = 0;  // which build made the weights; 0: none
+  std::vector<std::pair<std::string, Variable>> weights;
   std::vector<std::shared_ptr<State>> children;
-  std::unordered_map<std::string, int> child_names;
+  Names child_names;
+
+  void take_path(State* caller);
+  void adopt(const std::shared_ptr<State>& child);
+  const Variable* find(const std::string& weight) const;
 
   static thread_local State* calling;
 };
 thread_local Layer::State* Layer::State::calling = nullptr;
 
-Layer::Layer(std::string name) : state_(std::make_shared<State>()) { state_->name = std::move(name); }
+void Layer::State::take_path(State* caller) {
+  const std::shared_ptr<State> owner = caller ? caller->shared_from_this() : nullptr;
+  const std::string wanted = owner ? name : join(NameScope::current(), name);
+  const std::string taken = (owner ? owner->child_names : root_names()).take(wanted);
+  path = owner ? join(owner->path, taken) : taken;
+  BuildTransaction::on_refusal([self = shared_from_this(), owner, wanted, taken] {
+    self->path.clear();
+    (owner ? owner->child_names : root_names()).give_back(wanted, taken);
+  });
+}
 
-Tensor Layer::operator()(const Tensor& x) {
+void Layer::State::adopt(const std::shared_ptr<State>& child) {
+  if (child.get() == this || std::find(children.begin(), children.end(), child) != children.end()) return;
+  children.push_back(child);
+  BuildTransaction::on_refusal([self = shared_from_this(), child] { std::erase(self->children, child); });
+}
+
+const Variable* Layer::State::find(const std::string& weight) const {
+  for (const auto& [name, variable] : weights) {
+    if (name == weight) return &variable;
+  }
+  return nullptr;
+}
+
+Layer::Layer(std::string name, Location at) : state_(std::make_shared<State>()) {
+  const CallScope scope(at);
+  if (name.empty()) throw ValueError("layer.name", "the name of a layer must not be empty");
+  state_->name = std::move(name);
+}
+
+Tensor Layer::operator()(Operand x) {
+  const CallScope call_site(x.at());
+  const BuildTransaction transaction;
   State& state = *state_;
   State* caller = State::calling;
-  if (!state.built) {
-    std::string name = state.name;
-    if (caller) {
-      if (const int copies = caller->child_names[name]++) name += cat("_", copies);
-      caller->children.push_back(state_);
-    }
-    state.path = caller && !caller->path.empty() ? cat(caller->path, "/", name) : caller ? name : "";
-  }
+  if (state.path.empty()) state.take_path(caller);
+  if (caller) caller->adopt(state_);
   struct Calling {
     State* before;
     explicit Calling(State* now) : before(std::exchange(State::calling, now)) {}
     ~Calling() { State::calling = before; }
   } calling(&state);
-  const size_t slash = state.path.rfind('/');
-  NameScope scope(slash == std::string::npos ? state.path : state.path.substr(slash + 1));
-  if (!state.built) {
-    build(x.type());
-    state.built = true;
+  const NameScope scope(std::string_view(state.path).substr(state.path.rfind('/') + 1));
+  if (built_ == 0 || built_ != state.built) {
+    build(x.tensor().type());
+    if (state.built == 0) {
+      state.built = ++builds;
+      BuildTransaction::on_refusal([kept = state_] { kept->built = 0; });
+    }
+    built_ = state.built;
   }
-  return call(x);
+  return call(x.tensor());
 }
 
 const std::string& Layer::path() const { return state_->path; }
 
 std::vector<Variable> Layer::variables() const {
   std::vector<Variable> out;
+  std::unordered_set<const State*> seen;
   std::vector<const State*> stack{state_.get()};
   while (!stack.empty()) {
     const State* state = stack.back();
     stack.pop_back();
-    out.insert(out.end(), state->weights.begin(), state->weights.end());
+    if (!seen.insert(state).second) continue;
+    for (const auto& [name, variable] : state->weights) out.push_back(variable);
     for (size_t i = state->children.size(); i-- > 0;) stack.push_back(state->children[i].get());
   }
   return out;
@@ -87,12 +156,29 @@ std::vector<Variable> Layer::trainable_variables() const {
 
 Variable Layer::add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
                            bool trainable) {
-  const std::string path = state_->path.empty() ? name : cat(state_->path, "/", name);
+  State& state = *state_;
+  if (state.path.empty()) {
+    throw StateError("layer.weight", cat("weight \"", name, "\" is added before the first call"),
+                     "add weights in build");
+  }
+  if (const Variable* known = state.find(name)) {
+    if (known->shape() == shape) return *known;
+    throw ShapeError("layer.weight", cat("weight \"", known->path(), "\" is ", known->type(),
+                                         ", this input needs the shape ", shape));
+  }
+  const std::string path = join(state.path, name);
   EagerScope eager;
   const Tensor value = initial(shape, hash_bytes(path.data(), path.size(), process_seed));
   Variable variable(value, {.name = name, .trainable = trainable});
-  state_->weights.push_back(variable);
+  variable.state()->path = path;  // whatever scopes the call stands in
+  state.weights.emplace_back(name, variable);
+  BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;
+}
+
+Variable Layer::weight(const std::string& name) const {
+  if (const Variable* known = state_->find(name)) return *known;
+  throw ValueError("layer.weight", cat("layer \"", state_->path, "\" has no weight \"", name, "\""));
 }
 
 }  // namespace espalier

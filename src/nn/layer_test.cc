@@ -4,6 +4,7 @@
 
 #include "espalier/function.h"
 #include "espalier/layers.h"
+#include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
 #include "espalier/tape.h"
@@ -23,14 +24,15 @@ struct Net : Layer {
 };
 
 TEST(Layers, SubclassesGiveTheirVariablesPaths) {
+  set_seed(0);
   Net net;
   net(full({4, 5}, 1));
   std::vector<std::string> paths;
   for (const Variable& variable : net.variables()) paths.push_back(variable.path());
-  EXPECT_EQ(paths,
-            (std::vector<std::string>{"block/dense/kernel", "block/dense/bias", "block/dense_1/kernel",
-                                      "block/dense_1/bias", "block_1/dense/kernel", "block_1/dense/bias",
-                                      "block_1/dense_1/kernel", "block_1/dense_1/bias"}));
+  EXPECT_EQ(paths, (std::vector<std::string>{"net/block/dense/kernel", "net/block/dense/bias",
+                                             "net/block/dense_1/kernel", "net/block/dense_1/bias",
+                                             "net/block_1/dense/kernel", "net/block_1/dense/bias",
+                                             "net/block_1/dense_1/kernel", "net/block_1/dense_1/bias"}));
   EXPECT_EQ(net.variables()[0].shape(), (Shape{5, 3}));
 }
 
@@ -110,7 +112,9 @@ TEST(Layers, Conv2DCountsAndMaxPooling2DPicks) {
   MaxPooling2D same({.padding = "same"});
   EXPECT_EQ(same(x).to_vector<float>(), (std::vector<float>{5, 6, 8, 9}));
   EXPECT_THROW(conv(full({3, 3}, 1)), ShapeError);
+  EXPECT_THROW(valid(full({3, 3}, 1)), ShapeError);
   EXPECT_THROW(Conv2D({.padding = "full"}), ValueError);
+  EXPECT_THROW(Conv2D({.kernel_initializer = "glorot"}), ValueError);
 
   GradientTape tape({.persistent = true});
   tape.watch(x);
@@ -136,6 +140,86 @@ TEST(Layers, InitializersHaveTheVarianceTheyPromise) {
                                                    {"lecun_normal", 1.0 / 200},
                                                    {"uniform", 0.1 * 0.1 / 12}}) {
     EXPECT_NEAR(variance(name) / expected, 1, 0.03) << name;
+  }
+}
+
+TEST(Layers, AWindowLargerThanTheImageIsRefused) {
+  const Tensor x = full({1, 3, 5, 1}, 1);
+  const auto message = [](auto f) -> std::string {
+    try {
+      f();
+    } catch (const ShapeError& error) {
+      return error.message();
+    }
+    return "";
+  };
+  for (const std::string& text : {message([&] {
+                                    Conv2D({.kernel_size = {4, 2}})(x);
+                                  }),
+                                  message([&] {
+                                    MaxPooling2D({.pool_size = {4, 2}})(x);
+                                  })}) {
+    EXPECT_NE(text.find("[4,2]"), std::string::npos) << text;
+    EXPECT_NE(text.find("f32[1,3,5,1]"), std::string::npos) << text;
+  }
+  EXPECT_EQ(Conv2D({.kernel_size = {4, 2}, .padding = "same"})(x).shape(), x.shape());
+  EXPECT_EQ(Conv2D({.kernel_size = {3, 5}})(x).shape(), (Shape{1, 1, 1, 1}));
+}
+
+TEST(Layers, EveryKnownInitializerIsListed) {
+  try {
+    initializer("none");
+    FAIL();
+  } catch (const ValueError& error) {
+    for (const char* name : {"zeros", "ones", "uniform", "glorot_uniform", "glorot_normal", "he_uniform",
+                             "he_normal", "lecun_uniform", "lecun_normal"}) {
+      EXPECT_NE(error.message().find(std::string(" ") + name), std::string::npos) << name;
+      EXPECT_NO_THROW(initializer(name));
+    }
+  }
+}
+
+TEST(Layers, ErrorsNameTheUsersLine) {
+  const Tensor x = full({2, 3}, 1);
+  Net net;
+  net(x);
+  const std::vector<std::function<void()>> mistakes = {
+      [&] {
+        net(full({2, 4}, 1));
+      },
+      [&] { net(full({3}, 1)); },
+      [&] { Sequential{Dense({.units = 2})}(full({3}, 1)); },
+      [&] { Dense({.units = 2})(full({3}, 1)); },
+      [&] { Dense({.units = 2})(Tensor()); },
+      [&] { BatchNormalization({.axis = 7})(x); },
+      [&] { Conv2D({.filters = 2})(x); },
+      [&] { MaxPooling2D()(x); },
+      [&] { Embedding({.input_dim = 2})(x); },
+      [&] { Flatten()(full({}, 1)); },
+      [&] { Dense({.units = 0}); },
+      [&] { Dense({.activation = "rellu"}); },
+      [&] { Dense({.name = ""}); },
+      [&] { Dense({.kernel_initializer = "glorot"}); },
+      [&] { Dense({.bias_initializer = "zero"}); },
+      [&] { Activation("rellu"); },
+      [&] { Dropout(1); },
+      [&] { BatchNormalization({.momentum = 2}); },
+      [&] { Embedding({.input_dim = 0}); },
+      [&] { Embedding({.embeddings_initializer = "none"}); },
+      [&] { Conv2D({.filters = 0}); },
+      [&] {
+        MaxPooling2D({.pool_size = {0, 1}});
+      },
+      [&] { initializer("none"); },
+      [&] { activation("none"); },
+  };
+  for (size_t i = 0; i < mistakes.size(); ++i) {
+    try {
+      mistakes[i]();
+      ADD_FAILURE() << "mistake " << i << " is not refused";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(" at layer_test.cc:"), std::string::npos) << error.what();
+    }
   }
 }
 

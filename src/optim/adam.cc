@@ -9,7 +9,12 @@ struct AdamRule final : Optimizer::Rule {
         options{.beta_1 = options.beta_1,
                 .beta_2 = options.beta_2,
                 .epsilon = options.epsilon,
-                .weight_decay = options.weight_decay} {}
+                .weight_decay = options.weight_decay} {
+    require(options.beta_1 >= 0 && options.beta_1 < 1, "beta_1", "must lie in [0, 1)", options.beta_1);
+    require(options.beta_2 >= 0 && options.beta_2 < 1, "beta_2", "must lie in [0, 1)", options.beta_2);
+    require(options.epsilon > 0, "epsilon", "must be positive", options.epsilon);
+    require(options.weight_decay >= 0, "weight_decay", "must not be negative", options.weight_decay);
+  }
 
   void update(const Variable& variable, const Tensor& gradient) override {
     Variable w = variable, m = slot("m", variable), v = slot("v", variable);
@@ -24,6 +29,9 @@ struct AdamRule final : Optimizer::Rule {
 
 }  // namespace
 
-Adam::operator Optimizer() const { return Optimizer(std::make_shared<AdamRule>(*this)); }
+Optimizer::Optimizer(const Adam& options, Location at) {
+  const CallScope scope(at);
+  rule_ = std::make_shared<AdamRule>(options);
+}
 
 }  // namespace espalier

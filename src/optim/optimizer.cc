@@ -1,3 +1,4 @@
+#include "ir/sink.h"
 #include "optim/rule.h"
 
 namespace espalier {
@@ -8,6 +9,10 @@ Optimizer::Rule::Rule(std::string rule_name, double rate)
       step(full({}, 0, DType::kI64), {.name = name + "/step", .trainable = false}) {
   if (!(rate >= 0))
     throw ValueError("optimizer.learning_rate", cat("learning_rate must not be negative, got ", rate));
+}
+
+void Optimizer::Rule::require(bool holds, const char* option, const char* must, double value) const {
+  if (!holds) throw ValueError(cat(name, ".", option), cat(option, " ", must, ", got ", value));
 }
 
 Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable) {
@@ -22,20 +27,36 @@ Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& var
   return slots[it->second];
 }
 
-void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables) {
+namespace {
+
+void check_gradient(const Variable& variable, const Tensor& gradient) {
+  const std::string both =
+      cat("variable \"", variable.path(), "\" is ", variable.type(), ", its gradient ", gradient.type());
+  if (gradient.shape() != variable.shape()) throw ShapeError("optimizer.gradient", both);
+  if (gradient.dtype() != variable.dtype() || !is_float(variable.dtype()))
+    throw DTypeError("optimizer.gradient", cat(both, ": both must be of one floating-point dtype"));
+  if (!gradient.concrete() && &Sink::current() == &eager_sink()) {
+    throw StateError("optimizer.gradient",
+                     cat("the gradient of \"", variable.path(), "\" belongs to a trace that has ended"),
+                     "call apply inside of the traced function");
+  }
+}
+
+}  // namespace
+
+void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+                      Location at) {
+  const CallScope scope(at);
   if (gradients.size() != variables.size()) {
     throw ValueError("optimizer.count", cat("needs one gradient per variable: ", gradients.size(),
                                             " gradients, ", variables.size(), " variables"));
   }
+  for (size_t i = 0; i < variables.size(); ++i) {
+    if (gradients[i].defined()) check_gradient(variables[i], gradients[i]);
+  }
   rule_->step.assign_add(1);
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (!gradients[i].defined()) continue;
-    if (gradients[i].type() != variables[i].type()) {
-      throw ShapeError("optimizer.gradient",
-                       cat("variable \"", variables[i].path(), "\" is ", variables[i].type(),
-                           ", its gradient ", gradients[i].type()));
-    }
-    rule_->update(variables[i], gradients[i]);
+    if (gradients[i].defined()) rule_->update(variables[i], gradients[i]);
   }
 }
 

@@ -17,6 +17,8 @@ struct Optimizer::Rule {
   // Assigns the new value of `variable` and of its slots.
   virtual void update(const Variable& variable, const Tensor& gradient) = 0;
 
+  // Raises ValueError[<rule>.<option>] unless `holds`.
+  void require(bool holds, const char* option, const char* must, double value) const;
   // The slot `name` of `variable`: zeros of its type at first.
   Variable slot(const std::string& name, const Variable& variable);
 

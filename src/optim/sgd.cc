@@ -6,9 +6,8 @@ namespace {
 struct SgdRule final : Optimizer::Rule {
   explicit SgdRule(const SGD& given)
       : Rule("sgd", given.learning_rate), options{.momentum = given.momentum, .nesterov = given.nesterov} {
-    if (options.momentum < 0 || options.momentum > 1) {
-      throw ValueError("sgd.momentum", cat("momentum must be in [0, 1], got ", options.momentum));
-    }
+    require(options.momentum >= 0 && options.momentum <= 1, "momentum", "must lie in [0, 1]",
+            options.momentum);
   }
 
   void update(const Variable& variable, const Tensor& gradient) override {
@@ -25,6 +24,9 @@ struct SgdRule final : Optimizer::Rule {
 
 }  // namespace
 
-SGD::operator Optimizer() const { return Optimizer(std::make_shared<SgdRule>(*this)); }
+Optimizer::Optimizer(const SGD& options, Location at) {
+  const CallScope scope(at);
+  rule_ = std::make_shared<SgdRule>(options);
+}
 
 }  // namespace espalier

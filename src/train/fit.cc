@@ -4,6 +4,7 @@
 #include "base/philox.h"
 #include "espalier/tape.h"
 #include "ir/sink.h"
+#include "nn/build_transaction.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -15,6 +16,24 @@ void check_rows(const char* rule, const Tensor& x, const Tensor& y) {
   }
   if (x.size(0) == 0) throw ShapeError(rule, cat("there are no rows: x is ", x.type()));
 }
+
+void check_batch_size(const std::string& verb, int64_t batch_size) {
+  if (batch_size < 1)
+    throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
+}
+
+// The copy of a model that this thread runs: its steps belong to all copies, so they hold none.
+thread_local Model* running = nullptr;
+class Running {
+ public:
+  explicit Running(Model& model) : before_(std::exchange(running, &model)) {}
+  ~Running() { running = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Model* before_;
+};
 
 std::vector<int64_t> row_order(int64_t rows, bool shuffle, int epoch) {
   std::vector<int64_t> order(static_cast<size_t>(rows));
@@ -46,11 +65,23 @@ Tensor gather_rows(const Tensor& x, std::span<const int64_t> rows) {
   return make_concrete(Literal(std::move(type), std::move(buffer)));
 }
 
-void Model::compile(ModelOptions options) {
+Model::Shared::Shared()
+    : forward(
+          [](std::span<const Tensor> in) -> std::vector<Tensor> {
+            TrainingScope mode(false);
+            return {(*running)(in[0])};
+          },
+          {.name = "predict"}) {}
+
+Model::Model(std::string name, Location at)
+    : Layer(std::move(name), at), shared_(std::make_shared<Shared>()) {}
+
+void Model::compile(ModelOptions options, Location at) {
+  const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options));
   Training& training = *next;
-  const auto losses_of = [this, &training](const Tensor& x, const Tensor& y, Tensor& outputs) {
-    outputs = (*this)(x);
+  const auto losses_of = [&training](const Tensor& x, const Tensor& y, Tensor& outputs) {
+    outputs = (*running)(x);
     Tensor losses = training.options.loss.per_example(y, outputs);
     if (losses.shape() != Shape{x.size(0)}) {
       throw ShapeError("loss.shape", cat("loss \"", training.options.loss.name,
@@ -59,20 +90,24 @@ void Model::compile(ModelOptions options) {
     return losses;
   };
   training.train_step = std::make_unique<Training::Step>(
-      [this, losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
+      [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const BuildTransaction transaction;
         TrainingScope mode(true);
         GradientTape tape;
         Tensor outputs;
         const Tensor losses = losses_of(in[0], in[1], outputs);
         const Tensor loss = reduce_sum(losses * in[2], {0}) / maximum(reduce_sum(in[2], {0}), 1e-12);
-        const std::vector<Variable> weights = trainable_variables();
-        training.options.optimizer.apply(tape.gradient(loss, weights), weights);
+        const std::vector<Variable> weights = running->trainable_variables();
+        const std::vector<Tensor> gradients = tape.gradient(loss, weights);
         training.observe(losses, in[1], outputs, in[2]);
+        // Last: a step that is refused leaves no slots.
+        training.options.optimizer.apply(gradients, weights);
         return {};
       },
       FunctionOptions{.name = "train_step"});
   training.test_step = std::make_unique<Training::Step>(
       [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
+        const BuildTransaction transaction;
         TrainingScope mode(false);
         Tensor outputs;
         const Tensor losses = losses_of(in[0], in[1], outputs);
@@ -80,45 +115,47 @@ void Model::compile(ModelOptions options) {
         return {};
       },
       FunctionOptions{.name = "test_step"});
-  training.forward = std::make_unique<Training::Forward>(
-      [this](std::span<const Tensor> in) -> std::vector<Tensor> {
-        TrainingScope mode(false);
-        return {(*this)(in[0])};
-      },
-      FunctionOptions{.name = "predict"});
-  training_ = std::move(next);
+  shared_->training = std::move(next);
 }
 
-Model::Training& Model::training() {
-  if (!training_) throw StateError("fit.compile", "the model is not compiled", "call compile() first");
-  return *training_;
+std::shared_ptr<Model::Training> Model::training(const char* rule) const {
+  if (!shared_->training) throw StateError(rule, "the model is not compiled", "call compile() first");
+  return shared_->training;
 }
 
-std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions& options) {
-  Training& training = this->training();
+std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions& options, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("fit.compile");
   check_rows("fit.rows", x, y);
-  if (options.epochs < 0 || options.batch_size < 1) {
-    throw ValueError("fit.options", cat("epochs must not be negative and batch_size positive: ",
-                                        options.epochs, " and ", options.batch_size));
+  check_batch_size("fit", options.batch_size);
+  if (options.epochs < 0)
+    throw ValueError("fit.epochs", cat("epochs must not be negative, got ", options.epochs));
+  if (options.validation_x.defined() != options.validation_y.defined()) {
+    throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
+                                           options.validation_x.defined() ? "y" : "x", " is missing"));
   }
+  const bool validates = options.validation_x.defined();
+  if (validates) check_rows("fit.validation", options.validation_x, options.validation_y);
+
   const int64_t rows = x.size(0);
-  const Callback::Run run{options.epochs, (rows + options.batch_size - 1) / options.batch_size, rows};
+  const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
   std::vector<Logs> history;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     for (const auto& callback : options.callbacks) callback->on_epoch_begin(epoch);
-    training.reset();
+    training->reset();
     const std::vector<int64_t> order = row_order(rows, options.shuffle, epoch);
     int64_t step = 0;
     for_batches(order, options.batch_size, [&](std::span<const int64_t> batch) {
-      (*training.train_step)(gather_rows(x, batch), gather_rows(y, batch),
-                             full({static_cast<int64_t>(batch.size())}, 1));
+      (*training->train_step)(gather_rows(x, batch), gather_rows(y, batch),
+                              full({static_cast<int64_t>(batch.size())}, 1));
       ++step;
       for (const auto& callback : options.callbacks)
-        callback->on_batch_end(step, step % 8 ? Logs{} : training.logs());
+        callback->on_batch_end(step, step % 8 ? Logs{} : training->logs());
     });
-    Logs logs = training.logs();
-    if (options.validation_x.defined()) {
+    Logs logs = training->logs();
+    if (validates) {
       for (const auto& [name, value] :
            evaluate(options.validation_x, options.validation_y, options.batch_size))
         logs["val_" + name] = value;
@@ -131,24 +168,38 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
   return history;
 }
 
-Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size) {
-  Training& training = this->training();
+Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("evaluate.compile");
   check_rows("evaluate.rows", x, y);
-  training.reset();
+  check_batch_size("evaluate", batch_size);
+  training->reset();
   for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    (*training.test_step)(gather_rows(x, batch), gather_rows(y, batch),
-                          full({static_cast<int64_t>(batch.size())}, 1));
+    (*training->test_step)(gather_rows(x, batch), gather_rows(y, batch),
+                           full({static_cast<int64_t>(batch.size())}, 1));
   });
-  return training.logs();
+  return training->logs();
 }
 
-Tensor Model::predict(const Tensor& x, int64_t batch_size) {
-  Training& training = this->training();
+Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const BuildTransaction transaction;
+  check_batch_size("predict", batch_size);
+  if (x.rank() == 0 || x.size(0) == 0)
+    throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
   std::vector<Tensor> parts;
   for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    parts.push_back((*training.forward)(gather_rows(x, batch)));
+    Tensor part = shared_->forward(gather_rows(x, batch));
+    TensorType expected = parts.empty() ? part.type() : parts[0].type();
+    if (!expected.shape.empty()) expected.shape[0] = static_cast<int64_t>(batch.size());
+    if (part.rank() == 0 || part.type() != expected) {
+      throw ShapeError("predict.rows", cat("outputs must have one row for each of ", batch.size(),
+                                           " rows of x, all alike: ", part.type()));
+    }
+    parts.push_back(std::move(part));
   });
-  if (parts.empty()) throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
   TensorType type = parts[0].type();
   type.shape[0] = x.size(0);
   Buffer buffer = allocate_buffer(type.bytes());

@@ -5,13 +5,21 @@ namespace {
 
 // 1 where the first largest output is the label.
 Tensor correct(const Tensor& labels, const Tensor& outputs) {
-  const auto last = static_cast<int64_t>(outputs.rank()) - 1;
-  const TensorType indices{labels.dtype(), outputs.shape()};
+  if (is_float(labels.dtype()) || outputs.rank() != 2 || labels.shape() != Shape{outputs.size(0)} ||
+      outputs.size(1) == 0) {
+    throw ShapeError("accuracy.labels", cat("accuracy takes class numbers i[batch] and outputs f[batch, "
+                                            "classes]: labels ",
+                                            labels.type(), ", outputs ", outputs.type()));
+  }
+  const int64_t last = 1;
+  // A narrow dtype of the labels may not hold every class.
+  const DType wide = size_of(labels.dtype()) < 4 || labels.dtype() == DType::kI32 ? DType::kI32 : DType::kI64;
+  const TensorType indices{wide, outputs.shape()};
   const Tensor top = reduce_max(outputs, {last});
   Dims kept = Dims::range(static_cast<size_t>(last));
   const Tensor is_top = compare(outputs, broadcast_in_dim(top, outputs.shape(), kept), Comparison::kGE);
   const Tensor first = reduce_min(select(is_top, iota(indices, last), outputs.size(-1)), {last});
-  return convert(compare(first, labels, Comparison::kEQ), DType::kF32);
+  return convert(compare(first, convert(labels, wide), Comparison::kEQ), DType::kF32);
 }
 
 }  // namespace
@@ -36,6 +44,8 @@ void Mean::reset() {
 }
 
 Model::Training::Training(ModelOptions given) : options(std::move(given)) {
+  if (!options.loss.per_example)
+    throw ValueError("loss.function", cat("loss \"", options.loss.name, "\" has no function"));
   means.emplace_back("loss", Mean("loss"));
   for (const std::string& metric : options.metrics) {
     if (metric != "accuracy") throw_unknown("metric.name", "metric", metric, {"accuracy"});

@@ -24,7 +24,8 @@ class Progress final : public Callback {
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     if (!logs.empty()) last_ = metrics_text(logs);
-    bar_->update(std::min(run_.examples, run_.examples * step / run_.steps_per_epoch), last_);
+    bar_->update(std::min(run_.examples, run_.examples * step / std::max<int64_t>(1, run_.steps_per_epoch)),
+                 last_);
   }
   void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
 

@@ -27,9 +27,14 @@ struct Model::Training {
   ModelOptions options;
   std::vector<std::pair<std::string, Mean>> means;
   using Step = TypedFunction<std::vector<Tensor>, 3>;
-  using Forward = TypedFunction<Tensor, 1>;
   std::unique_ptr<Step> train_step, test_step;
-  std::unique_ptr<Forward> forward;
+};
+
+// What copies of a model have in common, besides the state of layers.
+struct Model::Shared {
+  Shared();
+  TypedFunction<Tensor, 1> forward;
+  std::shared_ptr<Training> training;  // null before compile()
 };
 
 // Row numbers of x gathered into one tensor.

@@ -1,0 +1,30 @@
+#include "nn/build_transaction.h"
+
+#include <exception>
+#include <vector>
+
+#include "eager/trace.h"
+
+namespace espalier {
+namespace {
+
+thread_local std::vector<std::function<void()>> undo_log;
+thread_local int open_transactions = 0;
+
+}  // namespace
+
+BuildTransaction::BuildTransaction() : begin_(undo_log.size()), exceptions_(std::uncaught_exceptions()) {
+  ++open_transactions;
+}
+
+BuildTransaction::~BuildTransaction() {
+  if (std::uncaught_exceptions() > exceptions_ && undo_log.size() > begin_) {
+    bump_structure_version();  // plans that were traced meanwhile hold forgotten variables
+    for (; undo_log.size() > begin_; undo_log.pop_back()) undo_log.back()();
+  }
+  if (--open_transactions == 0) undo_log.clear();
+}
+
+void BuildTransaction::on_refusal(std::function<void()> undo) { undo_log.push_back(std::move(undo)); }
+
+}  // namespace espalier
