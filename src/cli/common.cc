@@ -1,5 +1,7 @@
 #include "cli/common.h"
 
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -13,6 +15,31 @@
 #include "espalier/threads.h"
 
 namespace espalier::cli {
+namespace {
+
+std::string program = "espalier";
+
+// For a POSIX shell.
+std::string shell_word(const std::string& argument) {
+  constexpr std::string_view kPlain = "-_./=:,+%@";
+  const bool plain = std::all_of(argument.begin(), argument.end(), [&](unsigned char c) {
+    return std::isalnum(c) || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain && !argument.empty()) return argument;
+  std::string out = "'";
+  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+void set_program(const std::string& name) { program = name; }
+
+std::string command(const std::vector<std::string>& arguments) {
+  std::string out = shell_word(program);
+  for (const std::string& argument : arguments) out += " " + shell_word(argument);
+  return out;
+}
 
 std::string read_text(const std::string& path) {
   if (path != "-") return posix_env().read_file(path);
@@ -42,8 +69,19 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
   write(all.dump(2) + "\n");
 }
 
-void Results::suggest(const std::string& command) const {
-  if (!json && out == "-") std::printf("next: %s\n", command.c_str());
+void Results::suggest(const std::vector<std::string>& arguments) const {
+  if (!json && out == "-") std::printf("next: %s\n", command(arguments).c_str());
+}
+
+void add_seed(CLI::App& verb, uint64_t& seed) {
+  const auto digits = [](const std::string& text) {
+    const bool fine = !text.empty() &&
+                      std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
+    return fine ? std::string() : cat("a seed is a whole number from 0 on, not ", text);
+  };
+  verb.add_option("--seed", seed, "Decides initial weights and row order")
+      ->capture_default_str()
+      ->check(CLI::Validator(digits, ""));
 }
 
 void add_threads(CLI::App& verb) {

@@ -1,7 +1,9 @@
 // What verbs share: flags that mean the same everywhere, and where text comes from and goes to.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,10 +27,18 @@ struct Results {
   void write(std::string_view text) const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
-  // "next: ..." on standard output, unless what stands there is for a program or the results are in a file.
-  void suggest(const std::string& command) const;
+  // "next: " and a command on standard output, unless what stands there is for a program or the results are
+  // in a file.
+  void suggest(const std::vector<std::string>& arguments) const;
 };
 
+// How this command was called, for the commands it suggests.
+void set_program(const std::string& name);
+// The command with these arguments, each quoted for a shell where it must be.
+std::string command(const std::vector<std::string>& arguments);
+
+// --seed.
+void add_seed(CLI::App& verb, uint64_t& seed);
 // --threads.
 void add_threads(CLI::App& verb);
 

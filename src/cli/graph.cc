@@ -40,7 +40,7 @@ void graph(const Options& options) {
   for (const GraphOutput& output : program->outputs())
     text += cat("  output ", output.name, " ", program->type(output.value), "\n");
   options.results.write(text);
-  options.results.suggest(cat("espalier graph ", options.program, " --dot | dot -Tsvg -o graph.svg"));
+  options.results.suggest({"graph", options.program, "--text"});
 }
 
 }  // namespace

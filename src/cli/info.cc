@@ -123,11 +123,11 @@ void add_info(CLI::App& app) {
       Terminal terminal = Terminal::of(STDOUT_FILENO);
       if (results.out != "-") terminal.colors = false;
       results.write(ops_table(terminal));
-      return results.suggest("espalier info --ops --json");
+      return results.suggest({"info", "--ops", "--json"});
     }
     results.write(cat("ops              ", all_ops().size(), "\ninstruction set  ", isa,
                       "\nthreads          ", threads(), "\n"));
-    results.suggest("espalier info --ops");
+    results.suggest({"info", "--ops"});
   });
 }
 

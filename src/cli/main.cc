@@ -1,9 +1,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include "base/format.h"
-#include "cli/verbs.h"
+#include "cli/common.h"
 #include "espalier/error.h"
 
 namespace {
@@ -51,10 +52,20 @@ int main(int argc, char** argv) {
   CLI::App app("Trains machine-learning models and carries them from raw data to a watched release.",
                "espalier");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
   app.set_help_all_flag("--help-all", "Help of every verb");
   for (const auto add : espalier::cli::kVerbs) add(app);
+  espalier::cli::set_program(argv[0]);
+  if (argc == 2 && std::string_view(argv[1]) == "help") {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
+  }
   try {
     app.parse(argc, argv);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
+      std::fputs("espalier: standard output cannot be written\n", stderr);
+      return 2;
+    }
     return 0;
   } catch (const CLI::Success& help) {
     return app.exit(help);
@@ -67,6 +78,9 @@ int main(int argc, char** argv) {
     return 4;
   } catch (const espalier::Error& error) {
     std::fprintf(stderr, "%s\n", error.what());
+    return 2;
+  } catch (const std::bad_alloc&) {
+    std::fputs("espalier: not enough memory for sizes like these\n", stderr);
     return 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "espalier: %s\n", error.what());

@@ -26,7 +26,7 @@ void add_quickstart(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
   verb->add_option("--data", run->data, "As in train; found by itself when left out");
-  verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
+  add_seed(*verb, run->seed);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
@@ -39,10 +39,11 @@ void add_quickstart(CLI::App& app) {
     if (run->results.json || run->results.out != "-") return;
     std::printf(
         "\nnext:\n"
-        "  make test                           hold the engine against its oracles\n"
-        "  build/release/espalier info --ops   what it can compute\n"
-        "  build/release/espalier train --data %s --hidden 256 --epochs 10\n",
-        run->data.c_str());
+        "  make test    hold the engine against its oracles\n"
+        "  %s    what it can compute\n"
+        "  %s\n",
+        command({"info", "--ops"}).c_str(),
+        command({"train", "--data", run->data, "--hidden", "256", "--epochs", "10"}).c_str());
   });
 }
 

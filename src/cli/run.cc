@@ -106,7 +106,7 @@ void run(const Options& options) {
   std::string text;
   for (size_t i = 0; i < outputs.size(); ++i) text += line(i, graph->outputs()[i].name, outputs[i]);
   options.results.write(text);
-  options.results.suggest(cat("espalier run ", options.program, " --outputs DIR"));
+  options.results.suggest({"graph", options.program});
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include <memory>
 
-#include "base/format.h"
 #include "cli/train_digits.h"
 
 namespace espalier::cli {
@@ -19,11 +18,11 @@ void add_train(CLI::App& app) {
       ->check(CLI::PositiveNumber);
   verb->add_option("--hidden", run->hidden, "Units of the hidden layer")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--learning-rate", run->learning_rate, "Of Adam")
       ->capture_default_str()
       ->check(CLI::NonNegativeNumber);
-  verb->add_option("--seed", run->seed, "Decides initial weights and row order")->capture_default_str();
+  add_seed(*verb, run->seed);
   verb->add_option("--test-fraction", run->test_fraction, "Share of rows, from the end, kept for the test")
       ->capture_default_str();
   run->results.add_json(*verb);
@@ -31,7 +30,7 @@ void add_train(CLI::App& app) {
   add_threads(*verb);
   verb->callback([run] {
     train_digits(*run);
-    run->results.suggest(cat("espalier train --data ", run->data, " --hidden 256 --epochs 10"));
+    run->results.suggest({"train", "--data", run->data, "--hidden", "256", "--epochs", "10"});
   });
 }
 

@@ -122,6 +122,10 @@ void train_digits(const DigitsRun& run) {
   }
   const auto test_rows =
       static_cast<int64_t>(std::llround(run.test_fraction * static_cast<double>(all.rows())));
+  if (test_rows < 1 || test_rows >= all.rows()) {
+    throw ValueError("train.rows", cat(run.data, " has ", all.rows(), " rows, of which ", test_rows,
+                                       " are for the test: both sides need one"));
+  }
   const auto [train, test] = all.split(all.rows() - test_rows);
   const auto labels = all.y.data<int32_t>();
   const int64_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
@@ -148,8 +152,13 @@ void train_digits(const DigitsRun& run) {
   if (run.results.out != "-") terminal.colors = false;
   std::vector<std::string> names;
   for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
-  std::string text = cat("rows are the true digit, columns what the model says\n",
-                         confusion_matrix(outcome.counts, names, terminal), "\n");
+  // A page has no room for more.
+  constexpr int64_t kTableClasses = 30;
+  std::string text;
+  if (classes <= kTableClasses) {
+    text = cat("rows are the true digit, columns what the model says\n",
+               confusion_matrix(outcome.counts, names, terminal), "\n");
+  }
   if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
   text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
               " images it never saw\n");

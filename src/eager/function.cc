@@ -1,6 +1,7 @@
 #include "espalier/function.h"
 
 #include <list>
+#include <optional>
 
 #include "base/hash.h"
 #include "eager/trace.h"
@@ -100,13 +101,13 @@ struct TracedFunction::Impl {
   std::mutex mutex;
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   size_t traces = 0;
-  bool started = false;
+  std::optional<uint64_t> traced;  // the structure version of the last trace
 
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
     auto plan = std::make_shared<Plan>();
     plan->structure = structure_version();
     plan->context = trace_context();
-    Trace trace(options.name, started);
+    Trace trace(options.name, traced == plan->structure);
     SinkScope scope(trace.builder());
     std::vector<Tensor> inputs;
     for (const Tensor& argument : arguments) {
@@ -119,7 +120,7 @@ struct TracedFunction::Impl {
     plan->graph = trace.finish();
     plan->variables = trace.variables();
     plan->updated = trace.updated();
-    started = true;
+    traced = plan->structure;
     return plan;
   }
 

@@ -19,7 +19,7 @@ int hex_digit(char c) {
 
 }  // namespace
 
-Lexer::Lexer(std::string_view source) : source_(source) {
+Lexer::Lexer(std::string_view source, const char* file) : file_(file), source_(source) {
   if (source.size() >= 0xffffffffu) throw FormatError("text.size", "a text of more than 4 GiB");
   for (size_t i = source.find('\n'); i != std::string_view::npos; i = source.find('\n', i + 1))
     line_ends_.push_back(static_cast<uint32_t>(i));
@@ -217,6 +217,7 @@ std::string Lexer::place(size_t offset) const {
 }
 
 void Lexer::fail(std::string_view rule, std::string_view message, size_t offset) const {
+  const CallScope scope({file_, line(offset)});
   throw FormatError(rule, cat(message, " at ", place(offset)));
 }
 

@@ -28,7 +28,8 @@ enum class Token : uint8_t {
 
 class Lexer {
  public:
-  explicit Lexer(std::string_view source);
+  // `file` names the text in errors; it must outlive the lexer.
+  explicit Lexer(std::string_view source, const char* file = "program");
 
   std::string_view source() const { return source_; }
   Token kind() const { return kind_; }
@@ -98,6 +99,7 @@ class Lexer {
   size_t word_end(size_t from) const;
 
   std::vector<uint32_t> line_ends_;
+  const char* file_;
   std::string_view source_, text_;
   size_t offset_ = 0, end_ = 0, last_end_ = 0;
   Token kind_ = Token::kEnd;

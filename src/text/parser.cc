@@ -32,8 +32,8 @@ const char* intern(std::string_view file) {
 
 class Parser final : FunctionSource {
  public:
-  Parser(std::string_view source, std::string_view file)
-      : lexer_(source), context_(lexer_, *this, intern(file)) {}
+  Parser(std::string_view source, std::string_view file) : Parser(source, intern(file)) {}
+  Parser(std::string_view source, const char* file) : lexer_(source, file), context_(lexer_, *this, file) {}
 
   std::shared_ptr<Graph> program() {
     parse_items();
