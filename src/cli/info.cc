@@ -65,16 +65,26 @@ std::string cell(const OpDef& op, const DTypeFlags& taken, Member member) {
 }
 
 std::string ops_table(const Terminal& terminal) {
-  Table table({"op", "kind", "f16", "bf16", "f32", "f64", "ints", "uints", "bool", "gradient", "batching",
-               "meaning"});
-  constexpr int kOtherColumns = 93;
-  const int width = terminal.interactive ? std::max(20, terminal.columns - kOtherColumns) : 72;
+  // The widths of the table without its meanings, and of the kinds in it; a narrow terminal gets neither.
+  constexpr int kOtherColumns = 93, kLeast = 20;
+  const bool meanings = !terminal.interactive || terminal.columns >= kOtherColumns + kLeast;
+  const bool kinds = !terminal.interactive || terminal.columns >= kOtherColumns;
+  const int width = terminal.interactive ? terminal.columns - kOtherColumns : 72;
+  std::vector<std::string> head{"op",   "kind",  "f16",  "bf16",     "f32",      "f64",
+                                "ints", "uints", "bool", "gradient", "batching", "meaning"};
+  const auto shown = [&](std::vector<std::string> row) {
+    if (!meanings) row.pop_back();
+    if (!kinds) row.erase(row.begin() + 1);
+    return row;
+  };
+  Table table(shown(std::move(head)));
   for (const OpDef* op : all_ops()) {
     const DTypeFlags taken = supported_dtypes(*op);
     const auto one = [&](DType dtype) { return cell(*op, taken, [=](DType d) { return d == dtype; }); };
-    table.row({op->name, kind(*op), one(DType::kF16), one(DType::kBF16), one(DType::kF32), one(DType::kF64),
+    table.row(
+        shown({op->name, kind(*op), one(DType::kF16), one(DType::kBF16), one(DType::kF32), one(DType::kF64),
                cell(*op, taken, is_signed_integer), cell(*op, taken, is_unsigned_integer), one(DType::kBool),
-               gradient(*op), batching(*op), fit_width(meaning(*op), width)});
+               gradient(*op), batching(*op), meanings ? fit_width(meaning(*op), width) : ""}));
   }
   return table.text(terminal) +
          "\nfast: a kernel or fused tiles  ref: the reference body  -: refused by the op's rule\n"

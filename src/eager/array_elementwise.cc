@@ -30,12 +30,6 @@ Tensor logical(const char* function, const Operand& a, const Operand& b, Tensor 
   return op(a, b);
 }
 
-// Both operands as tensors of one dtype.
-std::pair<Tensor, Tensor> numbers(const Operand& a, const Operand& b) {
-  return {a.is_scalar() ? a.as(b.tensor().dtype()) : a.tensor(),
-          b.is_scalar() ? b.as(a.tensor().dtype()) : b.tensor()};
-}
-
 }  // namespace
 
 Tensor logical_and(Operand a, Operand b) { return logical("logical_and", a, b, bitwise_and); }
@@ -59,7 +53,7 @@ Tensor isinf(Operand x) {
 
 Tensor mod(Operand a, Operand b) {
   CallScope scope(a.at());
-  const auto [x, y] = numbers(a, b);
+  const auto [x, y] = same_dtype("mod", a, b);
   const Tensor left = remainder(x, y);
   if (is_unsigned_integer(x.dtype())) return left;
   const Tensor crosses = not_equal(left, 0) & not_equal(less(left, 0), less(y, 0));
@@ -68,7 +62,7 @@ Tensor mod(Operand a, Operand b) {
 
 Tensor floor_divide(Operand a, Operand b) {
   CallScope scope(a.at());
-  const auto [x, y] = numbers(a, b);
+  const auto [x, y] = same_dtype("floor_divide", a, b);
   const Tensor quotient = divide(x, y);
   if (is_unsigned_integer(x.dtype())) return quotient;
   if (is_integer(x.dtype())) {

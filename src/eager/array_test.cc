@@ -285,6 +285,8 @@ TEST(ArrayElementwise, LogicAndSpecialValues) {
   EXPECT_EQ(bools(logical_xor(a, true)), (Ints{1, 1, 0, 0}));
   EXPECT_EQ(bools(logical_not(a)), (Ints{1, 1, 0, 0}));
   EXPECT_EQ(rule_of([&] { logical_and(x, a); }), "logical_and.dtype");
+  EXPECT_EQ(rule_of([&] { greater(x, arange(5)); }), "compare.dtype");
+  EXPECT_EQ(rule_of([&] { where(x > 0, x, arange(5)); }), "select.dtype");
   EXPECT_EQ(rule_of([&] { logical_not(arange(3)); }), "logical_not.dtype");
 }
 

@@ -23,15 +23,21 @@ Shape broadcast_shapes(const char* rule, const Shape& a, const Shape& b) {
   return out;
 }
 
-Tensor binary(const OpDef& op, const Operand& a, const Operand& b) {
-  CallScope scope(a.at());
+std::pair<Tensor, Tensor> same_dtype(const char* rule, const Operand& a, const Operand& b) {
   if (a.is_scalar() && b.is_scalar()) a.tensor();
   const DType dtype = a.is_scalar() ? b.tensor().dtype() : a.tensor().dtype();
-  Tensor x = a.as(dtype), y = b.as(dtype);
-  if (x.dtype() != y.dtype()) {
-    throw DTypeError(cat(op.name, ".dtype"), cat("dtypes must be equal: ", x.type(), " and ", y.type()),
+  std::pair<Tensor, Tensor> out{a.as(dtype), b.as(dtype)};
+  if (out.first.dtype() != out.second.dtype()) {
+    throw DTypeError(cat(rule, ".dtype"),
+                     cat("dtypes must be equal: ", out.first.type(), " and ", out.second.type()),
                      "spell the cast: convert(x, dtype)");
   }
+  return out;
+}
+
+Tensor binary(const OpDef& op, const Operand& a, const Operand& b) {
+  CallScope scope(a.at());
+  auto [x, y] = same_dtype(op.name, a, b);
   if (x.shape() != y.shape()) {
     const Shape shape = broadcast_shapes(op.name, x.shape(), y.shape());
     x = broadcast_to(x, shape);

@@ -15,6 +15,9 @@ Tensor binary(const OpDef& op, const Operand& a, const Operand& b);
 Shape broadcast_shapes(const char* rule, const Shape& a, const Shape& b);
 // The sum of `x` over the axes along which `shape` was broadcast to x's shape.
 Tensor sum_to_shape(const Tensor& x, const Shape& shape);
+// Both operands as tensors; a C++ scalar takes the other's dtype. Raises DTypeError[rule.dtype] for two
+// dtypes.
+std::pair<Tensor, Tensor> same_dtype(const char* rule, const Operand& a, const Operand& b);
 // A 0-d or splat constant of `type`.
 Tensor constant_like(const TensorType& type, double value);
 // Whether `value` is one of the dtype's numbers; floating-point types round what they do not hold.

@@ -79,9 +79,7 @@ void eval(EvalContext& c) {
 
 Tensor call(const Operand& a, const Operand& b, Comparison direction, Order order) {
   CallScope scope(a.at());
-  if (a.is_scalar() && b.is_scalar()) a.tensor();
-  const DType dtype = a.is_scalar() ? b.tensor().dtype() : a.tensor().dtype();
-  const Tensor x = a.as(dtype), y = b.as(dtype);
+  const auto [x, y] = same_dtype("compare", a, b);
   const Shape shape = broadcast_shapes("compare", x.shape(), y.shape());
   auto attributes = std::make_shared<CompareAttributes>();
   attributes->direction = direction;

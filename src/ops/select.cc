@@ -55,9 +55,8 @@ const OpDef op_select = {
 
 Tensor select(Operand predicate, Operand on_true, Operand on_false) {
   CallScope scope(predicate.at());
-  if (on_true.is_scalar() && on_false.is_scalar()) on_true.tensor();
-  const DType dtype = on_true.is_scalar() ? on_false.tensor().dtype() : on_true.tensor().dtype();
-  const Tensor p = predicate.tensor(), a = on_true.as(dtype), b = on_false.as(dtype);
+  const Tensor& p = predicate.tensor();
+  const auto [a, b] = same_dtype("select", on_true, on_false);
   Shape shape = broadcast_shapes("select", a.shape(), b.shape());
   if (p.rank()) shape = broadcast_shapes("select", shape, p.shape());
   return emit(op_select, nullptr,
