@@ -7,10 +7,10 @@
 
 #include "interp/interpreter.h"
 #include "ir/builder.h"
+#include "ir/difference_test.h"
 #include "kernels/kernel.h"
 #include "ops/op_checks_test.h"
 #include "runtime/plan.h"
-#include "tests/random_graph.h"
 
 namespace espalier {
 namespace {
