@@ -20,8 +20,9 @@ std::string check(uint64_t seed, int nodes) {
   const RandomGraph random(seed, nodes);
   random.graph->verify();
   const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
-  for (int variant = 0; variant < 4; ++variant) {
-    thread_pool().set_threads(1 + variant % 3);
+  for (int variant = 0; variant < 5; ++variant) {
+    const SmallestChunks chunks(variant == 4);
+    thread_pool().set_threads(variant == 4 ? 3 : 1 + variant % 3);
     const auto plan = compile(
         random.graph,
         {.fuse = variant != 1, .reuse_memory = variant != 2, .fast_kernels = variant != 3, .check = true});

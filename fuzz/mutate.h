@@ -5,32 +5,74 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <new>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "ir/buffer_watch.h"
+#include "ir/literal.h"
+
+// Present under the sanitizers alone.
+extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
+
 namespace espalier::fuzz {
 
-// Bytes allocated now and at most, through operator new and allocate_buffer's aligned_alloc alike when the
-// program replaces it.
+// Bytes allocated now and at most, through operator new and allocate_buffer.
 inline std::atomic<int64_t> live{0}, peak{0};
 inline void count(int64_t bytes) {
   const int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
 }
 
+// The input that is being read.
+struct Current {
+  const char* program = nullptr;
+  uint64_t seed = 0;
+  const std::string* text = nullptr;
+};
+inline Current current;
+
+// Prints how to run the current input again, and keeps it in a file.
+inline void report(const char* problem, const char* what) {
+  if (!current.text) return;
+  const auto file = std::filesystem::temp_directory_path() /
+                    (std::string(current.program) + "-" + std::to_string(current.seed) + ".input");
+  std::ofstream(file, std::ios::binary) << *current.text;
+  std::fprintf(stderr, "%s --seed %llu --runs 1 %s %s\ninput of %zu bytes: %s\n", current.program,
+               static_cast<unsigned long long>(current.seed), problem, what, current.text->size(),
+               file.c_str());
+  current = {};
+}
+
+// Whatever ends the program while it reads an input reports it first.
+inline void report_death() {
+  if (__sanitizer_set_death_callback)
+    __sanitizer_set_death_callback([] { report("died", "under the sanitizer"); });
+  for (const int signal : {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL}) {
+    if (__sanitizer_set_death_callback && signal != SIGABRT) continue;  // the sanitizer takes them
+    std::signal(signal, [](int number) {
+      std::signal(number, SIG_DFL);
+      report("died by signal", std::to_string(number).c_str());
+      std::raise(number);
+    });
+  }
+}
+
 inline std::string mutate(std::string text, std::mt19937_64& random, const std::vector<std::string>& seeds,
                           const std::vector<std::string>& words) {
   const auto below = [&](size_t n) { return n ? random() % n : 0; };
-  const size_t edits = 1 + below(6);
+  const size_t edits = below(2) ? 1 : 1 + below(6);
   for (size_t edit = 0; edit < edits; ++edit) {
     const size_t at = below(text.size() + 1), length = below(std::min<size_t>(text.size() - at, 64) + 1);
-    switch (below(8)) {
+    switch (below(9)) {
       case 0:
         if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
         break;
@@ -54,6 +96,14 @@ inline std::string mutate(std::string text, std::mt19937_64& random, const std::
       case 6:
         text.insert(at, words[below(words.size())]);
         break;
+      case 7: {  // another number
+        constexpr const char* kNumbers = "0123456789";
+        const size_t first = text.find_first_of(kNumbers, at);
+        if (first == std::string::npos) break;
+        const size_t last = std::min(text.find_first_not_of(kNumbers, first), text.size());
+        text.replace(first, last - first, std::to_string(below(below(4) ? 9 : size_t{1} << below(64))));
+        break;
+      }
       default:
         text.resize(at);
     }
@@ -79,7 +129,16 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
       return 2;
     }
   }
+  buffer_watch = count;
+  constexpr int64_t kProbe = 1 << 20;
+  const int64_t before_probe = live.load();
+  if (const Buffer probe = allocate_buffer(kProbe); live.load() - before_probe < kProbe) {
+    std::fprintf(stderr, "%s: buffers are not counted\n", name);
+    return 2;
+  }
+  report_death();
   for (const std::string& text : seeds) {
+    current = {name, seed, &text};
     if (!accept(text)) {
       std::fprintf(stderr, "%s: a seed is refused:\n%.2000s\n", name, text.c_str());
       return 1;
@@ -92,6 +151,7 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
     // Each input has a seed of its own, so that a failure is reproduced by --seed S --runs 1.
     std::mt19937_64 random(seed + done);
     const std::string text = mutate(seeds[random() % seeds.size()], random, seeds, words);
+    current = {name, seed + done, &text};
     const int64_t before = live.load();
     peak.store(before);
     const char* problem = nullptr;
@@ -108,10 +168,10 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
       what = std::to_string(used) + " bytes for " + std::to_string(text.size());
     }
     if (problem) {
-      std::fprintf(stderr, "%s --seed %llu --runs 1 %s: %s\n", name,
-                   static_cast<unsigned long long>(seed + done), problem, what.c_str());
+      report(problem, what.c_str());
       return 1;
     }
+    current = {};
   }
   std::printf("%s: %llu inputs, %llu of them accepted\n", name, static_cast<unsigned long long>(done),
               static_cast<unsigned long long>(accepted));
@@ -119,6 +179,9 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
 }
 
 }  // namespace espalier::fuzz
+
+// UBSan ends a program without the callback; it calls this before.
+extern "C" void __ubsan_on_report() { espalier::fuzz::report("died", "under the sanitizer"); }
 
 void* operator new(size_t size) {
   void* p = std::malloc(size);

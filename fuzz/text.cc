@@ -4,6 +4,7 @@
 
 #include "espalier/ops.h"
 #include "fuzz/mutate.h"
+#include "fuzz/text_seeds.h"
 #include "ir/builder.h"
 
 using namespace espalier;
@@ -33,24 +34,7 @@ std::vector<std::string> seeds() {
     b.result("i", iota({DType::kF16, {2, 2}}, 1));
     b.result("m", Tensor::of<bool>({true, false}, {2}));
   });
-  out.push_back(R"("builtin.module"() <{sym_name = "m"}> ({
-  "func.func"() <{function_type = (tensor<3xf32>, tensor<f32>) -> tensor<f32>, sym_name = "main", sym_visibility = "public"}> ({
-  ^bb0(%x: tensor<3xf32>, %c: tensor<f32>):
-    %0:2 = "func.call"(%x, %c) <{callee = @f}> : (tensor<3xf32>, tensor<f32>) -> (tensor<f32>, tensor<3xf32>)
-    %r = "stablehlo.reduce"(%0#1, %0#0) ({
-    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
-      %p = "stablehlo.multiply"(%a, %c) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      %s = "stablehlo.add"(%p, %b) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-      "stablehlo.return"(%s) : (tensor<f32>) -> ()
-    }) {dimensions = array<i64: 0>} : (tensor<3xf32>, tensor<f32>) -> tensor<f32>
-    "func.return"(%r) : (tensor<f32>) -> ()
-  }) : () -> ()
-  "func.func"() <{function_type = (tensor<3xf32>, tensor<f32>) -> (tensor<f32>, tensor<3xf32>), sym_name = "f", sym_visibility = "private"}> ({
-  ^bb0(%x: tensor<3xf32>, %c: tensor<f32>):
-    "func.return"(%c, %x) : (tensor<f32>, tensor<3xf32>) -> ()
-  }) : () -> ()
-}) : () -> ()
-)");
+  for (const char* program : fuzz::kPrograms) out.emplace_back(program);
   return out;
 }
 

@@ -1,4 +1,6 @@
 // Every choice of rewrites and of what the planner may do gives the interpreter's bits.
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
@@ -35,6 +37,20 @@ std::vector<Choice> choices() {
   Philox random(11);
   for (int i = 0; i < 20; ++i) out.push_back({static_cast<uint32_t>(random.next()) & all, cat("subset ", i)});
   return out;
+}
+
+TEST(PassChoices, RandomGraphsHoldEveryKindOfOp) {
+  std::set<std::string> missing{"add",       "select",        "convert",  "broadcast_in_dim",
+                                "transpose", "reduce",        "slice",    "dot_general",
+                                "pad",       "concatenate",   "reverse",  "take",
+                                "clamp",     "dynamic_slice", "if",       "case",
+                                "while",     "scan",          "softplus", "call",
+                                "argmax",    "sort",          "cumsum",   "relu"};
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    const RandomGraph random(1000 + seed);
+    for (const Node& node : random.graph->nodes()) missing.erase(node.op->name);
+  }
+  EXPECT_EQ(missing, std::set<std::string>{});
 }
 
 TEST(PassChoices, RandomGraphsGiveTheInterpretersBitsInTheExecutor) {

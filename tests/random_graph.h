@@ -1,12 +1,15 @@
 // Random graphs whose results do not depend on the order of sums, and inputs for them: what executors and
-// passes are compared on. Zero and one sized axes, broadcasting, every dtype, variables with updates.
+// passes are compared on. Zero and one sized axes, broadcasting, every dtype, variables with updates, regions
+// that capture, composites.
 #pragma once
 
 #include <random>
 #include <vector>
 
+#include "espalier/control.h"
 #include "espalier/ops.h"
 #include "ir/builder.h"
+#include "ir/difference_test.h"
 
 namespace espalier {
 
@@ -121,7 +124,7 @@ class RandomGraph {
     const Tensor& x = value.tensor;
     const TensorType type = x.type();
     const double bound = value.bound;
-    switch (pick(12)) {
+    switch (pick(18)) {
       case 0:
         fresh(any_dtype(), any_shape());
         return;
@@ -204,6 +207,15 @@ class RandomGraph {
         }
         return;
       }
+      case 11:
+      case 12:
+      case 13:
+        return move(value);
+      case 14:
+      case 15:
+        return region(value);
+      case 16:
+        return composite(value);
       default: {
         if (type.rank() < 1 || type.dtype == DType::kBool) return;
         if (is_float(type.dtype) && !exact_sum(4 * bound, type)) return;
@@ -218,6 +230,189 @@ class RandomGraph {
       }
     }
   }
+
+  int64_t between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(pick(static_cast<size_t>(high - low + 1)));
+  }
+  static double larger(double a, double b) { return a && b ? std::max(a, b) : 0; }
+  // A value of exactly this type.
+  Value same(const TensorType& type) {
+    for (size_t i = values_.size(); i-- > 0;) {
+      if (values_[i].tensor.type() == type && pick(3) == 0) return values_[i];
+    }
+    fresh(type.dtype, type.shape);
+    return values_.back();
+  }
+
+  void move(const Value& value) {
+    const Tensor& x = value.tensor;
+    const TensorType type = x.type();
+    const double bound = value.bound;
+    if (type.rank() == 0) return;
+    const size_t axis = pick(type.rank());
+    const int64_t size = type.shape[axis];
+    switch (pick(7)) {
+      case 0: {
+        Dims start, limit, strides;
+        for (const int64_t n : type.shape) {
+          start.push_back(between(0, std::max<int64_t>(n - 1, 0)));
+          limit.push_back(between(std::min(start.back() + 1, n), n));
+          strides.push_back(between(1, 3));
+        }
+        keep(slice(x, start, limit, strides), bound);
+        return;
+      }
+      case 1: {
+        Dims low, high, interior;
+        Shape shape;
+        for (const int64_t n : type.shape) {
+          interior.push_back(between(0, pick(3) ? 0 : 2));
+          const int64_t spread = n + std::max<int64_t>(n - 1, 0) * interior.back();
+          low.push_back(between(-std::min<int64_t>(spread / 2, 2), 3));
+          high.push_back(between(-std::min<int64_t>(spread / 2, 2), 3));
+          shape.push_back(spread + low.back() + high.back());
+        }
+        if (num_elements(shape) > 60000) return;
+        const Tensor filling = fresh(type.dtype, {});
+        keep(pad(x, filling, low, high, interior), larger(bound, values_.back().bound));
+        return;
+      }
+      case 2: {
+        Shape shape = type.shape;
+        shape[axis] = any_size();
+        if (num_elements(shape) + type.elements() > 60000) return;
+        const Tensor other = fresh(type.dtype, shape);
+        const double both = larger(bound, values_.back().bound);
+        keep(concatenate(pick(2) ? std::vector<Tensor>{x, other, x} : std::vector<Tensor>{other, x},
+                         static_cast<int64_t>(axis)),
+             both);
+        return;
+      }
+      case 3: {
+        Dims axes;
+        for (size_t i = 0; i < type.rank(); ++i) {
+          if (i == axis || pick(2)) axes.push_back(static_cast<int64_t>(i));
+        }
+        keep(reverse(x, axes), bound);
+        return;
+      }
+      case 4: {
+        if (size == 0) return;
+        const Tensor rows = fresh(DType::kI32, {any_size()});
+        if (type.elements() / size * rows.size(0) <= 60000)
+          keep(take(x, clamp(0, rows, size - 1), static_cast<int64_t>(axis)), bound);
+        return;
+      }
+      case 5: {
+        if (type.elements() == 0) return;
+        std::vector<Tensor> starts;
+        Dims sizes;
+        for (const int64_t n : type.shape) {
+          starts.push_back(fresh(DType::kI32, {}));
+          sizes.push_back(between(1, n));
+        }
+        keep(dynamic_slice(x, starts, sizes), bound);
+        return;
+      }
+      default: {
+        if (type.dtype == DType::kBool) return;
+        const Value low = same(pick(2) ? type : TensorType{type.dtype, {}});
+        const Value high = same(low.tensor.type());
+        keep(clamp(low.tensor, x, high.tensor), larger(bound, larger(low.bound, high.bound)));
+      }
+    }
+  }
+
+  // Bodies that capture a value from outside.
+  void region(const Value& value) {
+    const Tensor& x = value.tensor;
+    const TensorType type = x.type();
+    if (type.dtype == DType::kBool || type.elements() > 2000) return;
+    const Value captured = same(type);
+    const Tensor& c = captured.tensor;
+    const double both = larger(value.bound, captured.bound), sum = small(6 * both);
+    const int64_t turns = between(0, 4);
+    switch (pick(5)) {
+      case 0: {
+        const Tensor predicate = fresh(DType::kBool, {});
+        keep(cond(
+                 predicate, [&](const Tensor& y) { return y + c; },
+                 [&](const Tensor& y) { return maximum(transpose(y, Dims::range(type.rank())), c); }, {x}),
+             sum);
+        return;
+      }
+      case 1: {
+        const Tensor index = fresh(DType::kI32, {});
+        const auto branch = [](Tensor (*op)(Operand, Operand), const Tensor& other) {
+          return TensorFunction([op, other](std::span<const Tensor> y) { return Tensors{op(y[0], other)}; });
+        };
+        keep(switch_case(index, {branch(maximum, c), branch(add, c), branch(minimum, x)}, {x})[0], sum);
+        return;
+      }
+      case 2:
+        keep(
+            fori_loop(0, turns,
+                      [&](std::span<const Tensor> v) {
+                        return Tensors{select(compare(v[0], 1, Comparison::kEQ), v[1] + c, maximum(v[1], c))};
+                      },
+                      {x})[0],
+            sum);
+        return;
+      case 3: {
+        const Tensors out =
+            while_loop([&](std::span<const Tensor> v) { return compare(v[0], turns, Comparison::kLT); },
+                       [&](std::span<const Tensor> v) {
+                         return Tensors{v[0] + 1, maximum(v[1], c) + c};
+                       },
+                       {Tensor::of(std::vector<int32_t>{0}, {}), x});
+        keep(out[0], 4);
+        keep(out[1], sum);
+        return;
+      }
+      default: {
+        if (type.rank() == 0 || type.shape[0] == 0) return;
+        const Tensor first = reduce_max(c, {0});
+        auto [last, all] = scan(
+            [](const Tensor& carry, const Tensor& slice) {
+              return std::pair<Tensor, Tensor>{maximum(carry, slice), minimum(carry, slice)};
+            },
+            first, x, {.reverse = pick(2) == 1});
+        keep(last, both);
+        keep(all, both);
+      }
+    }
+  }
+
+  void composite(const Value& value) {
+    const Tensor& x = value.tensor;
+    const TensorType type = x.type();
+    if (type.dtype == DType::kBool) return;
+    const auto axis = type.rank() ? static_cast<int64_t>(pick(type.rank())) : 0;
+    switch (pick(7)) {
+      case 0:
+        if (is_float(type.dtype)) keep(pick(2) ? relu(x) : leaky_relu(x), 0);
+        return;
+      case 1:
+        if (is_float(type.dtype)) keep(pick(2) ? silu(x) : softplus(x), 0);
+        return;
+      case 2:
+        keep(call([](std::span<const Tensor> y) { return Tensors{y[0] + y[0] * 2}; }, {x})[0],
+             small(3 * value.bound));
+        return;
+      case 3:
+        if (type.rank() && type.elements()) keep(argmax(x, axis), 70);
+        return;
+      case 4:
+        if (type.rank()) keep(sort(x, axis, pick(2) == 1), value.bound);
+        return;
+      case 5:
+        if (type.rank() && (!is_float(type.dtype) || exact_sum(value.bound, type))) keep(cumsum(x, axis), 0);
+        return;
+      default:
+        keep(stop_gradient(x), value.bound);
+    }
+  }
+
   // What may fall below zero is no small integer of an unsigned type.
   static double below_zero(const TensorType& type, double bound) {
     return is_unsigned_integer(type.dtype) ? 0 : bound;
@@ -233,27 +428,5 @@ class RandomGraph {
   std::vector<Value> values_;
   std::vector<std::pair<std::string, TensorType>> variables_;
 };
-
-// Equal types and bits, where all NaN are one and a subnormal is the zero of its sign (a processor's max and
-// min may return either). "" or the first difference.
-inline std::string difference(const Literal& a, const Literal& b) {
-  if (a.type() != b.type()) return cat(a.type(), " and ", b.type());
-  constexpr double kLeast = std::numeric_limits<float>::min();
-  const Literal x = a.expanded(), y = b.expanded();
-  const size_t size = size_of(a.type().dtype);
-  for (int64_t i = 0; i < a.type().elements(); ++i) {
-    const auto* p = static_cast<const std::byte*>(x.raw()) + static_cast<size_t>(i) * size;
-    const auto* q = static_cast<const std::byte*>(y.raw()) + static_cast<size_t>(i) * size;
-    if (std::memcmp(p, q, size) == 0) continue;
-    const double u = load_scalar(a.type().dtype, p), v = load_scalar(a.type().dtype, q);
-    if (is_float(a.type().dtype) && std::isnan(u) && std::isnan(v)) continue;
-    if (a.type().dtype == DType::kF32 && std::fabs(u) < kLeast && std::fabs(v) < kLeast &&
-        std::signbit(u) == std::signbit(v)) {
-      continue;
-    }
-    return cat("element ", i, " of ", a.type(), ": ", u, " and ", v);
-  }
-  return "";
-}
 
 }  // namespace espalier

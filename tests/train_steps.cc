@@ -83,4 +83,10 @@ std::vector<StepProgram> train_steps() {
   return out;
 }
 
+StepProgram large_train_step() {
+  set_seed(4);
+  Sequential model{Dense({.units = 512, .activation = "relu"}), Dense({.units = 10})};
+  return program("large", model, Adam{}, waves({256, 784}, 0.7), classes(256, 10));
+}
+
 }  // namespace espalier

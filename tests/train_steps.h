@@ -18,5 +18,7 @@ struct StepProgram {
 // mlp (dense, dropout, Adam), cnn (convolution, batch normalisation, pooling, momentum), embedding (lookup,
 // softmax loss, Adam). Small, with fixed values.
 std::vector<StepProgram> train_steps();
+// 256 rows through dense layers of 784-512-10 and Adam: work that the thread pool shares out.
+StepProgram large_train_step();
 
 }  // namespace espalier

@@ -44,19 +44,42 @@ TEST(TrainSteps, TheExecutorFollowsTheInterpreter) {
   }
 }
 
+// The outputs of 1, 2 and 3 threads are those of one thread in the usual chunks; runs go on until a helper
+// has done a part of the work, where there is work to share.
+void expect_same_bits_on_threads(const StepProgram& step, bool smallest_chunks, bool shared) {
+  const int before = thread_pool().threads();
+  thread_pool().set_threads(1);
+  const auto expected = run(*compile(optimize(step.graph)), step.inputs);
+  const SmallestChunks chunks(smallest_chunks);
+  const auto plan = compile(optimize(step.graph));
+  for (const int threads : {1, 2, 3}) {
+    thread_pool().set_threads(threads);
+    const uint64_t helped = thread_pool().helped();
+    const bool wait = shared && threads > 1;
+    int left = wait ? 2000 : 1;
+    while (left-- > 0 && !(wait && thread_pool().helped() > helped)) {
+      const auto out = run(*plan, step.inputs);
+      for (size_t i = 0; i < out.size(); ++i)
+        ASSERT_TRUE(out[i] == expected[i]) << step.name << ", " << threads << " threads, output " << i;
+    }
+    if (wait) {
+      EXPECT_GT(thread_pool().helped(), helped) << step.name << ": no helper did anything";
+    }
+  }
+  thread_pool().set_threads(before);
+}
+
 TEST(TrainSteps, ThreadsDoNotChangeABit) {
   for (const StepProgram& step : train_steps()) {
-    const auto plan = compile(optimize(step.graph));
-    std::vector<Literal> first;
-    for (const int threads : {1, 2, 3}) {
-      thread_pool().set_threads(threads);
-      const auto out = run(*plan, step.inputs);
-      if (first.empty()) first = out;
-      for (size_t i = 0; i < out.size(); ++i)
-        EXPECT_TRUE(out[i] == first[i]) << step.name << ", " << threads << " threads, output " << i;
-    }
-    thread_pool().set_threads(default_threads());
+    expect_same_bits_on_threads(step, false, false);
+    expect_same_bits_on_threads(step, true, true);
   }
+}
+
+// As large as steps that people take: the usual chunks keep helpers busy.
+TEST(TrainSteps, ThreadsDoNotChangeABitOfALargeStep) {
+  expect_same_bits_on_threads(large_train_step(), false, true);
+  expect_same_bits_on_threads(large_train_step(), true, true);
 }
 
 TEST(TrainSteps, EveryChoiceOfPassesGivesTheSameBitsInTheInterpreter) {

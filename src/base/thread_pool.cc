@@ -120,8 +120,7 @@ void ThreadPool::help() {
   while (true) {
     const uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    while (work_on_one()) {
-    }
+    while (work_on_one()) helped_.fetch_add(1, std::memory_order_relaxed);
     const auto start = std::chrono::steady_clock::now();
     while (epoch_.load(std::memory_order_acquire) == epoch) {
       for (int i = 0; i < 32; ++i) pause_briefly();

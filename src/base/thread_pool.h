@@ -25,6 +25,8 @@ class ThreadPool {
   int threads() const { return threads_.load(std::memory_order_relaxed); }
   // Waits for a running job. REQUIRES: not called from a chunk.
   void set_threads(int threads);
+  // Groups of chunks that helpers have done since the pool was made.
+  uint64_t helped() const { return helped_.load(std::memory_order_relaxed); }
 
   // Calls body(i) for each i in [0, chunks) and returns when all are done; rethrows the first exception.
   template <class Body>
@@ -48,6 +50,7 @@ class ThreadPool {
   // Generation, chunks and the next unclaimed group in one word, so that a claim is valid for its job alone.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> finished_{0};
+  std::atomic<uint64_t> helped_{0};
   Function function_ = nullptr;
   const void* context_ = nullptr;
   int64_t chunks_ = 0, group_ = 1;
@@ -60,6 +63,24 @@ class ThreadPool {
 
 // The pool of this process. Its first size is ESPALIER_THREADS or default_threads().
 ThreadPool& thread_pool();
+
+// The work from which a kernel uses the pool, or of one chunk: `usual`, or 1 while a SmallestChunks lives.
+inline std::atomic<bool> smallest_chunks{false};
+inline int64_t chunk_work(int64_t usual) {
+  return smallest_chunks.load(std::memory_order_relaxed) ? 1 : usual;
+}
+// Shares out even the smallest tensors, as results must not depend on it: for tests. Made and destroyed while
+// no plan is made or runs.
+class SmallestChunks {
+ public:
+  explicit SmallestChunks(bool on = true) : before_(smallest_chunks.exchange(on)) {}
+  ~SmallestChunks() { smallest_chunks = before_; }
+  SmallestChunks(const SmallestChunks&) = delete;
+  SmallestChunks& operator=(const SmallestChunks&) = delete;
+
+ private:
+  bool before_;
+};
 
 // Processors this process may use: affinity mask and cgroup quota.
 int default_threads();

@@ -56,6 +56,70 @@ TEST(Tape, SpentPersistentPausedAndUnconnected) {
   EXPECT_FLOAT_EQ(tape.gradient(z, Source(other), {.unconnected = Unconnected::kZero}).item<float>(), 0);
 }
 
+TEST(Tape, ResetForgetsWhatWasRecordedAndWatched) {
+  Variable w(Tensor::of({2.0f}));
+  const Tensor x = Tensor::of({3.0f});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = x * x * w;
+  EXPECT_EQ(tape.watched_variables().size(), 1u);
+  tape.reset();
+  EXPECT_EQ(tape.watched_variables().size(), 0u);
+  EXPECT_FALSE(tape.gradient(y, x).defined());
+  EXPECT_FALSE(tape.gradient(y, w).defined());
+  EXPECT_FALSE(tape.gradient(x * x, x).defined()) << "x is still watched";
+  tape.watch(x);
+  EXPECT_FLOAT_EQ(tape.gradient(x * x * x, x).item<float>(), 27);
+
+  GradientTape once;
+  once.watch(x);
+  once.gradient(x * 2, x);
+  EXPECT_THROW(once.gradient(x * 2, x), StateError);
+  once.reset();
+  once.watch(x);
+  EXPECT_FLOAT_EQ(once.gradient(x * 5, x).item<float>(), 5) << "a spent tape records again";
+}
+
+TEST(Tape, OnlyWhatIsWatchedByHandWithoutAccessedVariables) {
+  Variable a(Tensor::of({2.0f})), b(Tensor::of({3.0f})), fixed(Tensor::of({5.0f}), {.trainable = false});
+  GradientTape tape({.persistent = true, .watch_accessed_variables = false});
+  tape.watch(a);
+  const Tensor y = a * b * fixed;
+  ASSERT_EQ(tape.watched_variables().size(), 1u);
+  EXPECT_EQ(tape.watched_variables()[0].state(), a.state());
+  EXPECT_FLOAT_EQ(tape.gradient(y, a).item<float>(), 15);
+  EXPECT_FALSE(tape.gradient(y, b).defined());
+  // By default every trainable variable that is read, and others when they are asked for.
+  GradientTape usual({.persistent = true});
+  const Tensor z = a * b * fixed;
+  EXPECT_FLOAT_EQ(usual.gradient(z, b).item<float>(), 10);
+  EXPECT_FALSE(usual.gradient(z, fixed).defined());
+  usual.watch(fixed);
+  EXPECT_FLOAT_EQ(usual.gradient(a * b * fixed, fixed).item<float>(), 6);
+}
+
+TEST(Tape, AssignAddAndAssignSubEagerlyAndTraced) {
+  Variable w(Tensor::of({10.0f, 20.0f}), {.name = "w"});
+  w.assign_sub(Tensor::of({1.0f, 2.0f}));
+  EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{9, 18}));
+  w.assign_add(3);
+  EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{12, 21}));
+  EXPECT_THROW(w.assign_sub(Tensor::of<float>({1, 2, 3, 4}, {2, 2})), ShapeError);
+  EXPECT_THROW(w.assign_sub(Tensor::of(std::vector<double>{1, 2}, {2})), DTypeError);
+  EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{12, 21}));
+  auto descend = function([&](const Tensor& rate) {
+    GradientTape tape;
+    const Tensor loss = reduce_sum(w * w, {0});
+    w.assign_sub(tape.gradient(loss, w) * rate);
+    return loss;
+  });
+  // w - 0.25 * 2 w is w / 2.
+  EXPECT_FLOAT_EQ(descend(Tensor::of(std::vector<float>{0.25f}, {})).item<float>(), 144 + 441);
+  EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{6, 10.5f}));
+  EXPECT_FLOAT_EQ(descend(Tensor::of(std::vector<float>{0.25f}, {})).item<float>(), 36 + 110.25f);
+  EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{3, 5.25f}));
+}
+
 TEST(Tape, AVariableAssignedOnTheWayCollectsEveryValueItHad) {
   Variable w(Tensor::of({2.0f}));
   GradientTape tape;

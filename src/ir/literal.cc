@@ -1,18 +1,27 @@
 #include "ir/literal.h"
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <new>
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "ir/buffer_watch.h"
 #include "ir/dispatch.h"
 
 namespace espalier {
 
+void (*buffer_watch)(int64_t) = nullptr;
+
 Buffer allocate_buffer(size_t bytes) {
   void* memory = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
   if (!memory) throw ValueError("buffer.size", cat("cannot allocate ", bytes, " bytes"));
-  return Buffer(static_cast<std::byte*>(memory), [](std::byte* p) { std::free(p); });
+  if (buffer_watch) buffer_watch(static_cast<int64_t>(malloc_usable_size(memory)));
+  return Buffer(static_cast<std::byte*>(memory), [](std::byte* p) {
+    if (buffer_watch) buffer_watch(-static_cast<int64_t>(malloc_usable_size(p)));
+    std::free(p);
+  });
 }
 
 Literal Literal::splat(TensorType type, const void* element) {

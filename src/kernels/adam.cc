@@ -39,8 +39,9 @@ void run_adam(const KernelCall& call) {
                    static_cast<float>(1 - p.beta_1),
                    static_cast<float>(1 - p.beta_2),
                    *in(6)};
-  thread_pool().parallel_for((p.elements + kChunk - 1) / kChunk, [&](int64_t chunk) {
-    const int64_t i = chunk * kChunk, n = std::min(kChunk, p.elements - i);
+  const int64_t size = chunk_work(kChunk);
+  thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
+    const int64_t i = chunk * size, n = std::min(size, p.elements - i);
     p.loop(s, in(0) + i, in(1) + i, in(2) + i, in(3) + i, out(0) + i, out(1) + i, out(2) + i, n);
   });
 }

@@ -104,7 +104,7 @@ void run_convolution(const KernelCall& call) {
   auto* out = static_cast<float*>(call.out[0]);
   auto* packed = reinterpret_cast<float*>(call.workspace);
   const auto for_each = [&](int64_t chunks, auto body) {
-    if (gemm.rows() * gemm.columns() * gemm.depth() >= kParallelWork)
+    if (gemm.rows() * gemm.columns() * gemm.depth() >= chunk_work(kParallelWork))
       return thread_pool().parallel_for(chunks, body);
     for (int64_t i = 0; i < chunks; ++i) body(i);
   };
@@ -184,7 +184,7 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
   gemm.b_column = {result[d.output_feature], kernel_strides[d.kernel_output_feature], nullptr};
   gemm.choose(gemm_tiles(current_isa()));
   const int64_t tile_work = std::max<int64_t>(gemm.tiles->rows * gemm.columns() * depth, 1);
-  p.chunk_rows = gemm.tiles->rows * std::max<int64_t>(kChunkWork / tile_work, 1);
+  p.chunk_rows = gemm.tiles->rows * std::max<int64_t>(chunk_work(kChunkWork) / tile_work, 1);
 
   PreparedKernel prepared;
   prepared.run = run_convolution;

@@ -56,7 +56,7 @@ void run_dot(const KernelCall& call) {
   auto* c = static_cast<float*>(call.out[0]);
   auto* packed = reinterpret_cast<float*>(call.workspace);
   const auto for_each = [&](int64_t chunks, auto body) {
-    if (params.work() >= kParallelWork) return thread_pool().parallel_for(chunks, body);
+    if (params.work() >= chunk_work(kParallelWork)) return thread_pool().parallel_for(chunks, body);
     for (int64_t i = 0; i < chunks; ++i) body(i);
   };
   if (gemm.pack_b) {
@@ -97,7 +97,7 @@ PreparedKernel prepare_dot_general(const KernelSite& site) {
 
   const int64_t height = gemm.tiles->rows, width = gemm.tiles->columns;
   const int64_t tile_work = std::max<int64_t>(height * width * gemm.depth(), 1);
-  const int64_t tiles = std::max<int64_t>(kChunkWork / tile_work, 1);
+  const int64_t tiles = std::max<int64_t>(chunk_work(kChunkWork) / tile_work, 1);
   params->chunk_panels = std::min(gemm.panels(), std::max<int64_t>(256 / width, 1));
   params->chunk_rows = height * std::max<int64_t>(tiles / params->chunk_panels, 1);
   params->row_chunks = (gemm.rows() + params->chunk_rows - 1) / params->chunk_rows;

@@ -27,8 +27,8 @@ void run_reduce(const KernelCall& call) {
   auto* out = static_cast<float*>(call.out[0]);
   const int64_t elements = p.outer * p.length * p.inner;
   if (p.inner == 1) {
-    if (elements < kParallelElements) return p.rows(x, out, p.outer, p.length, init);
-    const int64_t step = std::max<int64_t>(kChunkElements / std::max<int64_t>(p.length, 1), 1);
+    if (elements < chunk_work(kParallelElements)) return p.rows(x, out, p.outer, p.length, init);
+    const int64_t step = std::max<int64_t>(chunk_work(kChunkElements) / std::max<int64_t>(p.length, 1), 1);
     return thread_pool().parallel_for((p.outer + step - 1) / step, [&](int64_t chunk) {
       const int64_t first = chunk * step, count = std::min(step, p.outer - first);
       p.rows(x + first * p.length, out + first, count, p.length, init);
@@ -37,14 +37,14 @@ void run_reduce(const KernelCall& call) {
   const auto one = [&](int64_t i, int64_t first, int64_t count) {
     p.columns(x + i * p.length * p.inner + first, out + i * p.inner + first, p.length, count, p.inner, init);
   };
-  if (elements < kParallelElements) {
+  if (elements < chunk_work(kParallelElements)) {
     for (int64_t i = 0; i < p.outer; ++i) one(i, 0, p.inner);
     return;
   }
-  const int64_t blocks = (p.inner + kChunkColumns - 1) / kChunkColumns;
+  const int64_t width = chunk_work(kChunkColumns), blocks = (p.inner + width - 1) / width;
   thread_pool().parallel_for(p.outer * blocks, [&](int64_t chunk) {
-    const int64_t first = chunk % blocks * kChunkColumns;
-    one(chunk / blocks, first, std::min(kChunkColumns, p.inner - first));
+    const int64_t first = chunk % blocks * width;
+    one(chunk / blocks, first, std::min(width, p.inner - first));
   });
 }
 

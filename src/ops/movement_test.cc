@@ -37,6 +37,7 @@ OP_TEST(slice) {
   return {{slice_case("part", {4, 5}, {1, 2}, {3, 5}, {1, 1}, {2, 3}),
            slice_case("strided", {7, 5, 2}, {1, 0, 0}, {7, 5, 2}, {2, 3, 1}, {3, 2, 2}),
            slice_case("stride beyond the end", {5}, {1}, {4}, {9}, {1}),
+           slice_case("the largest stride", {5}, {1}, {4}, {INT64_MAX}, {1}),
            slice_case("all", {2, 3}, {0, 0}, {2, 3}, {1, 1}, {2, 3}),
            slice_case("nothing", {4, 3}, {2, 0}, {2, 3}, {3, 2}, {0, 2}),
            slice_case("of nothing", {0, 3}, {0, 1}, {0, 2}, {1, 1}, {0, 1}),
@@ -219,6 +220,10 @@ TEST(Movement, RefusalsNameTheRule) {
   EXPECT_EQ(rule([&] { pad(x, 0, {0}, {0}); }), "pad.c2");
   EXPECT_EQ(rule([&] { pad(x, 0, {0, 0}, {0, 0}, {0, -1}); }), "pad.c3");
   EXPECT_EQ(rule([&] { pad(x, 0, {-2, 0}, {-1, 0}); }), "pad.c4");
+  EXPECT_EQ(rule([&] { pad(x, 0, {0, 0}, {0, 0}, {0, INT64_MAX}); }), "pad.c3");
+  EXPECT_EQ(rule([&] { pad(x, 0, {INT64_MAX, 0}, {INT64_MAX, 0}); }), "pad.c4");
+  EXPECT_EQ(rule([&] { pad(x, 0, {INT64_MIN, 0}, {0, 0}); }), "pad.c4");
+  EXPECT_EQ(slice(x, {0, 1}, {2, 3}, {1, INT64_MAX}).shape(), (Shape{2, 1}));
   EXPECT_EQ(rule([&] { reverse(x, {1, 1}); }), "reverse.c2");
   EXPECT_EQ(rule([&] { concatenate({x, full({3, 3}, 1)}, 1); }), "concatenate.c2");
   EXPECT_EQ(rule([&] {

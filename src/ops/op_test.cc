@@ -7,7 +7,10 @@
 
 #include "interp/interpreter.h"
 #include "ir/builder.h"
+#include "ir/difference_test.h"
+#include "kernels/kernel.h"
 #include "ops/op_checks_test.h"
+#include "runtime/plan.h"
 
 namespace espalier {
 namespace {
@@ -170,8 +173,23 @@ void CallLog::record(const Call& call, std::span<const Tensor> outputs) {
 
 namespace {
 
-void check_symbolic(const OpCase& c, DType dtype, const std::vector<Tensor>& inputs,
-                    const std::vector<Tensor>& eager) {
+// Whether a kernel adds in another order than the reference body (docs/numerics.md): f32 dots, convolutions,
+// sums.
+bool reorders_sums(const Graph& graph) {
+  return std::any_of(graph.nodes().begin(), graph.nodes().end(), [&](const Node& node) {
+    const bool sums = node.op == &op_dot_general || node.op == &op_convolution || node.op == &op_reduce;
+    const auto regions = graph.regions(node);
+    return (sums && has_kernel(*node.op, graph.type(graph.inputs(node)[0]).dtype)) ||
+           std::any_of(regions.begin(), regions.end(), [](const GraphPtr& r) { return reorders_sums(*r); });
+  });
+}
+
+struct Traced {
+  std::shared_ptr<const Graph> graph;
+  std::vector<Literal> inputs;
+};
+
+Traced trace(const OpCase& c, DType dtype, const std::vector<Tensor>& inputs) {
   GraphBuilder builder;
   {
     SinkScope scope(builder);
@@ -180,18 +198,42 @@ void check_symbolic(const OpCase& c, DType dtype, const std::vector<Tensor>& inp
       arguments.push_back(builder.argument(cat("x", arguments.size()), input.type()));
     for (const Tensor& result : c.call(arguments, dtype)) builder.result("y", result);
   }
-  const auto graph = builder.finish();
-  graph->verify();
-  std::vector<Literal> literals;
-  for (const Tensor& input : inputs) literals.push_back(input.node()->literal);
-  const std::vector<Literal> results = interpret(*graph, literals);
+  Traced out{builder.finish(), {}};
+  for (const Tensor& input : inputs) out.inputs.push_back(input.node()->literal);
+  return out;
+}
+
+void check_interpreted(const Traced& traced, const std::vector<Tensor>& eager) {
+  traced.graph->verify();
+  const std::vector<Literal> results = interpret(*traced.graph, traced.inputs);
   ASSERT_EQ(results.size(), eager.size());
   for (size_t i = 0; i < results.size(); ++i)
     expect_same_bytes(make_concrete(results[i]), eager[i], cat("traced result ", i));
 }
 
-// Whether the op was reached: false when the dtype is refused, or when nothing was to be done.
-bool check_forward(const OpDef& op, const OpCase& c, DType dtype) {
+// The plan, with its fused tiles and kernels. Whether one of the kernels ran.
+bool check_planned(const OpCase& c, const Traced& traced, const std::vector<Tensor>& eager,
+                   const std::vector<Array>& expected) {
+  const auto plan = compile(traced.graph, {.check = true});
+  const std::vector<Literal> results = run(*plan, traced.inputs);
+  EXPECT_EQ(results.size(), eager.size());
+  const bool close = reorders_sums(plan->graph());
+  for (size_t i = 0; i < std::min(results.size(), eager.size()); ++i) {
+    if (close) {
+      expect_close(make_concrete(results[i]), expected[i], c.tolerance, cat("planned result ", i));
+    } else {
+      EXPECT_EQ(difference(eager[i].node()->dense(), results[i]), "") << "planned result " << i;
+    }
+  }
+  return !plan->plan().params.empty();
+}
+
+struct Reached {
+  bool op = false;      // false when the dtype is refused, or when nothing was to be done
+  bool kernel = false;  // by its plan
+};
+
+Reached check_forward(const OpDef& op, const OpCase& c, DType dtype) {
   const std::vector<Tensor> inputs = draw_inputs(c, dtype, 1);
   std::vector<Tensor> results;
   CallLog log(&op);
@@ -199,7 +241,7 @@ bool check_forward(const OpDef& op, const OpCase& c, DType dtype) {
     results = c.call(inputs, dtype);
   } catch (const Error& error) {
     check_refusal(op, c, dtype, error);
-    return false;
+    return {};
   }
   EXPECT_TRUE(in_set(dtype, c.dtypes)) << "the op takes a dtype that the case does not list";
   std::vector<Array> arrays;
@@ -208,8 +250,10 @@ bool check_forward(const OpDef& op, const OpCase& c, DType dtype) {
   EXPECT_EQ(results.size(), expected.size());
   for (size_t i = 0; i < std::min(results.size(), expected.size()); ++i)
     expect_close(results[i], expected[i], c.tolerance, cat("result ", i));
-  check_symbolic(c, dtype, inputs, results);
-  return !log.calls.empty();
+  const bool reached = !log.calls.empty();
+  const Traced traced = trace(c, dtype, inputs);
+  check_interpreted(traced, results);
+  return {reached, check_planned(c, traced, results, expected)};
 }
 
 bool depends_on_dtype(const OpCase& c) {
@@ -233,6 +277,7 @@ bool has_size(const OpCase& c, bool zero) {
 
 void check_op(const OpDef& op, const OpTest& test) {
   ASSERT_FALSE(test.cases.empty());
+  bool kernel = false;
   bool zero = test.no_zero_size != nullptr, one = test.no_size_one != nullptr;
   for (const OpCase& c : test.cases) {
     SCOPED_TRACE(cat("case ", c.name));
@@ -240,7 +285,9 @@ void check_op(const OpDef& op, const OpTest& test) {
     for (int i = depends_on_dtype(c) ? 0 : kDTypeCount - 1; i < kDTypeCount; ++i) {
       const auto dtype = static_cast<DType>(i);
       SCOPED_TRACE(cat("dtype ", dtype));
-      if (!check_forward(op, c, dtype)) continue;
+      const Reached forward = check_forward(op, c, dtype);
+      kernel = kernel || forward.kernel;
+      if (!forward.op) continue;
       reached = true;
       if (op.decompose) check_decomposition(op, c, dtype);
       check_batching(op, c, dtype, test.unbatched);
@@ -250,6 +297,7 @@ void check_op(const OpDef& op, const OpTest& test) {
     zero = zero || has_size(c, true);
     one = one || has_size(c, false);
   }
+  EXPECT_TRUE(kernel || !has_kernel(op, DType::kF32)) << "no case reaches the op's kernel";
   EXPECT_TRUE(zero) << "no case has an axis of size zero";
   EXPECT_TRUE(one) << "no case has a tensor of one element";
 }

@@ -145,7 +145,10 @@ std::vector<OpCase> elementwise_cases(const OpCall& call, const Oracle& oracle,
 
 // Checks, by gtest expectations, for every case:
 // - the forward pass against the oracle in all 13 dtypes, the labelled refusal of those not taken;
-// - the same call traced: verify() holds, its interpretation has the same bytes;
+// - the same call traced: verify() holds, its interpretation has the same bytes, and so has its plan with
+// fused
+//   tiles and kernels; where a kernel adds in another order (docs/numerics.md), the plan is held against the
+//   oracle by the case's tolerance;
 // - in f64: the gradient by central differences, along a random direction and for every element of small
 // inputs; the
 //   second order, also with respect to the cotangent; the rule under undefined cotangents and partial wants;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/call.h"
 #include "ops/movement.h"
 #include "ops/registry.h"
@@ -14,6 +16,9 @@ struct PadAttributes final : Attributes {
   }
 };
 
+// Up to these, sizes and positions cannot overflow.
+constexpr int64_t kLargestInterior = int64_t{1} << 30, kLargestEdge = int64_t{1} << 60;
+
 int64_t dilated(int64_t size, int64_t interior) { return size ? (size - 1) * (interior + 1) + 1 : 0; }
 
 void infer(InferContext& c) {
@@ -27,8 +32,14 @@ void infer(InferContext& c) {
             " and ", a.interior);
   Shape shape;
   for (size_t i = 0; i < rank; ++i) {
-    c.require(a.interior[i] >= 0, "c3", "interior padding must not be negative: ", a.interior);
-    shape.push_back(dilated(c.in(0).shape[i], a.interior[i]) + a.low[i] + a.high[i]);
+    const int64_t size = c.in(0).shape[i];
+    c.require(a.interior[i] == 0 ||
+                  (a.interior[i] > 0 && a.interior[i] <= kLargestInterior && size <= kLargestInterior),
+              "c3", "interior padding must lie in 0 to ", kLargestInterior, ", got ", a.interior, " for ",
+              c.in(0));
+    c.require(std::max(a.low[i], a.high[i]) <= kLargestEdge && std::min(a.low[i], a.high[i]) >= -kLargestEdge,
+              "c4", "edge padding is too large: ", a.low, " and ", a.high);
+    shape.push_back(dilated(size, a.interior[i]) + a.low[i] + a.high[i]);
     c.require(shape[i] >= 0, "c4", "axis ", i, " of ", c.in(0), " would get the negative size ", shape[i]);
   }
   c.result({c.in(0).dtype, shape});
@@ -103,7 +114,8 @@ const OpDef op_pad = {
     .doc =
         "`interior_padding` copies of the padding value between elements, then `edge_padding_low` before "
         "and `edge_padding_high` behind; negative edges remove elements. c1: a scalar padding value of the "
-        "operand's dtype. c2: one of each per axis. c3: interior >= 0. c4: no negative size.",
+        "operand's dtype. c2: one of each per axis. c3: interior in 0 to 2^30. c4: edges of at most 2^60, "
+        "no negative size.",
     .attributes = make_attributes<PadAttributes>,
     .infer = infer,
     .eval = eval,

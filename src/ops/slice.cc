@@ -27,7 +27,8 @@ void infer(InferContext& c) {
               "needs 0 <= start <= limit <= size in axis ", i, " of ", c.in(0), ": start ", a.start[i],
               ", limit ", a.limit[i]);
     c.require(a.strides[i] > 0, "c3", "strides must be positive: ", a.strides);
-    shape.push_back((a.limit[i] - a.start[i] + a.strides[i] - 1) / a.strides[i]);
+    const int64_t room = a.limit[i] - a.start[i];
+    shape.push_back(room ? (room - 1) / a.strides[i] + 1 : 0);
   }
   c.result({c.in(0).dtype, shape});
 }
@@ -36,7 +37,9 @@ void eval(EvalContext& c) {
   const auto& a = c.attributes<SliceAttributes>();
   Dims strides = row_major_strides(c.in(0).type->shape);
   const int64_t base = offset_of(a.start, strides);
-  for (size_t i = 0; i < strides.size(); ++i) strides[i] *= a.strides[i];
+  for (size_t i = 0; i < strides.size(); ++i) {
+    if (c.out(0).type->shape[i] > 1) strides[i] *= a.strides[i];
+  }
   gather_strided(c.in(0), c.out(0), strides, base);
 }
 
@@ -47,7 +50,7 @@ void gradient(GradientContext& c) {
   for (size_t i = 0; i < in.size(); ++i) {
     const int64_t span = out[i] ? (out[i] - 1) * a.strides[i] + 1 : 0;
     high.push_back(in[i] - a.start[i] - span);
-    interior.push_back(a.strides[i] - 1);
+    interior.push_back(out[i] > 1 ? a.strides[i] - 1 : 0);
   }
   c.set(0, pad(c.cotangent(), 0, a.start, high, interior));
 }

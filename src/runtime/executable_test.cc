@@ -72,48 +72,101 @@ TEST(Executable, RandomGraphsGiveTheInterpretersBits) {
   }
 }
 
-TEST(Executable, ThreadsDoNotChangeBits) {
-  GraphBuilder builder;
-  {
-    SinkScope scope(builder);
-    const Tensor x = builder.argument("x", {DType::kF32, {300, 700}});
-    const Tensor w = builder.argument("w", {DType::kF32, {700, 130}});
-    const Tensor b = builder.argument("b", {DType::kF32, {700}});
-    const Tensor y = dot(sqrt(maximum(x + b, 0)) * 0.3, w);
-    builder.result("y", y);
-    builder.result("sum", reduce_sum(y, {0}));
-    builder.result("rows", reduce_sum(y * y, {1}));
+// Fused tiles, a dot and sums, each worth the pool.
+struct SharedWork {
+  SharedWork() {
+    GraphBuilder builder;
+    {
+      SinkScope scope(builder);
+      const Tensor x = builder.argument("x", {DType::kF32, {300, 700}});
+      const Tensor w = builder.argument("w", {DType::kF32, {700, 130}});
+      const Tensor b = builder.argument("b", {DType::kF32, {700}});
+      const Tensor y = dot(sqrt(maximum(x + b, 0)) * 0.3, w);
+      builder.result("y", y);
+      builder.result("sum", reduce_sum(y, {0}));
+      builder.result("rows", reduce_sum(x * x, {1}));
+      builder.result("columns", reduce_sum(x, {0}));
+    }
+    graph = builder.finish();
+    std::mt19937 random(7);
+    for (const GraphInput& input : graph->inputs()) {
+      std::vector<float> values(graph->type(input.value).elements());
+      for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
+      inputs.push_back(Literal::copy(graph->type(input.value), values.data()));
+    }
   }
+  std::shared_ptr<const Graph> graph;
   std::vector<Literal> inputs;
-  std::mt19937 random(7);
-  const auto graph = builder.finish();
-  for (const GraphInput& input : graph->inputs()) {
-    std::vector<float> values(graph->type(input.value).elements());
-    for (float& value : values) value = std::uniform_real_distribution<float>(-1, 1)(random);
-    inputs.push_back(Literal::copy(graph->type(input.value), values.data()));
-  }
-  const auto plan = compile(graph, kChecked);
+};
+
+TEST(Executable, ThreadsDoNotChangeBits) {
+  const SharedWork work;
+  const auto plan = compile(work.graph, kChecked);
   const int before = thread_pool().threads();
   thread_pool().set_threads(1);
-  const std::vector<Literal> wanted = run(*plan, inputs);
+  const std::vector<Literal> wanted = run(*plan, work.inputs);
   for (const int threads : {2, 3, 5}) {
     thread_pool().set_threads(threads);
-    expect_equal(wanted, run(*plan, inputs), cat(threads, " threads"));
+    expect_equal(wanted, run(*plan, work.inputs), cat(threads, " threads"));
+  }
+  // In chunks of any size, where helpers may do each.
+  const SmallestChunks smallest;
+  const auto cut = compile(work.graph, kChecked);
+  const uint64_t helped = thread_pool().helped();
+  for (const int threads : {1, 2, 3}) {
+    thread_pool().set_threads(threads);
+    int left = threads == 1 ? 1 : 2000;
+    do {
+      expect_equal(wanted, run(*cut, work.inputs), cat(threads, " threads, smallest chunks"));
+    } while (--left > 0 && thread_pool().helped() == helped);
+  }
+  EXPECT_GT(thread_pool().helped(), helped) << "no helper did anything";
+  thread_pool().set_threads(before);
+}
+
+TEST(Executable, RandomGraphsInTheSmallestChunks) {
+  const SmallestChunks smallest;
+  const int before = thread_pool().threads();
+  thread_pool().set_threads(3);
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    const RandomGraph random(seed);
+    const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+    expect_equal(wanted, run(*compile(random.graph, kChecked), random.inputs), cat("seed ", seed));
   }
   thread_pool().set_threads(before);
 }
 
+// Callers that share a plan and the pool: the first to come has the helpers, the others compute alone.
 TEST(Executable, TwoThreadsRunOnePlan) {
-  const RandomGraph random(11, 60);
-  const auto plan = compile(random.graph);
-  const std::vector<Literal> wanted = interpret(*random.graph, random.inputs);
+  const SharedWork work;
+  const auto plan = compile(work.graph);
+  const int before = thread_pool().threads();
+  thread_pool().set_threads(1);
+  const std::vector<Literal> wanted = run(*plan, work.inputs);
+  thread_pool().set_threads(2);
   std::vector<std::thread> threads;
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < 50; ++i) expect_equal(wanted, run(*plan, random.inputs), "thread");
+      for (int i = 0; i < 10; ++i) expect_equal(wanted, run(*plan, work.inputs), "thread");
     });
   }
   for (std::thread& thread : threads) thread.join();
+
+  std::atomic<int> inside{0};
+  std::atomic<bool> done{false};
+  std::thread holder([&] {
+    thread_pool().parallel_for(2, [&](int64_t) {
+      ++inside;
+      while (!done) std::this_thread::yield();
+    });
+  });
+  while (inside < 2) std::this_thread::yield();
+  const uint64_t helped = thread_pool().helped();
+  expect_equal(wanted, run(*plan, work.inputs), "the pool is busy");
+  EXPECT_EQ(thread_pool().helped(), helped);
+  done = true;
+  holder.join();
+  thread_pool().set_threads(before);
 }
 
 // A variable whose old value is read after its update has been computed.

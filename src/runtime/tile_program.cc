@@ -143,10 +143,10 @@ void run_range(const TileBlock& block, const Frame& frame, int64_t begin, int64_
 
 void run_tiles(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const TileBlock*>(memory);
-  if (block.elements < kParallelElements) return run_range(block, frame, 0, block.elements);
-  constexpr int64_t kChunk = kTile * kTilesPerChunk;
-  thread_pool().parallel_for((block.elements + kChunk - 1) / kChunk, [&](int64_t chunk) {
-    run_range(block, frame, chunk * kChunk, std::min((chunk + 1) * kChunk, block.elements));
+  if (block.elements < chunk_work(kParallelElements)) return run_range(block, frame, 0, block.elements);
+  const int64_t size = kTile * chunk_work(kTilesPerChunk);
+  thread_pool().parallel_for((block.elements + size - 1) / size, [&](int64_t chunk) {
+    run_range(block, frame, chunk * size, std::min((chunk + 1) * size, block.elements));
   });
 }
 

@@ -1,0 +1,82 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+#include "espalier/ops.h"
+#include "ir/builder.h"
+#include "text/text.h"
+
+namespace espalier::cli {
+namespace {
+
+std::shared_ptr<Graph> softmax_graph() {
+  GraphBuilder builder("step");
+  SinkScope scope(builder);
+  const Tensor x = builder.argument("x", {DType::kF32, {2, 3}});
+  const Tensor w = builder.input(InputKind::kVariable, "w", {DType::kF32, {3}});
+  builder.result("p", softmax(x + w, -1));
+  builder.output(OutputKind::kUpdate, "w", w * 2);
+  return builder.finish();
+}
+
+TEST(GraphVerb, Summary) {
+  const auto graph = softmax_graph();
+  const std::string text = call_verb(add_graph, {"-"}, print_program(*graph));
+  EXPECT_TRUE(text.starts_with(cat("step: ", graph->nodes().size(), " nodes\n"))) << text;
+  for (const char* line : {"  input  x f32[2,3]\n", "  input  w f32[3]\n", "  output p f32[2,3]\n",
+                           "  output w f32[3]\n", "next: "})
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+}
+
+TEST(GraphVerb, JsonSaysTheSame) {
+  const auto graph = softmax_graph();
+  const auto json = nlohmann::json::parse(call_verb(add_graph, {"-", "--json"}, print_program(*graph)));
+  EXPECT_EQ(json["verb"], "graph");
+  EXPECT_EQ(json["name"], "step");
+  EXPECT_EQ(json["nodes"], graph->nodes().size());
+  EXPECT_EQ(json["inputs"],
+            nlohmann::json::parse(R"([{"name": "x", "type": "f32[2,3]"}, {"name": "w", "type": "f32[3]"}])"));
+  EXPECT_EQ(json["outputs"],
+            nlohmann::json::parse(R"([{"name": "p", "type": "f32[2,3]"}, {"name": "w", "type": "f32[3]"}])"));
+}
+
+TEST(GraphVerb, TextParsesBackWithAndWithoutComposites) {
+  const auto graph = softmax_graph();
+  const std::string source = print_program(*graph);
+  const std::string file = write_file(fresh_folder("graph") + "/step.mlir", source);
+  const std::string whole = call_verb(add_graph, {file, "--text"});
+  EXPECT_EQ(whole, source);
+  EXPECT_TRUE(*parse_program(whole) == *graph);
+  EXPECT_NE(whole.find("espalier.softmax"), std::string::npos);
+  const std::string inlined = call_verb(add_graph, {file, "--text", "--inline-composites"});
+  EXPECT_EQ(inlined.find("stablehlo.composite"), std::string::npos) << inlined;
+  EXPECT_NE(inlined.find("stablehlo.exponential"), std::string::npos) << inlined;
+  EXPECT_GT(parse_program(inlined)->nodes().size(), graph->nodes().size());
+}
+
+TEST(GraphVerb, DotNamesInputsNodesAndOutputs) {
+  const std::string text = call_verb(add_graph, {"-", "--dot"}, print_program(*softmax_graph()));
+  EXPECT_TRUE(text.starts_with("digraph \"step\" {")) << text;
+  for (const char* part :
+       {"label=\"x\\nf32[2,3]\"", "label=\"softmax\\n{axis = 1}\\nf32[2,3]\"", "label=\"p\"", "n0 -> "})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(text.find("next: "), std::string::npos);
+}
+
+TEST(GraphVerb, ResultsGoToAFile) {
+  const std::string folder = fresh_folder("graph_out"), source = print_program(*softmax_graph());
+  EXPECT_EQ(call_verb(add_graph, {"-", "--text", "--out", folder + "/step.mlir"}, source), "");
+  std::stringstream text;
+  text << std::ifstream(folder + "/step.mlir").rdbuf();
+  EXPECT_EQ(text.str(), source);
+}
+
+TEST(GraphVerb, RefusesWhatItCannotShow) {
+  EXPECT_THROW(call_verb(add_graph, {"-", "--dot", "--text"}, ""), CLI::ExcludesError);
+  EXPECT_THROW(call_verb(add_graph, {}), CLI::RequiredError);
+  EXPECT_THROW(call_verb(add_graph, {"-"}, "module {"), FormatError);
+  EXPECT_THROW(call_verb(add_graph, {"/nowhere/x.mlir"}), IoError);
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,124 @@
+#include <nlohmann/json.hpp>
+
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// 40 images of 2x2 in four classes: the one lit pixel is the class.
+std::string csv(const std::string& folder) {
+  std::string text;
+  for (int row = 0; row < 40; ++row) {
+    for (int pixel = 0; pixel < 4; ++pixel) text += pixel == row % 4 ? "16," : "0,";
+    text += cat(row % 4, "\n");
+  }
+  return write_file(folder + "/squares.csv", text);
+}
+
+// The same in IDX files.
+std::string idx(const std::string& folder) {
+  const auto header = [](char rank, std::initializer_list<char> sizes) {
+    std::string out{0, 0, 8, rank};
+    for (const char size : sizes) out += std::string(3, '\0') + size;
+    return out;
+  };
+  std::string images = header(3, {40, 2, 2}), labels = header(1, {40});
+  for (int row = 0; row < 40; ++row) {
+    for (int pixel = 0; pixel < 4; ++pixel) images += pixel == row % 4 ? '\xff' : '\0';
+    labels += static_cast<char>(row % 4);
+  }
+  write_file(folder + "/train-images-idx3-ubyte", images);
+  write_file(folder + "/train-labels-idx1-ubyte", labels);
+  return folder;
+}
+
+nlohmann::json train(std::vector<std::string> arguments) {
+  for (const char* argument : {"--json", "--hidden", "16", "--batch", "8", "--learning-rate", "0.05"})
+    arguments.emplace_back(argument);
+  return nlohmann::json::parse(call_verb(add_train, arguments));
+}
+
+TEST(TrainVerb, LearnsWhatATableShows) {
+  const std::string folder = fresh_folder("train");
+  for (const std::string& data : {csv(folder), idx(folder)}) {
+    const auto json = train({"--data", data, "--epochs", "30"});
+    EXPECT_EQ(json["verb"], "train");
+    EXPECT_EQ(json["data"], data);
+    EXPECT_EQ(json["train_rows"], 32);
+    EXPECT_EQ(json["test_rows"], 8);
+    EXPECT_EQ(json["accuracy"], 1.0) << data;
+    // Two test rows of each class, all on the diagonal.
+    EXPECT_EQ(json["confusion"], (std::vector<int>{2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2}));
+    ASSERT_EQ(json["epochs"].size(), 30u);
+    EXPECT_LT(json["epochs"][29]["loss"], json["epochs"][0]["loss"]);
+  }
+}
+
+TEST(TrainVerb, ASeedDecidesTheRun) {
+  const std::string data = csv(fresh_folder("train_seed"));
+  const auto once = train({"--data", data, "--epochs", "3", "--seed", "5"});
+  EXPECT_EQ(once, train({"--data", data, "--epochs", "3", "--seed", "5", "--threads", "2"}));
+  EXPECT_EQ(once["seed"], 5);
+  EXPECT_NE(once["epochs"], train({"--data", data, "--epochs", "3", "--seed", "6"})["epochs"]);
+}
+
+TEST(TrainVerb, SharesOutTheRowsAsTold) {
+  const std::string data = csv(fresh_folder("train_fraction"));
+  const auto json = train({"--data", data, "--epochs", "0", "--test-fraction", "0.5"});
+  EXPECT_EQ(json["train_rows"], 20);
+  EXPECT_EQ(json["test_rows"], 20);
+  EXPECT_EQ(json["epochs"].size(), 0u);
+  for (const char* fraction : {"0", "1", "-0.5", "nan"})
+    EXPECT_THROW(train({"--data", data, "--test-fraction", fraction}), ValueError) << fraction;
+}
+
+TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
+  const std::string folder = fresh_folder("train_text"), data = csv(folder);
+  std::string progress;
+  const std::string text = call_verb(
+      add_train,
+      {"--data", data, "--epochs", "30", "--hidden", "16", "--batch", "8", "--learning-rate", "0.05"}, "",
+      &progress);
+  EXPECT_EQ(std::count(progress.begin(), progress.end(), '\n'), 30) << progress;
+  EXPECT_NE(progress.find("epoch 30/30"), std::string::npos) << progress;
+  EXPECT_TRUE(text.starts_with("rows are the true digit, columns what the model says\n")) << text;
+  EXPECT_NE(text.find("   3  .  .  .  2  100.0%\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("accuracy 100.00% on 8 images it never saw\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("next: espalier train --data "), std::string::npos) << text;
+}
+
+TEST(TrainVerb, RefusesWrongFlagsAndFiles) {
+  const std::string folder = fresh_folder("train_wrong"), data = csv(folder);
+  EXPECT_THROW(train({}), CLI::RequiredError);
+  EXPECT_THROW(train({"--data", data, "--epochs", "-1"}), CLI::ValidationError);
+  EXPECT_THROW(train({"--data", data, "--batch", "0"}), CLI::ValidationError);
+  EXPECT_THROW(train({"--data", data, "--epochs", "three"}), CLI::ParseError);
+  EXPECT_THROW(train({"--data", data, "--epoch", "3"}), CLI::ExtrasError);
+  EXPECT_THROW(train({"--data", folder + "/absent.csv"}), IoError);
+  EXPECT_THROW(train({"--data", write_file(folder + "/wrong.csv", "1,2,3\n")}), FormatError);
+  const std::string words = write_file(folder + "/words.csv", "1,2,3,4,0\n1,2,x,4,0\n");
+  try {
+    train({"--data", words});
+    FAIL() << "a word was read as a number";
+  } catch (const FormatError& error) {
+    EXPECT_NE(std::string(error.what()).find("words.csv"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos) << error.what();
+  }
+}
+
+TEST(QuickstartVerb, TrainsOnGivenDigitsAndNamesWhatComesNext) {
+  const std::string data = csv(fresh_folder("quickstart"));
+  std::string progress;
+  const std::string text = call_verb(add_quickstart, {"--data", data}, "", &progress);
+  EXPECT_TRUE(progress.starts_with(cat("training on the digits of ", data, "\n"))) << progress;
+  for (const char* part : {"true  0  1  2  3", "accuracy ", "\nnext:\n", "make test", "info --ops"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  const auto json = nlohmann::json::parse(call_verb(add_quickstart, {"--data", data, "--json"}));
+  EXPECT_EQ(json["verb"], "quickstart");
+  EXPECT_EQ(json["epochs"].size(), 5u);
+  EXPECT_THROW(call_verb(add_quickstart, {"--data", "/nowhere"}), IoError);
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,79 @@
+// Calling verbs as the command does, from tests.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "cli/verbs.h"
+
+namespace espalier::cli {
+
+// An empty folder of this name below the build folder.
+inline std::string fresh_folder(const std::string& name) {
+  const char* build = std::getenv("ESPALIER_BUILD_DIR");
+  const auto folder = std::filesystem::path(build ? build : "build/release") / "tests" / name;
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  return folder.string();
+}
+
+inline std::string write_file(const std::string& path, const std::string& text) {
+  std::ofstream(path, std::ios::binary) << text;
+  return path;
+}
+
+// What the verb writes to standard output; its errors come through. `progress`: what it writes to standard
+// error.
+inline std::string call_verb(AddVerb add, std::vector<std::string> arguments, const std::string& input = "",
+                             std::string* progress = nullptr) {
+  CLI::App app;
+  add(app);
+  arguments.insert(arguments.begin(), app.get_subcommands({})[0]->get_name());
+  std::reverse(arguments.begin(), arguments.end());
+  std::istringstream standard_input(input);
+  std::streambuf* before = std::cin.rdbuf(standard_input.rdbuf());
+  ::testing::internal::CaptureStdout();
+  ::testing::internal::CaptureStderr();
+  std::exception_ptr error;
+  try {
+    app.parse(arguments);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  std::cin.rdbuf(before);
+  const std::string output = ::testing::internal::GetCapturedStdout();
+  const std::string written = ::testing::internal::GetCapturedStderr();
+  if (progress) *progress = written;
+  if (error) std::rethrow_exception(error);
+  return output;
+}
+
+// The built command, as a shell calls it.
+struct Outcome {
+  int code = 0;
+  std::string output, error;
+};
+inline Outcome call_command(const std::string& arguments) {
+  const char* build = std::getenv("ESPALIER_BUILD_DIR");
+  const std::string folder = fresh_folder("command"), out = folder + "/out", err = folder + "/err";
+  const int status = std::system(
+      cat(build ? build : "build/release", "/espalier ", arguments, " > ", out, " 2> ", err, " < /dev/null")
+          .c_str());
+  const auto text = [](const std::string& path) {
+    std::stringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+  };
+  return {WEXITSTATUS(status), text(out), text(err)};
+}
+
+}  // namespace espalier::cli
