@@ -72,7 +72,7 @@ std::string ops_table(const Terminal& terminal) {
   const int width = terminal.interactive ? terminal.columns - kOtherColumns : 72;
   std::vector<std::string> head{"op",   "kind",  "f16",  "bf16",     "f32",      "f64",
                                 "ints", "uints", "bool", "gradient", "batching", "meaning"};
-  const auto shown = [&](std::vector<std::string> row) {
+  const auto shown = [&](auto row) {
     if (!meanings) row.pop_back();
     if (!kinds) row.erase(row.begin() + 1);
     return row;
@@ -81,10 +81,10 @@ std::string ops_table(const Terminal& terminal) {
   for (const OpDef* op : all_ops()) {
     const DTypeFlags taken = supported_dtypes(*op);
     const auto one = [&](DType dtype) { return cell(*op, taken, [=](DType d) { return d == dtype; }); };
-    table.row(
-        shown({op->name, kind(*op), one(DType::kF16), one(DType::kBF16), one(DType::kF32), one(DType::kF64),
-               cell(*op, taken, is_signed_integer), cell(*op, taken, is_unsigned_integer), one(DType::kBool),
-               gradient(*op), batching(*op), meanings ? fit_width(meaning(*op), width) : ""}));
+    table.row(shown(std::vector<Cell>{op->name, kind(*op), one(DType::kF16), one(DType::kBF16),
+                                      one(DType::kF32), one(DType::kF64), cell(*op, taken, is_signed_integer),
+                                      cell(*op, taken, is_unsigned_integer), one(DType::kBool), gradient(*op),
+                                      batching(*op), meanings ? fit_width(meaning(*op), width) : ""}));
   }
   return table.text(terminal) +
          "\nfast: a kernel or fused tiles  ref: the reference body  -: refused by the op's rule\n"

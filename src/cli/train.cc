@@ -12,16 +12,16 @@ void add_train(CLI::App& app) {
       ->required();
   verb->add_option("--epochs", run->epochs, "Passes over the training rows")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 1 << 30));
   verb->add_option("--batch", run->batch_size, "Rows of one step")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1 << 30));
   verb->add_option("--hidden", run->hidden, "Units of the hidden layer")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20));
   verb->add_option("--learning-rate", run->learning_rate, "Of Adam")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0.0, 1e6));
   add_seed(*verb, run->seed);
   verb->add_option("--test-fraction", run->test_fraction, "Share of rows, from the end, kept for the test")
       ->capture_default_str();
