@@ -5,7 +5,7 @@ BENCH ?= *
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test check bench format asan tsan fuzz clang clean
+.PHONY: help quickstart bootstrap build test check bench format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -59,6 +59,12 @@ clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang
 	cmake --preset clang
 	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all
+
+isa: build/release/build.ninja  ## the tests of the core under each lower instruction set
+	cmake --build build/release -j $(JOBS)
+	@set -e; for isa in portable avx2; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
+
+nightly: clang isa tsan fuzz  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build

@@ -33,7 +33,7 @@ void add_quickstart(CLI::App& app) {
   verb->callback([run] {
     if (run->data.empty()) run->data = find_digits();
     // Small sets need more passes for as many steps.
-    run->epochs = run->data.ends_with(".gz") ? 20 : 5;
+    run->epochs = run->data.ends_with(".gz") ? 60 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", run->data.c_str());
     train_digits(*run);
     if (run->results.json || run->results.out != "-") return;
