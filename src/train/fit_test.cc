@@ -110,7 +110,8 @@ TEST(Fit, BatchSizesBelowOneAreRefusedAndTheLargestWorks) {
 
 TEST(Fit, ARefusedFirstFitChangesNothing) {
   set_seed(0);
-  const auto [x, y] = circle(10, 1);
+  const auto data = circle(10, 1);
+  const Tensor &x = data.first, &y = data.second;
   const auto fitted = [&](const std::function<void(Sequential&)>& mistake) {
     set_seed(0);
     Sequential model{Dense({.units = 3}), Dense({.units = 2})};
