@@ -33,6 +33,24 @@ void in_every_mode(F&& body) {
   });
 }
 
+// The plan overwrites a variable's array only while nobody else holds it.
+TEST(VariableState, AHeldValueOutlivesTheUpdate) {
+  Variable v(Tensor::of<float>({1, 2, 3}), {.name = "v"});
+  auto step = function([&](const Tensor& x) {
+    v.assign_add(x);
+    return x;
+  });
+  const Tensor one = full({3}, 1);
+  const Tensor held = v.read();
+  for (int i = 0; i < 3; ++i) step(one);
+  EXPECT_EQ(held.to_vector<float>(), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(v.read().to_vector<float>(), (std::vector<float>{4, 5, 6}));
+  // A part that shares nothing is read before the next update, a copy after it.
+  const void* before = v.read().bytes();
+  step(one);
+  EXPECT_EQ(v.read().bytes(), before);
+}
+
 TEST(ControlState, ABranchAssignsAndTheOtherDoesNot) {
   in_every_mode([](auto&& run) {
     for (const float x : {2.0f, -2.0f}) {
