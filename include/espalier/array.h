@@ -155,6 +155,15 @@ inline Tensor operator<=(Operand a, Operand b) { return less_equal(std::move(a),
 
 // Elementwise. ------------------------------------------------------------------------------------------
 
+// The short names of ops.h's functions; round goes to the nearest even number.
+inline Tensor exp(Operand x) { return exponential(std::move(x)); }
+inline Tensor expm1(Operand x) { return exponential_minus_one(std::move(x)); }
+inline Tensor log1p(Operand x) { return log_plus_one(std::move(x)); }
+inline Tensor sin(Operand x) { return sine(std::move(x)); }
+inline Tensor cos(Operand x) { return cosine(std::move(x)); }
+inline Tensor pow(Operand x, Operand y) { return power(std::move(x), std::move(y)); }
+inline Tensor sigmoid(Operand x) { return logistic(std::move(x)); }
+inline Tensor round(Operand x) { return round_nearest_even(std::move(x)); }
 // Elements below `low` become low, above `high` become high; NaN stays.
 Tensor clip(Operand x, Operand low, Operand high);
 // floor(a / b) and what it leaves, with the sign of b: Python's // and %. A whole number divided by 0 is -1

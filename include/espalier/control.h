@@ -29,7 +29,8 @@ Tensors switch_case(Operand index, const std::vector<TensorFunction>& branches, 
 
 struct WhileOptions {
   // With a bound the loop is a scan of that length, which stops changing its values when the condition fails:
-  // it can be differentiated, and it ends after `max_iterations` even when the condition still holds.
+  // it can be differentiated, and it ends after `max_iterations` even when the condition still holds. Each of
+  // them takes a step's time, whether it changes anything or not.
   std::optional<int64_t> max_iterations = {};
 };
 // Repeats vars = body(vars) while condition(vars) (one bool[]) holds. The types of vars stay the same, else

@@ -23,7 +23,8 @@ struct Examples {
 
 // Handwritten digits with pixels scaled to [0, 1]: a folder with one pair of IDX files (*images-idx3-ubyte,
 // *labels-idx1-ubyte, each plain or .gz), or a numeric CSV (plain or .gz) whose last column is the label and
-// whose other columns are a square image with values 0 to 16. Raises IoError or FormatError.
-Examples load_digits(const std::string& path);
+// whose other columns are a square image; its range is 0 to 1, 0 to 16 or 0 to 255, whichever holds the
+// brightest pixel. Raises IoError or FormatError.
+Examples load_digits(const std::string& path, Location at = Location::here());
 
 }  // namespace espalier

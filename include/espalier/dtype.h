@@ -1,6 +1,10 @@
 // Element types of tensors and the two 16-bit floating-point scalars.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "Espalier needs C++20: compile with -std=c++20"
+#endif
+
 #include <bit>
 #include <cmath>
 #include <cstddef>

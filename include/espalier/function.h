@@ -1,12 +1,13 @@
 // function(f): trace once per signature, then replay.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <tuple>
 #include <vector>
 
-#include "espalier/tensor.h"
+#include "espalier/tensor_function.h"
 
 namespace espalier {
 
@@ -59,15 +60,21 @@ struct CallTraits<R (*)(A...)> {
 };
 }  // namespace detail
 
-// A traced function with the argument list and result of the C++ function it was made from.
-template <class Result, size_t kArity>
-class TypedFunction : public TracedFunction {
+// A traced function with the argument list and result of the C++ function it was made from. Errors name the
+// line of the call.
+template <class Result, size_t kArity, class = std::make_index_sequence<kArity>>
+class TypedFunction;
+template <class Result, size_t kArity, size_t... I>
+class TypedFunction<Result, kArity, std::index_sequence<I...>> : public TracedFunction {
+  template <size_t>
+  using Argument = Operand;
+
  public:
   using TracedFunction::TracedFunction;
-  template <class... A>
-  requires(sizeof...(A) == kArity && (std::is_convertible_v<const A&, Tensor> && ...)) Result operator()(
-      const A&... arguments) const {
-    const std::vector<Tensor> inputs{Tensor(arguments)...};
+  Result operator()(const Argument<I>&... arguments) const {
+    const std::array<Location, kArity> at{arguments.at()...};
+    const CallScope scope(kArity ? at[0] : Location{});
+    const std::vector<Tensor> inputs{arguments.tensor()...};
     std::vector<Tensor> results = call(inputs);
     if constexpr (std::is_same_v<Result, Tensor>) {
       return results[0];
@@ -84,6 +91,7 @@ auto function(F f, FunctionOptions options = {}) {
   using Traits = detail::CallTraits<F>;
   constexpr size_t kArity = std::tuple_size_v<typename Traits::Arguments>;
   auto body = [f = std::move(f)](std::span<const Tensor> inputs) mutable -> std::vector<Tensor> {
+    if (inputs.size() != kArity) detail::wrong_argument_count(kArity, inputs.size());
     return [&]<size_t... I>(std::index_sequence<I...>)->std::vector<Tensor> {
       if constexpr (std::is_void_v<typename Traits::Result>) {
         f(inputs[I]...);

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <concepts>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -31,7 +33,8 @@ inline constexpr NewAxis kNewAxis;
 class Index {
  public:
   template <std::integral T>
-  Index(T position, Location at = Location::here()) : item_(static_cast<int64_t>(position)), at_(at) {}
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) Index(T position, Location at = Location::here())
+      : item_(std::cmp_greater(position, kLast) ? kLast : static_cast<int64_t>(position)), at_(at) {}
   Index(Slice slice, Location at = Location::here()) : item_(slice), at_(at) {}
   Index(Ellipsis ellipsis, Location at = Location::here()) : item_(ellipsis), at_(at) {}
   Index(NewAxis axis, Location at = Location::here()) : item_(axis), at_(at) {}
@@ -42,6 +45,7 @@ class Index {
   Location at() const { return at_; }
 
  private:
+  static constexpr int64_t kLast = std::numeric_limits<int64_t>::max();
   Item item_;
   Location at_;
 };

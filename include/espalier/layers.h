@@ -50,6 +50,13 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 //       Dense hidden{{.units = 64, .activation = "relu"}}, out{{.units = 10}};
 //       Tensor call(const Tensor& x) override { return out(hidden(x)); }
 //     };
+//
+// Variables of their own are made in build(), which sees the first input, and found again by name:
+//
+//     struct Scale : Layer {
+//       void build(const TensorType& x) override { add_weight("factor", {x.shape.back()},
+//       initializer("ones")); } Tensor call(const Tensor& x) override { return x * weight("factor"); }
+//     };
 class Layer {
  public:
   // Raises ValueError[layer.name] for an empty name.
@@ -92,7 +99,8 @@ struct DenseOptions {
   std::string bias_initializer = "zeros";
   std::string name = "dense";
 };
-// activation(x . kernel + bias) on the last axis: x f[..., n] gives f[..., units].
+// activation(x . kernel + bias) on the last axis: x f[batch, ..., n] gives f[batch, ..., units]. Raises
+// ShapeError[dense.rank] for one axis, [dense.features] for another n than at first, DTypeError[dense.dtype].
 class Dense : public Layer {
  public:
   // Raises ValueError for options outside of their range and unknown names.

@@ -16,6 +16,8 @@ namespace espalier {
 struct Loss {
   std::string name;
   std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
+  // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis.
+  bool class_labels = false;
 };
 struct CrossentropyOptions {
   bool from_logits = false;  // outputs are unnormalised logits, not probabilities
@@ -74,7 +76,8 @@ class Model : public Layer {
   // validation data is given. The row order of every epoch follows from seed() alone. Raises
   // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs] for less than 0, ValueError[fit.validation] when validation_x or validation_y is
-  // missing.
+  // missing, ValueError[fit.labels] for a class number that the outputs have no place for,
+  // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
   std::vector<Logs> fit(const Tensor& x, const Tensor& y, const FitOptions& options = {},
                         Location at = Location::here());
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".

@@ -69,6 +69,10 @@ Tensor shift_left(Operand a, Operand b);
 Tensor shift_right_arithmetic(Operand a, Operand b);
 Tensor shift_right_logical(Operand a, Operand b);
 Tensor subtract(Operand a, Operand b);
+inline Tensor& operator+=(Tensor& a, Operand b) { return a = add(a, std::move(b)); }
+inline Tensor& operator-=(Tensor& a, Operand b) { return a = subtract(a, std::move(b)); }
+inline Tensor& operator*=(Tensor& a, Operand b) { return a = multiply(a, std::move(b)); }
+inline Tensor& operator/=(Tensor& a, Operand b) { return a = divide(a, std::move(b)); }
 inline Tensor operator&(Operand a, Operand b) { return bitwise_and(std::move(a), std::move(b)); }
 inline Tensor operator|(Operand a, Operand b) { return bitwise_or(std::move(a), std::move(b)); }
 inline Tensor operator^(Operand a, Operand b) { return bitwise_xor(std::move(a), std::move(b)); }

@@ -53,6 +53,11 @@ class GradientTape {
                                const GradientOptions& options = {}, Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Source>& sources,
                                const GradientOptions& options = {}, Location at = Location::here());
+  // gradient(loss, {w, b}).
+  std::vector<Tensor> gradient(const Tensor& target, std::initializer_list<Source> sources,
+                               const GradientOptions& options = {}, Location at = Location::here()) {
+    return gradient(target, std::vector<Source>(sources), options, at);
+  }
   Tensor gradient(const Tensor& target, const Source& source, const GradientOptions& options = {},
                   Location at = Location::here());
   std::vector<Tensor> gradient(const Tensor& target, const std::vector<Variable>& variables,

@@ -104,6 +104,8 @@ class Operand {
     if constexpr (std::is_integral_v<T>) {
       integer_ = static_cast<int64_t>(value);
       real_ = static_cast<double>(value);
+      if constexpr (std::is_same_v<T, unsigned long> || std::is_same_v<T, unsigned long long>)
+        huge_ = integer_ < 0;
     } else {
       real_ = static_cast<double>(value);
     }
@@ -113,8 +115,8 @@ class Operand {
   Location at() const { return at_; }
   // The tensor; raises ValueError for a C++ scalar, whose dtype would be a guess.
   const Tensor& tensor() const;
-  // The tensor, or the scalar as a 0-d tensor of `dtype`. Raises DTypeError for a fraction in an integer
-  // type.
+  // The tensor, or the scalar as a 0-d tensor of `dtype`. Raises DTypeError[operand.fraction] for a fraction
+  // in an integer type, ValueError[operand.value] for a number that an integer type does not hold.
   Tensor as(DType dtype) const;
 
  private:
@@ -122,6 +124,7 @@ class Operand {
   Location at_;
   bool scalar_ = false;
   bool integral_ = false;
+  bool huge_ = false;  // beyond i64: integer_ holds the bits of a u64
   int64_t integer_ = 0;
   double real_ = 0;
 };

@@ -15,6 +15,8 @@ namespace detail {
 
 // Raises ValueError[function.arguments].
 [[noreturn]] void wrong_argument_count(size_t takes, size_t got);
+// Raises ValueError[function.empty].
+[[noreturn]] void empty_function();
 
 template <class F, class Indices>
 struct CallableWith;
@@ -75,6 +77,9 @@ class TensorFunction {
   template <class F>
   requires(!std::is_same_v<std::decay_t<F>, TensorFunction> && TensorCallable<F>) TensorFunction(F&& f)
       : call_([f = std::forward<F>(f)](std::span<const Tensor> x) -> Tensors {
+          if constexpr (requires { f.operator bool(); }) {
+            if (!f) detail::empty_function();
+          }
           if constexpr (ReturnsTensor<F>) {
             return {detail::call_with(f, x)};
           } else {

@@ -81,5 +81,25 @@ TEST_F(EnvTest, ClocksAndEntropy) {
   EXPECT_NE(posix_env().entropy(), posix_env().entropy());
 }
 
+TEST(EnvFiles, WritingKeepsWhatAFileIs) {
+  const std::string folder = testing::TempDir() + "keeps";
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directory(folder);
+  const std::string file = folder + "/file", link = folder + "/link";
+  posix_env().write_file(file, "old");
+  std::filesystem::permissions(file,
+                               std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  std::filesystem::create_symlink(file, link);
+  posix_env().write_file(link, "new");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(posix_env().read_file(file), "new");
+  EXPECT_EQ(std::filesystem::status(file).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+  // A device stays one; its refusal is an error.
+  EXPECT_THROW(posix_env().write_file("/dev/full", "x"), IoError);
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
+  EXPECT_THROW(posix_env().write_file(folder, "x"), IoError);
+}
+
 }  // namespace
 }  // namespace espalier

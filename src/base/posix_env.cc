@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -22,11 +23,14 @@ namespace {
 
 class File {
  public:
-  File(const std::string& path, int flags, const char* verb) : path_(path), verb_(verb) {
+  File(const std::string& path, int flags, const char* verb) : File(path, flags, verb, path) {}
+  // `shown` is the name that errors give it.
+  File(const std::string& path, int flags, const char* verb, const std::string& shown)
+      : path_(shown), verb_(verb) {
     do {
       descriptor_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
     } while (descriptor_ < 0 && errno == EINTR);
-    if (descriptor_ < 0) fail(verb, path, errno);
+    if (descriptor_ < 0) fail(verb, shown, errno);
   }
   ~File() {
     if (descriptor_ >= 0) ::close(descriptor_);
@@ -62,7 +66,10 @@ class PosixEnv final : public Env {
     // One byte more than announced, so that the end is seen without growing.
     std::string out(static_cast<size_t>(std::max<off_t>(status.st_size, 0)) + 1, '\0');
     size_t size = 0;
+    // What is no regular file may have no end.
+    constexpr size_t kMostOfAStream = size_t{1} << 32;
     for (;;) {
+      if (!S_ISREG(status.st_mode) && size > kMostOfAStream) fail("read", path, EFBIG);
       const ssize_t got = ::read(file.descriptor(), out.data() + size, out.size() - size);
       if (got < 0 && errno == EINTR) continue;
       file.check(got >= 0);
@@ -74,16 +81,23 @@ class PosixEnv final : public Env {
     return out;
   }
 
-  void write_file(const std::string& path, std::string_view bytes) override {
+  void write_file(const std::string& wanted, std::string_view bytes) override {
+    std::error_code none;
+    const std::filesystem::path real = std::filesystem::canonical(wanted, none);
+    const std::string path = none ? wanted : real.string();
+    struct stat status;
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && !S_ISREG(status.st_mode)) {
+      // A device, a pipe: its bytes go through it, its name stays.
+      if (S_ISDIR(status.st_mode)) fail("write", wanted, EISDIR);
+      const File file(path, O_WRONLY, "write");
+      return write_all(file, bytes);
+    }
     const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
     try {
-      const File file(temporary, O_WRONLY | O_CREAT | O_EXCL, "write");
-      while (!bytes.empty()) {
-        const ssize_t wrote = ::write(file.descriptor(), bytes.data(), bytes.size());
-        if (wrote < 0 && errno == EINTR) continue;
-        file.check(wrote >= 0);
-        bytes.remove_prefix(static_cast<size_t>(wrote));
-      }
+      const File file(temporary, O_WRONLY | O_CREAT | O_EXCL, "write", wanted);
+      if (exists) file.check(::fchmod(file.descriptor(), status.st_mode & 07777) == 0);
+      write_all(file, bytes);
       file.sync();
       if (::rename(temporary.c_str(), path.c_str()) != 0) fail("write", path, errno);
     } catch (...) {
@@ -92,6 +106,15 @@ class PosixEnv final : public Env {
     }
     const std::string folder = folder_of(path);
     File(folder, O_RDONLY | O_DIRECTORY, "sync").sync();
+  }
+
+  static void write_all(const File& file, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t wrote = ::write(file.descriptor(), bytes.data(), bytes.size());
+      if (wrote < 0 && errno == EINTR) continue;
+      file.check(wrote >= 0);
+      bytes.remove_prefix(static_cast<size_t>(wrote));
+    }
   }
 
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }

@@ -19,6 +19,7 @@ namespace {
 
 constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr int64_t kMaxGroups = 0xffff;
+constexpr int kMostThreads = 1024;
 
 thread_local bool inside_chunk = false;
 
@@ -169,16 +170,22 @@ void ThreadPool::run(int64_t chunks, Function function, const void* context) {
 ThreadPool& thread_pool() {
   static ThreadPool pool([] {
     const char* text = std::getenv("ESPALIER_THREADS");
-    return text ? std::max(std::atoi(text), 0) : 0;
+    if (!text || !*text) return 0;
+    char* end = nullptr;
+    const long count = std::strtol(text, &end, 10);
+    if (*end || count < 1 || count > kMostThreads) {
+      throw ValueError("threads.environment",
+                       cat("ESPALIER_THREADS is a number from 1 to ", kMostThreads, ", not \"", text, "\""));
+    }
+    return static_cast<int>(count);
   }());
   return pool;
 }
 
 int threads() { return thread_pool().threads(); }
 void set_threads(int count) {
-  constexpr int kMost = 1024;
-  if (count < 1 || count > kMost)
-    throw ValueError("threads.count", cat("a call takes 1 to ", kMost, " threads, got ", count));
+  if (count < 1 || count > kMostThreads)
+    throw ValueError("threads.count", cat("a call takes 1 to ", kMostThreads, " threads, got ", count));
   thread_pool().set_threads(count);
 }
 

@@ -54,7 +54,16 @@ std::string source_name(const std::string& path) {
 
 void Results::add_json(CLI::App& verb) { verb.add_flag("--json", json, "Results as JSON"); }
 void Results::add_out(CLI::App& verb) {
-  verb.add_option("--out", out, "File for the results; - is standard output")->capture_default_str();
+  // Before the work, not after it.
+  const auto writable = [](const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    std::error_code error;
+    if (path == "-" || std::filesystem::is_directory(folder, error)) return std::string();
+    return cat("there is no folder ", folder.string());
+  };
+  verb.add_option("--out", out, "File for the results; - is standard output")
+      ->capture_default_str()
+      ->check(CLI::Validator(writable, ""));
 }
 
 void Results::write(std::string_view text) const {
@@ -70,7 +79,8 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
 }
 
 void Results::suggest(const std::vector<std::string>& arguments) const {
-  if (!json && out == "-") std::printf("next: %s\n", command(arguments).c_str());
+  const bool again = std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
+  if (!json && out == "-" && again) std::printf("next: %s\n", command(arguments).c_str());
 }
 
 void add_seed(CLI::App& verb, uint64_t& seed) {

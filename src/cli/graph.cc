@@ -48,7 +48,8 @@ void graph(const Options& options) {
 void add_graph(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
-  verb->add_option("program", options->program, "Text of a module; - reads standard input")->required();
+  verb->add_option("program", options->program, "A module in generic form; - reads standard input")
+      ->required();
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
   verb->add_flag("--text", options->text, "Print it as StableHLO")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,

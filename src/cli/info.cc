@@ -88,12 +88,13 @@ std::string ops_table(const Terminal& terminal) {
   }
   return table.text(terminal) +
          "\nfast: a kernel or fused tiles  ref: the reference body  -: refused by the op's rule\n"
-         "rule: a rule of its own  parts: by its decomposition  zero: no gradient, by definition\n";
+         "rule: a rule of its own  parts: by its decomposition  zero: no gradient, by definition\n"
+         "all about one: info NAME; a wider terminal shows the meanings\n";
 }
 
-nlohmann::ordered_json ops_json() {
+nlohmann::ordered_json ops_json(std::span<const OpDef* const> listed) {
   nlohmann::ordered_json ops = nlohmann::ordered_json::array();
-  for (const OpDef* op : all_ops()) {
+  for (const OpDef* op : listed) {
     const DTypeFlags taken = supported_dtypes(*op);
     nlohmann::ordered_json dtypes = nlohmann::ordered_json::object();
     for (int i = 0; i < kDTypeCount; ++i)
@@ -108,25 +109,64 @@ nlohmann::ordered_json ops_json() {
   return ops;
 }
 
+std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
+  std::vector<std::string> known;
+  for (const OpDef* op : all_ops()) known.emplace_back(op->name);
+  std::vector<const OpDef*> out;
+  for (const std::string& wanted : names) {
+    const OpDef* op = find_op(wanted);
+    if (!op) throw_unknown("info.op", "op", wanted, known);
+    out.push_back(op);
+  }
+  return out;
+}
+
+// Everything about one op.
+std::string description(const OpDef& op) {
+  const DTypeFlags taken = supported_dtypes(op);
+  std::string fast, slow;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if (!taken[static_cast<size_t>(i)]) continue;
+    (std::string_view(speed(op, dtype_at(i))) == "fast" ? fast : slow) += cat(" ", dtype_at(i));
+  }
+  std::string out = cat(op.name, " (", kind(op), ")\n  ", op.doc ? op.doc : "", "\n");
+  if (!fast.empty()) out += cat("  fast kernel or tiles:", fast, "\n");
+  if (!slow.empty()) out += cat("  reference body:", slow, "\n");
+  out += cat("  gradient: ", gradient(op), op.no_gradient ? cat(" (", op.no_gradient, ")") : "",
+             "  batching: ", batching(op), "\n");
+  return out;
+}
+
 }  // namespace
 
 void add_info(CLI::App& app) {
   struct Options {
     bool ops = false;
+    std::vector<std::string> names;
     Results results;
   };
   CLI::App* verb = app.add_subcommand("info", "What this build can do");
   auto options = std::make_shared<Options>();
   verb->add_flag("--ops", options->ops, "Every op: dtypes, gradient, batching, meaning");
+  verb->add_option("names", options->names,
+                   "Ops to say all about: meaning, constraints (c1, c2, ...), dtypes");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   verb->callback([options] {
     const Results& results = options->results;
     const std::string_view isa = name(current_isa());
+    if (!options->names.empty()) {
+      const std::vector<const OpDef*> ops = named_ops(options->names);
+      if (results.json) return results.write_json("info", {{"ops", ops_json(ops)}});
+      std::string text;
+      for (const OpDef* op : ops) text += description(*op);
+      results.write(text);
+      return results.suggest({"info", "--ops"});
+    }
     if (results.json) {
       nlohmann::ordered_json out = {
           {"instruction_set", isa}, {"threads", threads()}, {"op_count", all_ops().size()}};
-      if (options->ops) out["ops"] = ops_json();
+      if (options->ops) out["ops"] = ops_json(all_ops());
       return results.write_json("info", out);
     }
     if (options->ops) {

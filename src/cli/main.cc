@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <new>
 
 #include "base/format.h"
@@ -54,13 +55,10 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
   app.set_help_all_flag("--help-all", "Help of every verb");
-  for (const auto add : espalier::cli::kVerbs) add(app);
   espalier::cli::set_program(argv[0]);
-  if (argc == 2 && std::string_view(argv[1]) == "help") {
-    std::fputs(app.help().c_str(), stdout);
-    return 0;
-  }
   try {
+    for (const auto add : espalier::cli::kVerbs) add(app);
+    if (argc == 2 && std::string_view(argv[1]) == "help") throw CLI::CallForHelp();
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       std::fputs("espalier: standard output cannot be written\n", stderr);
@@ -68,7 +66,8 @@ int main(int argc, char** argv) {
     }
     return 0;
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    const int code = app.exit(help);
+    return std::fflush(stdout) == 0 && std::cout.flush() ? code : 2;
   } catch (const CLI::ParseError& error) {
     return wrong_use(app, error, argc, argv);
   } catch (const espalier::cli::Exit& exit) {

@@ -57,7 +57,9 @@ std::string line(size_t i, const std::string& name, const Literal& value) {
     if constexpr (std::is_same_v<decltype(element), double>) {
       char text[32];
       std::snprintf(text, sizeof text, " %.9g", element);
-      out += text;
+      out += std::isnan(element) ? " nan" : text;
+    } else if constexpr (std::is_same_v<decltype(element), bool>) {
+      out += element ? " true" : " false";
     } else {
       out += " " + std::to_string(element);
     }
@@ -114,7 +116,8 @@ void run(const Options& options) {
 void add_run(CLI::App& app) {
   auto options = std::make_shared<Options>();
   CLI::App* verb = app.add_subcommand("run", "Run a StableHLO program");
-  verb->add_option("program", options->program, "Text of a module; - reads standard input")->required();
+  verb->add_option("program", options->program, "A module in generic form; - reads standard input")
+      ->required();
   verb->add_option("--inputs", options->inputs, "One .npy file an argument of @main");
   CLI::Option* folder = verb->add_option("--outputs", options->outputs,
                                          "Folder for out0.npy, out1.npy, ... (default: print the values)");

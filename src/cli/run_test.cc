@@ -58,7 +58,8 @@ TEST(Run, PrintsValues) {
   const Files files("run_prints");
   for (const char* flag : {"--threads=1", "--reference"}) {
     const std::string text = call_verb(add_run, {files.program, "--inputs", files.a, files.b, flag});
-    EXPECT_TRUE(text.starts_with("out0 result0 f32[3]: 11 4 -27\nout1 result1 bool[3]: 1 0 0\nnext: "))
+    EXPECT_TRUE(
+        text.starts_with("out0 result0 f32[3]: 11 4 -27\nout1 result1 bool[3]: true false false\nnext: "))
         << text;
   }
   const auto json =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -88,6 +89,14 @@ Picture halve(const Picture& picture) {
   return out;
 }
 
+// The table of counts, a list for each true class.
+nlohmann::ordered_json rows_of(const std::vector<int64_t>& counts, int64_t classes) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (auto it = counts.begin(); it != counts.end(); it += classes)
+    out.push_back(std::vector<int64_t>(it, it + classes));
+  return out;
+}
+
 std::string gallery(const Outcome& outcome, const Examples& test, const Terminal& terminal) {
   const int64_t height = test.x.size(1), width = test.x.size(2);
   const int64_t margin = std::min(height, width) >= 28 ? 4 : 0;  // MNIST centres its digits in a box of 20x20
@@ -130,6 +139,19 @@ void train_digits(const DigitsRun& run) {
   const auto labels = all.y.data<int32_t>();
   const int64_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
 
+  std::fprintf(stderr, "%ld images of %ldx%ld, labels 0 to %ld; the last %ld rows are the test\n",
+               static_cast<long>(all.rows()), static_cast<long>(all.x.size(1)),
+               static_cast<long>(all.x.size(2)), static_cast<long>(classes - 1),
+               static_cast<long>(test_rows));
+  std::vector<bool> trained(static_cast<size_t>(classes));
+  for (const int32_t label : train.y.data<int32_t>()) trained[static_cast<size_t>(label)] = true;
+  int64_t unseen = 0;
+  for (const int32_t label : test.y.data<int32_t>()) unseen += !trained[static_cast<size_t>(label)];
+  if (unseen) {
+    std::fprintf(stderr,
+                 "warning: %ld test rows have a label that no training row has; is the file sorted?\n",
+                 static_cast<long>(unseen));
+  }
   set_seed(run.seed);
   Sequential model{Flatten(), Dense({.units = run.hidden, .activation = "relu"}), Dense({.units = classes})};
   model.compile({.optimizer = Adam{.learning_rate = run.learning_rate}});
@@ -145,7 +167,7 @@ void train_digits(const DigitsRun& run) {
                                              {"test_rows", test.rows()},
                                              {"seed", run.seed},
                                              {"accuracy", accuracy},
-                                             {"confusion", outcome.counts},
+                                             {"confusion", rows_of(outcome.counts, classes)},
                                              {"epochs", history}});
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
@@ -162,6 +184,8 @@ void train_digits(const DigitsRun& run) {
   if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
   text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
               " images it never saw\n");
+  if (!history.empty() && !std::isfinite(history.back().at("loss")))
+    text += "the loss is no number: lower --learning-rate, or look at the data\n";
   run.results.write(text);
 }
 

@@ -42,15 +42,27 @@ Examples from_csv(const std::string& path) {
   const int64_t rows = table.type().shape[0], columns = table.type().shape[1];
   const auto side =
       static_cast<int64_t>(std::lround(std::sqrt(std::max<double>(0, static_cast<double>(columns - 1)))));
-  if (rows == 0 || side * side != columns - 1) {
+  if (rows == 0 || side == 0 || side * side != columns - 1) {
     throw FormatError("digits.csv", cat(path, ": needs rows of a square image and a label, got ", rows,
                                         " rows of ", columns, " columns"));
   }
   const auto* values = table.view().as<float>();
+  float brightest = 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    for (int64_t i = 0; i + 1 < columns; ++i) {
+      const float pixel = values[row * columns + i];
+      if (!(pixel >= 0 && pixel <= 255)) {
+        throw FormatError("digits.csv", cat(path, ": line ", row + 1, ", column ", i + 1, ": ", pixel,
+                                            " is no pixel, which is 0 to 1, to 16 or to 255"));
+      }
+      brightest = std::max(brightest, pixel);
+    }
+  }
+  const float scale = brightest > 16 ? 255 : brightest > 1 ? 16 : 1;
   std::vector<float> x;
   std::vector<int32_t> y;
   for (int64_t row = 0; row < rows; ++row, values += columns) {
-    for (int64_t i = 0; i + 1 < columns; ++i) x.push_back(values[i] / 16);
+    for (int64_t i = 0; i + 1 < columns; ++i) x.push_back(values[i] / scale);
     const float label = values[columns - 1];
     if (!(label >= 0 && label < 1000) || label != std::floor(label)) {
       throw FormatError("digits.csv",
@@ -72,13 +84,17 @@ Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
 }  // namespace
 
 Examples Examples::slice(int64_t begin, int64_t end) const {
+  if (y.rank() == 0 || y.size(0) != rows())
+    throw ShapeError("examples.rows",
+                     cat("x and y must have one row per example: ", x.type(), " and ", y.type()));
   if (begin < 0 || begin > end || end > rows()) {
     throw ValueError("examples.rows", cat("rows [", begin, ", ", end, ") are outside of [0, ", rows(), ")"));
   }
   return {rows_of(x, begin, end), rows_of(y, begin, end)};
 }
 
-Examples load_digits(const std::string& path) {
+Examples load_digits(const std::string& path, Location at) {
+  const CallScope scope(at);
   if (!posix_env().exists(path)) throw IoError("digits.path", cat("there is no ", path));
   return std::filesystem::is_directory(path) ? from_idx(path) : from_csv(path);
 }

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "eager/array.h"
 
@@ -62,6 +64,11 @@ Tensor linspace(double start, double stop, int64_t count, bool endpoint, DType d
   CallScope scope(at);
   if (count < 0) throw ValueError("linspace.count", cat("must not be negative, got ", count));
   if (!is_float(dtype)) throw DTypeError("linspace.dtype", cat("takes a floating-point dtype, got ", dtype));
+  for (const double end : {start, stop}) {
+    const double most =
+        dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+    if (!(std::fabs(end) <= most)) throw ValueError("linspace.range", cat(dtype, " does not hold ", end));
+  }
   const double steps = static_cast<double>(endpoint ? count - 1 : count);
   if (steps <= 0) return full({count}, start, dtype);
   // Both ends are exact in this form.
@@ -83,6 +90,8 @@ Tensor diag(Operand operand, int64_t k) {
   const Tensor& x = operand.tensor();
   if (x.rank() == 2) return diagonal_of(x, k);
   if (x.rank() != 1) throw ShapeError("diag.rank", cat("takes one or two axes, got ", x.type()));
+  if (std::cmp_greater(k < 0 ? -(k + 1) : k, int64_t{1} << 40))
+    throw ValueError("diag.k", cat("diagonal ", k, " is too far out"));
   const int64_t n = x.size(0), size = n + std::abs(k);
   const int64_t before = k < 0 ? -k : 0, after = k > 0 ? k : 0;
   const Tensor column = reshape(pad(x, {{before, after}}), {size, 1});

@@ -72,7 +72,11 @@ Tensor floor_divide(Operand a, Operand b) {
   }
   // a - mod is a multiple of b up to rounding: the nearest whole number is meant.
   const Tensor whole = round_nearest_even(divide(x - mod(x, y), y));
-  return where(equal(y, 0), quotient, whole);
+  // By an infinity: the sign that is left is all that counts.
+  const Tensor below =
+      where(not_equal(less(x, 0), less(y, 0)) & not_equal(x, 0), full_like(x, -1), zeros_like(x));
+  const Tensor finite = where(isinf(y) & is_finite(x), below, whole);
+  return where(equal(y, 0), quotient, finite);
 }
 
 Tensor clip(Operand x, Operand low, Operand high) {

@@ -48,6 +48,9 @@ std::vector<Index::Item> complete(const Tensor& x, const std::vector<Index>& ind
       dots = out.size();
     } else if (const auto* tensor = std::get_if<Tensor>(&index.item());
                tensor && tensor->dtype() == DType::kBool) {
+      if (tensor->rank() == 0)
+        throw ShapeError("index.mask", "a bool scalar is no mask: it has no axis",
+                         "where(condition, a, b) chooses");
       for (size_t i = 0; i < tensor->rank(); ++i) {
         if (axes + i >= x.rank() || tensor->shape()[i] != x.shape()[axes + i]) {
           throw ShapeError("index.mask", cat("a mask of ", tensor->type(), " does not fit the axes of ",

@@ -139,7 +139,7 @@ Tensor norm(Operand x, double order, Axes axes, bool keepdims) {
   return reduce_wide("norm", x, axes, keepdims, [&](const Tensor& t, const Dims& list) {
     if (order == 1) return reduce_sum(abs(t), list);
     if (order == 2) return sqrt(reduce_sum(t * t, list));
-    if (order == std::numeric_limits<double>::infinity()) return reduce_max(abs(t), list);
+    if (order == std::numeric_limits<double>::infinity()) return maximum(reduce_max(abs(t), list), 0);
     throw ValueError("norm.order", cat("is 1, 2 or infinity, got ", order));
   });
 }

@@ -213,6 +213,14 @@ Tensor pad(Operand operand, const std::vector<std::pair<int64_t, int64_t>>& widt
     low.push_back(before);
     high.push_back(after);
   }
+  TensorType padded = x.type();
+  for (size_t i = 0; i < low.size(); ++i) {
+    constexpr int64_t kWidest = int64_t{1} << 48;
+    if (low[i] > kWidest || high[i] > kWidest)
+      throw ValueError("pad.widths", cat("{", low[i], ", ", high[i], "} is wider than any tensor"));
+    padded.shape[i] += low[i] + high[i];
+  }
+  check_type(padded);
   if (mode == PadMode::kConstant)
     return pad(x, full({}, value, x.dtype()), low, high, Dims::filled(x.rank(), 0));
   for (size_t i = 0; i < widths.size(); ++i) {

@@ -6,7 +6,9 @@
 
 #include "espalier/function.h"
 #include "espalier/indexing.h"
+#include "espalier/random.h"
 #include "espalier/tape.h"
+#include "espalier/transforms.h"
 #include "ir/builder.h"
 
 namespace espalier {
@@ -60,6 +62,10 @@ TEST(ArrayCreate, Filled) {
   EXPECT_EQ(i(ones_like(x)), (Ints{1, 1}));
   EXPECT_EQ(rule_of([] { zeros({-1}); }), "type.c1");
   EXPECT_EQ(rule_of([] { ones({int64_t{1} << 40, int64_t{1} << 40}); }), "type.c2");
+  EXPECT_EQ(rule_of([] { Tensor::of<float>({}, {int64_t{1} << 62, 4}); }), "type.c2");
+  EXPECT_EQ(rule_of([] { Tensor::of<float>({1}, {-1, -1}); }), "type.c1");
+  EXPECT_EQ(rule_of([] { Tensor::from_bytes({DType::kF32, {-4}}, nullptr); }), "type.c1");
+  EXPECT_EQ(rule_of([] { zeros(Dims::filled(100000, 1)); }), "type.c3");
   EXPECT_EQ(rule_of([] { full({2}, 1.5, DType::kI32); }), "full.value");
   EXPECT_EQ(rule_of([] { full({2}, 300, DType::kI8); }), "full.value");
   EXPECT_EQ(rule_of([] { full({2}, std::nan(""), DType::kI32); }), "full.value");
@@ -269,6 +275,56 @@ TEST(ArrayTrace, TracedCallsGiveTheSameValues) {
     EXPECT_EQ(traced[k].shape(), eager[k].shape()) << k;
     EXPECT_EQ(f(traced[k]), f(eager[k])) << k;
   }
+}
+
+TEST(ArrayElementwise, ScalarsThatADTypeDoesNotHoldAreRefused) {
+  const Tensor x = Tensor::of<uint8_t>({1, 2});
+  EXPECT_EQ(rule_of([&] { equal(x, 257); }), "operand.value");
+  EXPECT_EQ(rule_of([&] { clip(x, -5, 200); }), "operand.value");
+  EXPECT_EQ(rule_of([&] { x + 300; }), "operand.value");
+  EXPECT_EQ(rule_of([&] { Tensor::of<int32_t>({1}) + 3000000000LL; }), "operand.value");
+  EXPECT_EQ(rule_of([&] { Tensor::of<int64_t>({1}) + ~uint64_t{0}; }), "operand.value");
+  EXPECT_EQ((Tensor::of<uint64_t>({1}) * ~uint64_t{0}).item<uint64_t>(), ~uint64_t{0});
+  EXPECT_EQ((Tensor::of<int8_t>({1}) * -128).item<int8_t>(), -128);
+  EXPECT_EQ((Tensor::of<double>({1}) * ~uint64_t{0}).item<double>(), 0x1p64);
+}
+
+TEST(ArrayElementwise, ShortNamesAndAssignments) {
+  Tensor x = Tensor::of<double>({0.25});
+  const auto is = [](const Tensor& got, double wanted) { EXPECT_NEAR(got.item<double>(), wanted, 1e-15); };
+  is(exp(x), std::exp(0.25));
+  is(expm1(x), std::expm1(0.25));
+  is(log1p(x), std::log1p(0.25));
+  is(sin(x), std::sin(0.25));
+  is(cos(x), std::cos(0.25));
+  is(pow(x, 3), 1.0 / 64);
+  is(sigmoid(x), 1 / (1 + std::exp(-0.25)));
+  is(round(x * 10), 2);
+  x += 1;
+  x *= 4;
+  x -= 1;
+  x /= 2;
+  is(x, 2);
+}
+
+TEST(ArrayErrors, OddRangesAndWidths) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const Tensor x = Tensor::of<float>({1, 2, 3});
+  EXPECT_EQ(rule_of([&] { pad(x, {{kMost, kMost}}, PadMode::kEdge); }), "pad.widths");
+  EXPECT_EQ(rule_of([&] { diag(x, std::numeric_limits<int64_t>::min()); }), "diag.k");
+  EXPECT_EQ(rule_of([&] { linspace(0, 1e39, 3); }), "linspace.range");
+  EXPECT_EQ(rule_of([&] { index(x, {Tensor::scalar(false)}); }), "index.mask");
+  EXPECT_EQ(rule_of([&] { index(x, {std::numeric_limits<uint64_t>::max()}); }), "index.range");
+  EXPECT_EQ(rule_of([&] { argmax(zeros({300}), 0, DType::kI8); }), "argmax.c4");
+  EXPECT_EQ(rule_of([&] { vmap([](const Tensor& t) { return t; }, {.in_axes = {0, 0}})(x); }), "vmap.axes");
+  EXPECT_EQ(rule_of([&] { default_generator().uniform({3}, 5, 1); }), "random.range");
+  EXPECT_EQ(rule_of([&] { default_generator().normal({3}, 0, -1); }), "random.deviation");
+  EXPECT_EQ(norm(zeros({0}), std::numeric_limits<double>::infinity()).item<float>(), 0);
+  const double inf = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(
+      floor_divide(Tensor::of<double>({-1, 1, -1, 1, 0}), Tensor::of<double>({inf, inf, -inf, -inf, inf}))
+          .to_vector<double>(),
+      (std::vector<double>{-1, 0, 0, -1, 0}));
 }
 
 TEST(ArrayElementwise, LogicAndSpecialValues) {

@@ -2,6 +2,7 @@
 
 #include <list>
 #include <optional>
+#include <thread>
 
 #include "base/hash.h"
 #include "eager/trace.h"
@@ -99,12 +100,26 @@ struct TracedFunction::Impl {
   Body body;
   FunctionOptions options;
   std::mutex mutex;
+  std::atomic<std::thread::id> tracing;
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   size_t traces = 0;
   std::optional<uint64_t> traced;  // the structure version of the last trace
 
+  // While the body runs on this thread, whose lock is held.
+  struct Inside {
+    explicit Inside(Impl& impl) : impl(impl) { impl.tracing = std::this_thread::get_id(); }
+    ~Inside() { impl.tracing = std::thread::id(); }
+    Impl& impl;
+  };
+  void require_outside() const {
+    if (tracing != std::this_thread::get_id()) return;
+    throw StateError("function.recursion",
+                     cat("\"", options.name, "\" is asked about itself while it is traced"));
+  }
+
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
     auto plan = std::make_shared<Plan>();
+    const Inside inside(*this);
     plan->structure = structure_version();
     plan->context = trace_context();
     Trace trace(options.name, traced == plan->structure);
@@ -145,16 +160,16 @@ struct TracedFunction::Impl {
       plans.splice(plans.begin(), plans, it);
     }
     Plan& plan = *plans.front();
-    if (++plan.calls == 2 && options.check_captures) {
+    if (plan.calls == 1 && options.check_captures) {
       const auto again = trace(arguments);
       if (again->graph->content_hash() != plan.graph->content_hash()) {
-        plan.calls = 1;  // the next call is checked again
         throw StateError("function.capture",
                          cat("\"", options.name, "\" captured a C++ value that has changed: ",
                              first_difference(*plan.graph, *again->graph)),
                          "pass it as an argument, or keep it in a Variable");
       }
     }
+    plan.calls = std::min(plan.calls + 1, 2);
     return plans.front();
   }
 };
@@ -165,6 +180,7 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::
 }
 
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
+  const Depth depth("function");
   // Inside a graph, a region or vmap the ops of the body join those around them.
   if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
   const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
@@ -173,11 +189,13 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
 }
 
 size_t TracedFunction::traces() const {
+  impl_->require_outside();
   const std::lock_guard lock(impl_->mutex);
   return impl_->traces;
 }
 
 std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments) const {
+  impl_->require_outside();
   const std::lock_guard lock(impl_->mutex);
   return impl_->trace(arguments)->graph;
 }

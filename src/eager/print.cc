@@ -149,4 +149,7 @@ std::string to_string(const Tensor& tensor) {
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
 
+std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << cat(dims); }
+std::ostream& operator<<(std::ostream& out, DType dtype) { return out << cat(dtype); }
+
 }  // namespace espalier

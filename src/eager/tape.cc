@@ -1,5 +1,7 @@
 #include "espalier/tape.h"
 
+#include <exception>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -93,6 +95,10 @@ void GradientTape::watch(const Tensor& tensor, Location at) {
 
 void GradientTape::watch(const Variable& variable, Location at) {
   CallScope scope(at);
+  if (!is_float(variable.dtype())) {
+    throw DTypeError("tape.watch", cat("only floating-point variables have gradients, \"", variable.path(),
+                                       "\" is ", variable.type()));
+  }
   const GradientTape::Pause pause(*this);
   impl_->watch_value(variable.state(), variable.read());
 }
@@ -118,10 +124,9 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
       throw ShapeError("gradient.cotangent", cat("output gradient ", i, " is ", weight.type(),
                                                  ", the target is ", targets[i].type()));
   }
-  if (!impl_->options.persistent) {
-    impl_->recording = false;
-    impl_->spent = true;
-  }
+  // What is refused on the way leaves the tape as it was.
+  std::optional<Pause> quiet;
+  if (!impl_->options.persistent) quiet.emplace(*this);
   std::vector<Tensor> leaves;
   std::vector<size_t> owner;
   for (size_t i = 0; i < sources.size(); ++i) {
@@ -162,7 +167,12 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
     out[i] =
         constant_like(sources[i].variable() ? sources[i].variable()->type : sources[i].tensor().type(), 0);
   }
-  if (!impl_->options.persistent) impl_->release();
+  if (!impl_->options.persistent) {
+    quiet.reset();
+    impl_->recording = false;
+    impl_->spent = true;
+    impl_->release();
+  }
   return out;
 }
 
@@ -207,9 +217,10 @@ std::vector<Tensor> GradientTape::gradients_by_place(const Tensor& target, const
   struct Persist {
     Impl& impl;
     bool before = std::exchange(impl.options.persistent, true);
+    int exceptions = std::uncaught_exceptions();
     ~Persist() {
       impl.options.persistent = before;
-      if (before || impl.spent) return;
+      if (before || impl.spent || std::uncaught_exceptions() > exceptions) return;
       impl.recording = false;
       impl.spent = true;
       impl.release();

@@ -338,6 +338,45 @@ TEST(Transforms, CarryWhatTheFunctionAssigns) {
   }
 }
 
+TEST(Tape, SourcesMayStandInBraces) {
+  const Variable w(Tensor::of({2.0f})), b(Tensor::of({1.0f}));
+  const Tensor x = Tensor::of({3.0f});
+  GradientTape tape({.persistent = true});
+  tape.watch(x);
+  const Tensor y = w * x + b;
+  EXPECT_EQ(tape.gradient(y, {w, b})[0].item<float>(), 3);
+  EXPECT_EQ(tape.gradient(y, {w, b})[1].item<float>(), 1);
+  EXPECT_EQ(tape.gradient(y, {w, x})[1].item<float>(), 2);
+  EXPECT_EQ(tape.gradient(y, {w})[0].item<float>(), 3);
+}
+
+TEST(Function, WrongCallsAreErrorsAndNoCrashes) {
+  auto f = function([](const Tensor& x, const Tensor& y) { return x + y; });
+  EXPECT_EQ(rule_of([&] { f.call(std::vector<Tensor>{Tensor::scalar(1.0f)}); }), "function.arguments");
+  std::function<Tensor(const Tensor&)> again;
+  auto calls_itself = function([&](const Tensor& x) { return again(x); });
+  again = [&](const Tensor& x) { return calls_itself(x); };
+  EXPECT_EQ(rule_of([&] { calls_itself(Tensor::scalar(1.0f)); }), "graph.depth");
+  const TracedFunction* self = nullptr;
+  auto asks = function([&](const Tensor& x) { return x + static_cast<double>(self->traces()); });
+  self = &asks;
+  EXPECT_EQ(rule_of([&] { asks(Tensor::scalar(1.0f)); }), "function.recursion");
+  EXPECT_EQ(rule_of([&] { vmap(std::function<Tensor(const Tensor&)>())(Tensor::of({1.0f})); }),
+            "function.empty");
+  // A call that fails in its second trace is checked again.
+  float factor = 2;
+  int traces = 0;
+  auto fails = function([&](const Tensor& x) {
+    if (++traces == 2) throw ValueError("test", "once");
+    return x * factor;
+  });
+  const Tensor x = Tensor::scalar(1.0f);
+  fails(x);
+  factor = 3;
+  EXPECT_EQ(rule_of([&] { fails(x); }), "test");
+  EXPECT_EQ(rule_of([&] { fails(x); }), "function.capture");
+}
+
 TEST(Tape, ARefusedGradientSpendsNothing) {
   const Tensor x = Tensor::of({3.0f});
   GradientTape tape;
@@ -346,6 +385,7 @@ TEST(Tape, ARefusedGradientSpendsNothing) {
   EXPECT_EQ(rule_of([&] { tape.gradient(Tensor::of<int32_t>({1}), Source(x)); }), "tape.target");
   EXPECT_EQ(rule_of([&] { tape.gradient(y, Source(x), {.output_gradients = {Tensor::scalar(1.0f)}}); }),
             "gradient.cotangent");
+  EXPECT_EQ(rule_of([&] { tape.jacobian(Tensor::of<int32_t>({1}), Source(x)); }), "tape.target");
   EXPECT_EQ(tape.gradient(y, Source(x)).item<float>(), 6);
 }
 
@@ -396,6 +436,9 @@ TEST(Errors, TensorsTapesAndTransformsNameTheUsersLine) {
   names_this_file("batch_jacobian", [&] { GradientTape().batch_jacobian(w.read(), Source(x)); });
   names_this_file("grad", [&] { grad([](const Tensor& v) { return v; })(x); });
   names_this_file("vmap", [&] { vmap([](const Tensor& v) { return v; })(w.read()); });
+  auto traced = function([](const Tensor& v) { return reshape(v, {7}); });
+  names_this_file("function", [&] { traced(x); });
+  names_this_file("function", [&] { traced(Tensor()); });
   names_this_file("jvp", [&] { jvp([](const Tensor& v) { return v; }, {x}, {}); });
 }
 

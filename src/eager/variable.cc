@@ -103,7 +103,8 @@ void VariableState::assign(const Tensor& next) {
   check_assignable(*this, next);
   if (StateScope::assign(shared_from_this(), next)) return;
   Trace* trace = Trace::current();
-  if (trace ? &Sink::current() != &trace->builder() : !next.concrete()) {
+  const Sink& home = trace ? static_cast<const Sink&>(trace->builder()) : eager_sink();
+  if (&Sink::current() != &home) {
     throw StateError("variable.region", cat("variable \"", path, "\" is assigned where no state can leave"),
                      "return the new value and assign it after the call");
   }

@@ -2,8 +2,8 @@
 
 #include <charconv>
 #include <cstring>
-#include <fstream>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "espalier/error.h"
 #include "ir/dispatch.h"
@@ -218,12 +218,8 @@ std::string npy_bytes(const Literal& literal) {
 }
 
 Literal read_npy(const std::string& path) {
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) throw IoError("npy.open", cat("cannot read ", path));
-  std::vector<std::byte> bytes(static_cast<size_t>(file.tellg()));
-  file.seekg(0);
-  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  if (!file) throw IoError("npy.read", cat("cannot read ", path));
+  const std::string text = posix_env().read_file(path);
+  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(text.data()), text.size());
   try {
     return parse_npy(bytes);
   } catch (const FormatError& error) {
@@ -232,10 +228,7 @@ Literal read_npy(const std::string& path) {
 }
 
 void write_npy(const std::string& path, const Literal& literal) {
-  std::ofstream file(path, std::ios::binary);
-  const std::string bytes = npy_bytes(literal);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush()) throw IoError("npy.write", cat("cannot write ", path));
+  posix_env().write_file(path, npy_bytes(literal));
 }
 
 }  // namespace espalier

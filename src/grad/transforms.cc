@@ -164,6 +164,10 @@ struct Examples {
 
 Examples examples_of(const VmapOptions& options, std::span<const Tensor> inputs, Location at) {
   const CallScope scope(at);
+  if (options.in_axes.size() > inputs.size()) {
+    throw ValueError("vmap.axes", cat("in_axes names ", options.in_axes.size(), " arguments of a call with ",
+                                      inputs.size()));
+  }
   Examples out;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const std::optional<int64_t> where = i < options.in_axes.size() ? options.in_axes[i] : 0;

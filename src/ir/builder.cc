@@ -94,6 +94,7 @@ std::shared_ptr<Graph> GraphBuilder::finish(std::span<const Tensor> captures) {
 }
 
 Regions trace_regions(std::span<const RegionSpec> specs) {
+  const Depth depth("a region");
   auto* parent = dynamic_cast<GraphBuilder*>(&Sink::current());
   const bool capture_concrete = parent ? parent->captures_concrete() : is_recorded(Sink::current());
   std::vector<std::unique_ptr<GraphBuilder>> builders;

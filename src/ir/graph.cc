@@ -8,6 +8,8 @@ namespace {
 constexpr uint32_t kMaxRegionDepth = 256;
 constexpr int64_t kMaxElements = int64_t{1} << 48;
 
+constexpr size_t kMaxRank = 1024;
+
 uint64_t hash_type(const TensorType& type) {
   return hash_bytes(type.shape.data(), type.shape.size() * sizeof(int64_t),
                     static_cast<uint64_t>(type.dtype));
@@ -16,6 +18,8 @@ uint64_t hash_type(const TensorType& type) {
 }  // namespace
 
 void check_type(const TensorType& type) {
+  if (type.shape.size() > kMaxRank)
+    throw ShapeError("type.c3", cat("more than ", kMaxRank, " axes: ", type.shape.size()));
   int64_t count = 1;
   for (const int64_t size : type.shape) {
     if (size < 0) throw ShapeError("type.c1", cat("sizes must not be negative: ", type));
@@ -173,7 +177,9 @@ void Graph::renumber(std::span<const size_t> input_order) {
   }
   values_ = std::move(values);
   for (GraphInput& input : inputs_) input.value = renamed[input.value];
-  for (Node& node : nodes_) node.first_result = renamed[node.first_result];
+  for (Node& node : nodes_) {
+    if (node.result_count) node.first_result = renamed[node.first_result];
+  }
   for (ValueId& edge : edges_) edge = renamed[edge];
   for (GraphOutput& output : outputs_) output.value = renamed[output.value];
 }

@@ -191,7 +191,8 @@ std::vector<Tensor> region_batch(const Graph& region, std::span<const Tensor> in
                                  const std::vector<bool>& inputs_batched,
                                  const std::vector<bool>& outputs_batched, int64_t size);
 
-// Raises ShapeError[type.c1] for a size below 0, [type.c2] for more than 2^48 elements.
+// Raises ShapeError[type.c1] for a size below 0, [type.c2] for more than 2^48 elements, [type.c3] for more
+// than 1024 axes.
 void check_type(const TensorType& type);
 // Result types of a call, or an error. The only way types are computed.
 std::vector<TensorType> infer_types(const OpDef& op, const Attributes* attributes,

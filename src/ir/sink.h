@@ -84,6 +84,16 @@ class Recorder {
 // Whether a Recorder of this thread sees the calls of `sink`.
 bool is_recorded(const Sink& sink);
 
+// Counts how deep functions, layers and regions call each other on this thread. Raises
+// UnsupportedError[graph.depth] beyond 256: before the stack ends.
+class Depth {
+ public:
+  explicit Depth(const char* what);
+  ~Depth();
+  Depth(const Depth&) = delete;
+  Depth& operator=(const Depth&) = delete;
+};
+
 // Calls an op in the current sink.
 std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
                              std::span<const GraphPtr> regions = {});

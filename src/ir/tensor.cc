@@ -12,6 +12,15 @@ namespace {
 thread_local Sink* current_sink = nullptr;
 thread_local std::vector<Recorder*> recorders;
 
+// Whether an integer type or bool has this number.
+bool holds_integer(DType dtype, int64_t value) {
+  if (dtype == DType::kBool) return value == 0 || value == 1;
+  if (size_of(dtype) == 8) return is_signed_integer(dtype) || value >= 0;
+  const int bits = static_cast<int>(size_of(dtype)) * 8;
+  if (!is_signed_integer(dtype)) return value >= 0 && value >> bits == 0;
+  return value >> (bits - 1) == 0 || value >> (bits - 1) == -1;
+}
+
 const TensorNode& checked(const Tensor& tensor) {
   if (!tensor.defined())
     throw StateError("tensor.undefined", "this tensor holds nothing", "assign it before use");
@@ -36,11 +45,13 @@ Tensor make_symbolic(TensorType type, uint64_t owner, uint32_t value) {
 }
 
 Tensor Tensor::from_bytes(const TensorType& type, const void* data) {
+  check_type(type);
   return make_concrete(Literal::copy(type, data));
 }
 
 Tensor Tensor::from_values(const TensorType& type, const void* data, size_t count, Location at) {
   CallScope scope(at);
+  check_type(type);
   if (static_cast<int64_t>(count) != type.elements()) {
     throw ShapeError("tensor.count",
                      cat("a tensor of ", type, " needs ", type.elements(), " values, got ", count));
@@ -99,13 +110,35 @@ Tensor Operand::as(DType dtype) const {
     throw DTypeError("operand.fraction", cat("the scalar ", real_, " meets a tensor of ", dtype),
                      "write an integer, or convert the tensor");
   }
+  const bool fits = is_float(dtype) || (huge_ ? dtype == DType::kU64 : holds_integer(dtype, integer_));
+  if (!fits) {
+    CallScope scope(at_);
+    throw ValueError("operand.value",
+                     cat("the scalar ", huge_ ? cat(static_cast<uint64_t>(integer_)) : cat(integer_),
+                         " meets a tensor of ", dtype, ", which does not hold it"),
+                     "convert the tensor to a wider dtype first");
+  }
   const TensorType type{dtype, {}};
+  if (huge_ && is_float(dtype)) return make_concrete(Literal::splat(type, real_));
   return make_concrete(integral_ ? Literal::splat(type, integer_) : Literal::splat(type, real_));
 }
 
 Sink& Sink::current() { return current_sink ? *current_sink : eager_sink(); }
 SinkScope::SinkScope(Sink& sink) : previous_(current_sink) { current_sink = &sink; }
 SinkScope::~SinkScope() { current_sink = previous_; }
+
+namespace {
+thread_local int depth = 0;
+}
+
+Depth::Depth(const char* what) {
+  constexpr int kDeepest = 256;
+  if (depth >= kDeepest)
+    throw UnsupportedError("graph.depth",
+                           cat(what, " inside of ", kDeepest, " others: does it call itself?"));
+  ++depth;
+}
+Depth::~Depth() { --depth; }
 
 Recorder::Recorder() : sink_(&Sink::current()) { recorders.push_back(this); }
 Recorder::~Recorder() { std::erase(recorders, this); }

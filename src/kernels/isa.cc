@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/format.h"
+#include "espalier/error.h"
+
 namespace espalier {
 namespace {
 
@@ -32,6 +35,10 @@ Isa current_isa() {
     const char* wanted = std::getenv("ESPALIER_ISA");
     for (const Isa lower : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
       if (wanted && name(lower) == wanted) return std::min(lower, best);
+    }
+    if (wanted && *wanted) {
+      throw ValueError("isa.environment",
+                       cat("ESPALIER_ISA is portable, avx2 or avx512, not \"", wanted, "\""));
     }
     return best;
   }();

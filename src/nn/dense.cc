@@ -16,7 +16,19 @@ Dense::Dense(DenseOptions options, Location at) : Layer(options.name, at), optio
 namespace {
 
 void require_rows(const TensorType& x) {
-  if (x.rank() < 2) throw ShapeError("dense.rank", cat("Dense takes [batch, ..., features], got ", x));
+  if (x.rank() < 2) {
+    throw ShapeError("dense.rank", cat("Dense takes [batch, ..., features], got ", x),
+                     "expand_dims(x, 0) makes a batch of one example");
+  }
+}
+
+void require_features(const TensorType& x, const TensorType& kernel) {
+  if (x.dtype != kernel.dtype) {
+    throw DTypeError("dense.dtype", cat("Dense computes in ", kernel.dtype, ", got ", x),
+                     cat("convert(x, DType::kF32)"));
+  }
+  if (x.shape.back() != kernel.shape[0])
+    throw ShapeError("dense.features", cat("Dense was built for ", kernel.shape[0], " features, got ", x));
 }
 
 }  // namespace
@@ -29,7 +41,9 @@ void Dense::build(const TensorType& input) {
 
 Tensor Dense::call(const Tensor& x) {
   require_rows(x.type());
-  const Tensor product = dot(x, weight("kernel"));
+  const Variable kernel = weight("kernel");
+  require_features(x.type(), kernel.type());
+  const Tensor product = dot(x, kernel);
   return activation(options_.activation)(options_.use_bias ? product + weight("bias") : product);
 }
 

@@ -109,6 +109,7 @@ Layer::Layer(std::string name, Location at) : state_(std::make_shared<State>()) 
 }
 
 Tensor Layer::operator()(Operand x) {
+  const Depth depth("a layer");
   const CallScope call_site(x.at());
   const BuildTransaction transaction;
   State& state = *state_;

@@ -340,6 +340,11 @@ TEST(Control, AssociativeScanEqualsTheLoop) {
   EXPECT_EQ(associative_scan(add, Tensor::of({1, 2, 3})).to_vector<int>(), (std::vector<int>{1, 3, 6}));
 }
 
+TEST(Control, ALoopOverNothingIsALoop) {
+  const TensorFunction never([](const Tensors&) { return Tensor::scalar(false); });
+  EXPECT_TRUE(while_loop(never, TensorFunction([](const Tensors& all) { return all; }), Tensors{}).empty());
+}
+
 TEST(Control, NestingIsBounded) {
   GraphBuilder builder;
   SinkScope scope(builder);

@@ -60,6 +60,8 @@ Terminal Terminal::of(int descriptor) {
   out.interactive = out.interactive && !dumb;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) out.columns = size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  if (const int given = columns ? std::atoi(columns) : 0; given > 0) out.columns = given;
   return out;
 }
 

@@ -188,7 +188,18 @@ bool Builder::parse_op(Scope& scope) {
   OpText op;
   op.offset = lexer_.offset();
   op.name = lexer_.text();
-  if (lexer_.kind() != Token::kString) lexer_.fail_expected("an op");
+  if (lexer_.kind() != Token::kString) {
+    const std::string_view word = lexer_.text();
+    if (word == "return" || word.find('.') != std::string_view::npos) {
+      lexer_.fail("text.pretty",
+                  cat(word,
+                      " is the pretty form of an op; only the generic form is read, with names in quotes "
+                      "(stablehlo-opt --mlir-print-op-generic prints it, in JAX "
+                      "compiler_ir(\"stablehlo\").operation.get_asm(print_generic_op_form=True))"),
+                  op.offset);
+    }
+    lexer_.fail_expected("an op");
+  }
   parse_generic(scope, op);
   lexer_.skip_location();
   if (is_terminator(op.name)) {

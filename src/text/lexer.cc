@@ -21,6 +21,8 @@ int hex_digit(char c) {
 
 Lexer::Lexer(std::string_view source, const char* file) : file_(file), source_(source) {
   if (source.size() >= 0xffffffffu) throw FormatError("text.size", "a text of more than 4 GiB");
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (source.starts_with(kByteOrderMark)) end_ = kByteOrderMark.size();
   for (size_t i = source.find('\n'); i != std::string_view::npos; i = source.find('\n', i + 1))
     line_ends_.push_back(static_cast<uint32_t>(i));
   advance();

@@ -22,6 +22,21 @@ void check_batch_size(const std::string& verb, int64_t batch_size) {
     throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
 }
 
+// Remembers which class numbers `y` holds, and checks them against outputs that are known already.
+template <class Training>
+void take_labels(Training& training, const char* rule, const Tensor& y) {
+  auto& range = training.labels;
+  range = {rule};
+  if (!training.options.loss.class_labels || !is_integer(y.dtype())) return;
+  const Tensor wide = convert(y, DType::kI64);
+  const auto values = wide.template data<int64_t>();
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (least == values.end()) return;
+  const int64_t a_row = y.type().elements() / y.size(0);
+  range = {rule, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
+  training.check_labels();
+}
+
 // The copy of a model that this thread runs: its steps belong to all copies, so they hold none.
 thread_local Model* running = nullptr;
 class Running {
@@ -82,6 +97,10 @@ void Model::compile(ModelOptions options, Location at) {
   Training& training = *next;
   const auto losses_of = [&training](const Tensor& x, const Tensor& y, Tensor& outputs) {
     outputs = (*running)(x);
+    if (training.options.loss.class_labels && outputs.rank() > 0) {
+      training.classes = outputs.size(-1);
+      training.check_labels();
+    }
     Tensor losses = training.options.loss.per_example(y, outputs);
     if (losses.shape() != Shape{x.size(0)}) {
       throw ShapeError("loss.shape", cat("loss \"", training.options.loss.name,
@@ -99,6 +118,15 @@ void Model::compile(ModelOptions options, Location at) {
         const Tensor loss = reduce_sum(losses * in[2], {0}) / maximum(reduce_sum(in[2], {0}), 1e-12);
         const std::vector<Variable> weights = running->trainable_variables();
         const std::vector<Tensor> gradients = tape.gradient(loss, weights);
+        for (const Variable& read : tape.watched_variables()) {
+          const auto same = [&](const Variable& own) { return own.state() == read.state(); };
+          if (std::none_of(weights.begin(), weights.end(), same)) {
+            throw StateError("fit.variable",
+                             cat("the model reads the trainable variable \"", read.path(),
+                                 "\", which is none of its own, so it would not be trained"),
+                             "make it in build() with add_weight, or set_trainable(false)");
+          }
+        }
         training.observe(losses, in[1], outputs, in[2]);
         // Last: a step that is refused leaves no slots.
         training.options.optimizer.apply(gradients, weights);
@@ -118,6 +146,16 @@ void Model::compile(ModelOptions options, Location at) {
   shared_->training = std::move(next);
 }
 
+void Model::Training::check_labels() const {
+  if (classes < 0 || (labels.least >= 0 && labels.most < classes)) return;
+  const bool low = labels.least < 0;
+  throw ValueError(
+      labels.rule,
+      cat("label ", low ? labels.least : labels.most, " of row ", low ? labels.least_row : labels.most_row,
+          " is no class: the outputs have ", classes, ", numbered from 0"),
+      classes == 1 ? "give the last layer one unit for each class" : "");
+}
+
 std::shared_ptr<Model::Training> Model::training(const char* rule) const {
   if (!shared_->training) throw StateError(rule, "the model is not compiled", "call compile() first");
   return shared_->training;
@@ -135,8 +173,15 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
     throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
                                            options.validation_x.defined() ? "y" : "x", " is missing"));
   }
+  for (const auto& callback : options.callbacks) {
+    if (!callback) throw ValueError("fit.callbacks", "a callback is null");
+  }
   const bool validates = options.validation_x.defined();
-  if (validates) check_rows("fit.validation", options.validation_x, options.validation_y);
+  if (validates) {
+    check_rows("fit.validation", options.validation_x, options.validation_y);
+    take_labels(*training, "fit.validation_labels", options.validation_y);
+  }
+  take_labels(*training, "fit.labels", y);
 
   const int64_t rows = x.size(0);
   const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
@@ -174,6 +219,7 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Locat
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   check_rows("evaluate.rows", x, y);
   check_batch_size("evaluate", batch_size);
+  take_labels(*training, "evaluate.labels", y);
   training->reset();
   for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
     (*training->test_step)(gather_rows(x, batch), gather_rows(y, batch),

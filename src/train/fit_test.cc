@@ -328,5 +328,62 @@ TEST(Fit, ErrorsNameTheUsersLine) {
   }
 }
 
+std::string rule_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.rule();
+  }
+  return "nothing";
+}
+
+TEST(Fit, LabelsThatAreNoClassAreRefusedBeforeTheyDoHarm) {
+  const Tensor x = full({4, 3}, 1);
+  const auto labels = [](std::initializer_list<int32_t> values) { return Tensor::of<int32_t>(values); };
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  EXPECT_EQ(rule_of([&] { model.fit(x, labels({0, 1, 7, 1})); }), "fit.labels");
+  EXPECT_TRUE(model.variables().empty());
+  model.fit(x, labels({0, 1, 0, 1}));
+  const std::vector<float> kernel = model.variables()[0].read().to_vector<float>();
+  EXPECT_EQ(rule_of([&] { model.fit(x, labels({0, -1, 0, 1})); }), "fit.labels");
+  EXPECT_EQ(rule_of([&] { model.evaluate(x, labels({0, 2, 0, 1})); }), "evaluate.labels");
+  EXPECT_EQ(rule_of([&] {
+              model.fit(x, labels({0, 1, 0, 1}), {.validation_x = x, .validation_y = labels({0, 1, 0, 2})});
+            }),
+            "fit.validation_labels");
+  EXPECT_EQ(model.variables()[0].read().to_vector<float>(), kernel);
+  Sequential one{Dense({.units = 1})};
+  one.compile();
+  EXPECT_EQ(rule_of([&] { one.fit(x, labels({0, 1, 0, 1})); }), "fit.labels");
+}
+
+TEST(Fit, AVariableThatIsNoWeightIsNamed) {
+  struct Scale : Layer {
+    Scale() : Layer("scale") {}
+    Variable factor{full({1}, 1), {.name = "factor"}};
+    Tensor call(const Tensor& x) override { return x * factor; }
+  };
+  const Tensor x = full({4, 2}, 1), y = Tensor::of<int32_t>({0, 1, 0, 1});
+  Scale scale;
+  Sequential model{scale, Dense({.units = 2})};
+  model.compile();
+  EXPECT_EQ(rule_of([&] { model.fit(x, y); }), "fit.variable");
+  scale.factor.set_trainable(false);
+  EXPECT_EQ(rule_of([&] { model.fit(x, y); }), "nothing");
+}
+
+TEST(Fit, LayersOfTheHeadersExampleAreTrained) {
+  struct Scale : Layer {
+    void build(const TensorType& x) override { add_weight("factor", {x.shape.back()}, initializer("ones")); }
+    Tensor call(const Tensor& x) override { return x * weight("factor"); }
+  };
+  const Tensor x = full({4, 2}, 1), y = Tensor::of<int32_t>({0, 1, 1, 1});
+  Sequential model{Scale()};
+  model.compile({.optimizer = SGD{.learning_rate = 0.5}});
+  model.fit(x, y, {.epochs = 3});
+  EXPECT_NE(model.variables().at(0).read().to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
 }  // namespace
 }  // namespace espalier

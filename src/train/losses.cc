@@ -5,7 +5,8 @@
 namespace espalier {
 
 Loss SparseCategoricalCrossentropy(CrossentropyOptions options) {
-  return {"sparse_categorical_crossentropy", [options](const Tensor& labels, const Tensor& outputs) {
+  return {"sparse_categorical_crossentropy",
+          [options](const Tensor& labels, const Tensor& outputs) {
             Shape expected = outputs.shape();
             if (!expected.empty()) expected.erase(expected.size() - 1);
             if (is_float(labels.dtype()) || outputs.rank() < 2 || labels.shape() != expected) {
@@ -15,7 +16,8 @@ Loss SparseCategoricalCrossentropy(CrossentropyOptions options) {
                       labels.type(), ", outputs ", outputs.type()));
             }
             return softmax_cross_entropy(options.from_logits ? outputs : log(outputs), labels);
-          }};
+          },
+          true};
 }
 
 }  // namespace espalier

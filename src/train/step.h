@@ -24,7 +24,15 @@ struct Model::Training {
   Logs logs() const;
   void reset();
 
+  // What class labels must lie in: of the labels at hand, and of the outputs once they are known.
+  void check_labels() const;
+
   ModelOptions options;
+  struct {
+    const char* rule = "fit.labels";
+    int64_t least = 0, most = 0, least_row = 0, most_row = 0;
+  } labels;
+  int64_t classes = -1;
   std::vector<std::pair<std::string, Mean>> means;
   using Step = TypedFunction<std::vector<Tensor>, 3>;
   std::unique_ptr<Step> train_step, test_step;

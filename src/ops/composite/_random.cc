@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -22,11 +23,24 @@ int significand(DType dtype) {
   }
 }
 
+void check_range(double low, double high, DType dtype) {
+  const double widest =
+      dtype == DType::kF64 ? std::numeric_limits<double>::max() : std::numeric_limits<float>::max();
+  if (!(low <= high && high - low <= widest && std::fabs(low) <= widest && std::fabs(high) <= widest))
+    throw ValueError("random.range", cat("[", low, ", ", high, ") is no range of ", dtype));
+}
+void check_deviation(double mean, double deviation) {
+  if (!std::isfinite(mean) || !(deviation >= 0) || !std::isfinite(deviation))
+    throw ValueError("random.deviation", cat("mean ", mean, " and deviation ", deviation,
+                                             " must be finite, the deviation not negative"));
+}
+
 }  // namespace
 
 Tensor random_uniform(const Shape& shape, Operand key, Operand step, double low, double high, DType dtype,
                       const Shard& shard) {
   CallScope scope(key.at());
+  check_range(low, high, dtype);
   const int bits = significand(dtype), width = bits > 32 ? 64 : 32;
   const Tensor raw = random_bits(shape, key, step, width == 64 ? DType::kU64 : DType::kU32, shard);
   const Tensor unit = convert(shift_right_logical(raw, width - bits), dtype) * std::ldexp(1.0, -bits);
@@ -36,6 +50,7 @@ Tensor random_uniform(const Shape& shape, Operand key, Operand step, double low,
 Tensor random_normal(const Shape& shape, Operand key, Operand step, double mean, double deviation,
                      DType dtype, const Shard& shard) {
   CallScope scope(key.at());
+  check_deviation(mean, deviation);
   const DType wide = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   const int bits = std::min(32, significand(wide));
   const Tensor raw = random_bits(shape, key, step, DType::kU64, shard);
@@ -51,6 +66,7 @@ Tensor random_normal(const Shape& shape, Operand key, Operand step, double mean,
 Tensor truncated_normal(const Shape& shape, Operand key, Operand step, double mean, double deviation,
                         DType dtype, const Shard& shard) {
   CallScope scope(key.at());
+  check_deviation(mean, deviation);
   const DType wide = dtype == DType::kF64 ? DType::kF64 : DType::kF32;
   const int bits = significand(wide) - 1;
   const Tensor raw = random_bits(shape, key, step, DType::kU64, shard);

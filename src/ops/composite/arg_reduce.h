@@ -21,6 +21,8 @@ inline void infer_arg(InferContext& c) {
   c.require_axis(a.axis, c.in(0).rank(), "c1");
   c.require(c.in(0).shape[a.axis] > 0, "c2", "axis ", a.axis, " of ", c.in(0), " has no element to name");
   c.require_dtype(is_integer(a.index_dtype), "c3", "indices are integers, not ", a.index_dtype);
+  c.require(holds(a.index_dtype, static_cast<double>(c.in(0).shape[a.axis] - 1)), "c4", a.index_dtype,
+            " does not hold the indices of axis ", a.axis, " of ", c.in(0));
   Shape shape = c.in(0).shape;
   shape.erase(static_cast<size_t>(a.axis));
   c.result({a.index_dtype, shape});

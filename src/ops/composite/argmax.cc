@@ -6,7 +6,7 @@ const OpDef op_argmax = {
     .name = "argmax",
     .doc =
         "The index of the first largest element along `axis`; NaN wins, -0 equals +0. c1: axis in range. c2: "
-        "it is not empty. c3: an integer index dtype.",
+        "it is not empty. c3: an integer index dtype. c4: the index dtype holds every index.",
     .composite = true,
     .attributes = make_attributes<ArgAttributes>,
     .infer = infer_arg,
