@@ -151,9 +151,11 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
     if (const auto it = impl_->active.find(target.node().get()); it != impl_->active.end())
       end = std::max(end, it->second);
   }
-  // A persistent tape records the gradient's own calls, behind these, while they are made.
-  const Aside aside(impl_->calls, end);
-  const std::vector<Tensor> found = reverse(aside.calls, targets, options.output_gradients, active);
+  const std::vector<Tensor> found = [&] {
+    // A persistent tape records the gradient's own calls, behind these, while they are made.
+    const Aside aside(impl_->calls, end);
+    return reverse(aside.calls, targets, options.output_gradients, active);
+  }();
   std::vector<Tensor> out(sources.size());
   for (size_t i = 0, next = 0; i < leaves.size(); ++i) {
     if (next == active.size() || leaves[i].node() != active[next].node()) continue;
