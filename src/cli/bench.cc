@@ -1,0 +1,131 @@
+// espalier bench: workloads that peers run too, beside the machine's limits.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "cli/workloads.h"
+#include "espalier/error.h"
+#include "espalier/threads.h"
+#include "kernels/probe.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Options {
+  std::string workload;
+  int rounds = 9;
+  Results results;
+};
+
+double seconds_of(const Prepared& prepared, int64_t steps) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < steps; ++i) prepared.step();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+struct Measured {
+  double value = 0, low = 0, high = 0;  // median, least and most of the rounds, in the workload's unit
+  double seconds_per_step = 0;
+};
+
+// Rounds of about 0.2 s, after two that warm up and whose results are checked.
+Measured measure(const Workload& workload, const Prepared& prepared, int rounds) {
+  constexpr double kRound = 0.2;
+  const double once = seconds_of(prepared, 1) + seconds_of(prepared, 1);
+  int64_t steps = std::max<int64_t>(1, static_cast<int64_t>(kRound / std::max(once / 2, 1e-7)));
+  steps = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(steps) * kRound /
+                                                    std::max(seconds_of(prepared, steps), 1e-3)));
+  seconds_of(prepared, steps);
+  prepared.check();
+  std::vector<double> times;
+  for (int i = 0; i < rounds; ++i) times.push_back(seconds_of(prepared, steps) / static_cast<double>(steps));
+  prepared.check();
+  std::sort(times.begin(), times.end());
+  const bool is_time = std::string_view(workload.unit) == "us";
+  const auto value = [&](double seconds) {
+    return is_time ? seconds * 1e6 / prepared.amount : prepared.amount / seconds;
+  };
+  Measured out{value(times[times.size() / 2]), value(times.back()), value(times.front()),
+               times[times.size() / 2]};
+  if (out.low > out.high) std::swap(out.low, out.high);
+  return out;
+}
+
+void bench(const Options& options) {
+  const Workload* chosen = nullptr;
+  std::vector<std::string> names;
+  for (const Workload& w : workloads()) {
+    names.emplace_back(w.name);
+    if (w.name == options.workload) chosen = &w;
+  }
+  if (!options.workload.empty() && !chosen)
+    throw_unknown("bench.workload", "workload", options.workload, names);
+  const Limits limits = probe_limits();
+  std::string lines;
+  const auto line = [&](const nlohmann::ordered_json& json) { lines += json.dump() + "\n"; };
+  const std::string isa(name(current_isa()));
+  line({{"version", 1},
+        {"peer", "machine"},
+        {"workload", "fma"},
+        {"dtype", "f32"},
+        {"value", limits.fma_gflops},
+        {"unit", "GF/s"},
+        {"threads", threads()},
+        {"instruction_set", isa},
+        {"clock_ghz", limits.clock_ghz}});
+  line({{"version", 1},
+        {"peer", "machine"},
+        {"workload", "triad"},
+        {"dtype", "f32"},
+        {"value", limits.triad_gbs},
+        {"unit", "GB/s"},
+        {"threads", threads()}});
+  Table table({"workload", "value", "unit", "least", "most", "of limit", "what"});
+  for (const Workload& workload : workloads()) {
+    if (chosen && &workload != chosen) continue;
+    std::fprintf(stderr, "%s\n", workload.name);
+    const Prepared prepared = workload.prepare();
+    const Measured m = measure(workload, prepared, options.rounds);
+    const double share = prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops;
+    nlohmann::ordered_json json = {{"version", 1},        {"peer", "espalier"}, {"workload", workload.name},
+                                   {"dtype", "f32"},      {"value", m.value},   {"unit", workload.unit},
+                                   {"least", m.low},      {"most", m.high},     {"rounds", options.rounds},
+                                   {"threads", threads()}};
+    if (prepared.flops > 0) json["of_limit"] = share;
+    line(json);
+    const int digits = m.value >= 1000 ? 0 : 2;
+    table.row({workload.name, fixed(m.value, digits), workload.unit, fixed(m.low, digits),
+               fixed(m.high, digits), prepared.flops > 0 ? percent(share, 0) : "-", workload.what});
+  }
+  if (options.results.json) return options.results.write(lines);
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  options.results.write(cat(table.text(terminal), "\nlimits: ", fixed(limits.fma_gflops, 0), " GF/s of f32 (",
+                            isa, ", ", threads(), " threads, ", fixed(limits.clock_ghz, 2), " GHz), ",
+                            fixed(limits.triad_gbs, 1), " GB/s of memory\n"));
+  options.results.suggest({"bench", "--json"});
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      app.add_subcommand("bench", "Time workloads that peers run too, beside the machine's limits");
+  verb->add_option("workload", options->workload, "One of them (default: all)");
+  verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  options->results.add_json(*verb);
+  options->results.add_out(*verb);
+  add_threads(*verb);
+  verb->callback([options] { bench(*options); });
+}
+
+}  // namespace espalier::cli

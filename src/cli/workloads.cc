@@ -1,0 +1,201 @@
+#include "cli/workloads.h"
+
+#include <cmath>
+
+#include "base/format.h"
+#include "espalier/espalier.h"
+#include "runtime/executable.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr int64_t kBatch = 64, kBatches = 64, kClasses = 10;
+
+// Batches that follow each other in memory-sized rotation, so that no step finds its input in a cache.
+struct Batches {
+  explicit Batches(const Shape& example) {
+    Generator random(7);
+    Shape shape = example;
+    shape.insert(0, kBatch);
+    for (int64_t i = 0; i < kBatches; ++i) {
+      x.push_back(random.uniform(shape));
+      // Something to learn: the class follows from the first pixels.
+      const Tensor flat = reshape(x.back(), {kBatch, -1});
+      y.push_back(argmax(slice(flat, {0, 0}, {kBatch, kClasses}), 1));
+    }
+  }
+  size_t next() { return static_cast<size_t>(at++ % kBatches); }
+  std::vector<Tensor> x, y;
+  int64_t at = 0;
+};
+
+// A train step written out, as peers do: forward, loss, backward, Adam.
+Prepared training(Sequential model, const Shape& example, double flops) {
+  auto batches = std::make_shared<Batches>(example);
+  auto optimizer = std::make_shared<Optimizer>(Adam{});
+  auto step = function([model, optimizer](const Tensor& x, const Tensor& y) mutable {
+    const TrainingScope training(true);
+    GradientTape tape;
+    const Tensor loss = mean(softmax_cross_entropy(model(x), y));
+    const std::vector<Variable> weights = model.trainable_variables();
+    optimizer->apply(tape.gradient(loss, weights), weights);
+    return loss;
+  });
+  auto losses = std::make_shared<std::vector<float>>();
+  const auto run = [batches, step, losses] {
+    const size_t i = batches->next();
+    const Tensor loss = step(batches->x[i], batches->y[i]);
+    if (losses->size() < 64 || batches->at % 64 == 0) losses->push_back(loss.item<float>());
+  };
+  const auto check = [losses] {
+    const float first = losses->front(), last = losses->back();
+    if (!std::isfinite(last) || last > first)
+      throw InternalError(cat("the loss went from ", first, " to ", last));
+  };
+  return {run, check, kBatch, flops};
+}
+
+Prepared mlp() {
+  set_seed(1);
+  return training(Sequential{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})}, {784},
+                  // forward, weight gradients, and the input gradient of the second layer
+                  2.0 * kBatch * (2 * 784 * 128 + 3 * 128 * kClasses));
+}
+
+Prepared cnn() {
+  set_seed(1);
+  const double first = 26.0 * 26 * 9 * 32, second = 11.0 * 11 * 9 * 32 * 64, dense = 1600.0 * kClasses;
+  return training(
+      Sequential{Conv2D({.filters = 32, .kernel_size = {3, 3}, .activation = "relu"}), MaxPooling2D(),
+                 Conv2D({.filters = 64, .kernel_size = {3, 3}, .activation = "relu"}), MaxPooling2D(),
+                 Flatten(), Dense({.units = kClasses})},
+      {28, 28, 1}, 2.0 * kBatch * (2 * first + 3 * second + 3 * dense));
+}
+
+Prepared mlp_fit() {
+  set_seed(1);
+  constexpr int64_t kRows = 8192;
+  Generator random(7);
+  const Tensor x = random.uniform({kRows, 784}), y = argmax(slice(x, {0, 0}, {kRows, kClasses}), 1);
+  Sequential model{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})};
+  model.compile({.optimizer = Adam{}});
+  auto loss = std::make_shared<std::vector<double>>();
+  return {[=]() mutable {
+            loss->push_back(model.fit(x, y, {.epochs = 1, .batch_size = kBatch}).back().at("loss"));
+          },
+          [loss] {
+            if (!(loss->back() <= loss->front()))
+              throw InternalError(cat("the loss went from ", loss->front(), " to ", loss->back()));
+          },
+          kRows, 2.0 * kRows * (2 * 784 * 128 + 3 * 128 * kClasses)};
+}
+
+Prepared mlp_infer1() {
+  set_seed(1);
+  Sequential model{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})};
+  auto forward = function([model](const Tensor& x) mutable { return model(x); });
+  auto inputs = std::make_shared<std::vector<Tensor>>();
+  Generator random(7);
+  for (int i = 0; i < kBatches; ++i) inputs->push_back(random.uniform({1, 784}));
+  auto at = std::make_shared<size_t>(0);
+  auto last = std::make_shared<Tensor>();
+  return {[=] { *last = forward((*inputs)[(*at)++ % inputs->size()]); },
+          [=]() mutable {
+            const std::vector<float> got = last->to_vector<float>(),
+                                     wanted = model((*inputs)[(*at - 1) % inputs->size()]).to_vector<float>();
+            for (size_t i = 0; i < got.size(); ++i) {
+              if (std::fabs(got[i] - wanted[i]) > 1e-5f)
+                throw InternalError(cat("output ", i, " is ", got[i], ", eagerly ", wanted[i]));
+            }
+          },
+          1, 2.0 * (784 * 128 + 128 * kClasses)};
+}
+
+Prepared adam_update() {
+  constexpr int64_t kParameters = 50'000'000;
+  Generator random(7);
+  auto w = std::make_shared<Variable>(random.normal({kParameters}), VariableOptions{.name = "w"});
+  const Tensor gradient = random.normal({kParameters});
+  auto optimizer = std::make_shared<Optimizer>(Adam{});
+  const float before = w->read().data<float>()[0], slope = gradient.data<float>()[0];
+  auto step = function([=](const Tensor& g) {
+    optimizer->apply({g}, {*w});
+    return Tensor::scalar(0.0f);
+  });
+  return {[=] { step(gradient); },
+          [=] {
+            // Each step of a constant gradient moves a weight against its sign.
+            if (!((w->read().data<float>()[0] - before) * slope < 0))
+              throw InternalError("Adam moved the wrong way");
+          },
+          28e-9 * kParameters, 0};
+}
+
+Prepared gemm() {
+  constexpr int64_t kSize = 1024;
+  Generator random(7);
+  const Tensor a = random.normal({kSize, kSize}), b = random.normal({kSize, kSize});
+  auto product = function([](const Tensor& x, const Tensor& y) { return matmul(x, y); });
+  auto last = std::make_shared<Tensor>();
+  return {[=] { *last = product(a, b); },
+          [=] {
+            double wanted = 0;
+            for (size_t k = 0; k < kSize; ++k)
+              wanted += double{a.data<float>()[3 * kSize + k]} * double{b.data<float>()[k * kSize + 5]};
+            if (const double got = double{last->data<float>()[3 * kSize + 5]}; std::fabs(got - wanted) > 1e-3)
+              throw InternalError(cat("element (3, 5) is ", got, ", should be ", wanted));
+          },
+          2e-9 * kSize * kSize * kSize, 2.0 * kSize * kSize * kSize};
+}
+
+// z = tanh(z + y): what surrounds one small op.
+constexpr int kChain = 100;
+Tensor chain(Tensor z, const Tensor& y) {
+  for (int i = 0; i < kChain / 2; ++i) z = tanh(z + y);
+  return z;
+}
+void check_chain(const Tensor& z) {
+  if (!(std::fabs(z.data<float>()[0]) < 1)) throw InternalError("tanh left (-1, 1)");
+}
+
+Prepared op_eager() {
+  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  auto last = std::make_shared<Tensor>();
+  return {[=] { *last = chain(z, y); }, [=] { check_chain(*last); }, kChain, 0};
+}
+Prepared op_taped() {
+  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  auto last = std::make_shared<Tensor>();
+  return {[=] {
+            GradientTape tape;
+            tape.watch(z);
+            tape.watch(y);
+            *last = tape.gradient(sum(chain(z, y)), std::vector<Source>{z, y})[0];
+          },
+          [=] { check_chain(*last); }, kChain, 0};
+}
+Prepared op_traced() {
+  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  auto last = std::make_shared<Tensor>();
+  auto traced = function(chain);
+  return {[=] { *last = traced(z, y); }, [=] { check_chain(*last); }, kChain, 0};
+}
+
+}  // namespace
+
+const std::vector<Workload>& workloads() {
+  static const std::vector<Workload> all{
+      {"mlp", "ex/s", "784-128-10, Adam, batch 64: one train step", mlp},
+      {"mlp_fit", "ex/s", "the same through fit, rows shuffled, metrics on", mlp_fit},
+      {"mlp_infer1", "calls/s", "the same, one example forward", mlp_infer1},
+      {"cnn", "ex/s", "conv 3x3x32, pool, conv 3x3x64, pool, dense; 28x28, Adam, batch 64", cnn},
+      {"adam", "GB/s", "one Adam update of 50 million parameters, 28 bytes each", adam_update},
+      {"gemm", "GF/s", "f32 product of 1024 cubed", gemm},
+      {"op_eager", "us", "one small op, eager", op_eager},
+      {"op_taped", "us", "one small op, on a tape, with its gradient", op_taped},
+      {"op_traced", "us", "one small op, in a traced function", op_traced},
+  };
+  return all;
+}
+
+}  // namespace espalier::cli

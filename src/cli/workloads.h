@@ -1,0 +1,27 @@
+// The workloads that peers run too: shapes, optimizers and batch sizes are fixed, inputs lie in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace espalier::cli {
+
+// One workload, ready to run: each call of `step` does `amount` of `unit` (without "/s"). `check` raises when
+// the steps so far computed nonsense.
+struct Prepared {
+  std::function<void()> step;
+  std::function<void()> check = [] {};
+  double amount = 1;
+  double flops = 0;  // of one step; 0: not counted
+};
+struct Workload {
+  const char* name;
+  const char* unit;  // "ex/s", "calls/s", "GB/s", "GF/s", "us"
+  const char* what;
+  Prepared (*prepare)();
+};
+const std::vector<Workload>& workloads();
+
+}  // namespace espalier::cli

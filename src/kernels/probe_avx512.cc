@@ -1,0 +1,20 @@
+#include <immintrin.h>
+
+namespace espalier {
+namespace {
+
+using Vector = __m512;
+constexpr int kLanes = 16, kVectors = 24;
+inline Vector fused(Vector a, Vector b, Vector c) { return _mm512_fmadd_ps(a, b, c); }
+
+}  // namespace
+}  // namespace espalier
+
+#define ESPALIER_REGISTER(x) "+v"(x)
+#include "kernels/probe_body.h"
+
+namespace espalier {
+
+constinit const FmaProbe fma_probe_avx512 = {kFlops, run_fma};
+
+}  // namespace espalier

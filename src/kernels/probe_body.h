@@ -1,0 +1,39 @@
+// The probe of multiply-adds: included by files of one instruction set, which define Vector and kVectors.
+#pragma once
+
+#include "kernels/probe.h"
+
+#if defined(__clang__)
+#define ESPALIER_UNROLL _Pragma("unroll")
+#else
+#define ESPALIER_UNROLL _Pragma("GCC unroll 32")
+#endif
+
+namespace espalier {
+namespace {
+
+// Every loop over the sums is unrolled, or they would live in memory.
+float run_fma(int64_t rounds) {
+  Vector sums[kVectors];
+  ESPALIER_UNROLL
+  for (int i = 0; i < kVectors; ++i) sums[i] = Vector{} + static_cast<float>(i + 1);
+  const Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
+  for (int64_t round = 0; round < rounds; ++round) {
+    ESPALIER_UNROLL
+    for (int i = 0; i < kVectors; ++i) {
+      sums[i] = fused(sums[i], factor, term);
+      asm volatile("" : ESPALIER_REGISTER(sums[i]));
+    }
+  }
+  Vector total = sums[0];
+  ESPALIER_UNROLL
+  for (int i = 1; i < kVectors; ++i) total += sums[i];
+  float out = 0;
+  for (int lane = 0; lane < kLanes; ++lane) out += total[lane];
+  return out;
+}
+
+constexpr int64_t kFlops = int64_t{2} * kVectors * kLanes;
+
+}  // namespace
+}  // namespace espalier
