@@ -10,6 +10,8 @@ namespace espalier {
 PreparedKernel prepare_dot_general(const KernelSite& site);
 PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
+PreparedKernel prepare_reduce_window(const KernelSite& site);
+PreparedKernel prepare_select_and_scatter(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);
 PreparedKernel prepare_transpose(const KernelSite& site);
 PreparedKernel prepare_broadcast(const KernelSite& site);

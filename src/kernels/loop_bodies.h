@@ -76,6 +76,31 @@ void min_columns(const float* x, float* out, int64_t rows, int64_t columns, int6
   columns_of<float>(x, out, rows, columns, stride, init, kSmaller);
 }
 
+void fold_larger(const float* x, float* out, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = larger(out[i], x[i]);
+}
+void fold_smaller(const float* x, float* out, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = smaller(out[i], x[i]);
+}
+void choose_largest(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const bool stays = chosen[i] >= 0 && best[i] >= x[i];
+    best[i] = stays ? best[i] : x[i];
+    chosen[i] = stays ? chosen[i] : tap;
+  }
+}
+void choose_least(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const bool stays = chosen[i] >= 0 && best[i] <= x[i];
+    best[i] = stays ? best[i] : x[i];
+    chosen[i] = stays ? chosen[i] : tap;
+  }
+}
+
 void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
           float* p_out, float* m_out, float* v_out, int64_t n) {
   const AdamStep s = step;
@@ -91,7 +116,7 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows, sum_columns, max_rows, max_columns, min_rows, min_columns, adam};
+constexpr LoopTable kTable = {sum_rows, sum_columns, max_rows, max_columns, min_rows, min_columns, fold_larger, fold_smaller, choose_largest, choose_least, adam};
 
 }  // namespace
 }  // namespace espalier

@@ -21,6 +21,12 @@ struct LoopTable {
   void (*max_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
   void (*min_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
   void (*min_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
+  // out[i] becomes the larger (smaller) of itself and x[i].
+  void (*fold_larger)(const float* x, float* out, int64_t n);
+  void (*fold_smaller)(const float* x, float* out, int64_t n);
+  // Where nothing is chosen yet, or best[i] >= x[i] (<=) does not hold, x[i] of `tap` is chosen.
+  void (*choose_largest)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
+  void (*choose_least)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
   // One step on n elements; outputs may be their inputs.
   void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
                float* p_out, float* m_out, float* v_out, int64_t n);

@@ -16,6 +16,8 @@ const Entry kEntries[] = {
     {&op_dot_general, DType::kF32, prepare_dot_general},
     {&op_convolution, DType::kF32, prepare_convolution},
     {&op_reduce, DType::kF32, prepare_reduce},
+    {&op_reduce_window, DType::kF32, prepare_reduce_window},
+    {&op_select_and_scatter, DType::kF32, prepare_select_and_scatter},
     {&op_adam, DType::kF32, prepare_adam},
     {&op_transpose, DType::kF32, prepare_transpose},
     {&op_transpose, DType::kI32, prepare_transpose},
