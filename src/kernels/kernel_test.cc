@@ -12,7 +12,9 @@
 #include "kernels/tile.h"
 #include "ops/call.h"
 #include "ops/composite/optimizer.h"
+#include "ops/reduce_window.h"
 #include "ops/registry.h"
+#include "ops/select_and_scatter.h"
 #include "tests/random_graph.h"
 
 namespace espalier {
@@ -313,6 +315,61 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
     }
   }
   EXPECT_GE(taken, 200);
+}
+
+// Pooling and its gradient, bit for bit, also where padding, ties, NaN and signed zeros meet.
+TEST(Kernels, PoolingGivesTheReferenceBodysBits) {
+  std::mt19937_64 random(5);
+  const auto in = [&](int64_t low, int64_t high) {
+    return std::uniform_int_distribution<int64_t>(low, high)(random);
+  };
+  int pooled = 0, scattered = 0;
+  for (int round = 0; round < 200; ++round) {
+    const size_t rank = static_cast<size_t>(in(2, 4));
+    Shape shape = Dims::filled(rank, 1);
+    Window window;
+    for (size_t i = 0; i < rank; ++i) {
+      const bool last = i + 1 == rank;
+      shape[i] = last ? in(1, 300) : in(1, 8);
+      window.sizes.push_back(last ? 1 : in(1, 3));
+      window.strides.push_back(last ? 1 : round % 2 ? window.sizes[i] : in(1, 3));
+      window.low.push_back(last ? 0 : in(0, 2));
+      window.high.push_back(last ? 0 : in(0, 2));
+    }
+    if (num_elements(window_counts(window, shape)) == 0) continue;
+    const TensorType type{DType::kF32, shape}, result{DType::kF32, window_counts(window, shape)};
+    for (const bool largest : {true, false}) {
+      GraphBuilder pool, gradient;
+      {
+        SinkScope scope(pool);
+        const Tensor x = pool.argument("x", type), initial = pool.argument("initial", {DType::kF32, {}});
+        pool.result("y", reduce_window(x, initial, window, largest ? Reducer::kMax : Reducer::kMin));
+      }
+      {
+        SinkScope scope(gradient);
+        const Tensor x = gradient.argument("x", type), g = gradient.argument("g", result),
+                     initial = gradient.argument("initial", {DType::kF32, {}});
+        gradient.result("y",
+                        select_and_scatter(x, g, initial, window, largest ? SelectBy::kGE : SelectBy::kLE));
+      }
+      const float low = largest ? -INFINITY : INFINITY, zero = round % 3 ? 0.0f : 0.5f;
+      const Literal x = random_literal(type, static_cast<unsigned>(round), true),
+                    g = random_literal(result, static_cast<unsigned>(round) + 1, true);
+      const std::vector<Literal> one{x, Literal::copy({DType::kF32, {}}, &low)},
+          two{x, g, Literal::copy({DType::kF32, {}}, &zero)};
+      const auto pool_graph = pool.finish(), gradient_graph = gradient.finish();
+      if (const auto got = run_kernel(*pool_graph, one); !got.empty()) {
+        ++pooled;
+        EXPECT_EQ(difference(interpret(*pool_graph, one)[0], got[0]), "") << "round " << round;
+      }
+      if (const auto got = run_kernel(*gradient_graph, two); !got.empty()) {
+        ++scattered;
+        EXPECT_EQ(difference(interpret(*gradient_graph, two)[0], got[0]), "") << "round " << round;
+      }
+    }
+  }
+  EXPECT_GE(pooled, 100);
+  EXPECT_GE(scattered, 50);
 }
 
 TEST(Kernels, MovementIsExact) {

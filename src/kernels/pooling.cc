@@ -50,7 +50,8 @@ struct Windows {
   void each(const Body& body) const {
     const int64_t step = chunk(), chunks = (count + step - 1) / step;
     const auto run = [&](int64_t i) { body(i * step, std::min(count, (i + 1) * step)); };
-    if (count * taps * channels >= chunk_work(kParallelElements)) return thread_pool().parallel_for(chunks, run);
+    if (count * taps * channels >= chunk_work(kParallelElements))
+      return thread_pool().parallel_for(chunks, run);
     for (int64_t i = 0; i < chunks; ++i) run(i);
   }
 };
@@ -124,6 +125,7 @@ void run_scatter(const KernelCall& call) {
       for (int64_t from = 0; from < w.channels; from += kChannels) {
         const int64_t n = std::min(kChannels, w.channels - from);
         std::fill(chosen, chosen + n, -1);
+        std::fill(best, best + n, 0.0f);
         for (int64_t tap = 0; tap < w.taps; ++tap) {
           if (offsets[tap] >= 0) choose(x + offsets[tap] + from, static_cast<int32_t>(tap), best, chosen, n);
         }
