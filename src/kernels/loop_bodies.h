@@ -116,7 +116,8 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows, sum_columns, max_rows, max_columns, min_rows, min_columns, fold_larger, fold_smaller, choose_largest, choose_least, adam};
+constexpr LoopTable kTable = {sum_rows,    sum_columns,  max_rows,       max_columns,  min_rows, min_columns,
+                              fold_larger, fold_smaller, choose_largest, choose_least, adam};
 
 }  // namespace
 }  // namespace espalier
