@@ -97,6 +97,8 @@ OP_TEST(reduce_window) {
       window_case("sum, spread and cropped", {3, 4}, spread, Reducer::kSum, sum),
       window_case("max", {4, 5}, plain, Reducer::kMax, largest),
       window_case("min", {4, 5}, plain, Reducer::kMin, smallest),
+      window_case("max, rows of channels", {5, 3}, {{2, 1}, {2, 1}, {}, {}, {1, 0}, {0, 0}}, Reducer::kMax,
+                  largest),
       window_case("one", {1}, {{1}, {}, {}, {}, {}, {}}, Reducer::kSum, sum),
       window_case("nothing", {0, 3}, {{1, 2}, {}, {}, {}, {}, {}}, Reducer::kSum, sum),
   };
@@ -149,6 +151,7 @@ OP_TEST(select_and_scatter) {
   };
   add("largest", {4, 3}, {2, 4}, kPool, true);
   add("smallest", {4, 3}, {2, 4}, kPool, false);
+  add("largest, rows of channels", {5, 3}, {3, 3}, {{2, 1}, {2, 1}, {}, {}, {1, 0}, {0, 0}}, true);
   add("one", {1}, {1}, {{1}, {}, {}, {}, {}, {}}, true);
   add("no window", {1}, {0}, {{2}, {}, {}, {}, {}, {}}, true);
   return {.cases = cases, .unbatched = {2}};
