@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/array.h"
 #include "espalier/indexing.h"
 #include "espalier/tape.h"
@@ -11,16 +12,6 @@ using Floats = std::vector<float>;
 Floats f(const Tensor& t) { return t.to_vector<float>(); }
 Tensor counting(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
 Tensor places(std::initializer_list<int32_t> values) { return Tensor::of<int32_t>(values); }
-
-template <class F>
-std::string rule_of(F call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "nothing";
-}
 
 TEST(ArrayIndex, IntegersAndSlices) {
   const Tensor x = counting({3, 4});

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/function.h"
 #include "espalier/indexing.h"
 #include "espalier/random.h"
@@ -20,16 +21,6 @@ using Ints = std::vector<int32_t>;
 Floats f(const Tensor& t) { return t.to_vector<float>(); }
 Ints i(const Tensor& t) { return t.to_vector<int32_t>(); }
 Tensor counting(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
-
-template <class F>
-std::string rule_of(F call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "nothing";
-}
 
 TEST(ArrayCreate, RangesAndGrids) {
   EXPECT_EQ(f(arange(1, 2, 0.25)), (Floats{1, 1.25f, 1.5f, 1.75f}));

@@ -1,6 +1,7 @@
 // Variables that branches and loop bodies assign: each case against the plain C++ loop.
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/control.h"
 #include "espalier/espalier.h"
 
@@ -8,16 +9,6 @@ namespace espalier {
 namespace {
 
 float value(const Variable& v) { return v.read().item<float>(); }
-
-template <class F>
-std::string rule_of(F&& f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "none";
-}
 
 // Runs `body` eagerly, traced, and traced on a replay, each time from the same state.
 template <class F>

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/array.h"
 #include "espalier/control.h"
 #include "espalier/function.h"
@@ -234,16 +235,6 @@ TEST(Tape, PersistentTapeMayRecordItsOwnGradient) {
   EXPECT_EQ(first.to_vector<float>(), (std::vector<float>{4, 32, 108}));
   EXPECT_EQ(tape.gradient(y, x).to_vector<float>(), (std::vector<float>{4, 32, 108}));
   EXPECT_EQ(tape.gradient(first, x).to_vector<float>(), (std::vector<float>{12, 48, 108}));
-}
-
-template <class F>
-std::string rule_of(F call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "nothing";
 }
 
 Tensor squared(const Tensor& x) { return x * x; }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/philox.h"
+#include "base/rule_of_test.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 
@@ -326,15 +327,6 @@ TEST(Fit, ErrorsNameTheUsersLine) {
       EXPECT_NE(std::string(error.what()).find(" at fit_test.cc:"), std::string::npos) << error.what();
     }
   }
-}
-
-std::string rule_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "nothing";
 }
 
 TEST(Fit, LabelsThatAreNoClassAreRefusedBeforeTheyDoHarm) {
