@@ -14,6 +14,7 @@
 #include "espalier/threads.h"
 #include "kernels/probe.h"
 #include "report/table.h"
+#include "runtime/profile.h"
 
 namespace espalier::cli {
 namespace {
@@ -21,6 +22,7 @@ namespace {
 struct Options {
   std::string workload;
   int rounds = 9;
+  bool why = false;
   Results results;
 };
 
@@ -58,6 +60,37 @@ Measured measure(const Workload& workload, const Prepared& prepared, int rounds)
   return out;
 }
 
+// Every step of the plans that the workload runs: what it costs, and the share of the limit that it reaches:
+// the least time in which its arithmetic and its bytes could be done, over the time it took.
+std::string why_not_faster(const Prepared& prepared, const Limits& limits, const Terminal& terminal) {
+  constexpr double kSeconds = 0.3;
+  // What fits into the second cache of the cores is held against that cache.
+  constexpr double kCacheBytes = 2 << 20;
+  std::vector<StepProfile> steps;
+  {
+    const Profiler profiler;
+    for (double spent = 0; spent < kSeconds;) spent += seconds_of(prepared, 1);
+    steps = profiler.steps();
+  }
+  double total = 0;
+  for (const StepProfile& step : steps) total += step.seconds;
+  std::stable_sort(steps.begin(), steps.end(),
+                   [](const StepProfile& a, const StepProfile& b) { return a.seconds > b.seconds; });
+  Table table({"us", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "step"});
+  for (const StepProfile& step : steps) {
+    const double seconds = step.seconds / static_cast<double>(step.runs);
+    const double arithmetic = step.flops / limits.fma_gflops * 1e-9;
+    const double traffic =
+        step.bytes / (step.bytes > kCacheBytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
+    table.row({fixed(seconds * 1e6, 2), percent(step.seconds / total, 1), fixed(step.flops * 1e-3, 1),
+               fixed(step.bytes / 1024, 1), fixed(step.flops / seconds * 1e-9, 1),
+               fixed(step.bytes / seconds * 1e-9, 1), percent(std::max(arithmetic, traffic) / seconds, 0),
+               arithmetic > traffic ? "flops" : "bytes", step.reference_ops ? cat(step.reference_ops) : "-",
+               step.what});
+  }
+  return table.text(terminal);
+}
+
 void bench(const Options& options) {
   const Workload* chosen = nullptr;
   std::vector<std::string> names;
@@ -80,13 +113,17 @@ void bench(const Options& options) {
         {"threads", threads()},
         {"instruction_set", isa},
         {"clock_ghz", limits.clock_ghz}});
-  line({{"version", 1},
-        {"peer", "machine"},
-        {"workload", "triad"},
-        {"dtype", "f32"},
-        {"value", limits.triad_gbs},
-        {"unit", "GB/s"},
-        {"threads", threads()}});
+  for (const auto& [name, value] : {std::pair("triad", limits.triad_gbs), {"cache", limits.cache_gbs}}) {
+    line({{"version", 1},
+          {"peer", "machine"},
+          {"workload", name},
+          {"dtype", "f32"},
+          {"value", value},
+          {"unit", "GB/s"},
+          {"threads", threads()}});
+  }
+  const Terminal terminal = Terminal::of(STDOUT_FILENO);
+  std::string reasons;
   Table table({"workload", "value", "unit", "least", "most", "of limit", "what"});
   for (const Workload& workload : workloads()) {
     if (chosen && &workload != chosen) continue;
@@ -103,12 +140,13 @@ void bench(const Options& options) {
     const int digits = m.value >= 1000 ? 0 : 2;
     table.row({workload.name, fixed(m.value, digits), workload.unit, fixed(m.low, digits),
                fixed(m.high, digits), prepared.flops > 0 ? percent(share, 0) : "-", workload.what});
+    if (options.why) reasons += cat("\n", workload.name, ":\n", why_not_faster(prepared, limits, terminal));
   }
   if (options.results.json) return options.results.write(lines);
-  const Terminal terminal = Terminal::of(STDOUT_FILENO);
-  options.results.write(cat(table.text(terminal), "\nlimits: ", fixed(limits.fma_gflops, 0), " GF/s of f32 (",
-                            isa, ", ", threads(), " threads, ", fixed(limits.clock_ghz, 2), " GHz), ",
-                            fixed(limits.triad_gbs, 1), " GB/s of memory\n"));
+  options.results.write(cat(table.text(terminal), reasons, "\nlimits: ", fixed(limits.fma_gflops, 0),
+                            " GF/s of f32 (", isa, ", ", threads(), " threads, ", fixed(limits.clock_ghz, 2),
+                            " GHz), ", fixed(limits.triad_gbs, 1), " GB/s of memory, ",
+                            fixed(limits.cache_gbs, 0), " of the second cache\n"));
   options.results.suggest({"bench", "--json"});
 }
 
@@ -122,6 +160,8 @@ void add_bench(CLI::App& app) {
   verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
+  verb->add_flag("--why", options->why,
+                 "Also every step of the plans: time, FLOPs, bytes, share of the limit");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   add_threads(*verb);

@@ -12,14 +12,22 @@ TEST(BenchVerbSlow, PrintsLimitsAndAWorkloadALine) {
   std::istringstream lines(text);
   std::vector<nlohmann::json> found;
   for (std::string line; std::getline(lines, line);) found.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(found.size(), 3u) << text;
+  ASSERT_EQ(found.size(), 4u) << text;
   EXPECT_EQ(found[0]["peer"], "machine");
   EXPECT_EQ(found[0]["workload"], "fma");
   EXPECT_EQ(found[1]["workload"], "triad");
-  EXPECT_EQ(found[2]["peer"], "espalier");
-  EXPECT_EQ(found[2]["workload"], "op_traced");
-  EXPECT_EQ(found[2]["unit"], "us");
+  EXPECT_EQ(found[2]["workload"], "cache");
+  EXPECT_EQ(found[3]["peer"], "espalier");
+  EXPECT_EQ(found[3]["workload"], "op_traced");
+  EXPECT_EQ(found[3]["unit"], "us");
   for (const auto& line : found) EXPECT_GT(line["value"].get<double>(), 0);
+}
+
+TEST(BenchVerbSlow, WhyNamesEveryStep) {
+  const std::string text = call_verb(add_bench, {"mlp", "--rounds", "1", "--why"});
+  for (const char* step : {"dot_general f32[784,128]", "dot_general f32[64,10]", "adam f32[784,128]",
+                           "softmax_cross_entropy_gradient f32[64,10]"})
+    EXPECT_NE(text.find(step), std::string::npos) << step << " is missing in\n" << text;
 }
 
 TEST(BenchVerb, UnknownWorkloadsListTheNearest) {

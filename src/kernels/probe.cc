@@ -1,6 +1,7 @@
 #include "kernels/probe.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <vector>
 
@@ -22,58 +23,60 @@ double best_seconds(int rounds, auto work) {
   return best;
 }
 
-volatile float sink;
+std::atomic<float> sink;
 
 double measure_fma(int threads) {
-  const FmaProbe& probe = fma_probe(current_isa());
+  const Probe& probe = espalier::probe(current_isa());
   constexpr int64_t kRounds = 400000;
   const double seconds = best_seconds(
-      5, [&] { thread_pool().parallel_for(threads, [&](int64_t) { sink = probe.run(kRounds); }); });
+      8, [&] { thread_pool().parallel_for(threads, [&](int64_t) { sink = probe.run(kRounds); }); });
   return static_cast<double>(probe.flops_per_round * kRounds * threads) / seconds * 1e-9;
 }
 
 double measure_clock() {
-  constexpr int64_t kAdditions = 40000000;
+  constexpr int64_t kProducts = 15000000;
+  constexpr double kCycles = 3;  // of a multiplication of 64-bit integers, on every x86 of the last ten years
   const double seconds = best_seconds(5, [] {
-    uint64_t value = 1;
-    for (int64_t i = 0; i < kAdditions; ++i) {
-      value += 3;
+    uint64_t value = 3;
+    for (int64_t i = 0; i < kProducts; ++i) {
+      value *= value;
       asm volatile("" : "+r"(value));
     }
     sink = static_cast<float>(value);
   });
-  return static_cast<double>(kAdditions) / seconds * 1e-9;
+  return kCycles * static_cast<double>(kProducts) / seconds * 1e-9;
 }
 
-double measure_triad(int threads) {
-  constexpr int64_t kElements = int64_t{1} << 24;
-  std::vector<float> a(kElements), b(kElements, 1), c(kElements, 2);
-  const int64_t chunk = kElements / threads;
+// a = b + s c on arrays of `elements` for each thread, `rounds` times between two looks at the clock.
+double measure_triad(int threads, int64_t elements, int64_t rounds) {
+  const auto triad = probe(current_isa()).triad;
+  std::vector<std::vector<float>> arrays;
+  for (int i = 0; i < 3 * threads; ++i) arrays.emplace_back(elements, static_cast<float>(i));
   const double seconds = best_seconds(4, [&] {
-    thread_pool().parallel_for(threads, [&](int64_t part) {
-      float* to = a.data() + part * chunk;
-      const float *from = b.data() + part * chunk, *other = c.data() + part * chunk;
-      for (int64_t i = 0; i < chunk; ++i) to[i] = from[i] + 3.0f * other[i];
+    thread_pool().parallel_for(threads, [&](int64_t thread) {
+      std::vector<float>* own = arrays.data() + 3 * thread;
+      for (int64_t i = 0; i < rounds; ++i) triad(own[0].data(), own[1].data(), own[2].data(), elements);
     });
   });
-  sink = a[1];
-  return static_cast<double>(12 * chunk * threads) / seconds * 1e-9;
+  sink = arrays[0][1];
+  return static_cast<double>(12 * elements * rounds * threads) / seconds * 1e-9;
 }
 
 }  // namespace
 
-const FmaProbe& fma_probe(Isa isa) {
+const Probe& probe(Isa isa) {
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return fma_probe_avx512;
-  if (isa == Isa::kAvx2) return fma_probe_avx2;
+  if (isa == Isa::kAvx512) return probe_avx512;
+  if (isa == Isa::kAvx2) return probe_avx2;
 #endif
   (void)isa;
-  return fma_probe_portable;
+  return probe_portable;
 }
 
 Limits probe_limits() {
   const int threads = thread_pool().threads();
-  return {measure_fma(threads), measure_clock(), measure_triad(threads)};
+  return {measure_fma(threads), measure_clock(), measure_triad(threads, int64_t{1} << 23, 1),
+          measure_triad(threads, int64_t{1} << 16, 200)};
 }
 
 }  // namespace espalier

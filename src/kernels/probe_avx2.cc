@@ -15,6 +15,6 @@ inline Vector fused(Vector a, Vector b, Vector c) { return _mm256_fmadd_ps(a, b,
 
 namespace espalier {
 
-constinit const FmaProbe fma_probe_avx2 = {kFlops, run_fma};
+constinit const Probe probe_avx2 = {kFlops, run_fma, run_triad};
 
 }  // namespace espalier

@@ -1,4 +1,5 @@
-// The probe of multiply-adds: included by files of one instruction set, which define Vector and kVectors.
+// The probes of arithmetic and of streams: included by files of one instruction set, which define Vector and
+// kVectors.
 #pragma once
 
 #include "kernels/probe.h"
@@ -31,6 +32,17 @@ float run_fma(int64_t rounds) {
   float out = 0;
   for (int lane = 0; lane < kLanes; ++lane) out += total[lane];
   return out;
+}
+
+void run_triad(float* to, const float* from, const float* other, int64_t n) {
+  const Vector factor = Vector{} + 3.0f;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    Vector a, b;
+    __builtin_memcpy(&a, from + i, sizeof a);
+    __builtin_memcpy(&b, other + i, sizeof b);
+    a = fused(factor, b, a);
+    __builtin_memcpy(to + i, &a, sizeof a);
+  }
 }
 
 constexpr int64_t kFlops = int64_t{2} * kVectors * kLanes;

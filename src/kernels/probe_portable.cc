@@ -18,6 +18,6 @@ inline Vector fused(Vector a, Vector b, Vector c) { return a * b + c; }
 
 namespace espalier {
 
-constinit const FmaProbe fma_probe_portable = {kFlops, run_fma};
+constinit const Probe probe_portable = {kFlops, run_fma, run_triad};
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 
 #include "base/float_environment.h"
 #include "runtime/plan.h"
+#include "runtime/profile.h"
 
 namespace espalier {
 namespace {
@@ -140,6 +141,7 @@ void replay(const Executable::Plan& plan, RunState& state, std::span<const Array
     state.slots[plan.first_output + i] = static_cast<std::byte*>(outputs[i].data);
   const Frame frame{state.slots.data(), state.views.data(), state.targets.data(),
                     state.in.data(),    state.out.data(),   &state};
+  if (Profiler* profiler = Profiler::current()) return profiler->replay(plan, frame);
   for (const Step& step : plan.steps) step.run(step.block, frame);
 }
 

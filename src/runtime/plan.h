@@ -72,6 +72,9 @@ inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kFirstFixedSlot = 2
 struct Executable::Plan {
   std::shared_ptr<const Graph> graph;
   std::vector<Step> steps;
+  // For profiles: per step, ops that run by their reference bodies; how units were found.
+  std::vector<uint16_t> reference_ops;
+  bool fused = true;
   Blocks blocks;
   std::vector<std::shared_ptr<const void>> params;  // owned by kernels' blocks
   std::vector<std::shared_ptr<const Executable>> regions;

@@ -24,6 +24,7 @@ class Planner {
         units_(find_units(graph_, options.fuse)),
         end_(static_cast<uint32_t>(units_.count())) {
     plan_->graph = std::move(graph);
+    plan_->fused = options.fuse;
   }
 
   std::unique_ptr<Executable::Plan> finish() {
@@ -281,6 +282,7 @@ class Planner {
       }
     }
     plan_->steps.push_back(draft.finish(*plan_, [&](ValueId root) { return place_[root]; }));
+    plan_->reference_ops.push_back(draft.reference_ops());
     for (const ValueId root : taken) place_[root] = {};
     for (const auto& load : draft.loads()) {
       if (!load.splat) release(load.access.value, unit);
@@ -347,10 +349,12 @@ class Planner {
       plan_->steps.push_back(kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, offset}));
       if (kernel.workspace && options_.reuse_memory) arena_.free(offset, kernel.workspace);
       if (kernel.params) plan_->params.push_back(std::move(kernel.params));
+      plan_->reference_ops.push_back(0);
     } else {
       const auto first_region = static_cast<uint32_t>(plan_->regions.size());
       for (const GraphPtr& region : graph_.regions(node)) plan_->regions.push_back(compile(region, options_));
       plan_->steps.push_back(reference_step(*plan_, node, inputs, outputs, first_region));
+      plan_->reference_ops.push_back(1);
     }
     for (const ValueId root : roots) release(root, unit);
     for (uint32_t i = 0; i < node.result_count; ++i) {

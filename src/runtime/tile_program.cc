@@ -260,6 +260,7 @@ Step TileDraft::finish_with(Executable::Plan& plan, std::span<const Ref> refs) {
       operation.function = find_tile(*node.op, node.attributes.get(), {operation.in_dtype, node.input_count},
                                      operation.out_dtype);
     }
+    reference_ops_ += !operation.function;
     const size_t size = size_of(operation.out_dtype);
     const bool stored = instruction.stored.slot != kNone;
     // An operand's register may become the result's: elements of one index coincide.

@@ -22,6 +22,8 @@ class TileDraft {
   // The value that instruction i computes.
   ValueId result(uint32_t i) const { return instructions_[i].result; }
   uint32_t size() const { return static_cast<uint32_t>(instructions_.size()); }
+  // Instructions without a loop of their own, known once finished.
+  uint16_t reference_ops() const { return reference_ops_; }
 
   // Marks instruction i's value as one to store. `late`: only after every read of the tile.
   void store(uint32_t i, Ref to, bool late);
@@ -47,6 +49,7 @@ class TileDraft {
   const Graph& graph_;
   bool fast_;
   int64_t elements_ = 0;
+  uint16_t reference_ops_ = 0;
   std::vector<Load> loads_;
   std::vector<Instruction> instructions_;
 };

@@ -1,0 +1,125 @@
+#include "runtime/profile.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/format.h"
+#include "runtime/fusion.h"
+#include "runtime/plan.h"
+
+namespace espalier {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+thread_local Profiler* current = nullptr;
+
+constexpr size_t kNamedOps = 4;
+
+double flops_of(const Graph& graph, const Node& node) {
+  std::vector<const TensorType*> inputs;
+  std::vector<TensorType> outputs;
+  for (const ValueId input : graph.inputs(node)) inputs.push_back(&graph.type(input));
+  for (uint32_t i = 0; i < node.result_count; ++i) outputs.push_back(graph.type(node.first_result + i));
+  if (node.op->cost) return node.op->cost(node.attributes.get(), inputs, outputs).flops;
+  double elements = 0;
+  for (const TensorType& type : outputs) elements += static_cast<double>(type.elements());
+  return node.op->flops_per_output * elements;
+}
+
+// For each value, whether a unit other than its own reads it from memory, or an output is it.
+std::vector<bool> values_in_memory(const Graph& graph, const Units& units) {
+  std::vector<bool> out(graph.value_count());
+  for (size_t unit = 0; unit < units.count(); ++unit) {
+    for (const NodeId id : units.nodes_of(static_cast<uint32_t>(unit))) {
+      for (const ValueId input : graph.inputs(graph.node(id))) {
+        const ValueId root = units.root[input];
+        const NodeId producer = graph.producer(root);
+        if (producer == kNone || units.unit_of[producer] != unit) out[root] = true;
+      }
+    }
+  }
+  for (const GraphOutput& output : graph.outputs()) out[units.root[output.value]] = true;
+  return out;
+}
+
+StepProfile profile_of(const Graph& graph, const Units& units, uint32_t unit,
+                       const std::vector<bool>& in_memory) {
+  StepProfile out;
+  std::vector<ValueId> read;
+  std::string ops;
+  const auto nodes = units.nodes_of(unit);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const Node& node = graph.node(nodes[i]);
+    out.flops += flops_of(graph, node);
+    if (i < kNamedOps) ops += cat(i ? ", " : "", node.op->name);
+    for (const ValueId input : graph.inputs(node)) {
+      const Access access = units.fused[unit]
+                                ? access_of(graph, units, input, graph.type(node.first_result).elements())
+                                : Access{units.root[input], 1, 0, true};
+      const NodeId producer = graph.producer(access.value);
+      if (producer == kNone || units.unit_of[producer] != unit) read.push_back(access.value);
+    }
+    for (uint32_t k = 0; k < node.result_count; ++k) {
+      const ValueId result = node.first_result + k;
+      if (in_memory[result]) out.bytes += static_cast<double>(graph.type(result).bytes());
+    }
+  }
+  if (nodes.size() > kNamedOps) ops += cat(" and ", nodes.size() - kNamedOps, " more");
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (const ValueId value : read) out.bytes += static_cast<double>(graph.type(value).bytes());
+  out.what = cat(ops, " ", graph.type(graph.node(nodes.back()).first_result));
+  return out;
+}
+
+}  // namespace
+
+Profiler::Profiler() : previous_(std::exchange(espalier::current, this)) {}
+Profiler::~Profiler() { espalier::current = previous_; }
+Profiler* Profiler::current() { return espalier::current; }
+
+Profiler::Counts& Profiler::counts_of(const Executable::Plan& plan) {
+  Counts*& found = by_graph_[plan.graph.get()];
+  if (found) return *found;
+  plans_.push_back(std::make_unique<Counts>());
+  found = plans_.back().get();
+  found->graph = plan.graph;
+  const Graph& graph = *plan.graph;
+  const Units units = find_units(graph, plan.fused);
+  const std::vector<bool> in_memory = values_in_memory(graph, units);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    // Steps stand in the order of their units; what is behind them copies.
+    if (i < units.count()) {
+      found->steps.push_back(profile_of(graph, units, static_cast<uint32_t>(i), in_memory));
+      found->steps.back().reference_ops = plan.reference_ops[i];
+    } else {
+      found->steps.push_back({.what = "copy"});
+    }
+  }
+  return *found;
+}
+
+void Profiler::replay(const Executable::Plan& plan, const Frame& frame) {
+  Counts& counts = counts_of(plan);
+  const struct Quiet {
+    Profiler* self = std::exchange(espalier::current, nullptr);
+    ~Quiet() { espalier::current = self; }
+  } quiet;
+  auto before = Clock::now();
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    plan.steps[i].run(plan.steps[i].block, frame);
+    const auto now = Clock::now();
+    counts.steps[i].seconds += std::chrono::duration<double>(now - before).count();
+    ++counts.steps[i].runs;
+    before = now;
+  }
+}
+
+std::vector<StepProfile> Profiler::steps() const {
+  std::vector<StepProfile> out;
+  for (const auto& counts : plans_) out.insert(out.end(), counts->steps.begin(), counts->steps.end());
+  return out;
+}
+
+}  // namespace espalier
