@@ -42,7 +42,8 @@ endif()
 # linked in its AVX-512 form and crash on a lesser machine.
 # `portable` is for any processor. All of them are loops worth vectorising.
 set(ESPALIER_ISA_SUFFIXES portable avx2 avx512)
-set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>")
+# Nobody reads the exception flags of the floating-point unit; results are the same.
+set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>" -fno-trapping-math)
 set(ESPALIER_ISA_FLAGS_avx2 ${ESPALIER_ISA_FLAGS_portable} -mavx2 -mfma -mf16c)
 set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma)
 

@@ -5,12 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "base/float_environment.h"
+#include "base/thread_pool.h"
 #include "interp/interpreter.h"
 #include "ir/builder.h"
 #include "ir/constant.h"
 #include "kernels/loops.h"
 #include "kernels/tile.h"
 #include "ops/call.h"
+#include "ops/composite/arg_reduce.h"
 #include "ops/composite/optimizer.h"
 #include "ops/reduce_window.h"
 #include "ops/registry.h"
@@ -232,6 +234,60 @@ TEST(Kernels, AdamGivesTheReferenceBodysBits) {
       const auto wanted = interpret(*graph, inputs), got = run_kernel(*graph, inputs);
       ASSERT_EQ(got.size(), 3u);
       for (size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(wanted[i], got[i]), "");
+    }
+  }
+}
+
+// Short rows, rows longer than a block, no rows; special values; labels that are no class.
+TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
+  unsigned seed = 0;
+  const auto expect_near = [](const Literal& wanted, const Literal& got, const std::string& what) {
+    ASSERT_EQ(wanted.type(), got.type()) << what;
+    const auto *x = wanted.view().as<float>(), *y = got.view().as<float>();
+    for (int64_t i = 0; i < wanted.type().elements(); ++i) {
+      if (std::isnan(x[i])) {
+        ASSERT_TRUE(std::isnan(y[i])) << what << " at " << i;
+      } else {
+        ASSERT_NEAR(x[i], y[i], 2e-6 * std::max(1.0f, std::fabs(x[i]))) << what << " at " << i;
+      }
+    }
+  };
+  for (const bool chunked : {false, true}) {
+    const SmallestChunks smallest(chunked);
+    for (const Shape& shape : {Shape{64, 10}, Shape{37, 3}, Shape{5, 1}, Shape{3, 5000}, Shape{2, 2048},
+                               Shape{2, 3, 17}, Shape{7}, Shape{0, 4}}) {
+      for (const bool special : {false, true}) {
+        const std::string what = cat(shape, special ? " special" : "", chunked ? " chunked" : "");
+        const TensorType logits{DType::kF32, shape};
+        Shape rows = shape;
+        rows.erase(rows.size() - 1);
+        const Literal x = random_literal(logits, ++seed, special);
+        Buffer labels = allocate_buffer(static_cast<size_t>(num_elements(rows)) * 8);
+        for (int64_t i = 0; i < num_elements(rows); ++i) {
+          const int64_t label = i % (shape.back() + 2) - 1;  // from -1 to the number of classes
+          std::memcpy(labels.get() + i * 8, &label, 8);
+        }
+        const Literal y({DType::kI64, rows}, labels), g = random_literal({DType::kF32, rows}, ++seed, false);
+        const auto compare = [&](const char* op, const AttributesPtr& attributes,
+                                 std::vector<Literal> inputs) {
+          std::vector<TensorType> types;
+          for (const Literal& input : inputs) types.push_back(input.type());
+          const auto graph = single(*find_op(op), attributes, types);
+          const auto got = run_kernel(*graph, inputs);
+          ASSERT_EQ(got.size(), 1u) << op << " " << what;
+          const Literal wanted = interpret(*graph, inputs)[0];
+          if (wanted.type().dtype == DType::kF32) return expect_near(wanted, got[0], cat(op, " ", what));
+          EXPECT_EQ(difference(wanted, got[0]), "") << op << " " << what;
+        };
+        auto axis = std::make_shared<AxisAttributes>();
+        axis->axis = static_cast<int64_t>(shape.size()) - 1;
+        auto index = std::make_shared<ArgAttributes>();
+        index->axis = axis->axis;
+        compare("softmax", axis, {x});
+        compare("argmax", index, {x});
+        compare("softmax_cross_entropy", nullptr, {x, y});
+        compare("softmax_cross_entropy_gradient", nullptr, {x, y, g});
+      }
     }
   }
 }

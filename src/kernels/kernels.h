@@ -13,6 +13,10 @@ PreparedKernel prepare_reduce(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
 PreparedKernel prepare_select_and_scatter(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);
+PreparedKernel prepare_softmax(const KernelSite& site);
+PreparedKernel prepare_softmax_cross_entropy(const KernelSite& site);
+PreparedKernel prepare_softmax_cross_entropy_gradient(const KernelSite& site);
+PreparedKernel prepare_argmax(const KernelSite& site);
 PreparedKernel prepare_transpose(const KernelSite& site);
 PreparedKernel prepare_broadcast(const KernelSite& site);
 

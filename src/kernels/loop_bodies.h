@@ -1,6 +1,7 @@
 // The bodies of the loop table, compiled once for each instruction set: included by loops_<isa>.cc alone.
 #pragma once
 
+#include "base/elementary.h"
 #include "kernels/loops.h"
 #include "kernels/select_larger.h"
 
@@ -20,7 +21,18 @@ T fold(T (&lanes)[kLanes], F combine) {
 
 template <class T, class F>
 void rows_of(const float* x, float* out, int64_t rows, int64_t length, float init, T identity, F combine) {
-  for (int64_t row = 0; row < rows; ++row, x += length) {
+  int64_t row = 0;
+  // Rows shorter than the lanes: as many rows at once, each in its order.
+  for (; length < kLanes && row + kLanes <= rows; row += kLanes, x += kLanes * length) {
+    T totals[kLanes];
+    for (T& total : totals) total = init;
+    for (int64_t i = 0; i < length; ++i) {
+      for (int64_t lane = 0; lane < kLanes; ++lane)
+        totals[lane] = combine(totals[lane], static_cast<T>(x[lane * length + i]));
+    }
+    for (int64_t lane = 0; lane < kLanes; ++lane) out[row + lane] = static_cast<float>(totals[lane]);
+  }
+  for (; row < rows; ++row, x += length) {
     T total = init;
     const int64_t whole = length / kLanes * kLanes;
     if (whole) {
@@ -76,6 +88,31 @@ void min_columns(const float* x, float* out, int64_t rows, int64_t columns, int6
   columns_of<float>(x, out, rows, columns, stride, init, kSmaller);
 }
 
+void exp_below(const float* x, const float* top, float* out, int64_t rows, int64_t length) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const float t = top[i];
+    ESPALIER_VECTOR_LOOP
+    for (int64_t k = 0; k < length; ++k) out[i * length + k] = x[i * length + k] - t;
+  }
+  // All rows at once: short ones would leave most of a vector empty.
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < rows * length; ++i) out[i] = elementary_exp(out[i]);
+}
+void divide_rows(float* x, const float* factor, int64_t rows, int64_t length) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const float f = factor[i];
+    ESPALIER_VECTOR_LOOP
+    for (int64_t k = 0; k < length; ++k) x[i * length + k] /= f;
+  }
+}
+void multiply_rows(float* x, const float* factor, int64_t rows, int64_t length) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const float f = factor[i];
+    ESPALIER_VECTOR_LOOP
+    for (int64_t k = 0; k < length; ++k) x[i * length + k] *= f;
+  }
+}
+
 void fold_larger(const float* x, float* out, int64_t n) {
   ESPALIER_VECTOR_LOOP
   for (int64_t i = 0; i < n; ++i) out[i] = larger(out[i], x[i]);
@@ -116,8 +153,9 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows,    sum_columns,  max_rows,       max_columns,  min_rows, min_columns,
-                              fold_larger, fold_smaller, choose_largest, choose_least, adam};
+constexpr LoopTable kTable = {sum_rows,     sum_columns,    max_rows,     max_columns,   min_rows,
+                              min_columns,  exp_below,      divide_rows,  multiply_rows, fold_larger,
+                              fold_smaller, choose_largest, choose_least, adam};
 
 }  // namespace
 }  // namespace espalier

@@ -21,6 +21,11 @@ struct LoopTable {
   void (*max_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
   void (*min_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
   void (*min_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
+  // out[i * length + k] = e^(x[i * length + k] - top[i]).
+  void (*exp_below)(const float* x, const float* top, float* out, int64_t rows, int64_t length);
+  // x[i * length + k] is divided by, or multiplied with, factor[i].
+  void (*divide_rows)(float* x, const float* factor, int64_t rows, int64_t length);
+  void (*multiply_rows)(float* x, const float* factor, int64_t rows, int64_t length);
   // out[i] becomes the larger (smaller) of itself and x[i].
   void (*fold_larger)(const float* x, float* out, int64_t n);
   void (*fold_smaller)(const float* x, float* out, int64_t n);

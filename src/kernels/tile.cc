@@ -25,7 +25,10 @@ const Entry kEntries[] = {
     {"select", kF32, kF32, &TileTable::select_32},      {"select", kI32, kI32, &TileTable::select_32},
     {"select", kU32, kU32, &TileTable::select_32},      {"and", kBool, kBool, &TileTable::and_bool},
     {"or", kBool, kBool, &TileTable::or_bool},          {"not", kBool, kBool, &TileTable::not_bool},
-    {"convert", kBool, kF32, &TileTable::bool_to_f32},  {"convert", kI32, kF32, &TileTable::i32_to_f32},
+    {"relu", kF32, kF32, &TileTable::relu_f32},         {"exponential", kF32, kF32, &TileTable::exp_f32},
+    {"tanh", kF32, kF32, &TileTable::tanh_f32},         {"logistic", kF32, kF32, &TileTable::logistic_f32},
+    {"add", kI64, kI64, &TileTable::add_i64},           {"convert", kBool, kF32, &TileTable::bool_to_f32},
+    {"convert", kI32, kF32, &TileTable::i32_to_f32},
 };
 constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTable::ne_f32,
                                                     &TileTable::ge_f32, &TileTable::gt_f32,

@@ -18,9 +18,9 @@ using TileFunction = void (*)(void* out, const void* a, const void* b, const voi
 // clang-format off
 #define ESPALIER_TILE_OPS(X)                                                                 \
   X(add_f32) X(subtract_f32) X(multiply_f32) X(divide_f32) X(maximum_f32) X(minimum_f32)     \
-  X(negate_f32) X(abs_f32) X(sqrt_f32)                                                       \
+  X(negate_f32) X(abs_f32) X(sqrt_f32) X(relu_f32) X(exp_f32) X(tanh_f32) X(logistic_f32)    \
   X(eq_f32) X(ne_f32) X(ge_f32) X(gt_f32) X(le_f32) X(lt_f32)                                \
-  X(add_i32) X(subtract_i32) X(multiply_i32)                                                 \
+  X(add_i32) X(subtract_i32) X(multiply_i32) X(add_i64)                                      \
   X(eq_i32) X(ne_i32) X(ge_i32) X(gt_i32) X(le_i32) X(lt_i32)                                \
   X(select_32) X(and_bool) X(or_bool) X(not_bool) X(bool_to_f32) X(i32_to_f32)
 // clang-format on

@@ -1,6 +1,7 @@
 // The bodies of the tile loops, compiled once for each instruction set: included by tile_<isa>.cc alone.
 #pragma once
 
+#include "base/elementary.h"
 #include "kernels/select_larger.h"
 #include "kernels/tile.h"
 
@@ -43,6 +44,10 @@ ESPALIER_BINARY(minimum_f32, float, float, smaller(x, y))
 ESPALIER_UNARY(negate_f32, float, float, float_of(bits_of(x) ^ INT32_MIN))
 ESPALIER_UNARY(abs_f32, float, float, float_of(bits_of(x) & INT32_MAX))
 ESPALIER_UNARY(sqrt_f32, float, float, __builtin_sqrtf(x))
+ESPALIER_UNARY(relu_f32, float, float, x <= 0 ? 0.0f : x)
+ESPALIER_UNARY(exp_f32, float, float, elementary_exp(x))
+ESPALIER_UNARY(tanh_f32, float, float, elementary_tanh(x))
+ESPALIER_UNARY(logistic_f32, float, float, elementary_logistic(x))
 ESPALIER_BINARY(eq_f32, bool, float, x == y)
 ESPALIER_BINARY(ne_f32, bool, float, x != y)
 ESPALIER_BINARY(ge_f32, bool, float, x >= y)
@@ -52,6 +57,7 @@ ESPALIER_BINARY(lt_f32, bool, float, x < y)
 ESPALIER_BINARY(add_i32, int32_t, int32_t, wide(x) + wide(y))
 ESPALIER_BINARY(subtract_i32, int32_t, int32_t, wide(x) - wide(y))
 ESPALIER_BINARY(multiply_i32, int32_t, int32_t, wide(x) * wide(y))
+ESPALIER_BINARY(add_i64, int64_t, int64_t, static_cast<uint64_t>(x) + static_cast<uint64_t>(y))
 ESPALIER_BINARY(eq_i32, bool, int32_t, x == y)
 ESPALIER_BINARY(ne_i32, bool, int32_t, x != y)
 ESPALIER_BINARY(ge_i32, bool, int32_t, x >= y)

@@ -1,3 +1,4 @@
+#include "base/elementary.h"
 #include "ops/elementwise.h"
 
 namespace espalier {
@@ -6,7 +7,7 @@ namespace {
 struct Apply {
   template <class T>
   static T apply(T x) {
-    return std::tanh(x);
+    return elementary_tanh(x);
   }
 };
 

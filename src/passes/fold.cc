@@ -1,5 +1,6 @@
 #include "interp/interpreter.h"
 #include "ir/constant.h"
+#include "ops/registry.h"
 #include "passes/pass.h"
 
 namespace espalier {
@@ -37,7 +38,9 @@ std::shared_ptr<Graph> run(const Graph& graph) {
                            node.op->eval &&
                            (node.op->fusion == Fusion::kElementwise || node.op->fusion == Fusion::kView);
     std::optional<Literal> value;
-    if (candidate) {
+    if (node.op == &op_iota && graph.type(node.first_result).elements() <= kMaxElements) {
+      value = evaluate({*node.op, node.attributes, {}, {}})[0];
+    } else if (candidate) {
       inputs.clear();
       for (const ValueId input : graph.inputs(node)) {
         const auto it = known.find(input);
@@ -63,6 +66,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
 
 }  // namespace
 
-const Pass pass_fold = {"fold", "evaluates small elementwise calls and views of constants", run};
+const Pass pass_fold = {"fold", "evaluates small elementwise calls and views of constants, and small iotas",
+                        run};
 
 }  // namespace espalier

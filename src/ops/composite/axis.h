@@ -1,6 +1,7 @@
 // One axis in the middle of a row-major array, for composites that work along it.
 #pragma once
 
+#include "base/elementary.h"
 #include "ops/elementwise.h"
 
 namespace espalier {
@@ -27,6 +28,21 @@ struct AxisView {
     }
   }
 };
+
+// out[k] = e^(x[k * step] - the largest x), in float for the 16-bit types; returns the largest and the sum of
+// the powers. NaN is largest.
+template <class T, class F>
+std::pair<F, double> exp_below_largest(const T* x, std::vector<F>& out, int64_t step = 1) {
+  F top = -std::numeric_limits<F>::infinity();
+  for (size_t k = 0; k < out.size(); ++k) {
+    const F next = static_cast<F>(x[static_cast<int64_t>(k) * step]);
+    top = next > top || std::isnan(next) ? next : top;
+  }
+  double sum = 0;
+  for (size_t k = 0; k < out.size(); ++k)
+    sum += out[k] = elementary_exp(static_cast<F>(x[static_cast<int64_t>(k) * step]) - top);
+  return {top, sum};
+}
 
 // `reduced` lacks `axis` of `shape`: repeats it along that axis.
 inline Tensor spread(const Tensor& reduced, const Shape& shape, int64_t axis) {

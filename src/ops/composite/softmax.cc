@@ -22,10 +22,7 @@ void eval(EvalContext& c) {
     view.lines([&](int64_t start) {
       const T* x = in + start;
       T* out = result + start;
-      F top = -std::numeric_limits<F>::infinity();
-      for (int64_t i = 0; i < end; i += step) top = x[i] > top || std::isnan(F(x[i])) ? F(x[i]) : top;
-      double sum = 0;
-      for (int64_t i = 0, k = 0; i < end; i += step, ++k) sum += line[k] = std::exp(F(x[i]) - top);
+      const auto [top, sum] = exp_below_largest(x, line, step);
       for (int64_t i = 0, k = 0; i < end; i += step, ++k) out[i] = static_cast<T>(line[k] / F(sum));
     });
   });

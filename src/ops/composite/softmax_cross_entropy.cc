@@ -1,36 +1,12 @@
-#include "ops/composite/axis.h"
+#include "ops/composite/cross_entropy.h"
 
 namespace espalier {
 namespace {
 
 void infer(InferContext& c) {
   c.require_inputs(2);
-  const TensorType &logits = c.in(0), &labels = c.in(1);
-  c.require_dtype(is_float(logits.dtype), "c1", "takes floating-point logits, got ", logits);
-  c.require_dtype(is_integer(labels.dtype), "c2", "labels must be integers, got ", labels);
-  Shape examples = logits.shape;
-  c.require(!examples.empty(), "c3", "logits need a class axis, got ", logits);
-  examples.erase(examples.size() - 1);
-  c.require(labels.shape == examples, "c3",
-            "labels must have the logits' shape without its class axis: ", labels, " and ", logits);
-  c.result({logits.dtype, examples});
+  c.result({c.in(0).dtype, infer_labels(c)});
 }
-
-// Where the label says the class is, and 1 or, for a label that is no class, NaN.
-struct Target {
-  Tensor hot, validity;
-  Target(const Tensor& logits, const Tensor& labels) {
-    const Shape& shape = logits.shape();
-    const auto axis = static_cast<int64_t>(shape.size()) - 1;
-    const Tensor label = convert(labels, DType::kI64);
-    hot = compare(iota({DType::kI64, shape}, axis), spread(label, shape, axis), Comparison::kEQ);
-    const TensorType each{logits.dtype(), labels.shape()};
-    const Tensor one = constant_like(each, 1),
-                 nan = constant_like(each, std::numeric_limits<double>::quiet_NaN());
-    validity = select(compare(label, 0, Comparison::kLT), nan,
-                      select(compare(label, shape.back(), Comparison::kGE), nan, one));
-  }
-};
 
 std::vector<Tensor> decompose(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
@@ -50,12 +26,10 @@ void eval(EvalContext& c) {
       using L = typename decltype(label_tag)::type;
       const T* x = c.in(0).as<T>();
       T* out = c.out(0).as<T>();
+      std::vector<F> powers(static_cast<size_t>(classes));
       for (int64_t row = 0; row < count; ++row, x += classes) {
         const auto label = static_cast<int64_t>(c.in(1).as<L>()[row]);
-        F top = -std::numeric_limits<F>::infinity();
-        for (int64_t i = 0; i < classes; ++i) top = x[i] > top || std::isnan(F(x[i])) ? F(x[i]) : top;
-        double sum = 0;
-        for (int64_t i = 0; i < classes; ++i) sum += std::exp(F(x[i]) - top);
+        const auto [top, sum] = exp_below_largest(x, powers);
         const bool valid = label >= 0 && label < classes;
         out[row] = valid ? static_cast<T>(std::log(F(sum)) - (F(x[label]) - top))
                          : T(std::numeric_limits<float>::quiet_NaN());
@@ -65,11 +39,7 @@ void eval(EvalContext& c) {
 }
 
 void gradient(GradientContext& c) {
-  const Tensor& x = c.in(0);
-  const auto axis = static_cast<int64_t>(x.rank()) - 1;
-  const Target target(x, c.in(1));
-  c.set(0, (softmax(x) - convert(target.hot, x.dtype())) *
-               spread(c.cotangent() * target.validity, x.shape(), axis));
+  c.set(0, emit(op_softmax_cross_entropy_gradient, nullptr, {c.in(0), c.in(1), c.cotangent()}));
 }
 
 }  // namespace

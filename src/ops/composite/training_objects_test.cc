@@ -92,6 +92,39 @@ OP_TEST(softmax_cross_entropy) {
   return test;
 }
 
+OP_TEST(softmax_cross_entropy_gradient) {
+  OpTest test;
+  for (const Shape& examples : {Shape{3}, Shape{}, Shape{2, 2}, Shape{0}}) {
+    Shape shape = examples;
+    shape.push_back(4);
+    test.cases.push_back(
+        {.name = to_string(shape),
+         .inputs = {{.shape = shape, .distinct = true},
+                    {.shape = examples, .int_low = 0, .int_high = 3, .dtype = DType::kI32},
+                    {.shape = examples}},
+         .call =
+             [](Inputs x) {
+               return emit(*find_op("softmax_cross_entropy_gradient"), nullptr, {x[0], x[1], x[2]});
+             },
+         .oracle =
+             [](Arrays x) {
+               Array out = x[0];
+               for (size_t i = 0; i < x[1].values.size(); ++i) {
+                 const Line line(x[0].values.begin() + static_cast<ptrdiff_t>(4 * i),
+                                 x[0].values.begin() + static_cast<ptrdiff_t>(4 * i + 4));
+                 for (size_t k = 0; k < 4; ++k) {
+                   const double hot = static_cast<double>(k) == x[1].values[i];
+                   out.values[4 * i + k] = (std::exp(line[k]) / sum_exp(line) - hot) * x[2].values[i];
+                 }
+               }
+               return out;
+             },
+         .tolerance = {.ulp = 4, .absolute = 4},
+         .decomposition = {.ulp = 8, .absolute = 8}});
+  }
+  return test;
+}
+
 // An optimizer step: `state` arrays of the parameter's shape and dtype, then f32 scalars, then what the case
 // adds.
 OpCase step_case(const std::string& name, const Shape& shape, size_t state, std::vector<In> scalars,

@@ -1,0 +1,58 @@
+#include "base/thread_pool.h"
+#include "ir/dispatch.h"
+#include "kernels/attribute_reader.h"
+#include "kernels/kernels.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kParallelElements = 1 << 16;
+constexpr int64_t kChunkElements = 1 << 14;
+
+struct ArgmaxParams {
+  int64_t rows = 0, length = 0;
+  DType index = DType::kI32;
+};
+
+// The first of the largest; NaN is larger than every number, and the first NaN counts.
+int64_t largest(const float* x, int64_t length) {
+  int64_t best = 0;
+  for (int64_t i = 1; i < length; ++i) {
+    if (x[i] > x[best] || (x[i] != x[i] && x[best] == x[best])) best = i;
+  }
+  return best;
+}
+
+void run_argmax(const KernelCall& call) {
+  const auto& p = *static_cast<const ArgmaxParams*>(call.params);
+  const auto* x = static_cast<const float*>(call.in[0]);
+  visit_integral(p.index, [&](auto tag) {
+    using I = typename decltype(tag)::type;
+    I* out = static_cast<I*>(call.out[0]);
+    const int64_t step = std::max<int64_t>(chunk_work(kChunkElements) / p.length, 1);
+    const auto chunk = [&](int64_t i) {
+      for (int64_t row = i * step; row < std::min((i + 1) * step, p.rows); ++row)
+        out[row] = static_cast<I>(largest(x + row * p.length, p.length));
+    };
+    const int64_t chunks = (p.rows + step - 1) / step;
+    if (p.rows * p.length >= chunk_work(kParallelElements)) return thread_pool().parallel_for(chunks, chunk);
+    for (int64_t i = 0; i < chunks; ++i) chunk(i);
+  });
+}
+
+}  // namespace
+
+PreparedKernel prepare_argmax(const KernelSite& site) {
+  const Shape& shape = site.inputs[0]->shape;
+  const auto axis = static_cast<size_t>(read_integer(site.attributes, "axis"));
+  for (size_t i = axis + 1; i < shape.size(); ++i) {
+    if (shape[i] != 1) return {};
+  }
+  auto params = std::make_shared<ArgmaxParams>();
+  params->length = shape[axis];
+  params->rows = site.inputs[0]->elements() / shape[axis];
+  params->index = site.outputs[0]->dtype;
+  return {run_argmax, std::move(params), 0, 0};
+}
+
+}  // namespace espalier
