@@ -29,9 +29,19 @@ void pause_briefly() {
 #endif
 }
 
-constexpr uint64_t make_ticket(uint64_t generation, uint64_t groups, uint64_t next) {
-  return generation << 32 | groups << 16 | next;
-}
+// Groups [first, last) are unclaimed.
+struct Ticket {
+  explicit Ticket(uint64_t word)
+      : generation(word >> 32),
+        first(static_cast<int64_t>(word >> 16 & 0xffff)),
+        last(static_cast<int64_t>(word & 0xffff)) {}
+  Ticket(uint64_t generation, int64_t groups) : generation(generation), first(0), last(groups) {}
+  uint64_t word() const {
+    return generation << 32 | static_cast<uint64_t>(first) << 16 | static_cast<uint64_t>(last);
+  }
+  uint64_t generation;
+  int64_t first, last;
+};
 
 // "max 100000" or "150000 100000" (cgroup 2): processors, or 0 for no limit.
 double quota_of(const std::string& path) {
@@ -97,13 +107,17 @@ void ThreadPool::set_threads(int threads) {
   busy_.store(false, std::memory_order_release);
 }
 
-bool ThreadPool::work_on_one() {
-  uint64_t ticket = ticket_.load(std::memory_order_acquire);
+bool ThreadPool::work_on_one(bool from_front) {
+  uint64_t word = ticket_.load(std::memory_order_acquire), next;
+  int64_t group;
   do {
-    if ((ticket & 0xffff) >= (ticket >> 16 & 0xffff)) return false;
-  } while (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel));
+    Ticket ticket(word);
+    if (ticket.first >= ticket.last) return false;
+    group = from_front ? ticket.first++ : --ticket.last;
+    next = ticket.word();
+  } while (!ticket_.compare_exchange_weak(word, next, std::memory_order_acq_rel));
   // The claim keeps the job alive until finished_ counts it.
-  const int64_t first = static_cast<int64_t>(ticket & 0xffff) * group_;
+  const int64_t first = group * group_;
   const int64_t last = std::min(first + group_, chunks_);
   inside_chunk = true;
   try {
@@ -121,10 +135,11 @@ void ThreadPool::help() {
   while (true) {
     const uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
-    while (work_on_one()) helped_.fetch_add(1, std::memory_order_relaxed);
+    while (work_on_one(false)) helped_.fetch_add(1, std::memory_order_relaxed);
     const auto start = std::chrono::steady_clock::now();
     while (epoch_.load(std::memory_order_acquire) == epoch) {
-      for (int i = 0; i < 32; ++i) pause_briefly();
+      // Reading the clock takes longer than a pause.
+      for (int i = 0; i < 32 && epoch_.load(std::memory_order_acquire) == epoch; ++i) pause_briefly();
       if (std::chrono::steady_clock::now() - start > kSpin) {
         epoch_.wait(epoch, std::memory_order_acquire);
         break;
@@ -147,12 +162,13 @@ void ThreadPool::run(int64_t chunks, Function function, const void* context) {
   chunks_ = chunks;
   failed_.store(false, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  const uint64_t generation = (ticket_.load(std::memory_order_relaxed) >> 32) + 1;
-  ticket_.store(make_ticket(generation, groups, 0), std::memory_order_release);
+  const Ticket before(ticket_.load(std::memory_order_relaxed));
+  ticket_.store(Ticket(before.generation + 1, static_cast<int64_t>(groups)).word(),
+                std::memory_order_release);
   epoch_.fetch_add(1, std::memory_order_release);
   epoch_.notify_all();
 
-  while (work_on_one()) {
+  while (work_on_one(true)) {
   }
   for (int spins = 0; finished_.load(std::memory_order_acquire) != groups; ++spins) {
     if (spins < 4096) {

@@ -13,7 +13,8 @@ namespace espalier {
 // The caller publishes chunks and can finish all of them alone. Helpers spin for some tens of microseconds
 // after a job, then park; a helper is waited for only while it works on a chunk. One job runs at a time: a
 // second caller, and a call from inside a chunk, run their chunks themselves. Which thread runs a chunk is
-// not determined, so chunks must not share results.
+// not determined, so chunks must not share results; but the caller takes them from the front and helpers from
+// the back, so that a thread meets in the next job what it left in its cache in the last.
 class ThreadPool {
  public:
   // `threads` counts the caller. 0: `default_threads()`.
@@ -38,7 +39,7 @@ class ThreadPool {
  private:
   using Function = void (*)(const void*, int64_t);
   void run(int64_t chunks, Function function, const void* context);
-  bool work_on_one();
+  bool work_on_one(bool from_front);
   void help();
   void start_helpers();
   void stop_helpers();
@@ -47,7 +48,7 @@ class ThreadPool {
   std::atomic<bool> busy_{false};
   std::vector<std::thread> helpers_;
 
-  // Generation, chunks and the next unclaimed group in one word, so that a claim is valid for its job alone.
+  // Generation and the unclaimed groups in one word, so that a claim is valid for its job alone.
   std::atomic<uint64_t> ticket_{0};
   std::atomic<uint32_t> finished_{0};
   std::atomic<uint64_t> helped_{0};

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "base/thread_pool.h"
@@ -9,7 +10,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kChunk = 1 << 14;
+constexpr int64_t kChunk = 1 << 13;
 
 struct AdamParams {
   int64_t elements = 0;

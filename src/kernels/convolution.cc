@@ -4,17 +4,12 @@
 #include <cstring>
 #include <limits>
 
-#include "base/thread_pool.h"
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
 
 namespace espalier {
 namespace {
 
-constexpr int64_t kParallelWork = int64_t{1} << 20, kChunkWork = int64_t{1} << 18;
-constexpr int64_t kMaxTileRows = 16;
-// A multiple of 4096 bytes from row to row would put a tile's rows into few sets of the cache.
-constexpr int64_t kTileStride = kDepthBlock + 16;
 constexpr int64_t kNowhere = std::numeric_limits<int64_t>::min();
 
 // im2col a tile at a time: row r of A is the window of result element r (all its features share it), column
@@ -30,12 +25,13 @@ struct ConvolutionParams {
   std::vector<int64_t> spans;
   // taps[t * axes + axis]: the tap's index on each axis of row_sizes.
   std::vector<int64_t> taps;
-  int64_t features = 1, feature_stride = 1, chunk_rows = 1;
+  int64_t features = 1, feature_stride = 1;
 };
 
 // A's rows [row, row + rows), columns [from, from + length), to `tile`.
-void gather(const ConvolutionParams& p, const float* input, int64_t row, int64_t rows, int64_t from,
-            int64_t length, float* tile) {
+void gather(const void* context, const float* input, int64_t row, int64_t rows, int64_t from, int64_t length,
+            float* tile) {
+  const auto& p = *static_cast<const ConvolutionParams*>(context);
   const size_t axes = p.row_sizes.size();
   const int64_t* places[kMaxTileRows][8];
   for (int64_t i = 0; i < rows; ++i) {
@@ -55,7 +51,7 @@ void gather(const ConvolutionParams& p, const float* input, int64_t row, int64_t
         inside &= place != kNowhere;
         offset += inside ? place : 0;
       }
-      float* to = tile + i * kTileStride + k;
+      float* to = tile + i * kTilePitch + k;
       if (!inside) {
         std::fill(to, to + count, 0.0f);
       } else if (p.feature_stride == 1) {
@@ -68,52 +64,11 @@ void gather(const ConvolutionParams& p, const float* input, int64_t row, int64_t
   }
 }
 
-void multiply_rows(const ConvolutionParams& p, const float* input, const float* kernel, const float* packed,
-                   float* out, int64_t first, int64_t last) {
-  alignas(64) float tile[kMaxTileRows * kTileStride];
-  const Gemm& gemm = p.gemm;
-  const int64_t width = gemm.tiles->columns, height = gemm.tiles->rows;
-  for (int64_t row = first; row < last; row += height) {
-    TileProduct product;
-    product.rows = std::min(height, last - row);
-    product.a = tile;
-    product.a_row = kTileStride;
-    product.a_depth = 1;
-    product.c_row = gemm.columns();
-    for (int64_t from = 0; from == 0 || from < gemm.depth(); from += kDepthBlock) {
-      product.depth = std::min(kDepthBlock, gemm.depth() - from);
-      product.accumulate = from > 0;
-      gather(p, input, row, product.rows, from, product.depth, tile);
-      for (int64_t panel = 0; panel < gemm.panels(); ++panel) {
-        const int64_t column = panel * width;
-        product.columns = std::min(width, gemm.columns() - column);
-        product.b = gemm.pack_b ? packed + panel * width * gemm.depth() + from * width
-                                : kernel + gemm.b_depth[from] + column;
-        product.b_row = gemm.pack_b ? width : gemm.b_depth.stride;
-        product.c = out + row * gemm.columns() + column;
-        gemm.tiles->multiply(product);
-      }
-    }
-  }
-}
-
 void run_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams*>(call.params);
-  const Gemm& gemm = p.gemm;
-  const auto *input = static_cast<const float*>(call.in[0]), *kernel = static_cast<const float*>(call.in[1]);
-  auto* out = static_cast<float*>(call.out[0]);
-  auto* packed = reinterpret_cast<float*>(call.workspace);
-  const auto for_each = [&](int64_t chunks, auto body) {
-    if (gemm.rows() * gemm.columns() * gemm.depth() >= chunk_work(kParallelWork))
-      return thread_pool().parallel_for(chunks, body);
-    for (int64_t i = 0; i < chunks; ++i) body(i);
-  };
-  if (gemm.pack_b)
-    for_each(gemm.panels(), [&](int64_t panel) { gemm.pack(kernel, packed, panel, panel + 1); });
-  for_each((gemm.rows() + p.chunk_rows - 1) / p.chunk_rows, [&](int64_t i) {
-    multiply_rows(p, input, kernel, packed, out, i * p.chunk_rows,
-                  std::min((i + 1) * p.chunk_rows, gemm.rows()));
-  });
+  constexpr IndexMap kOne{1, 0, nullptr};
+  p.gemm.run(static_cast<const float*>(call.in[0]), kOne, static_cast<const float*>(call.in[1]), kOne,
+             reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), 1);
 }
 
 }  // namespace
@@ -182,13 +137,13 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
       gemm.b_depth.table = p.kernel_table.data();
   }
   gemm.b_column = {result[d.output_feature], kernel_strides[d.kernel_output_feature], nullptr};
-  gemm.choose(gemm_tiles(current_isa()));
-  const int64_t tile_work = std::max<int64_t>(gemm.tiles->rows * gemm.columns() * depth, 1);
-  p.chunk_rows = gemm.tiles->rows * std::max<int64_t>(chunk_work(kChunkWork) / tile_work, 1);
+  gemm.gather = gather;
+  gemm.context = params.get();
+  gemm.choose(current_isa());
 
   PreparedKernel prepared;
   prepared.run = run_convolution;
-  prepared.workspace = static_cast<size_t>(gemm.packed_floats()) * sizeof(float);
+  prepared.workspace = static_cast<size_t>(gemm.workspace_floats(1)) * sizeof(float);
   prepared.params = std::move(params);
   return prepared;
 }

@@ -1,31 +1,66 @@
 #include "kernels/gemm.h"
 
 #include <algorithm>
+#include <cstring>
+
+#include "base/thread_pool.h"
 
 namespace espalier {
 namespace {
 
-constexpr int64_t kMaxTileRows = 16;
+// Below this many multiplications a product is done before a helper could begin.
+constexpr int64_t kParallelWork = int64_t{1} << 17;
+// Multiplications of one task, about, and the tasks that are enough for any number of threads.
+constexpr int64_t kTaskWork = int64_t{1} << 18, kMostTasks = 64;
+// Tiles of a task that use what the first of them brought into the cache.
+constexpr int64_t kTaskTiles = 4;
+
+// Floats of one task that adds partial products, and of all partial products.
+constexpr int64_t kSumChunk = int64_t{1} << 12;
+constexpr int64_t kMostPartial = int64_t{1} << 17;
+
+int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 
 }  // namespace
 
-const GemmTiles& gemm_tiles(Isa isa) {
+const GemmTiles& gemm_tiles(Isa isa, int64_t rows) {
+  const GemmTiles* shapes = gemm_tiles_portable;
 #if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return gemm_tiles_avx512;
-  if (isa == Isa::kAvx2) return gemm_tiles_avx2;
-#endif
+  if (isa == Isa::kAvx2) shapes = gemm_tiles_avx2;
+  if (isa == Isa::kAvx512) shapes = gemm_tiles_avx512;
+#else
   (void)isa;
-  return gemm_tiles_portable;
+#endif
+  int shape = 0;
+  while (shape + 1 < kTileShapes && rows > shapes[shape].rows) ++shape;
+  return shapes[shape];
 }
 
-void Gemm::choose(const GemmTiles& with) {
-  tiles = &with;
+void Gemm::choose(Isa isa, int64_t batches) {
+  tiles = &gemm_tiles(isa, rows());
+  const int64_t tile_count = std::max<int64_t>(parts(rows(), tiles->rows), 1);
+  tile_rows = std::max<int64_t>(parts(rows(), tile_count), 1);
   // Rows far apart in memory fall into few sets of a cache; packing pays when they are read often.
   const bool b_rows = !b_depth.table && !b_column.table && (b_column.stride == 1 || b_column.count == 1);
-  pack_b = !b_rows || (b_depth.stride > 256 && rows() > 2 * tiles->rows);
-  const bool a_strided = !a_row.table && !a_depth.table;
+  pack_b = !b_rows || (b_depth.stride > 256 && tile_count > 2);
+  const bool a_strided = !gather && !a_row.table && !a_depth.table;
   const bool a_near = a_row.stride == 1 || a_depth.stride == 1 || rows() == 1 || depth() == 1;
-  pack_a = !a_strided || !a_near || (a_row.stride % 256 == 0 && a_row.stride && columns() > tiles->columns);
+  const int64_t far = a_row.stride == 1 ? a_depth.stride : a_row.stride;
+  pack_a = !a_strided || !a_near || (far % 256 == 0 && far && panels() > 1);
+
+  const int64_t work = batches * rows() * columns() * depth();
+  const int64_t partial = depth_blocks() * rows() * columns();
+  split_depth = batches == 1 && depth_blocks() > 1 && 4 * rows() <= depth() && partial <= kMostPartial &&
+                work >= chunk_work(kParallelWork);
+  // Blocks of a split depth are tasks enough, and whole rows of B are read in order.
+  const int64_t tasks = split_depth ? 4 : std::clamp<int64_t>(work / chunk_work(kTaskWork), 1, kMostTasks);
+  const int64_t wanted = parts(tasks, split_depth ? depth_blocks() : std::max<int64_t>(batches, 1));
+  int64_t row_tasks = std::clamp<int64_t>(tile_count / kTaskTiles, 1, wanted);
+  const int64_t panel_tasks = std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
+  if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
+    row_tasks = std::min(tile_count, parts(wanted, panel_tasks));
+  task_rows = tile_rows * parts(tile_count, row_tasks);
+  task_panels = std::max<int64_t>(parts(panels(), panel_tasks), 1);
 }
 
 void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) const {
@@ -34,10 +69,8 @@ void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) cons
     const int64_t column = panel * width, used = std::min(width, columns() - column);
     float* out = packed + panel * width * depth();
     if (b_column.stride == 1 && !b_column.table) {
-      for (int64_t k = 0; k < depth(); ++k) {
-        const float* row = b + b_depth[k] + column;
-        for (int64_t j = 0; j < used; ++j) out[k * width + j] = row[j];
-      }
+      for (int64_t k = 0; k < depth(); ++k)
+        std::memcpy(out + k * width, b + b_depth[k] + column, static_cast<size_t>(used) * sizeof(float));
       continue;
     }
     // Columns are far apart: walk some rows of each so that a cache line is used up.
@@ -53,42 +86,94 @@ void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) cons
 }
 
 void Gemm::multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
-                    int64_t last_row, int64_t first_panel, int64_t last_panel) const {
-  alignas(64) float a_tile[kMaxTileRows * kDepthBlock];
-  const int64_t width = tiles->columns, height = tiles->rows;
-  int64_t from = 0;
-  do {
-    const int64_t length = std::min(kDepthBlock, depth() - from);
-    for (int64_t row = first_row; row < last_row; row += height) {
-      TileProduct product;
-      product.rows = std::min(height, last_row - row);
-      product.depth = length;
-      product.accumulate = from > 0;
-      product.c_row = columns();
-      if (pack_a) {
-        for (int64_t i = 0; i < product.rows; ++i) {
-          const float* source = a + a_row[row + i];
-          for (int64_t k = 0; k < length; ++k) a_tile[k * product.rows + i] = source[a_depth[from + k]];
-        }
-        product.a = a_tile;
-        product.a_row = 1;
-        product.a_depth = product.rows;
-      } else {
+                    int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
+                    int64_t blocks) const {
+  alignas(64) float tile[kMaxTileRows * kTilePitch];
+  const int64_t width = tiles->columns, block = depth_block(depth());
+  const bool copy_rows = a_depth.stride == 1 && !a_depth.table;
+  TileProduct product;
+  product.c_row = columns();
+  product.b_row = pack_b ? width : b_depth.stride;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const int64_t from = (first_block + i) * block;
+    product.depth = std::min(block, depth() - from);
+    product.accumulate = i > 0;
+    for (int64_t row = first_row; row < last_row; row += tile_rows) {
+      product.rows = std::min(tile_rows, last_row - row);
+      product.a = tile;
+      product.a_row = kTilePitch;
+      product.a_depth = 1;
+      if (!pack_a) {
         product.a = a + a_row[row] + a_depth[from];
         product.a_row = a_row.stride;
         product.a_depth = a_depth.stride;
+      } else if (gather) {
+        gather(context, a, row, product.rows, from, product.depth, tile);
+      } else {
+        for (int64_t i = 0; i < product.rows; ++i) {
+          const float* source = a + a_row[row + i];
+          float* to = tile + i * kTilePitch;
+          if (copy_rows) {
+            std::memcpy(to, source + from, static_cast<size_t>(product.depth) * sizeof(float));
+          } else {
+            for (int64_t k = 0; k < product.depth; ++k) to[k] = source[a_depth[from + k]];
+          }
+        }
       }
       for (int64_t panel = first_panel; panel < last_panel; ++panel) {
         const int64_t column = panel * width;
         product.columns = std::min(width, columns() - column);
         product.b = pack_b ? packed + panel * width * depth() + from * width : b + b_depth[from] + column;
-        product.b_row = pack_b ? width : b_depth.stride;
         product.c = c + row * columns() + column;
         tiles->multiply(product);
       }
     }
-    from += kDepthBlock;
-  } while (from < depth());
+  }
+}
+
+void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
+               float* workspace, float* c, int64_t batches) const {
+  const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
+  const auto for_each = [&](int64_t chunks, auto body) {
+    if (parallel) return thread_pool().parallel_for(chunks, body);
+    for (int64_t i = 0; i < chunks; ++i) body(i);
+  };
+  float* const packed = workspace;
+  if (pack_b) {
+    for_each(batches * panels(), [&](int64_t i) {
+      const int64_t batch = i / panels(), panel = i % panels();
+      pack(b + b_batch[batch], packed + batch * packed_floats(), panel, panel + 1);
+    });
+  }
+  const int64_t size = rows() * columns(), blocks = depth_blocks();
+  if (split_depth) {
+    float* partial = workspace + packed_floats();
+    const int64_t per_block = row_tasks() * panel_tasks();
+    for_each(blocks * per_block, [&](int64_t i) {
+      const int64_t block = i / per_block, row = i % row_tasks() * task_rows;
+      const int64_t panel = i % per_block / row_tasks() * task_panels;
+      multiply(a, b, packed, partial + block * size, row, std::min(row + task_rows, rows()), panel,
+               std::min(panel + task_panels, panels()), block, 1);
+    });
+    for_each(parts(size, kSumChunk), [&](int64_t chunk) {
+      const int64_t first = chunk * kSumChunk, last = std::min(first + kSumChunk, size);
+      std::memcpy(c + first, partial + first, static_cast<size_t>(last - first) * sizeof(float));
+      for (int64_t block = 1; block < blocks; ++block) {
+        const float* term = partial + block * size;
+        for (int64_t i = first; i < last; ++i) c[i] += term[i];
+      }
+    });
+    return;
+  }
+  // Rows move on first, so that a thread keeps its panels of B in its cache.
+  const int64_t per_batch = row_tasks() * panel_tasks();
+  for_each(batches * per_batch, [&](int64_t i) {
+    const int64_t batch = i / per_batch;
+    const int64_t row = i % per_batch % row_tasks() * task_rows;
+    const int64_t panel = i % per_batch / row_tasks() * task_panels;
+    multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size, row,
+             std::min(row + task_rows, rows()), panel, std::min(panel + task_panels, panels()), 0, blocks);
+  });
 }
 
 }  // namespace espalier

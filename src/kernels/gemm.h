@@ -1,15 +1,21 @@
 // Matrix products of f32: the register tiles of each instruction set, and the blocking around them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/isa.h"
 
 namespace espalier {
 
-// The partition of a sum over k depends on nothing but k: blocks of this length, each summed from its first
-// term, then added up in order. So every way through the blocking gives the same bits.
-inline constexpr int64_t kDepthBlock = 256;
+// The partition of a sum over k depends on nothing but k: as few blocks as have at most this length, all of
+// one length but the last. Each is summed from its first term, then they are added up in order. So every way
+// through the blocking gives the same bits.
+inline constexpr int64_t kLongestDepthBlock = 256;
+inline int64_t depth_block(int64_t depth) {
+  const int64_t blocks = (depth + kLongestDepthBlock - 1) / kLongestDepthBlock;
+  return blocks ? (depth + blocks - 1) / blocks : 1;
+}
 
 // One register tile: for i < rows, j < columns
 //   c[i * c_row + j] = (accumulate ? c[...] : 0) + sum over k < depth of a[i * a_row + k * a_depth] * b[k *
@@ -28,8 +34,13 @@ struct GemmTiles {
   int64_t rows, columns;  // the largest tile
   void (*multiply)(const TileProduct& product);
 };
-extern const GemmTiles gemm_tiles_portable, gemm_tiles_avx2, gemm_tiles_avx512;
-const GemmTiles& gemm_tiles(Isa isa);
+// By rising rows: fewer rows leave registers for more columns.
+inline constexpr int kTileShapes = 3;
+extern const GemmTiles gemm_tiles_portable[kTileShapes], gemm_tiles_avx2[kTileShapes],
+    gemm_tiles_avx512[kTileShapes];
+// The tiles for a product with this many rows.
+const GemmTiles& gemm_tiles(Isa isa, int64_t rows);
+inline constexpr int64_t kMaxTileRows = 16;
 
 // How the indices of one axis group map to elements: i * stride, or table[i].
 struct IndexMap {
@@ -38,26 +49,53 @@ struct IndexMap {
   int64_t operator[](int64_t i) const { return table ? table[i] : i * stride; }
 };
 
+// From row to row of a copied tile of A. A multiple of 4096 bytes would put them into few sets of the cache.
+inline constexpr int64_t kTilePitch = kLongestDepthBlock + 16;
+
 // One product C = A B with row-major C; `packed` holds packed_floats() floats when pack_b is set.
 struct Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;
+  // For an A that is not in memory as it is: writes term `from` + k of row `row` + i to tile[i * kTilePitch +
+  // k] for i < rows <= kMaxTileRows, k < length.
+  void (*gather)(const void* context, const float* a, int64_t row, int64_t rows, int64_t from, int64_t length,
+                 float* tile) = nullptr;
+  const void* context = nullptr;
+
   const GemmTiles* tiles = nullptr;
   bool pack_a = false, pack_b = false;
+  // Blocks of the depth are tasks of their own, into partial products that are added in order: for few rows
+  // of much depth. A thread then meets the rows of B that it wrote when their gradient, by rows, updated
+  // them.
+  bool split_depth = false;
+  int64_t tile_rows = 1;                   // rows are shared out evenly over tiles
+  int64_t task_rows = 1, task_panels = 1;  // of one task
 
-  // Decides what is packed, from shapes and strides alone.
-  void choose(const GemmTiles& with);
+  // Decides what is packed, from shapes and strides alone, and what a task is: one of `batches` products.
+  void choose(Isa isa, int64_t batches = 1);
   int64_t rows() const { return a_row.count; }
   int64_t columns() const { return b_column.count; }
   int64_t depth() const { return a_depth.count; }
   int64_t panels() const { return (columns() + tiles->columns - 1) / tiles->columns; }
+  int64_t depth_blocks() const {
+    return std::max<int64_t>(1, (depth() + depth_block(depth()) - 1) / depth_block(depth()));
+  }
   int64_t packed_floats() const { return pack_b ? panels() * tiles->columns * depth() : 0; }
+  int64_t workspace_floats(int64_t batches) const {
+    return batches * packed_floats() + (split_depth ? depth_blocks() * rows() * columns() : 0);
+  }
+  int64_t row_tasks() const { return (rows() + task_rows - 1) / task_rows; }
+  int64_t panel_tasks() const { return (panels() + task_panels - 1) / task_panels; }
 
   // Panels [first, last) of B.
   void pack(const float* b, float* packed, int64_t first, int64_t last) const;
-  // Rows [first_row, last_row) of C, columns of panels [first_panel, last_panel). `first_row` is a multiple
-  // of tiles->rows.
+  // Rows [first_row, last_row) of C, columns of panels [first_panel, last_panel), terms of `blocks` blocks of
+  // the depth from `first_block` on.
   void multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
-                int64_t last_row, int64_t first_panel, int64_t last_panel) const;
+                int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
+                int64_t blocks) const;
+  // All of `batches` products, C after C, on all threads where that pays.
+  void run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch, float* workspace,
+           float* c, int64_t batches) const;
 };
 
 }  // namespace espalier

@@ -29,15 +29,11 @@ struct Vector {
 #include "kernels/gemm_tile.h"
 
 namespace espalier {
-namespace {
 
-void multiply(const TileProduct& p) {
-  if (p.columns <= Vector::kWidth) return multiply_rows<1, 1, 2, 3, 4, 5, 6>(p);
-  return multiply_rows<2, 1, 2, 3, 4, 5, 6>(p);
-}
-
-}  // namespace
-
-constinit const GemmTiles gemm_tiles_avx2 = {6, 2 * Vector::kWidth, multiply};
+constinit const GemmTiles gemm_tiles_avx2[kTileShapes] = {
+    {1, 4 * Vector::kWidth, multiply<4, 1>},
+    {2, 4 * Vector::kWidth, multiply<4, 1, 2>},
+    {6, 2 * Vector::kWidth, multiply<2, 1, 2, 3, 4, 5, 6>},
+};
 
 }  // namespace espalier

@@ -26,15 +26,11 @@ struct Vector {
 #include "kernels/gemm_tile.h"
 
 namespace espalier {
-namespace {
 
-void multiply(const TileProduct& p) {
-  if (p.columns <= Vector::kWidth) return multiply_rows<1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(p);
-  return multiply_rows<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12>(p);
-}
-
-}  // namespace
-
-constinit const GemmTiles gemm_tiles_avx512 = {12, 2 * Vector::kWidth, multiply};
+constinit const GemmTiles gemm_tiles_avx512[kTileShapes] = {
+    {1, 8 * Vector::kWidth, multiply<8, 1>},
+    {3, 4 * Vector::kWidth, multiply<4, 1, 2, 3>},
+    {14, 2 * Vector::kWidth, multiply<2, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14>},
+};
 
 }  // namespace espalier

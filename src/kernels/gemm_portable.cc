@@ -38,15 +38,11 @@ struct Vector {
 #include "kernels/gemm_tile.h"
 
 namespace espalier {
-namespace {
 
-void multiply(const TileProduct& p) {
-  if (p.columns <= Vector::kWidth) return multiply_rows<1, 1, 2, 3, 4>(p);
-  return multiply_rows<2, 1, 2, 3, 4>(p);
-}
-
-}  // namespace
-
-constinit const GemmTiles gemm_tiles_portable = {4, 2 * Vector::kWidth, multiply};
+constinit const GemmTiles gemm_tiles_portable[kTileShapes] = {
+    {1, 4 * Vector::kWidth, multiply<4, 1>},
+    {2, 4 * Vector::kWidth, multiply<4, 1, 2>},
+    {4, 2 * Vector::kWidth, multiply<2, 1, 2, 3, 4>},
+};
 
 }  // namespace espalier

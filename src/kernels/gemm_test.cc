@@ -40,7 +40,7 @@ struct Problem {
       for (int64_t i = 0; i < m; ++i) table.push_back((m - 1 - i) * gemm.a_row.stride);
       gemm.a_row = {m, 0, table.data()};
     }
-    gemm.choose(gemm_tiles(isa));
+    gemm.choose(isa);
   }
   std::vector<float> multiply(int64_t row_step, int64_t panel_step) const {
     std::vector<float> c(m * n, 77.0f), packed(gemm.packed_floats() + 1);
@@ -48,12 +48,18 @@ struct Problem {
     for (int64_t i = 0; i < m; i += row_step) {
       for (int64_t p = 0; p < gemm.panels(); p += panel_step) {
         gemm.multiply(a.data(), b.data(), packed.data(), c.data(), i, std::min(i + row_step, m), p,
-                      std::min(p + panel_step, gemm.panels()));
+                      std::min(p + panel_step, gemm.panels()), 0, gemm.depth_blocks());
       }
     }
     return c;
   }
   std::vector<float> multiply() const { return multiply(m, gemm.panels()); }
+  std::vector<float> run() const {
+    std::vector<float> c(m * n, 77.0f), workspace(gemm.workspace_floats(1) + 1);
+    constexpr IndexMap kOne{1, 0, nullptr};
+    gemm.run(a.data(), kOne, b.data(), kOne, workspace.data(), c.data(), 1);
+    return c;
+  }
 };
 
 TEST(Gemm, WithinTheBoundOfAnExactSum) {
@@ -91,9 +97,12 @@ TEST(Gemm, NeitherPartitionNorPackingChangesBits) {
     for (int layout = 0; layout < 8; ++layout) {
       Problem problem(67, 150, 600, layout, isa);
       const std::vector<float> whole = problem.multiply();
-      EXPECT_EQ(whole, problem.multiply(problem.gemm.tiles->rows, 1)) << name(isa) << " layout " << layout;
-      EXPECT_EQ(whole, problem.multiply(4 * problem.gemm.tiles->rows, 2))
-          << name(isa) << " layout " << layout;
+      EXPECT_EQ(whole, problem.multiply(problem.gemm.tile_rows, 1)) << name(isa) << " layout " << layout;
+      EXPECT_EQ(whole, problem.multiply(4 * problem.gemm.tile_rows, 2)) << name(isa) << " layout " << layout;
+      for (const bool split : {false, true}) {
+        problem.gemm.split_depth = split;
+        EXPECT_EQ(whole, problem.run()) << name(isa) << " layout " << layout;
+      }
       problem.gemm.pack_a = problem.gemm.pack_b = true;
       EXPECT_EQ(whole, problem.multiply()) << name(isa) << " layout " << layout;
     }

@@ -7,7 +7,7 @@
 #if defined(__clang__)
 #define ESPALIER_UNROLL _Pragma("unroll")
 #else
-#define ESPALIER_UNROLL _Pragma("GCC unroll 16")
+#define ESPALIER_UNROLL _Pragma("GCC unroll 32")
 #endif
 
 namespace espalier {
@@ -57,6 +57,15 @@ void multiply_rows(const TileProduct& p) {
   using Function = void (*)(const TileProduct&);
   constexpr Function kByRows[] = {tile<Rows, Vectors>...};
   kByRows[p.rows - 1](p);
+}
+
+// The tiles of up to `Vectors` vectors of columns; no more are used than there are columns.
+template <int Vectors, int... Rows>
+void multiply(const TileProduct& p) {
+  if constexpr (Vectors > 1) {
+    if (p.columns <= (Vectors - 1) * Vector::kWidth) return multiply<Vectors - 1, Rows...>(p);
+  }
+  multiply_rows<Vectors, Rows...>(p);
 }
 
 }  // namespace
