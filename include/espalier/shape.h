@@ -27,7 +27,10 @@ class Dims {
   // 0, 1, ..., count - 1.
   static Dims range(size_t count);
 
-  Dims(const Dims& other) { assign(other.span()); }
+  Dims(const Dims& other) : size_(other.size_) {
+    std::memcpy(inline_, other.inline_, sizeof inline_);
+    if (other.heap_) assign(other.span());
+  }
   Dims(Dims&& other) noexcept { *this = std::move(other); }
   Dims& operator=(const Dims& other) {
     if (this != &other) assign(other.span());
@@ -68,6 +71,7 @@ class Dims {
  private:
   static constexpr size_t kInline = 6;
   void assign(std::span<const int64_t> values);
+  // The numbers lie in inline_ unless there is a heap_.
   uint32_t size_ = 0;
   uint32_t capacity_ = kInline;
   std::unique_ptr<int64_t[]> heap_;

@@ -107,6 +107,7 @@ std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Te
   }
 
   std::unordered_map<Key, Tensor> gradients;
+  gradients.reserve(active.size());
   const auto accumulate = [&](const Tensor& value, const Tensor& gradient) {
     Tensor& sum = gradients[value.node().get()];
     sum = sum.defined() ? sum + gradient : gradient;

@@ -1,12 +1,10 @@
 #include "ir/literal.h"
 
-#include <malloc.h>
-
-#include <cstdlib>
-#include <new>
+#include <cstring>
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "base/small_blocks.h"
 #include "ir/buffer_watch.h"
 #include "ir/dispatch.h"
 
@@ -15,13 +13,18 @@ namespace espalier {
 void (*buffer_watch)(int64_t) = nullptr;
 
 Buffer allocate_buffer(size_t bytes) {
-  void* memory = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
+  // Some bytes more, so that a vector may be read from any element.
+  const size_t size = bytes + 64;
+  auto* memory = size > bytes ? static_cast<std::byte*>(take_block(size)) : nullptr;
   if (!memory) throw ValueError("buffer.size", cat("cannot allocate ", bytes, " bytes"));
-  if (buffer_watch) buffer_watch(static_cast<int64_t>(malloc_usable_size(memory)));
-  return Buffer(static_cast<std::byte*>(memory), [](std::byte* p) {
-    if (buffer_watch) buffer_watch(-static_cast<int64_t>(malloc_usable_size(p)));
-    std::free(p);
-  });
+  if (buffer_watch) buffer_watch(static_cast<int64_t>(size));
+  return Buffer(
+      memory,
+      [size](std::byte* block) {
+        if (buffer_watch) buffer_watch(-static_cast<int64_t>(size));
+        give_block(block, size);
+      },
+      BlockAllocator<std::byte>());
 }
 
 Literal Literal::splat(TensorType type, const void* element) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/small_blocks.h"
 #include "ir/op.h"
 #include "ir/sink.h"
 
@@ -30,7 +31,7 @@ const TensorNode& checked(const Tensor& tensor) {
 }  // namespace
 
 Tensor make_concrete(Literal literal) {
-  auto node = std::make_shared<TensorNode>();
+  auto node = std::allocate_shared<TensorNode>(BlockAllocator<TensorNode>());
   node->type = literal.type();
   node->literal = std::move(literal);
   return Tensor(std::move(node));

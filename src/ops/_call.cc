@@ -1,9 +1,27 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 
-#include "ops/call.h"
+#include "ops/elementwise.h"
 
 namespace espalier {
+
+const std::string& set_text(unsigned set) {
+  static const std::array<std::string, kAnyDType + 1> kTexts = [] {
+    std::array<std::string, kAnyDType + 1> out;
+    for (unsigned i = 0; i <= kAnyDType; ++i) {
+      const auto add = [&](unsigned bit, const char* word) {
+        if (i & bit) out[i] += cat(out[i].empty() ? "" : ", ", word);
+      };
+      add(kFloats, "floating-point");
+      add(kSigned, "signed");
+      add(kUnsigned, "unsigned");
+      add(kBools, "bool");
+    }
+    return out;
+  }();
+  return kTexts[set];
+}
 
 Tensor unary(const OpDef& op, const Operand& x) {
   CallScope scope(x.at());
@@ -38,6 +56,12 @@ std::pair<Tensor, Tensor> same_dtype(const char* rule, const Operand& a, const O
 Tensor binary(const OpDef& op, const Operand& a, const Operand& b) {
   CallScope scope(a.at());
   auto [x, y] = same_dtype(op.name, a, b);
+  // A C++ scalar is as large as the tensor beside it.
+  const auto grown = [](const Tensor& scalar, const Shape& shape) {
+    return make_concrete(Literal::splat(TensorType{scalar.dtype(), shape}, scalar.node()->literal.raw()));
+  };
+  if (a.is_scalar()) x = grown(x, y.shape());
+  if (b.is_scalar()) y = grown(y, x.shape());
   if (x.shape() != y.shape()) {
     const Shape shape = broadcast_shapes(op.name, x.shape(), y.shape());
     x = broadcast_to(x, shape);

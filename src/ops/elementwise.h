@@ -15,18 +15,8 @@ constexpr bool in_set(DType dtype, unsigned set) {
   return (is_float(dtype) && (set & kFloats)) || (is_signed_integer(dtype) && (set & kSigned)) ||
          (is_unsigned_integer(dtype) && (set & kUnsigned)) || (dtype == DType::kBool && (set & kBools));
 }
-// "f", "s", "u", "b" words for messages.
-inline std::string set_text(unsigned set) {
-  std::string out;
-  const auto add = [&](unsigned bit, const char* word) {
-    if (set & bit) out += cat(out.empty() ? "" : ", ", word);
-  };
-  add(kFloats, "floating-point");
-  add(kSigned, "signed");
-  add(kUnsigned, "unsigned");
-  add(kBools, "bool");
-  return out;
-}
+// "floating-point, signed": for messages.
+const std::string& set_text(unsigned set);
 
 // c1: the dtype is in the set. The result has the operand's type.
 template <unsigned kSet>

@@ -1,8 +1,11 @@
 #include "runtime/execute.h"
 
+#include <algorithm>
+
 #include "base/float_environment.h"
 #include "interp/interpreter.h"
 #include "ir/builder.h"
+#include "ir/constant.h"
 #include "kernels/kernel.h"
 #include "runtime/executable.h"
 
@@ -25,42 +28,76 @@ std::vector<Literal> run_plan(const Call& call) {
   return run(*compile(builder.finish()), inputs);
 }
 
-std::vector<Literal> run_kernel(const Call& call) {
-  std::vector<const TensorType*> types, result_types;
-  for (const Tensor& input : call.inputs) types.push_back(&input.type());
-  const std::vector<TensorType> results = infer_types(call.op, call.attributes.get(), types, call.regions);
-  for (const TensorType& type : results) result_types.push_back(&type);
-  const PreparedKernel kernel = prepare_kernel({call.op, call.attributes.get(), types, result_types});
-  if (!kernel.run) return {};
-  std::vector<Literal> dense, out;
-  std::vector<const void*> in;
-  std::vector<void*> to;
-  for (const Tensor& input : call.inputs) {
-    dense.push_back(input.node()->literal.expanded());
-    in.push_back(dense.back().raw());
+std::vector<Tensor> concrete(std::vector<Literal> literals) {
+  std::vector<Tensor> out;
+  out.reserve(literals.size());
+  for (Literal& literal : literals) out.push_back(make_concrete(std::move(literal)));
+  return out;
+}
+
+// `count` elements, without the heap for as few as most calls have.
+template <class T>
+class Few {
+ public:
+  explicit Few(size_t count) : many_(count > kInline ? count : 0), size_(count) {}
+  T* data() { return many_.empty() ? few_ : many_.data(); }
+  T& operator[](size_t i) { return data()[i]; }
+  operator std::span<const T>() { return {data(), size_}; }
+
+ private:
+  static constexpr size_t kInline = 8;
+  T few_[kInline];
+  std::vector<T> many_;
+  size_t size_;
+};
+
+// By the kernel where there is one, or else by the reference body.
+std::vector<Tensor> run_body(const Call& call) {
+  const size_t in_count = call.inputs.size();
+  Few<const TensorType*> types(in_count);
+  for (size_t i = 0; i < in_count; ++i) types[i] = &call.inputs[i].node()->type;
+  std::vector<TensorType> results = infer_types(call.op, call.attributes.get(), types, call.regions);
+
+  Few<const TensorType*> result_types(results.size());
+  for (size_t i = 0; i < results.size(); ++i) result_types[i] = &results[i];
+  PreparedKernel kernel;
+  if (in_count && has_kernel(call.op, types[0]->dtype))
+    kernel = prepare_kernel({call.op, call.attributes.get(), types, result_types});
+
+  std::vector<Tensor> out;
+  out.reserve(results.size());
+  Few<void*> to(results.size());
+  Few<MutableArrayView> targets(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    Buffer buffer = allocate_buffer(results[i].bytes());
+    to[i] = buffer.get();
+    out.push_back(make_concrete(Literal(std::move(results[i]), std::move(buffer))));
+    targets[i] = {&out[i].node()->type, to[i]};
   }
-  for (const TensorType& type : results) {
-    Buffer buffer = allocate_buffer(type.bytes());
-    to.push_back(buffer.get());
-    out.emplace_back(type, std::move(buffer));
-  }
-  const Buffer workspace = allocate_buffer(kernel.workspace);
   const FloatEnvironment mode;
-  kernel.run({kernel.params.get(), in.data(), to.data(), workspace.get()});
+  if (kernel.run) {
+    Few<const void*> in(in_count);
+    for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
+    const Buffer workspace = allocate_buffer(kernel.workspace);
+    kernel.run({kernel.params.get(), in.data(), to.data(), workspace.get()});
+  } else {
+    Few<ArrayView> views(in_count);
+    for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};
+    EvalContext context{call.attributes.get(), views, targets, {}, nullptr};
+    call.op.eval(context);
+  }
   return out;
 }
 
 }  // namespace
 
-std::vector<Literal> execute(const Call& call) {
-  for (const Tensor& input : call.inputs) {
-    if (!input.concrete()) return evaluate(call);
-  }
-  if (!call.regions.empty() || (!call.op.eval && call.op.decompose)) return run_plan(call);
-  if (!call.inputs.empty() && has_kernel(call.op, call.inputs[0].dtype())) {
-    if (std::vector<Literal> out = run_kernel(call); !out.empty()) return out;
-  }
-  return evaluate(call);
+std::vector<Tensor> execute(const Call& call) {
+  const bool all_concrete =
+      std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor& x) { return x.concrete(); });
+  if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose)))
+    return concrete(run_plan(call));
+  if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call);
+  return concrete(evaluate(call));
 }
 
 }  // namespace espalier

@@ -8,6 +8,6 @@ namespace espalier {
 // The results of a call on concrete tensors: by the op's fast kernel where it has one; through a plan when
 // there is more inside (regions, a composite without a body of its own); by the reference body otherwise.
 // Raises StateError[trace.ended] for a symbolic input.
-std::vector<Literal> execute(const Call& call);
+std::vector<Tensor> execute(const Call& call);
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "base/format.h"
+#include "ir/constant.h"
 #include "runtime/fusion.h"
 #include "runtime/plan.h"
 
@@ -25,6 +26,13 @@ double flops_of(const Graph& graph, const Node& node) {
   double elements = 0;
   for (const TensorType& type : outputs) elements += static_cast<double>(type.elements());
   return node.op->flops_per_output * elements;
+}
+
+// A splat is one element, however many it stands for.
+size_t bytes_in_memory(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.producer(value);
+  if (producer == kNone || graph.node(producer).op != &op_constant) return graph.type(value).bytes();
+  return static_cast<const ConstantAttributes&>(*graph.node(producer).attributes).value.raw_bytes();
 }
 
 // For each value, whether a unit other than its own reads it from memory, or an output is it.
@@ -68,7 +76,7 @@ StepProfile profile_of(const Graph& graph, const Units& units, uint32_t unit,
   if (nodes.size() > kNamedOps) ops += cat(" and ", nodes.size() - kNamedOps, " more");
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
-  for (const ValueId value : read) out.bytes += static_cast<double>(graph.type(value).bytes());
+  for (const ValueId value : read) out.bytes += static_cast<double>(bytes_in_memory(graph, value));
   out.what = cat(ops, " ", graph.type(graph.node(nodes.back()).first_result));
   return out;
 }

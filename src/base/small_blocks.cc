@@ -1,0 +1,67 @@
+#include "base/small_blocks.h"
+
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+namespace espalier {
+namespace {
+
+constexpr size_t kGrain = 64, kLargest = 4096;
+#if defined(__SANITIZE_ADDRESS__)
+constexpr size_t kKeptBytes = 0;  // so that the sanitizer sees every block end
+#else
+constexpr size_t kKeptBytes = size_t{1} << 15;  // of each size, on each thread
+#endif
+
+size_t rounded(size_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
+
+// Set when the thread's lists are gone, while later destructors may still free blocks.
+thread_local bool closed = false;
+
+struct Lists {
+  struct Free {
+    Free* next;
+  };
+  Free* first[kLargest / kGrain + 1] = {};
+  uint32_t count[kLargest / kGrain + 1] = {};
+
+  ~Lists() {
+    closed = true;
+    for (Free* block : first) {
+      while (block) std::free(std::exchange(block, block->next));
+    }
+  }
+  // Null for sizes that are not kept.
+  static Lists* of(size_t size) {
+    if (kKeptBytes == 0 || size > kLargest || closed) return nullptr;
+    static thread_local Lists lists;
+    return &lists;
+  }
+};
+
+}  // namespace
+
+void* take_block(size_t bytes) {
+  const size_t size = rounded(bytes);
+  if (size < bytes) return nullptr;
+  if (Lists* lists = Lists::of(size)) {
+    const size_t i = size / kGrain;
+    if (Lists::Free* block = lists->first[i]) {
+      lists->first[i] = block->next;
+      --lists->count[i];
+      return block;
+    }
+  }
+  return std::aligned_alloc(kGrain, size ? size : kGrain);
+}
+
+void give_block(void* block, size_t bytes) noexcept {
+  const size_t size = rounded(bytes), i = size / kGrain;
+  Lists* lists = size ? Lists::of(size) : nullptr;
+  if (!lists || lists->count[i] * size >= kKeptBytes) return std::free(block);
+  lists->first[i] = new (block) Lists::Free{lists->first[i]};
+  ++lists->count[i];
+}
+
+}  // namespace espalier
