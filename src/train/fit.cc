@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/philox.h"
+#include "base/thread_pool.h"
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
@@ -69,15 +70,31 @@ void for_batches(std::span<const int64_t> order, int64_t batch_size, F f) {
 
 }  // namespace
 
-Tensor gather_rows(const Tensor& x, std::span<const int64_t> rows) {
+const Tensor& Batch::rows(size_t array, const Tensor& x, std::span<const int64_t> rows) {
+  // Rows of one chunk of a copy: enough that a helper is worth calling.
+  constexpr size_t kChunkBytes = size_t{1} << 14;
+  Tensor& kept = kept_[array];
   TensorType type = x.type();
   type.shape[0] = static_cast<int64_t>(rows.size());
+  const bool reusable = kept.defined() && kept.type() == type && kept.node().use_count() == 1 &&
+                        kept.node()->literal.buffer().use_count() == 1;
+  if (!reusable) kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
   const size_t row_bytes = x.size(0) ? x.type().bytes() / static_cast<size_t>(x.size(0)) : 0;
-  const auto* source = static_cast<const std::byte*>(x.bytes());
-  Buffer buffer = allocate_buffer(type.bytes());
-  for (size_t i = 0; i < rows.size(); ++i)
-    std::memcpy(buffer.get() + i * row_bytes, source + static_cast<size_t>(rows[i]) * row_bytes, row_bytes);
-  return make_concrete(Literal(std::move(type), std::move(buffer)));
+  const auto* from = static_cast<const std::byte*>(x.bytes());
+  std::byte* to = kept.node()->literal.buffer().get();
+  const size_t step = std::max<size_t>(kChunkBytes / std::max<size_t>(row_bytes, 1), 1);
+  thread_pool().parallel_for(static_cast<int64_t>((rows.size() + step - 1) / step), [&](int64_t chunk) {
+    const size_t first = static_cast<size_t>(chunk) * step, last = std::min(first + step, rows.size());
+    for (size_t i = first; i < last; ++i)
+      std::memcpy(to + i * row_bytes, from + static_cast<size_t>(rows[i]) * row_bytes, row_bytes);
+  });
+  return kept;
+}
+
+const Tensor& Batch::ones(size_t count) {
+  if (!ones_.defined() || ones_.size(0) != static_cast<int64_t>(count))
+    ones_ = full({static_cast<int64_t>(count)}, 1);
+  return ones_;
 }
 
 Model::Shared::Shared()
@@ -187,14 +204,14 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
   const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
   std::vector<Logs> history;
+  Batch copies;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     for (const auto& callback : options.callbacks) callback->on_epoch_begin(epoch);
     training->reset();
     const std::vector<int64_t> order = row_order(rows, options.shuffle, epoch);
     int64_t step = 0;
     for_batches(order, options.batch_size, [&](std::span<const int64_t> batch) {
-      (*training->train_step)(gather_rows(x, batch), gather_rows(y, batch),
-                              full({static_cast<int64_t>(batch.size())}, 1));
+      (*training->train_step)(copies.rows(0, x, batch), copies.rows(1, y, batch), copies.ones(batch.size()));
       ++step;
       for (const auto& callback : options.callbacks)
         callback->on_batch_end(step, step % 8 ? Logs{} : training->logs());
@@ -221,9 +238,9 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Locat
   check_batch_size("evaluate", batch_size);
   take_labels(*training, "evaluate.labels", y);
   training->reset();
+  Batch copies;
   for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    (*training->test_step)(gather_rows(x, batch), gather_rows(y, batch),
-                           full({static_cast<int64_t>(batch.size())}, 1));
+    (*training->test_step)(copies.rows(0, x, batch), copies.rows(1, y, batch), copies.ones(batch.size()));
   });
   return training->logs();
 }
@@ -236,8 +253,9 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
   if (x.rank() == 0 || x.size(0) == 0)
     throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
   std::vector<Tensor> parts;
+  Batch copies;
   for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    Tensor part = shared_->forward(gather_rows(x, batch));
+    Tensor part = shared_->forward(copies.rows(0, x, batch));
     TensorType expected = parts.empty() ? part.type() : parts[0].type();
     if (!expected.shape.empty()) expected.shape[0] = static_cast<int64_t>(batch.size());
     if (part.rank() == 0 || part.type() != expected) {

@@ -243,6 +243,27 @@ TEST(Fit, AccuracyCountsClassesThatTheLabelsTypeCannotHold) {
       1);
 }
 
+struct Identity : Model {
+  Tensor call(const Tensor& x) override { return x; }
+};
+
+TEST(Fit, ARowWithNaNIsNotRight) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Identity model;
+  model.compile();
+  const Tensor x = Tensor::of<float>({2, 1, nan, 1, 1, nan, 0, 3}, {4, 2});
+  EXPECT_DOUBLE_EQ(model.evaluate(x, Tensor::of<int32_t>({0, 0, 1, 1})).at("accuracy"), 0.5);
+}
+
+// Batches are copied into one array again and again; what was given out stays.
+TEST(Fit, ResultsOfABatchOutliveTheNext) {
+  Identity model;
+  std::vector<float> values(21);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  for (const int64_t batch_size : {1, 2, 7, 100})
+    EXPECT_EQ(model.predict(Tensor::of(values, {7, 3}), batch_size).to_vector<float>(), values) << batch_size;
+}
+
 TEST(Fit, AccuracyNeedsClasses) {
   const Loss square{"square", [](const Tensor& labels, const Tensor& outputs) {
                       const Tensor error = labels - reshape(outputs, labels.shape());

@@ -1,3 +1,4 @@
+#include "espalier/array.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -14,12 +15,10 @@ Tensor correct(const Tensor& labels, const Tensor& outputs) {
   const int64_t last = 1;
   // A narrow dtype of the labels may not hold every class.
   const DType wide = size_of(labels.dtype()) < 4 || labels.dtype() == DType::kI32 ? DType::kI32 : DType::kI64;
-  const TensorType indices{wide, outputs.shape()};
+  const Tensor hit = compare(argmax(outputs, last, wide), convert(labels, wide), Comparison::kEQ);
+  // An example whose outputs hold NaN is not right.
   const Tensor top = reduce_max(outputs, {last});
-  Dims kept = Dims::range(static_cast<size_t>(last));
-  const Tensor is_top = compare(outputs, broadcast_in_dim(top, outputs.shape(), kept), Comparison::kGE);
-  const Tensor first = reduce_min(select(is_top, iota(indices, last), outputs.size(-1)), {last});
-  return convert(compare(first, convert(labels, wide), Comparison::kEQ), DType::kF32);
+  return convert(logical_and(hit, compare(top, top, Comparison::kEQ)), DType::kF32);
 }
 
 }  // namespace
