@@ -56,7 +56,9 @@ void Gemm::choose(Isa isa, int64_t batches) {
   const int64_t tasks = split_depth ? 4 : std::clamp<int64_t>(work / chunk_work(kTaskWork), 1, kMostTasks);
   const int64_t wanted = parts(tasks, split_depth ? depth_blocks() : std::max<int64_t>(batches, 1));
   int64_t row_tasks = std::clamp<int64_t>(tile_count / kTaskTiles, 1, wanted);
-  const int64_t panel_tasks = std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
+  // A tile that is computed should serve all panels.
+  const bool by_rows = gather && row_tasks >= 4;
+  const int64_t panel_tasks = by_rows ? 1 : std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
   if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
     row_tasks = std::min(tile_count, parts(wanted, panel_tasks));
   task_rows = tile_rows * parts(tile_count, row_tasks);
@@ -101,8 +103,8 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
     for (int64_t row = first_row; row < last_row; row += tile_rows) {
       product.rows = std::min(tile_rows, last_row - row);
       product.a = tile;
-      product.a_row = kTilePitch;
-      product.a_depth = 1;
+      product.a_row = by_depth ? 1 : kTilePitch;
+      product.a_depth = by_depth ? kMaxTileRows : 1;
       if (!pack_a) {
         product.a = a + a_row[row] + a_depth[from];
         product.a_row = a_row.stride;

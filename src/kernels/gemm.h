@@ -55,10 +55,11 @@ inline constexpr int64_t kTilePitch = kLongestDepthBlock + 16;
 // One product C = A B with row-major C; `packed` holds packed_floats() floats when pack_b is set.
 struct Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;
-  // For an A that is not in memory as it is: writes term `from` + k of row `row` + i to tile[i * kTilePitch +
-  // k] for i < rows <= kMaxTileRows, k < length.
+  // For an A that is not in memory as it is: writes term `from` + k of row `row` + i, for i < rows <=
+  // kMaxTileRows and k < length, to tile[i * kTilePitch + k]; to tile[k * kMaxTileRows + i] with `by_depth`.
   void (*gather)(const void* context, const float* a, int64_t row, int64_t rows, int64_t from, int64_t length,
                  float* tile) = nullptr;
+  bool by_depth = false;
   const void* context = nullptr;
 
   const GemmTiles* tiles = nullptr;

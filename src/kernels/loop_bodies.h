@@ -138,6 +138,15 @@ void choose_least(const float* x, int32_t tap, float* best, int32_t* chosen, int
   }
 }
 
+void give_chosen(const float* x, const int32_t* chosen, int32_t tap, float initial, float* out, int64_t n) {
+  const double start = initial;
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) {
+    const auto sum = static_cast<float>(start + static_cast<double>(x[i]));
+    out[i] = chosen[i] == tap ? sum : initial;
+  }
+}
+
 void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
           float* p_out, float* m_out, float* v_out, int64_t n) {
   const AdamStep s = step;
@@ -155,7 +164,7 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
 
 constexpr LoopTable kTable = {sum_rows,     sum_columns,    max_rows,     max_columns,   min_rows,
                               min_columns,  exp_below,      divide_rows,  multiply_rows, fold_larger,
-                              fold_smaller, choose_largest, choose_least, adam};
+                              fold_smaller, choose_largest, choose_least, give_chosen,   adam};
 
 }  // namespace
 }  // namespace espalier

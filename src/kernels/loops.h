@@ -32,6 +32,9 @@ struct LoopTable {
   // Where nothing is chosen yet, or best[i] >= x[i] (<=) does not hold, x[i] of `tap` is chosen.
   void (*choose_largest)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
   void (*choose_least)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
+  // out[i] = initial + x[i], summed in double and rounded once, where `tap` is chosen; initial elsewhere.
+  void (*give_chosen)(const float* x, const int32_t* chosen, int32_t tap, float initial, float* out,
+                      int64_t n);
   // One step on n elements; outputs may be their inputs.
   void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
                float* p_out, float* m_out, float* v_out, int64_t n);

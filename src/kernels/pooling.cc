@@ -106,6 +106,7 @@ struct ScatterParams {
   Windows windows;
   int64_t elements = 0;
   bool largest = true;
+  bool covered = true;  // every element lies in a window
 };
 
 void run_scatter(const KernelCall& call) {
@@ -115,7 +116,8 @@ void run_scatter(const KernelCall& call) {
   auto* out = static_cast<float*>(call.out[0]);
   const Windows& w = p.windows;
   const auto choose = p.largest ? loop_table().choose_largest : loop_table().choose_least;
-  std::fill(out, out + p.elements, initial);
+  const auto give = loop_table().give_chosen;
+  if (!p.covered) std::fill(out, out + p.elements, initial);
   w.each([&](int64_t first, int64_t last) {
     int64_t offsets[kMaxTaps];
     float best[kChannels];
@@ -130,11 +132,9 @@ void run_scatter(const KernelCall& call) {
           if (offsets[tap] >= 0) choose(x + offsets[tap] + from, static_cast<int32_t>(tap), best, chosen, n);
         }
         const float* given = source + window * w.channels + from;
-        for (int64_t i = 0; i < n; ++i) {
-          if (chosen[i] >= 0) {
-            // As the reference body: one sum in double, rounded once.
-            out[offsets[chosen[i]] + from + i] = static_cast<float>(double{initial} + double{given[i]});
-          }
+        for (int64_t tap = 0; tap < w.taps; ++tap) {
+          if (offsets[tap] >= 0)
+            give(given, chosen, static_cast<int32_t>(tap), initial, out + offsets[tap] + from, n);
         }
       }
     }
@@ -164,6 +164,11 @@ PreparedKernel prepare_select_and_scatter(const KernelSite& site) {
   auto windows = windows_of(a.window, site.inputs[0]->shape, site.inputs[1]->shape);
   if (!windows) return {};
   auto params = std::make_shared<ScatterParams>();
+  for (size_t axis = 0; axis < windows->axes; ++axis) {
+    const auto& places = windows->places[axis];
+    const auto inside = std::count_if(places.begin(), places.end(), [](int64_t place) { return place >= 0; });
+    params->covered = params->covered && inside == site.inputs[0]->shape[axis];
+  }
   params->windows = std::move(*windows);
   params->elements = site.inputs[0]->elements();
   params->largest = a.select == SelectBy::kGE;
