@@ -9,29 +9,38 @@
 namespace espalier {
 namespace {
 
-// e^x: x = n ln 2 + r with |r| <= ln 2 / 2, then e^r by its Taylor polynomial. ln 2 is split into a part
-// whose product with n is exact, and the rest. NaN stays; what would be subnormal is left to the
-// floating-point mode.
-inline float elementary_exp(float x) {
-  const float above = x > 89.0f ? 89.0f : x, inside = above < -104.0f ? -104.0f : above;
+// x = n ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial. ln 2 is split into a part whose product
+// with n is exact, and the rest. REQUIRES: |x| < 2^20, or NaN, for which `power` is NaN.
+struct ExpParts {
+  float power;  // e^r
+  int32_t n;
+};
+inline ExpParts exp_parts(float x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const float shifted = inside * 1.44269504f + kRound;
+  const float shifted = x * 1.44269504f + kRound;
   const float n = shifted - kRound;
-  const float r = (inside - n * 0.693359375f) - n * -2.12194440e-4f;
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
   float tail = 1.0f / 5040;
   tail = tail * r + 1.0f / 720;
   tail = tail * r + 1.0f / 120;
   tail = tail * r + 1.0f / 24;
   tail = tail * r + 1.0f / 6;
   tail = tail * r + 0.5f;
-  const float power = (tail * r * r + r) + 1.0f;
-  // 2^n in two factors, because 2^128 and what lies below 2^-126 are no numbers of their own.
-  const int32_t whole = __builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound);
-  const int32_t half = whole >> 1;
-  const auto power_of_2 = [](int32_t e) {
-    return __builtin_bit_cast(float, static_cast<int32_t>(static_cast<uint32_t>(e + 127) << 23));
-  };
-  return power * power_of_2(half) * power_of_2(whole - half);
+  return {(tail * r * r + r) + 1.0f,
+          __builtin_bit_cast(int32_t, shifted) - __builtin_bit_cast(int32_t, kRound)};
+}
+// 2^n. REQUIRES: -127 < n < 128.
+inline float power_of_2(int32_t n) {
+  return __builtin_bit_cast(float, static_cast<int32_t>(static_cast<uint32_t>(n + 127) << 23));
+}
+
+// e^x. NaN stays; what would be subnormal is left to the floating-point mode.
+inline float elementary_exp(float x) {
+  const float above = x > 89.0f ? 89.0f : x;
+  const ExpParts e = exp_parts(above < -104.0f ? -104.0f : above);
+  // In two factors, because 2^128 and what lies below 2^-126 are no numbers of their own.
+  const int32_t half = e.n >> 1;
+  return e.power * power_of_2(half) * power_of_2(e.n - half);
 }
 inline double elementary_exp(double x) { return std::exp(x); }
 
@@ -39,7 +48,8 @@ inline double elementary_exp(double x) { return std::exp(x); }
 inline float elementary_tanh(float x) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, x), sign = bits & 0x80000000u;
   const float size = __builtin_bit_cast(float, bits ^ sign);
-  const float far = 1.0f - 2.0f / (elementary_exp(2 * size) + 1.0f);
+  const ExpParts e = exp_parts(size > 10.0f ? 20.0f : 2 * size);  // from 10 on it is 1
+  const float far = 1.0f - 2.0f / (e.power * power_of_2(e.n) + 1.0f);
   const float square = x * x;
   float p = -5.70498872745e-3f;
   p = p * square + 2.06390887954e-2f;

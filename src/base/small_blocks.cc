@@ -11,7 +11,7 @@ constexpr size_t kGrain = 64, kLargest = 4096;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kKeptBytes = 0;  // so that the sanitizer sees every block end
 #else
-constexpr size_t kKeptBytes = size_t{1} << 15;  // of each size, on each thread
+constexpr size_t kKeptBytes = size_t{1} << 20;  // on each thread
 #endif
 
 size_t rounded(size_t bytes) { return (bytes + kGrain - 1) / kGrain * kGrain; }
@@ -24,7 +24,7 @@ struct Lists {
     Free* next;
   };
   Free* first[kLargest / kGrain + 1] = {};
-  uint32_t count[kLargest / kGrain + 1] = {};
+  size_t kept = 0;
 
   ~Lists() {
     closed = true;
@@ -49,7 +49,7 @@ void* take_block(size_t bytes) {
     const size_t i = size / kGrain;
     if (Lists::Free* block = lists->first[i]) {
       lists->first[i] = block->next;
-      --lists->count[i];
+      lists->kept -= size;
       return block;
     }
   }
@@ -59,9 +59,9 @@ void* take_block(size_t bytes) {
 void give_block(void* block, size_t bytes) noexcept {
   const size_t size = rounded(bytes), i = size / kGrain;
   Lists* lists = size ? Lists::of(size) : nullptr;
-  if (!lists || lists->count[i] * size >= kKeptBytes) return std::free(block);
+  if (!lists || lists->kept + size > kKeptBytes) return std::free(block);
   lists->first[i] = new (block) Lists::Free{lists->first[i]};
-  ++lists->count[i];
+  lists->kept += size;
 }
 
 }  // namespace espalier

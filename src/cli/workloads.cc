@@ -164,12 +164,12 @@ void check_chain(const Tensor& z) {
 }
 
 Prepared op_eager() {
-  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   return {[=] { *last = chain(z, y); }, [=] { check_chain(*last); }, kChain, 0};
 }
 Prepared op_taped() {
-  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   return {[=] {
             GradientTape tape;
@@ -180,7 +180,7 @@ Prepared op_taped() {
           [=] { check_chain(*last); }, kChain, 0};
 }
 Prepared op_traced() {
-  const Tensor z = full({8}, 0.1), y = full({8}, 0.2);
+  const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   auto traced = function(chain);
   return {[=] { *last = traced(z, y); }, [=] { check_chain(*last); }, kChain, 0};

@@ -95,6 +95,7 @@ std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Te
                             std::span<const Tensor> cotangents, std::span<const Tensor> sources) {
   // Forward: what depends on a source. Only those values can carry a gradient that is asked for.
   std::unordered_set<Key> active;
+  active.reserve(sources.size() + calls.size());
   for (const Tensor& source : sources) active.insert(source.node().get());
   for (const TapeEntry& call : calls) {
     if (call.op->no_gradient) continue;

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "base/float_environment.h"
+#include "base/thread_pool.h"
 #include "interp/interpreter.h"
 #include "ir/builder.h"
 #include "ir/constant.h"
 #include "kernels/kernel.h"
+#include "kernels/tile.h"
 #include "runtime/executable.h"
 
 namespace espalier {
@@ -51,6 +53,49 @@ class Few {
   size_t size_;
 };
 
+// Runs an elementwise call by its loop; false when there is none, or operands are broadcast.
+bool run_tile(const Call& call, std::span<const TensorType* const> types, const TensorType& result,
+              void* to) {
+  constexpr int64_t kParallelElements = 1 << 16, kChunkElements = 1 << 13;
+  if (call.op.fusion != Fusion::kElementwise || types.empty() || types.size() > 3) return false;
+  const int64_t elements = result.elements();
+  DType dtypes[3];
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (types[i]->elements() != elements) return false;
+    dtypes[i] = types[i]->dtype;
+  }
+  const TileFunction f = find_tile(call.op, call.attributes.get(), {dtypes, types.size()}, result.dtype);
+  if (!f) return false;
+  const std::byte* in[3] = {};
+  size_t sizes[3] = {};
+  alignas(64) std::byte filled[3][kTile * 8];
+  for (size_t i = 0; i < types.size(); ++i) {
+    sizes[i] = size_of(dtypes[i]);
+    const TensorNode& operand = *call.inputs[i].node();
+    if (operand.literal.is_splat() && elements <= kTile) {
+      // Cheaper than to store all elements with the tensor.
+      fill_elements(filled[i], operand.literal.raw(), sizes[i], elements);
+      in[i] = filled[i];
+    } else {
+      in[i] = static_cast<const std::byte*>(operand.dense().raw());
+    }
+  }
+  const size_t size = size_of(result.dtype);
+  const auto part = [&](int64_t first, int64_t n) {
+    const auto at = static_cast<size_t>(first);
+    f(static_cast<std::byte*>(to) + at * size, in[0] + at * sizes[0], in[1] + at * sizes[1],
+      in[2] + at * sizes[2], n);
+  };
+  if (elements < chunk_work(kParallelElements)) {
+    part(0, elements);
+  } else {
+    thread_pool().parallel_for((elements + kChunkElements - 1) / kChunkElements, [&](int64_t chunk) {
+      part(chunk * kChunkElements, std::min(kChunkElements, elements - chunk * kChunkElements));
+    });
+  }
+  return true;
+}
+
 // By the kernel where there is one, or else by the reference body.
 std::vector<Tensor> run_body(const Call& call) {
   const size_t in_count = call.inputs.size();
@@ -80,7 +125,7 @@ std::vector<Tensor> run_body(const Call& call) {
     for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
     kernel.run({kernel.params.get(), in.data(), to.data(), workspace.get()});
-  } else {
+  } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0])) {
     Few<ArrayView> views(in_count);
     for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};
     EvalContext context{call.attributes.get(), views, targets, {}, nullptr};
