@@ -1,7 +1,8 @@
 # The front door. `make help` lists the targets; JOBS and PRESET can be set: make test PRESET=debug JOBS=2
 JOBS ?= $(shell nproc)
 PRESET ?= release
-BENCH ?= *
+BENCH ?=
+PROGRAM ?= *
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
@@ -37,9 +38,10 @@ check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-support build/$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS) -E Slow --progress
 
-bench: build/release/build.ninja  ## run the benchmarks, or one: make bench BENCH=gemm
-	cmake --build build/release -j $(JOBS) --target bench_all
-	@set -e; for b in build/release/bench_$(BENCH); do [ ! -x "$$b" ] || { echo "== $$b"; "$$b"; }; done
+bench: build/release/build.ninja  ## ours beside the installed peers', in one table: make bench BENCH="mlp cnn"
+	cmake --build build/release -j $(JOBS) --target espalier_command bench_all
+	@set -e; for b in build/release/bench_$(PROGRAM); do [ ! -x "$$b" ] || { echo "== $$b"; "$$b"; }; done
+	scripts/bench-peers $(BENCH)
 
 format:  ## rewrite the tracked C++ files in the project's format
 	scripts/check-format --fix

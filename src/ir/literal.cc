@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "base/blocks.h"
 #include "base/format.h"
 #include "base/hash.h"
-#include "base/small_blocks.h"
 #include "ir/buffer_watch.h"
 #include "ir/dispatch.h"
 

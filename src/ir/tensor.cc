@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/blocks.h"
 #include "base/format.h"
-#include "base/small_blocks.h"
 #include "ir/op.h"
 #include "ir/sink.h"
 

@@ -1,4 +1,4 @@
-#include "base/small_blocks.h"
+#include "base/blocks.h"
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace espalier {
 namespace {
 
-TEST(SmallBlocks, AreAlignedApartAndWritable) {
+TEST(Blocks, AreAlignedApartAndWritable) {
   std::vector<std::pair<std::byte*, size_t>> blocks;
   for (int round = 0; round < 3; ++round) {
     std::set<void*> living;
@@ -35,12 +35,22 @@ TEST(SmallBlocks, AreAlignedApartAndWritable) {
   }
 }
 
-TEST(SmallBlocks, AbsurdSizesGiveNull) {
+TEST(Blocks, AbsurdSizesGiveNull) {
   EXPECT_EQ(take_block(SIZE_MAX), nullptr);
   EXPECT_EQ(take_block(SIZE_MAX / 2), nullptr);
 }
 
-TEST(SmallBlocks, MayBeFreedByAnotherThreadAndAfterTheirOwnEnded) {
+TEST(Blocks, LargeOnesAreWhole) {
+  for (const size_t size : {size_t{8} << 20, (size_t{9} << 20) + 5}) {
+    auto* block = static_cast<std::byte*>(take_block(size));
+    ASSERT_NE(block, nullptr);
+    std::memset(block, 1, size);
+    EXPECT_EQ(block[size - 1], std::byte{1});
+    give_block(block, size);
+  }
+}
+
+TEST(Blocks, MayBeFreedByAnotherThreadAndAfterTheirOwnEnded) {
   std::vector<std::shared_ptr<int>> made;
   std::thread([&] {
     for (int i = 0; i < 2000; ++i) made.push_back(std::allocate_shared<int>(BlockAllocator<int>(), i));

@@ -1,4 +1,5 @@
-// Small blocks of memory that come and go by the thousand: what was freed on a thread is kept there by size.
+// Blocks of memory for arrays. Small ones come and go by the thousand: what was freed on a thread is kept
+// there by size. Large ones lie on huge pages where the kernel grants them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,6 @@
-#include "base/small_blocks.h"
+#include "base/blocks.h"
+
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <cstdlib>
@@ -8,6 +10,8 @@ namespace espalier {
 namespace {
 
 constexpr size_t kGrain = 64, kLargest = 4096;
+// From here on a block begins on a huge page and asks for them: long streams then miss no translations.
+constexpr size_t kHuge = size_t{1} << 23, kHugePage = size_t{1} << 21;
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kKeptBytes = 0;  // so that the sanitizer sees every block end
 #else
@@ -53,7 +57,13 @@ void* take_block(size_t bytes) {
       return block;
     }
   }
-  return std::aligned_alloc(kGrain, size ? size : kGrain);
+  if (size < kHuge) return std::aligned_alloc(kGrain, size ? size : kGrain);
+  void* block = std::aligned_alloc(kHugePage, (size + kHugePage - 1) / kHugePage * kHugePage);
+#if defined(MADV_HUGEPAGE)
+  // A wish: where the kernel has none, pages stay small.
+  if (block) madvise(block, size / kHugePage * kHugePage, MADV_HUGEPAGE);
+#endif
+  return block;
 }
 
 void give_block(void* block, size_t bytes) noexcept {
