@@ -12,6 +12,13 @@ namespace {
 constexpr size_t kGrain = 64, kLargest = 4096;
 // From here on a block begins on a huge page and asks for them: long streams then miss no translations.
 constexpr size_t kHuge = size_t{1} << 23, kHugePage = size_t{1} << 21;
+// More than any machine has: sanitizers end the program where others give null.
+constexpr size_t kMost = size_t{1} << 39;
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_ADDRESS__)
 constexpr size_t kKeptBytes = 0;  // so that the sanitizer sees every block end
 #else
@@ -48,7 +55,7 @@ struct Lists {
 
 void* take_block(size_t bytes) {
   const size_t size = rounded(bytes);
-  if (size < bytes) return nullptr;
+  if (size < bytes || size > kMost) return nullptr;
   if (Lists* lists = Lists::of(size)) {
     const size_t i = size / kGrain;
     if (Lists::Free* block = lists->first[i]) {

@@ -56,9 +56,9 @@ inline float elementary_tanh(float x) {
   p = p * square - 5.37397155531e-2f;
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
-  const float near = x + x * square * p;
-  const float signed_far = __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, far) | sign);
-  return size < 0.625f ? near : signed_far;
+  const float near = size + size * square * p;
+  // The sign comes last, so that -0 keeps it.
+  return __builtin_bit_cast(float, __builtin_bit_cast(uint32_t, size < 0.625f ? near : far) | sign);
 }
 inline double elementary_tanh(double x) { return std::tanh(x); }
 

@@ -28,6 +28,7 @@ struct Batches {
   size_t next() { return static_cast<size_t>(at++ % kBatches); }
   std::vector<Tensor> x, y;
   int64_t at = 0;
+  float first_again = -1;  // the loss of the first batch in the second round
 };
 
 // A train step written out, as peers do: forward, loss, backward, Adam.
@@ -46,16 +47,20 @@ Prepared training(Sequential model, const Shape& example, double flops) {
   const auto run = [batches, step, losses] {
     const size_t i = batches->next();
     const Tensor loss = step(batches->x[i], batches->y[i]);
+    if (batches->at == kBatches + 1) batches->first_again = loss.item<float>();
     if (losses->size() < 64 || batches->at % 64 == 0) losses->push_back(loss.item<float>());
   };
-  const auto check = [losses] {
+  const auto check = [losses, batches] {
     const size_t some = std::min<size_t>(losses->size(), 16);
     const auto mean = [&](auto begin) {
       return std::accumulate(begin, begin + static_cast<ptrdiff_t>(some), 0.0) / static_cast<double>(some);
     };
     const double first = mean(losses->begin()), last = mean(losses->end() - static_cast<ptrdiff_t>(some));
-    // A few steps on noise may go either way; a step that computes nonsense goes far.
+    // A few steps on noise may go either way; a step that computes nonsense goes far, one that does nothing
+    // repeats itself.
     if (!(last <= 1.05 * first)) throw InternalError(cat("the loss went from ", first, " to ", last));
+    if (batches->at > kBatches && losses->size() > 1 && batches->first_again == losses->front())
+      throw InternalError("a batch has the same loss as an epoch before: nothing is learned");
   };
   return {run, check, kBatch, flops};
 }

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/thread_pool.h"
 #include "ir/dispatch.h"
 #include "kernels/attribute_reader.h"

@@ -60,7 +60,8 @@ struct Windows {
 std::optional<Windows> windows_of(const Window& window, const Shape& base, const Shape& result) {
   const size_t rank = base.size();
   if (rank < 2 || rank > kMaxRank || window.sizes.back() != 1 || result.back() != base.back() ||
-      window.base_dilation(rank - 1) != 1 || window.pad_low(rank - 1) != 0)
+      window.base_dilation(rank - 1) != 1 || window.pad_low(rank - 1) != 0 ||
+      (window.stride(rank - 1) != 1 && base.back() != 1) || window.pad_high(rank - 1) != 0)
     return {};
   Windows out;
   out.channels = base.back();

@@ -75,7 +75,8 @@ const Probe& probe(Isa isa) {
 
 Limits probe_limits() {
   const int threads = thread_pool().threads();
-  return {measure_fma(threads), measure_clock(), measure_triad(threads, int64_t{1} << 23, 1),
+  return {measure_fma(threads), measure_clock(),
+          measure_triad(threads, (int64_t{1} << 24) / threads / 16 * 16, 1),
           measure_triad(threads, int64_t{1} << 16, 200)};
 }
 

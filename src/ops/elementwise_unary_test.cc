@@ -86,6 +86,9 @@ TEST(ElementwiseUnary, Zeros) {
                                cbrt, log_plus_one, exponential_minus_one, sqrt})
     EXPECT_EQ(signs(f(zeros)), kept);
   EXPECT_EQ(signs(abs(zeros)), (std::vector<bool>{false, false}));
+  const Tensor single = Tensor::of<float>({0.0f, -0.0f});
+  EXPECT_EQ(signs(convert(tanh(single), DType::kF64)), kept);
+  EXPECT_EQ(signs(convert(tanh(convert(single, DType::kBF16)), DType::kF64)), kept);
   EXPECT_EQ(rsqrt(zeros).to_vector<double>(), (std::vector<double>{infinity(), -infinity()}));
 }
 

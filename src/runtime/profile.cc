@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "base/format.h"
 #include "ir/constant.h"
@@ -88,7 +89,7 @@ Profiler::~Profiler() { espalier::current = previous_; }
 Profiler* Profiler::current() { return espalier::current; }
 
 Profiler::Counts& Profiler::counts_of(const Executable::Plan& plan) {
-  Counts*& found = by_graph_[plan.graph.get()];
+  Counts*& found = by_plan_[{plan.graph.get(), plan.fused}];
   if (found) return *found;
   plans_.push_back(std::make_unique<Counts>());
   found = plans_.back().get();

@@ -1,9 +1,10 @@
 // What each step of a plan costs: counted while plans run.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ir/graph.h"
@@ -50,7 +51,7 @@ class Profiler {
 
   Profiler* previous_;
   std::vector<std::unique_ptr<Counts>> plans_;
-  std::unordered_map<const Graph*, Counts*> by_graph_;
+  std::map<std::pair<const Graph*, bool>, Counts*> by_plan_;  // and whether its units are fused
 };
 
 }  // namespace espalier

@@ -63,6 +63,25 @@ TEST(Profiler, SeesOnlyWhatRunsWhileItLives) {
   EXPECT_EQ(Profiler::current(), nullptr);
 }
 
+TEST(Profiler, TellsApartTwoPlansOfOneGraph) {
+  GraphBuilder builder("chain");
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {8}});
+    builder.result("y", maximum((x + x) * x, x));
+  }
+  const std::shared_ptr<const Graph> graph = builder.finish();
+  const auto fused = compile(graph), single = compile(graph, {.fuse = false});
+  const std::vector<Literal> inputs{Literal::splat({DType::kF32, {8}}, 1.0)};
+  const Profiler profiler;
+  run(*fused, inputs);
+  for (int i = 0; i < 2; ++i) run(*single, inputs);
+  const std::vector<StepProfile> steps = profiler.steps();
+  ASSERT_EQ(steps.size(), 4u);
+  EXPECT_EQ(steps[0].runs, 1);
+  for (size_t i = 1; i < 4; ++i) EXPECT_EQ(steps[i].runs, 2) << steps[i].what;
+}
+
 TEST(Profiler, WhatARegionRunsCountsForItsOwner) {
   GraphBuilder builder("branches");
   {

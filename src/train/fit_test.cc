@@ -8,6 +8,7 @@
 #include "base/rule_of_test.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "train/step.h"
 
 namespace espalier {
 namespace {
@@ -255,13 +256,27 @@ TEST(Fit, ARowWithNaNIsNotRight) {
   EXPECT_DOUBLE_EQ(model.evaluate(x, Tensor::of<int32_t>({0, 0, 1, 1})).at("accuracy"), 0.5);
 }
 
-// Batches are copied into one array again and again; what was given out stays.
-TEST(Fit, ResultsOfABatchOutliveTheNext) {
+TEST(Fit, PredictGivesEveryRowInItsPlace) {
   Identity model;
   std::vector<float> values(21);
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
   for (const int64_t batch_size : {1, 2, 7, 100})
     EXPECT_EQ(model.predict(Tensor::of(values, {7, 3}), batch_size).to_vector<float>(), values) << batch_size;
+}
+
+// Batches are copied into one array again and again, but never into one that somebody still holds.
+TEST(Fit, ABatchThatIsHeldOutlivesTheNext) {
+  const Tensor x = Tensor::of<float>({1, 2, 3, 4});
+  const std::vector<int64_t> first{0, 1}, second{2, 3};
+  Batch batch;
+  const void* place = batch.rows(0, x, first).bytes();
+  EXPECT_EQ(batch.rows(0, x, second).bytes(), place) << "nobody held it";
+  const Tensor held = batch.rows(0, x, first);
+  EXPECT_NE(batch.rows(0, x, second).bytes(), held.bytes());
+  EXPECT_EQ(held.to_vector<float>(), (std::vector<float>{1, 2}));
+  const Variable variable(batch.rows(0, x, first));
+  batch.rows(0, x, second);
+  EXPECT_EQ(variable.read().to_vector<float>(), (std::vector<float>{1, 2}));
 }
 
 TEST(Fit, AccuracyNeedsClasses) {

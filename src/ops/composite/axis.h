@@ -29,6 +29,8 @@ struct AxisView {
   }
 };
 
+namespace {
+
 // out[k] = e^(x[k * step] - the largest x), in float for the 16-bit types; returns the largest and the sum of
 // the powers. NaN is largest.
 template <class T, class F>
@@ -43,6 +45,8 @@ std::pair<F, double> exp_below_largest(const T* x, std::vector<F>& out, int64_t 
     sum += out[k] = elementary_exp(static_cast<F>(x[static_cast<int64_t>(k) * step]) - top);
   return {top, sum};
 }
+
+}  // namespace
 
 // `reduced` lacks `axis` of `shape`: repeats it along that axis.
 inline Tensor spread(const Tensor& reduced, const Shape& shape, int64_t axis) {
