@@ -45,7 +45,7 @@ set(ESPALIER_ISA_SUFFIXES portable avx2 avx512)
 # Nobody reads the exception flags of the floating-point unit; results are the same.
 set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>" -fno-trapping-math)
 set(ESPALIER_ISA_FLAGS_avx2 ${ESPALIER_ISA_FLAGS_portable} -mavx2 -mfma -mf16c)
-set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma)
+set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mtune=sapphirerapids -mprefer-vector-width=512)
 
 # Gives the files in the list named by `var` their flags; drops them from it where the processor is another one.
 function(espalier_instruction_sets var)

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/thread_pool.h"
+#include "kernels/loops.h"
 
 namespace espalier {
 namespace {
@@ -14,9 +15,11 @@ constexpr int64_t kParallelWork = int64_t{1} << 17;
 constexpr int64_t kTaskWork = int64_t{1} << 18, kMostTasks = 64;
 // Tiles of a task that use what the first of them brought into the cache.
 constexpr int64_t kTaskTiles = 4;
+// Floats of B under one block of the depth that stay in a second cache beside the rest.
+constexpr int64_t kCachedB = int64_t{5} << 16;
 
 // Floats of one task that adds partial products, and of all partial products.
-constexpr int64_t kSumChunk = int64_t{1} << 12;
+constexpr int64_t kSumChunk = int64_t{1} << 11;
 constexpr int64_t kMostPartial = int64_t{1} << 17;
 
 int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
@@ -52,13 +55,15 @@ void Gemm::choose(Isa isa, int64_t batches) {
   const int64_t partial = depth_blocks() * rows() * columns();
   split_depth = batches == 1 && depth_blocks() > 1 && 4 * rows() <= depth() && partial <= kMostPartial &&
                 work >= chunk_work(kParallelWork);
-  // Blocks of a split depth are tasks enough, and whole rows of B are read in order.
-  const int64_t tasks = split_depth ? 4 : std::clamp<int64_t>(work / chunk_work(kTaskWork), 1, kMostTasks);
-  const int64_t wanted = parts(tasks, split_depth ? depth_blocks() : std::max<int64_t>(batches, 1));
+  // Parts of a split depth are tasks enough, and whole rows of B are read in order.
+  const int64_t tasks = split_depth ? 2 : std::clamp<int64_t>(work / chunk_work(kTaskWork), 1, kMostTasks);
+  const int64_t wanted = parts(tasks, split_depth ? 2 : std::max<int64_t>(batches, 1));
   int64_t row_tasks = std::clamp<int64_t>(tile_count / kTaskTiles, 1, wanted);
-  // A tile that is computed should serve all panels.
-  const bool by_rows = gather && row_tasks >= 4;
-  const int64_t panel_tasks = by_rows ? 1 : std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
+  // A tile of A that was brought should serve all panels, if they stay in the cache meanwhile.
+  const int64_t brought = panels() * tiles->columns * depth_block(depth());
+  const int64_t panel_tasks = row_tasks >= 4 ? std::min(panels(), parts(brought, kCachedB))
+                                             : std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
+  block_by_block = !split_depth && brought * depth_blocks() > kCachedB && row_tasks >= 4;
   if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
     row_tasks = std::min(tile_count, parts(wanted, panel_tasks));
   task_rows = tile_rows * parts(tile_count, row_tasks);
@@ -89,7 +94,7 @@ void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) cons
 
 void Gemm::multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
                     int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
-                    int64_t blocks) const {
+                    int64_t blocks, bool add) const {
   alignas(64) float tile[kMaxTileRows * kTilePitch];
   const int64_t width = tiles->columns, block = depth_block(depth());
   const bool copy_rows = a_depth.stride == 1 && !a_depth.table;
@@ -99,7 +104,7 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
   for (int64_t i = 0; i < blocks; ++i) {
     const int64_t from = (first_block + i) * block;
     product.depth = std::min(block, depth() - from);
-    product.accumulate = i > 0;
+    product.accumulate = add || i > 0;
     for (int64_t row = first_row; row < last_row; row += tile_rows) {
       product.rows = std::min(tile_rows, last_row - row);
       product.a = tile;
@@ -107,8 +112,8 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
       product.a_depth = by_depth ? kMaxTileRows : 1;
       if (!pack_a) {
         product.a = a + a_row[row] + a_depth[from];
-        product.a_row = a_row.stride;
-        product.a_depth = a_depth.stride;
+        product.a_row = rows() == 1 ? 1 : a_row.stride;
+        product.a_depth = depth() == 1 ? 1 : a_depth.stride;
       } else if (gather) {
         gather(context, a, row, product.rows, from, product.depth, tile);
       } else {
@@ -149,33 +154,34 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   }
   const int64_t size = rows() * columns(), blocks = depth_blocks();
   if (split_depth) {
-    float* partial = workspace + packed_floats();
-    const int64_t per_block = row_tasks() * panel_tasks();
-    for_each(blocks * per_block, [&](int64_t i) {
-      const int64_t block = i / per_block, row = i % row_tasks() * task_rows;
-      const int64_t panel = i % per_block / row_tasks() * task_panels;
-      multiply(a, b, packed, partial + block * size, row, std::min(row + task_rows, rows()), panel,
-               std::min(panel + task_panels, panels()), block, 1);
+    float* const partial = workspace + packed_floats();
+    const int64_t per_part = row_tasks() * panel_tasks();
+    for_each(depth_parts() * per_part, [&](int64_t i) {
+      const int64_t part = i / per_part, row = i % row_tasks() * task_rows;
+      const int64_t panel = i % per_part / row_tasks() * task_panels;
+      multiply(a, b, packed, part ? partial + (part - 1) * size : c, row, std::min(row + task_rows, rows()),
+               panel, std::min(panel + task_panels, panels()), part ? first_part() + part - 1 : 0,
+               part ? 1 : first_part(), false);
     });
     for_each(parts(size, kSumChunk), [&](int64_t chunk) {
-      const int64_t first = chunk * kSumChunk, last = std::min(first + kSumChunk, size);
-      std::memcpy(c + first, partial + first, static_cast<size_t>(last - first) * sizeof(float));
-      for (int64_t block = 1; block < blocks; ++block) {
-        const float* term = partial + block * size;
-        for (int64_t i = first; i < last; ++i) c[i] += term[i];
-      }
+      const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
+      loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
     });
     return;
   }
   // Rows move on first, so that a thread keeps its panels of B in its cache.
   const int64_t per_batch = row_tasks() * panel_tasks();
-  for_each(batches * per_batch, [&](int64_t i) {
-    const int64_t batch = i / per_batch;
-    const int64_t row = i % per_batch % row_tasks() * task_rows;
-    const int64_t panel = i % per_batch / row_tasks() * task_panels;
-    multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size, row,
-             std::min(row + task_rows, rows()), panel, std::min(panel + task_panels, panels()), 0, blocks);
-  });
+  const int64_t step = block_by_block ? 1 : blocks;
+  for (int64_t block = 0; block < blocks; block += step) {
+    for_each(batches * per_batch, [&](int64_t i) {
+      const int64_t batch = i / per_batch;
+      const int64_t row = i % per_batch % row_tasks() * task_rows;
+      const int64_t panel = i % per_batch / row_tasks() * task_panels;
+      multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size,
+               row, std::min(row + task_rows, rows()), panel, std::min(panel + task_panels, panels()), block,
+               step, block > 0);
+    });
+  }
 }
 
 }  // namespace espalier

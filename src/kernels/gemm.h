@@ -20,6 +20,7 @@ inline int64_t depth_block(int64_t depth) {
 // One register tile: for i < rows, j < columns
 //   c[i * c_row + j] = (accumulate ? c[...] : 0) + sum over k < depth of a[i * a_row + k * a_depth] * b[k *
 //   b_row + j].
+// REQUIRES: a_row or a_depth is 1.
 struct TileProduct {
   int64_t rows, columns, depth;
   const float* a;
@@ -64,10 +65,11 @@ struct Gemm {
 
   const GemmTiles* tiles = nullptr;
   bool pack_a = false, pack_b = false;
-  // Blocks of the depth are tasks of their own, into partial products that are added in order: for few rows
-  // of much depth. A thread then meets the rows of B that it wrote when their gradient, by rows, updated
-  // them.
+  // Parts of the depth are tasks of their own, into partial products that are added in order: for few rows of
+  // much depth. A thread then meets the rows of B that it wrote when their gradient, by rows, updated them.
   bool split_depth = false;
+  // All rows go through one block of the depth before the next: B's block stays in a cache.
+  bool block_by_block = false;
   int64_t tile_rows = 1;                   // rows are shared out evenly over tiles
   int64_t task_rows = 1, task_panels = 1;  // of one task
 
@@ -80,9 +82,13 @@ struct Gemm {
   int64_t depth_blocks() const {
     return std::max<int64_t>(1, (depth() + depth_block(depth()) - 1) / depth_block(depth()));
   }
+  // Of a split depth: the first part has half of the blocks, which add up in place; every other block is a
+  // part.
+  int64_t first_part() const { return std::max<int64_t>(depth_blocks() / 2, 1); }
+  int64_t depth_parts() const { return split_depth ? depth_blocks() - first_part() + 1 : 1; }
   int64_t packed_floats() const { return pack_b ? panels() * tiles->columns * depth() : 0; }
   int64_t workspace_floats(int64_t batches) const {
-    return batches * packed_floats() + (split_depth ? depth_blocks() * rows() * columns() : 0);
+    return batches * packed_floats() + (depth_parts() - 1) * rows() * columns();
   }
   int64_t row_tasks() const { return (rows() + task_rows - 1) / task_rows; }
   int64_t panel_tasks() const { return (panels() + task_panels - 1) / task_panels; }
@@ -90,10 +96,10 @@ struct Gemm {
   // Panels [first, last) of B.
   void pack(const float* b, float* packed, int64_t first, int64_t last) const;
   // Rows [first_row, last_row) of C, columns of panels [first_panel, last_panel), terms of `blocks` blocks of
-  // the depth from `first_block` on.
+  // the depth from `first_block` on; added to what C has, with `add`.
   void multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
                 int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
-                int64_t blocks) const;
+                int64_t blocks, bool add) const;
   // All of `batches` products, C after C, on all threads where that pays.
   void run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch, float* workspace,
            float* c, int64_t batches) const;

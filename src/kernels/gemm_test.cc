@@ -48,7 +48,7 @@ struct Problem {
     for (int64_t i = 0; i < m; i += row_step) {
       for (int64_t p = 0; p < gemm.panels(); p += panel_step) {
         gemm.multiply(a.data(), b.data(), packed.data(), c.data(), i, std::min(i + row_step, m), p,
-                      std::min(p + panel_step, gemm.panels()), 0, gemm.depth_blocks());
+                      std::min(p + panel_step, gemm.panels()), 0, gemm.depth_blocks(), false);
       }
     }
     return c;

@@ -14,8 +14,9 @@ namespace espalier {
 namespace {
 
 // Every loop over accumulators is unrolled, or they would live in memory.
-// Rows x Vectors accumulators; the last vector holds `tail` columns.
-template <int Rows, int Vectors>
+// Rows x Vectors accumulators; the last vector holds `tail` columns. ByDepth: a row of A follows the other in
+// memory, else its terms do; a stride that is known leaves the address arithmetic to the load.
+template <int Rows, int Vectors, bool ByDepth>
 void tile(const TileProduct& p) {
   const int64_t tail = p.columns - (Vectors - 1) * Vector::kWidth;
   const Vector::Mask mask = Vector::mask_of(tail);
@@ -26,13 +27,14 @@ void tile(const TileProduct& p) {
     for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::zero();
   }
   const float *a = p.a, *b = p.b;
-  for (int64_t k = 0; k < p.depth; ++k, a += p.a_depth, b += p.b_row) {
+  const int64_t a_row = ByDepth ? 1 : p.a_row, a_depth = ByDepth ? p.a_depth : 1;
+  for (int64_t k = 0; k < p.depth; ++k, a += a_depth, b += p.b_row) {
     Vector right[Vectors];
     for (int j = 0; j < Vectors - 1; ++j) right[j] = Vector::load(b + j * Vector::kWidth);
     right[Vectors - 1] = Vector::load(b + (Vectors - 1) * Vector::kWidth, mask);
     ESPALIER_UNROLL
     for (int i = 0; i < Rows; ++i) {
-      const Vector left = Vector::broadcast(a[i * p.a_row]);
+      const Vector left = Vector::broadcast(a[i * a_row]);
       ESPALIER_UNROLL
       for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::multiply_add(left, right[j], sum[i][j]);
     }
@@ -55,8 +57,9 @@ void tile(const TileProduct& p) {
 template <int Vectors, int... Rows>
 void multiply_rows(const TileProduct& p) {
   using Function = void (*)(const TileProduct&);
-  constexpr Function kByRows[] = {tile<Rows, Vectors>...};
-  kByRows[p.rows - 1](p);
+  static constexpr Function kByRow[] = {tile<Rows, Vectors, false>...};
+  static constexpr Function kByDepth[] = {tile<Rows, Vectors, true>...};
+  (p.a_row == 1 ? kByDepth : kByRow)[p.rows - 1](p);
 }
 
 // The tiles of up to `Vectors` vectors of columns; no more are used than there are columns.

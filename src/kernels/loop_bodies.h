@@ -147,6 +147,13 @@ void give_chosen(const float* x, const int32_t* chosen, int32_t tap, float initi
   }
 }
 
+void add_arrays(const float* x, int64_t stride, int64_t arrays, float* out, int64_t n) {
+  for (int64_t k = 0; k < arrays; ++k, x += stride) {
+    ESPALIER_VECTOR_LOOP
+    for (int64_t i = 0; i < n; ++i) out[i] += x[i];
+  }
+}
+
 void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
           float* p_out, float* m_out, float* v_out, int64_t n) {
   const AdamStep s = step;
@@ -162,9 +169,10 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows,     sum_columns,    max_rows,     max_columns,   min_rows,
-                              min_columns,  exp_below,      divide_rows,  multiply_rows, fold_larger,
-                              fold_smaller, choose_largest, choose_least, give_chosen,   adam};
+constexpr LoopTable kTable = {sum_rows,      sum_columns, max_rows,     max_columns,
+                              min_rows,      min_columns, exp_below,    divide_rows,
+                              multiply_rows, fold_larger, fold_smaller, choose_largest,
+                              choose_least,  give_chosen, add_arrays,   adam};
 
 }  // namespace
 }  // namespace espalier

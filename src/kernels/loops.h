@@ -35,6 +35,8 @@ struct LoopTable {
   // out[i] = initial + x[i], summed in double and rounded once, where `tap` is chosen; initial elsewhere.
   void (*give_chosen)(const float* x, const int32_t* chosen, int32_t tap, float initial, float* out,
                       int64_t n);
+  // out[i] += x[i], then x[stride + i], up to `arrays` arrays; for i < n.
+  void (*add_arrays)(const float* x, int64_t stride, int64_t arrays, float* out, int64_t n);
   // One step on n elements; outputs may be their inputs.
   void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
                float* p_out, float* m_out, float* v_out, int64_t n);
