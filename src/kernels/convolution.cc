@@ -182,7 +182,7 @@ void run_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams*>(call.params);
   constexpr IndexMap kOne{1, 0, nullptr};
   p.gemm.run(static_cast<const float*>(call.in[0]), kOne, static_cast<const float*>(call.in[1]), kOne,
-             reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), 1);
+             reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), 1, call.follower);
 }
 
 }  // namespace
@@ -272,6 +272,7 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
 
   PreparedKernel prepared;
   prepared.run = run_convolution;
+  prepared.takes_follower = true;
   prepared.workspace = static_cast<size_t>(gemm.workspace_floats(1)) * sizeof(float);
   prepared.params = std::move(params);
   return prepared;

@@ -41,7 +41,8 @@ void run_dot(const KernelCall& call) {
   const auto& params = *static_cast<const DotParams*>(call.params);
   params.gemm.run(static_cast<const float*>(call.in[0]), params.a_batch,
                   static_cast<const float*>(call.in[1]), params.b_batch,
-                  reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), params.batches);
+                  reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), params.batches,
+                  call.follower);
 }
 
 }  // namespace
@@ -64,6 +65,7 @@ PreparedKernel prepare_dot_general(const KernelSite& site) {
 
   PreparedKernel kernel;
   kernel.run = run_dot;
+  kernel.takes_follower = true;
   kernel.workspace = static_cast<size_t>(gemm.workspace_floats(params->batches)) * sizeof(float);
   kernel.params = std::move(params);
   return kernel;

@@ -139,7 +139,7 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
 }
 
 void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
-               float* workspace, float* c, int64_t batches) const {
+               float* workspace, float* c, int64_t batches, const Follower& follower) const {
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
   const auto for_each = [&](int64_t chunks, auto body) {
     if (parallel) return thread_pool().parallel_for(chunks, body);
@@ -166,6 +166,7 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
     for_each(parts(size, kSumChunk), [&](int64_t chunk) {
       const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
       loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
+      follower(first, first + count);
     });
     return;
   }
@@ -175,11 +176,20 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   for (int64_t block = 0; block < blocks; block += step) {
     for_each(batches * per_batch, [&](int64_t i) {
       const int64_t batch = i / per_batch;
-      const int64_t row = i % per_batch % row_tasks() * task_rows;
+      const int64_t row = i % per_batch % row_tasks() * task_rows,
+                    last_row = std::min(row + task_rows, rows());
       const int64_t panel = i % per_batch / row_tasks() * task_panels;
+      const int64_t last_panel = std::min(panel + task_panels, panels());
       multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size,
-               row, std::min(row + task_rows, rows()), panel, std::min(panel + task_panels, panels()), block,
-               step, block > 0);
+               row, last_row, panel, last_panel, block, step, block > 0);
+      if (!follower.run || block + step < blocks) return;
+      const int64_t column = panel * tiles->columns,
+                    last_column = std::min(last_panel * tiles->columns, columns());
+      if (last_column - column == columns())
+        return follower(batch * size + row * columns(), batch * size + last_row * columns());
+      for (int64_t line = batch * size + row * columns(); line < batch * size + last_row * columns();
+           line += columns())
+        follower(line + column, line + last_column);
     });
   }
 }

@@ -57,7 +57,7 @@ struct Problem {
   std::vector<float> run() const {
     std::vector<float> c(m * n, 77.0f), workspace(gemm.workspace_floats(1) + 1);
     constexpr IndexMap kOne{1, 0, nullptr};
-    gemm.run(a.data(), kOne, b.data(), kOne, workspace.data(), c.data(), 1);
+    gemm.run(a.data(), kOne, b.data(), kOne, workspace.data(), c.data(), 1, {});
     return c;
   }
 };

@@ -8,12 +8,22 @@
 
 namespace espalier {
 
+// What is to happen to elements [first, last) of a kernel's result once they are done.
+struct Follower {
+  void (*run)(const void* context, int64_t first, int64_t last) = nullptr;  // null: nothing
+  const void* context = nullptr;
+  void operator()(int64_t first, int64_t last) const {
+    if (run) run(context, first, last);
+  }
+};
+
 // What a kernel sees when it runs. It cannot fail and does not allocate.
 struct KernelCall {
   const void* params;
   const void* const* in;
   void* const* out;
   std::byte* workspace;
+  Follower follower = {};  // for kernels that take one: called for every element once, on any thread
 };
 
 // One call, before it is planned.
@@ -31,6 +41,7 @@ struct PreparedKernel {
   size_t workspace = 0;
   // Output i may be written over input i, element by element, for i below this number.
   size_t in_place = 0;
+  bool takes_follower = false;
 };
 
 // The kernel for a call; `run` is null when there is none.

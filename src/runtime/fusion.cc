@@ -33,6 +33,8 @@ bool keeps_order(const Graph& graph, const Node& node) {
   return true;
 }
 
+bool is_product(const OpDef& op) { return &op == &op_dot_general || &op == &op_convolution; }
+
 bool can_fuse(const Graph& graph, const Node& node) {
   if (node.op->fusion != Fusion::kElementwise || !node.op->eval || node.result_count != 1 ||
       node.region_count || node.input_count < 1 || node.input_count > 3) {
@@ -104,7 +106,13 @@ Units find_units(const Graph& graph, bool fuse) {
   }
 
   // Forward: a fused node joins the latest unit among those it reads when that has its size; so units in the
-  // order of their creation read only earlier ones.
+  // order of their creation read only earlier ones. An update stays out of a product's unit: it would often
+  // come before the last reading of its variable, which could not be overwritten then.
+  std::vector<bool> update(graph.value_count());
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind == OutputKind::kUpdate) update[units.root[output.value]] = true;
+  }
+  constexpr int64_t kNoElements = -1;  // nothing joins
   struct Open {
     int64_t elements;
     uint32_t instructions, loads;
@@ -112,9 +120,9 @@ Units find_units(const Graph& graph, bool fuse) {
   std::vector<Open> open;
   units.unit_of.assign(nodes.size(), kNone);
   std::vector<uint32_t> ready(graph.value_count(), kNone);  // per root: the unit that writes it
-  const auto create = [&](bool fused, int64_t elements) {
+  const auto create = [&](UnitKind kind, int64_t elements) {
     open.push_back({elements, 0, 0});
-    units.fused.push_back(fused);
+    units.kinds.push_back(kind);
     return static_cast<uint32_t>(open.size() - 1);
   };
   for (NodeId id = 0; id < nodes.size(); ++id) {
@@ -125,7 +133,8 @@ Units find_units(const Graph& graph, bool fuse) {
           broadcast_access(graph, node).period > 0) {
         continue;
       }
-      units.unit_of[id] = create(false, 0);
+      units.unit_of[id] = create(
+          UnitKind::kNode, is_product(*node.op) ? graph.type(node.first_result).elements() : kNoElements);
     } else {
       const int64_t elements = graph.type(node.first_result).elements();
       uint32_t latest = kNone, loads = 0;
@@ -144,10 +153,15 @@ Units find_units(const Graph& graph, bool fuse) {
         const Access access = access_of(graph, units, input, elements);
         loads += !access.direct || latest == kNone || ready[access.value] != latest;
       }
-      const bool join = fuse && latest != kNone && direct && units.fused[latest] &&
-                        open[latest].elements == elements && open[latest].instructions < kMaxInstructions &&
+      const bool join = fuse && latest != kNone && direct && open[latest].elements == elements &&
+                        (units.kinds[latest] == UnitKind::kTiles || !update[node.first_result]) &&
+                        open[latest].instructions < kMaxInstructions &&
                         open[latest].loads + loads <= kMaxLoads;
-      const uint32_t unit = join ? latest : create(true, elements);
+      const uint32_t unit = join ? latest : create(UnitKind::kTiles, elements);
+      if (units.kinds[unit] == UnitKind::kNode) {
+        units.kinds[unit] = UnitKind::kProduct;
+        ++open[unit].loads;  // the product
+      }
       ++open[unit].instructions;
       open[unit].loads += loads;
       units.unit_of[id] = unit;

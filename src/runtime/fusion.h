@@ -1,5 +1,6 @@
-// Which nodes of a graph run together. A unit is one step of a plan: one node, or elementwise nodes over the
-// same number of elements, run tile by tile.
+// Which nodes of a graph run together. A unit is one step of a plan: one node; elementwise nodes over the
+// same number of elements, run tile by tile; or a product and elementwise nodes that follow it as its parts
+// are done.
 #pragma once
 
 #include <vector>
@@ -15,6 +16,8 @@ struct Access {
   bool direct = false;  // element i reads element i
 };
 
+enum class UnitKind : uint8_t { kNode, kTiles, kProduct };
+
 struct Units {
   // Per value: the value whose bytes it has (itself, or what it reshapes).
   std::vector<ValueId> root;
@@ -23,11 +26,21 @@ struct Units {
   // Nodes of unit u: nodes[first_node[u]] to nodes[first_node[u + 1]].
   std::vector<NodeId> nodes;
   std::vector<uint32_t> first_node;
-  std::vector<bool> fused;  // per unit
+  std::vector<UnitKind> kinds;  // per unit
 
-  size_t count() const { return fused.size(); }
+  size_t count() const { return kinds.size(); }
   std::span<const NodeId> nodes_of(uint32_t unit) const {
     return {nodes.data() + first_node[unit], first_node[unit + 1] - first_node[unit]};
+  }
+  // Its elementwise nodes that run tile by tile.
+  std::span<const NodeId> tiled_nodes(uint32_t unit) const {
+    const auto all = nodes_of(unit);
+    return all.subspan(kinds[unit] == UnitKind::kTiles ? 0 : 1);
+  }
+  // Whether `unit` keeps the value of this node (or kNone) in registers until it is stored.
+  bool in_registers(NodeId producer, uint32_t unit) const {
+    return producer != kNone && unit_of[producer] == unit &&
+           (kinds[unit] == UnitKind::kTiles || producer != nodes[first_node[unit]]);
   }
 };
 
@@ -36,6 +49,24 @@ Units find_units(const Graph& graph, bool fuse);
 
 // How a node of a fused unit reads an operand of its.
 Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements);
+
+// Calls f(value, tiled) for each value that the unit reads from memory, each time it does; `tiled`: as an
+// operand of its tiles.
+template <class F>
+void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
+  const size_t whole = units.nodes_of(unit).size() - units.tiled_nodes(unit).size();
+  for (size_t i = 0; i < units.nodes_of(unit).size(); ++i) {
+    const Node& node = graph.node(units.nodes_of(unit)[i]);
+    for (const ValueId input : graph.inputs(node)) {
+      if (i < whole) {
+        f(units.root[input], false);
+        continue;
+      }
+      const Access access = access_of(graph, units, input, graph.type(node.first_result).elements());
+      if (!units.in_registers(graph.producer(access.value), unit)) f(access.value, true);
+    }
+  }
+}
 
 // Limits of one fused unit: they bound the registers of its tile program.
 inline constexpr size_t kMaxInstructions = 64;

@@ -67,8 +67,9 @@ void check_live_ranges(std::span<const LiveRange> ranges) {
   for (const LiveRange& range : ranges) {
     if (range.size) order.push_back(&range);
   }
-  std::sort(order.begin(), order.end(),
-            [](const LiveRange* a, const LiveRange* b) { return a->first < b->first; });
+  // Stable: a value may be taken over within its own step.
+  std::stable_sort(order.begin(), order.end(),
+                   [](const LiveRange* a, const LiveRange* b) { return a->first < b->first; });
   const auto later = [](const LiveRange* a, const LiveRange* b) {
     return std::pair(a->last, a) < std::pair(b->last, b);
   };

@@ -35,10 +35,15 @@ class Planner {
     assign_outputs();
     reserve_regions();
     for (uint32_t unit = 0; unit < end_; ++unit) {
-      if (units_.fused[unit]) {
-        plan_fused(unit);
-      } else {
-        plan_node(unit, graph_.node(units_.nodes_of(unit)[0]));
+      switch (units_.kinds[unit]) {
+        case UnitKind::kNode:
+          plan_node(unit);
+          break;
+        case UnitKind::kTiles:
+          plan_tiles(unit);
+          break;
+        case UnitKind::kProduct:
+          plan_product(unit);
       }
     }
     copy_outputs();
@@ -78,32 +83,15 @@ class Planner {
     }
   }
 
-  // Calls f(root) for each value that the unit reads from memory.
-  template <class F>
-  void for_each_read(uint32_t unit, F f) const {
-    for (const NodeId id : units_.nodes_of(unit)) {
-      const Node& node = graph_.node(id);
-      for (const ValueId input : graph_.inputs(node)) {
-        if (!units_.fused[unit]) {
-          f(units_.root[input]);
-          continue;
-        }
-        const Access access = access_of(graph_, units_, input, graph_.type(node.first_result).elements());
-        const NodeId producer = graph_.producer(access.value);
-        if (producer == kNone || units_.unit_of[producer] != unit) f(access.value);
-      }
-    }
-  }
-
   void find_uses() {
     last_use_.assign(graph_.value_count(), kNever);
     place_.resize(graph_.value_count());
     for (uint32_t unit = 0; unit < end_; ++unit) {
-      for_each_read(unit, [&](ValueId root) {
+      for_each_read(graph_, units_, unit, [&](ValueId root, bool tiled) {
         last_use_[root] = unit;
         const Literal* literal = constant_of(root);
         if (!literal) return;
-        if (units_.fused[unit] && (literal->is_splat() || literal->type().elements() == 1)) return;
+        if (tiled && (literal->is_splat() || literal->type().elements() == 1)) return;
         constants_.push_back(root);
       });
     }
@@ -236,8 +224,40 @@ class Planner {
   }
   Ref output_place(uint32_t output) const { return {plan_->first_output + output, 0}; }
 
-  void plan_fused(uint32_t unit) {
+  void plan_tiles(uint32_t unit) {
     TileDraft draft(graph_, units_, unit, options_.fast_kernels);
+    plan_->steps.push_back(place_tiles(draft, unit, {}));
+    plan_->reference_ops.push_back(draft.reference_ops());
+    release_loads(draft, unit);
+  }
+
+  void plan_node(uint32_t unit) {
+    const NodeStep node = place_node(unit);
+    plan_->steps.push_back(node.step);
+    plan_->reference_ops.push_back(node.reference_ops);
+    release_node(node, unit);
+  }
+
+  // The tiles run while the product reads its operands and its workspace.
+  void plan_product(uint32_t unit) {
+    const NodeStep node = place_node(unit);
+    TileDraft draft(graph_, units_, unit, options_.fast_kernels);
+    const Step tiles = place_tiles(draft, unit, node.roots);
+    plan_->steps.push_back(followed_step(*plan_, node.step, node.takes_follower, tiles));
+    plan_->reference_ops.push_back(node.reference_ops + draft.reference_ops());
+    release_node(node, unit);
+    release_loads(draft, unit);
+  }
+
+  void release_loads(const TileDraft& draft, uint32_t unit) {
+    for (const auto& load : draft.loads()) {
+      if (!load.splat) release(load.access.value, unit);
+    }
+  }
+
+  // `kept`: values that the tiles' results must not overwrite.
+  Step place_tiles(TileDraft& draft, uint32_t unit, std::span<const ValueId> kept) {
+    const auto is_kept = [&](ValueId root) { return std::count(kept.begin(), kept.end(), root) > 0; };
     std::vector<ValueId> taken;
     for (uint32_t i = 0; i < draft.size(); ++i) {
       const ValueId value = draft.result(i);
@@ -245,7 +265,7 @@ class Planner {
       // Overwritten variables are stored after the tile has been read.
       bool late = false;
       const uint32_t output = output_for(value, unit, [&](ValueId old) {
-        bool direct = true;
+        bool direct = !is_kept(old);
         for (const auto& load : draft.loads()) {
           if (load.access.value != old) continue;
           direct = direct && load.access.direct;
@@ -262,7 +282,7 @@ class Planner {
       for (const auto& load : draft.loads()) {
         const ValueId root = load.access.value;
         if (load.splat || !load.access.direct || load.last_read > i || bytes(root) != bytes(value) ||
-            !dies(root, unit) || std::count(taken.begin(), taken.end(), root)) {
+            !dies(root, unit) || is_kept(root) || std::count(taken.begin(), taken.end(), root)) {
           continue;
         }
         const bool once = std::count_if(draft.loads().begin(), draft.loads().end(),
@@ -281,16 +301,24 @@ class Planner {
         draft.store(i, place_[value], false);
       }
     }
-    plan_->steps.push_back(draft.finish(*plan_, [&](ValueId root) { return place_[root]; }));
-    plan_->reference_ops.push_back(draft.reference_ops());
+    const Step step = draft.finish(*plan_, [&](ValueId root) { return place_[root]; });
     for (const ValueId root : taken) place_[root] = {};
-    for (const auto& load : draft.loads()) {
-      if (!load.splat) release(load.access.value, unit);
-    }
+    return step;
   }
 
-  void plan_node(uint32_t unit, const Node& node) {
-    std::vector<ValueId> roots;
+  struct NodeStep {
+    Step step;
+    uint16_t reference_ops = 0;
+    bool takes_follower = false;
+    std::vector<ValueId> roots;  // of its inputs
+    uint64_t workspace_offset = 0, workspace_bytes = 0;
+  };
+
+  // The first node of a unit.
+  NodeStep place_node(uint32_t unit) {
+    const Node& node = graph_.node(units_.nodes_of(unit)[0]);
+    NodeStep out;
+    std::vector<ValueId>& roots = out.roots;
     std::vector<Ref> inputs, outputs;
     std::vector<const TensorType*> types, result_types;
     for (const ValueId input : graph_.inputs(node)) {
@@ -341,22 +369,28 @@ class Planner {
       outputs.push_back(place_[value]);
     }
     if (kernel.run) {
-      uint64_t offset = 0;
       if (kernel.workspace) {
-        offset = arena_.allocate(kernel.workspace);
-        record(offset, kernel.workspace, unit, unit, false);
+        out.workspace_bytes = kernel.workspace;
+        out.workspace_offset = arena_.allocate(kernel.workspace);
+        record(out.workspace_offset, kernel.workspace, unit, unit, false);
       }
-      plan_->steps.push_back(kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, offset}));
-      if (kernel.workspace && options_.reuse_memory) arena_.free(offset, kernel.workspace);
+      out.step = kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, out.workspace_offset});
+      out.takes_follower = kernel.takes_follower;
       if (kernel.params) plan_->params.push_back(std::move(kernel.params));
-      plan_->reference_ops.push_back(0);
     } else {
       const auto first_region = static_cast<uint32_t>(plan_->regions.size());
       for (const GraphPtr& region : graph_.regions(node)) plan_->regions.push_back(compile(region, options_));
-      plan_->steps.push_back(reference_step(*plan_, node, inputs, outputs, first_region));
-      plan_->reference_ops.push_back(1);
+      out.step = reference_step(*plan_, node, inputs, outputs, first_region);
+      out.reference_ops = 1;
     }
-    for (const ValueId root : roots) release(root, unit);
+    return out;
+  }
+
+  void release_node(const NodeStep& step, uint32_t unit) {
+    const Node& node = graph_.node(units_.nodes_of(unit)[0]);
+    if (step.workspace_bytes && options_.reuse_memory)
+      arena_.free(step.workspace_offset, step.workspace_bytes);
+    for (const ValueId root : step.roots) release(root, unit);
     for (uint32_t i = 0; i < node.result_count; ++i) {
       if (last_use_[node.first_result + i] == kNever) release(node.first_result + i, unit);
     }

@@ -36,18 +36,11 @@ size_t bytes_in_memory(const Graph& graph, ValueId value) {
   return static_cast<const ConstantAttributes&>(*graph.node(producer).attributes).value.raw_bytes();
 }
 
-// For each value, whether a unit other than its own reads it from memory, or an output is it.
+// For each value, whether a unit reads it from memory, or an output is it.
 std::vector<bool> values_in_memory(const Graph& graph, const Units& units) {
   std::vector<bool> out(graph.value_count());
-  for (size_t unit = 0; unit < units.count(); ++unit) {
-    for (const NodeId id : units.nodes_of(static_cast<uint32_t>(unit))) {
-      for (const ValueId input : graph.inputs(graph.node(id))) {
-        const ValueId root = units.root[input];
-        const NodeId producer = graph.producer(root);
-        if (producer == kNone || units.unit_of[producer] != unit) out[root] = true;
-      }
-    }
-  }
+  for (uint32_t unit = 0; unit < units.count(); ++unit)
+    for_each_read(graph, units, unit, [&](ValueId value, bool) { out[value] = true; });
   for (const GraphOutput& output : graph.outputs()) out[units.root[output.value]] = true;
   return out;
 }
@@ -62,19 +55,13 @@ StepProfile profile_of(const Graph& graph, const Units& units, uint32_t unit,
     const Node& node = graph.node(nodes[i]);
     out.flops += flops_of(graph, node);
     if (i < kNamedOps) ops += cat(i ? ", " : "", node.op->name);
-    for (const ValueId input : graph.inputs(node)) {
-      const Access access = units.fused[unit]
-                                ? access_of(graph, units, input, graph.type(node.first_result).elements())
-                                : Access{units.root[input], 1, 0, true};
-      const NodeId producer = graph.producer(access.value);
-      if (producer == kNone || units.unit_of[producer] != unit) read.push_back(access.value);
-    }
     for (uint32_t k = 0; k < node.result_count; ++k) {
       const ValueId result = node.first_result + k;
       if (in_memory[result]) out.bytes += static_cast<double>(graph.type(result).bytes());
     }
   }
   if (nodes.size() > kNamedOps) ops += cat(" and ", nodes.size() - kNamedOps, " more");
+  for_each_read(graph, units, unit, [&](ValueId value, bool) { read.push_back(value); });
   std::sort(read.begin(), read.end());
   read.erase(std::unique(read.begin(), read.end()), read.end());
   for (const ValueId value : read) out.bytes += static_cast<double>(bytes_in_memory(graph, value));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/tile_program.h"
+
 namespace espalier {
 namespace {
 
@@ -80,12 +82,37 @@ struct KernelBlock {
   Ref workspace;
 };
 
-void run_kernel(const void* memory, const Frame& frame) {
-  const auto& block = *static_cast<const KernelBlock*>(memory);
+void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run({block.params, frame.in, frame.out, frame.at(block.workspace)});
+  block.run({block.params, frame.in, frame.out, frame.at(block.workspace), follower});
+}
+void run_kernel(const void* memory, const Frame& frame) {
+  run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});
+}
+
+struct FollowedBlock {
+  Step product, tiles;
+};
+
+void run_followed(const void* memory, const Frame& frame) {
+  const auto& block = *static_cast<const FollowedBlock*>(memory);
+  struct Context {
+    const void* tiles;
+    const Frame& frame;
+  } const context{block.tiles.block, frame};
+  const auto follow = [](const void* memory, int64_t first, int64_t last) {
+    const auto& context = *static_cast<const Context*>(memory);
+    run_tile_range(context.tiles, context.frame, first, last);
+  };
+  run_kernel_before(*static_cast<const KernelBlock*>(block.product.block), frame, {follow, &context});
+}
+
+void run_in_turn(const void* memory, const Frame& frame) {
+  const auto& block = *static_cast<const FollowedBlock*>(memory);
+  block.product.run(block.product.block, frame);
+  block.tiles.run(block.tiles.block, frame);
 }
 
 struct CopyBlock {
@@ -141,6 +168,12 @@ Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span
             workspace};
   plan.max_operands = std::max({plan.max_operands, inputs.size(), outputs.size()});
   return {run_kernel, block};
+}
+
+Step followed_step(Executable::Plan& plan, Step product, bool takes_follower, Step tiles) {
+  auto* block = plan.blocks.make<FollowedBlock>();
+  *block = {product, tiles};
+  return {takes_follower ? run_followed : run_in_turn, block};
 }
 
 Step copy_step(Executable::Plan& plan, Ref from, Ref to, uint64_t bytes) {

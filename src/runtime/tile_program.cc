@@ -159,9 +159,13 @@ const T* keep(Blocks& blocks, const std::vector<T>& items) {
 
 }  // namespace
 
+void run_tile_range(const void* block, const Frame& frame, int64_t first, int64_t last) {
+  run_range(*static_cast<const TileBlock*>(block), frame, first, last);
+}
+
 TileDraft::TileDraft(const Graph& graph, const Units& units, uint32_t unit, bool fast)
     : graph_(graph), fast_(fast) {
-  for (const NodeId id : units.nodes_of(unit)) {
+  for (const NodeId id : units.tiled_nodes(unit)) {
     const Node& node = graph.node(id);
     elements_ = graph.type(node.first_result).elements();
     const auto index = static_cast<uint32_t>(instructions_.size());
@@ -169,7 +173,7 @@ TileDraft::TileDraft(const Graph& graph, const Units& units, uint32_t unit, bool
     for (uint32_t k = 0; k < node.input_count; ++k) {
       const Access access = access_of(graph, units, graph.inputs(node)[k], elements_);
       const NodeId producer = graph.producer(access.value);
-      if (producer != kNone && units.unit_of[producer] == unit) {
+      if (units.in_registers(producer, unit)) {
         uint32_t from = index;
         while (instructions_[--from].result != access.value) {
         }

@@ -6,6 +6,9 @@
 
 namespace espalier {
 
+// Elements [first, last) of a program's step, on this thread.
+void run_tile_range(const void* block, const Frame& frame, int64_t first, int64_t last);
+
 // A program before its values have places.
 class TileDraft {
  public:

@@ -1,0 +1,142 @@
+// Products and the elementwise ops that go over their parts as these are done.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+#include "espalier/ops.h"
+#include "ir/builder.h"
+#include "ir/difference_test.h"
+#include "runtime/executable.h"
+#include "runtime/plan.h"
+
+namespace espalier {
+namespace {
+
+constexpr DType kF = DType::kF32;
+
+Literal values(const TensorType& type, uint32_t seed) {
+  std::vector<float> out(static_cast<size_t>(type.elements()));
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] =
+        static_cast<float>((static_cast<uint32_t>(i) * 2654435761u + seed * 40503u) >> 9 & 1023) / 512 - 1;
+  return Literal::copy(type, out.data());
+}
+
+struct Case {
+  const char* what;
+  std::vector<TensorType> inputs;
+  size_t steps;
+  std::function<void(GraphBuilder&, const std::vector<Tensor>&)> build;
+};
+
+// One for each way of a product through its tasks.
+std::vector<Case> cases() {
+  const auto bias = [](const Tensor& y, const Tensor& b) {
+    return add(y, broadcast_in_dim(b, y.shape(), {static_cast<int64_t>(y.shape().size()) - 1}));
+  };
+  const auto matmul = [](const Tensor& a, const Tensor& b) {
+    return dot_general(a, b, {.lhs_contracting = {1}, .rhs_contracting = {0}});
+  };
+  const auto zeros = [](const Tensor& y) { return full(y.shape(), 0, kF); };
+  return {
+      {"a split depth with bias, relu and its mask",
+       {{kF, {64, 784}}, {kF, {784, 128}}, {kF, {128}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = bias(matmul(in[0], in[1]), in[2]);
+         builder.result("relu", maximum(y, zeros(y)));
+         builder.result("mask", compare(y, zeros(y), Comparison::kGT));
+       }},
+      {"tall, block by block, kept as well as used",
+       {{kF, {210, 900}}, {kF, {900, 700}}, {kF, {700}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = matmul(in[0], in[1]);
+         builder.result("y", y);
+         builder.result("z", tanh(bias(y, in[2])));
+       }},
+      {"few rows, tasks of some columns",
+       {{kF, {8, 100}}, {kF, {100, 3000}}, {kF, {8, 3000}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         builder.result("y", multiply(matmul(in[0], in[1]), in[2]));
+       }},
+      {"an operand is the residual, and dies",
+       {{kF, {128, 128}}, {kF, {128, 128}}},
+       3,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor x = negate(in[0]), y = matmul(x, in[1]);
+         builder.result("y", y);
+         builder.result("z", matmul(add(y, x), in[1]));
+       }},
+      {"batched",
+       {{kF, {6, 40, 50}}, {kF, {6, 50, 60}}, {kF, {60}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = dot_general(
+             in[0], in[1],
+             {.lhs_batching = {0}, .rhs_batching = {0}, .lhs_contracting = {2}, .rhs_contracting = {1}});
+         builder.result("y", tanh(bias(y, in[2])));
+       }},
+      {"convolution",
+       {{kF, {8, 14, 14, 16}}, {kF, {3, 3, 16, 40}}, {kF, {40}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = convolution(in[0], in[1], {.dimensions = channels_last(2)});
+         builder.result("y", maximum(bias(y, in[2]), zeros(bias(y, in[2]))));
+       }},
+      {"integers have no kernel",
+       {{kF, {30, 40}}, {kF, {40, 50}}},
+       3,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = matmul(convert(in[0], DType::kI32), convert(in[1], DType::kI32));
+         builder.result("y", add(y, y));
+       }},
+      {"an update is a step of its own",
+       {{kF, {64, 784}}, {kF, {784, 128}}, {kF, {64, 128}}},
+       2,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor w = builder.input(InputKind::kVariable, "w", {kF, {784, 128}});
+         const Tensor gradient = dot_general(in[0], in[2], {.lhs_contracting = {0}, .rhs_contracting = {0}});
+         builder.output(OutputKind::kUpdate, "w", subtract(w, gradient));
+         (void)in[1];
+       }},
+  };
+}
+
+TEST(Products, WhatFollowsThemGivesTheBitsOfAStepOfItsOwn) {
+  for (const Case& c : cases()) {
+    GraphBuilder builder;
+    std::vector<Literal> inputs;
+    {
+      SinkScope scope(builder);
+      std::vector<Tensor> arguments;
+      for (const TensorType& type : c.inputs) {
+        arguments.push_back(builder.argument(cat("x", arguments.size()), type));
+        inputs.push_back(values(type, static_cast<uint32_t>(inputs.size())));
+      }
+      c.build(builder, arguments);
+    }
+    const auto graph = builder.finish();
+    for (size_t i = inputs.size(); i < graph->inputs().size(); ++i)
+      inputs.push_back(values(graph->type(graph->inputs()[i].value), 9));
+    const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs);
+    for (const bool smallest : {false, true}) {
+      const SmallestChunks chunks(smallest);
+      for (const int threads : {1, 2, 3}) {
+        thread_pool().set_threads(threads);
+        const auto plan = compile(graph, {.check = true});
+        EXPECT_EQ(plan->step_count(), c.steps) << c.what;
+        const auto got = run(*plan, inputs);
+        for (size_t i = 0; i < wanted.size(); ++i)
+          EXPECT_EQ(difference(wanted[i], got[i]), "")
+              << c.what << ", output " << i << ", " << threads << " threads";
+      }
+    }
+  }
+  thread_pool().set_threads(0);
+}
+
+}  // namespace
+}  // namespace espalier
