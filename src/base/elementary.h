@@ -9,6 +9,14 @@
 namespace espalier {
 namespace {
 
+// bf16 is the upper half of f32; rounding to it is to nearest even, and NaN stays.
+inline float from_bf16(uint16_t bits) { return __builtin_bit_cast(float, static_cast<uint32_t>(bits) << 16); }
+inline uint16_t to_bf16(float x) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, x);
+  const uint32_t nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16, quiet = (bits >> 16) | 0x40u;
+  return static_cast<uint16_t>(x != x ? quiet : nearest);
+}
+
 // x = n ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial. ln 2 is split into a part whose product
 // with n is exact, and the rest. REQUIRES: |x| < 2^20, or NaN, for which `power` is NaN.
 struct ExpParts {

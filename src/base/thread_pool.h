@@ -65,6 +65,13 @@ class ThreadPool {
 // The pool of this process. Its first size is ESPALIER_THREADS or default_threads().
 ThreadPool& thread_pool();
 
+// Calls body(i) for each i in [0, chunks): on all threads, or in order on this one.
+template <class Body>
+void for_each_chunk(int64_t chunks, bool on_all_threads, const Body& body) {
+  if (on_all_threads) return thread_pool().parallel_for(chunks, body);
+  for (int64_t i = 0; i < chunks; ++i) body(i);
+}
+
 // The work from which a kernel uses the pool, or of one chunk: `usual`, or 1 while a SmallestChunks lives.
 inline std::atomic<bool> smallest_chunks{false};
 inline int64_t chunk_work(int64_t usual) {

@@ -165,7 +165,7 @@ void add_info(CLI::App& app) {
     }
     if (results.json) {
       nlohmann::ordered_json out = {
-          {"instruction_set", isa}, {"threads", threads()}, {"op_count", all_ops().size()}};
+          {"instruction_set", isa}, {"lacking", lacking_isa()}, {"threads", threads()}, {"op_count", all_ops().size()}};
       if (options->ops) out["ops"] = ops_json(all_ops());
       return results.write_json("info", out);
     }
@@ -175,8 +175,9 @@ void add_info(CLI::App& app) {
       results.write(ops_table(terminal));
       return results.suggest({"info", "--ops", "--json"});
     }
+    const std::string lacking = lacking_isa();
     results.write(cat("ops              ", all_ops().size(), "\ninstruction set  ", isa,
-                      "\nthreads          ", threads(), "\n"));
+                      lacking.empty() ? "" : cat(": ", lacking), "\nthreads          ", threads(), "\n"));
     results.suggest({"info", "--ops"});
   });
 }

@@ -32,13 +32,11 @@ void run_argmax(const KernelCall& call) {
     using I = typename decltype(tag)::type;
     I* out = static_cast<I*>(call.out[0]);
     const int64_t step = std::max<int64_t>(chunk_work(kChunkElements) / p.length, 1);
-    const auto chunk = [&](int64_t i) {
+    const bool parallel = p.rows * p.length >= chunk_work(kParallelElements);
+    for_each_chunk((p.rows + step - 1) / step, parallel, [&](int64_t i) {
       for (int64_t row = i * step; row < std::min((i + 1) * step, p.rows); ++row)
         out[row] = static_cast<I>(largest(x + row * p.length, p.length));
-    };
-    const int64_t chunks = (p.rows + step - 1) / step;
-    if (p.rows * p.length >= chunk_work(kParallelElements)) return thread_pool().parallel_for(chunks, chunk);
-    for (int64_t i = 0; i < chunks; ++i) chunk(i);
+    });
   });
 }
 

@@ -1,20 +1,14 @@
 #include "ops/dot_general.h"
 
+#include "kernels/bf16_gemm.h"
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
 
 namespace espalier {
 namespace {
 
-struct DotParams {
-  Gemm gemm;
-  int64_t batches = 1;
-  IndexMap a_batch, b_batch;
-  std::vector<std::vector<int64_t>> tables;
-};
-
 // Offsets of all index tuples over `axes`, row-major; a stride when they are evenly spaced.
-IndexMap index_map(DotParams& params, const Shape& shape, const Dims& axes) {
+IndexMap index_map(std::vector<std::vector<int64_t>>& tables, const Shape& shape, const Dims& axes) {
   const Dims strides = row_major_strides(shape);
   std::vector<int64_t> table{0};
   for (const int64_t axis : axes) {
@@ -30,43 +24,77 @@ IndexMap index_map(DotParams& params, const Shape& shape, const Dims& axes) {
   map.stride = map.count > 1 ? table[1] : 0;
   for (int64_t i = 0; i < map.count; ++i) {
     if (table[i] == i * map.stride) continue;
-    params.tables.push_back(std::move(table));
-    map.table = params.tables.back().data();
+    tables.push_back(std::move(table));
+    map.table = tables.back().data();
     break;
   }
   return map;
 }
 
-void run_dot(const KernelCall& call) {
-  const auto& params = *static_cast<const DotParams*>(call.params);
-  params.gemm.run(static_cast<const float*>(call.in[0]), params.a_batch,
-                  static_cast<const float*>(call.in[1]), params.b_batch,
-                  reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]), params.batches,
-                  call.follower);
+// A product of either element type: Product is Gemm or Bf16Gemm.
+template <class Product>
+struct DotParams {
+  Product product;
+  IndexMap a_batch, b_batch;
+  std::vector<std::vector<int64_t>> tables;
+};
+
+template <class Product>
+std::shared_ptr<DotParams<Product>> read_site(const KernelSite& site) {
+  const DotAxes& axes = static_cast<const DotAttributes*>(site.attributes)->axes;
+  const Shape &lhs = site.inputs[0]->shape, &rhs = site.inputs[1]->shape;
+  auto params = std::make_shared<DotParams<Product>>();
+  params->tables.reserve(6);  // maps point into them
+  const auto map = [&](const Shape& shape, const Dims& of) { return index_map(params->tables, shape, of); };
+  Product& product = params->product;
+  params->a_batch = map(lhs, axes.lhs_batching);
+  params->b_batch = map(rhs, axes.rhs_batching);
+  product.a_row = map(lhs, free_axes(lhs.size(), axes.lhs_batching, axes.lhs_contracting));
+  product.a_depth = map(lhs, axes.lhs_contracting);
+  product.b_column = map(rhs, free_axes(rhs.size(), axes.rhs_batching, axes.rhs_contracting));
+  product.b_depth = map(rhs, axes.rhs_contracting);
+  return params;
+}
+
+void run_f32(const KernelCall& call) {
+  const auto& p = *static_cast<const DotParams<Gemm>*>(call.params);
+  p.product.run(static_cast<const float*>(call.in[0]), p.a_batch, static_cast<const float*>(call.in[1]),
+                p.b_batch, reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]),
+                p.a_batch.count, call.follower);
+}
+
+void run_bf16(const KernelCall& call) {
+  const auto& p = *static_cast<const DotParams<Bf16Gemm>*>(call.params);
+  p.product.run(static_cast<const uint16_t*>(call.in[0]), p.a_batch, static_cast<const uint16_t*>(call.in[1]),
+                p.b_batch, call.workspace, call.out[0], p.a_batch.count, call.follower);
 }
 
 }  // namespace
 
 PreparedKernel prepare_dot_general(const KernelSite& site) {
   if (site.outputs[0]->dtype != DType::kF32) return {};
-  const DotAxes& axes = static_cast<const DotAttributes*>(site.attributes)->axes;
-  const Shape &lhs = site.inputs[0]->shape, &rhs = site.inputs[1]->shape;
-  auto params = std::make_shared<DotParams>();
-  params->tables.reserve(6);
-  Gemm& gemm = params->gemm;
-  params->a_batch = index_map(*params, lhs, axes.lhs_batching);
-  params->b_batch = index_map(*params, rhs, axes.rhs_batching);
-  gemm.a_row = index_map(*params, lhs, free_axes(lhs.size(), axes.lhs_batching, axes.lhs_contracting));
-  gemm.a_depth = index_map(*params, lhs, axes.lhs_contracting);
-  gemm.b_column = index_map(*params, rhs, free_axes(rhs.size(), axes.rhs_batching, axes.rhs_contracting));
-  gemm.b_depth = index_map(*params, rhs, axes.rhs_contracting);
-  params->batches = params->a_batch.count;
-  gemm.choose(current_isa(), params->batches);
-
+  auto params = read_site<Gemm>(site);
+  const int64_t batches = params->a_batch.count;
+  params->product.choose(current_isa(), batches);
   PreparedKernel kernel;
-  kernel.run = run_dot;
+  kernel.run = run_f32;
   kernel.takes_follower = true;
-  kernel.workspace = static_cast<size_t>(gemm.workspace_floats(params->batches)) * sizeof(float);
+  kernel.workspace = static_cast<size_t>(params->product.workspace_floats(batches)) * sizeof(float);
+  kernel.params = std::move(params);
+  return kernel;
+}
+
+PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
+  const DType result = site.outputs[0]->dtype;
+  if (current_isa() < Isa::kAmx || (result != DType::kBF16 && result != DType::kF32))
+    return prepare_widened(site, prepare_dot_general);
+  auto params = read_site<Bf16Gemm>(site);
+  const int64_t batches = params->a_batch.count;
+  params->product.round = result == DType::kBF16;
+  PreparedKernel kernel;
+  kernel.run = run_bf16;
+  kernel.takes_follower = true;
+  kernel.workspace = params->product.workspace_bytes(batches);
   kernel.params = std::move(params);
   return kernel;
 }

@@ -27,16 +27,18 @@ int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
 }  // namespace
 
 const GemmTiles& gemm_tiles(Isa isa, int64_t rows) {
-  const GemmTiles* shapes = gemm_tiles_portable;
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx2) shapes = gemm_tiles_avx2;
-  if (isa == Isa::kAvx512) shapes = gemm_tiles_avx512;
-#else
-  (void)isa;
-#endif
+  const GemmTiles* shapes = ESPALIER_BY_ISA(gemm_tiles, isa);
   int shape = 0;
   while (shape + 1 < kTileShapes && rows > shapes[shape].rows) ++shape;
   return shapes[shape];
+}
+
+void follow_block(const Follower& follower, int64_t first_element, int64_t columns, int64_t row,
+                  int64_t last_row, int64_t column, int64_t last_column) {
+  if (!follower.run) return;
+  const int64_t first = first_element + row * columns, last = first_element + last_row * columns;
+  if (last_column - column == columns) return follower(first, last);
+  for (int64_t line = first; line < last; line += columns) follower(line + column, line + last_column);
 }
 
 void Gemm::choose(Isa isa, int64_t batches) {
@@ -141,13 +143,9 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
 void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
                float* workspace, float* c, int64_t batches, const Follower& follower) const {
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
-  const auto for_each = [&](int64_t chunks, auto body) {
-    if (parallel) return thread_pool().parallel_for(chunks, body);
-    for (int64_t i = 0; i < chunks; ++i) body(i);
-  };
   float* const packed = workspace;
   if (pack_b) {
-    for_each(batches * panels(), [&](int64_t i) {
+    for_each_chunk(batches * panels(), parallel, [&](int64_t i) {
       const int64_t batch = i / panels(), panel = i % panels();
       pack(b + b_batch[batch], packed + batch * packed_floats(), panel, panel + 1);
     });
@@ -156,14 +154,14 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   if (split_depth) {
     float* const partial = workspace + packed_floats();
     const int64_t per_part = row_tasks() * panel_tasks();
-    for_each(depth_parts() * per_part, [&](int64_t i) {
+    for_each_chunk(depth_parts() * per_part, parallel, [&](int64_t i) {
       const int64_t part = i / per_part, row = i % row_tasks() * task_rows;
       const int64_t panel = i % per_part / row_tasks() * task_panels;
       multiply(a, b, packed, part ? partial + (part - 1) * size : c, row, std::min(row + task_rows, rows()),
                panel, std::min(panel + task_panels, panels()), part ? first_part() + part - 1 : 0,
                part ? 1 : first_part(), false);
     });
-    for_each(parts(size, kSumChunk), [&](int64_t chunk) {
+    for_each_chunk(parts(size, kSumChunk), parallel, [&](int64_t chunk) {
       const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
       loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
       follower(first, first + count);
@@ -174,7 +172,7 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   const int64_t per_batch = row_tasks() * panel_tasks();
   const int64_t step = block_by_block ? 1 : blocks;
   for (int64_t block = 0; block < blocks; block += step) {
-    for_each(batches * per_batch, [&](int64_t i) {
+    for_each_chunk(batches * per_batch, parallel, [&](int64_t i) {
       const int64_t batch = i / per_batch;
       const int64_t row = i % per_batch % row_tasks() * task_rows,
                     last_row = std::min(row + task_rows, rows());
@@ -182,14 +180,9 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
       const int64_t last_panel = std::min(panel + task_panels, panels());
       multiply(a + a_batch[batch], b + b_batch[batch], packed + batch * packed_floats(), c + batch * size,
                row, last_row, panel, last_panel, block, step, block > 0);
-      if (!follower.run || block + step < blocks) return;
-      const int64_t column = panel * tiles->columns,
-                    last_column = std::min(last_panel * tiles->columns, columns());
-      if (last_column - column == columns())
-        return follower(batch * size + row * columns(), batch * size + last_row * columns());
-      for (int64_t line = batch * size + row * columns(); line < batch * size + last_row * columns();
-           line += columns())
-        follower(line + column, line + last_column);
+      if (block + step < blocks) return;
+      follow_block(follower, batch * size, columns(), row, last_row, panel * tiles->columns,
+                   std::min(last_panel * tiles->columns, columns()));
     });
   }
 }

@@ -54,6 +54,11 @@ struct IndexMap {
 // From row to row of a copied tile of A. A multiple of 4096 bytes would put them into few sets of the cache.
 inline constexpr int64_t kTilePitch = kLongestDepthBlock + 16;
 
+// The follower of a row-major C of `columns`, whose element 0 is `first_element`: over rows [row, last_row),
+// columns [column, last_column).
+void follow_block(const Follower& follower, int64_t first_element, int64_t columns, int64_t row,
+                  int64_t last_row, int64_t column, int64_t last_column);
+
 // One product C = A B with row-major C; `packed` holds packed_floats() floats when pack_b is set.
 struct Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;

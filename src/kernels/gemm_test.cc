@@ -11,11 +11,10 @@ namespace espalier {
 namespace {
 
 std::vector<Isa> available() {
-  std::vector<Isa> out{Isa::kPortable};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out.push_back(Isa::kAvx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) out.push_back(Isa::kAvx512);
-#endif
+  std::vector<Isa> out;
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= current_isa()) out.push_back(isa);
+  }
   return out;
 }
 

@@ -23,11 +23,10 @@ namespace espalier {
 namespace {
 
 std::vector<Isa> available() {
-  std::vector<Isa> out{Isa::kPortable};
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) out.push_back(Isa::kAvx2);
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) out.push_back(Isa::kAvx512);
-#endif
+  std::vector<Isa> out;
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa <= current_isa()) out.push_back(isa);
+  }
   return out;
 }
 
@@ -151,9 +150,7 @@ TEST(Tiles, TablesAgree) {
   const Literal whole = Literal::copy({DType::kI64, {kTile}}, integers.data());
   FloatEnvironment mode;
   for (const Isa isa : available()) {
-    const TileTable& table = isa == Isa::kAvx512 ? tile_table_avx512
-                             : isa == Isa::kAvx2 ? tile_table_avx2
-                                                 : tile_table_portable;
+    const TileTable& table = ESPALIER_BY_ISA(tile_table, isa);
     const auto compare = [&](TileFunction one, TileFunction other, DType out, const Literal& a,
                              const Literal& b, const Literal& c, const char* what) {
       const TensorType type{out, {kTile}};

@@ -8,6 +8,7 @@
 namespace espalier {
 
 PreparedKernel prepare_dot_general(const KernelSite& site);
+PreparedKernel prepare_dot_general_bf16(const KernelSite& site);
 PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
@@ -19,6 +20,13 @@ PreparedKernel prepare_softmax_cross_entropy_gradient(const KernelSite& site);
 PreparedKernel prepare_argmax(const KernelSite& site);
 PreparedKernel prepare_transpose(const KernelSite& site);
 PreparedKernel prepare_broadcast(const KernelSite& site);
+
+// A kernel of f32 for a call on bf16: operands are widened, results rounded once.
+PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)(const KernelSite&));
+template <PreparedKernel (*prepare)(const KernelSite&)>
+PreparedKernel prepare_widened(const KernelSite& site) {
+  return prepare_widened(site, prepare);
+}
 
 // Element i of a broadcast is element (i / inner) % period of its operand.
 struct Repetition {

@@ -154,6 +154,15 @@ void add_arrays(const float* x, int64_t stride, int64_t arrays, float* out, int6
   }
 }
 
+void widen(const uint16_t* x, float* out, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = from_bf16(x[i]);
+}
+void round(const float* x, uint16_t* out, int64_t n) {
+  ESPALIER_VECTOR_LOOP
+  for (int64_t i = 0; i < n; ++i) out[i] = to_bf16(x[i]);
+}
+
 void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
           float* p_out, float* m_out, float* v_out, int64_t n) {
   const AdamStep s = step;
@@ -169,10 +178,10 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows,      sum_columns, max_rows,     max_columns,
-                              min_rows,      min_columns, exp_below,    divide_rows,
-                              multiply_rows, fold_larger, fold_smaller, choose_largest,
-                              choose_least,  give_chosen, add_arrays,   adam};
+constexpr LoopTable kTable = {sum_rows,     sum_columns,    max_rows,     max_columns,   min_rows,
+                              min_columns,  exp_below,      divide_rows,  multiply_rows, fold_larger,
+                              fold_smaller, choose_largest, choose_least, give_chosen,   add_arrays,
+                              widen,        round,          adam};
 
 }  // namespace
 }  // namespace espalier

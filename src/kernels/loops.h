@@ -37,6 +37,9 @@ struct LoopTable {
                       int64_t n);
   // out[i] += x[i], then x[stride + i], up to `arrays` arrays; for i < n.
   void (*add_arrays)(const float* x, int64_t stride, int64_t arrays, float* out, int64_t n);
+  // Between bf16 and f32; rounding is to nearest even.
+  void (*widen)(const uint16_t* x, float* out, int64_t n);
+  void (*round)(const float* x, uint16_t* out, int64_t n);
   // One step on n elements; outputs may be their inputs.
   void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
                float* p_out, float* m_out, float* v_out, int64_t n);

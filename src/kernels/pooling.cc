@@ -49,10 +49,8 @@ struct Windows {
   template <class Body>
   void each(const Body& body) const {
     const int64_t step = chunk(), chunks = (count + step - 1) / step;
-    const auto run = [&](int64_t i) { body(i * step, std::min(count, (i + 1) * step)); };
-    if (count * taps * channels >= chunk_work(kParallelElements))
-      return thread_pool().parallel_for(chunks, run);
-    for (int64_t i = 0; i < chunks; ++i) run(i);
+    for_each_chunk(chunks, count * taps * channels >= chunk_work(kParallelElements),
+                   [&](int64_t i) { body(i * step, std::min(count, (i + 1) * step)); });
   }
 };
 

@@ -64,14 +64,7 @@ double measure_triad(int threads, int64_t elements, int64_t rounds) {
 
 }  // namespace
 
-const Probe& probe(Isa isa) {
-#if defined(__x86_64__)
-  if (isa == Isa::kAvx512) return probe_avx512;
-  if (isa == Isa::kAvx2) return probe_avx2;
-#endif
-  (void)isa;
-  return probe_portable;
-}
+const Probe& probe(Isa isa) { return ESPALIER_BY_ISA(probe, isa); }
 
 Limits probe_limits() {
   const int threads = thread_pool().threads();

@@ -14,10 +14,15 @@ struct Entry {
 // The list of fast kernels.
 const Entry kEntries[] = {
     {&op_dot_general, DType::kF32, prepare_dot_general},
+    {&op_dot_general, DType::kBF16, prepare_dot_general_bf16},
     {&op_convolution, DType::kF32, prepare_convolution},
+    {&op_convolution, DType::kBF16, prepare_widened<prepare_convolution>},
     {&op_reduce, DType::kF32, prepare_reduce},
+    {&op_reduce, DType::kBF16, prepare_widened<prepare_reduce>},
     {&op_reduce_window, DType::kF32, prepare_reduce_window},
+    {&op_reduce_window, DType::kBF16, prepare_widened<prepare_reduce_window>},
     {&op_select_and_scatter, DType::kF32, prepare_select_and_scatter},
+    {&op_select_and_scatter, DType::kBF16, prepare_widened<prepare_select_and_scatter>},
     {&op_adam, DType::kF32, prepare_adam},
     {&op_softmax, DType::kF32, prepare_softmax},
     {&op_softmax_cross_entropy, DType::kF32, prepare_softmax_cross_entropy},

@@ -30,8 +30,7 @@ template <class Body>
 void for_blocks(const RowsParams& p, Body body) {
   const int64_t step = p.rows_of_block(), blocks = (p.rows + step - 1) / step;
   const auto one = [&](int64_t block) { body(block * step, std::min(step, p.rows - block * step)); };
-  if (p.rows * p.length >= chunk_work(kParallelElements)) return thread_pool().parallel_for(blocks, one);
-  for (int64_t block = 0; block < blocks; ++block) one(block);
+  for_each_chunk(blocks, p.rows * p.length >= chunk_work(kParallelElements), one);
 }
 
 // The softmax of some rows, into `out`.

@@ -37,19 +37,7 @@ constexpr TileFunction TileTable::*kCompareI32[] = {&TileTable::eq_i32, &TileTab
                                                     &TileTable::ge_i32, &TileTable::gt_i32,
                                                     &TileTable::le_i32, &TileTable::lt_i32};
 
-const TileTable& table() {
-#if defined(__x86_64__)
-  switch (current_isa()) {
-    case Isa::kAvx512:
-      return tile_table_avx512;
-    case Isa::kAvx2:
-      return tile_table_avx2;
-    case Isa::kPortable:
-      break;
-  }
-#endif
-  return tile_table_portable;
-}
+const TileTable& table() { return ESPALIER_BY_ISA(tile_table, current_isa()); }
 
 }  // namespace
 
