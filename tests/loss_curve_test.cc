@@ -71,7 +71,7 @@ void expect_mixed_curve(const Tensor& x, const Tensor& y, const std::vector<doub
     adam.apply(tape.gradient(loss, weights), weights);
     return loss;
   });
-  expect_losses(step, x, y, expected, [](double loss) { return 0.02 * loss; });
+  expect_losses(step, x, y, expected, [](double loss) { return 0.01 * loss; });
 }
 
 TEST(LossCurve, FormulaDataFollowsJax) {

@@ -167,15 +167,32 @@ TEST_F(DTypePolicies, EveryLayerComputesInOneDtypeAndKeepsVariablesInTheOther) {
   }
 }
 
-TEST_F(DTypePolicies, StatisticsAndAveragesOfBatchNormalizationAreF32) {
-  BatchNormalization norm({.momentum = 0, .epsilon = 0, .dtype = "mixed_bfloat16"});
-  const TrainingScope training(true);
+TEST_F(DTypePolicies, BatchNormalizationComputesInF32) {
+  BatchNormalization norm({.momentum = 0.5, .epsilon = 0, .dtype = "mixed_bfloat16"});
+  const Tensor x = Tensor::of<float>({1.75f}, {1, 1});
+  norm(x);
+  // A gamma that bf16 would take for 1.
+  Variable gamma = norm.variables()[0];
+  gamma.assign(full({1}, 1 + 0.99 * 0x1p-8));
+  EXPECT_EQ(convert(norm(x), DType::kF32).item<float>(), 1.75f + 0x1p-7f);
+  gamma.assign(full({1}, 1));
+
   // The mean 1 + 2^-9 is no bf16 number, the inputs are.
-  const Tensor y = norm(Tensor::of<float>({1, 1 + 0x1p-7f, 1, 1}, {4, 1}));
-  EXPECT_EQ(norm.variables()[2].read().item<float>(), 1 + 0x1p-9f);
-  EXPECT_EQ(norm.variables()[3].read().item<float>(), 3 * 0x1p-18f);
-  const auto got = convert(y, DType::kF32).to_vector<float>();
+  const TrainingScope training(true);
+  const Tensor batch = Tensor::of<float>({1, 1 + 0x1p-7f, 1, 1}, {4, 1});
+  norm(batch);
+  const auto got = convert(norm(batch), DType::kF32).to_vector<float>();
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(got[i], (i == 1 ? 3 : -1) / std::sqrt(3.0), 0x1p-8) << i;
+  EXPECT_EQ(norm.variables()[2].read().item<float>(), 0.75f * (1 + 0x1p-9f));
+  EXPECT_EQ(norm.variables()[3].read().item<float>(), 0.25f + 0.75f * 3 * 0x1p-18f);
+}
+
+TEST_F(DTypePolicies, GradientsOfARowOfAnEmbeddingAddUpInF32) {
+  Embedding embedding({.input_dim = 2, .output_dim = 1, .dtype = "mixed_bfloat16"});
+  GradientTape tape;
+  // 257 is no bf16 number.
+  const Tensor y = reduce_sum(convert(embedding(full({257}, 0, DType::kI32)), DType::kF32), {0, 1});
+  EXPECT_EQ(tape.gradient(y, embedding.variables())[0].to_vector<float>(), (std::vector<float>{257, 0}));
 }
 
 TEST_F(DTypePolicies, AVariableIsCastOnceAStepRightWhereItIsRead) {
