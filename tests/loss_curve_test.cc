@@ -25,8 +25,22 @@ std::vector<double> golden(const std::string& name) {
   return out;
 }
 
-void expect_curve(const Tensor& x, const Tensor& y, const std::vector<double>& expected) {
+// Calls step(images, labels) on 50 batches, each of which gives a loss close to the expected one.
+template <class Step, class Bound>
+void expect_losses(Step step, const Tensor& x, const Tensor& y, const std::vector<double>& expected,
+                   Bound bound) {
   ASSERT_EQ(expected.size(), 50u);
+  const auto* images = x.data<float>().data();
+  const auto* labels = y.data<int32_t>().data();
+  for (size_t i = 0; i < 50; ++i) {
+    const Tensor batch_x = Tensor::from_bytes({DType::kF32, {64, 784}}, images + i * 64 * 784);
+    const Tensor batch_y = Tensor::from_bytes({DType::kI32, {64}}, labels + i * 64);
+    ASSERT_NEAR(step(batch_x, batch_y).template item<float>(), expected[i], bound(expected[i]))
+        << "step " << i;
+  }
+}
+
+void expect_curve(const Tensor& x, const Tensor& y, const std::vector<double>& expected) {
   Variable w1(formula({784, 128}, 0.7, 0.05)), b1(full({128}, 0)), w2(formula({128, 10}, 0.9, 0.1)),
       b2(full({10}, 0));
   Optimizer adam = Adam{.learning_rate = 1e-3};
@@ -38,13 +52,26 @@ void expect_curve(const Tensor& x, const Tensor& y, const std::vector<double>& e
     adam.apply(tape.gradient(loss, weights), weights);
     return loss;
   });
-  const auto* images = x.data<float>().data();
-  const auto* labels = y.data<int32_t>().data();
-  for (size_t i = 0; i < 50; ++i) {
-    const Tensor batch_x = Tensor::from_bytes({DType::kF32, {64, 784}}, images + i * 64 * 784);
-    const Tensor batch_y = Tensor::from_bytes({DType::kI32, {64}}, labels + i * 64);
-    ASSERT_NEAR(step(batch_x, batch_y).item<float>(), expected[i], 1e-4) << "step " << i;
-  }
+  expect_losses(step, x, y, expected, [](double) { return 1e-4; });
+}
+
+// The same by layers under mixed_bfloat16, against Keras' layers under it.
+void expect_mixed_curve(const Tensor& x, const Tensor& y, const std::vector<double>& expected) {
+  const DTypePolicy mixed = "mixed_bfloat16";
+  Sequential model{Dense({.units = 128, .activation = "relu", .dtype = mixed}),
+                   Dense({.units = 10, .dtype = mixed})};
+  model(full({64, 784}, 0));
+  std::vector<Variable> weights = model.trainable_variables();
+  weights[0].assign(formula({784, 128}, 0.7, 0.05));
+  weights[2].assign(formula({128, 10}, 0.9, 0.1));
+  Optimizer adam = Adam{.learning_rate = 1e-3};
+  auto step = function([&](const Tensor& images, const Tensor& labels) {
+    GradientTape tape;
+    const Tensor loss = mean(softmax_cross_entropy(convert(model(images), DType::kF32), labels));
+    adam.apply(tape.gradient(loss, weights), weights);
+    return loss;
+  });
+  expect_losses(step, x, y, expected, [](double loss) { return 0.01 * loss; });
 }
 
 TEST(LossCurve, FormulaDataFollowsJax) {
@@ -58,6 +85,20 @@ TEST(LossCurve, MnistFollowsJax) {
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   expect_curve(digits.x, digits.y, golden("mlp_loss_mnist.txt"));
+}
+
+TEST(LossCurve, MixedFormulaDataFollowsKeras) {
+  std::vector<int32_t> y(3200);
+  for (size_t i = 0; i < y.size(); ++i) y[i] = static_cast<int32_t>(i * 7 / 3 % 10);
+  expect_mixed_curve(formula({3200, 784}, 0.37, 0.5, 0.5), Tensor::of(y, {3200}),
+                     golden("mlp_loss_formula_bf16.txt"));
+}
+
+TEST(LossCurve, MixedMnistFollowsKeras) {
+  const std::string folder = "../shared/data/mnist";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
+  const Examples digits = load_digits(folder);
+  expect_mixed_curve(digits.x, digits.y, golden("mlp_loss_mnist_bf16.txt"));
 }
 
 // What `espalier train` does, from several seeds: at least 94 % of the last 2,000 of 10,000 images.

@@ -30,7 +30,7 @@ StepProgram program(const std::string& name, Layer& model, const Optimizer& give
   auto step = function([&](const Tensor& images, const Tensor& labels) {
     TrainingScope training(true);
     GradientTape tape;
-    const Tensor logits = model(images);
+    const Tensor logits = convert(model(images), DType::kF32);
     const Tensor loss =
         reduce_sum(softmax_cross_entropy(logits, labels), {0}) / static_cast<double>(labels.size(0));
     const std::vector<Variable> weights = model.trainable_variables();
@@ -79,6 +79,16 @@ std::vector<StepProgram> train_steps() {
                      Dense({.units = 8, .activation = "tanh"}), Dense({.units = 5})};
     const Tensor ids = reshape(classes(20, 11), {5, 4});
     out.push_back(program("embedding", model, Adam{.weight_decay = 0.01}, ids, classes(5, 5)));
+  }
+  {
+    const DTypePolicy mixed = "mixed_bfloat16";
+    Sequential model{Conv2D({.filters = 4, .activation = "relu", .dtype = mixed}),
+                     BatchNormalization({.dtype = mixed}), Flatten(mixed),
+                     Dense({.units = 8, .activation = "tanh", .dtype = mixed}),
+                     Dense({.units = 5, .dtype = "float32"})};
+    out.push_back(program("mixed", model, Adam{}, waves({4, 6, 5, 2}, 0.3), classes(4, 5)));
+    // A sum that rounds to the other neighbour is 2^-8 away.
+    out.back().tolerance = 2e-2;
   }
   return out;
 }

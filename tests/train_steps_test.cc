@@ -39,7 +39,8 @@ TEST(TrainSteps, TheExecutorFollowsTheInterpreter) {
     const auto got = run(*compile(optimize(step.graph, {.verify = true}), {.check = true}), step.inputs);
     ASSERT_EQ(got.size(), expected.size());
     for (size_t i = 0; i < got.size(); ++i) {
-      EXPECT_LT(distance(got[i], expected[i]), 2e-5) << step.name << " " << step.graph->outputs()[i].name;
+      EXPECT_LT(distance(got[i], expected[i]), step.tolerance)
+          << step.name << " " << step.graph->outputs()[i].name;
     }
   }
 }

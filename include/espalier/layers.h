@@ -29,6 +29,32 @@ class TrainingScope {
   bool before_;
 };
 
+// What a layer computes in and what it keeps its variables in, by Keras' names: "float32", "bfloat16" (both
+// the same), "mixed_bfloat16" (computes in bf16 from f32 variables). A layer casts floating-point inputs and
+// variables to compute_dtype() where it uses them and gives outputs of it; integers stay as they are;
+// gradients and optimizer state have variable_dtype(). Losses and metrics of fit and evaluate are f32. From
+// Keras' DTypePolicy. Its mixed_float16 is refused: it needs loss scaling.
+class DTypePolicy {
+ public:
+  // The one of set_dtype_policy.
+  DTypePolicy();
+  // Raises ValueError[dtype_policy.name] for another name.
+  DTypePolicy(const std::string& name, Location at = Location::here());
+  DTypePolicy(const char* name, Location at = Location::here()) : DTypePolicy(std::string(name), at) {}
+  const char* name() const;
+  DType compute_dtype() const;
+  DType variable_dtype() const;
+  bool operator==(const DTypePolicy&) const = default;
+
+ private:
+  friend void set_dtype_policy(DTypePolicy policy);
+  uint8_t row_ = 0;
+};
+// Sets the policy of this process (default "float32") for layers that are made from now on and name none of
+// their own.
+void set_dtype_policy(DTypePolicy policy);
+DTypePolicy dtype_policy();
+
 // Makes the initial value of a variable: (shape, seed of this variable) -> f32 tensor.
 using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
 // By Keras' names: "zeros", "ones", "uniform" (between -0.05 and 0.05), "glorot_uniform", "glorot_normal",
@@ -44,7 +70,9 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 // the first call. At its first call it learns its path (the path of the layer that calls it, or the enclosing
 // NameScope, then its own name, made unique there) and builds its variables. A layer that several layers call
 // belongs to each of them and keeps its first path. A refused call changes nothing: what it built is
-// forgotten, also in the layers that were called. Subclasses hold layers as members and call them:
+// forgotten, also in the layers that were called. Its dtype policy says which dtypes call() sees:
+// floating-point inputs and weights arrive in the compute dtype. Subclasses hold layers as members and call
+// them:
 //
 //     struct Block : Layer {
 //       Dense hidden{{.units = 64, .activation = "relu"}}, out{{.units = 10}};
@@ -60,7 +88,7 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 class Layer {
  public:
   // Raises ValueError[layer.name] for an empty name.
-  explicit Layer(std::string name = "layer", Location at = Location::here());
+  explicit Layer(std::string name = "layer", DTypePolicy dtype = {}, Location at = Location::here());
   virtual ~Layer() = default;
   // Copies only, no moves: a layer that was moved from can still be called.
   Layer(const Layer&) = default;
@@ -72,18 +100,24 @@ class Layer {
   // Variables of this layer and of the layers it called, in the order they were built, each once.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
+  DTypePolicy dtype_policy() const;
+  DType compute_dtype() const { return dtype_policy().compute_dtype(); }
+  DType variable_dtype() const { return dtype_policy().variable_dtype(); }
 
  protected:
   // Makes variables from the type of the first input, through add_weight. Runs once for each copy, and anew
   // after a refused first call.
   virtual void build(const TensorType&) {}
   virtual Tensor call(const Tensor& x) = 0;
-  // The variable `name` of this layer and its copies, made when there is none. Raises
+  // The variable `name` of this layer and its copies, in variable_dtype(), made when there is none. With
+  // `autocast`, reading it in call() gives compute_dtype(); assigning takes variable_dtype() always. Raises
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
-                      bool trainable = true);
+                      bool trainable = true, bool autocast = true);
   // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
   Variable weight(const std::string& name) const;
+  // From now on call() gets inputs as they are.
+  void keep_input_dtype();
 
  private:
   struct State;
@@ -98,9 +132,11 @@ struct DenseOptions {
   std::string kernel_initializer = "glorot_uniform";
   std::string bias_initializer = "zeros";
   std::string name = "dense";
+  DTypePolicy dtype = {};
 };
 // activation(x . kernel + bias) on the last axis: x f[batch, ..., n] gives f[batch, ..., units]. Raises
-// ShapeError[dense.rank] for one axis, [dense.features] for another n than at first, DTypeError[dense.dtype].
+// ShapeError[dense.rank] for one axis, [dense.features] for another n than at first, DTypeError[dense.dtype]
+// for integers.
 class Dense : public Layer {
  public:
   // Raises ValueError for options outside of their range and unknown names.
@@ -117,7 +153,7 @@ class Dense : public Layer {
 // f[batch, ...] gives f[batch, product of the rest].
 class Flatten : public Layer {
  public:
-  Flatten() : Layer("flatten") {}
+  explicit Flatten(DTypePolicy dtype = {}) : Layer("flatten", dtype) {}
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -127,8 +163,8 @@ class Flatten : public Layer {
 class Activation : public Layer {
  public:
   // Raises ValueError[activation.name].
-  explicit Activation(const std::string& name, Location at = Location::here())
-      : Layer(name, at), function_(activation(name, at)) {}
+  explicit Activation(const std::string& name, DTypePolicy dtype = {}, Location at = Location::here())
+      : Layer(name, dtype, at), function_(activation(name, at)) {}
 
  protected:
   Tensor call(const Tensor& x) override { return function_(x); }
@@ -142,7 +178,8 @@ class Activation : public Layer {
 class Dropout : public Layer {
  public:
   // Raises ValueError unless 0 <= rate < 1.
-  explicit Dropout(double rate, std::string name = "dropout", Location at = Location::here());
+  explicit Dropout(double rate, std::string name = "dropout", DTypePolicy dtype = {},
+                   Location at = Location::here());
 
  protected:
   Tensor call(const Tensor& x) override;
@@ -156,9 +193,11 @@ struct BatchNormalizationOptions {
   double momentum = 0.99;
   double epsilon = 1e-3;
   std::string name = "batch_normalization";
+  DTypePolicy dtype = {};
 };
 // Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also
-// moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise.
+// moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise. bf16
+// is normalised in f32 and rounded once; gamma, beta and the averages are used in variable_dtype().
 class BatchNormalization : public Layer {
  public:
   // Raises ValueError unless 0 <= momentum <= 1.
@@ -177,8 +216,9 @@ struct EmbeddingOptions {
   int64_t output_dim = 1;
   std::string embeddings_initializer = "uniform";
   std::string name = "embedding";
+  DTypePolicy dtype = {};
 };
-// Integer ids [...] give rows f[..., output_dim].
+// Integer ids [...] give rows f[..., output_dim]. Rows are taken in variable_dtype() and then cast.
 class Embedding : public Layer {
  public:
   // Raises ValueError for sizes below 1 and unknown names.
@@ -201,6 +241,7 @@ struct Conv2DOptions {
   bool use_bias = true;
   std::string kernel_initializer = "glorot_uniform";
   std::string name = "conv2d";
+  DTypePolicy dtype = {};
 };
 // f[batch, height, width, channels] gives f[batch, height', width', filters]. Raises
 // ShapeError[conv2d.window] when a "valid" window is larger than the image.
@@ -222,6 +263,7 @@ struct MaxPooling2DOptions {
   Dims strides = {};  // empty: pool_size
   std::string padding = "valid";
   std::string name = "max_pooling2d";
+  DTypePolicy dtype = {};
 };
 // The largest element under each window: f[batch, height, width, channels]. Raises
 // ShapeError[max_pooling2d.window] when a "valid" window is larger than the image.

@@ -12,7 +12,8 @@
 
 namespace espalier {
 
-// Losses of single examples: (labels, outputs) -> f[batch].
+// Losses of single examples: (labels, outputs) -> f[batch]. fit and evaluate give outputs to losses and
+// metrics in f32, whatever the model computes in.
 struct Loss {
   std::string name;
   std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
@@ -66,7 +67,7 @@ struct FitOptions {
 // layers and models may hold it.
 class Model : public Layer {
  public:
-  explicit Model(std::string name = "model", Location at = Location::here());
+  explicit Model(std::string name = "model", DTypePolicy dtype = {}, Location at = Location::here());
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
 
@@ -82,8 +83,9 @@ class Model : public Layer {
                         Location at = Location::here());
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
   Logs evaluate(const Tensor& x, const Tensor& y, int64_t batch_size = 256, Location at = Location::here());
-  // Outputs for all rows, in order; needs no compile(). Raises ShapeError[predict.rows] without rows or when
-  // outputs are not one row for each row of x, ValueError[predict.batch_size] for less than 1.
+  // Outputs for all rows, in order, in the dtype of the last layer; needs no compile(). Raises
+  // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,
+  // ValueError[predict.batch_size] for less than 1.
   Tensor predict(const Tensor& x, int64_t batch_size = 256, Location at = Location::here());
 
  private:
@@ -93,13 +95,15 @@ class Model : public Layer {
   std::shared_ptr<Shared> shared_;
 };
 
-// Layers one after another.
+// Layers one after another; each casts its input by its own dtype policy.
 class Sequential : public Model {
  public:
   // Takes any layers, by value: Sequential{Flatten(), Dense({.units = 10})}.
   template <class... Layers>
   requires(std::is_base_of_v<Layer, Layers>&&...) explicit Sequential(Layers... layers)
-      : Model("sequential"), layers_{std::make_shared<Layers>(std::move(layers))...} {}
+      : Model("sequential"), layers_{std::make_shared<Layers>(std::move(layers))...} {
+    keep_input_dtype();
+  }
 
  protected:
   Tensor call(const Tensor& x) override;

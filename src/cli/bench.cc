@@ -21,6 +21,7 @@ namespace {
 
 struct Options {
   std::string workload;
+  std::string dtype = "f32";
   int rounds = 9;
   bool why = false;
   Results results;
@@ -100,6 +101,9 @@ void bench(const Options& options) {
   }
   if (!options.workload.empty() && !chosen)
     throw_unknown("bench.workload", "workload", options.workload, names);
+  const bool low = options.dtype != "f32";
+  if (low && chosen && !chosen->mixed)
+    throw ValueError("bench.dtype", cat("workload \"", chosen->name, "\" runs in f32 only"));
   const Limits limits = probe_limits();
   std::string lines;
   const auto line = [&](const nlohmann::ordered_json& json) { lines += json.dump() + "\n"; };
@@ -126,20 +130,23 @@ void bench(const Options& options) {
   std::string reasons;
   Table table({"workload", "value", "unit", "least", "most", "of limit", "what"});
   for (const Workload& workload : workloads()) {
-    if (chosen && &workload != chosen) continue;
+    if ((chosen && &workload != chosen) || (low && !workload.mixed)) continue;
     std::fprintf(stderr, "%s\n", workload.name);
-    const Prepared prepared = workload.prepare();
+    const Prepared prepared = workload.prepare(policy_of(options.dtype));
     const Measured m = measure(workload, prepared, options.rounds);
+    // The limit that is probed is that of f32.
+    const bool has_limit = prepared.flops > 0 && !low;
     const double share = prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops;
-    nlohmann::ordered_json json = {{"version", 1},        {"peer", "espalier"}, {"workload", workload.name},
-                                   {"dtype", "f32"},      {"value", m.value},   {"unit", workload.unit},
-                                   {"least", m.low},      {"most", m.high},     {"rounds", options.rounds},
-                                   {"threads", threads()}};
-    if (prepared.flops > 0) json["of_limit"] = share;
+    nlohmann::ordered_json json = {
+        {"version", 1},           {"peer", "espalier"}, {"workload", workload.name},
+        {"dtype", options.dtype}, {"value", m.value},   {"unit", workload.unit},
+        {"least", m.low},         {"most", m.high},     {"rounds", options.rounds},
+        {"threads", threads()}};
+    if (has_limit) json["of_limit"] = share;
     line(json);
     const int digits = m.value >= 1000 ? 0 : 2;
     table.row({workload.name, fixed(m.value, digits), workload.unit, fixed(m.low, digits),
-               fixed(m.high, digits), prepared.flops > 0 ? percent(share, 0) : "-", workload.what});
+               fixed(m.high, digits), has_limit ? percent(share, 0) : "-", workload.what});
     if (options.why) reasons += cat("\n", workload.name, ":\n", why_not_faster(prepared, limits, terminal));
   }
   if (options.results.json) return options.results.write(lines);
@@ -157,6 +164,7 @@ void add_bench(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("bench", "Time workloads that peers run too, beside the machine's limits");
   verb->add_option("workload", options->workload, "One of them (default: all)");
+  add_dtype(*verb, options->dtype);
   verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));

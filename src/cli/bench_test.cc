@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
 #include "cli/workloads.h"
 #include "espalier/error.h"
@@ -41,14 +42,32 @@ TEST(BenchVerb, UnknownWorkloadsListTheNearest) {
 }
 
 // Every workload's own check passes after a step.
-TEST(BenchVerbSlow, EveryWorkloadComputesWhatItShould) {
+void expect_sound(DTypePolicy dtype, bool mixed_only) {
   for (const Workload& workload : workloads()) {
     if (std::string_view(workload.name) == "mlp_fit") continue;  // an epoch is long under sanitizers
-    const Prepared prepared = workload.prepare();
+    if (mixed_only && !workload.mixed) continue;
+    const Prepared prepared = workload.prepare(dtype);
     for (int i = 0; i < 4; ++i) prepared.step();
     EXPECT_NO_THROW(prepared.check()) << workload.name;
     EXPECT_GT(prepared.amount, 0) << workload.name;
   }
+}
+
+TEST(BenchVerbSlow, EveryWorkloadComputesWhatItShould) { expect_sound("float32", false); }
+TEST(BenchVerbSlow, EveryMixedWorkloadComputesWhatItShould) { expect_sound("mixed_bfloat16", true); }
+
+TEST(BenchVerbSlow, ADTypeIsWhatTheWorkloadComputesIn) {
+  const std::string text = call_verb(add_bench, {"mlp_infer1", "--dtype", "bf16", "--rounds", "1", "--json"});
+  const std::string last = text.substr(text.rfind('\n', text.size() - 2) + 1);
+  EXPECT_EQ(nlohmann::json::parse(last)["dtype"], "bf16");
+  EXPECT_FALSE(nlohmann::json::parse(last).contains("of_limit"));
+  const std::string why = call_verb(add_bench, {"mlp_infer1", "--dtype", "bf16", "--rounds", "1", "--why"});
+  EXPECT_NE(why.find("dot_general bf16[1,128]"), std::string::npos) << why;
+}
+
+TEST(BenchVerb, WorkloadsWithoutLayersAreF32) {
+  EXPECT_EQ(rule_of([] { call_verb(add_bench, {"adam", "--dtype", "bf16"}); }), "bench.dtype");
+  EXPECT_THROW(call_verb(add_bench, {"mlp", "--dtype", "f16"}), CLI::ValidationError);
 }
 
 }  // namespace

@@ -94,6 +94,14 @@ void add_seed(CLI::App& verb, uint64_t& seed) {
       ->check(CLI::Validator(digits, ""));
 }
 
+void add_dtype(CLI::App& verb, std::string& dtype) {
+  verb.add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"f32", "bf16"}));
+}
+
+DTypePolicy policy_of(const std::string& dtype) { return dtype == "bf16" ? "mixed_bfloat16" : "float32"; }
+
 void add_threads(CLI::App& verb) {
   verb.add_option_function<int>("--threads", set_threads,
                                 "Threads that compute (results do not depend on it)")

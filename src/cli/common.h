@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/verbs.h"
+#include "espalier/layers.h"
 
 namespace espalier::cli {
 
@@ -39,6 +40,10 @@ std::string command(const std::vector<std::string>& arguments);
 
 // --seed.
 void add_seed(CLI::App& verb, uint64_t& seed);
+// --dtype: f32 or bf16.
+void add_dtype(CLI::App& verb, std::string& dtype);
+// The policy of a --dtype: float32 or mixed_bfloat16.
+DTypePolicy policy_of(const std::string& dtype);
 // --threads.
 void add_threads(CLI::App& verb);
 

@@ -25,6 +25,7 @@ void add_train(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1e6))
       ->option_text("X [0.001]");
+  add_dtype(*verb, run->dtype);
   add_seed(*verb, run->seed);
   verb->add_option("--test-fraction", run->test_fraction, "Share of rows, from the end, kept for the test")
       ->capture_default_str();

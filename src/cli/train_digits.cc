@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "espalier/data.h"
 #include "espalier/model.h"
+#include "espalier/ops.h"
 #include "report/image.h"
 #include "report/table.h"
 
@@ -25,7 +26,7 @@ struct Outcome {
 };
 
 Outcome judge(Model& model, const Examples& test, int64_t classes) {
-  const Tensor logits = model.predict(test.x);
+  const Tensor logits = convert(model.predict(test.x), DType::kF32);
   Outcome out{std::vector<int64_t>(static_cast<size_t>(classes * classes)), {}, {}, 0};
   for (int64_t i = 0; i < test.rows(); ++i) {
     const auto row =
@@ -153,7 +154,9 @@ void train_digits(const DigitsRun& run) {
                  static_cast<long>(unseen));
   }
   set_seed(run.seed);
-  Sequential model{Flatten(), Dense({.units = run.hidden, .activation = "relu"}), Dense({.units = classes})};
+  const DTypePolicy dtype = policy_of(run.dtype);
+  Sequential model{Flatten(dtype), Dense({.units = run.hidden, .activation = "relu", .dtype = dtype}),
+                   Dense({.units = classes, .dtype = dtype})};
   model.compile({.optimizer = Adam{.learning_rate = run.learning_rate}});
   const auto history =
       model.fit(train.x, train.y,
@@ -166,6 +169,7 @@ void train_digits(const DigitsRun& run) {
                                              {"train_rows", train.rows()},
                                              {"test_rows", test.rows()},
                                              {"seed", run.seed},
+                                             {"dtype", run.dtype},
                                              {"accuracy", accuracy},
                                              {"confusion", rows_of(outcome.counts, classes)},
                                              {"epochs", history}});
@@ -183,7 +187,7 @@ void train_digits(const DigitsRun& run) {
   }
   if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
   text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
-              " images it never saw\n");
+              " images it never saw", dtype == "float32" ? "" : cat(", computed in ", run.dtype), "\n");
   if (!history.empty() && !std::isfinite(history.back().at("loss")))
     text += "the loss is no number: lower --learning-rate, or look at the data\n";
   run.results.write(text);

@@ -15,6 +15,7 @@ struct DigitsRun {
   int64_t batch_size = 64;
   int64_t hidden = 128;
   double learning_rate = 1e-3;
+  std::string dtype = "f32";  // or "bf16"
   uint64_t seed = 0;
   double test_fraction = 0.2;  // the last rows
   Results results = {};

@@ -63,6 +63,21 @@ TEST(TrainVerb, ASeedDecidesTheRun) {
   EXPECT_NE(once["epochs"], train({"--data", data, "--epochs", "3", "--seed", "6"})["epochs"]);
 }
 
+TEST(TrainVerb, ComputesInTheDTypeAsTold) {
+  const std::string data = csv(fresh_folder("train_dtype"));
+  const auto f32 = train({"--data", data, "--epochs", "30"});
+  const auto bf16 = train({"--data", data, "--epochs", "30", "--dtype", "bf16"});
+  EXPECT_EQ(f32["dtype"], "f32");
+  EXPECT_EQ(bf16["dtype"], "bf16");
+  EXPECT_EQ(bf16["accuracy"], 1.0);
+  EXPECT_NE(bf16["epochs"], f32["epochs"]);
+  EXPECT_NEAR(bf16["epochs"][0]["loss"], f32["epochs"][0]["loss"], 0.02);
+  EXPECT_NE(call_verb(add_train, {"--data", data, "--epochs", "1", "--dtype", "bf16"})
+                .find(" on 8 images it never saw, computed in bf16\n"),
+            std::string::npos);
+  EXPECT_THROW(train({"--data", data, "--dtype", "mixed_bfloat16"}), CLI::ValidationError);
+}
+
 TEST(TrainVerb, SharesOutTheRowsAsTold) {
   const std::string data = csv(fresh_folder("train_fraction"));
   const auto json = train({"--data", data, "--epochs", "0", "--test-fraction", "0.5"});

@@ -1,5 +1,6 @@
 #include "cli/workloads.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
@@ -31,14 +32,14 @@ struct Batches {
   float first_again = -1;  // the loss of the first batch in the second round
 };
 
-// A train step written out, as peers do: forward, loss, backward, Adam.
+// A train step written out, as peers do: forward, loss in f32, backward, Adam.
 Prepared training(Sequential model, const Shape& example, double flops) {
   auto batches = std::make_shared<Batches>(example);
   auto optimizer = std::make_shared<Optimizer>(Adam{});
   auto step = function([model, optimizer](const Tensor& x, const Tensor& y) mutable {
     const TrainingScope training(true);
     GradientTape tape;
-    const Tensor loss = mean(softmax_cross_entropy(model(x), y));
+    const Tensor loss = mean(softmax_cross_entropy(convert(model(x), DType::kF32), y));
     const std::vector<Variable> weights = model.trainable_variables();
     optimizer->apply(tape.gradient(loss, weights), weights);
     return loss;
@@ -65,29 +66,35 @@ Prepared training(Sequential model, const Shape& example, double flops) {
   return {run, check, kBatch, flops};
 }
 
-Prepared mlp() {
+Sequential mlp_model(DTypePolicy dtype) {
+  return Sequential{Dense({.units = 128, .activation = "relu", .dtype = dtype}),
+                    Dense({.units = kClasses, .dtype = dtype})};
+}
+
+Prepared mlp(DTypePolicy dtype) {
   set_seed(1);
-  return training(Sequential{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})}, {784},
+  return training(mlp_model(dtype), {784},
                   // forward, weight gradients, and the input gradient of the second layer
                   2.0 * kBatch * (2 * 784 * 128 + 3 * 128 * kClasses));
 }
 
-Prepared cnn() {
+Prepared cnn(DTypePolicy dtype) {
   set_seed(1);
   const double first = 26.0 * 26 * 9 * 32, second = 11.0 * 11 * 9 * 32 * 64, dense = 1600.0 * kClasses;
   return training(
-      Sequential{Conv2D({.filters = 32, .kernel_size = {3, 3}, .activation = "relu"}), MaxPooling2D(),
-                 Conv2D({.filters = 64, .kernel_size = {3, 3}, .activation = "relu"}), MaxPooling2D(),
-                 Flatten(), Dense({.units = kClasses})},
+      Sequential{Conv2D({.filters = 32, .kernel_size = {3, 3}, .activation = "relu", .dtype = dtype}),
+                 MaxPooling2D({.dtype = dtype}),
+                 Conv2D({.filters = 64, .kernel_size = {3, 3}, .activation = "relu", .dtype = dtype}),
+                 MaxPooling2D({.dtype = dtype}), Flatten(dtype), Dense({.units = kClasses, .dtype = dtype})},
       {28, 28, 1}, 2.0 * kBatch * (2 * first + 3 * second + 3 * dense));
 }
 
-Prepared mlp_fit() {
+Prepared mlp_fit(DTypePolicy dtype) {
   set_seed(1);
   constexpr int64_t kRows = 8192;
   Generator random(7);
   const Tensor x = random.uniform({kRows, 784}), y = argmax(slice(x, {0, 0}, {kRows, kClasses}), 1);
-  Sequential model{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})};
+  Sequential model = mlp_model(dtype);
   model.compile({.optimizer = Adam{}});
   auto loss = std::make_shared<std::vector<double>>();
   return {[=]() mutable {
@@ -100,9 +107,27 @@ Prepared mlp_fit() {
           kRows, 2.0 * kRows * (2 * 784 * 128 + 3 * 128 * kClasses)};
 }
 
-Prepared mlp_infer1() {
+// relu(x . kernel + bias) . kernel + bias in f64, for one example.
+std::vector<double> mlp_outputs(const std::vector<Variable>& weights, const Tensor& x) {
+  const auto image = x.data<float>();
+  std::vector<double> now(image.begin(), image.end());
+  for (size_t layer = 0; layer < 2; ++layer) {
+    const Tensor kernel = weights[2 * layer].read(), bias = weights[2 * layer + 1].read();
+    const auto k = kernel.data<float>(), b = bias.data<float>();
+    std::vector<double> next(b.begin(), b.end());
+    for (size_t i = 0; i < now.size(); ++i) {
+      for (size_t j = 0; j < next.size(); ++j) next[j] += now[i] * double{k[i * next.size() + j]};
+    }
+    if (layer == 0)
+      std::for_each(next.begin(), next.end(), [](double& value) { value = std::max(value, 0.0); });
+    now = std::move(next);
+  }
+  return now;
+}
+
+Prepared mlp_infer1(DTypePolicy dtype) {
   set_seed(1);
-  Sequential model{Dense({.units = 128, .activation = "relu"}), Dense({.units = kClasses})};
+  Sequential model = mlp_model(dtype);
   auto forward = function([model](const Tensor& x) mutable { return model(x); });
   auto inputs = std::make_shared<std::vector<Tensor>>();
   Generator random(7);
@@ -111,17 +136,20 @@ Prepared mlp_infer1() {
   auto last = std::make_shared<Tensor>();
   return {[=] { *last = forward((*inputs)[(*at)++ % inputs->size()]); },
           [=]() mutable {
-            const std::vector<float> got = last->to_vector<float>(),
-                                     wanted = model((*inputs)[(*at - 1) % inputs->size()]).to_vector<float>();
+            // A bf16 output below 1 is rounded by up to 2^-9; so are inputs, weights and what lies between.
+            const double tolerance = dtype.compute_dtype() == DType::kBF16 ? 0x1p-6 : 1e-5;
+            const std::vector<float> got = convert(*last, DType::kF32).to_vector<float>();
+            const std::vector<double> wanted =
+                mlp_outputs(model.variables(), (*inputs)[(*at - 1) % inputs->size()]);
             for (size_t i = 0; i < got.size(); ++i) {
-              if (std::fabs(got[i] - wanted[i]) > 1e-5f)
-                throw InternalError(cat("output ", i, " is ", got[i], ", eagerly ", wanted[i]));
+              if (!(std::fabs(double{got[i]} - wanted[i]) <= tolerance))
+                throw InternalError(cat("output ", i, " is ", got[i], ", in f64 ", wanted[i]));
             }
           },
           1, 2.0 * (784 * 128 + 128 * kClasses)};
 }
 
-Prepared adam_update() {
+Prepared adam_update(DTypePolicy) {
   constexpr int64_t kParameters = 50'000'000;
   Generator random(7);
   auto w = std::make_shared<Variable>(random.normal({kParameters}), VariableOptions{.name = "w"});
@@ -141,7 +169,7 @@ Prepared adam_update() {
           28e-9 * kParameters, 0};
 }
 
-Prepared gemm() {
+Prepared gemm(DTypePolicy) {
   constexpr int64_t kSize = 1024;
   Generator random(7);
   const Tensor a = random.normal({kSize, kSize}), b = random.normal({kSize, kSize});
@@ -168,12 +196,12 @@ void check_chain(const Tensor& z) {
   if (!(std::fabs(z.data<float>()[0]) < 1)) throw InternalError("tanh left (-1, 1)");
 }
 
-Prepared op_eager() {
+Prepared op_eager(DTypePolicy) {
   const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   return {[=] { *last = chain(z, y); }, [=] { check_chain(*last); }, kChain, 0};
 }
-Prepared op_taped() {
+Prepared op_taped(DTypePolicy) {
   const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   return {[=] {
@@ -184,7 +212,7 @@ Prepared op_taped() {
           },
           [=] { check_chain(*last); }, kChain, 0};
 }
-Prepared op_traced() {
+Prepared op_traced(DTypePolicy) {
   const Tensor z = full({16, 16}, 0.1), y = full({16, 16}, 0.2);
   auto last = std::make_shared<Tensor>();
   auto traced = function(chain);
@@ -195,15 +223,15 @@ Prepared op_traced() {
 
 const std::vector<Workload>& workloads() {
   static const std::vector<Workload> all{
-      {"mlp", "ex/s", "784-128-10, Adam, batch 64: one train step", mlp},
-      {"mlp_fit", "ex/s", "the same through fit, rows shuffled, metrics on", mlp_fit},
-      {"mlp_infer1", "calls/s", "the same, one example forward", mlp_infer1},
-      {"cnn", "ex/s", "conv 3x3x32, pool, conv 3x3x64, pool, dense; 28x28, Adam, batch 64", cnn},
-      {"adam", "GB/s", "one Adam update of 50 million parameters, 28 bytes each", adam_update},
-      {"gemm", "GF/s", "f32 product of 1024 cubed", gemm},
-      {"op_eager", "us", "one small op, eager", op_eager},
-      {"op_taped", "us", "one small op, on a tape, with its gradient", op_taped},
-      {"op_traced", "us", "one small op, in a traced function", op_traced},
+      {"mlp", "ex/s", "784-128-10, Adam, batch 64: one train step", true, mlp},
+      {"mlp_fit", "ex/s", "the same through fit, rows shuffled, metrics on", true, mlp_fit},
+      {"mlp_infer1", "calls/s", "the same, one example forward", true, mlp_infer1},
+      {"cnn", "ex/s", "conv 3x3x32, pool, conv 3x3x64, pool, dense; 28x28, Adam, batch 64", true, cnn},
+      {"adam", "GB/s", "one Adam update of 50 million parameters, 28 bytes each", false, adam_update},
+      {"gemm", "GF/s", "f32 product of 1024 cubed", false, gemm},
+      {"op_eager", "us", "one small op, eager", false, op_eager},
+      {"op_taped", "us", "one small op, on a tape, with its gradient", false, op_taped},
+      {"op_traced", "us", "one small op, in a traced function", false, op_traced},
   };
   return all;
 }

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "espalier/layers.h"
+
 namespace espalier::cli {
 
 // One workload, ready to run: each call of `step` does `amount` of `unit` (without "/s"). `check` raises when
@@ -20,7 +22,8 @@ struct Workload {
   const char* name;
   const char* unit;  // "ex/s", "calls/s", "GB/s", "GF/s", "us"
   const char* what;
-  Prepared (*prepare)();
+  bool mixed;  // may run under mixed_bfloat16; the others know float32 alone
+  Prepared (*prepare)(DTypePolicy);
 };
 const std::vector<Workload>& workloads();
 

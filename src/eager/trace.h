@@ -14,6 +14,7 @@ namespace espalier {
 struct VariableState final : StateCell, std::enable_shared_from_this<VariableState> {
   std::string path;
   bool trainable = true;
+  bool autocast = false;  // Variable::read gives the dtype of an AutocastScope
   TensorType type;
   Tensor value;  // concrete
 
@@ -27,7 +28,8 @@ using VariablePtr = std::shared_ptr<VariableState>;
 // mesh.
 uint64_t structure_version();
 void bump_structure_version();
-// The part of that which belongs to a thread and comes back: each bit is a mode of its owner, as training.
+// The part of that which belongs to a thread and comes back: each bit is a mode of its owner, as training
+// (the lowest) and the dtype of an AutocastScope (the highest byte).
 uint64_t& trace_context();
 
 class Trace {
@@ -70,6 +72,18 @@ class ReadObserver {
   ReadObserver(const ReadObserver&) = delete;
   ReadObserver& operator=(const ReadObserver&) = delete;
   virtual void on_read(const VariablePtr& variable, const Tensor& value) = 0;
+};
+
+// While it lives, variables that cast are read in `dtype`. The innermost one of a thread counts.
+class AutocastScope {
+ public:
+  explicit AutocastScope(DType dtype);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  uint64_t before_;
 };
 
 // Ops run eagerly while it lives, even inside a trace.

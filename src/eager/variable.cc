@@ -9,6 +9,7 @@ namespace {
 thread_local Trace* current_trace = nullptr;
 thread_local bool tracing_again = false;
 thread_local uint64_t context = 0;
+constexpr int kAutocastShift = 56;  // of trace_context(): the dtype of an AutocastScope and 1, or 0
 thread_local std::vector<ReadObserver*> observers;
 std::atomic<uint64_t> version{0};
 
@@ -82,6 +83,12 @@ std::shared_ptr<Graph> Trace::finish() {
 ReadObserver::ReadObserver() { observers.push_back(this); }
 ReadObserver::~ReadObserver() { std::erase(observers, this); }
 
+AutocastScope::AutocastScope(DType dtype) : before_(context) {
+  constexpr uint64_t kOthers = (uint64_t{1} << kAutocastShift) - 1;
+  context = (context & kOthers) | (static_cast<uint64_t>(dtype) + 1) << kAutocastShift;
+}
+AutocastScope::~AutocastScope() { context = before_; }
+
 EagerScope::EagerScope()
     : sink_(eager_sink()),
       suspended_(std::exchange(current_trace, nullptr)),
@@ -132,7 +139,12 @@ Variable::Variable(Operand initial, VariableOptions options) {
   state_->value = make_concrete(value.node()->dense());
 }
 
-Tensor Variable::read() const { return state_->read(); }
+Tensor Variable::read() const {
+  const Tensor value = state_->read();
+  const uint64_t cast = trace_context() >> kAutocastShift;
+  if (!cast || !state_->autocast || !is_float(value.dtype())) return value;
+  return convert(value, static_cast<DType>(cast - 1));
+}
 
 void Variable::assign(Operand value) {
   CallScope scope(value.at());
@@ -141,11 +153,11 @@ void Variable::assign(Operand value) {
 
 void Variable::assign_add(Operand delta) {
   CallScope scope(delta.at());
-  assign(add(read(), std::move(delta)));
+  assign(add(state_->read(), std::move(delta)));
 }
 void Variable::assign_sub(Operand delta) {
   CallScope scope(delta.at());
-  assign(subtract(read(), std::move(delta)));
+  assign(subtract(state_->read(), std::move(delta)));
 }
 
 const std::string& Variable::path() const { return state_->path; }

@@ -5,7 +5,7 @@
 namespace espalier {
 
 BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Location at)
-    : Layer(options.name, at), options_(std::move(options)) {
+    : Layer(options.name, options.dtype, at), options_(std::move(options)) {
   const CallScope scope(at);
   if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
     throw ValueError("batch_normalization.momentum",
@@ -20,10 +20,10 @@ void BatchNormalization::build(const TensorType& input) {
     throw ShapeError("batch_normalization.axis",
                      cat("feature axis ", options_.axis, " does not fit ", input));
   const Shape shape{input.shape[static_cast<size_t>(axis)]};
-  add_weight("gamma", shape, initializer("ones"));
-  add_weight("beta", shape, initializer("zeros"));
-  add_weight("moving_mean", shape, initializer("zeros"), false);
-  add_weight("moving_variance", shape, initializer("ones"), false);
+  add_weight("gamma", shape, initializer("ones"), true, false);
+  add_weight("beta", shape, initializer("zeros"), true, false);
+  add_weight("moving_mean", shape, initializer("zeros"), false, false);
+  add_weight("moving_variance", shape, initializer("ones"), false, false);
 }
 
 Tensor BatchNormalization::call(const Tensor& x) {
@@ -33,8 +33,11 @@ Tensor BatchNormalization::call(const Tensor& x) {
   if (!TrainingScope::current())
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
   const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options);
-  for (const size_t i : {0, 1})
-    averages[i].assign(averages[i] * options_.momentum + out[i + 1] * (1 - options_.momentum));
+  for (const size_t i : {0, 1}) {
+    const Tensor &batch = out[i + 1], before = convert(averages[i], batch.dtype());
+    averages[i].assign(
+        convert(before * options_.momentum + batch * (1 - options_.momentum), variable_dtype()));
+  }
   return out[0];
 }
 

@@ -3,7 +3,8 @@
 
 namespace espalier {
 
-Conv2D::Conv2D(Conv2DOptions options, Location at) : Layer(options.name, at), options_(std::move(options)) {
+Conv2D::Conv2D(Conv2DOptions options, Location at)
+    : Layer(options.name, options.dtype, at), options_(std::move(options)) {
   const CallScope scope(at);
   if (options_.filters < 1)
     throw ValueError("conv2d.filters", cat("filters must be positive, got ", options_.filters));

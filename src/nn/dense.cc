@@ -4,7 +4,8 @@
 
 namespace espalier {
 
-Dense::Dense(DenseOptions options, Location at) : Layer(options.name, at), options_(std::move(options)) {
+Dense::Dense(DenseOptions options, Location at)
+    : Layer(options.name, options.dtype, at), options_(std::move(options)) {
   const CallScope scope(at);
   if (options_.units < 1)
     throw ValueError("dense.units", cat("units must be positive, got ", options_.units));
@@ -23,9 +24,9 @@ void require_rows(const TensorType& x) {
 }
 
 void require_features(const TensorType& x, const TensorType& kernel) {
-  if (x.dtype != kernel.dtype) {
-    throw DTypeError("dense.dtype", cat("Dense computes in ", kernel.dtype, ", got ", x),
-                     cat("convert(x, DType::kF32)"));
+  if (!is_float(x.dtype)) {
+    throw DTypeError("dense.dtype", cat("Dense takes floating-point features, got ", x),
+                     "convert(x, DType::kF32)");
   }
   if (x.shape.back() != kernel.shape[0])
     throw ShapeError("dense.features", cat("Dense was built for ", kernel.shape[0], " features, got ", x));

@@ -5,7 +5,8 @@
 
 namespace espalier {
 
-Dropout::Dropout(double rate, std::string name, Location at) : Layer(std::move(name), at), rate_(rate) {
+Dropout::Dropout(double rate, std::string name, DTypePolicy dtype, Location at)
+    : Layer(std::move(name), dtype, at), rate_(rate) {
   const CallScope scope(at);
   if (!(rate >= 0 && rate < 1))
     throw ValueError("dropout.rate", cat("the rate must lie in [0, 1), got ", rate));

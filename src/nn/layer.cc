@@ -5,6 +5,7 @@
 #include "base/hash.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
+#include "espalier/ops.h"
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 
@@ -64,7 +65,9 @@ bool TrainingScope::current() { return trace_context() & kTraining; }
 
 struct Layer::State : std::enable_shared_from_this<State> {
   std::string name;
-  std::string path;    // empty until a call begins
+  std::string path;  // empty until a call begins
+  DTypePolicy dtype;
+  bool casts_input = true;
   uint64_t built = 0;  // which build made the weights; 0: none
   std::vector<std::pair<std::string, Variable>> weights;
   std::vector<std::shared_ptr<State>> children;
@@ -102,10 +105,11 @@ const Variable* Layer::State::find(const std::string& weight) const {
   return nullptr;
 }
 
-Layer::Layer(std::string name, Location at) : state_(std::make_shared<State>()) {
+Layer::Layer(std::string name, DTypePolicy dtype, Location at) : state_(std::make_shared<State>()) {
   const CallScope scope(at);
   if (name.empty()) throw ValueError("layer.name", "the name of a layer must not be empty");
   state_->name = std::move(name);
+  state_->dtype = dtype;
 }
 
 Tensor Layer::operator()(Operand x) {
@@ -122,16 +126,22 @@ Tensor Layer::operator()(Operand x) {
     ~Calling() { State::calling = before; }
   } calling(&state);
   const NameScope scope(std::string_view(state.path).substr(state.path.rfind('/') + 1));
+  const bool casts = state.casts_input && is_float(x.tensor().dtype());
+  const Tensor input = casts ? convert(x.tensor(), compute_dtype()) : x.tensor();
+  const AutocastScope autocast(compute_dtype());
   if (built_ == 0 || built_ != state.built) {
-    build(x.tensor().type());
+    build(input.type());
     if (state.built == 0) {
       state.built = ++builds;
       BuildTransaction::on_refusal([kept = state_] { kept->built = 0; });
     }
     built_ = state.built;
   }
-  return call(x.tensor());
+  return call(input);
 }
+
+DTypePolicy Layer::dtype_policy() const { return state_->dtype; }
+void Layer::keep_input_dtype() { state_->casts_input = false; }
 
 const std::string& Layer::path() const { return state_->path; }
 
@@ -156,7 +166,7 @@ std::vector<Variable> Layer::trainable_variables() const {
 }
 
 Variable Layer::add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
-                           bool trainable) {
+                           bool trainable, bool autocast) {
   State& state = *state_;
   if (state.path.empty()) {
     throw StateError("layer.weight", cat("weight \"", name, "\" is added before the first call"),
@@ -170,8 +180,10 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, const In
   const std::string path = join(state.path, name);
   EagerScope eager;
   const Tensor value = initial(shape, hash_bytes(path.data(), path.size(), process_seed));
-  Variable variable(value, {.name = name, .trainable = trainable});
+  Variable variable(is_float(value.dtype()) ? convert(value, variable_dtype()) : value,
+                    {.name = name, .trainable = trainable});
   variable.state()->path = path;  // whatever scopes the call stands in
+  variable.state()->autocast = autocast;
   state.weights.emplace_back(name, variable);
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;

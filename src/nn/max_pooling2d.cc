@@ -4,7 +4,7 @@
 namespace espalier {
 
 MaxPooling2D::MaxPooling2D(MaxPooling2DOptions options, Location at)
-    : Layer(options.name, at), options_(std::move(options)) {
+    : Layer(options.name, options.dtype, at), options_(std::move(options)) {
   const CallScope scope(at);
   if (options_.strides.empty()) options_.strides = options_.pool_size;
   require_window("max_pooling2d", options_.pool_size, options_.strides);

@@ -105,8 +105,8 @@ Model::Shared::Shared()
           },
           {.name = "predict"}) {}
 
-Model::Model(std::string name, Location at)
-    : Layer(std::move(name), at), shared_(std::make_shared<Shared>()) {}
+Model::Model(std::string name, DTypePolicy dtype, Location at)
+    : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {}
 
 void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
@@ -114,6 +114,7 @@ void Model::compile(ModelOptions options, Location at) {
   Training& training = *next;
   const auto losses_of = [&training](const Tensor& x, const Tensor& y, Tensor& outputs) {
     outputs = (*running)(x);
+    if (is_float(outputs.dtype())) outputs = convert(outputs, DType::kF32);
     if (training.options.loss.class_labels && outputs.rank() > 0) {
       training.classes = outputs.size(-1);
       training.check_labels();

@@ -1,7 +1,9 @@
 """Loss curves of a 784-128-10 network in JAX with Keras' Adam: 50 steps, batch 64, from weights given by a formula.
+In f32, and by Keras' own layers under its policy mixed_bfloat16.
 
 usage: mlp_loss.py OUT_FOLDER [MNIST_FOLDER]     (pip install jax keras; figures of jax 0.10, Keras 3.15)
-Writes mlp_loss_formula.txt, and mlp_loss_mnist.txt from the first 3,200 images where the folder is given.
+Writes mlp_loss_formula.txt, and mlp_loss_mnist.txt from the first 3,200 images where the folder is given; beside
+each its mlp_loss_..._bf16.txt.
 """
 import gzip
 import os
@@ -9,6 +11,8 @@ import pathlib
 import sys
 
 os.environ["KERAS_BACKEND"] = "jax"
+# XLA keeps no more bits between ops than their types say.
+os.environ["XLA_FLAGS"] = "--xla_allow_excess_precision=false"
 import jax
 import jax.numpy as jnp
 import keras
@@ -55,20 +59,37 @@ def curve(x, y):
     return losses
 
 
+def mixed_curve(x, y):
+    keras.config.set_dtype_policy("mixed_bfloat16")
+    model = keras.Sequential([keras.Input((784,), dtype="float32"), keras.layers.Dense(128, activation="relu"), keras.layers.Dense(10)])
+    keras.config.set_dtype_policy("float32")
+    model.set_weights([np.asarray(w) for w in weights().values()])
+    model.compile(
+        optimizer=keras.optimizers.Adam(1e-3),
+        loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    )
+    return [float(model.train_on_batch(x[64 * i : 64 * i + 64], y[64 * i : 64 * i + 64])) for i in range(50)]
+
+
+def write(out, name, x, y):
+    np.savetxt(out / f"mlp_loss_{name}.txt", curve(x, y), fmt="%.9g")
+    np.savetxt(out / f"mlp_loss_{name}_bf16.txt", mixed_curve(x, y), fmt="%.9g")
+
+
 def main():
     jax.config.update("jax_default_matmul_precision", "highest")
     out = pathlib.Path(sys.argv[1])
     rows = 50 * 64
     x = (0.5 + 0.5 * np.sin(np.arange(rows * 784, dtype=np.float64) * 0.37)).astype(np.float32).reshape(rows, 784)
     y = (np.arange(rows) * 7 // 3 % 10).astype(np.int32)
-    np.savetxt(out / "mlp_loss_formula.txt", curve(x, y), fmt="%.9g")
+    write(out, "formula", x, y)
     if len(sys.argv) > 2:
         folder = pathlib.Path(sys.argv[2])
         images = gzip.open(folder / "t10k-images-idx3-ubyte.gz").read()[16:]
         labels = gzip.open(folder / "t10k-labels-idx1-ubyte.gz").read()[8:]
         x = (np.frombuffer(images, np.uint8)[: rows * 784].astype(np.float32) / np.float32(255)).reshape(rows, 784)
         y = np.frombuffer(labels, np.uint8)[:rows].astype(np.int32)
-        np.savetxt(out / "mlp_loss_mnist.txt", curve(x, y), fmt="%.9g")
+        write(out, "mnist", x, y)
 
 
 if __name__ == "__main__":

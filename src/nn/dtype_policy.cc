@@ -1,0 +1,51 @@
+#include <atomic>
+
+#include "base/format.h"
+#include "eager/trace.h"
+#include "espalier/layers.h"
+
+namespace espalier {
+namespace {
+
+struct Row {
+  const char* name;
+  DType compute, variable;
+};
+constexpr Row kPolicies[] = {
+    {"float32", DType::kF32, DType::kF32},
+    {"bfloat16", DType::kBF16, DType::kBF16},
+    {"mixed_bfloat16", DType::kBF16, DType::kF32},
+};
+std::atomic<uint8_t> of_process{0};
+
+}  // namespace
+
+DTypePolicy::DTypePolicy() : row_(of_process) {}
+
+DTypePolicy::DTypePolicy(const std::string& name, Location at) {
+  const CallScope scope(at);
+  std::vector<std::string> known;
+  for (const Row& row : kPolicies) {
+    if (name == row.name) return;
+    ++row_;
+    known.emplace_back(row.name);
+  }
+  if (name == "mixed_float16") {
+    throw ValueError("dtype_policy.name",
+                     "dtype policy \"mixed_float16\" needs loss scaling, which there is none of",
+                     "\"mixed_bfloat16\" has the exponents of f32 and needs none");
+  }
+  throw_unknown("dtype_policy.name", "dtype policy", name, known);
+}
+
+const char* DTypePolicy::name() const { return kPolicies[row_].name; }
+DType DTypePolicy::compute_dtype() const { return kPolicies[row_].compute; }
+DType DTypePolicy::variable_dtype() const { return kPolicies[row_].variable; }
+
+void set_dtype_policy(DTypePolicy policy) {
+  // Traced functions that make layers depend on it.
+  if (of_process.exchange(policy.row_) != policy.row_) bump_structure_version();
+}
+DTypePolicy dtype_policy() { return {}; }
+
+}  // namespace espalier
