@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -93,24 +94,45 @@ Profiled profile(const Prepared& prepared, double seconds) {
 
 // Every step of the plans that the workload runs: what it costs, and the share of the limit that it reaches:
 // the least time in which its arithmetic and its bytes could be done, over the time it took.
-std::string why_not_faster(std::vector<StepProfile> steps, const Limits& limits, const Terminal& terminal) {
-  // What fits into the second cache of the cores is held against that cache.
-  constexpr double kCacheBytes = 2 << 20;
+std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& limits,
+                           const Terminal& terminal) {
+  // What fits into the second caches of the cores is held against them.
+  const double cache_bytes = 2.0 * (1 << 20) * threads();
+  // Steps that are alike, as those of equal layers, share a line.
+  struct Alike {
+    StepProfile step;
+    int count = 0;
+  };
+  std::vector<Alike> groups;
   double total = 0;
-  for (const StepProfile& step : steps) total += step.seconds;
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const StepProfile& a, const StepProfile& b) { return a.seconds > b.seconds; });
-  Table table({"us", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "step"});
   for (const StepProfile& step : steps) {
+    total += step.seconds;
+    auto group = std::ranges::find_if(groups, [&](const Alike& other) {
+      const StepProfile& x = other.step;
+      return x.what == step.what && x.flops == step.flops && x.bytes == step.bytes &&
+             x.reference_ops == step.reference_ops;
+    });
+    if (group == groups.end()) {
+      groups.push_back({step, 1});
+    } else {
+      group->step.seconds += step.seconds;
+      group->step.runs += step.runs;
+      ++group->count;
+    }
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater(), [](const Alike& a) { return a.step.seconds; });
+  Table table(
+      {"us", "steps", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "each step"});
+  for (const auto& [step, count] : groups) {
     const double seconds = step.seconds / static_cast<double>(step.runs);
     const double arithmetic = step.flops / limits.fma_gflops * 1e-9;
     const double traffic =
-        step.bytes / (step.bytes > kCacheBytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
-    table.row({fixed(seconds * 1e6, 2), percent(step.seconds / total, 1), fixed(step.flops * 1e-3, 1),
-               fixed(step.bytes / 1024, 1), fixed(step.flops / seconds * 1e-9, 1),
-               fixed(step.bytes / seconds * 1e-9, 1), percent(std::max(arithmetic, traffic) / seconds, 0),
-               arithmetic > traffic ? "flops" : "bytes", step.reference_ops ? cat(step.reference_ops) : "-",
-               step.what});
+        step.bytes / (step.bytes > cache_bytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
+    table.row({fixed(seconds * 1e6, 2), cat(count), percent(step.seconds / total, 1),
+               fixed(step.flops * 1e-3, 1), fixed(step.bytes / 1024, 1),
+               fixed(step.flops / seconds * 1e-9, 1), fixed(step.bytes / seconds * 1e-9, 1),
+               percent(std::max(arithmetic, traffic) / seconds, 0), arithmetic > traffic ? "flops" : "bytes",
+               step.reference_ops ? cat(step.reference_ops) : "-", step.what});
   }
   return table.text(terminal);
 }
@@ -165,7 +187,7 @@ void bench(const Options& options) {
     reset_peak_memory();
     const Measured m = measure(workload, prepared, options.rounds);
     const double peak = peak_memory_mib();
-    Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
+    const Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
     // Products against multiply-adds; an optimizer, which has none, against its stream.
     const double share = prepared.flops > 0 ? prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops
                          : prepared.streams ? m.value / limits.stream_4r3w_gbs
@@ -187,7 +209,7 @@ void bench(const Options& options) {
                fixed(m.high, digits), share > 0 ? percent(share, 0) : "-", fixed(peak, 0),
                count(profiled.flops), count(profiled.bytes), workload.what});
     if (options.why)
-      reasons += cat("\n", workload.name, ":\n", why_not_faster(std::move(profiled.steps), limits, terminal));
+      reasons += cat("\n", workload.name, ":\n", why_not_faster(profiled.steps, limits, terminal));
   }
   if (options.results.json) return options.results.write(lines);
   options.results.write(cat(table.text(terminal), reasons, "\nlimits: ", fixed(limits.fma_gflops, 0),

@@ -164,8 +164,9 @@ struct TracedFunction::Impl {
     const auto it = std::ranges::find_if(
         plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments); });
     if (it == plans.end()) {
-      plans.push_front(trace(arguments));
-      plans.front()->executable = compile(optimize(plans.front()->graph));
+      const std::shared_ptr<Plan> plan = trace(arguments);
+      plan->executable = compile(optimize(plan->graph));
+      plans.push_front(plan);
       ++traces;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
     } else {
