@@ -53,24 +53,24 @@ void* __libc_calloc(size_t, size_t);
 void* __libc_realloc(void*, size_t);
 void* __libc_memalign(size_t, size_t);
 
-void* malloc(size_t size) {
+void* malloc(size_t size) noexcept {
   count(&CountedCalls::allocations);
   return __libc_malloc(size);
 }
-void* calloc(size_t number, size_t size) {
+void* calloc(size_t number, size_t size) noexcept {
   count(&CountedCalls::allocations);
   return __libc_calloc(number, size);
 }
-void* realloc(void* block, size_t size) {
+void* realloc(void* block, size_t size) noexcept {
   count(&CountedCalls::allocations);
   return __libc_realloc(block, size);
 }
-void* memalign(size_t alignment, size_t size) {
+void* memalign(size_t alignment, size_t size) noexcept {
   count(&CountedCalls::allocations);
   return __libc_memalign(alignment, size);
 }
-void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
-int posix_memalign(void** out, size_t alignment, size_t size) {
+void* aligned_alloc(size_t alignment, size_t size) noexcept { return memalign(alignment, size); }
+int posix_memalign(void** out, size_t alignment, size_t size) noexcept {
   void* block = memalign(alignment, size);
   if (!block) return ENOMEM;
   *out = block;
