@@ -6,7 +6,7 @@ PROGRAM ?= *
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test check bench format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test check bench neighbours format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -43,6 +43,10 @@ bench: build/release/build.ninja  ## ours beside the installed peers', in one ta
 	@set -e; for b in build/release/bench_$(PROGRAM); do [ ! -x "$$b" ] || { echo "== $$b"; "$$b"; }; done
 	scripts/bench-peers $(BENCH)
 
+neighbours: build/release/build.ninja  ## a training step beside busy programs: how much slower, how late
+	cmake --build build/release -j $(JOBS) --target bench_neighbours
+	build/release/bench_neighbours
+
 format:  ## rewrite the tracked C++ files in the project's format
 	scripts/check-format --fix
 
@@ -66,7 +70,7 @@ isa: build/release/build.ninja  ## the tests of the core under each lower instru
 	cmake --build build/release -j $(JOBS)
 	@set -e; for isa in portable avx2; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
 
-nightly: clang isa tsan fuzz  ## what .ci/run has no time for
+nightly: clang isa neighbours tsan fuzz  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build

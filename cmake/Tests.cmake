@@ -58,3 +58,13 @@ foreach(room IN LISTS test_rooms)
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
     PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR})
 endforeach()
+
+# Programs of their own, since they replace functions of the C library, as sanitizers do: test_calls counts
+# allocations and locks.
+if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
+  espalier_program(test_calls tests/calls/step_calls_test.cc tests/calls/counted_calls.cc)
+  target_link_libraries(test_calls PRIVATE GTest::gtest_main ${CMAKE_DL_LIBS})
+  # Names for the frames of a call that is counted.
+  set_target_properties(test_calls PROPERTIES ENABLE_EXPORTS ON)
+  gtest_discover_tests(test_calls DISCOVERY_MODE PRE_TEST TEST_PREFIX calls/ PROPERTIES TIMEOUT 300 LABELS calls)
+endif()

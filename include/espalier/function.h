@@ -74,7 +74,7 @@ class TypedFunction<Result, kArity, std::index_sequence<I...>> : public TracedFu
   Result operator()(const Argument<I>&... arguments) const {
     const std::array<Location, kArity> at{arguments.at()...};
     const CallScope scope(kArity ? at[0] : Location{});
-    const std::vector<Tensor> inputs{arguments.tensor()...};
+    const std::array<Tensor, kArity> inputs{arguments.tensor()...};
     std::vector<Tensor> results = call(inputs);
     if constexpr (std::is_same_v<Result, Tensor>) {
       return results[0];

@@ -40,7 +40,8 @@ class Callback {
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
-  virtual void on_batch_end(int64_t, const Logs&) {}  // logs of the epoch so far; empty when not due
+  // Logs of the epoch so far after its first step and every eighth from there; empty after the others.
+  virtual void on_batch_end(int64_t, const Logs&) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
 };

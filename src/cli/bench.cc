@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
 
 #include <nlohmann/json.hpp>
 
@@ -51,9 +54,10 @@ Measured measure(const Workload& workload, const Prepared& prepared, int rounds)
   for (int i = 0; i < rounds; ++i) times.push_back(seconds_of(prepared, steps) / static_cast<double>(steps));
   prepared.check();
   std::sort(times.begin(), times.end());
-  const bool is_time = std::string_view(workload.unit) == "us";
+  const std::string_view unit = workload.unit;
+  const double ticks = unit == "us" ? 1e6 : unit == "ms" ? 1e3 : 0;
   const auto value = [&](double seconds) {
-    return is_time ? seconds * 1e6 / prepared.amount : prepared.amount / seconds;
+    return ticks != 0 ? seconds * ticks / prepared.amount : prepared.amount / seconds;
   };
   Measured out{value(times[times.size() / 2]), value(times.back()), value(times.front()),
                times[times.size() / 2]};
@@ -61,33 +65,75 @@ Measured measure(const Workload& workload, const Prepared& prepared, int rounds)
   return out;
 }
 
+// Peak resident memory of the process since the last reset; where the kernel grants no reset, since its
+// start.
+void reset_peak_memory() { std::ofstream("/proc/self/clear_refs") << 5; }
+double peak_memory_mib() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.rfind("VmHWM:", 0) == 0) return std::atof(line.c_str() + 6) / 1024;
+  }
+  return 0;
+}
+
+struct Profiled {
+  std::vector<StepProfile> steps;
+  double flops = 0, bytes = 0;  // of one step of the workload
+};
+
+Profiled profile(const Prepared& prepared, double seconds) {
+  const Profiler profiler;
+  int64_t runs = 0;
+  for (double spent = 0; runs == 0 || spent < seconds; ++runs) spent += seconds_of(prepared, 1);
+  Profiled out{profiler.steps()};
+  for (const StepProfile& step : out.steps) {
+    out.flops += step.flops * static_cast<double>(step.runs) / static_cast<double>(runs);
+    out.bytes += step.bytes * static_cast<double>(step.runs) / static_cast<double>(runs);
+  }
+  return out;
+}
+
 // Every step of the plans that the workload runs: what it costs, and the share of the limit that it reaches:
 // the least time in which its arithmetic and its bytes could be done, over the time it took.
-std::string why_not_faster(const Prepared& prepared, const Limits& limits, const Terminal& terminal) {
-  constexpr double kSeconds = 0.3;
-  // What fits into the second cache of the cores is held against that cache.
-  constexpr double kCacheBytes = 2 << 20;
-  std::vector<StepProfile> steps;
-  {
-    const Profiler profiler;
-    for (double spent = 0; spent < kSeconds;) spent += seconds_of(prepared, 1);
-    steps = profiler.steps();
-  }
+std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& limits,
+                           const Terminal& terminal) {
+  // What fits into the second caches of the cores is held against them.
+  const double cache_bytes = 2.0 * (1 << 20) * threads();
+  // Steps that are alike, as those of equal layers, share a line.
+  struct Alike {
+    StepProfile step;
+    int count = 0;
+  };
+  std::vector<Alike> groups;
   double total = 0;
-  for (const StepProfile& step : steps) total += step.seconds;
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const StepProfile& a, const StepProfile& b) { return a.seconds > b.seconds; });
-  Table table({"us", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "step"});
   for (const StepProfile& step : steps) {
+    total += step.seconds;
+    auto group = std::ranges::find_if(groups, [&](const Alike& other) {
+      const StepProfile& x = other.step;
+      return x.what == step.what && x.flops == step.flops && x.bytes == step.bytes &&
+             x.reference_ops == step.reference_ops;
+    });
+    if (group == groups.end()) {
+      groups.push_back({step, 1});
+    } else {
+      group->step.seconds += step.seconds;
+      group->step.runs += step.runs;
+      ++group->count;
+    }
+  }
+  std::ranges::stable_sort(groups, std::ranges::greater(), [](const Alike& a) { return a.step.seconds; });
+  Table table(
+      {"us", "steps", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "each step"});
+  for (const auto& [step, count] : groups) {
     const double seconds = step.seconds / static_cast<double>(step.runs);
     const double arithmetic = step.flops / limits.fma_gflops * 1e-9;
     const double traffic =
-        step.bytes / (step.bytes > kCacheBytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
-    table.row({fixed(seconds * 1e6, 2), percent(step.seconds / total, 1), fixed(step.flops * 1e-3, 1),
-               fixed(step.bytes / 1024, 1), fixed(step.flops / seconds * 1e-9, 1),
-               fixed(step.bytes / seconds * 1e-9, 1), percent(std::max(arithmetic, traffic) / seconds, 0),
-               arithmetic > traffic ? "flops" : "bytes", step.reference_ops ? cat(step.reference_ops) : "-",
-               step.what});
+        step.bytes / (step.bytes > cache_bytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
+    table.row({fixed(seconds * 1e6, 2), cat(count), percent(step.seconds / total, 1),
+               fixed(step.flops * 1e-3, 1), fixed(step.bytes / 1024, 1),
+               fixed(step.flops / seconds * 1e-9, 1), fixed(step.bytes / seconds * 1e-9, 1),
+               percent(std::max(arithmetic, traffic) / seconds, 0), arithmetic > traffic ? "flops" : "bytes",
+               step.reference_ops ? cat(step.reference_ops) : "-", step.what});
   }
   return table.text(terminal);
 }
@@ -105,6 +151,11 @@ void bench(const Options& options) {
   if (low && chosen && !chosen->mixed)
     throw ValueError("bench.dtype", cat("workload \"", chosen->name, "\" runs in f32 only"));
   const Limits limits = probe_limits();
+  const double of_cycles = limits.fma_of_cycles(threads());
+  if (of_cycles < Limits::kDisturbed) {
+    std::fprintf(stderr, "the probe reached %s of the cycles: other programs may run, limits may be low\n",
+                 percent(of_cycles, 0).c_str());
+  }
   std::string lines;
   const auto line = [&](const nlohmann::ordered_json& json) { lines += json.dump() + "\n"; };
   const std::string isa(name(current_isa()));
@@ -116,8 +167,12 @@ void bench(const Options& options) {
         {"unit", "GF/s"},
         {"threads", threads()},
         {"instruction_set", isa},
-        {"clock_ghz", limits.clock_ghz}});
-  for (const auto& [name, value] : {std::pair("triad", limits.triad_gbs), {"cache", limits.cache_gbs}}) {
+        {"clock_ghz", limits.clock_ghz},
+        {"flops_per_cycle", limits.flops_per_cycle},
+        {"of_cycles", of_cycles}});
+  for (const auto& [name, value] : {std::pair("triad", limits.triad_gbs),
+                                    {"stream_4r3w", limits.stream_4r3w_gbs},
+                                    {"cache", limits.cache_gbs}}) {
     line({{"version", 1},
           {"peer", "machine"},
           {"workload", name},
@@ -128,31 +183,47 @@ void bench(const Options& options) {
   }
   const Terminal terminal = Terminal::of(STDOUT_FILENO);
   std::string reasons;
-  Table table({"workload", "value", "unit", "least", "most", "of limit", "what"});
+  Table table({"workload", "value", "unit", "least", "most", "of limit", "peak MiB", "MFLOP", "MB", "what"});
   for (const Workload& workload : workloads()) {
     if ((chosen && &workload != chosen) || (low && !workload.mixed)) continue;
     std::fprintf(stderr, "%s\n", workload.name);
     const Prepared prepared = workload.prepare(policy_of(options.dtype));
+    reset_peak_memory();
     const Measured m = measure(workload, prepared, options.rounds);
-    // The limit that is probed is that of f32.
-    const bool has_limit = prepared.flops > 0 && !low;
-    const double share = prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops;
+    const double peak = peak_memory_mib();
+    const Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
+    // Products against multiply-adds, of which f32's are probed; an optimizer, which has none, against its
+    // stream.
+    const double share = prepared.flops > 0 && !low
+                             ? prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops
+                         : prepared.streams ? m.value / limits.stream_4r3w_gbs
+                                            : 0;
     nlohmann::ordered_json json = {
         {"version", 1},           {"peer", "espalier"}, {"workload", workload.name},
         {"dtype", options.dtype}, {"value", m.value},   {"unit", workload.unit},
         {"least", m.low},         {"most", m.high},     {"rounds", options.rounds},
-        {"threads", threads()}};
-    if (has_limit) json["of_limit"] = share;
+        {"threads", threads()},   {"peak_mib", peak}};
+    if (share > 0) json["of_limit"] = share;
+    // What no plan runs is not counted.
+    if (profiled.bytes > 0) {
+      json["flops"] = profiled.flops;
+      json["bytes"] = profiled.bytes;
+    }
     line(json);
     const int digits = m.value >= 1000 ? 0 : 2;
+    const auto count = [&](double value) { return profiled.bytes > 0 ? fixed(value * 1e-6, 3) : "-"; };
     table.row({workload.name, fixed(m.value, digits), workload.unit, fixed(m.low, digits),
-               fixed(m.high, digits), has_limit ? percent(share, 0) : "-", workload.what});
-    if (options.why) reasons += cat("\n", workload.name, ":\n", why_not_faster(prepared, limits, terminal));
+               fixed(m.high, digits), share > 0 ? percent(share, 0) : "-", fixed(peak, 0),
+               count(profiled.flops), count(profiled.bytes), workload.what});
+    if (options.why)
+      reasons += cat("\n", workload.name, ":\n", why_not_faster(profiled.steps, limits, terminal));
   }
   if (options.results.json) return options.results.write(lines);
   options.results.write(cat(table.text(terminal), reasons, "\nlimits: ", fixed(limits.fma_gflops, 0),
-                            " GF/s of f32 (", isa, ", ", threads(), " threads, ", fixed(limits.clock_ghz, 2),
+                            " GF/s of f32 (", isa, ", ", threads(), " threads; ", percent(of_cycles, 0),
+                            " of ", limits.flops_per_cycle, " FLOPs a cycle at ", fixed(limits.clock_ghz, 2),
                             " GHz), ", fixed(limits.triad_gbs, 1), " GB/s of memory, ",
+                            fixed(limits.stream_4r3w_gbs, 1), " of four reads and three writes, ",
                             fixed(limits.cache_gbs, 0), " of the second cache\n"));
   options.results.suggest({"bench", "--json"});
 }

@@ -4,6 +4,8 @@
 #include "cli/verb_test.h"
 #include "cli/workloads.h"
 #include "espalier/error.h"
+#include "espalier/threads.h"
+#include "kernels/probe.h"
 
 namespace espalier::cli {
 namespace {
@@ -13,15 +15,26 @@ TEST(BenchVerbSlow, PrintsLimitsAndAWorkloadALine) {
   std::istringstream lines(text);
   std::vector<nlohmann::json> found;
   for (std::string line; std::getline(lines, line);) found.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(found.size(), 4u) << text;
-  EXPECT_EQ(found[0]["peer"], "machine");
-  EXPECT_EQ(found[0]["workload"], "fma");
-  EXPECT_EQ(found[1]["workload"], "triad");
-  EXPECT_EQ(found[2]["workload"], "cache");
-  EXPECT_EQ(found[3]["peer"], "espalier");
-  EXPECT_EQ(found[3]["workload"], "op_traced");
-  EXPECT_EQ(found[3]["unit"], "us");
-  for (const auto& line : found) EXPECT_GT(line["value"].get<double>(), 0);
+  ASSERT_EQ(found.size(), 5u) << text;
+  const char* names[] = {"fma", "triad", "stream_4r3w", "cache", "op_traced"};
+  for (size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i]["peer"], i < 4 ? "machine" : "espalier");
+    EXPECT_EQ(found[i]["workload"], names[i]);
+    EXPECT_GT(found[i]["value"].get<double>(), 0);
+  }
+  EXPECT_EQ(found[4]["unit"], "us");
+  // 50 sums and 50 hyperbolic tangents of 256 elements; at least two arrays are read and one is written.
+  EXPECT_GE(found[4]["flops"].get<double>(), 100 * 256);
+  EXPECT_GE(found[4]["bytes"].get<double>(), 3 * 256 * 4);
+  EXPECT_GT(found[4]["peak_mib"].get<double>(), 1);
+}
+
+// Far apart, one of the two is counted wrong. Below, a busy machine may take most of the cycles.
+TEST(BenchVerbSlow, TheProbeIsWhatTheCyclesAllow) {
+  const Limits limits = probe_limits();
+  EXPECT_GT(limits.fma_of_cycles(threads()), 0.2) << limits.fma_gflops << " at " << limits.clock_ghz;
+  EXPECT_LT(limits.fma_of_cycles(threads()), 1.1) << limits.fma_gflops << " at " << limits.clock_ghz;
+  EXPECT_GT(limits.stream_4r3w_gbs, 0.7 * limits.triad_gbs);
 }
 
 TEST(BenchVerbSlow, WhyNamesEveryStep) {

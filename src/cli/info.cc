@@ -164,8 +164,10 @@ void add_info(CLI::App& app) {
       return results.suggest({"info", "--ops"});
     }
     if (results.json) {
-      nlohmann::ordered_json out = {
-          {"instruction_set", isa}, {"lacking", lacking_isa()}, {"threads", threads()}, {"op_count", all_ops().size()}};
+      nlohmann::ordered_json out = {{"instruction_set", isa},
+                                    {"lacking", lacking_isa()},
+                                    {"threads", threads()},
+                                    {"op_count", all_ops().size()}};
       if (options->ops) out["ops"] = ops_json(all_ops());
       return results.write_json("info", out);
     }

@@ -16,11 +16,12 @@ struct Prepared {
   std::function<void()> step;
   std::function<void()> check = [] {};
   double amount = 1;
-  double flops = 0;  // of one step; 0: not counted
+  double flops = 0;      // of the products of one step; 0: not counted
+  bool streams = false;  // its amount is what an optimizer reads and writes
 };
 struct Workload {
   const char* name;
-  const char* unit;  // "ex/s", "calls/s", "GB/s", "GF/s", "us"
+  const char* unit;  // "ex/s", "tok/s", "calls/s", "GB/s", "GF/s", "us", "ms"
   const char* what;
   bool mixed;  // may run under mixed_bfloat16; the others know float32 alone
   Prepared (*prepare)(DTypePolicy);

@@ -1,10 +1,12 @@
 #include "espalier/function.h"
 
+#include <algorithm>
 #include <list>
 #include <optional>
 #include <thread>
 
 #include "base/hash.h"
+#include "base/idle.h"
 #include "eager/trace.h"
 #include "ir/constant.h"
 #include "ops/composite/call.h"
@@ -22,6 +24,11 @@ struct Plan {
   std::vector<VariablePtr> variables, updated;
   size_t results = 0;
   int calls = 0;
+
+  bool takes(std::span<const Tensor> arguments) const {
+    return structure == structure_version() && context == trace_context() &&
+           std::ranges::equal(signature, arguments, {}, {}, &Tensor::type);
+  }
 };
 
 std::string constant_text(const Graph& graph, const Node& node) {
@@ -47,36 +54,46 @@ bool sole_owner(const VariableState& variable) {
   return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
 }
 
-std::vector<Tensor> replay(const Plan& plan, std::span<const Tensor> arguments) {
-  const Graph& graph = *plan.graph;
+// What one call needs at a time: the plan it ran last, and lists that keep their memory.
+struct CallState {
+  std::shared_ptr<const Plan> plan;
+  bool settled = false;  // only the arguments may still ask for another plan
   std::vector<ArrayView> inputs;
-  inputs.reserve(arguments.size() + plan.variables.size());
-  for (const Tensor& argument : arguments) inputs.push_back({&argument.type(), argument.bytes()});
-  for (const VariablePtr& variable : plan.variables)
-    inputs.push_back({&variable->type, variable->value.bytes()});
-
   std::vector<MutableArrayView> outputs;
-  std::vector<Tensor> made;
+  std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
+};
+
+std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
+  const Plan& plan = *call.plan;
+  const Graph& graph = *plan.graph;
+  call.inputs.clear();
+  call.outputs.clear();
+  call.next.clear();
+  for (const Tensor& argument : arguments) call.inputs.push_back({&argument.type(), argument.bytes()});
+  for (const VariablePtr& variable : plan.variables)
+    call.inputs.push_back({&variable->type, variable->value.bytes()});
+
   const auto fresh = [&](const TensorType& type) {
     Buffer buffer = allocate_buffer(type.bytes());
-    outputs.push_back({&type, buffer.get()});
+    call.outputs.push_back({&type, buffer.get()});
     return make_concrete(Literal(type, std::move(buffer)));
   };
-  for (size_t i = 0; i < plan.results; ++i) made.push_back(fresh(graph.type(graph.outputs()[i].value)));
+  std::vector<Tensor> results;
+  results.reserve(plan.results);
+  for (size_t i = 0; i < plan.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
   for (const VariablePtr& variable : plan.updated) {
     if (sole_owner(*variable)) {
-      outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
-      made.emplace_back();
+      call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
+      call.next.emplace_back();
     } else {
-      made.push_back(fresh(variable->type));
+      call.next.push_back(fresh(variable->type));
     }
   }
-  run(*plan.executable, inputs, outputs);
+  run(*plan.executable, call.inputs, call.outputs);
   for (size_t i = 0; i < plan.updated.size(); ++i) {
-    if (made[plan.results + i].defined()) plan.updated[i]->value = std::move(made[plan.results + i]);
+    if (call.next[i].defined()) plan.updated[i]->value = std::move(call.next[i]);
   }
-  made.resize(plan.results);
-  return made;
+  return results;
 }
 
 // Under a tape the function is one call whose gradient is that of its graph.
@@ -102,6 +119,7 @@ struct TracedFunction::Impl {
   std::mutex mutex;
   std::atomic<std::thread::id> tracing;
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
+  Idle<CallState> calls;
   size_t traces = 0;
   std::optional<uint64_t> traced;  // the structure version of the last trace
 
@@ -139,21 +157,16 @@ struct TracedFunction::Impl {
     return plan;
   }
 
-  std::shared_ptr<Plan> plan_for(std::span<const Tensor> arguments) {
+  // Gives `call` the plan for these arguments.
+  void find_plan(CallState& call, std::span<const Tensor> arguments) {
+    if (call.settled && call.plan->takes(arguments)) return;
     const std::lock_guard lock(mutex);
-    const auto matches = [&](const std::shared_ptr<Plan>& plan) {
-      if (plan->signature.size() != arguments.size() || plan->structure != structure_version() ||
-          plan->context != trace_context())
-        return false;
-      for (size_t i = 0; i < arguments.size(); ++i) {
-        if (plan->signature[i] != arguments[i].type()) return false;
-      }
-      return true;
-    };
-    const auto it = std::find_if(plans.begin(), plans.end(), matches);
+    const auto it = std::ranges::find_if(
+        plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments); });
     if (it == plans.end()) {
-      plans.push_front(trace(arguments));
-      plans.front()->executable = compile(optimize(plans.front()->graph));
+      const std::shared_ptr<Plan> plan = trace(arguments);
+      plan->executable = compile(optimize(plan->graph));
+      plans.push_front(plan);
       ++traces;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
     } else {
@@ -170,7 +183,8 @@ struct TracedFunction::Impl {
       }
     }
     plan.calls = std::min(plan.calls + 1, 2);
-    return plans.front();
+    call.plan = plans.front();
+    call.settled = plan.calls == 2;
   }
 };
 
@@ -183,9 +197,14 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   const Depth depth("function");
   // Inside a graph, a region or vmap the ops of the body join those around them.
   if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
-  const std::shared_ptr<Plan> plan = impl_->plan_for(arguments);
-  return is_recorded(Sink::current()) ? call_recorded(*plan, impl_->options.name, arguments)
-                                      : replay(*plan, arguments);
+  std::unique_ptr<CallState> state = impl_->calls.take();
+  if (!state) state = std::make_unique<CallState>();
+  impl_->find_plan(*state, arguments);
+  std::vector<Tensor> results = is_recorded(Sink::current())
+                                    ? call_recorded(*state->plan, impl_->options.name, arguments)
+                                    : replay(*state, arguments);
+  impl_->calls.give(std::move(state));
+  return results;
 }
 
 size_t TracedFunction::traces() const {

@@ -89,13 +89,14 @@ void Bf16Gemm::run_task(const Task& task) const {
 
 void Bf16Gemm::run(const uint16_t* a, const IndexMap& a_batch, const uint16_t* b, const IndexMap& b_batch,
                    std::byte* workspace, void* c, int64_t batches, const Follower& follower) const {
+  if (batches * rows() * columns() == 0) return;
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
   const int64_t threads = parallel ? thread_pool().threads() : 1;
   // Few strips are shared out by panels, each packed by the thread that reads it.
   const int64_t strip_tasks = parts(strips(), kMostStrips);
   const bool by_panels = batches * strip_tasks < 2 * threads;
   const int64_t panel_tasks = by_panels ? std::min(panels(), parts(threads, batches * strip_tasks)) : 1;
-  const int64_t task_panels = std::max<int64_t>(parts(panels(), std::max<int64_t>(panel_tasks, 1)), 1);
+  const int64_t task_panels = parts(panels(), panel_tasks);
   const int64_t per_product = strip_tasks * parts(panels(), task_panels);
   const bool pack_first = strip_tasks > 1;
 

@@ -3,63 +3,57 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
+#include <limits>
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "ir/literal.h"
 
 namespace espalier {
 namespace {
 
-double seconds_of(auto work) {
-  const auto begin = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-// The best of some rounds: a limit is what nothing disturbed.
-double best_seconds(int rounds, auto work) {
-  double best = seconds_of(work);
-  for (int i = 1; i < rounds; ++i) best = std::min(best, seconds_of(work));
-  return best;
-}
-
 std::atomic<float> sink;
 
-double measure_fma(int threads) {
-  const Probe& probe = espalier::probe(current_isa());
-  constexpr int64_t kRounds = 400000;
-  const double seconds = best_seconds(
-      8, [&] { thread_pool().parallel_for(threads, [&](int64_t) { sink = probe.run(kRounds); }); });
-  return static_cast<double>(probe.flops_per_round * kRounds * threads) / seconds * 1e-9;
-}
+// Work of one thread, and the least time in which all threads did it.
+struct Round {
+  int threads;
+  std::function<void(int64_t thread)> work;
+  double seconds = std::numeric_limits<double>::infinity();
 
-double measure_clock() {
-  constexpr int64_t kProducts = 15000000;
-  constexpr double kCycles = 3;  // of a multiplication of 64-bit integers, on every x86 of the last ten years
-  const double seconds = best_seconds(5, [] {
-    uint64_t value = 3;
-    for (int64_t i = 0; i < kProducts; ++i) {
-      value *= value;
-      asm volatile("" : "+r"(value));
+  void run() {
+    const auto begin = std::chrono::steady_clock::now();
+    thread_pool().parallel_for(threads, [&](int64_t thread) { work(thread); });
+    seconds =
+        std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+};
+
+// `count` arrays of `elements` for each thread, as large tensors lie in memory.
+class Arrays {
+ public:
+  Arrays(int threads, int count, int64_t elements) : count_(count) {
+    for (int i = 0; i < threads * count; ++i) {
+      all_.push_back(allocate_buffer(static_cast<size_t>(elements) * sizeof(float)));
+      std::fill_n(reinterpret_cast<float*>(all_.back().get()), elements, static_cast<float>(i));
     }
-    sink = static_cast<float>(value);
-  });
-  return kCycles * static_cast<double>(kProducts) / seconds * 1e-9;
-}
+  }
+  float* of(int64_t thread, int i) const {
+    return reinterpret_cast<float*>(all_[static_cast<size_t>(thread * count_ + i)].get());
+  }
 
-// a = b + s c on arrays of `elements` for each thread, `rounds` times between two looks at the clock.
-double measure_triad(int threads, int64_t elements, int64_t rounds) {
-  const auto triad = probe(current_isa()).triad;
-  std::vector<std::vector<float>> arrays;
-  for (int i = 0; i < 3 * threads; ++i) arrays.emplace_back(elements, static_cast<float>(i));
-  const double seconds = best_seconds(4, [&] {
-    thread_pool().parallel_for(threads, [&](int64_t thread) {
-      std::vector<float>* own = arrays.data() + 3 * thread;
-      for (int64_t i = 0; i < rounds; ++i) triad(own[0].data(), own[1].data(), own[2].data(), elements);
-    });
-  });
-  sink = arrays[0][1];
-  return static_cast<double>(12 * elements * rounds * threads) / seconds * 1e-9;
+ private:
+  int count_;
+  std::vector<Buffer> all_;
+};
+
+void multiply_in_a_chain(int64_t products) {
+  uint64_t value = 3;
+  for (int64_t i = 0; i < products; ++i) {
+    value *= value;
+    asm volatile("" : "+r"(value));
+  }
+  sink = static_cast<float>(value);
 }
 
 }  // namespace
@@ -67,10 +61,42 @@ double measure_triad(int threads, int64_t elements, int64_t rounds) {
 const Probe& probe(Isa isa) { return ESPALIER_BY_ISA(probe, isa); }
 
 Limits probe_limits() {
+  constexpr int kRounds = 16, kBatches = 4;
+  constexpr int64_t kFmaRounds = 200000, kProducts = 2000000, kInCache = int64_t{1} << 16, kRepeats = 100;
+  constexpr double kProductCycles = 3;  // of 64-bit integers, on every x86 of the last ten years
+  const Probe& probe = espalier::probe(current_isa());
   const int threads = thread_pool().threads();
-  return {measure_fma(threads), measure_clock(),
-          measure_triad(threads, (int64_t{1} << 24) / threads / 16 * 16, 1),
-          measure_triad(threads, int64_t{1} << 16, 200)};
+  const int64_t large = (int64_t{1} << 24) / threads / 16 * 16;
+  const Arrays in_memory(threads, 4, large), in_cache(threads, 3, kInCache);
+  Round fma{threads, [&](int64_t) { sink = probe.run(kFmaRounds); }};
+  Round clock{1, [&](int64_t) { multiply_in_a_chain(kProducts); }};
+  Round triad{threads, [&](int64_t t) {
+                probe.triad(in_memory.of(t, 0), in_memory.of(t, 1), in_memory.of(t, 2), large);
+              }};
+  Round stream{threads, [&](int64_t t) {
+                 probe.stream_4r3w(in_memory.of(t, 0), in_memory.of(t, 1), in_memory.of(t, 2),
+                                   in_memory.of(t, 3), large);
+               }};
+  Round cache{threads, [&](int64_t t) {
+                for (int64_t i = 0; i < kRepeats; ++i)
+                  probe.triad(in_cache.of(t, 0), in_cache.of(t, 1), in_cache.of(t, 2), kInCache);
+              }};
+  const auto giga = [](int64_t amount, const Round& round) {
+    return static_cast<double>(amount) * round.threads / round.seconds * 1e-9;
+  };
+  Limits limits;
+  for (int batch = 0; batch < kBatches && limits.fma_of_cycles(threads) < Limits::kDisturbed; ++batch) {
+    for (int i = 0; i < kRounds; ++i) {
+      for (Round* round : {&fma, &clock, &triad, &stream, &cache}) round->run();
+    }
+    limits = {.fma_gflops = giga(probe.flops_per_round * kFmaRounds, fma),
+              .flops_per_cycle = probe.flops_per_cycle,
+              .clock_ghz = kProductCycles * giga(kProducts, clock),
+              .triad_gbs = giga(12 * large, triad),
+              .stream_4r3w_gbs = giga(28 * large, stream),
+              .cache_gbs = giga(12 * kInCache * kRepeats, cache)};
+  }
+  return limits;
 }
 
 }  // namespace espalier

@@ -45,6 +45,23 @@ void run_triad(float* to, const float* from, const float* other, int64_t n) {
   }
 }
 
+void run_stream_4r3w(float* a, float* b, float* c, const float* d, int64_t n) {
+  const Vector factor = Vector{} + 0.5f;
+  for (int64_t i = 0; i < n; i += kLanes) {
+    Vector x, y, z, w;
+    __builtin_memcpy(&x, a + i, sizeof x);
+    __builtin_memcpy(&y, b + i, sizeof y);
+    __builtin_memcpy(&z, c + i, sizeof z);
+    __builtin_memcpy(&w, d + i, sizeof w);
+    y = fused(factor, y, w);
+    z = fused(factor, z, w);
+    x = fused(factor, x, y + z);
+    __builtin_memcpy(a + i, &x, sizeof x);
+    __builtin_memcpy(b + i, &y, sizeof y);
+    __builtin_memcpy(c + i, &z, sizeof z);
+  }
+}
+
 constexpr int64_t kFlops = int64_t{2} * kVectors * kLanes;
 
 }  // namespace

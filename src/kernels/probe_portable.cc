@@ -2,7 +2,7 @@ namespace espalier {
 namespace {
 
 typedef float Vector __attribute__((vector_size(16)));
-constexpr int kLanes = 4, kVectors = 8;
+constexpr int kLanes = 4, kVectors = 8, kFlopsPerCycle = 2 * kLanes;
 // Without the instruction a multiplication and an addition.
 inline Vector fused(Vector a, Vector b, Vector c) { return a * b + c; }
 
@@ -18,6 +18,6 @@ inline Vector fused(Vector a, Vector b, Vector c) { return a * b + c; }
 
 namespace espalier {
 
-constinit const Probe probe_portable = {kFlops, run_fma, run_triad};
+constinit const Probe probe_portable = {kFlops, run_fma, kFlopsPerCycle, run_triad, run_stream_4r3w};
 
 }  // namespace espalier

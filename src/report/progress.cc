@@ -46,7 +46,7 @@ std::string ProgressBar::rate(double seconds) const {
   return cat(fixed(value, value < 10 ? 1 : 0), "/s");
 }
 
-void ProgressBar::update(int64_t done, const std::string& metrics) {
+void ProgressBar::update(int64_t done, const std::function<std::string()>& metrics) {
   done_ = done;
   const double now = env_.steady_seconds(), seconds = now - started_;
   if (!terminal_.interactive || now - drawn_ < kRedrawSeconds) return;
@@ -66,7 +66,7 @@ void ProgressBar::update(int64_t done, const std::string& metrics) {
   } else {
     line += cat("  ", done, "  ", rate(seconds));
   }
-  if (!metrics.empty()) line += cat("  ", metrics);
+  if (const std::string text = metrics(); !text.empty()) line += cat("  ", text);
   out_ << "\r\x1b[2K" << fit_width(line, terminal_.columns - 1) << std::flush;
 }
 

@@ -1,6 +1,7 @@
 // Progress of a loop, on a terminal or in a log.
 #pragma once
 
+#include <functional>
 #include <iosfwd>
 #include <string>
 
@@ -21,8 +22,11 @@ class ProgressBar {
   ProgressBar(std::string label, int64_t total, std::ostream& out, const Terminal& terminal,
               Env& env = posix_env());
 
-  // `done` steps are done; `metrics` is text for the end of the line.
-  void update(int64_t done, const std::string& metrics = {});
+  // `done` steps are done; `metrics` is text for the end of the line, asked for when the line is drawn.
+  void update(int64_t done, const std::function<std::string()>& metrics);
+  void update(int64_t done, const std::string& metrics = {}) {
+    update(done, [&] { return metrics; });
+  }
   void finish(const std::string& metrics = {});
 
  private:

@@ -9,30 +9,6 @@
 namespace espalier {
 namespace {
 
-// A run's state, taken from the plan's idle ones and given back.
-class StateLease {
- public:
-  explicit StateLease(const Executable::Plan& plan) : plan_(plan) {
-    {
-      std::lock_guard hold(plan.lock);
-      if (!plan.idle.empty()) {
-        state_ = std::move(plan.idle.back());
-        plan.idle.pop_back();
-      }
-    }
-    if (!state_) state_ = std::make_unique<RunState>(plan);
-  }
-  ~StateLease() {
-    std::lock_guard hold(plan_.lock);
-    plan_.idle.push_back(std::move(state_));
-  }
-  RunState& operator*() { return *state_; }
-
- private:
-  const Executable::Plan& plan_;
-  std::unique_ptr<RunState> state_;
-};
-
 // "input 3 "x""
 std::string text_of_input(const Graph& graph, size_t i) {
   return cat("input ", i, " \"", graph.inputs()[i].name, "\" of ", graph.name());
@@ -149,10 +125,12 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
          std::span<const MutableArrayView> outputs) {
   const Executable::Plan& plan = executable.plan();
   check_signature(*plan.graph, inputs, outputs);
-  StateLease state(plan);
+  std::unique_ptr<RunState> state = plan.idle.take();
+  if (!state) state = std::make_unique<RunState>(plan);
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;
   replay(plan, *state, inputs, outputs);
+  plan.idle.give(std::move(state));
 }
 
 std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs) {

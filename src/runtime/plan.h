@@ -4,9 +4,9 @@
 
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "base/idle.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
 #include "runtime/memory.h"
@@ -87,9 +87,7 @@ struct Executable::Plan {
   std::vector<uint32_t> heir;
   std::vector<LiveRange> live_ranges;  // kept on request
 
-  // Arenas of finished runs. One lock a run, none a step.
-  mutable std::mutex lock;
-  mutable std::vector<std::unique_ptr<RunState>> idle;
+  mutable Idle<RunState> idle;  // of finished runs
 };
 
 // What one run owns: kept for the next run of the plan.

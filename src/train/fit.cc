@@ -211,13 +211,16 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
     training->reset();
     const std::vector<int64_t> order = row_order(rows, options.shuffle, epoch);
     int64_t step = 0;
+    const Logs not_due;
+    Logs logs = training->logs();
     for_batches(order, options.batch_size, [&](std::span<const int64_t> batch) {
       (*training->train_step)(copies.rows(0, x, batch), copies.rows(1, y, batch), copies.ones(batch.size()));
       ++step;
-      for (const auto& callback : options.callbacks)
-        callback->on_batch_end(step, step % 8 ? Logs{} : training->logs());
+      const bool due = step % 8 == 1 && !options.callbacks.empty();
+      if (due) training->refresh(logs);
+      for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
     });
-    Logs logs = training->logs();
+    training->refresh(logs);
     if (validates) {
       for (const auto& [name, value] :
            evaluate(options.validation_x, options.validation_y, options.batch_size))

@@ -59,8 +59,12 @@ void Model::Training::observe(const Tensor& losses, const Tensor& labels, const 
 
 Logs Model::Training::logs() const {
   Logs out;
-  for (const auto& [name, mean] : means) out[name] = mean.result();
+  refresh(out);
   return out;
+}
+
+void Model::Training::refresh(Logs& logs) const {
+  for (const auto& [name, mean] : means) logs[name] = mean.result();
 }
 
 void Model::Training::reset() {

@@ -19,19 +19,18 @@ class Progress final : public Callback {
  public:
   void on_train_begin(const Run& run) override { run_ = run; }
   void on_epoch_begin(int epoch) override {
-    last_.clear();
     bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), run_.examples);
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
-    if (!logs.empty()) last_ = metrics_text(logs);
+    for (const auto& [name, value] : logs) last_[name] = value;
     bar_->update(std::min(run_.examples, run_.examples * step / std::max<int64_t>(1, run_.steps_per_epoch)),
-                 last_);
+                 [this] { return metrics_text(last_); });
   }
   void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
 
  private:
   Run run_;
-  std::string last_;
+  Logs last_;
   std::optional<ProgressBar> bar_;
 };
 

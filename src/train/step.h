@@ -22,6 +22,8 @@ struct Model::Training {
   // Per-example values that `logs` names, each with its running mean.
   void observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs, const Tensor& weights);
   Logs logs() const;
+  // Brings `logs`, which logs() made, up to date.
+  void refresh(Logs& logs) const;
   void reset();
 
   // What class labels must lie in: of the labels at hand, and of the outputs once they are known.
