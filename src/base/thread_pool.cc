@@ -35,7 +35,8 @@ struct Ticket {
       : generation(word >> 32),
         first(static_cast<int64_t>(word >> 16 & 0xffff)),
         last(static_cast<int64_t>(word & 0xffff)) {}
-  Ticket(uint64_t generation, int64_t groups) : generation(generation), first(0), last(groups) {}
+  Ticket(uint64_t generation, int64_t first, int64_t last)
+      : generation(generation), first(first), last(last) {}
   uint64_t word() const {
     return generation << 32 | static_cast<uint64_t>(first) << 16 | static_cast<uint64_t>(last);
   }
@@ -92,12 +93,12 @@ void ThreadPool::start_helpers() {
 }
 
 void ThreadPool::stop_helpers() {
-  stop_.store(true);
-  epoch_.fetch_add(1);
-  epoch_.notify_all();
+  job_.stop.store(true);
+  job_.epoch.fetch_add(1);
+  job_.epoch.notify_all();
   for (std::thread& helper : helpers_) helper.join();
   helpers_.clear();
-  stop_.store(false);
+  job_.stop.store(false);
 }
 
 void ThreadPool::set_threads(int threads) {
@@ -108,40 +109,45 @@ void ThreadPool::set_threads(int threads) {
 }
 
 bool ThreadPool::work_on_one(bool from_front) {
-  uint64_t word = ticket_.load(std::memory_order_acquire), next;
+  uint64_t word = job_.ticket.load(std::memory_order_acquire), next;
   int64_t group;
   do {
     Ticket ticket(word);
     if (ticket.first >= ticket.last) return false;
     group = from_front ? ticket.first++ : --ticket.last;
     next = ticket.word();
-  } while (!ticket_.compare_exchange_weak(word, next, std::memory_order_acq_rel));
-  // The claim keeps the job alive until finished_ counts it.
-  const int64_t first = group * group_;
-  const int64_t last = std::min(first + group_, chunks_);
+  } while (!job_.ticket.compare_exchange_weak(word, next, std::memory_order_acq_rel));
+  work_on(group);
+  return true;
+}
+
+// The claim keeps the job alive until finished_ counts it.
+void ThreadPool::work_on(int64_t group) {
+  const Function function = job_.function;
+  const void* const context = job_.context;
+  const int64_t first = group * job_.group, last = std::min(first + job_.group, job_.chunks);
   inside_chunk = true;
   try {
-    for (int64_t i = first; i < last && !failed_.load(std::memory_order_relaxed); ++i) function_(context_, i);
+    for (int64_t i = first; i < last && !failed_.load(std::memory_order_relaxed); ++i) function(context, i);
   } catch (...) {
     if (!failed_.exchange(true)) error_ = std::current_exception();
   }
   inside_chunk = false;
   finished_.fetch_add(1, std::memory_order_acq_rel);
-  return true;
 }
 
 void ThreadPool::help() {
   FloatEnvironment mode;
   while (true) {
-    const uint32_t epoch = epoch_.load(std::memory_order_acquire);
-    if (stop_.load()) return;
+    const uint32_t epoch = job_.epoch.load(std::memory_order_acquire);
+    if (job_.stop.load()) return;
     while (work_on_one(false)) helped_.fetch_add(1, std::memory_order_relaxed);
     const auto start = std::chrono::steady_clock::now();
-    while (epoch_.load(std::memory_order_acquire) == epoch) {
+    while (job_.epoch.load(std::memory_order_acquire) == epoch) {
       // Reading the clock takes longer than a pause.
-      for (int i = 0; i < 32 && epoch_.load(std::memory_order_acquire) == epoch; ++i) pause_briefly();
+      for (int i = 0; i < 32 && job_.epoch.load(std::memory_order_acquire) == epoch; ++i) pause_briefly();
       if (std::chrono::steady_clock::now() - start > kSpin) {
-        epoch_.wait(epoch, std::memory_order_acquire);
+        job_.epoch.wait(epoch, std::memory_order_acquire);
         break;
       }
     }
@@ -155,19 +161,21 @@ void ThreadPool::run(int64_t chunks, Function function, const void* context) {
     return;
   }
   if (static_cast<int>(helpers_.size()) + 1 < threads()) start_helpers();
-  group_ = (chunks + kMaxGroups - 1) / kMaxGroups;
-  const auto groups = static_cast<uint64_t>((chunks + group_ - 1) / group_);
-  function_ = function;
-  context_ = context;
-  chunks_ = chunks;
+  job_.group = (chunks + kMaxGroups - 1) / kMaxGroups;
+  const auto groups = static_cast<uint64_t>((chunks + job_.group - 1) / job_.group);
+  job_.function = function;
+  job_.context = context;
+  job_.chunks = chunks;
   failed_.store(false, std::memory_order_relaxed);
   finished_.store(0, std::memory_order_relaxed);
-  const Ticket before(ticket_.load(std::memory_order_relaxed));
-  ticket_.store(Ticket(before.generation + 1, static_cast<int64_t>(groups)).word(),
-                std::memory_order_release);
-  epoch_.fetch_add(1, std::memory_order_release);
-  epoch_.notify_all();
+  const Ticket before(job_.ticket.load(std::memory_order_relaxed));
+  // The first group is the caller's from the start: the helpers have the ticket's line by now.
+  job_.ticket.store(Ticket(before.generation + 1, 1, static_cast<int64_t>(groups)).word(),
+                    std::memory_order_release);
+  job_.epoch.fetch_add(1, std::memory_order_release);
+  job_.epoch.notify_all();
 
+  work_on(0);
   while (work_on_one(true)) {
   }
   for (int spins = 0; finished_.load(std::memory_order_acquire) != groups; ++spins) {

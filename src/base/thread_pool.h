@@ -40,6 +40,7 @@ class ThreadPool {
   using Function = void (*)(const void*, int64_t);
   void run(int64_t chunks, Function function, const void* context);
   bool work_on_one(bool from_front);
+  void work_on(int64_t group);
   void help();
   void start_helpers();
   void stop_helpers();
@@ -48,18 +49,21 @@ class ThreadPool {
   std::atomic<bool> busy_{false};
   std::vector<std::thread> helpers_;
 
-  // Generation and the unclaimed groups in one word, so that a claim is valid for its job alone.
-  std::atomic<uint64_t> ticket_{0};
-  std::atomic<uint32_t> finished_{0};
-  std::atomic<uint64_t> helped_{0};
-  Function function_ = nullptr;
-  const void* context_ = nullptr;
-  int64_t chunks_ = 0, group_ = 1;
+  // What a helper needs to begin, in one line of the cache: it comes from the caller's.
+  struct alignas(64) Job {
+    std::atomic<uint32_t> epoch{0};  // helpers park on it
+    std::atomic<bool> stop{false};
+    // Generation and the unclaimed groups in one word, so that a claim is valid for its job alone.
+    std::atomic<uint64_t> ticket{0};
+    Function function = nullptr;
+    const void* context = nullptr;
+    int64_t chunks = 0, group = 1;
+  } job_;
+  // What comes back.
+  alignas(64) std::atomic<uint32_t> finished_{0};
   std::atomic<bool> failed_{false};
   std::exception_ptr error_;
-
-  std::atomic<uint32_t> epoch_{0};  // helpers park on it
-  std::atomic<bool> stop_{false};
+  std::atomic<uint64_t> helped_{0};
 };
 
 // The pool of this process. Its first size is ESPALIER_THREADS or default_threads().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/elementary.h"
 #include "kernels/bf16_gemm.h"
 
 namespace espalier {
@@ -27,50 +28,78 @@ void begin() {
 }
 void end() { _tile_release(); }
 
-// Two by two tiles of C.
-void multiply(const uint16_t* a, const uint16_t* b, int64_t depth, float* c, int64_t c_row, bool add) {
-  const int64_t a_bytes = kBf16Pitch * 2, c_bytes = c_row * 4;
+// The lowest n.
+__mmask32 first(int64_t n) { return n >= 32 ? 0xffffffffu : n > 0 ? (1u << n) - 1 : 0; }
+
+constexpr int64_t kRow = kBf16Block * 4;  // bytes from row to row of a block
+
+// Two by two tiles of C. Loads stand before the products that wait for them.
+void multiply(const uint16_t* a, const uint16_t* b, int64_t length, float* c) {
+  constexpr int64_t kPitch = kBf16Pitch * 2;
   const uint16_t* a_low = a + 16 * kBf16Pitch;
-  float* c_low = c + 16 * c_row;
   asm volatile("" ::: "memory");
-  if (add) {
-    _tile_loadd(0, c, c_bytes);
-    _tile_loadd(1, c + 16, c_bytes);
-    _tile_loadd(2, c_low, c_bytes);
-    _tile_loadd(3, c_low + 16, c_bytes);
-  } else {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  for (int64_t k = 0; k < depth; k += kBf16Terms, b += kBf16Terms * kBf16Block) {
-    _tile_loadd(4, a + k, a_bytes);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (int64_t k = 0; k < length; k += kBf16Terms, b += kBf16Terms * kBf16Block) {
+    _tile_loadd(4, a + k, kPitch);
     _tile_loadd(6, b, 128);
     _tile_loadd(7, b + 32, 128);
-    _tile_loadd(5, a_low + k, a_bytes);
+    _tile_loadd(5, a_low + k, kPitch);
     _tile_dpbf16ps(0, 4, 6);
     _tile_dpbf16ps(1, 4, 7);
     _tile_dpbf16ps(2, 5, 6);
     _tile_dpbf16ps(3, 5, 7);
   }
-  _tile_stored(0, c, c_bytes);
-  _tile_stored(1, c + 16, c_bytes);
-  _tile_stored(2, c_low, c_bytes);
-  _tile_stored(3, c_low + 16, c_bytes);
+  _tile_stored(0, c, kRow);
+  _tile_stored(1, c + 16, kRow);
+  _tile_stored(2, c + 16 * kBf16Block, kRow);
+  _tile_stored(3, c + 16 * kBf16Block + 16, kRow);
   asm volatile("" ::: "memory");
 }
 
-void round_to_bf16(const float* c, uint16_t* out, int64_t n) {
-  for (int64_t i = 0; i < n; i += 16) {
-    const auto mask = static_cast<__mmask16>(n - i < 16 ? (1u << (n - i)) - 1 : 0xffffu);
-    const __m512 x = _mm512_maskz_loadu_ps(mask, c + i);
-    _mm256_mask_storeu_epi16(out + i, mask, reinterpret_cast<__m256i>(_mm512_cvtneps_pbh(x)));
+void add(const float* c, int64_t height, float* sums) {
+  for (int64_t i = 0; i < height * kBf16Block; i += 16)
+    _mm512_storeu_ps(sums + i, _mm512_add_ps(_mm512_loadu_ps(sums + i), _mm512_loadu_ps(c + i)));
+}
+
+void store(const float* c, int64_t height, int64_t width, void* out, int64_t out_row, bool round) {
+  const __mmask32 mask = first(width);
+  const auto left = static_cast<__mmask16>(mask), right = static_cast<__mmask16>(mask >> 16);
+  for (int64_t i = 0; i < height; ++i, c += kBf16Block) {
+    const __m512 low = _mm512_loadu_ps(c), high = _mm512_loadu_ps(c + 16);
+    if (round) {
+      _mm512_mask_storeu_epi16(static_cast<uint16_t*>(out) + i * out_row, mask,
+                               reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
+    } else {
+      float* to = static_cast<float*>(out) + i * out_row;
+      _mm512_mask_storeu_ps(to, left, low);
+      _mm512_mask_storeu_ps(to + 16, right, high);
+    }
   }
 }
 
-constexpr bool even(const IndexMap& map) { return !map.table; }
-bool neighbours(const IndexMap& map) { return even(map) && (map.stride == 1 || map.count == 1); }
+bool neighbours(const IndexMap& map) { return !map.table && (map.stride == 1 || map.count == 1); }
+
+// Elements as bf16: the first of a mask, what is outside is zero. Of f32 they are rounded to nearest even.
+__m512i load_32(const uint16_t* from, __mmask32 mask) { return _mm512_maskz_loadu_epi16(mask, from); }
+__m512i load_32(const float* from, __mmask32 mask) {
+  const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask), from),
+               high = _mm512_maskz_loadu_ps(static_cast<__mmask16>(mask >> 16), from + 16);
+  return reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low));
+}
+// The same of 16 in either half.
+__m512i load_16_16(const uint16_t* low, const uint16_t* high, __mmask16 low_mask, __mmask16 high_mask) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(_mm256_maskz_loadu_epi16(low_mask, low)),
+                            _mm256_maskz_loadu_epi16(high_mask, high), 1);
+}
+__m512i load_16_16(const float* low, const float* high, __mmask16 low_mask, __mmask16 high_mask) {
+  return reinterpret_cast<__m512i>(
+      _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high_mask, high), _mm512_maskz_loadu_ps(low_mask, low)));
+}
+uint16_t load_1(const uint16_t* from) { return *from; }
+uint16_t load_1(const float* from) { return to_bf16(*from); }
 
 // Dword j of row i becomes dword i of row j.
 void transpose(__m512i (&rows)[16]) {
@@ -100,25 +129,25 @@ void transpose(__m512i (&rows)[16]) {
   for (int i = 0; i < 16; ++i) rows[i] = half[i];
 }
 
-__mmask32 first(int64_t n) { return n >= 32 ? 0xffffffffu : n > 0 ? (1u << n) - 1 : 0; }
-
 // 16 columns of two rows, beside each other: dword i has element i of `even`, above it of `odd`.
-__m512i pairs(const uint16_t* even_row, const uint16_t* odd_row, __mmask16 even_mask, __mmask16 odd_mask) {
-  const __m512i low = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(even_mask, even_row));
-  const __m512i high = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(odd_mask, odd_row));
-  return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+template <class T>
+__m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_mask) {
+  const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7,
+                                         22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+  return _mm512_permutexvar_epi16(order, load_16_16(even, odd, even_mask, odd_mask));
 }
 
-void pack_a(const uint16_t* a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
+template <class T>
+void pack_a(const T* a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
             int64_t length, uint16_t* strip) {
   const int64_t height = std::min(kBf16Block, rows.count - row),
                 present = std::min(length, terms.count - from);
   if (neighbours(terms)) {
     for (int64_t i = 0; i < kBf16Block; ++i) {
-      const uint16_t* source = a + (i < height ? rows[row + i] : 0) + from;
+      const T* source = a + (i < height ? rows[row + i] : 0) + from;
       for (int64_t k = 0; k < length; k += 32) {
         const __mmask32 mask = i < height ? first(present - k) : 0;
-        _mm512_storeu_si512(strip + i * kBf16Pitch + k, _mm512_maskz_loadu_epi16(mask, source + k));
+        _mm512_storeu_si512(strip + i * kBf16Pitch + k, load_32(source + k, mask));
       }
     }
     return;
@@ -131,7 +160,7 @@ void pack_a(const uint16_t* a, const IndexMap& rows, const IndexMap& terms, int6
         for (int p = 0; p < 16; ++p) {
           const int64_t even_term = k + 2 * p, odd_term = even_term + 1;
           const bool some = even_term < present, both = odd_term < present;
-          const uint16_t* base = a + row + i;
+          const T* base = a + row + i;
           lines[p] =
               pairs(base + (some ? terms[from + even_term] : 0), base + (both ? terms[from + odd_term] : 0),
                     some ? mask : __mmask16{0}, both ? mask : __mmask16{0});
@@ -145,11 +174,12 @@ void pack_a(const uint16_t* a, const IndexMap& rows, const IndexMap& terms, int6
   for (int64_t i = 0; i < kBf16Block; ++i) {
     for (int64_t k = 0; k < length; ++k)
       strip[i * kBf16Pitch + k] =
-          i < height && k < present ? a[rows[row + i] + terms[from + k]] : uint16_t{0};
+          i < height && k < present ? load_1(a + rows[row + i] + terms[from + k]) : uint16_t{0};
   }
 }
 
-void pack_b(const uint16_t* b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
+template <class T>
+void pack_b(const T* b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
             int64_t length, uint16_t* panel) {
   const int64_t width = std::min(kBf16Block, columns.count - column),
                 present = std::min(length, terms.count - from);
@@ -158,8 +188,8 @@ void pack_b(const uint16_t* b, const IndexMap& terms, const IndexMap& columns, i
                right = static_cast<__mmask16>(first(width - 16));
     for (int64_t k = 0; k < length; k += 2, panel += 2 * kBf16Block) {
       const bool some = k < present, both = k + 1 < present;
-      const uint16_t* even_row = b + (some ? terms[from + k] : 0) + column;
-      const uint16_t* odd_row = b + (both ? terms[from + k + 1] : 0) + column;
+      const T* even_row = b + (some ? terms[from + k] : 0) + column;
+      const T* odd_row = b + (both ? terms[from + k + 1] : 0) + column;
       for (int half = 0; half < 2; ++half) {
         const __mmask16 mask = half ? right : left;
         _mm512_storeu_si512(panel + 32 * half, pairs(even_row + 16 * half, odd_row + 16 * half,
@@ -174,8 +204,8 @@ void pack_b(const uint16_t* b, const IndexMap& terms, const IndexMap& columns, i
         __m512i lines[16];
         for (int64_t i = 0; i < 16; ++i) {
           const bool some = j + i < width;
-          lines[i] = _mm512_maskz_loadu_epi16(some ? first(present - k) : 0,
-                                              b + (some ? columns[column + j + i] : 0) + from + k);
+          lines[i] =
+              load_32(b + (some ? columns[column + j + i] : 0) + from + k, some ? first(present - k) : 0);
         }
         transpose(lines);
         for (int64_t p = 0; p < 16; ++p)
@@ -187,13 +217,25 @@ void pack_b(const uint16_t* b, const IndexMap& terms, const IndexMap& columns, i
   for (int64_t k = 0; k < length; ++k) {
     for (int64_t j = 0; j < kBf16Block; ++j) {
       panel[k / 2 * 2 * kBf16Block + 2 * j + k % 2] =
-          k < present && j < width ? b[terms[from + k] + columns[column + j]] : uint16_t{0};
+          k < present && j < width ? load_1(b + terms[from + k] + columns[column + j]) : uint16_t{0};
     }
   }
 }
 
+// The functions of the table, for either type in memory.
+void pack_any_a(Bf16Operand a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
+                int64_t length, uint16_t* strip) {
+  if (a.f32) return pack_a(static_cast<const float*>(a.data), rows, terms, row, from, length, strip);
+  pack_a(static_cast<const uint16_t*>(a.data), rows, terms, row, from, length, strip);
+}
+void pack_any_b(Bf16Operand b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
+                int64_t length, uint16_t* panel) {
+  if (b.f32) return pack_b(static_cast<const float*>(b.data), terms, columns, column, from, length, panel);
+  pack_b(static_cast<const uint16_t*>(b.data), terms, columns, column, from, length, panel);
+}
+
 }  // namespace
 
-constinit const Bf16Tiles bf16_tiles_amx = {pack_a, pack_b, multiply, round_to_bf16, begin, end};
+constinit const Bf16Tiles bf16_tiles_amx = {pack_any_a, pack_any_b, multiply, add, store, begin, end};
 
 }  // namespace espalier

@@ -65,8 +65,8 @@ void run_f32(const KernelCall& call) {
 
 void run_bf16(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Bf16Gemm>*>(call.params);
-  p.product.run(static_cast<const uint16_t*>(call.in[0]), p.a_batch, static_cast<const uint16_t*>(call.in[1]),
-                p.b_batch, call.workspace, call.out[0], p.a_batch.count, call.follower);
+  p.product.run(call.in[0], p.a_batch, call.in[1], p.b_batch, call.workspace, call.out[0], p.a_batch.count,
+                call.follower);
 }
 
 }  // namespace
@@ -84,11 +84,16 @@ PreparedKernel prepare_dot_general(const KernelSite& site) {
   return kernel;
 }
 
+bool runs_on_tiles(DType result) {
+  return current_isa() >= Isa::kAmx && (result == DType::kBF16 || result == DType::kF32);
+}
+
 PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   const DType result = site.outputs[0]->dtype;
-  if (current_isa() < Isa::kAmx || (result != DType::kBF16 && result != DType::kF32))
-    return prepare_widened(site, prepare_dot_general);
+  if (!runs_on_tiles(result)) return prepare_widened(site, prepare_dot_general);
   auto params = read_site<Bf16Gemm>(site);
+  params->product.a_f32 = site.inputs[0]->dtype == DType::kF32;
+  params->product.b_f32 = site.inputs[1]->dtype == DType::kF32;
   const int64_t batches = params->a_batch.count;
   params->product.round = result == DType::kBF16;
   PreparedKernel kernel;

@@ -26,12 +26,14 @@ struct KernelCall {
   Follower follower = {};  // for kernels that take one: called for every element once, on any thread
 };
 
-// One call, before it is planned.
+// One call, before it is planned. An input of a kernel that `casts_operands` may be f32 where the call has
+// bf16: the kernel rounds it.
 struct KernelSite {
   const OpDef& op;
   const Attributes* attributes;
   std::span<const TensorType* const> inputs;
   std::span<const TensorType* const> outputs;
+  DType dtype = inputs.empty() ? DType::kF32 : inputs[0]->dtype;  // of the call's first operand
 };
 
 // A kernel made ready for the types and attributes of one call.
@@ -48,5 +50,7 @@ struct PreparedKernel {
 PreparedKernel prepare_kernel(const KernelSite& site);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);
+// Whether the kernel for (op, bf16, result) reads f32 operands too, rounding each element to bf16 as it does.
+bool casts_operands(const OpDef& op, DType result);
 
 }  // namespace espalier

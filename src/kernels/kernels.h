@@ -9,6 +9,8 @@ namespace espalier {
 
 PreparedKernel prepare_dot_general(const KernelSite& site);
 PreparedKernel prepare_dot_general_bf16(const KernelSite& site);
+// Whether a bf16 product of this result runs on the processor's tiles.
+bool runs_on_tiles(DType result);
 PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);

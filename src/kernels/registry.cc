@@ -39,10 +39,12 @@ const Entry kEntries[] = {
 PreparedKernel prepare_kernel(const KernelSite& site) {
   if (site.inputs.empty()) return {};
   for (const Entry& entry : kEntries) {
-    if (entry.op == &site.op && entry.dtype == site.inputs[0]->dtype) return entry.prepare(site);
+    if (entry.op == &site.op && entry.dtype == site.dtype) return entry.prepare(site);
   }
   return {};
 }
+
+bool casts_operands(const OpDef& op, DType result) { return &op == &op_dot_general && runs_on_tiles(result); }
 
 bool has_kernel(const OpDef& op, DType dtype) {
   for (const Entry& entry : kEntries) {

@@ -16,23 +16,56 @@ struct Entry {
 
 using enum DType;
 const Entry kEntries[] = {
-    {"add", kF32, kF32, &TileTable::add_f32},           {"subtract", kF32, kF32, &TileTable::subtract_f32},
-    {"multiply", kF32, kF32, &TileTable::multiply_f32}, {"divide", kF32, kF32, &TileTable::divide_f32},
-    {"maximum", kF32, kF32, &TileTable::maximum_f32},   {"minimum", kF32, kF32, &TileTable::minimum_f32},
-    {"negate", kF32, kF32, &TileTable::negate_f32},     {"abs", kF32, kF32, &TileTable::abs_f32},
-    {"sqrt", kF32, kF32, &TileTable::sqrt_f32},         {"add", kI32, kI32, &TileTable::add_i32},
-    {"subtract", kI32, kI32, &TileTable::subtract_i32}, {"multiply", kI32, kI32, &TileTable::multiply_i32},
-    {"select", kF32, kF32, &TileTable::select_32},      {"select", kI32, kI32, &TileTable::select_32},
-    {"select", kU32, kU32, &TileTable::select_32},      {"and", kBool, kBool, &TileTable::and_bool},
-    {"or", kBool, kBool, &TileTable::or_bool},          {"not", kBool, kBool, &TileTable::not_bool},
-    {"relu", kF32, kF32, &TileTable::relu_f32},         {"exponential", kF32, kF32, &TileTable::exp_f32},
-    {"tanh", kF32, kF32, &TileTable::tanh_f32},         {"logistic", kF32, kF32, &TileTable::logistic_f32},
-    {"add", kI64, kI64, &TileTable::add_i64},           {"convert", kBool, kF32, &TileTable::bool_to_f32},
+    {"add", kF32, kF32, &TileTable::add_f32},
+    {"subtract", kF32, kF32, &TileTable::subtract_f32},
+    {"multiply", kF32, kF32, &TileTable::multiply_f32},
+    {"divide", kF32, kF32, &TileTable::divide_f32},
+    {"maximum", kF32, kF32, &TileTable::maximum_f32},
+    {"minimum", kF32, kF32, &TileTable::minimum_f32},
+    {"negate", kF32, kF32, &TileTable::negate_f32},
+    {"abs", kF32, kF32, &TileTable::abs_f32},
+    {"sqrt", kF32, kF32, &TileTable::sqrt_f32},
+    {"add", kI32, kI32, &TileTable::add_i32},
+    {"subtract", kI32, kI32, &TileTable::subtract_i32},
+    {"multiply", kI32, kI32, &TileTable::multiply_i32},
+    {"select", kF32, kF32, &TileTable::select_32},
+    {"select", kI32, kI32, &TileTable::select_32},
+    {"select", kU32, kU32, &TileTable::select_32},
+    {"and", kBool, kBool, &TileTable::and_bool},
+    {"or", kBool, kBool, &TileTable::or_bool},
+    {"not", kBool, kBool, &TileTable::not_bool},
+    {"relu", kF32, kF32, &TileTable::relu_f32},
+    {"exponential", kF32, kF32, &TileTable::exp_f32},
+    {"tanh", kF32, kF32, &TileTable::tanh_f32},
+    {"logistic", kF32, kF32, &TileTable::logistic_f32},
+    {"add", kI64, kI64, &TileTable::add_i64},
+    {"convert", kBool, kF32, &TileTable::bool_to_f32},
     {"convert", kI32, kF32, &TileTable::i32_to_f32},
+    {"add", kBF16, kBF16, &TileTable::add_bf16},
+    {"subtract", kBF16, kBF16, &TileTable::subtract_bf16},
+    {"multiply", kBF16, kBF16, &TileTable::multiply_bf16},
+    {"divide", kBF16, kBF16, &TileTable::divide_bf16},
+    {"maximum", kBF16, kBF16, &TileTable::maximum_bf16},
+    {"minimum", kBF16, kBF16, &TileTable::minimum_bf16},
+    {"negate", kBF16, kBF16, &TileTable::negate_bf16},
+    {"abs", kBF16, kBF16, &TileTable::abs_bf16},
+    {"sqrt", kBF16, kBF16, &TileTable::sqrt_bf16},
+    {"relu", kBF16, kBF16, &TileTable::relu_bf16},
+    {"exponential", kBF16, kBF16, &TileTable::exp_bf16},
+    {"tanh", kBF16, kBF16, &TileTable::tanh_bf16},
+    {"logistic", kBF16, kBF16, &TileTable::logistic_bf16},
+    {"select", kBF16, kBF16, &TileTable::select_16},
+    {"select", kF16, kF16, &TileTable::select_16},
+    {"convert", kF32, kBF16, &TileTable::f32_to_bf16},
+    {"convert", kBF16, kF32, &TileTable::bf16_to_f32},
+    {"convert", kBool, kBF16, &TileTable::bool_to_bf16},
 };
 constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTable::ne_f32,
                                                     &TileTable::ge_f32, &TileTable::gt_f32,
                                                     &TileTable::le_f32, &TileTable::lt_f32};
+constexpr TileFunction TileTable::*kCompareBF16[] = {&TileTable::eq_bf16, &TileTable::ne_bf16,
+                                                     &TileTable::ge_bf16, &TileTable::gt_bf16,
+                                                     &TileTable::le_bf16, &TileTable::lt_bf16};
 constexpr TileFunction TileTable::*kCompareI32[] = {&TileTable::eq_i32, &TileTable::ne_i32,
                                                     &TileTable::ge_i32, &TileTable::gt_i32,
                                                     &TileTable::le_i32, &TileTable::lt_i32};
@@ -55,6 +88,7 @@ TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<
     if (read_integer(attributes, "compare_type") == kTotalOrder) return nullptr;
     const auto direction = static_cast<size_t>(read_integer(attributes, "comparison_direction"));
     if (inputs[0] == kF32) return table().*kCompareF32[direction];
+    if (inputs[0] == kBF16) return table().*kCompareBF16[direction];
     if (inputs[0] == kI32) return table().*kCompareI32[direction];
     return nullptr;
   }

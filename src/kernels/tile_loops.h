@@ -70,16 +70,62 @@ ESPALIER_UNARY(not_bool, bool, uint8_t, x == 0)
 ESPALIER_UNARY(bool_to_f32, float, uint8_t, static_cast<float>(x != 0))
 ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
 
-void select_32(void* out, const void* a, const void* b, const void* c, int64_t n) {
-  auto* o = static_cast<int32_t*>(out);
+// Of bf16: computed in f32, rounded once.
+#define ESPALIER_BF16_BINARY(name, expression)                                        \
+  void name##_bf16(void* out, const void* a, const void* b, const void*, int64_t n) { \
+    loop<uint16_t, uint16_t>(out, a, b, n, [](uint16_t p, uint16_t q) {               \
+      const float x = from_bf16(p), y = from_bf16(q);                                 \
+      return to_bf16(expression);                                                     \
+    });                                                                               \
+  }
+#define ESPALIER_BF16_UNARY(name, expression)                                       \
+  void name##_bf16(void* out, const void* a, const void*, const void*, int64_t n) { \
+    loop<uint16_t, uint16_t>(out, a, n, [](uint16_t p) {                            \
+      const float x = from_bf16(p);                                                 \
+      return to_bf16(expression);                                                   \
+    });                                                                             \
+  }
+#define ESPALIER_BF16_COMPARE(name, operation)                                                        \
+  void name##_bf16(void* out, const void* a, const void* b, const void*, int64_t n) {                 \
+    loop<bool, uint16_t>(out, a, b, n,                                                                \
+                         [](uint16_t p, uint16_t q) { return from_bf16(p) operation from_bf16(q); }); \
+  }
+
+ESPALIER_BF16_BINARY(add, x + y)
+ESPALIER_BF16_BINARY(subtract, x - y)
+ESPALIER_BF16_BINARY(multiply, x* y)
+ESPALIER_BF16_BINARY(divide, x / y)
+ESPALIER_BF16_BINARY(maximum, larger(x, y))
+ESPALIER_BF16_BINARY(minimum, smaller(x, y))
+ESPALIER_BF16_UNARY(negate, float_of(bits_of(x) ^ INT32_MIN))
+ESPALIER_BF16_UNARY(abs, float_of(bits_of(x) & INT32_MAX))
+ESPALIER_BF16_UNARY(sqrt, __builtin_sqrtf(x))
+ESPALIER_BF16_UNARY(relu, x <= 0 ? 0.0f : x)
+ESPALIER_BF16_UNARY(exp, elementary_exp(x))
+ESPALIER_BF16_UNARY(tanh, elementary_tanh(x))
+ESPALIER_BF16_UNARY(logistic, elementary_logistic(x))
+ESPALIER_BF16_COMPARE(eq, ==)
+ESPALIER_BF16_COMPARE(ne, !=)
+ESPALIER_BF16_COMPARE(ge, >=)
+ESPALIER_BF16_COMPARE(gt, >)
+ESPALIER_BF16_COMPARE(le, <=)
+ESPALIER_BF16_COMPARE(lt, <)
+ESPALIER_UNARY(f32_to_bf16, uint16_t, float, to_bf16(x))
+ESPALIER_UNARY(bf16_to_f32, float, uint16_t, from_bf16(x))
+ESPALIER_UNARY(bool_to_bf16, uint16_t, uint8_t, x != 0 ? 0x3f80 : 0)
+
+template <class Word>
+void select_words(void* out, const void* a, const void* b, const void* c, int64_t n) {
+  auto* o = static_cast<Word*>(out);
   const auto* p = static_cast<const uint8_t*>(a);
-  const auto *x = static_cast<const int32_t*>(b), *y = static_cast<const int32_t*>(c);
+  const auto *x = static_cast<const Word*>(b), *y = static_cast<const Word*>(c);
   ESPALIER_VECTOR_LOOP
   for (int64_t i = 0; i < n; ++i) {
-    const int32_t on_true = x[i], on_false = y[i];
+    const Word on_true = x[i], on_false = y[i];
     o[i] = p[i] ? on_true : on_false;
   }
 }
+constexpr TileFunction select_32 = select_words<uint32_t>, select_16 = select_words<uint16_t>;
 
 constexpr TileTable kTable = {
 #define X(name) name,

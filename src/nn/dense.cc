@@ -44,8 +44,10 @@ Tensor Dense::call(const Tensor& x) {
   require_rows(x.type());
   const Variable kernel = weight("kernel");
   require_features(x.type(), kernel.type());
+  // A cast of the bias stands before the product, so that a plan may add it to parts of that.
+  const Tensor bias = options_.use_bias ? weight("bias").read() : Tensor();
   const Tensor product = dot(x, kernel);
-  return activation(options_.activation)(options_.use_bias ? product + weight("bias") : product);
+  return activation(options_.activation)(options_.use_bias ? product + bias : product);
 }
 
 Tensor Flatten::call(const Tensor& x) {

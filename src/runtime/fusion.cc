@@ -52,6 +52,13 @@ bool can_fuse(const Graph& graph, const Node& node) {
 
 }  // namespace
 
+ValueId Units::read_from(const Graph& graph, const Node& node, ValueId operand) const {
+  const ValueId value = root[operand];
+  const bool casts =
+      cast_from[value] != kNone && casts_operands(*node.op, graph.type(node.first_result).dtype);
+  return casts ? cast_from[value] : value;
+}
+
 Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements) {
   const ValueId root = units.root[operand];
   const int64_t count = graph.type(root).elements();
@@ -66,7 +73,8 @@ Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_
   return {root, count == elements ? 1 : elements, count, count == elements};
 }
 
-Units find_units(const Graph& graph, bool fuse) {
+Units find_units(const Graph& graph, bool fuse, bool casts) {
+  static const OpDef* const op_convert = find_op("convert");
   const auto& nodes = graph.nodes();
   Units units;
   units.root.resize(graph.value_count());
@@ -86,6 +94,17 @@ Units find_units(const Graph& graph, bool fuse) {
     }
   }
 
+  // A rounding to bf16 is left to the products that read it.
+  units.cast_from.assign(graph.value_count(), kNone);
+  if (casts) {
+    for (NodeId id = 0; id < nodes.size(); ++id) {
+      const Node& node = nodes[id];
+      if (node.op != op_convert || graph.type(node.first_result).dtype != DType::kBF16) continue;
+      const ValueId from = units.root[graph.inputs(node)[0]];
+      if (graph.type(from).dtype == DType::kF32) units.cast_from[node.first_result] = from;
+    }
+  }
+
   // Backward: what the outputs need, and which values must be in memory because something other than a fused
   // node reads them.
   std::vector<bool> used(graph.value_count()), in_memory(graph.value_count());
@@ -100,8 +119,9 @@ Units find_units(const Graph& graph, bool fuse) {
     }
     if (!needed[id]) continue;
     for (const ValueId input : graph.inputs(node)) {
-      used[units.root[input]] = true;
-      if (!fusable[id]) in_memory[units.root[input]] = true;
+      const ValueId read = fusable[id] ? units.root[input] : units.read_from(graph, node, input);
+      used[read] = true;
+      if (!fusable[id]) in_memory[read] = true;
     }
   }
 

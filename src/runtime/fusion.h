@@ -19,6 +19,8 @@ struct Access {
 enum class UnitKind : uint8_t { kNode, kTiles, kProduct };
 
 struct Units {
+  // Per value: what a product reads in its place, rounding it to bf16; kNone for most.
+  std::vector<ValueId> cast_from;
   // Per value: the value whose bytes it has (itself, or what it reshapes).
   std::vector<ValueId> root;
   // Per node: its unit, or kNone (not needed, empty, a constant, or looked through).
@@ -37,6 +39,8 @@ struct Units {
     const auto all = nodes_of(unit);
     return all.subspan(kinds[unit] == UnitKind::kTiles ? 0 : 1);
   }
+  // What a node that runs by its own step reads for an operand.
+  ValueId read_from(const Graph& graph, const Node& node, ValueId operand) const;
   // Whether `unit` keeps the value of this node (or kNone) in registers until it is stored.
   bool in_registers(NodeId producer, uint32_t unit) const {
     return producer != kNone && unit_of[producer] == unit &&
@@ -44,8 +48,8 @@ struct Units {
   }
 };
 
-// `fuse` false: every elementwise node is a unit of its own.
-Units find_units(const Graph& graph, bool fuse);
+// `fuse` false: every elementwise node is a unit of its own. `casts`: kernels may round their operands.
+Units find_units(const Graph& graph, bool fuse, bool casts);
 
 // How a node of a fused unit reads an operand of its.
 Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements);
@@ -59,7 +63,7 @@ void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
     const Node& node = graph.node(units.nodes_of(unit)[i]);
     for (const ValueId input : graph.inputs(node)) {
       if (i < whole) {
-        f(units.root[input], false);
+        f(units.read_from(graph, node, input), false);
         continue;
       }
       const Access access = access_of(graph, units, input, graph.type(node.first_result).elements());

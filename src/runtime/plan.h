@@ -74,7 +74,7 @@ struct Executable::Plan {
   std::vector<Step> steps;
   // For profiles: per step, ops that run by their reference bodies; how units were found.
   std::vector<uint16_t> reference_ops;
-  bool fused = true;
+  bool fused = true, casts = true;
   Blocks blocks;
   std::vector<std::shared_ptr<const void>> params;  // owned by kernels' blocks
   std::vector<std::shared_ptr<const Executable>> regions;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <list>
 #include <map>
 #include <unordered_map>
 
@@ -21,10 +22,11 @@ class Planner {
       : options_(options),
         plan_(std::make_unique<Executable::Plan>()),
         graph_(*graph),
-        units_(find_units(graph_, options.fuse)),
+        units_(find_units(graph_, options.fuse, options.fuse && options.fast_kernels)),
         end_(static_cast<uint32_t>(units_.count())) {
     plan_->graph = std::move(graph);
     plan_->fused = options.fuse;
+    plan_->casts = options.fuse && options.fast_kernels;
   }
 
   std::unique_ptr<Executable::Plan> finish() {
@@ -321,16 +323,20 @@ class Planner {
     std::vector<ValueId>& roots = out.roots;
     std::vector<Ref> inputs, outputs;
     std::vector<const TensorType*> types, result_types;
+    std::list<TensorType> cast_types;
     for (const ValueId input : graph_.inputs(node)) {
-      roots.push_back(units_.root[input]);
+      roots.push_back(units_.read_from(graph_, node, input));
       inputs.push_back(bytes(input) ? place_[roots.back()] : Ref{kArenaSlot, 0});
-      types.push_back(&graph_.type(input));
+      const bool cast = graph_.type(roots.back()).dtype != graph_.type(input).dtype;
+      types.push_back(cast ? &cast_types.emplace_back(TensorType{DType::kF32, graph_.type(input).shape})
+                           : &graph_.type(input));
     }
     for (uint32_t i = 0; i < node.result_count; ++i)
       result_types.push_back(&graph_.type(node.first_result + i));
     PreparedKernel kernel;
     if (options_.fast_kernels && node.region_count == 0)
-      kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types});
+      kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types,
+                               types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
 
     const bool elementwise = !kernel.run && node.op->fusion == Fusion::kElementwise && node.result_count == 1;

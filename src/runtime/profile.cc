@@ -76,13 +76,13 @@ Profiler::~Profiler() { espalier::current = previous_; }
 Profiler* Profiler::current() { return espalier::current; }
 
 Profiler::Counts& Profiler::counts_of(const Executable::Plan& plan) {
-  Counts*& found = by_plan_[{plan.graph.get(), plan.fused}];
+  Counts*& found = by_plan_[{plan.graph.get(), plan.fused, plan.casts}];
   if (found) return *found;
   plans_.push_back(std::make_unique<Counts>());
   found = plans_.back().get();
   found->graph = plan.graph;
   const Graph& graph = *plan.graph;
-  const Units units = find_units(graph, plan.fused);
+  const Units units = find_units(graph, plan.fused, plan.casts);
   const std::vector<bool> in_memory = values_in_memory(graph, units);
   for (size_t i = 0; i < plan.steps.size(); ++i) {
     // Steps stand in the order of their units; what is behind them copies.

@@ -51,7 +51,7 @@ class Profiler {
 
   Profiler* previous_;
   std::vector<std::unique_ptr<Counts>> plans_;
-  std::map<std::pair<const Graph*, bool>, Counts*> by_plan_;  // and whether its units are fused
+  std::map<std::tuple<const Graph*, bool, bool>, Counts*> by_plan_;  // and how its units were found
 };
 
 }  // namespace espalier

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kTilesPerChunk = 16;
 // Fewer elements than this are done before a helper could begin.
-constexpr int64_t kParallelElements = 1 << 16;
+constexpr int64_t kParallelElements = 1 << 15;
 constexpr size_t kMaxRegisters = kMaxInstructions + kMaxLoads;
 constexpr size_t kMaxPointers = 2 * kMaxInstructions + kMaxLoads;
 constexpr size_t kRegisterBytes = kTile * 8;
