@@ -98,6 +98,9 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
                                                                             {kBool, kBool},
                                                                             {kI64, kI64},
                                                                             {kBool, kF32, kF32},
+                                                                            {kBF16},
+                                                                            {kBF16, kBF16},
+                                                                            {kBool, kBF16, kBF16},
                                                                             {kBool, kI32, kI32}}) {
       std::vector<TensorType> types;
       std::vector<const TensorType*> pointers;
@@ -130,13 +133,13 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
     EXPECT_EQ(difference(wanted, Literal(wanted.type(), buffer)), "") << c.op;
     ++compared;
   }
-  EXPECT_GE(compared, 15);
+  EXPECT_GE(compared, 30);
 }
 
 // The tables of all instruction sets agree with each other, entry by entry.
 TEST(Tiles, TablesAgree) {
 #if defined(__x86_64__)
-  const TensorType f32{DType::kF32, {kTile}}, mask{DType::kBool, {kTile}};
+  const TensorType f32{DType::kF32, {kTile}}, mask{DType::kBool, {kTile}}, half{DType::kBF16, {kTile}};
   const Literal x = random_literal(f32, 1, true), y = random_literal(f32, 2, true),
                 p = random_literal(mask, 3, false);
   // From 2^-40 to 2^40, both signs: where the functions saturate.
@@ -176,6 +179,23 @@ TEST(Tiles, TablesAgree) {
         CHECK_BOOL(lt_i32);
     compare(table.select_32, tile_table_portable.select_32, DType::kF32, p, x, y, "select_32");
     compare(table.bool_to_f32, tile_table_portable.bool_to_f32, DType::kF32, p, p, p, "bool_to_f32");
+    const Literal u = random_literal(half, 1, true), v = random_literal(half, 2, true);
+#define CHECK_BF16(entry) compare(table.entry, tile_table_portable.entry, DType::kBF16, u, v, v, #entry)
+#define CHECK_BF16_BOOL(entry) compare(table.entry, tile_table_portable.entry, DType::kBool, u, v, v, #entry)
+    CHECK_BF16(add_bf16), CHECK_BF16(subtract_bf16), CHECK_BF16(multiply_bf16), CHECK_BF16(divide_bf16);
+    CHECK_BF16(maximum_bf16), CHECK_BF16(minimum_bf16), CHECK_BF16(negate_bf16), CHECK_BF16(abs_bf16),
+        CHECK_BF16(sqrt_bf16);
+    CHECK_BF16(relu_bf16), CHECK_BF16(exp_bf16), CHECK_BF16(tanh_bf16), CHECK_BF16(logistic_bf16);
+    CHECK_BF16_BOOL(eq_bf16), CHECK_BF16_BOOL(ne_bf16), CHECK_BF16_BOOL(ge_bf16), CHECK_BF16_BOOL(gt_bf16),
+        CHECK_BF16_BOOL(le_bf16), CHECK_BF16_BOOL(lt_bf16);
+    compare(table.select_16, tile_table_portable.select_16, DType::kBF16, p, u, v, "select_16");
+    compare(table.f32_to_bf16, tile_table_portable.f32_to_bf16, DType::kBF16, x, x, x, "f32_to_bf16");
+    compare(table.f32_to_bf16, tile_table_portable.f32_to_bf16, DType::kBF16, far, far, far,
+            "f32_to_bf16 far");
+    compare(table.bf16_to_f32, tile_table_portable.bf16_to_f32, DType::kF32, u, u, u, "bf16_to_f32");
+    compare(table.bool_to_bf16, tile_table_portable.bool_to_bf16, DType::kBF16, p, p, p, "bool_to_bf16");
+#undef CHECK_BF16
+#undef CHECK_BF16_BOOL
     compare(table.i32_to_f32, tile_table_portable.i32_to_f32, DType::kF32, x, x, x, "i32_to_f32");
 #undef CHECK_F32
 #undef CHECK_BOOL
