@@ -41,18 +41,38 @@ void follow_block(const Follower& follower, int64_t first_element, int64_t colum
   for (int64_t line = first; line < last; line += columns) follower(line + column, line + last_column);
 }
 
+Runs runs_of(const IndexMap& map) {
+  if (!map.table || map.count < 2) return {std::max<int64_t>(map.count, 1), map.stride};
+  const int64_t stride = map.table[1] - map.table[0];
+  int64_t length = 2;
+  while (length < map.count && map.table[length] - map.table[length - 1] == stride) ++length;
+  for (int64_t i = 1; i < map.count; ++i) {
+    if (i % length && map.table[i] - map.table[i - 1] != stride) return {1, 1};
+  }
+  return {length, stride};
+}
+
 void Gemm::choose(Isa isa, int64_t batches) {
+  const Runs row_runs = runs_of(a_row), depth_runs = runs_of(a_depth);
+  const bool by_depth = row_runs.stride == 1 || rows() == 1;
+  const bool near = by_depth || depth_runs.stride == 1 || depth() == 1;
+  const int64_t far = by_depth ? depth_runs.stride : row_runs.stride;
+  // Rows of many tiles that lie in few sets of a cache are copied, and what follows no pattern.
+  constexpr int64_t kShortRun = 3;
+  const bool short_runs = row_runs.length < std::min(rows(), kShortRun);
+  const bool few_sets = !a_row.table && !a_depth.table && far % 256 == 0 && far;
   tiles = &gemm_tiles(isa, rows());
-  const int64_t tile_count = std::max<int64_t>(parts(rows(), tiles->rows), 1);
-  tile_rows = std::max<int64_t>(parts(rows(), tile_count), 1);
+  pack_a = !near || short_runs || (few_sets && columns() > tiles->columns);
+  row_run = pack_a ? std::max<int64_t>(rows(), 1) : row_runs.length;
+  depth_run = pack_a ? std::max<int64_t>(depth(), 1) : depth_runs.length;
+  a_row_stride = by_depth ? 1 : row_runs.stride;
+  a_depth_stride = by_depth ? depth_runs.stride : 1;
+  tiles = &gemm_tiles(isa, row_run);
+  tile_rows = parts(row_run, parts(row_run, tiles->rows));
+  const int64_t tile_count = std::max<int64_t>(parts(rows(), tile_rows), 1);
   // Rows far apart in memory fall into few sets of a cache; packing pays when they are read often.
   const bool b_rows = !b_depth.table && !b_column.table && (b_column.stride == 1 || b_column.count == 1);
   pack_b = !b_rows || (b_depth.stride > 256 && tile_count > 2);
-  const bool a_strided = !gather && !a_row.table && !a_depth.table;
-  const bool a_near = a_row.stride == 1 || a_depth.stride == 1 || rows() == 1 || depth() == 1;
-  const int64_t far = a_row.stride == 1 ? a_depth.stride : a_row.stride;
-  pack_a = !a_strided || !a_near || (far % 256 == 0 && far && panels() > 1);
-
   const int64_t work = batches * rows() * columns() * depth();
   const int64_t partial = depth_blocks() * rows() * columns();
   split_depth = batches == 1 && depth_blocks() > 1 && 4 * rows() <= depth() && partial <= kMostPartial &&
@@ -103,29 +123,34 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
   TileProduct product;
   product.c_row = columns();
   product.b_row = pack_b ? width : b_depth.stride;
+  Segment segments[kLongestDepthBlock];
+  product.segments = segments;
   for (int64_t i = 0; i < blocks; ++i) {
-    const int64_t from = (first_block + i) * block;
-    product.depth = std::min(block, depth() - from);
+    const int64_t from = (first_block + i) * block, length = std::min(block, depth() - from);
+    product.segment_count = 0;
+    for (int64_t k = 0; k < length;) {
+      const int64_t run = std::min(depth_run - (from + k) % depth_run, length - k);
+      segments[product.segment_count++] = {pack_a ? k : a_depth[from + k], run};
+      k += run;
+    }
     product.accumulate = add || i > 0;
-    for (int64_t row = first_row; row < last_row; row += tile_rows) {
-      product.rows = std::min(tile_rows, last_row - row);
-      product.a = tile;
-      product.a_row = by_depth ? 1 : kTilePitch;
-      product.a_depth = by_depth ? kMaxTileRows : 1;
+    for (int64_t row = first_row; row < last_row; row += product.rows) {
+      product.rows = std::min({tile_rows, last_row - row, row_run - row % row_run});
       if (!pack_a) {
-        product.a = a + a_row[row] + a_depth[from];
-        product.a_row = rows() == 1 ? 1 : a_row.stride;
-        product.a_depth = depth() == 1 ? 1 : a_depth.stride;
-      } else if (gather) {
-        gather(context, a, row, product.rows, from, product.depth, tile);
+        product.a = a + a_row[row];
+        product.a_row = a_row_stride;
+        product.a_depth = a_depth_stride;
       } else {
+        product.a = tile;
+        product.a_row = kTilePitch;
+        product.a_depth = 1;
         for (int64_t i = 0; i < product.rows; ++i) {
           const float* source = a + a_row[row + i];
           float* to = tile + i * kTilePitch;
           if (copy_rows) {
-            std::memcpy(to, source + from, static_cast<size_t>(product.depth) * sizeof(float));
+            std::memcpy(to, source + from, static_cast<size_t>(length) * sizeof(float));
           } else {
-            for (int64_t k = 0; k < product.depth; ++k) to[k] = source[a_depth[from + k]];
+            for (int64_t k = 0; k < length; ++k) to[k] = source[a_depth[from + k]];
           }
         }
       }

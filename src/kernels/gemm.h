@@ -18,12 +18,18 @@ inline int64_t depth_block(int64_t depth) {
   return blocks ? (depth + blocks - 1) / blocks : 1;
 }
 
+// Terms of A that follow each other at one distance, the first of them at `offset`.
+struct Segment {
+  int64_t offset, length;
+};
 // One register tile: for i < rows, j < columns
-//   c[i * c_row + j] = (accumulate ? c[...] : 0) + sum over k < depth of a[i * a_row + k * a_depth] * b[k *
-//   b_row + j].
+//   c[i * c_row + j] = (accumulate ? c[...] : 0) + sum over the terms of all segments in turn, counted by k,
+//   of a[offset + i * a_row + (term of its segment) * a_depth] * b[k * b_row + j].
 // REQUIRES: a_row or a_depth is 1.
 struct TileProduct {
-  int64_t rows, columns, depth;
+  int64_t rows, columns;
+  const Segment* segments;
+  int64_t segment_count;
   const float* a;
   int64_t a_row, a_depth;
   const float* b;
@@ -50,6 +56,11 @@ struct IndexMap {
   const int64_t* table = nullptr;
   int64_t operator[](int64_t i) const { return table ? table[i] : i * stride; }
 };
+// The map as runs of one length, whose elements follow each other at one distance.
+struct Runs {
+  int64_t length, stride;
+};
+Runs runs_of(const IndexMap& map);
 
 // From row to row of a copied tile of A. A multiple of 4096 bytes would put them into few sets of the cache.
 inline constexpr int64_t kTilePitch = kLongestDepthBlock + 16;
@@ -62,12 +73,8 @@ void follow_block(const Follower& follower, int64_t first_element, int64_t colum
 // One product C = A B with row-major C; `packed` holds packed_floats() floats when pack_b is set.
 struct Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;
-  // For an A that is not in memory as it is: writes term `from` + k of row `row` + i, for i < rows <=
-  // kMaxTileRows and k < length, to tile[i * kTilePitch + k]; to tile[k * kMaxTileRows + i] with `by_depth`.
-  void (*gather)(const void* context, const float* a, int64_t row, int64_t rows, int64_t from, int64_t length,
-                 float* tile) = nullptr;
-  bool by_depth = false;
-  const void* context = nullptr;
+  // Rows (terms) of A that follow each other at one distance: all of them, or of a table runs of this length.
+  int64_t row_run = 1, depth_run = 1, a_row_stride = 1, a_depth_stride = 1;
 
   const GemmTiles* tiles = nullptr;
   bool pack_a = false, pack_b = false;

@@ -26,17 +26,20 @@ void tile(const TileProduct& p) {
     ESPALIER_UNROLL
     for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::zero();
   }
-  const float *a = p.a, *b = p.b;
+  const float* b = p.b;
   const int64_t a_row = ByDepth ? 1 : p.a_row, a_depth = ByDepth ? p.a_depth : 1;
-  for (int64_t k = 0; k < p.depth; ++k, a += a_depth, b += p.b_row) {
-    Vector right[Vectors];
-    for (int j = 0; j < Vectors - 1; ++j) right[j] = Vector::load(b + j * Vector::kWidth);
-    right[Vectors - 1] = Vector::load(b + (Vectors - 1) * Vector::kWidth, mask);
-    ESPALIER_UNROLL
-    for (int i = 0; i < Rows; ++i) {
-      const Vector left = Vector::broadcast(a[i * a_row]);
+  for (const Segment* segment = p.segments; segment < p.segments + p.segment_count; ++segment) {
+    const float* a = p.a + segment->offset;
+    for (int64_t k = 0; k < segment->length; ++k, a += a_depth, b += p.b_row) {
+      Vector right[Vectors];
+      for (int j = 0; j < Vectors - 1; ++j) right[j] = Vector::load(b + j * Vector::kWidth);
+      right[Vectors - 1] = Vector::load(b + (Vectors - 1) * Vector::kWidth, mask);
       ESPALIER_UNROLL
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::multiply_add(left, right[j], sum[i][j]);
+      for (int i = 0; i < Rows; ++i) {
+        const Vector left = Vector::broadcast(a[i * a_row]);
+        ESPALIER_UNROLL
+        for (int j = 0; j < Vectors; ++j) sum[i][j] = Vector::multiply_add(left, right[j], sum[i][j]);
+      }
     }
   }
   ESPALIER_UNROLL
