@@ -22,6 +22,24 @@ alignas(64) thread_local uint16_t packed_panel[kLongestBf16Part * kBf16Block];
 
 }  // namespace
 
+void Bf16Gemm::choose() {
+  const auto together = [](const IndexMap& map, int64_t group) {
+    const Runs runs = runs_of(map);
+    return map.count == 1 || (runs.stride == 1 && (!map.table || runs.length % group == 0));
+  };
+  const auto order = [&](const IndexMap& terms, const IndexMap& others, int64_t group) {
+    if (together(others, group)) return Bf16Order::kOthers;
+    return together(terms, kBf16Terms) ? Bf16Order::kTerms : Bf16Order::kNone;
+  };
+  a_order = order(a_depth, a_row, kBf16Block / 2);
+  b_order = order(b_depth, b_column, kBf16Block);
+}
+
+bool Bf16Gemm::pays() const {
+  return a_order != Bf16Order::kNone && b_order != Bf16Order::kNone && rows() >= kBf16Block / 2 &&
+         columns() >= kBf16Block / 2 && depth() >= kBf16Terms;
+}
+
 int64_t Bf16Gemm::parts() const { return std::max<int64_t>(pieces(depth(), kLongestBf16Part), 1); }
 int64_t Bf16Gemm::part() const { return pieces(pieces(depth(), parts()), kBf16Terms) * kBf16Terms; }
 int64_t Bf16Gemm::strip_tasks() const { return pieces(strips(), kMostStrips); }
@@ -54,13 +72,13 @@ void Bf16Gemm::run_task(const Task& task, void* c) const {
     for (int64_t part = first_part(half); part < first_part(half + 1); ++part) {
       const int64_t from = part * length;
       for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip)
-        tiles.pack_a(task.a, a_row, a_depth, strip * kBf16Block, from, length, strip_at(strip));
+        tiles.pack_a(task.a, a_order, a_row, a_depth, strip * kBf16Block, from, length, strip_at(strip));
       for (int64_t panel = task.first_panel; panel < task.last_panel; ++panel) {
         const uint16_t* packed = packed_panel;
         if (task.packed) {
           packed = task.packed + panel * panel_elements() + from * kBf16Block;
         } else {
-          tiles.pack_b(task.b, b_depth, b_column, panel * kBf16Block, from, length, packed_panel);
+          tiles.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, from, length, packed_panel);
         }
         for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
           const int64_t i = strip * panels() + panel;
@@ -124,8 +142,8 @@ void Bf16Gemm::run(const void* a, const IndexMap& a_batch, const void* b, const 
     for_each_chunk(batches * panels(), parallel, [&](int64_t i) {
       const int64_t batch = i / panels(), panel = i % panels();
       for (int64_t from = 0; from < parts() * part(); from += part()) {
-        bf16_tiles_amx.pack_b({whole_b.at(b_batch[batch]), b_f32}, b_depth, b_column, panel * kBf16Block,
-                              from, part(),
+        bf16_tiles_amx.pack_b({whole_b.at(b_batch[batch]), b_f32}, b_order, b_depth, b_column,
+                              panel * kBf16Block, from, part(),
                               packed + batch * packed_size + panel * panel_elements() + from * kBf16Block);
       }
     });

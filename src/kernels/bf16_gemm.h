@@ -23,14 +23,17 @@ struct Bf16Operand {
   }
 };
 
+// Which indices of an operand lie beside each other, in groups that are packed together.
+enum class Bf16Order { kTerms, kOthers, kNone };
+
 // What a processor with tiles does. A strip is kBf16Block rows of kBf16Pitch elements; a panel has for each
 // pair of terms kBf16Block columns of two elements. Lengths are multiples of kBf16Terms.
 struct Bf16Tiles {
   // Rows of A from `row` on, `length` of its terms from `from` on; what is missing becomes zero.
-  void (*pack_a)(Bf16Operand a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
-                 int64_t length, uint16_t* strip);
-  void (*pack_b)(Bf16Operand b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
-                 int64_t length, uint16_t* panel);
+  void (*pack_a)(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
+                 int64_t from, int64_t length, uint16_t* strip);
+  void (*pack_b)(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
+                 int64_t column, int64_t from, int64_t length, uint16_t* panel);
   // c = a b, one whole block.
   void (*multiply)(const uint16_t* a, const uint16_t* b, int64_t length, float* c);
   // sums += c, some rows of a block.
@@ -47,12 +50,17 @@ extern const Bf16Tiles bf16_tiles_amx;
 struct Bf16Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;
   bool a_f32 = false, b_f32 = false, round = true;
+  Bf16Order a_order = Bf16Order::kNone, b_order = Bf16Order::kNone;
 
   int64_t rows() const { return a_row.count; }
   int64_t columns() const { return b_column.count; }
   int64_t depth() const { return a_depth.count; }
   int64_t strips() const { return (rows() + kBf16Block - 1) / kBf16Block; }
   int64_t panels() const { return (columns() + kBf16Block - 1) / kBf16Block; }
+  // Finds the orders, from the maps.
+  void choose();
+  // Whether most elements of what is packed are wanted, and lie together. REQUIRES: choose().
+  bool pays() const;
   // The parts of the sum, terms of each, and halves of the sum, which begin at first_part.
   int64_t parts() const;
   int64_t part() const;

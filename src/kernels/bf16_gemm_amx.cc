@@ -80,8 +80,6 @@ void store(const float* c, int64_t height, int64_t width, void* out, int64_t out
   }
 }
 
-bool neighbours(const IndexMap& map) { return !map.table && (map.stride == 1 || map.count == 1); }
-
 // Elements as bf16: the first of a mask, what is outside is zero. Of f32 they are rounded to nearest even.
 __m512i load_32(const uint16_t* from, __mmask32 mask) { return _mm512_maskz_loadu_epi16(mask, from); }
 __m512i load_32(const float* from, __mmask32 mask) {
@@ -138,21 +136,22 @@ __m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_ma
 }
 
 template <class T>
-void pack_a(const T* a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
-            int64_t length, uint16_t* strip) {
+void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
+            int64_t from, int64_t length, uint16_t* strip) {
   const int64_t height = std::min(kBf16Block, rows.count - row),
                 present = std::min(length, terms.count - from);
-  if (neighbours(terms)) {
+  if (order == Bf16Order::kTerms) {
     for (int64_t i = 0; i < kBf16Block; ++i) {
-      const T* source = a + (i < height ? rows[row + i] : 0) + from;
+      const T* source = a + (i < height ? rows[row + i] : 0);
       for (int64_t k = 0; k < length; k += 32) {
         const __mmask32 mask = i < height ? first(present - k) : 0;
-        _mm512_storeu_si512(strip + i * kBf16Pitch + k, load_32(source + k, mask));
+        _mm512_storeu_si512(strip + i * kBf16Pitch + k,
+                            load_32(source + (k < present ? terms[from + k] : 0), mask));
       }
     }
     return;
   }
-  if (neighbours(rows)) {
+  if (order == Bf16Order::kOthers) {
     for (int64_t k = 0; k < length; k += 32) {
       for (int64_t i = 0; i < kBf16Block; i += 16) {
         const auto mask = static_cast<__mmask16>(first(std::min<int64_t>(height - i, 16)));
@@ -160,7 +159,7 @@ void pack_a(const T* a, const IndexMap& rows, const IndexMap& terms, int64_t row
         for (int p = 0; p < 16; ++p) {
           const int64_t even_term = k + 2 * p, odd_term = even_term + 1;
           const bool some = even_term < present, both = odd_term < present;
-          const T* base = a + row + i;
+          const T* base = a + (i < height ? rows[row + i] : 0);
           lines[p] =
               pairs(base + (some ? terms[from + even_term] : 0), base + (both ? terms[from + odd_term] : 0),
                     some ? mask : __mmask16{0}, both ? mask : __mmask16{0});
@@ -179,17 +178,17 @@ void pack_a(const T* a, const IndexMap& rows, const IndexMap& terms, int64_t row
 }
 
 template <class T>
-void pack_b(const T* b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
-            int64_t length, uint16_t* panel) {
+void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& columns, int64_t column,
+            int64_t from, int64_t length, uint16_t* panel) {
   const int64_t width = std::min(kBf16Block, columns.count - column),
                 present = std::min(length, terms.count - from);
-  if (neighbours(columns)) {
+  if (order == Bf16Order::kOthers) {
     const auto left = static_cast<__mmask16>(first(std::min<int64_t>(width, 16))),
                right = static_cast<__mmask16>(first(width - 16));
     for (int64_t k = 0; k < length; k += 2, panel += 2 * kBf16Block) {
       const bool some = k < present, both = k + 1 < present;
-      const T* even_row = b + (some ? terms[from + k] : 0) + column;
-      const T* odd_row = b + (both ? terms[from + k + 1] : 0) + column;
+      const T* even_row = b + (some ? terms[from + k] : 0) + columns[column];
+      const T* odd_row = b + (both ? terms[from + k + 1] : 0) + columns[column];
       for (int half = 0; half < 2; ++half) {
         const __mmask16 mask = half ? right : left;
         _mm512_storeu_si512(panel + 32 * half, pairs(even_row + 16 * half, odd_row + 16 * half,
@@ -198,14 +197,14 @@ void pack_b(const T* b, const IndexMap& terms, const IndexMap& columns, int64_t 
     }
     return;
   }
-  if (neighbours(terms)) {
+  if (order == Bf16Order::kTerms) {
     for (int64_t k = 0; k < length; k += 32) {
+      const int64_t term = k < present ? terms[from + k] : 0;
       for (int64_t j = 0; j < kBf16Block; j += 16) {
         __m512i lines[16];
         for (int64_t i = 0; i < 16; ++i) {
           const bool some = j + i < width;
-          lines[i] =
-              load_32(b + (some ? columns[column + j + i] : 0) + from + k, some ? first(present - k) : 0);
+          lines[i] = load_32(b + (some ? columns[column + j + i] : 0) + term, some ? first(present - k) : 0);
         }
         transpose(lines);
         for (int64_t p = 0; p < 16; ++p)
@@ -223,15 +222,16 @@ void pack_b(const T* b, const IndexMap& terms, const IndexMap& columns, int64_t 
 }
 
 // The functions of the table, for either type in memory.
-void pack_any_a(Bf16Operand a, const IndexMap& rows, const IndexMap& terms, int64_t row, int64_t from,
-                int64_t length, uint16_t* strip) {
-  if (a.f32) return pack_a(static_cast<const float*>(a.data), rows, terms, row, from, length, strip);
-  pack_a(static_cast<const uint16_t*>(a.data), rows, terms, row, from, length, strip);
+void pack_any_a(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
+                int64_t from, int64_t length, uint16_t* strip) {
+  if (a.f32) return pack_a(static_cast<const float*>(a.data), order, rows, terms, row, from, length, strip);
+  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, row, from, length, strip);
 }
-void pack_any_b(Bf16Operand b, const IndexMap& terms, const IndexMap& columns, int64_t column, int64_t from,
-                int64_t length, uint16_t* panel) {
-  if (b.f32) return pack_b(static_cast<const float*>(b.data), terms, columns, column, from, length, panel);
-  pack_b(static_cast<const uint16_t*>(b.data), terms, columns, column, from, length, panel);
+void pack_any_b(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
+                int64_t column, int64_t from, int64_t length, uint16_t* panel) {
+  if (b.f32)
+    return pack_b(static_cast<const float*>(b.data), order, terms, columns, column, from, length, panel);
+  pack_b(static_cast<const uint16_t*>(b.data), order, terms, columns, column, from, length, panel);
 }
 
 }  // namespace

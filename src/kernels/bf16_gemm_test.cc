@@ -47,6 +47,7 @@ struct Problem {
       gemm.b_column = {n, 0, columns.data()};
     }
     gemm.a_f32 = gemm.b_f32 = layout & 8;
+    gemm.choose();
   }
   std::vector<float> run(bool round, const Follower& follower = {}) {
     gemm.round = round;

@@ -4,14 +4,15 @@
 #include <cstring>
 
 #include "base/thread_pool.h"
+#include "kernels/bf16_gemm.h"
 #include "kernels/gemm.h"
 #include "kernels/kernels.h"
 
 namespace espalier {
 namespace {
 
-// Bytes of input that are worth a helper.
-constexpr int64_t kParallelFloats = int64_t{1} << 14;
+// Elements that are worth a helper.
+constexpr int64_t kParallelElements = int64_t{1} << 14;
 
 // The input with its padding and the gaps of its dilation written out, so that every window lies inside.
 struct Spread {
@@ -19,10 +20,11 @@ struct Spread {
     int64_t size, out_size, low, gap, stride, out_stride;  // strides in elements
   };
   std::vector<Axis> axes;
-  int64_t floats() const { return axes[0].out_size * axes[0].out_stride; }
+  int64_t elements() const { return axes[0].out_size * axes[0].out_stride; }
 
   // Indices of `axis` in range, and what is behind it.
-  void copy(size_t axis, const float* from, float* to) const {
+  template <class T>
+  void copy(size_t axis, const T* from, T* to) const {
     const Axis& a = axes[axis];
     const int64_t first = a.low >= 0 ? 0 : (-a.low + a.gap - 1) / a.gap;
     const int64_t room = a.out_size - 1 - a.low, last = room < 0 ? 0 : std::min(a.size, room / a.gap + 1);
@@ -30,7 +32,7 @@ struct Spread {
     from += first * a.stride;
     to += (a.low + first * a.gap) * a.out_stride;
     if (axis + 1 == axes.size() && a.gap == 1) {
-      std::memcpy(to, from, static_cast<size_t>(last - first) * sizeof(float));
+      std::memcpy(to, from, static_cast<size_t>(last - first) * sizeof(T));
       return;
     }
     for (int64_t i = first; i < last; ++i, from += a.stride, to += a.gap * a.out_stride) {
@@ -41,10 +43,11 @@ struct Spread {
       }
     }
   }
-  void run(const float* from, float* to) const {
+  template <class T>
+  void run(const T* from, T* to) const {
     const Axis& outer = axes[0];
-    const auto slice = static_cast<size_t>(outer.out_stride) * sizeof(float);
-    for_each_chunk(outer.out_size, floats() >= chunk_work(kParallelFloats), [&](int64_t at) {
+    const auto slice = static_cast<size_t>(outer.out_stride) * sizeof(T);
+    for_each_chunk(outer.out_size, elements() >= chunk_work(kParallelElements), [&](int64_t at) {
       std::memset(to + at * outer.out_stride, 0, slice);
       const int64_t place = at - outer.low, i = place / outer.gap;
       if (place < 0 || place % outer.gap || i >= outer.size) return;
@@ -59,24 +62,36 @@ struct Spread {
 
 // Row r of A is the window of result element r, which all its features share; a column is one feature under
 // one tap of the window; B is the kernel. An element of A lies at a sum of two offsets: nothing is copied.
+// Product is Gemm or Bf16Gemm.
+template <class Product>
 struct ConvolutionParams {
-  Gemm gemm;
+  Product product;
   std::vector<int64_t> rows, terms, kernel_terms;
-  Spread spread;  // without axes: the input is read as it is
-  size_t spread_floats = 0;
+  Spread spread;
+  size_t spread_bytes = 0;  // 0: the input is read as it is
 };
 
-void run_convolution(const KernelCall& call) {
-  const auto& p = *static_cast<const ConvolutionParams*>(call.params);
-  constexpr IndexMap kOne{1, 0, nullptr};
-  const auto* input = static_cast<const float*>(call.in[0]);
-  auto* workspace = reinterpret_cast<float*>(call.workspace);
-  if (p.spread_floats) {
-    p.spread.run(input, workspace);
-    input = workspace;
-  }
-  p.gemm.run(input, kOne, static_cast<const float*>(call.in[1]), kOne, workspace + p.spread_floats,
-             static_cast<float*>(call.out[0]), 1, call.follower);
+constexpr IndexMap kOne{1, 0, nullptr};
+
+template <class T, class Product>
+const T* input_of(const ConvolutionParams<Product>& p, const KernelCall& call) {
+  const auto* input = static_cast<const T*>(call.in[0]);
+  if (!p.spread_bytes) return input;
+  auto* spread = reinterpret_cast<T*>(call.workspace);
+  p.spread.run(input, spread);
+  return spread;
+}
+
+void run_f32(const KernelCall& call) {
+  const auto& p = *static_cast<const ConvolutionParams<Gemm>*>(call.params);
+  p.product.run(input_of<float>(p, call), kOne, static_cast<const float*>(call.in[1]), kOne,
+                reinterpret_cast<float*>(call.workspace + p.spread_bytes), static_cast<float*>(call.out[0]),
+                1, call.follower);
+}
+void run_bf16(const KernelCall& call) {
+  const auto& p = *static_cast<const ConvolutionParams<Bf16Gemm>*>(call.params);
+  p.product.run(input_of<uint16_t>(p, call), kOne, call.in[1], kOne, call.workspace + p.spread_bytes,
+                call.out[0], 1, call.follower);
 }
 
 // Evenly spaced offsets as a stride.
@@ -108,23 +123,23 @@ std::vector<int64_t> multiples(int64_t count, int64_t step) {
   return out;
 }
 
-}  // namespace
-
-PreparedKernel prepare_convolution(const KernelSite& site) {
+// Nothing when the call is not for a product.
+template <class Product>
+std::shared_ptr<ConvolutionParams<Product>> read_site(const KernelSite& site) {
   const ConvolutionOptions& o = static_cast<const ConvolutionAttributes*>(site.attributes)->options;
   const ConvolutionDimensions& d = o.dimensions;
   const Shape &input = site.inputs[0]->shape, &kernel = site.inputs[1]->shape,
               &result = site.outputs[0]->shape;
   const size_t rank = result.size();
-  if (site.outputs[0]->dtype != DType::kF32 || o.feature_group_count != 1 || o.batch_group_count != 1 ||
+  if (o.feature_group_count != 1 || o.batch_group_count != 1 ||
       d.output_feature != static_cast<int64_t>(rank) - 1)
-    return {};
+    return nullptr;
   const Window window = window_of(o, kernel);
-  auto params = std::make_shared<ConvolutionParams>();
-  ConvolutionParams& p = *params;
+  auto params = std::make_shared<ConvolutionParams<Product>>();
+  ConvolutionParams<Product>& p = *params;
 
   Shape base = input;
-  bool inside = true;  // every window lies in the input as it is
+  bool inside = true;                             // every window lies in the input as it is
   std::vector<size_t> axis_of_input(rank, rank);  // the window's axis, or rank
   for (size_t i = 0; i < window.rank(); ++i) {
     axis_of_input[static_cast<size_t>(d.input_spatial[i])] = i;
@@ -143,10 +158,11 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
     }
     // More than this is mostly padding: what reads no zeros does better.
     constexpr int64_t kMostGrowth = 16, kSmall = int64_t{1} << 16;
-    const int64_t floats = num_elements(base);
-    if (floats > kSmall && floats / kMostGrowth > site.inputs[0]->elements() + site.outputs[0]->elements())
-      return {};
-    p.spread_floats = static_cast<size_t>((floats + 15) / 16 * 16);
+    const TensorType type{site.inputs[0]->dtype, base};
+    if (type.elements() > kSmall &&
+        type.elements() / kMostGrowth > site.inputs[0]->elements() + site.outputs[0]->elements())
+      return nullptr;
+    p.spread_bytes = (type.bytes() + 63) / 64 * 64;
   }
 
   std::vector<std::vector<int64_t>> row_lists;
@@ -175,19 +191,42 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
   p.terms = sums_of(tap_lists);
   p.kernel_terms = sums_of(kernel_lists);
 
-  Gemm& gemm = p.gemm;
-  gemm.a_row = map_of(p.rows);
-  gemm.a_depth = map_of(p.terms);
-  gemm.b_depth = map_of(p.kernel_terms);
-  gemm.b_column = {result[d.output_feature], kernel_strides[d.kernel_output_feature], nullptr};
-  gemm.choose(current_isa());
+  Product& product = p.product;
+  product.a_row = map_of(p.rows);
+  product.a_depth = map_of(p.terms);
+  product.b_depth = map_of(p.kernel_terms);
+  product.b_column = {result[d.output_feature], kernel_strides[d.kernel_output_feature], nullptr};
+  return params;
+}
 
-  PreparedKernel prepared;
-  prepared.run = run_convolution;
-  prepared.takes_follower = true;
-  prepared.workspace = (p.spread_floats + static_cast<size_t>(gemm.workspace_floats(1))) * sizeof(float);
-  prepared.params = std::move(params);
-  return prepared;
+}  // namespace
+
+PreparedKernel prepare_convolution(const KernelSite& site) {
+  if (site.outputs[0]->dtype != DType::kF32) return {};
+  auto params = read_site<Gemm>(site);
+  if (!params) return {};
+  params->product.choose(current_isa());
+  PreparedKernel kernel;
+  kernel.run = run_f32;
+  kernel.takes_follower = true;
+  kernel.workspace =
+      params->spread_bytes + static_cast<size_t>(params->product.workspace_floats(1)) * sizeof(float);
+  kernel.params = std::move(params);
+  return kernel;
+}
+
+PreparedKernel prepare_convolution_bf16(const KernelSite& site) {
+  const DType result = site.outputs[0]->dtype;
+  auto params = runs_on_tiles(result) ? read_site<Bf16Gemm>(site) : nullptr;
+  if (params) params->product.choose();
+  if (!params || !params->product.pays()) return prepare_widened(site, prepare_convolution);
+  params->product.round = result == DType::kBF16;
+  PreparedKernel kernel;
+  kernel.run = run_bf16;
+  kernel.takes_follower = true;
+  kernel.workspace = params->spread_bytes + params->product.workspace_bytes(1);
+  kernel.params = std::move(params);
+  return kernel;
 }
 
 }  // namespace espalier

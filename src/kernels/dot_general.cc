@@ -96,6 +96,7 @@ PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   params->product.b_f32 = site.inputs[1]->dtype == DType::kF32;
   const int64_t batches = params->a_batch.count;
   params->product.round = result == DType::kBF16;
+  params->product.choose();
   PreparedKernel kernel;
   kernel.run = run_bf16;
   kernel.takes_follower = true;

@@ -12,6 +12,7 @@ PreparedKernel prepare_dot_general_bf16(const KernelSite& site);
 // Whether a bf16 product of this result runs on the processor's tiles.
 bool runs_on_tiles(DType result);
 PreparedKernel prepare_convolution(const KernelSite& site);
+PreparedKernel prepare_convolution_bf16(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
 PreparedKernel prepare_select_and_scatter(const KernelSite& site);

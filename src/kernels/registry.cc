@@ -16,7 +16,7 @@ const Entry kEntries[] = {
     {&op_dot_general, DType::kF32, prepare_dot_general},
     {&op_dot_general, DType::kBF16, prepare_dot_general_bf16},
     {&op_convolution, DType::kF32, prepare_convolution},
-    {&op_convolution, DType::kBF16, prepare_widened<prepare_convolution>},
+    {&op_convolution, DType::kBF16, prepare_convolution_bf16},
     {&op_reduce, DType::kF32, prepare_reduce},
     {&op_reduce, DType::kBF16, prepare_widened<prepare_reduce>},
     {&op_reduce_window, DType::kF32, prepare_reduce_window},
