@@ -372,6 +372,7 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
     Shape input = Dims::filled(rank, 1), kernel = input;
     input[d.input_batch] = in(1, 3);
     input[d.input_feature] = kernel[d.kernel_input_feature] = round % 5 ? in(1, 7) : in(0, 150);
+    if (round % 4 == 1) input[d.input_feature] = kernel[d.kernel_input_feature] = 32 * in(1, 2);
     kernel[d.kernel_output_feature] = in(1, 70);
     for (size_t axis = 0; axis < spatial; ++axis) {
       input[d.input_spatial[axis]] = in(1, 9);
@@ -390,39 +391,45 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       builder.result("y", convolution(x, w, o));
       return builder.finish();
     };
-    std::shared_ptr<Graph> graph;
     try {
-      graph = graph_of(DType::kF32);
+      graph_of(DType::kF32);
     } catch (const ShapeError&) {
       continue;  // nothing is left after negative padding
     }
-    const std::vector<Literal> given{
-        random_literal({DType::kF32, input}, static_cast<unsigned>(round), false),
-        random_literal({DType::kF32, kernel}, 77, false)};
-    std::vector<Literal> wide, sizes;
-    for (const Literal& x : given) {
-      std::vector<double> plain, absolute;
-      for (int64_t n = 0; n < x.type().elements(); ++n) {
-        plain.push_back(double{x.view().as<float>()[n]});
-        absolute.push_back(std::fabs(plain.back()));
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      const std::vector<Literal> given{random_literal({dtype, input}, static_cast<unsigned>(round), false),
+                                       random_literal({dtype, kernel}, 77, false)};
+      const auto at = [](const Literal& x, int64_t n) {
+        return load_scalar(x.type().dtype, static_cast<const std::byte*>(x.raw()) +
+                                               static_cast<size_t>(n) * size_of(x.type().dtype));
+      };
+      std::vector<Literal> wide, sizes;
+      for (const Literal& x : given) {
+        std::vector<double> plain, absolute;
+        for (int64_t n = 0; n < x.type().elements(); ++n) {
+          plain.push_back(at(x, n));
+          absolute.push_back(std::fabs(plain.back()));
+        }
+        wide.push_back(Literal::copy({DType::kF64, x.type().shape}, plain.data()));
+        sizes.push_back(Literal::copy({DType::kF64, x.type().shape}, absolute.data()));
       }
-      wide.push_back(Literal::copy({DType::kF64, x.type().shape}, plain.data()));
-      sizes.push_back(Literal::copy({DType::kF64, x.type().shape}, absolute.data()));
-    }
-    const auto got = run_kernel(*graph, given);
-    ASSERT_EQ(got.size(), 1u) << round;
-    ++taken;
-    const auto exact_graph = graph_of(DType::kF64);
-    const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
-    const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
-    for (int64_t n = 0; n < exact.type().elements(); ++n) {
-      const double bound = 1.2e-7 * static_cast<double>(std::min<int64_t>(depth, 256) + depth / 256 + 1) *
-                           scale.view().as<double>()[n];
-      ASSERT_LE(std::fabs(double{got[0].view().as<float>()[n]} - exact.view().as<double>()[n]), bound)
-          << "round " << round << " element " << n;
+      const auto got = run_kernel(*graph_of(dtype), given);
+      ASSERT_EQ(got.size(), 1u) << round;
+      ++taken;
+      const auto exact_graph = graph_of(DType::kF64);
+      const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
+      const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
+      for (int64_t n = 0; n < exact.type().elements(); ++n) {
+        const double rounding = dtype == DType::kBF16 ? 0x1.02p-8 * std::fabs(at(exact, n)) : 0;
+        const double bound =
+            1.2e-7 * static_cast<double>(std::min<int64_t>(depth, 256) + depth / 256 + 1) * at(scale, n) +
+            rounding;
+        ASSERT_LE(std::fabs(at(got[0], n) - at(exact, n)), bound)
+            << name(dtype) << " round " << round << " element " << n;
+      }
     }
   }
-  EXPECT_GE(taken, 200);
+  EXPECT_GE(taken, 400);
 }
 
 // Pooling and its gradient, bit for bit, also where padding, ties, NaN and signed zeros meet.
