@@ -68,7 +68,7 @@ clang:  ## compile everything with the second compiler, clang++-14
 
 isa: build/release/build.ninja  ## the tests of the core under each lower instruction set
 	cmake --build build/release -j $(JOBS)
-	@set -e; for isa in portable avx2; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
+	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
 
 nightly: clang isa neighbours tsan fuzz  ## what .ci/run has no time for
 

@@ -1,5 +1,5 @@
 // A training step beside other programs. First a busy process on each core: a step may take 2.5 times what it
-// takes alone. Then processes that work for 2 ms and sleep for 3: while all sleep, no step is late by 1 ms.
+// takes alone. Then processes that work for 2 ms and sleep for 20: while all sleep, no step is late by 1 ms.
 // Rounds alone and beside take turns; figures are medians of the rounds. Prints a JSON line a part; exit 1
 // when one misses its bound. usage: bench_neighbours [ROUNDS]
 #include <sched.h>

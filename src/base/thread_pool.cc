@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <system_error>
 
 #include "base/float_environment.h"
 #include "base/format.h"
@@ -89,7 +90,12 @@ ThreadPool::ThreadPool(int threads) : threads_(threads > 0 ? threads : default_t
 ThreadPool::~ThreadPool() { stop_helpers(); }
 
 void ThreadPool::start_helpers() {
-  while (static_cast<int>(helpers_.size()) + 1 < threads()) helpers_.emplace_back([this] { help(); });
+  try {
+    while (static_cast<int>(helpers_.size()) + 1 < threads()) helpers_.emplace_back([this] { help(); });
+  } catch (const std::system_error&) {
+    // The system gives no more: those there are do the work.
+    threads_ = static_cast<int>(helpers_.size()) + 1;
+  }
 }
 
 void ThreadPool::stop_helpers() {

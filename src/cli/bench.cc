@@ -95,7 +95,7 @@ Profiled profile(const Prepared& prepared, double seconds) {
 
 // Every step of the plans that the workload runs: what it costs, and the share of the limit that it reaches:
 // the least time in which its arithmetic and its bytes could be done, over the time it took.
-std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& limits,
+std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& limits, double multiply_limit,
                            const Terminal& terminal) {
   // What fits into the second caches of the cores is held against them.
   const double cache_bytes = 2.0 * (1 << 20) * threads();
@@ -126,7 +126,7 @@ std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& 
       {"us", "steps", "of run", "kFLOP", "KB", "GF/s", "GB/s", "of limit", "bound by", "ref", "each step"});
   for (const auto& [step, count] : groups) {
     const double seconds = step.seconds / static_cast<double>(step.runs);
-    const double arithmetic = step.flops / limits.fma_gflops * 1e-9;
+    const double arithmetic = step.flops / multiply_limit * 1e-9;
     const double traffic =
         step.bytes / (step.bytes > cache_bytes ? limits.triad_gbs : limits.cache_gbs) * 1e-9;
     table.row({fixed(seconds * 1e6, 2), cat(count), percent(step.seconds / total, 1),
@@ -152,6 +152,7 @@ void bench(const Options& options) {
     throw ValueError("bench.dtype", cat("workload \"", chosen->name, "\" runs in f32 only"));
   const Limits limits = probe_limits();
   const double of_cycles = limits.fma_of_cycles(threads());
+  const double multiply_limit = low && limits.bf16_gflops > 0 ? limits.bf16_gflops : limits.fma_gflops;
   if (of_cycles < Limits::kDisturbed) {
     std::fprintf(stderr, "the probe reached %s of the cycles: other programs may run, limits may be low\n",
                  percent(of_cycles, 0).c_str());
@@ -170,6 +171,15 @@ void bench(const Options& options) {
         {"clock_ghz", limits.clock_ghz},
         {"flops_per_cycle", limits.flops_per_cycle},
         {"of_cycles", of_cycles}});
+  if (limits.bf16_gflops > 0) {
+    line({{"version", 1},
+          {"peer", "machine"},
+          {"workload", "tiles"},
+          {"dtype", "bf16"},
+          {"value", limits.bf16_gflops},
+          {"unit", "GF/s"},
+          {"threads", threads()}});
+  }
   for (const auto& [name, value] : {std::pair("triad", limits.triad_gbs),
                                     {"stream_4r3w", limits.stream_4r3w_gbs},
                                     {"cache", limits.cache_gbs}}) {
@@ -192,10 +202,8 @@ void bench(const Options& options) {
     const Measured m = measure(workload, prepared, options.rounds);
     const double peak = peak_memory_mib();
     const Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
-    // Products against multiply-adds, of which f32's are probed; an optimizer, which has none, against its
-    // stream.
-    const double share = prepared.flops > 0 && !low
-                             ? prepared.flops / m.seconds_per_step * 1e-9 / limits.fma_gflops
+    // Products against multiply-adds; an optimizer, which has none, against its stream.
+    const double share = prepared.flops > 0 ? prepared.flops / m.seconds_per_step * 1e-9 / multiply_limit
                          : prepared.streams ? m.value / limits.stream_4r3w_gbs
                                             : 0;
     nlohmann::ordered_json json = {
@@ -216,15 +224,17 @@ void bench(const Options& options) {
                fixed(m.high, digits), share > 0 ? percent(share, 0) : "-", fixed(peak, 0),
                count(profiled.flops), count(profiled.bytes), workload.what});
     if (options.why)
-      reasons += cat("\n", workload.name, ":\n", why_not_faster(profiled.steps, limits, terminal));
+      reasons +=
+          cat("\n", workload.name, ":\n", why_not_faster(profiled.steps, limits, multiply_limit, terminal));
   }
   if (options.results.json) return options.results.write(lines);
-  options.results.write(cat(table.text(terminal), reasons, "\nlimits: ", fixed(limits.fma_gflops, 0),
-                            " GF/s of f32 (", isa, ", ", threads(), " threads; ", percent(of_cycles, 0),
-                            " of ", limits.flops_per_cycle, " FLOPs a cycle at ", fixed(limits.clock_ghz, 2),
-                            " GHz), ", fixed(limits.triad_gbs, 1), " GB/s of memory, ",
-                            fixed(limits.stream_4r3w_gbs, 1), " of four reads and three writes, ",
-                            fixed(limits.cache_gbs, 0), " of the second cache\n"));
+  options.results.write(
+      cat(table.text(terminal), reasons, "\nlimits: ", fixed(limits.fma_gflops, 0), " GF/s of f32 (", isa,
+          ", ", threads(), " threads; ", percent(of_cycles, 0), " of ", limits.flops_per_cycle,
+          " FLOPs a cycle at ", fixed(limits.clock_ghz, 2), " GHz), ",
+          limits.bf16_gflops > 0 ? cat(fixed(limits.bf16_gflops, 0), " of bf16 tiles, ") : "",
+          fixed(limits.triad_gbs, 1), " GB/s of memory, ", fixed(limits.stream_4r3w_gbs, 1),
+          " of four reads and three writes, ", fixed(limits.cache_gbs, 0), " of the second cache\n"));
   options.results.suggest({"bench", "--json"});
 }
 

@@ -100,7 +100,7 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
 std::vector<Tensor> call_recorded(const Plan& plan, const std::string& name,
                                   std::span<const Tensor> arguments) {
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
-  for (const VariablePtr& variable : plan.variables) inputs.push_back(Variable(variable).read());
+  for (const VariablePtr& variable : plan.variables) inputs.push_back(variable->read());
   auto attributes = std::make_shared<CallAttributes>();
   attributes->callee = name;
   const GraphPtr region = plan.graph;

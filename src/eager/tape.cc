@@ -100,7 +100,7 @@ void GradientTape::watch(const Variable& variable, Location at) {
                                        "\" is ", variable.type()));
   }
   const GradientTape::Pause pause(*this);
-  impl_->watch_value(variable.state(), variable.read());
+  impl_->watch_value(variable.state(), variable.state()->read());
 }
 
 std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,

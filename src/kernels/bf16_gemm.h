@@ -44,7 +44,11 @@ struct Bf16Tiles {
   void (*begin)();
   void (*end)();
 };
+#if defined(__x86_64__)
 extern const Bf16Tiles bf16_tiles_amx;
+#else
+inline constexpr Bf16Tiles bf16_tiles_amx{};  // never called
+#endif
 
 // C = A B with row-major C, of f32 or rounded to bf16. REQUIRES: current_isa() is kAmx.
 struct Bf16Gemm {

@@ -1,7 +1,5 @@
 #include <immintrin.h>
 
-#include <algorithm>
-
 #include "base/elementary.h"
 #include "kernels/bf16_gemm.h"
 
@@ -27,6 +25,10 @@ void begin() {
   _tile_loadconfig(&kWholeTiles);
 }
 void end() { _tile_release(); }
+
+// Local forms of inline functions that other files share: none may be linked in its AMX form.
+int64_t at(const IndexMap& map, int64_t i) { return map.table ? map.table[i] : i * map.stride; }
+int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // The lowest n.
 __mmask32 first(int64_t n) { return n >= 32 ? 0xffffffffu : n > 0 ? (1u << n) - 1 : 0; }
@@ -97,7 +99,11 @@ __m512i load_16_16(const float* low, const float* high, __mmask16 low_mask, __mm
       _mm512_cvtne2ps_pbh(_mm512_maskz_loadu_ps(high_mask, high), _mm512_maskz_loadu_ps(low_mask, low)));
 }
 uint16_t load_1(const uint16_t* from) { return *from; }
-uint16_t load_1(const float* from) { return to_bf16(*from); }
+// Subnormal numbers become zero, as they do in the instructions above.
+uint16_t load_1(const float* from) {
+  const uint32_t bits = __builtin_bit_cast(uint32_t, *from);
+  return bits & 0x7f800000 ? to_bf16(*from) : static_cast<uint16_t>(bits >> 16 & 0x8000);
+}
 
 // Dword j of row i becomes dword i of row j.
 void transpose(__m512i (&rows)[16]) {
@@ -138,15 +144,14 @@ __m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_ma
 template <class T>
 void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
             int64_t from, int64_t length, uint16_t* strip) {
-  const int64_t height = std::min(kBf16Block, rows.count - row),
-                present = std::min(length, terms.count - from);
+  const int64_t height = least(kBf16Block, rows.count - row), present = least(length, terms.count - from);
   if (order == Bf16Order::kTerms) {
     for (int64_t i = 0; i < kBf16Block; ++i) {
-      const T* source = a + (i < height ? rows[row + i] : 0);
+      const T* source = a + (i < height ? at(rows, row + i) : 0);
       for (int64_t k = 0; k < length; k += 32) {
         const __mmask32 mask = i < height ? first(present - k) : 0;
         _mm512_storeu_si512(strip + i * kBf16Pitch + k,
-                            load_32(source + (k < present ? terms[from + k] : 0), mask));
+                            load_32(source + (k < present ? at(terms, from + k) : 0), mask));
       }
     }
     return;
@@ -154,15 +159,15 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
   if (order == Bf16Order::kOthers) {
     for (int64_t k = 0; k < length; k += 32) {
       for (int64_t i = 0; i < kBf16Block; i += 16) {
-        const auto mask = static_cast<__mmask16>(first(std::min<int64_t>(height - i, 16)));
+        const auto mask = static_cast<__mmask16>(first(least(height - i, 16)));
         __m512i lines[16];
         for (int p = 0; p < 16; ++p) {
           const int64_t even_term = k + 2 * p, odd_term = even_term + 1;
           const bool some = even_term < present, both = odd_term < present;
-          const T* base = a + (i < height ? rows[row + i] : 0);
-          lines[p] =
-              pairs(base + (some ? terms[from + even_term] : 0), base + (both ? terms[from + odd_term] : 0),
-                    some ? mask : __mmask16{0}, both ? mask : __mmask16{0});
+          const T* base = a + (i < height ? at(rows, row + i) : 0);
+          lines[p] = pairs(base + (some ? at(terms, from + even_term) : 0),
+                           base + (both ? at(terms, from + odd_term) : 0), some ? mask : __mmask16{0},
+                           both ? mask : __mmask16{0});
         }
         transpose(lines);
         for (int64_t j = 0; j < 16; ++j) _mm512_storeu_si512(strip + (i + j) * kBf16Pitch + k, lines[j]);
@@ -173,22 +178,22 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
   for (int64_t i = 0; i < kBf16Block; ++i) {
     for (int64_t k = 0; k < length; ++k)
       strip[i * kBf16Pitch + k] =
-          i < height && k < present ? load_1(a + rows[row + i] + terms[from + k]) : uint16_t{0};
+          i < height && k < present ? load_1(a + at(rows, row + i) + at(terms, from + k)) : uint16_t{0};
   }
 }
 
 template <class T>
 void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& columns, int64_t column,
             int64_t from, int64_t length, uint16_t* panel) {
-  const int64_t width = std::min(kBf16Block, columns.count - column),
-                present = std::min(length, terms.count - from);
+  const int64_t width = least(kBf16Block, columns.count - column),
+                present = least(length, terms.count - from);
   if (order == Bf16Order::kOthers) {
-    const auto left = static_cast<__mmask16>(first(std::min<int64_t>(width, 16))),
+    const auto left = static_cast<__mmask16>(first(least(width, 16))),
                right = static_cast<__mmask16>(first(width - 16));
     for (int64_t k = 0; k < length; k += 2, panel += 2 * kBf16Block) {
       const bool some = k < present, both = k + 1 < present;
-      const T* even_row = b + (some ? terms[from + k] : 0) + columns[column];
-      const T* odd_row = b + (both ? terms[from + k + 1] : 0) + columns[column];
+      const T* even_row = b + (some ? at(terms, from + k) : 0) + at(columns, column);
+      const T* odd_row = b + (both ? at(terms, from + k + 1) : 0) + at(columns, column);
       for (int half = 0; half < 2; ++half) {
         const __mmask16 mask = half ? right : left;
         _mm512_storeu_si512(panel + 32 * half, pairs(even_row + 16 * half, odd_row + 16 * half,
@@ -199,12 +204,13 @@ void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& 
   }
   if (order == Bf16Order::kTerms) {
     for (int64_t k = 0; k < length; k += 32) {
-      const int64_t term = k < present ? terms[from + k] : 0;
+      const int64_t term = k < present ? at(terms, from + k) : 0;
       for (int64_t j = 0; j < kBf16Block; j += 16) {
         __m512i lines[16];
         for (int64_t i = 0; i < 16; ++i) {
           const bool some = j + i < width;
-          lines[i] = load_32(b + (some ? columns[column + j + i] : 0) + term, some ? first(present - k) : 0);
+          lines[i] =
+              load_32(b + (some ? at(columns, column + j + i) : 0) + term, some ? first(present - k) : 0);
         }
         transpose(lines);
         for (int64_t p = 0; p < 16; ++p)
@@ -216,7 +222,7 @@ void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& 
   for (int64_t k = 0; k < length; ++k) {
     for (int64_t j = 0; j < kBf16Block; ++j) {
       panel[k / 2 * 2 * kBf16Block + 2 * j + k % 2] =
-          k < present && j < width ? load_1(b + terms[from + k] + columns[column + j]) : uint16_t{0};
+          k < present && j < width ? load_1(b + at(terms, from + k) + at(columns, column + j)) : uint16_t{0};
     }
   }
 }

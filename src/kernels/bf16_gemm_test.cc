@@ -1,6 +1,8 @@
 #include "kernels/bf16_gemm.h"
 
+#include <atomic>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <vector>
 
@@ -14,28 +16,17 @@ namespace {
 
 constexpr IndexMap kOne{1, 0, nullptr};
 
-// layout: bit 0 transposes A, bit 1 transposes B, bit 2 reads rows of A and columns of B through tables, bit
-// 3 gives operands in f32, to be rounded.
+// One product for each shape, in memory as `layout` says: bit 0 transposes A, bit 1 transposes B, bit 2 turns
+// the order of A's rows and B's columns round and reads them through tables, bit 3 has f32 that rounds to the
+// operands.
 struct Problem {
   int64_t m, n, k;
   Bf16Gemm gemm;
-  std::vector<float> a, b;  // of values that are bf16
   std::vector<uint16_t> a_bits, b_bits;
-  std::vector<float> a_long, b_long;  // what rounds to them
+  std::vector<float> a, b, a_long, b_long;
   std::vector<int64_t> rows, columns;
 
   Problem(int64_t m, int64_t n, int64_t k, int layout) : m(m), n(n), k(k) {
-    std::mt19937 random(static_cast<unsigned>(m * 131 + n * 17 + k + layout));
-    std::uniform_real_distribution<float> uniform(-1, 1);
-    const auto fill = [&](int64_t count, auto& values, auto& bits, auto& longer) {
-      for (int64_t i = 0; i < count; ++i) {
-        longer.push_back(uniform(random));
-        bits.push_back(BFloat16(longer.back()).bits());
-        values.push_back(BFloat16::from_bits(bits.back()));
-      }
-    };
-    fill(m * k + 1, a, a_bits, a_long);
-    fill(k * n + 1, b, b_bits, b_long);
     gemm.a_row = {m, layout & 1 ? 1 : k, nullptr};
     gemm.a_depth = {k, layout & 1 ? m : 1, nullptr};
     gemm.b_depth = {k, layout & 2 ? 1 : n, nullptr};
@@ -48,8 +39,26 @@ struct Problem {
     }
     gemm.a_f32 = gemm.b_f32 = layout & 8;
     gemm.choose();
+    std::mt19937 random(static_cast<unsigned>(m * 131 + n * 17 + k));
+    const auto fill = [&](const IndexMap& outer, const IndexMap& inner, auto& values, auto& bits,
+                          auto& longer) {
+      const auto size = static_cast<size_t>(outer.count * inner.count + 1);
+      values.resize(size), bits.resize(size), longer.resize(size);
+      for (int64_t i = 0; i < outer.count; ++i) {
+        for (int64_t l = 0; l < inner.count; ++l) {
+          const auto at = static_cast<size_t>(outer[i] + inner[l]);
+          longer[at] = std::uniform_real_distribution<float>(-1, 1)(random);
+          bits[at] = BFloat16(longer[at]).bits();
+          values[at] = BFloat16::from_bits(bits[at]);
+        }
+      }
+    };
+    fill(gemm.a_row, gemm.a_depth, a, a_bits, a_long);
+    fill(gemm.b_depth, gemm.b_column, b, b_bits, b_long);
   }
-  std::vector<float> run(bool round, const Follower& follower = {}) {
+  // `follow` gets C and what is done of it.
+  using Follow = std::function<void(const float* c, int64_t first, int64_t last)>;
+  std::vector<float> run(bool round, const Follow& follow = {}) {
     gemm.round = round;
     std::vector<std::byte> workspace(gemm.workspace_bytes(1) + 64, std::byte{0x7f});
     std::vector<float> c(static_cast<size_t>(m * n), 77.0f);
@@ -57,7 +66,17 @@ struct Problem {
     auto* const start = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
     const void* const left = gemm.a_f32 ? static_cast<const void*>(a_long.data()) : a_bits.data();
     const void* const right = gemm.b_f32 ? static_cast<const void*>(b_long.data()) : b_bits.data();
-    gemm.run(left, kOne, right, kOne, start, round ? static_cast<void*>(bits.data()) : c.data(), 1, follower);
+    struct Context {
+      const Follow& follow;
+      const float* c;
+    } const context{follow, c.data()};
+    const Follower follower{[](const void* memory, int64_t first, int64_t last) {
+                              const auto& context = *static_cast<const Context*>(memory);
+                              context.follow(context.c, first, last);
+                            },
+                            &context};
+    gemm.run(left, kOne, right, kOne, start, round ? static_cast<void*>(bits.data()) : c.data(), 1,
+             follow ? follower : Follower{});
     if (round) {
       for (size_t i = 0; i < c.size(); ++i) c[i] = BFloat16::from_bits(bits[i]);
     }
@@ -110,11 +129,23 @@ TEST_F(Bf16Products, NeitherThreadsNorLayoutChangeABit) {
     for (const int threads : {1, 2, 3, 7}) {
       thread_pool().set_threads(threads);
       const SmallestChunks smallest(threads > 1);
-      for (const int layout : {0, 8}) {
-        Problem problem(m, n, k, 0);
-        problem.gemm.a_f32 = problem.gemm.b_f32 = layout == 8;
-        if (layout == 8) problem.a_long = problem.a, problem.b_long = problem.b;
-        EXPECT_EQ(wanted, problem.run(false)) << m << "x" << n << "x" << k << " on " << threads << " threads";
+      for (const int layout : {0, 1, 2, 3, 8, 11}) {
+        Problem problem(m, n, k, 0), other(m, n, k, layout);
+        // The same matrices, laid out otherwise.
+        for (int64_t l = 0; l < k; ++l) {
+          for (int64_t i = 0; i < m; ++i) {
+            const auto from = static_cast<size_t>(problem.gemm.a_row[i] + problem.gemm.a_depth[l]);
+            const auto to = static_cast<size_t>(other.gemm.a_row[i] + other.gemm.a_depth[l]);
+            other.a_bits[to] = problem.a_bits[from], other.a_long[to] = problem.a_long[from];
+          }
+          for (int64_t j = 0; j < n; ++j) {
+            const auto from = static_cast<size_t>(problem.gemm.b_depth[l] + problem.gemm.b_column[j]);
+            const auto to = static_cast<size_t>(other.gemm.b_depth[l] + other.gemm.b_column[j]);
+            other.b_bits[to] = problem.b_bits[from], other.b_long[to] = problem.b_long[from];
+          }
+        }
+        EXPECT_EQ(wanted, other.run(false))
+            << m << "x" << n << "x" << k << " layout " << layout << " on " << threads << " threads";
       }
     }
   }
@@ -124,14 +155,18 @@ TEST_F(Bf16Products, TheFollowerSeesEveryElementOnceAfterItsSum) {
   for (const auto& [m, n, k] : kShapes) {
     for (const int threads : {1, 2, 5}) {
       thread_pool().set_threads(threads);
-      std::vector<std::atomic<int>> seen(static_cast<size_t>(m * n));
-      const auto count = [](const void* context, int64_t first, int64_t last) {
-        auto* at = static_cast<std::atomic<int>*>(const_cast<void*>(context));
-        for (int64_t i = first; i < last; ++i) ++at[i];
-      };
-      Problem(m, n, k, 0).run(false, {count, seen.data()});
-      for (size_t i = 0; i < seen.size(); ++i)
-        ASSERT_EQ(seen[i], 1) << m << "x" << n << "x" << k << " at " << i;
+      const SmallestChunks smallest(threads > 1);
+      std::vector<std::atomic<int>> times(static_cast<size_t>(m * n));
+      std::vector<float> seen(times.size());
+      const std::vector<float> c =
+          Problem(m, n, k, 0).run(false, [&](const float* c, int64_t first, int64_t last) {
+            for (int64_t i = first; i < last; ++i) {
+              ++times[static_cast<size_t>(i)];
+              seen[static_cast<size_t>(i)] = c[i];
+            }
+          });
+      for (const auto& count : times) ASSERT_EQ(count, 1) << m << "x" << n << "x" << k;
+      EXPECT_EQ(c, seen) << m << "x" << n << "x" << k << " on " << threads << " threads";
     }
   }
 }

@@ -1,6 +1,5 @@
 #include "kernels/isa.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #if defined(__x86_64__)
@@ -36,7 +35,8 @@ bool amx_permitted() {
 }
 #endif
 
-Found best_isa() {
+// `most`: nothing above it is asked of the kernel.
+Found best_isa(Isa most) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
@@ -44,23 +44,26 @@ Found best_isa() {
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
     return {Isa::kAvx2, "the processor has no AVX-512 (F, BW, VL, DQ)"};
+  if (most < Isa::kAmx) return {Isa::kAvx512, ""};
   if (!has_amx()) return {Isa::kAvx512, "the processor has no AMX bf16"};
   if (!amx_permitted()) return {Isa::kAvx512, "the kernel does not permit AMX"};
   return {Isa::kAmx, ""};
 #else
+  (void)most;
   return {Isa::kPortable, "the processor is no x86-64"};
 #endif
 }
 
 const Found& chosen() {
   static const Found found = [] {
-    const Found best = best_isa();
     const char* wanted = std::getenv("ESPALIER_ISA");
-    for (const Isa lower : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
-      if (wanted && name(lower) == wanted)
-        return lower < best.isa ? Found{lower, "ESPALIER_ISA says so"} : best;
+    for (const Isa lower : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+      if (!wanted || name(lower) != wanted) continue;
+      const Found best = best_isa(lower);
+      return lower <= best.isa ? Found{lower, "ESPALIER_ISA says so"} : best;
     }
-    if (wanted && *wanted) {
+    const Found best = best_isa(Isa::kAmx);
+    if (wanted && *wanted && name(Isa::kAmx) != wanted) {
       throw ValueError("isa.environment",
                        cat("ESPALIER_ISA is portable, avx2, avx512 or amx, not \"", wanted, "\""));
     }

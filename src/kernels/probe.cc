@@ -5,10 +5,12 @@
 #include <chrono>
 #include <functional>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "base/thread_pool.h"
 #include "ir/literal.h"
+#include "kernels/bf16_gemm.h"
 
 namespace espalier {
 namespace {
@@ -47,6 +49,24 @@ class Arrays {
   std::vector<Buffer> all_;
 };
 
+// Blocks of bf16 products; numbers between -1 and 1.
+void multiply_blocks(int64_t blocks) {
+  alignas(64) static thread_local uint16_t strip[kBf16Block * kBf16Pitch],
+      panel[kBf16Block * kLongestBf16Part];
+  alignas(64) static thread_local float block[kBf16Block * kBf16Block];
+  if (!strip[0]) {
+    std::minstd_rand random(1);
+    for (uint16_t* array : {strip, panel}) {
+      for (size_t i = 0; i < std::size(panel); ++i)
+        array[i] = static_cast<uint16_t>((random() & 0x807f) | (0x7e - random() % 8) << 7);
+    }
+  }
+  bf16_tiles_amx.begin();
+  for (int64_t i = 0; i < blocks; ++i) bf16_tiles_amx.multiply(strip, panel, kLongestBf16Part, block);
+  bf16_tiles_amx.end();
+  sink = block[0];
+}
+
 void multiply_in_a_chain(int64_t products) {
   uint64_t value = 3;
   for (int64_t i = 0; i < products; ++i) {
@@ -62,6 +82,7 @@ const Probe& probe(Isa isa) { return ESPALIER_BY_ISA(probe, isa); }
 
 Limits probe_limits() {
   constexpr int kRounds = 16, kBatches = 4;
+  constexpr int64_t kBlocks = 2000, kBlockFlops = 2 * kBf16Block * kBf16Block * kLongestBf16Part;
   constexpr int64_t kFmaRounds = 200000, kProducts = 2000000, kInCache = int64_t{1} << 16, kRepeats = 100;
   constexpr double kProductCycles = 3;  // of 64-bit integers, on every x86 of the last ten years
   const Probe& probe = espalier::probe(current_isa());
@@ -69,6 +90,10 @@ Limits probe_limits() {
   const int64_t large = (int64_t{1} << 24) / threads / 16 * 16;
   const Arrays in_memory(threads, 4, large), in_cache(threads, 3, kInCache);
   Round fma{threads, [&](int64_t) { sink = probe.run(kFmaRounds); }};
+  const bool tiles = current_isa() >= Isa::kAmx;
+  Round bf16{threads, [&](int64_t) {
+               if (tiles) multiply_blocks(kBlocks);
+             }};
   Round clock{1, [&](int64_t) { multiply_in_a_chain(kProducts); }};
   Round triad{threads, [&](int64_t t) {
                 probe.triad(in_memory.of(t, 0), in_memory.of(t, 1), in_memory.of(t, 2), large);
@@ -87,9 +112,10 @@ Limits probe_limits() {
   Limits limits;
   for (int batch = 0; batch < kBatches && limits.fma_of_cycles(threads) < Limits::kDisturbed; ++batch) {
     for (int i = 0; i < kRounds; ++i) {
-      for (Round* round : {&fma, &clock, &triad, &stream, &cache}) round->run();
+      for (Round* round : {&fma, &bf16, &clock, &triad, &stream, &cache}) round->run();
     }
     limits = {.fma_gflops = giga(probe.flops_per_round * kFmaRounds, fma),
+              .bf16_gflops = tiles ? giga(kBlockFlops * kBlocks, bf16) : 0,
               .flops_per_cycle = probe.flops_per_cycle,
               .clock_ghz = kProductCycles * giga(kProducts, clock),
               .triad_gbs = giga(12 * large, triad),

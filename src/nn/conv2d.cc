@@ -32,8 +32,10 @@ Tensor Conv2D::call(const Tensor& x) {
     options.padding_low.push_back(padding.low);
     options.padding_high.push_back(padding.high);
   }
+  // A cast of the bias stands before the product, so that a plan may add it to parts of that.
+  const Tensor bias = options_.use_bias ? weight("bias").read() : Tensor();
   const Tensor y = convolution(x, weight("kernel"), options);
-  return activation(options_.activation)(options_.use_bias ? y + weight("bias") : y);
+  return activation(options_.activation)(options_.use_bias ? y + bias : y);
 }
 
 }  // namespace espalier

@@ -278,5 +278,43 @@ TEST_F(DTypePolicies, AFunctionMadeOfLayersIsTracedAnewUnderAnotherPolicy) {
   EXPECT_EQ(flat(x).dtype(), DType::kBF16);
 }
 
+// Under a tape a function is one call, whose variables come as they are and are cast inside.
+TEST_F(DTypePolicies, AFunctionInsideALayerIsDifferentiated) {
+  struct Traced final : Layer {
+    Traced() : Layer("traced", "mixed_bfloat16") {}
+    void build(const TensorType&) override { add_weight("w", {}, initializer("ones")); }
+    Tensor call(const Tensor& x) override {
+      auto scaled = function([this](const Tensor& in) { return in * weight("w"); });
+      return scaled(x);
+    }
+  } layer;
+  const Tensor x = full({3}, 2);
+  layer(x);
+  GradientTape tape;
+  const Tensor y = layer(x);
+  EXPECT_EQ(y.dtype(), DType::kBF16);
+  const Tensor gradient = tape.gradient(reduce_sum(y, {0}), layer.variables())[0];
+  EXPECT_EQ(gradient.dtype(), DType::kF32);
+  EXPECT_EQ(gradient.item<float>(), 6);
+}
+
+TEST_F(DTypePolicies, AVariableWatchedInsideALayerGetsItsGradient) {
+  struct Watched final : Layer {
+    Watched() : Layer("watched", "mixed_bfloat16") {}
+    GradientTape* tape = nullptr;
+    void build(const TensorType&) override { add_weight("w", {}, initializer("ones")); }
+    Tensor call(const Tensor& x) override {
+      if (tape) tape->watch(weight("w"));
+      return x * weight("w");
+    }
+  } layer;
+  const Tensor x = full({3}, 2);
+  layer(x);
+  GradientTape tape({.watch_accessed_variables = false});
+  layer.tape = &tape;
+  const Tensor y = layer(x);
+  EXPECT_EQ(tape.gradient(reduce_sum(y, {0}), layer.variables())[0].item<float>(), 6);
+}
+
 }  // namespace
 }  // namespace espalier

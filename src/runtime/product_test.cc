@@ -1,4 +1,5 @@
 // Products and the elementwise ops that go over their parts as these are done.
+#include <cmath>
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -136,6 +137,45 @@ TEST(Products, WhatFollowsThemGivesTheBitsOfAStepOfItsOwn) {
     }
   }
   thread_pool().set_threads(0);
+}
+
+// Two products read a variable's cast, the variable is updated over itself: both must see the old value.
+TEST(Products, AnUpdateInPlaceComesAfterEveryReadOfItsCast) {
+  const TensorType x_type{kF, {40, 96}}, w_type{kF, {96, 96}};
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", x_type), w = builder.input(InputKind::kVariable, "w", w_type);
+    const auto product = [](const Tensor& a, const Tensor& b) {
+      return dot_general(a, b, {.lhs_contracting = {1}, .rhs_contracting = {0}});
+    };
+    const Tensor low = convert(w, DType::kBF16);
+    const Tensor first = product(convert(x, DType::kBF16), low);
+    builder.output(OutputKind::kUpdate, "w", multiply(w, full(w_type.shape, -3, kF)));
+    builder.result("y", convert(product(first, low), kF));
+  }
+  const auto graph = builder.finish();
+  const std::vector<Literal> inputs{values(x_type, 1), values(w_type, 2)};
+  const auto wanted = run(*compile(graph, {.fuse = false, .fast_kernels = false, .check = true}), inputs);
+  for (const bool fuse : {false, true}) {
+    const auto plan = compile(graph, {.fuse = fuse, .check = true});
+    const Literal w = Literal::copy(w_type, inputs[1].raw());
+    Buffer y = allocate_buffer(graph->type(graph->outputs()[0].value).bytes());
+    std::vector<MutableArrayView> targets;
+    for (size_t i = 0; i < graph->outputs().size(); ++i) {
+      const bool update = graph->outputs()[i].kind == OutputKind::kUpdate;
+      const TensorType& type = graph->type(graph->outputs()[i].value);
+      targets.push_back({&type, update ? w.buffer().get() : y.get()});
+    }
+    const std::vector<ArrayView> views{inputs[0].view(), w.view()};
+    run(*plan, views, targets);
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const auto* got = static_cast<const float*>(targets[i].data);
+      const auto* right = static_cast<const float*>(wanted[i].raw());
+      for (int64_t n = 0; n < targets[i].type->elements(); ++n)
+        ASSERT_NEAR(got[n], right[n], 0x1p-6 * std::fabs(right[n]) + 0.1) << "output " << i << " at " << n;
+    }
+  }
 }
 
 }  // namespace

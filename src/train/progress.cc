@@ -17,7 +17,10 @@ std::string metrics_text(const Logs& logs) {
 
 class Progress final : public Callback {
  public:
-  void on_train_begin(const Run& run) override { run_ = run; }
+  void on_train_begin(const Run& run) override {
+    run_ = run;
+    last_.clear();
+  }
   void on_epoch_begin(int epoch) override {
     bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), run_.examples);
   }
