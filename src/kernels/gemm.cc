@@ -16,7 +16,7 @@ constexpr int64_t kTaskWork = int64_t{1} << 18, kMostTasks = 64;
 // Tiles of a task that use what the first of them brought into the cache.
 constexpr int64_t kTaskTiles = 4;
 // Floats of B under one block of the depth that stay in a second cache beside the rest.
-constexpr int64_t kCachedB = int64_t{5} << 16;
+constexpr int64_t kCachedB = int64_t{1} << 16;
 
 // Floats of one task that adds partial products, and of all partial products.
 constexpr int64_t kSumChunk = int64_t{1} << 11;
