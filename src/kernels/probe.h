@@ -23,8 +23,9 @@ extern const Probe probe_portable, probe_avx2, probe_avx512;
 const Probe& probe(Isa isa);
 
 struct Limits {
-  double fma_gflops = 0;        // f32 multiply-adds, all threads
-  // Tiles of bf16 on random data (zeros would be a fifth faster) from the first cache, all threads; 0: no tiles.
+  double fma_gflops = 0;  // f32 multiply-adds, all threads
+  // Tiles of bf16 on random data (zeros would be a fifth faster) from the first cache, all threads; 0: no
+  // tiles.
   double bf16_gflops = 0;
   int64_t flops_per_cycle = 0;  // of one thread, as Probe says
   double clock_ghz = 0;         // by a chain of dependent multiplications, three cycles each
