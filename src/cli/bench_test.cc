@@ -15,18 +15,20 @@ TEST(BenchVerbSlow, PrintsLimitsAndAWorkloadALine) {
   std::istringstream lines(text);
   std::vector<nlohmann::json> found;
   for (std::string line; std::getline(lines, line);) found.push_back(nlohmann::json::parse(line));
-  ASSERT_EQ(found.size(), 5u) << text;
-  const char* names[] = {"fma", "triad", "stream_4r3w", "cache", "op_traced"};
+  std::vector<const char*> names{"fma", "triad", "stream_4r3w", "cache", "op_traced"};
+  if (current_isa() >= Isa::kAmx) names.insert(names.begin() + 1, "tiles");
+  ASSERT_EQ(found.size(), names.size()) << text;
   for (size_t i = 0; i < found.size(); ++i) {
-    EXPECT_EQ(found[i]["peer"], i < 4 ? "machine" : "espalier");
+    EXPECT_EQ(found[i]["peer"], i + 1 < found.size() ? "machine" : "espalier");
     EXPECT_EQ(found[i]["workload"], names[i]);
     EXPECT_GT(found[i]["value"].get<double>(), 0);
   }
-  EXPECT_EQ(found[4]["unit"], "us");
+  const nlohmann::json& last = found.back();
+  EXPECT_EQ(last["unit"], "us");
   // 50 sums and 50 hyperbolic tangents of 256 elements; at least two arrays are read and one is written.
-  EXPECT_GE(found[4]["flops"].get<double>(), 100 * 256);
-  EXPECT_GE(found[4]["bytes"].get<double>(), 3 * 256 * 4);
-  EXPECT_GT(found[4]["peak_mib"].get<double>(), 1);
+  EXPECT_GE(last["flops"].get<double>(), 100 * 256);
+  EXPECT_GE(last["bytes"].get<double>(), 3 * 256 * 4);
+  EXPECT_GT(last["peak_mib"].get<double>(), 1);
 }
 
 // Far apart, one of the two is counted wrong. Below, a busy machine may take most of the cycles.
@@ -39,8 +41,9 @@ TEST(BenchVerbSlow, TheProbeIsWhatTheCyclesAllow) {
 
 TEST(BenchVerbSlow, WhyNamesEveryStep) {
   const std::string text = call_verb(add_bench, {"mlp", "--rounds", "1", "--why"});
-  for (const char* step : {"dot_general f32[784,128]", "dot_general f32[64,10]", "adam f32[784,128]",
-                           "softmax_cross_entropy_gradient f32[64,10]"})
+  for (const char* step :
+       {"dot_general, add, relu, compare bool[64,128]", "dot_general f32[784,128]",
+        "dot_general, add f32[64,10]", "adam f32[784,128]", "softmax_cross_entropy_gradient f32[64,10]"})
     EXPECT_NE(text.find(step), std::string::npos) << step << " is missing in\n" << text;
 }
 
@@ -73,9 +76,9 @@ TEST(BenchVerbSlow, ADTypeIsWhatTheWorkloadComputesIn) {
   const std::string text = call_verb(add_bench, {"mlp_infer1", "--dtype", "bf16", "--rounds", "1", "--json"});
   const std::string last = text.substr(text.rfind('\n', text.size() - 2) + 1);
   EXPECT_EQ(nlohmann::json::parse(last)["dtype"], "bf16");
-  EXPECT_FALSE(nlohmann::json::parse(last).contains("of_limit"));
+  EXPECT_GT(nlohmann::json::parse(last)["of_limit"].get<double>(), 0);
   const std::string why = call_verb(add_bench, {"mlp_infer1", "--dtype", "bf16", "--rounds", "1", "--why"});
-  EXPECT_NE(why.find("dot_general bf16[1,128]"), std::string::npos) << why;
+  EXPECT_NE(why.find("bf16[1,128]"), std::string::npos) << why;
 }
 
 TEST(BenchVerb, WorkloadsWithoutLayersAreF32) {
