@@ -15,8 +15,6 @@ constexpr int64_t kMostStrips = 4;
 // Rows of one task that adds the halves of sums; a divisor of kBf16Block.
 constexpr int64_t kStoredRows = 8;
 
-int64_t pieces(int64_t whole, int64_t piece) { return (whole + piece - 1) / piece; }
-
 alignas(64) thread_local uint16_t packed_strips[kMostStrips * kBf16Block * kBf16Pitch];
 alignas(64) thread_local uint16_t packed_panel[kLongestBf16Part * kBf16Block];
 

@@ -94,35 +94,6 @@ void run_bf16(const KernelCall& call) {
                 call.out[0], 1, call.follower);
 }
 
-// Evenly spaced offsets as a stride.
-IndexMap map_of(const std::vector<int64_t>& offsets) {
-  IndexMap map{static_cast<int64_t>(offsets.size()), offsets.size() > 1 ? offsets[1] - offsets[0] : 0,
-               nullptr};
-  for (int64_t i = 0; i < map.count; ++i) {
-    if (offsets[static_cast<size_t>(i)] != i * map.stride) map.table = offsets.data();
-  }
-  return map;
-}
-
-// All sums of one entry of each list, the last list's running fastest.
-std::vector<int64_t> sums_of(const std::vector<std::vector<int64_t>>& lists) {
-  std::vector<int64_t> out{0};
-  for (const std::vector<int64_t>& list : lists) {
-    std::vector<int64_t> next;
-    next.reserve(out.size() * list.size());
-    for (const int64_t base : out) {
-      for (const int64_t offset : list) next.push_back(base + offset);
-    }
-    out = std::move(next);
-  }
-  return out;
-}
-std::vector<int64_t> multiples(int64_t count, int64_t step) {
-  std::vector<int64_t> out;
-  for (int64_t i = 0; i < count; ++i) out.push_back(i * step);
-  return out;
-}
-
 // Nothing when the call is not for a product.
 template <class Product>
 std::shared_ptr<ConvolutionParams<Product>> read_site(const KernelSite& site) {

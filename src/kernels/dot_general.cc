@@ -7,27 +7,14 @@
 namespace espalier {
 namespace {
 
-// Offsets of all index tuples over `axes`, row-major; a stride when they are evenly spaced.
+// Offsets of all index tuples over `axes`, row-major; a table of them is kept in `tables`.
 IndexMap index_map(std::vector<std::vector<int64_t>>& tables, const Shape& shape, const Dims& axes) {
   const Dims strides = row_major_strides(shape);
-  std::vector<int64_t> table{0};
-  for (const int64_t axis : axes) {
-    std::vector<int64_t> next;
-    next.reserve(table.size() * static_cast<size_t>(shape[axis]));
-    for (const int64_t base : table) {
-      for (int64_t i = 0; i < shape[axis]; ++i) next.push_back(base + i * strides[axis]);
-    }
-    table = std::move(next);
-  }
-  IndexMap map;
-  map.count = static_cast<int64_t>(table.size());
-  map.stride = map.count > 1 ? table[1] : 0;
-  for (int64_t i = 0; i < map.count; ++i) {
-    if (table[i] == i * map.stride) continue;
-    tables.push_back(std::move(table));
-    map.table = tables.back().data();
-    break;
-  }
+  std::vector<std::vector<int64_t>> lists;
+  for (const int64_t axis : axes) lists.push_back(multiples(shape[axis], strides[axis]));
+  tables.push_back(sums_of(lists));
+  const IndexMap map = map_of(tables.back());
+  if (!map.table) tables.pop_back();
   return map;
 }
 

@@ -22,8 +22,6 @@ constexpr int64_t kCachedB = int64_t{1} << 16;
 constexpr int64_t kSumChunk = int64_t{1} << 11;
 constexpr int64_t kMostPartial = int64_t{1} << 17;
 
-int64_t parts(int64_t whole, int64_t part) { return (whole + part - 1) / part; }
-
 }  // namespace
 
 const GemmTiles& gemm_tiles(Isa isa, int64_t rows) {
@@ -39,6 +37,33 @@ void follow_block(const Follower& follower, int64_t first_element, int64_t colum
   const int64_t first = first_element + row * columns, last = first_element + last_row * columns;
   if (last_column - column == columns) return follower(first, last);
   for (int64_t line = first; line < last; line += columns) follower(line + column, line + last_column);
+}
+
+IndexMap map_of(const std::vector<int64_t>& offsets) {
+  IndexMap map{static_cast<int64_t>(offsets.size()), offsets.size() > 1 ? offsets[1] - offsets[0] : 0,
+               nullptr};
+  for (int64_t i = 0; i < map.count; ++i) {
+    if (offsets[static_cast<size_t>(i)] != i * map.stride) map.table = offsets.data();
+  }
+  return map;
+}
+
+std::vector<int64_t> sums_of(const std::vector<std::vector<int64_t>>& lists) {
+  std::vector<int64_t> out{0};
+  for (const std::vector<int64_t>& list : lists) {
+    std::vector<int64_t> next;
+    next.reserve(out.size() * list.size());
+    for (const int64_t base : out) {
+      for (const int64_t offset : list) next.push_back(base + offset);
+    }
+    out = std::move(next);
+  }
+  return out;
+}
+std::vector<int64_t> multiples(int64_t count, int64_t step) {
+  std::vector<int64_t> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(i * step);
+  return out;
 }
 
 Runs runs_of(const IndexMap& map) {
@@ -68,8 +93,8 @@ void Gemm::choose(Isa isa, int64_t batches) {
   a_row_stride = by_depth ? 1 : row_runs.stride;
   a_depth_stride = by_depth ? depth_runs.stride : 1;
   tiles = &gemm_tiles(isa, row_run);
-  tile_rows = parts(row_run, parts(row_run, tiles->rows));
-  const int64_t tile_count = std::max<int64_t>(parts(rows(), tile_rows), 1);
+  tile_rows = pieces(row_run, pieces(row_run, tiles->rows));
+  const int64_t tile_count = std::max<int64_t>(pieces(rows(), tile_rows), 1);
   // Rows far apart in memory fall into few sets of a cache; packing pays when they are read often.
   const bool b_rows = !b_depth.table && !b_column.table && (b_column.stride == 1 || b_column.count == 1);
   pack_b = !b_rows || (b_depth.stride > 256 && tile_count > 2);
@@ -79,17 +104,17 @@ void Gemm::choose(Isa isa, int64_t batches) {
                 work >= chunk_work(kParallelWork);
   // Parts of a split depth are tasks enough, and whole rows of B are read in order.
   const int64_t tasks = split_depth ? 2 : std::clamp<int64_t>(work / chunk_work(kTaskWork), 1, kMostTasks);
-  const int64_t wanted = parts(tasks, split_depth ? 2 : std::max<int64_t>(batches, 1));
+  const int64_t wanted = pieces(tasks, split_depth ? 2 : std::max<int64_t>(batches, 1));
   int64_t row_tasks = std::clamp<int64_t>(tile_count / kTaskTiles, 1, wanted);
   // A tile of A that was brought should serve all panels, if they stay in the cache meanwhile.
   const int64_t brought = panels() * tiles->columns * depth_block(depth());
-  const int64_t panel_tasks = row_tasks >= 4 ? std::min(panels(), parts(brought, kCachedB))
-                                             : std::clamp<int64_t>(panels(), 1, parts(wanted, row_tasks));
+  const int64_t panel_tasks = row_tasks >= 4 ? std::min(panels(), pieces(brought, kCachedB))
+                                             : std::clamp<int64_t>(panels(), 1, pieces(wanted, row_tasks));
   block_by_block = !split_depth && brought * depth_blocks() > kCachedB && row_tasks >= 4;
   if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
-    row_tasks = std::min(tile_count, parts(wanted, panel_tasks));
-  task_rows = tile_rows * parts(tile_count, row_tasks);
-  task_panels = std::max<int64_t>(parts(panels(), panel_tasks), 1);
+    row_tasks = std::min(tile_count, pieces(wanted, panel_tasks));
+  task_rows = tile_rows * pieces(tile_count, row_tasks);
+  task_panels = std::max<int64_t>(pieces(panels(), panel_tasks), 1);
 }
 
 void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) const {
@@ -186,7 +211,7 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
                panel, std::min(panel + task_panels, panels()), part ? first_part() + part - 1 : 0,
                part ? 1 : first_part(), false);
     });
-    for_each_chunk(parts(size, kSumChunk), parallel, [&](int64_t chunk) {
+    for_each_chunk(pieces(size, kSumChunk), parallel, [&](int64_t chunk) {
       const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
       loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
       follower(first, first + count);

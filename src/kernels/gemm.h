@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "kernels/isa.h"
 #include "kernels/kernel.h"
@@ -50,12 +51,21 @@ extern const GemmTiles gemm_tiles_portable[kTileShapes], gemm_tiles_avx2[kTileSh
 const GemmTiles& gemm_tiles(Isa isa, int64_t rows);
 inline constexpr int64_t kMaxTileRows = 16;
 
+// How many pieces a whole is cut into; the last may be shorter.
+inline int64_t pieces(int64_t whole, int64_t piece) { return (whole + piece - 1) / piece; }
+
 // How the indices of one axis group map to elements: i * stride, or table[i].
 struct IndexMap {
   int64_t count = 0, stride = 0;
   const int64_t* table = nullptr;
   int64_t operator[](int64_t i) const { return table ? table[i] : i * stride; }
 };
+// All sums of one offset of each list, the last list's running fastest.
+std::vector<int64_t> sums_of(const std::vector<std::vector<int64_t>>& lists);
+// 0, step, 2 step, up to `count` offsets.
+std::vector<int64_t> multiples(int64_t count, int64_t step);
+// The map of offsets that begin with 0; it points to them unless they are evenly spaced.
+IndexMap map_of(const std::vector<int64_t>& offsets);
 // The map as runs of one length, whose elements follow each other at one distance.
 struct Runs {
   int64_t length, stride;
