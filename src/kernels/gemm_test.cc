@@ -7,16 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/isas_test.h"
+
 namespace espalier {
 namespace {
-
-std::vector<Isa> available() {
-  std::vector<Isa> out;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa <= current_isa()) out.push_back(isa);
-  }
-  return out;
-}
 
 struct Problem {
   int64_t m, n, k;
@@ -66,7 +60,7 @@ TEST(Gemm, WithinTheBoundOfAnExactSum) {
   const int64_t shapes[][3] = {{1, 1, 1},     {1, 33, 7},    {13, 1, 300}, {12, 32, 256},
                                {64, 10, 128}, {7, 129, 513}, {25, 31, 0},  {40, 64, 257},
                                {3, 17, 1000}, {37, 48, 64},  {5, 15, 16}};
-  for (const Isa isa : available()) {
+  for (const Isa isa : available_isas()) {
     for (const auto& [m, n, k] : shapes) {
       for (int layout = 0; layout < 8; ++layout) {
         const Problem problem(m, n, k, layout, isa);
@@ -92,7 +86,7 @@ TEST(Gemm, WithinTheBoundOfAnExactSum) {
 }
 
 TEST(Gemm, NeitherPartitionNorPackingChangesBits) {
-  for (const Isa isa : available()) {
+  for (const Isa isa : available_isas()) {
     for (int layout = 0; layout < 8; ++layout) {
       Problem problem(67, 150, 600, layout, isa);
       const std::vector<float> whole = problem.multiply();
@@ -110,7 +104,7 @@ TEST(Gemm, NeitherPartitionNorPackingChangesBits) {
 
 // A row of a tall product is the product of the row.
 TEST(Gemm, RowsDoNotDependOnTheirNeighbours) {
-  for (const Isa isa : available()) {
+  for (const Isa isa : available_isas()) {
     Problem tall(29, 50, 300, 0, isa);
     const std::vector<float> c = tall.multiply();
     Problem one(1, 50, 300, 0, isa);

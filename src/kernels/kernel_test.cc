@@ -9,6 +9,7 @@
 #include "interp/interpreter.h"
 #include "ir/builder.h"
 #include "ir/constant.h"
+#include "kernels/isas_test.h"
 #include "kernels/loops.h"
 #include "kernels/tile.h"
 #include "ops/call.h"
@@ -21,14 +22,6 @@
 
 namespace espalier {
 namespace {
-
-std::vector<Isa> available() {
-  std::vector<Isa> out;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
-    if (isa <= current_isa()) out.push_back(isa);
-  }
-  return out;
-}
 
 Literal random_literal(const TensorType& type, unsigned seed, bool special) {
   std::mt19937 random(seed);
@@ -152,7 +145,7 @@ TEST(Tiles, TablesAgree) {
   for (int64_t i = 0; i < kTile; ++i) integers.push_back(i % 3 ? i * 7919 : INT64_MAX - i);
   const Literal whole = Literal::copy({DType::kI64, {kTile}}, integers.data());
   FloatEnvironment mode;
-  for (const Isa isa : available()) {
+  for (const Isa isa : available_isas()) {
     const TileTable& table = ESPALIER_BY_ISA(tile_table, isa);
     const auto compare = [&](TileFunction one, TileFunction other, DType out, const Literal& a,
                              const Literal& b, const Literal& c, const char* what) {

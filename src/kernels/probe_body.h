@@ -3,12 +3,7 @@
 #pragma once
 
 #include "kernels/probe.h"
-
-#if defined(__clang__)
-#define ESPALIER_UNROLL _Pragma("unroll")
-#else
-#define ESPALIER_UNROLL _Pragma("GCC unroll 32")
-#endif
+#include "kernels/unroll.h"
 
 namespace espalier {
 namespace {
