@@ -16,7 +16,11 @@ constexpr int64_t kTaskWork = int64_t{1} << 18, kMostTasks = 64;
 // Tiles of a task that use what the first of them brought into the cache.
 constexpr int64_t kTaskTiles = 4;
 // Floats of B under one block of the depth that stay in a second cache beside the rest.
-constexpr int64_t kCachedB = int64_t{1} << 16;
+constexpr int64_t kCachedB = int64_t{1} << 18;
+// Tiles of A that are copied together, so that a panel of B comes into the first cache once for all of them.
+constexpr int64_t kCopiedTiles = 5;
+// Floats of B that stay in the first cache beside a tile of A and one of C.
+constexpr int64_t kFirstCache = int64_t{1} << 13;
 
 // Floats of one task that adds partial products, and of all partial products.
 constexpr int64_t kSumChunk = int64_t{1} << 11;
@@ -114,6 +118,12 @@ void Gemm::choose(Isa isa, int64_t batches) {
   if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
     row_tasks = std::min(tile_count, pieces(wanted, panel_tasks));
   task_rows = tile_rows * pieces(tile_count, row_tasks);
+  if (row_tasks > 1 && row_run == rows()) {
+    // An even number of tasks, each of whole tiles: two threads end together.
+    const int64_t share = pieces(rows(), pieces(rows(), 2 * task_rows) * 2);
+    tile_rows = pieces(share, pieces(share, tiles->rows));
+    task_rows = tile_rows * pieces(share, tile_rows);
+  }
   task_panels = std::max<int64_t>(pieces(panels(), panel_tasks), 1);
 }
 
@@ -139,13 +149,26 @@ void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) cons
   }
 }
 
+void Gemm::copy_rows(const float* a, int64_t first, int64_t last, int64_t from, int64_t length,
+                     float* copy) const {
+  for (int64_t row = first; row < last; ++row, copy += kTilePitch) {
+    const float* source = a + a_row[row];
+    if (a_depth.stride == 1 && !a_depth.table) {
+      std::memcpy(copy, source + from, static_cast<size_t>(length) * sizeof(float));
+    } else {
+      for (int64_t k = 0; k < length; ++k) copy[k] = source[a_depth[from + k]];
+    }
+  }
+}
+
 void Gemm::multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
                     int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
                     int64_t blocks, bool add) const {
-  alignas(64) float tile[kMaxTileRows * kTilePitch];
+  alignas(64) float copy[kCopiedTiles * kMaxTileRows * kTilePitch];
   const int64_t width = tiles->columns, block = depth_block(depth());
-  const bool copy_rows = a_depth.stride == 1 && !a_depth.table;
   TileProduct product;
+  product.a_row = pack_a ? kTilePitch : a_row_stride;
+  product.a_depth = pack_a ? 1 : a_depth_stride;
   product.c_row = columns();
   product.b_row = pack_b ? width : b_depth.stride;
   Segment segments[kLongestDepthBlock];
@@ -159,32 +182,29 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
       k += run;
     }
     product.accumulate = add || i > 0;
-    for (int64_t row = first_row; row < last_row; row += product.rows) {
-      product.rows = std::min({tile_rows, last_row - row, row_run - row % row_run});
-      if (!pack_a) {
-        product.a = a + a_row[row];
-        product.a_row = a_row_stride;
-        product.a_depth = a_depth_stride;
-      } else {
-        product.a = tile;
-        product.a_row = kTilePitch;
-        product.a_depth = 1;
-        for (int64_t i = 0; i < product.rows; ++i) {
-          const float* source = a + a_row[row + i];
-          float* to = tile + i * kTilePitch;
-          if (copy_rows) {
-            std::memcpy(to, source + from, static_cast<size_t>(length) * sizeof(float));
-          } else {
-            for (int64_t k = 0; k < length; ++k) to[k] = source[a_depth[from + k]];
-          }
-        }
-      }
-      for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+    // Copied rows are near: a panel of B serves them all. Else a row is fetched once for all panels.
+    const bool rows_first = pack_a && (last_panel - first_panel) * width * length > kFirstCache;
+    const int64_t group_rows = pack_a ? kCopiedTiles * tile_rows : last_row - first_row;
+    for (int64_t group = first_row; group < last_row; group += group_rows) {
+      const int64_t end = std::min(group + group_rows, last_row);
+      if (pack_a) copy_rows(a, group, end, from, length, copy);
+      const auto multiply_tile = [&](int64_t row, int64_t panel) {
         const int64_t column = panel * width;
+        product.rows = std::min({tile_rows, end - row, row_run - row % row_run});
         product.columns = std::min(width, columns() - column);
+        product.a = pack_a ? copy + (row - group) * kTilePitch : a + a_row[row];
         product.b = pack_b ? packed + panel * width * depth() + from * width : b + b_depth[from] + column;
         product.c = c + row * columns() + column;
         tiles->multiply(product);
+      };
+      if (rows_first) {
+        for (int64_t panel = first_panel; panel < last_panel; ++panel) {
+          for (int64_t row = group; row < end; row += product.rows) multiply_tile(row, panel);
+        }
+      } else {
+        for (int64_t row = group; row < end; row += product.rows) {
+          for (int64_t panel = first_panel; panel < last_panel; ++panel) multiply_tile(row, panel);
+        }
       }
     }
   }

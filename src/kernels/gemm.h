@@ -118,6 +118,9 @@ struct Gemm {
 
   // Panels [first, last) of B.
   void pack(const float* b, float* packed, int64_t first, int64_t last) const;
+  // Terms [from, from + length) of rows [first, last) of A, kTilePitch apart.
+  void copy_rows(const float* a, int64_t first, int64_t last, int64_t from, int64_t length,
+                 float* copy) const;
   // Rows [first_row, last_row) of C, columns of panels [first_panel, last_panel), terms of `blocks` blocks of
   // the depth from `first_block` on; added to what C has, with `add`.
   void multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
