@@ -9,6 +9,7 @@
 #include <fstream>
 #include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/float_environment.h"
 #include "base/format.h"
@@ -99,12 +100,12 @@ void ThreadPool::start_helpers() {
 }
 
 void ThreadPool::stop_helpers() {
-  job_.stop.store(true);
-  job_.epoch.fetch_add(1);
-  job_.epoch.notify_all();
+  stop_.store(true);
+  epoch_.fetch_add(1);
+  epoch_.notify_all();
   for (std::thread& helper : helpers_) helper.join();
   helpers_.clear();
-  job_.stop.store(false);
+  stop_.store(false);
 }
 
 void ThreadPool::set_threads(int threads) {
@@ -114,48 +115,79 @@ void ThreadPool::set_threads(int threads) {
   busy_.store(false, std::memory_order_release);
 }
 
-bool ThreadPool::work_on_one(bool from_front) {
-  uint64_t word = job_.ticket.load(std::memory_order_acquire), next;
+bool ThreadPool::work_on_one(Job& job, bool from_front) {
+  uint64_t word = job.ticket.load(std::memory_order_acquire), next;
   int64_t group;
   do {
     Ticket ticket(word);
     if (ticket.first >= ticket.last) return false;
     group = from_front ? ticket.first++ : --ticket.last;
     next = ticket.word();
-  } while (!job_.ticket.compare_exchange_weak(word, next, std::memory_order_acq_rel));
-  work_on(group);
+  } while (!job.ticket.compare_exchange_weak(word, next, std::memory_order_acq_rel));
+  work_on(job, group);
   return true;
 }
 
-// The claim keeps the job alive until finished_ counts it.
-void ThreadPool::work_on(int64_t group) {
-  const Function function = job_.function;
-  const void* const context = job_.context;
-  const int64_t first = group * job_.group, last = std::min(first + job_.group, job_.chunks);
-  inside_chunk = true;
+// The claim keeps the job alive until `finished` counts it.
+void ThreadPool::work_on(Job& job, int64_t group) {
+  const Function function = job.function;
+  const void* const context = job.context;
+  Outcome& outcome = *job.outcome;
+  const int64_t first = group * job.group, last = std::min(first + job.group, job.chunks);
+  const bool nested = std::exchange(inside_chunk, true);
   try {
-    for (int64_t i = first; i < last && !failed_.load(std::memory_order_relaxed); ++i) function(context, i);
+    for (int64_t i = first; i < last && !outcome.failed.load(std::memory_order_relaxed); ++i)
+      function(context, i);
   } catch (...) {
-    if (!failed_.exchange(true)) error_ = std::current_exception();
+    if (!outcome.failed.exchange(true)) outcome.error = std::current_exception();
   }
-  inside_chunk = false;
-  finished_.fetch_add(1, std::memory_order_acq_rel);
+  inside_chunk = nested;
+  outcome.finished.fetch_add(1, std::memory_order_acq_rel);
 }
 
 void ThreadPool::help() {
   FloatEnvironment mode;
   while (true) {
-    const uint32_t epoch = job_.epoch.load(std::memory_order_acquire);
-    if (job_.stop.load()) return;
-    while (work_on_one(false)) helped_.fetch_add(1, std::memory_order_relaxed);
-    const auto start = std::chrono::steady_clock::now();
-    while (job_.epoch.load(std::memory_order_acquire) == epoch) {
+    const uint32_t epoch = epoch_.load(std::memory_order_acquire);
+    if (stop_.load()) return;
+    while (work_on_one(job_, false)) helped_.fetch_add(1, std::memory_order_relaxed);
+    auto start = std::chrono::steady_clock::now();
+    while (epoch_.load(std::memory_order_acquire) == epoch) {
+      if (work_on_one(spare_, false)) {
+        start = std::chrono::steady_clock::now();
+        continue;
+      }
       // Reading the clock takes longer than a pause.
-      for (int i = 0; i < 32 && job_.epoch.load(std::memory_order_acquire) == epoch; ++i) pause_briefly();
+      for (int i = 0; i < 32 && epoch_.load(std::memory_order_acquire) == epoch; ++i) pause_briefly();
       if (std::chrono::steady_clock::now() - start > kSpin) {
-        job_.epoch.wait(epoch, std::memory_order_acquire);
+        epoch_.wait(epoch, std::memory_order_acquire);
         break;
       }
+    }
+  }
+}
+
+void ThreadPool::publish(Job& job, int64_t chunks, Function function, const void* context, int64_t claimed) {
+  job.group = (chunks + kMaxGroups - 1) / kMaxGroups;
+  job.function = function;
+  job.context = context;
+  job.chunks = chunks;
+  job.outcome->failed.store(false, std::memory_order_relaxed);
+  job.outcome->finished.store(0, std::memory_order_relaxed);
+  const Ticket before(job.ticket.load(std::memory_order_relaxed));
+  const int64_t groups = (chunks + job.group - 1) / job.group;
+  job.ticket.store(Ticket(before.generation + 1, claimed, groups).word(), std::memory_order_release);
+}
+
+void ThreadPool::finish(Job& job) {
+  while (work_on_one(job, true)) {
+  }
+  const auto groups = static_cast<uint64_t>((job.chunks + job.group - 1) / job.group);
+  for (int spins = 0; job.outcome->finished.load(std::memory_order_acquire) != groups; ++spins) {
+    if (spins < 4096) {
+      pause_briefly();
+    } else {
+      std::this_thread::yield();
     }
   }
 }
@@ -167,35 +199,39 @@ void ThreadPool::run(int64_t chunks, Function function, const void* context) {
     return;
   }
   if (static_cast<int>(helpers_.size()) + 1 < threads()) start_helpers();
-  job_.group = (chunks + kMaxGroups - 1) / kMaxGroups;
-  const auto groups = static_cast<uint64_t>((chunks + job_.group - 1) / job_.group);
-  job_.function = function;
-  job_.context = context;
-  job_.chunks = chunks;
-  failed_.store(false, std::memory_order_relaxed);
-  finished_.store(0, std::memory_order_relaxed);
-  const Ticket before(job_.ticket.load(std::memory_order_relaxed));
   // The first group is the caller's from the start: the helpers have the ticket's line by now.
-  job_.ticket.store(Ticket(before.generation + 1, 1, static_cast<int64_t>(groups)).word(),
-                    std::memory_order_release);
-  job_.epoch.fetch_add(1, std::memory_order_release);
-  job_.epoch.notify_all();
-
-  work_on(0);
-  while (work_on_one(true)) {
-  }
-  for (int spins = 0; finished_.load(std::memory_order_acquire) != groups; ++spins) {
-    if (spins < 4096) {
-      pause_briefly();
-    } else {
-      std::this_thread::yield();
-    }
-  }
+  publish(job_, chunks, function, context, 1);
+  epoch_.fetch_add(1, std::memory_order_release);
+  epoch_.notify_all();
+  work_on(job_, 0);
+  finish(job_);
   std::exception_ptr error;
-  if (failed_.load()) std::swap(error, error_);
+  if (outcome_.failed.load()) std::swap(error, outcome_.error);
   busy_.store(false, std::memory_order_release);
   if (error) std::rethrow_exception(error);
 }
+
+void SpareWork::begin(ThreadPool& pool, int64_t chunks, ThreadPool::Function function, const void* context) {
+  pool_ = &pool;
+  chunks_ = chunks;
+  function_ = function;
+  context_ = context;
+  offered_ = chunks > 0 && pool.threads() > 1 && !pool.spare_busy_.exchange(true, std::memory_order_acquire);
+  if (offered_) pool.publish(pool.spare_, chunks, function, context, 0);
+}
+
+void SpareWork::finish() {
+  if (!pool_) return;
+  if (offered_) {
+    pool_->finish(pool_->spare_);
+    pool_->spare_busy_.store(false, std::memory_order_release);
+  } else {
+    pool_->run(chunks_, function_, context_);
+  }
+  pool_ = nullptr;
+}
+
+SpareWork::~SpareWork() { finish(); }
 
 ThreadPool& thread_pool() {
   static ThreadPool pool([] {

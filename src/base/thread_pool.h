@@ -37,33 +37,73 @@ class ThreadPool {
   }
 
  private:
+  friend class SpareWork;
   using Function = void (*)(const void*, int64_t);
-  void run(int64_t chunks, Function function, const void* context);
-  bool work_on_one(bool from_front);
-  void work_on(int64_t group);
-  void help();
-  void start_helpers();
-  void stop_helpers();
-
-  std::atomic<int> threads_;
-  std::atomic<bool> busy_{false};
-  std::vector<std::thread> helpers_;
-
-  // What a helper needs to begin, in one line of the cache: it comes from the caller's.
-  struct alignas(64) Job {
-    std::atomic<uint32_t> epoch{0};  // helpers park on it
-    std::atomic<bool> stop{false};
+  // How far a job is.
+  struct alignas(64) Outcome {
+    std::atomic<uint32_t> finished{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;
+  };
+  // What a helper needs to begin.
+  struct Job {
+    explicit Job(Outcome& outcome) : outcome(&outcome) {}
     // Generation and the unclaimed groups in one word, so that a claim is valid for its job alone.
     std::atomic<uint64_t> ticket{0};
     Function function = nullptr;
     const void* context = nullptr;
     int64_t chunks = 0, group = 1;
-  } job_;
-  // What comes back.
-  alignas(64) std::atomic<uint32_t> finished_{0};
-  std::atomic<bool> failed_{false};
-  std::exception_ptr error_;
+    Outcome* outcome;
+  };
+  void run(int64_t chunks, Function function, const void* context);
+  void publish(Job& job, int64_t chunks, Function function, const void* context, int64_t claimed);
+  bool work_on_one(Job& job, bool from_front);
+  void work_on(Job& job, int64_t group);
+  // Does what nobody claimed and waits for the rest.
+  void finish(Job& job);
+  void help();
+  void start_helpers();
+  void stop_helpers();
+
+  std::atomic<int> threads_;
+  std::atomic<bool> busy_{false}, spare_busy_{false};
+  std::vector<std::thread> helpers_;
+  Outcome outcome_, spare_outcome_;
   std::atomic<uint64_t> helped_{0};
+
+  // Epoch and job in one line of the cache: it comes from the caller's.
+  alignas(64) std::atomic<uint32_t> epoch_{0};  // helpers park on it
+  std::atomic<bool> stop_{false};
+  Job job_{outcome_};
+  alignas(64) Job spare_{spare_outcome_};
+};
+
+// Chunks that helpers of a pool do whenever there is no job for them, while their owner goes on.
+class SpareWork {
+ public:
+  SpareWork() = default;
+  ~SpareWork();
+  SpareWork(const SpareWork&) = delete;
+  SpareWork& operator=(const SpareWork&) = delete;
+
+  // Offers body(i) for each i in [0, chunks); `body` lives until finish() and does not throw. One such work
+  // at a time: a second one is done by its own finish(). REQUIRES: what was started before is finished.
+  template <class Body>
+  void start(ThreadPool& pool, int64_t chunks, const Body& body) {
+    begin(
+        pool, chunks, [](const void* context, int64_t i) { (*static_cast<const Body*>(context))(i); }, &body);
+  }
+  // Does what is left and returns when all is done. Nothing when nothing was started.
+  void finish();
+
+ private:
+  void begin(ThreadPool& pool, int64_t chunks, ThreadPool::Function function, const void* context);
+
+  ThreadPool* pool_ = nullptr;
+  bool offered_ = false;
+  int64_t chunks_ = 0;
+  ThreadPool::Function function_ = nullptr;
+  const void* context_ = nullptr;
 };
 
 // The pool of this process. Its first size is ESPALIER_THREADS or default_threads().

@@ -71,6 +71,58 @@ TEST(ThreadPool, SeveralCallersAtOnce) {
   EXPECT_EQ(total.load(), 4 * 500 * 15);
 }
 
+TEST(ThreadPool, SpareWorkIsDoneOnceBesideJobs) {
+  for (const int threads : {1, 2, 3}) {
+    ThreadPool pool(threads);
+    SpareWork nothing;
+    nothing.finish();
+    for (int round = 0; round < 300; ++round) {
+      std::vector<std::atomic<int>> hits(static_cast<size_t>(round)), more(5);
+      const auto hit = [&](int64_t i) { hits[static_cast<size_t>(i)].fetch_add(1); };
+      const auto hit_more = [&](int64_t i) { more[static_cast<size_t>(i)].fetch_add(1); };
+      std::atomic<int64_t> sum{0};
+      {
+        SpareWork spare, second;
+        spare.start(pool, round, hit);
+        second.start(pool, 5, hit_more);  // the place is taken
+        for (int job = 0; job < 3; ++job) pool.parallel_for(7, [&](int64_t i) { sum.fetch_add(i); });
+        if (round % 2) spare.finish();
+      }
+      EXPECT_EQ(sum.load(), 3 * 21);
+      for (const auto& count : hits) ASSERT_EQ(count.load(), 1);
+      for (const auto& count : more) ASSERT_EQ(count.load(), 1);
+    }
+  }
+}
+
+TEST(ThreadPool, HelpersDoSpareWorkWhileTheOwnerDoesNothing) {
+  ThreadPool pool(2);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> done{0};
+    const auto count = [&](int64_t) { done.fetch_add(1); };
+    SpareWork spare;
+    spare.start(pool, 4, count);
+    pool.parallel_for(2, [](int64_t) {});  // wakes the helper
+    const auto start = std::chrono::steady_clock::now();
+    while (done < 4 && std::chrono::steady_clock::now() - start < std::chrono::seconds(20))
+      std::this_thread::yield();
+    ASSERT_EQ(done.load(), 4);
+  }
+}
+
+TEST(ThreadPool, SpareWorkSurvivesAChangeOfThreads) {
+  ThreadPool pool(3);
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> done{0};
+    const auto count = [&](int64_t) { done.fetch_add(1); };
+    SpareWork spare;
+    spare.start(pool, 100, count);
+    pool.set_threads(1 + round % 3);
+    spare.finish();
+    EXPECT_EQ(done.load(), 100);
+  }
+}
+
 TEST(ThreadPool, ExceptionsReachTheCaller) {
   ThreadPool pool(3);
   for (int round = 0; round < 50; ++round) {

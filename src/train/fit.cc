@@ -2,10 +2,10 @@
 #include <numeric>
 
 #include "base/philox.h"
-#include "base/thread_pool.h"
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "train/batches.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -60,42 +60,7 @@ std::vector<int64_t> row_order(int64_t rows, bool shuffle, int epoch) {
   return order;
 }
 
-// Calls f(batch rows) for consecutive pieces of `order`.
-template <class F>
-void for_batches(std::span<const int64_t> order, int64_t batch_size, F f) {
-  const auto step = static_cast<size_t>(batch_size);
-  for (size_t begin = 0; begin < order.size(); begin += step)
-    f(order.subspan(begin, std::min(step, order.size() - begin)));
-}
-
 }  // namespace
-
-const Tensor& Batch::rows(size_t array, const Tensor& x, std::span<const int64_t> rows) {
-  // Rows of one chunk of a copy: enough that a helper is worth calling.
-  constexpr size_t kChunkBytes = size_t{1} << 14;
-  Tensor& kept = kept_[array];
-  TensorType type = x.type();
-  type.shape[0] = static_cast<int64_t>(rows.size());
-  const bool reusable = kept.defined() && kept.type() == type && kept.node().use_count() == 1 &&
-                        kept.node()->literal.buffer().use_count() == 1;
-  if (!reusable) kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
-  const size_t row_bytes = x.size(0) ? x.type().bytes() / static_cast<size_t>(x.size(0)) : 0;
-  const auto* from = static_cast<const std::byte*>(x.bytes());
-  std::byte* to = kept.node()->literal.buffer().get();
-  const size_t step = std::max<size_t>(kChunkBytes / std::max<size_t>(row_bytes, 1), 1);
-  thread_pool().parallel_for(static_cast<int64_t>((rows.size() + step - 1) / step), [&](int64_t chunk) {
-    const size_t first = static_cast<size_t>(chunk) * step, last = std::min(first + step, rows.size());
-    for (size_t i = first; i < last; ++i)
-      std::memcpy(to + i * row_bytes, from + static_cast<size_t>(rows[i]) * row_bytes, row_bytes);
-  });
-  return kept;
-}
-
-const Tensor& Batch::ones(size_t count) {
-  if (!ones_.defined() || ones_.size(0) != static_cast<int64_t>(count))
-    ones_ = full({static_cast<int64_t>(count)}, 1);
-  return ones_;
-}
 
 Model::Shared::Shared()
     : forward(
@@ -205,7 +170,6 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
   const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
   std::vector<Logs> history;
-  Batch copies;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     for (const auto& callback : options.callbacks) callback->on_epoch_begin(epoch);
     training->reset();
@@ -213,13 +177,14 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
     int64_t step = 0;
     const Logs not_due;
     Logs logs = training->logs();
-    for_batches(order, options.batch_size, [&](std::span<const int64_t> batch) {
-      (*training->train_step)(copies.rows(0, x, batch), copies.rows(1, y, batch), copies.ones(batch.size()));
+    Batches batches({x, y}, order, options.batch_size);
+    while (batches.next()) {
+      (*training->train_step)(batches[0], batches[1], batches.ones());
       ++step;
       const bool due = step % 8 == 1 && !options.callbacks.empty();
       if (due) training->refresh(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
-    });
+    }
     training->refresh(logs);
     if (validates) {
       for (const auto& [name, value] :
@@ -242,10 +207,9 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Locat
   check_batch_size("evaluate", batch_size);
   take_labels(*training, "evaluate.labels", y);
   training->reset();
-  Batch copies;
-  for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    (*training->test_step)(copies.rows(0, x, batch), copies.rows(1, y, batch), copies.ones(batch.size()));
-  });
+  const std::vector<int64_t> order = row_order(x.size(0), false, 0);
+  Batches batches({x, y}, order, batch_size);
+  while (batches.next()) (*training->test_step)(batches[0], batches[1], batches.ones());
   return training->logs();
 }
 
@@ -257,17 +221,18 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
   if (x.rank() == 0 || x.size(0) == 0)
     throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
   std::vector<Tensor> parts;
-  Batch copies;
-  for_batches(row_order(x.size(0), false, 0), batch_size, [&](std::span<const int64_t> batch) {
-    Tensor part = shared_->forward(copies.rows(0, x, batch));
+  const std::vector<int64_t> order = row_order(x.size(0), false, 0);
+  Batches batches({x}, order, batch_size);
+  while (batches.next()) {
+    Tensor part = shared_->forward(batches[0]);
     TensorType expected = parts.empty() ? part.type() : parts[0].type();
-    if (!expected.shape.empty()) expected.shape[0] = static_cast<int64_t>(batch.size());
+    if (!expected.shape.empty()) expected.shape[0] = batches[0].size(0);
     if (part.rank() == 0 || part.type() != expected) {
-      throw ShapeError("predict.rows", cat("outputs must have one row for each of ", batch.size(),
+      throw ShapeError("predict.rows", cat("outputs must have one row for each of ", batches[0].size(0),
                                            " rows of x, all alike: ", part.type()));
     }
     parts.push_back(std::move(part));
-  });
+  }
   TensorType type = parts[0].type();
   type.shape[0] = x.size(0);
   Buffer buffer = allocate_buffer(type.bytes());

@@ -264,21 +264,6 @@ TEST(Fit, PredictGivesEveryRowInItsPlace) {
     EXPECT_EQ(model.predict(Tensor::of(values, {7, 3}), batch_size).to_vector<float>(), values) << batch_size;
 }
 
-// Batches are copied into one array again and again, but never into one that somebody still holds.
-TEST(Fit, ABatchThatIsHeldOutlivesTheNext) {
-  const Tensor x = Tensor::of<float>({1, 2, 3, 4});
-  const std::vector<int64_t> first{0, 1}, second{2, 3};
-  Batch batch;
-  const void* place = batch.rows(0, x, first).bytes();
-  EXPECT_EQ(batch.rows(0, x, second).bytes(), place) << "nobody held it";
-  const Tensor held = batch.rows(0, x, first);
-  EXPECT_NE(batch.rows(0, x, second).bytes(), held.bytes());
-  EXPECT_EQ(held.to_vector<float>(), (std::vector<float>{1, 2}));
-  const Variable variable(batch.rows(0, x, first));
-  batch.rows(0, x, second);
-  EXPECT_EQ(variable.read().to_vector<float>(), (std::vector<float>{1, 2}));
-}
-
 TEST(Fit, AccuracyNeedsClasses) {
   const Loss square{"square", [](const Tensor& labels, const Tensor& outputs) {
                       const Tensor error = labels - reshape(outputs, labels.shape());

@@ -47,16 +47,4 @@ struct Model::Shared {
   std::shared_ptr<Training> training;  // null before compile()
 };
 
-// The rows of one batch, copied into arrays that live on to the next batch unless somebody kept them.
-class Batch {
- public:
-  // Rows of `x` by their numbers. `array` tells apart what is copied side by side: 0 or 1.
-  const Tensor& rows(size_t array, const Tensor& x, std::span<const int64_t> rows);
-  // The weight of every row.
-  const Tensor& ones(size_t count);
-
- private:
-  Tensor kept_[2], ones_;
-};
-
 }  // namespace espalier

@@ -1,0 +1,50 @@
+// The rows of one batch after another, copied in any order.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// The rows of the next batch are copied by idle helpers while the caller works on this one, into arrays that
+// live on from batch to batch unless somebody kept them.
+class Batches {
+ public:
+  // Rows of every array by their numbers, in this order, `size` at a time (the last batch may be smaller).
+  // The numbers outlive the object. REQUIRES: size > 0.
+  Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size);
+
+  // Goes on to the next batch; false when there is none.
+  bool next();
+  // What next() found: the rows of an array, and the weight of each.
+  const Tensor& operator[](size_t array) const { return sides_[now_].rows[array]; }
+  const Tensor& ones();
+
+ private:
+  struct Side {
+    std::vector<Tensor> rows;
+    std::vector<std::byte*> to;
+    std::span<const int64_t> numbers;
+  };
+  void begin(Side& side);
+  void copy(int64_t chunk) const;
+
+  std::vector<Tensor> arrays_;
+  std::vector<const std::byte*> from_;
+  std::vector<size_t> row_bytes_;
+  std::span<const int64_t> left_;
+  size_t size_, chunk_rows_ = 1;
+  Side sides_[2];
+  size_t now_ = 0;
+  Tensor ones_;
+  struct Copy {
+    const Batches& batches;
+    void operator()(int64_t chunk) const { batches.copy(chunk); }
+  } copy_{*this};
+  SpareWork copying_;  // of the other side; destroyed first
+};
+
+}  // namespace espalier
