@@ -8,8 +8,8 @@
 namespace espalier {
 
 struct Probe {
-  // Multiply-adds of independent f32 vectors in registers, `rounds` times; the result only keeps the work
-  // from being dropped.
+  // Multiply-adds of independent f32 vectors of random numbers in registers, `rounds` times, an even number;
+  // the result only keeps the work from being dropped.
   int64_t flops_per_round;
   float (*run)(int64_t rounds);
   // Of one core that begins two vector multiply-adds a cycle (or a multiplication and an addition).

@@ -8,17 +8,34 @@
 namespace espalier {
 namespace {
 
+// Numbers between 1/2 and 1 whose bits look random.
+Vector random_vector(uint32_t& state) {
+  Vector out;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    state = state * 1664525u + 1013904223u;
+    out[lane] = 0.5f + static_cast<float>(state >> 8) * 0x1p-25f;
+  }
+  return out;
+}
+
+// Random mantissas throughout: a core clocks higher when its multipliers always see the same. What one round
+// does to a sum the next one undoes, so that sums stay where they are.
 // Every loop over the sums is unrolled, or they would live in memory.
 float run_fma(int64_t rounds) {
+  uint32_t state = 1;
   Vector sums[kVectors];
   ESPALIER_UNROLL
-  for (int i = 0; i < kVectors; ++i) sums[i] = Vector{} + static_cast<float>(i + 1);
-  const Vector factor = Vector{} + 0.999f, term = Vector{} + 0.001f;
-  for (int64_t round = 0; round < rounds; ++round) {
+  for (int i = 0; i < kVectors; ++i) sums[i] = random_vector(state);
+  const Vector factor = random_vector(state), term = random_vector(state);
+  const Vector factors[2] = {factor, 1.0f / factor}, terms[2] = {term, -term / factor};
+  for (int64_t round = 0; round < rounds; round += 2) {
     ESPALIER_UNROLL
-    for (int i = 0; i < kVectors; ++i) {
-      sums[i] = fused(sums[i], factor, term);
-      asm volatile("" : ESPALIER_REGISTER(sums[i]));
+    for (int half = 0; half < 2; ++half) {
+      ESPALIER_UNROLL
+      for (int i = 0; i < kVectors; ++i) {
+        sums[i] = fused(sums[i], factors[half], terms[half]);
+        asm volatile("" : ESPALIER_REGISTER(sums[i]));
+      }
     }
   }
   Vector total = sums[0];
