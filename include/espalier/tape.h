@@ -37,6 +37,7 @@ class Source {
 // Records the op calls of this thread that depend on watched tensors, from construction on, in eager code and
 // inside traced functions. Tapes nest: an outer tape sees the gradient computation of an inner one, which
 // gives higher derivatives. A tape that is not persistent stops recording and is spent after one gradient().
+// Another thread may destroy one while this thread calls nothing, or has ended.
 class GradientTape {
  public:
   explicit GradientTape(TapeOptions options = {});

@@ -2,11 +2,11 @@
 
 #include <exception>
 #include <optional>
-#include <unordered_map>
 #include <unordered_set>
 
 #include "eager/trace.h"
 #include "grad/grad.h"
+#include "grad/node_map.h"
 #include "ops/call.h"
 
 namespace espalier {
@@ -17,7 +17,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
   void record(const Call& call, std::span<const Tensor> outputs) override {
     if (!recording || call.op.no_gradient) return;
     bool depends = false;
-    for (const Tensor& input : call.inputs) depends = depends || active.contains(input.node().get());
+    for (const Tensor& input : call.inputs) depends = depends || active.contains(input);
     if (!depends) return;
     calls.push_back({&call.op,
                      call.attributes,
@@ -25,7 +25,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
                      {outputs.begin(), outputs.end()},
                      {call.regions.begin(), call.regions.end()}});
     for (const Tensor& output : outputs) {
-      if (is_float(output.dtype())) active.emplace(output.node().get(), calls.size());
+      if (is_float(output.dtype())) active.insert(output, static_cast<uint32_t>(calls.size()));
     }
   }
 
@@ -37,7 +37,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
 
   void watch_value(const VariablePtr& variable, const Tensor& value) {
     if (watched.insert(variable.get()).second) variables.push_back(variable);
-    if (active.emplace(value.node().get(), 0).second) reads.emplace_back(variable, value);
+    if (active.insert(value, 0)) reads.emplace_back(variable, value);
   }
 
   // Lets go of everything but the list of watched variables.
@@ -54,7 +54,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
   bool spent = false;
   std::vector<TapeEntry> calls;
   // Values that depend on watched ones: how many calls had been made when each was there.
-  std::unordered_map<const TensorNode*, size_t> active;
+  NodeMap active;
   std::unordered_set<const VariableState*> watched;
   std::vector<VariablePtr> variables;
   std::vector<std::pair<VariablePtr, Tensor>> reads;  // every value a watched variable had
@@ -89,8 +89,7 @@ void GradientTape::watch(const Tensor& tensor, Location at) {
   if (!is_float(tensor.dtype())) {
     throw DTypeError("tape.watch", cat("only floating-point tensors have gradients, got ", tensor.type()));
   }
-  impl_->active.emplace(tensor.node().get(), 0);
-  impl_->kept.push_back(tensor);
+  if (impl_->active.insert(tensor, 0)) impl_->kept.push_back(tensor);
 }
 
 void GradientTape::watch(const Variable& variable, Location at) {
@@ -143,16 +142,17 @@ std::vector<Tensor> GradientTape::gradient(const std::vector<Tensor>& targets,
   }
   std::vector<Tensor> active;
   for (const Tensor& leaf : leaves) {
-    if (impl_->active.contains(leaf.node().get())) active.push_back(leaf);
+    if (impl_->active.contains(leaf)) active.push_back(leaf);
   }
   // Only calls up to the last target count.
   size_t end = 0;
   for (const Tensor& target : targets) {
-    if (const auto it = impl_->active.find(target.node().get()); it != impl_->active.end())
-      end = std::max(end, it->second);
+    if (impl_->active.contains(target)) end = std::max<size_t>(end, impl_->active.find(target));
   }
   const std::vector<Tensor> found = [&] {
-    // A persistent tape records the gradient's own calls, behind these, while they are made.
+    if (!impl_->options.persistent)
+      return reverse(std::span(impl_->calls).first(end), targets, options.output_gradients, active);
+    // The gradient's own calls are recorded behind these, while they are made.
     const Aside aside(impl_->calls, end);
     return reverse(aside.calls, targets, options.output_gradients, active);
   }();

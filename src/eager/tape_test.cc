@@ -1,5 +1,7 @@
 #include "espalier/tape.h"
 
+#include <thread>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
@@ -9,6 +11,7 @@
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/transforms.h"
+#include "ir/buffer_watch.h"
 #include "ir/sink.h"
 
 namespace espalier {
@@ -400,6 +403,35 @@ TEST(Tape, AnOldPersistentTapeIsAsFastAsAYoungOne) {
     made.push_back(calls);
   }
   EXPECT_EQ(made.front(), made.back());
+}
+
+TEST(Tape, MayEndOnAnotherThread) {
+  const Variable w(Tensor::of({3.0f}));
+  auto ended = std::make_unique<GradientTape>();
+  std::unique_ptr<GradientTape> outlives;
+  std::thread([&] {
+    ended.reset();
+    outlives = std::make_unique<GradientTape>();
+  }).join();
+  outlives.reset();
+  GradientTape tape;
+  EXPECT_EQ(tape.gradient(w.read() * w.read(), w).item<float>(), 6);
+}
+
+// What a gradient adds up to lives until the call before it has used it, not until the end.
+TEST(Tape, AGradientsPartsAreLetGo) {
+  const Tensor x = Tensor::of(std::vector<float>(1 << 16, 1.0f));
+  static int64_t now, most;
+  GradientTape tape;
+  tape.watch(x);
+  Tensor y = x;
+  for (int i = 0; i < 50; ++i) y = negate(y);
+  now = most = 0;
+  buffer_watch = [](int64_t bytes) { most = std::max(most, now += bytes); };
+  const Tensor gradient = tape.gradient(y, Source(x));
+  buffer_watch = nullptr;
+  EXPECT_EQ(gradient.data<float>()[5], 1);
+  EXPECT_LE(most, 4 * (int64_t{1} << 18));
 }
 
 TEST(Errors, TensorsTapesAndTransformsNameTheUsersLine) {

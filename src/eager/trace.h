@@ -65,12 +65,9 @@ class Trace {
 };
 
 // Told about every read of a variable on this thread.
-class ReadObserver {
+class ReadObserver : public ThreadChain<ReadObserver> {
  public:
-  ReadObserver();
-  virtual ~ReadObserver();
-  ReadObserver(const ReadObserver&) = delete;
-  ReadObserver& operator=(const ReadObserver&) = delete;
+  virtual ~ReadObserver() = default;
   virtual void on_read(const VariablePtr& variable, const Tensor& value) = 0;
 };
 

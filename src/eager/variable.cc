@@ -10,7 +10,6 @@ thread_local Trace* current_trace = nullptr;
 thread_local bool tracing_again = false;
 thread_local uint64_t context = 0;
 constexpr int kAutocastShift = 56;  // of trace_context(): the dtype of an AutocastScope and 1, or 0
-thread_local std::vector<ReadObserver*> observers;
 std::atomic<uint64_t> version{0};
 
 void check_assignable(const VariableState& variable, const Tensor& value) {
@@ -80,9 +79,6 @@ std::shared_ptr<Graph> Trace::finish() {
   return builder_.finish();
 }
 
-ReadObserver::ReadObserver() { observers.push_back(this); }
-ReadObserver::~ReadObserver() { std::erase(observers, this); }
-
 AutocastScope::AutocastScope(DType dtype) : before_(context) {
   constexpr uint64_t kOthers = (uint64_t{1} << kAutocastShift) - 1;
   context = (context & kOthers) | (static_cast<uint64_t>(dtype) + 1) << kAutocastShift;
@@ -102,7 +98,7 @@ Tensor VariableState::read() {
   if (Tensor bound = StateScope::find(*this); bound.defined()) return bound;
   Trace* trace = Trace::current();
   const Tensor now = trace ? trace->read(shared_from_this()) : value;
-  for (ReadObserver* observer : observers) observer->on_read(shared_from_this(), now);
+  ReadObserver::each([&](ReadObserver& observer) { observer.on_read(shared_from_this(), now); });
   return now;
 }
 

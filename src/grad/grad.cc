@@ -1,8 +1,8 @@
 #include "grad/grad.h"
 
-#include <unordered_map>
 #include <unordered_set>
 
+#include "grad/node_map.h"
 #include "ops/call.h"
 
 namespace espalier {
@@ -47,26 +47,23 @@ std::vector<Tensor> decomposed_gradient(const TapeEntry& entry, std::span<const 
   return local_gradient(calls, results, cotangents, entry.inputs, wanted);
 }
 
-std::vector<Tensor> call_gradient(const TapeEntry& entry, std::span<const Tensor> cotangents,
-                                  const std::vector<bool>& wanted) {
+// The gradients that context.wanted asks for, in context.gradients.
+void call_gradient(const TapeEntry& entry, GradientContext& context) {
   const OpDef& op = *entry.op;
   if (op.gradient) {
-    GradientContext context;
     context.attribute_struct = entry.attributes.get();
     context.attributes_ptr = entry.attributes;
     context.inputs = entry.inputs;
     context.outputs = entry.outputs;
-    context.cotangents = cotangents;
     context.regions = entry.regions;
-    context.wanted = wanted;
-    context.gradients.resize(entry.inputs.size());
+    context.gradients.assign(entry.inputs.size(), Tensor());
     op.gradient(context);
-    return std::move(context.gradients);
+  } else if (op.decompose) {
+    context.gradients = decomposed_gradient(entry, context.cotangents, context.wanted);
+  } else {
+    throw UnsupportedError(cat(op.name, ".gradient"), cat(op.name, " has no gradient"),
+                           "wrap it in stop_gradient, or give it one with custom_gradient");
   }
-  if (op.no_gradient) return std::vector<Tensor>(entry.inputs.size());
-  if (op.decompose) return decomposed_gradient(entry, cotangents, wanted);
-  throw UnsupportedError(cat(op.name, ".gradient"), cat(op.name, " has no gradient"),
-                         "wrap it in stop_gradient, or give it one with custom_gradient");
 }
 
 }  // namespace
@@ -93,25 +90,42 @@ std::vector<Tensor> region_vjp(const Graph& region, std::span<const Tensor> inpu
 
 std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Tensor> targets,
                             std::span<const Tensor> cotangents, std::span<const Tensor> sources) {
-  // Forward: what depends on a source. Only those values can carry a gradient that is asked for.
-  std::unordered_set<Key> active;
+  // Forward: what depends on a source is numbered. Only those values can carry a gradient that is asked for.
+  NodeMap active;
   active.reserve(sources.size() + calls.size());
-  for (const Tensor& source : sources) active.insert(source.node().get());
+  const auto number = [&](const Tensor& value) {
+    active.insert(value, static_cast<uint32_t>(active.size()));
+  };
+  for (const Tensor& source : sources) number(source);
+  const size_t source_count = active.size();
+  std::vector<const TapeEntry*> steps;
+  std::vector<uint32_t> operands;  // the numbers of each step's inputs and outputs
+  steps.reserve(calls.size());
+  operands.reserve(3 * calls.size());
   for (const TapeEntry& call : calls) {
     if (call.op->no_gradient) continue;
+    const size_t first = operands.size();
     bool depends = false;
-    for (const Tensor& input : call.inputs) depends = depends || active.contains(input.node().get());
-    if (!depends) continue;
-    for (const Tensor& output : call.outputs) {
-      if (is_float(output.dtype())) active.insert(output.node().get());
+    for (const Tensor& input : call.inputs) {
+      operands.push_back(active.find(input));
+      depends = depends || operands.back() != NodeMap::kNone;
     }
+    if (!depends) {
+      operands.resize(first);
+      continue;
+    }
+    for (const Tensor& output : call.outputs) {
+      if (is_float(output.dtype())) number(output);
+      operands.push_back(active.find(output));
+    }
+    steps.push_back(&call);
   }
 
-  std::unordered_map<Key, Tensor> gradients;
-  gradients.reserve(active.size());
-  const auto accumulate = [&](const Tensor& value, const Tensor& gradient) {
-    Tensor& sum = gradients[value.node().get()];
-    sum = sum.defined() ? sum + gradient : gradient;
+  std::vector<Tensor> gradients(active.size());
+  const auto accumulate = [&](uint32_t value, Tensor gradient) {
+    if (value == NodeMap::kNone) return;
+    Tensor& sum = gradients[value];
+    sum = sum.defined() ? std::move(sum) + std::move(gradient) : std::move(gradient);
   };
   for (size_t i = 0; i < targets.size(); ++i) {
     const bool given = i < cotangents.size() && cotangents[i].defined();
@@ -119,46 +133,43 @@ std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Te
       throw ShapeError("gradient.cotangent", cat("output gradient ", i, " is ", cotangents[i].type(),
                                                  ", the target is ", targets[i].type()));
     }
-    accumulate(targets[i], given ? cotangents[i] : constant_like(targets[i].type(), 1));
+    accumulate(active.find(targets[i]), given ? cotangents[i] : constant_like(targets[i].type(), 1));
   }
 
+  GradientContext context;
   std::vector<Tensor> found;
-  std::vector<bool> wanted;
-  for (size_t i = calls.size(); i-- > 0;) {
-    const TapeEntry& call = calls[i];
-    found.assign(call.outputs.size(), Tensor());
+  const uint32_t* operand = operands.data() + operands.size();
+  for (size_t i = steps.size(); i-- > 0;) {
+    const TapeEntry& call = *steps[i];
+    const size_t in_count = call.inputs.size(), out_count = call.outputs.size();
+    operand -= in_count + out_count;
+    found.assign(out_count, Tensor());
     bool reached = false;
-    for (size_t k = 0; k < call.outputs.size(); ++k) {
-      const Key key = call.outputs[k].node().get();
-      if (!active.contains(key)) continue;
-      if (const auto it = gradients.find(key); it != gradients.end()) {
-        found[k] = it->second;
-        reached = true;
-      }
+    for (size_t k = 0; k < out_count; ++k) {
+      const uint32_t value = operand[in_count + k];
+      if (value == NodeMap::kNone || !gradients[value].defined()) continue;
+      // Nothing before this call adds to it or asks for it, unless it is a source.
+      found[k] = value < source_count ? gradients[value] : std::move(gradients[value]);
+      reached = true;
     }
-    wanted.assign(call.inputs.size(), false);
-    bool any = false;
-    for (size_t k = 0; k < call.inputs.size(); ++k) {
-      wanted[k] = active.contains(call.inputs[k].node().get());
-      any = any || wanted[k];
-    }
-    if (!reached || !any || call.op->no_gradient) continue;
-    const std::vector<Tensor> results = call_gradient(call, found, wanted);
-    for (size_t k = 0; k < results.size(); ++k) {
-      if (!wanted[k] || !results[k].defined()) continue;
-      if (results[k].type() != call.inputs[k].type()) {
-        throw InternalError(cat("the gradient of ", call.op->name, " for input ", k, " is ",
-                                results[k].type(), ", not ", call.inputs[k].type()));
+    if (!reached) continue;
+    context.cotangents = found;
+    context.wanted.resize(in_count);
+    for (size_t k = 0; k < in_count; ++k) context.wanted[k] = operand[k] != NodeMap::kNone;
+    call_gradient(call, context);
+    for (size_t k = 0; k < context.gradients.size(); ++k) {
+      Tensor& gradient = context.gradients[k];
+      if (!context.wanted[k] || !gradient.defined()) continue;
+      if (gradient.type() != call.inputs[k].type()) {
+        throw InternalError(cat("the gradient of ", call.op->name, " for input ", k, " is ", gradient.type(),
+                                ", not ", call.inputs[k].type()));
       }
-      accumulate(call.inputs[k], results[k]);
+      accumulate(operand[k], std::move(gradient));
     }
   }
 
   std::vector<Tensor> out;
-  for (const Tensor& source : sources) {
-    const auto it = gradients.find(source.node().get());
-    out.push_back(it == gradients.end() ? Tensor() : it->second);
-  }
+  for (const Tensor& source : sources) out.push_back(gradients[active.find(source)]);
   return out;
 }
 

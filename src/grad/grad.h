@@ -1,17 +1,22 @@
 // Reverse mode: a gradient is more graph.
 #pragma once
 
+#include "base/blocks.h"
 #include "ir/builder.h"
 
 namespace espalier {
 
 // One recorded op call, for reverse mode.
 struct TapeEntry {
+  // A tape has lists by the thousand.
+  template <class T>
+  using List = std::vector<T, BlockAllocator<T>>;
+
   const OpDef* op;
   AttributesPtr attributes;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;
-  std::vector<GraphPtr> regions;
+  List<Tensor> inputs;
+  List<Tensor> outputs;
+  List<GraphPtr> regions;
 };
 
 // Keeps the calls that the current sink gets while it lives.

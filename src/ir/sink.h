@@ -8,6 +8,7 @@
 
 #include "espalier/tensor.h"
 #include "ir/attributes.h"
+#include "ir/thread_chain.h"
 
 namespace espalier {
 
@@ -68,12 +69,10 @@ class SinkScope {
 };
 
 // Sees every op that is called in the sink that was current when it was made (not those inside regions).
-class Recorder {
+class Recorder : public ThreadChain<Recorder> {
  public:
-  Recorder();
-  virtual ~Recorder();
-  Recorder(const Recorder&) = delete;
-  Recorder& operator=(const Recorder&) = delete;
+  Recorder() : sink_(&Sink::current()) {}
+  virtual ~Recorder() = default;
   virtual void record(const Call& call, std::span<const Tensor> outputs) = 0;
   Sink* sink() const { return sink_; }
 

@@ -11,7 +11,6 @@ namespace espalier {
 namespace {
 
 thread_local Sink* current_sink = nullptr;
-thread_local std::vector<Recorder*> recorders;
 
 // Whether an integer type or bool has this number.
 bool holds_integer(DType dtype, int64_t value) {
@@ -141,11 +140,10 @@ Depth::Depth(const char* what) {
 }
 Depth::~Depth() { --depth; }
 
-Recorder::Recorder() : sink_(&Sink::current()) { recorders.push_back(this); }
-Recorder::~Recorder() { std::erase(recorders, this); }
-
 bool is_recorded(const Sink& sink) {
-  return std::ranges::any_of(recorders, [&](const Recorder* r) { return r->sink() == &sink; });
+  bool found = false;
+  Recorder::each([&](const Recorder& recorder) { found = found || recorder.sink() == &sink; });
+  return found;
 }
 
 std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::span<const Tensor> inputs,
@@ -154,11 +152,9 @@ std::vector<Tensor> emit_all(const OpDef& op, AttributesPtr attributes, std::spa
   Sink& sink = Sink::current();
   const Call call{op, attributes, inputs, regions};
   std::vector<Tensor> outputs = sink.emit(call);
-  if (!recorders.empty()) {
-    for (Recorder* recorder : std::vector<Recorder*>(recorders)) {
-      if (recorder->sink() == &sink) recorder->record(call, outputs);
-    }
-  }
+  Recorder::each([&](Recorder& recorder) {
+    if (recorder.sink() == &sink) recorder.record(call, outputs);
+  });
   return outputs;
 }
 

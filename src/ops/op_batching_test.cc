@@ -28,7 +28,7 @@ void check_subset(const OpDef& op, const std::vector<TapeEntry>& calls, unsigned
   const size_t count = calls[0].inputs.size();
   std::vector<std::vector<Tensor>> singles(calls[0].outputs.size());
   for (const TapeEntry& call : calls) {
-    std::vector<Tensor> inputs = calls[0].inputs;
+    std::vector<Tensor> inputs(calls[0].inputs.begin(), calls[0].inputs.end());
     for (size_t i = 0; i < count; ++i) {
       if (subset >> i & 1) inputs[i] = call.inputs[i];
     }

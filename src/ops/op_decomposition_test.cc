@@ -47,7 +47,7 @@ void check_gradient_agrees(const TapeEntry& call) {
       values.push_back(0.5 + 0.25 * static_cast<double>(i % 7));
     weights.push_back(is_float(output.dtype()) ? to_tensor(output.type(), values) : Tensor());
   }
-  const auto float_targets = [&](const std::vector<Tensor>& outputs) {
+  const auto float_targets = [&](std::span<const Tensor> outputs) {
     std::pair<std::vector<Tensor>, std::vector<Tensor>> out;
     for (size_t i = 0; i < outputs.size(); ++i) {
       if (!weights[i].defined()) continue;
