@@ -27,6 +27,11 @@ const Function kFunctions[] = {
     {"log_plus_one", log_plus_one, std::log1p, -0.999, 1e6, 1.5, 1.5},
     {"tanh", tanh, std::tanh, -10, 10, 2.5, 2.5},
     {"logistic", logistic, [](long double x) { return 1 / (1 + std::exp(-x)); }, -80, 20, 2.5, 2.5},
+    {"gelu by tanh", [](Operand x) { return gelu(x, true); },
+     [](long double x) {
+       return x / (1 + std::exp(-2 * 0.797884560802865355879892L * (x + 0.044715L * x * x * x)));
+     },
+     -4, 20, 20, 20},
     {"sine", sine, std::sin, -100, 100, 1, 1},
     {"cosine", cosine, std::cos, -100, 100, 1, 1},
     {"tan", tan, std::tan, -1.5, 1.5, 1, 1},

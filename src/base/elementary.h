@@ -76,5 +76,13 @@ inline T elementary_logistic(T x) {
   return 1 / (1 + elementary_exp(-x));
 }
 
+// x / 2 (1 + tanh u) as x / (1 + e^-2u), which keeps its digits where tanh is almost -1;
+// u = sqrt(2 / pi) (x + 0.044715 x^3).
+template <class T>
+inline T elementary_gelu_by_tanh(T x) {
+  constexpr T kLinear = T(-1.5957691216057308), kCubic = T(-1.5957691216057308 * 0.044715);
+  return x / (1 + elementary_exp(x * (kLinear + kCubic * (x * x))));
+}
+
 }  // namespace
 }  // namespace espalier

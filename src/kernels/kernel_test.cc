@@ -161,10 +161,14 @@ TEST(Tiles, TablesAgree) {
     CHECK_F32(maximum_f32), CHECK_F32(minimum_f32), CHECK_F32(negate_f32), CHECK_F32(abs_f32),
         CHECK_F32(sqrt_f32);
     CHECK_F32(relu_f32), CHECK_F32(exp_f32), CHECK_F32(tanh_f32), CHECK_F32(logistic_f32);
+    CHECK_F32(rsqrt_f32), CHECK_F32(gelu_by_tanh_f32);
     compare(table.exp_f32, tile_table_portable.exp_f32, DType::kF32, far, far, far, "exp_f32 far");
     compare(table.tanh_f32, tile_table_portable.tanh_f32, DType::kF32, far, far, far, "tanh_f32 far");
     compare(table.logistic_f32, tile_table_portable.logistic_f32, DType::kF32, far, far, far,
             "logistic_f32 far");
+    compare(table.rsqrt_f32, tile_table_portable.rsqrt_f32, DType::kF32, far, far, far, "rsqrt_f32 far");
+    compare(table.gelu_by_tanh_f32, tile_table_portable.gelu_by_tanh_f32, DType::kF32, far, far, far,
+            "gelu_by_tanh_f32 far");
     compare(table.add_i64, tile_table_portable.add_i64, DType::kI64, whole, whole, whole, "add_i64");
     CHECK_BOOL(eq_f32), CHECK_BOOL(ne_f32), CHECK_BOOL(ge_f32), CHECK_BOOL(gt_f32), CHECK_BOOL(le_f32),
         CHECK_BOOL(lt_f32);
@@ -179,6 +183,7 @@ TEST(Tiles, TablesAgree) {
     CHECK_BF16(maximum_bf16), CHECK_BF16(minimum_bf16), CHECK_BF16(negate_bf16), CHECK_BF16(abs_bf16),
         CHECK_BF16(sqrt_bf16);
     CHECK_BF16(relu_bf16), CHECK_BF16(exp_bf16), CHECK_BF16(tanh_bf16), CHECK_BF16(logistic_bf16);
+    CHECK_BF16(rsqrt_bf16), CHECK_BF16(gelu_by_tanh_bf16);
     CHECK_BF16_BOOL(eq_bf16), CHECK_BF16_BOOL(ne_bf16), CHECK_BF16_BOOL(ge_bf16), CHECK_BF16_BOOL(gt_bf16),
         CHECK_BF16_BOOL(le_bf16), CHECK_BF16_BOOL(lt_bf16);
     compare(table.select_16, tile_table_portable.select_16, DType::kBF16, p, u, v, "select_16");
@@ -204,14 +209,22 @@ TEST(Tiles, ElementaryFunctionsHaveOneMeaning) {
        {0.0f, -0.0f, 88.72283f, 88.72284f, 89.0f, 103.9f, 104.0f, 10.0f, 0.625f, INFINITY, NAN})
     x.insert(x.end(), {v, -v});
   const TensorType type{DType::kF32, {static_cast<int64_t>(x.size())}};
-  for (const char* op : {"exponential", "tanh", "logistic"}) {
-    const auto graph = single(*find_op(op), nullptr, std::vector<TensorType>{type});
+  const auto by_tanh = [](const Tensor& x) { return gelu(x, true); };
+  for (const std::function<Tensor(const Tensor&)>& f : std::vector<std::function<Tensor(const Tensor&)>>{
+           exponential, espalier::tanh, logistic, rsqrt, by_tanh}) {
+    GraphBuilder builder;
+    {
+      SinkScope scope(builder);
+      builder.result("y", f(builder.argument("x", type)));
+    }
+    const auto graph = builder.finish();
+    const Node& node = graph->nodes()[0];
     const Literal input = Literal::copy(type, x.data()), wanted = interpret(*graph, {&input, 1})[0];
     Buffer buffer = allocate_buffer(type.bytes());
     FloatEnvironment mode;
-    find_tile(*find_op(op), nullptr, std::vector<DType>{DType::kF32}, DType::kF32)(
+    find_tile(*node.op, node.attributes.get(), std::vector<DType>{DType::kF32}, DType::kF32)(
         buffer.get(), input.raw(), nullptr, nullptr, type.elements());
-    EXPECT_EQ(difference(wanted, Literal(type, buffer)), "") << op;
+    EXPECT_EQ(difference(wanted, Literal(type, buffer)), "") << node.op->name;
   }
 }
 

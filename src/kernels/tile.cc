@@ -38,6 +38,8 @@ const Entry kEntries[] = {
     {"exponential", kF32, kF32, &TileTable::exp_f32},
     {"tanh", kF32, kF32, &TileTable::tanh_f32},
     {"logistic", kF32, kF32, &TileTable::logistic_f32},
+    {"rsqrt", kF32, kF32, &TileTable::rsqrt_f32},
+    {"gelu", kF32, kF32, &TileTable::gelu_by_tanh_f32},
     {"add", kI64, kI64, &TileTable::add_i64},
     {"convert", kBool, kF32, &TileTable::bool_to_f32},
     {"convert", kI32, kF32, &TileTable::i32_to_f32},
@@ -54,6 +56,8 @@ const Entry kEntries[] = {
     {"exponential", kBF16, kBF16, &TileTable::exp_bf16},
     {"tanh", kBF16, kBF16, &TileTable::tanh_bf16},
     {"logistic", kBF16, kBF16, &TileTable::logistic_bf16},
+    {"rsqrt", kBF16, kBF16, &TileTable::rsqrt_bf16},
+    {"gelu", kBF16, kBF16, &TileTable::gelu_by_tanh_bf16},
     {"select", kBF16, kBF16, &TileTable::select_16},
     {"select", kF16, kF16, &TileTable::select_16},
     {"convert", kF32, kBF16, &TileTable::f32_to_bf16},
@@ -92,6 +96,7 @@ TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<
     if (inputs[0] == kI32) return table().*kCompareI32[direction];
     return nullptr;
   }
+  if (&op == &op_gelu && !read_integer(attributes, "approximate")) return nullptr;
   const DType input = &op == &op_select ? inputs[1] : inputs[0];
   const auto [first, last] = index->equal_range(&op);
   for (auto it = first; it != last; ++it) {

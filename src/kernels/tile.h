@@ -19,6 +19,7 @@ using TileFunction = void (*)(void* out, const void* a, const void* b, const voi
 #define ESPALIER_TILE_OPS(X)                                                                 \
   X(add_f32) X(subtract_f32) X(multiply_f32) X(divide_f32) X(maximum_f32) X(minimum_f32)     \
   X(negate_f32) X(abs_f32) X(sqrt_f32) X(relu_f32) X(exp_f32) X(tanh_f32) X(logistic_f32)    \
+  X(rsqrt_f32) X(gelu_by_tanh_f32) X(rsqrt_bf16) X(gelu_by_tanh_bf16)                        \
   X(eq_f32) X(ne_f32) X(ge_f32) X(gt_f32) X(le_f32) X(lt_f32)                                \
   X(add_i32) X(subtract_i32) X(multiply_i32) X(add_i64)                                      \
   X(eq_i32) X(ne_i32) X(ge_i32) X(gt_i32) X(le_i32) X(lt_i32)                                \

@@ -1,3 +1,4 @@
+#include "base/elementary.h"
 #include "ops/composite/formula.h"
 
 namespace espalier {
@@ -21,9 +22,8 @@ void eval(EvalContext& c) {
     const int64_t n = c.out(0).type->elements();
     for (int64_t i = 0; i < n; ++i) {
       const F x = in[i];
-      const F twice = approximate ? 1 + std::tanh(F(kRootTwoOverPi) * (x + F(kCubic) * x * x * x))
-                                  : std::erfc(x * -F(kRootHalf));
-      out[i] = static_cast<T>(x * F(0.5) * twice);
+      out[i] = static_cast<T>(approximate ? elementary_gelu_by_tanh(x)
+                                          : x * F(0.5) * std::erfc(x * -F(kRootHalf)));
     }
   });
 }
