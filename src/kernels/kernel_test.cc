@@ -499,16 +499,22 @@ TEST(Kernels, MovementIsExact) {
   int taken = 0;
   const auto check = [&](const TensorType& type, auto call) {
     GraphBuilder builder;
+    std::vector<Literal> inputs{random_literal(type, 4, false)};
     {
       SinkScope scope(builder);
-      builder.result("y", call(builder.argument("x", type)));
+      const Tensor x = builder.argument("x", type);
+      if constexpr (std::is_invocable_v<decltype(call), Tensor, Tensor>) {
+        inputs.push_back(random_literal({type.dtype, {}}, 5, false));
+        builder.result("y", call(x, builder.argument("value", inputs[1].type())));
+      } else {
+        builder.result("y", call(x));
+      }
     }
     const auto graph = builder.finish();
-    const Literal x = random_literal(type, 4, false);
-    const auto got = run_kernel(*graph, {&x, 1});
+    const auto got = run_kernel(*graph, inputs);
     if (got.empty()) return;
     ++taken;
-    EXPECT_EQ(difference(interpret(*graph, {&x, 1})[0], got[0]), "") << type.shape.size();
+    EXPECT_EQ(difference(interpret(*graph, inputs)[0], got[0]), "") << type.shape.size();
   };
   Dims order{0, 1, 2, 3};
   do {
@@ -526,6 +532,27 @@ TEST(Kernels, MovementIsExact) {
   check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {3, 7, 5}, {0, 2}); });
   check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {5, 3}, {1, 0}); });
   EXPECT_EQ(taken, 5);
+  taken = 0;
+  for (const DType dtype : {DType::kF32, DType::kI32, DType::kBF16}) {
+    const TensorType block{dtype, {3, 4, 5, 6}};
+    check(block, [](const Tensor& x) { return slice(x, {0, 1, 0, 0}, {3, 3, 5, 6}); });
+    check(block, [](const Tensor& x) { return slice(x, {1, 1, 2, 3}, {3, 3, 5, 5}); });
+    check(block, [](const Tensor& x) { return slice(x, {0, 0, 1, 1}, {3, 4, 5, 6}, {2, 3, 2, 2}); });
+    check(block, [](const Tensor& x) { return slice(x, {2, 3, 4, 5}, {3, 4, 5, 6}); });
+    check(block, [](const Tensor& x) { return slice(x, {1, 1, 2, 3}, {3, 1, 5, 5}); });
+    check({dtype, {}}, [](const Tensor& x) { return slice(x, {}, {}); });
+    check(block, [](const Tensor& x, const Tensor& v) { return pad(x, v, {0, 1, 0, 0}, {0, 2, 0, 0}); });
+    check(block, [](const Tensor& x, const Tensor& v) {
+      return pad(x, v, {1, 0, 2, 3}, {0, 2, 1, 1}, {0, 1, 2, 1});
+    });
+    check(block, [](const Tensor& x, const Tensor& v) {
+      return pad(x, v, {-1, 1, -2, 3}, {1, -2, 1, -4}, {1, 0, 3, 1});
+    });
+    check(block, [](const Tensor& x, const Tensor& v) { return pad(x, v, {-3, 0, 0, 0}, {2, 0, 0, 0}); });
+    check({dtype, {2, 0}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {0, 1}, {0, 2}); });
+    check({dtype, {}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {}, {}); });
+  }
+  EXPECT_EQ(taken, 36);
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ PreparedKernel prepare_softmax_cross_entropy_gradient(const KernelSite& site);
 PreparedKernel prepare_argmax(const KernelSite& site);
 PreparedKernel prepare_transpose(const KernelSite& site);
 PreparedKernel prepare_broadcast(const KernelSite& site);
+PreparedKernel prepare_slice(const KernelSite& site);
+PreparedKernel prepare_pad(const KernelSite& site);
 
 // A kernel of f32 for a call on bf16: operands are widened, results rounded once.
 PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)(const KernelSite&));

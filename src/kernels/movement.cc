@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <vector>
 
 #include "kernels/attribute_reader.h"
 #include "kernels/kernels.h"
@@ -49,7 +50,95 @@ void run_broadcast(const KernelCall& call) {
   for (int64_t done = block; done < p.elements; done += block) std::copy_n(out, block, out + done);
 }
 
+// Moves a box of elements between two arrays, and fills the rest of the result where there is a second
+// operand.
+struct BoxParams {
+  struct Axis {
+    int64_t size, from, to;  // steps in elements
+  };
+  std::vector<Axis> axes;  // outermost first; the last one is a row
+  int64_t from = 0, to = 0, elements = 0;
+
+  // Prepends an axis; runs it together with the next one where the steps allow it.
+  void add(Axis axis) {
+    if (axis.size == 1) return;
+    if (!axes.empty()) {
+      Axis& next = axes.front();
+      if (axis.from == next.from * next.size && axis.to == next.to * next.size) {
+        next.size *= axis.size;
+        return;
+      }
+    }
+    axes.insert(axes.begin(), axis);
+  }
+};
+
+template <class Word>
+void move_box(std::span<const BoxParams::Axis> axes, const Word* from, Word* to) {
+  const BoxParams::Axis& axis = axes[0];
+  if (axes.size() > 1) {
+    for (int64_t i = 0; i < axis.size; ++i) move_box(axes.subspan(1), from + i * axis.from, to + i * axis.to);
+  } else if (axis.from == 1 && axis.to == 1) {
+    std::copy_n(from, axis.size, to);
+  } else {
+    for (int64_t i = 0; i < axis.size; ++i) to[i * axis.to] = from[i * axis.from];
+  }
+}
+
+template <class Word>
+void run_slice(const KernelCall& call) {
+  const auto& p = *static_cast<const BoxParams*>(call.params);
+  move_box<Word>(p.axes, static_cast<const Word*>(call.in[0]) + p.from,
+                 static_cast<Word*>(call.out[0]) + p.to);
+}
+
+template <class Word>
+void run_pad(const KernelCall& call) {
+  const auto& p = *static_cast<const BoxParams*>(call.params);
+  std::fill_n(static_cast<Word*>(call.out[0]), p.elements, *static_cast<const Word*>(call.in[1]));
+  run_slice<Word>(call);
+}
+
+PreparedKernel prepared_box(const KernelSite& site, BoxParams box, void (*run_32)(const KernelCall&),
+                            void (*run_16)(const KernelCall&)) {
+  // Without axes it is one element.
+  if (box.axes.empty()) box.axes.push_back({1, 1, 1});
+  return {size_of(site.dtype) == 4 ? run_32 : run_16, std::make_shared<BoxParams>(std::move(box)), 0, 0};
+}
+
 }  // namespace
+
+PreparedKernel prepare_slice(const KernelSite& site) {
+  const Shape &in = site.inputs[0]->shape, &out = site.outputs[0]->shape;
+  const Dims start = read_dims(site.attributes, "start_indices"),
+             steps = read_dims(site.attributes, "strides");
+  const Dims in_strides = row_major_strides(in), out_strides = row_major_strides(out);
+  BoxParams box;
+  for (size_t i = in.size(); i-- > 0;) {
+    box.from += start[i] * in_strides[i];
+    box.add({out[i], in_strides[i] * steps[i], out_strides[i]});
+  }
+  return prepared_box(site, std::move(box), run_slice<uint32_t>, run_slice<uint16_t>);
+}
+
+PreparedKernel prepare_pad(const KernelSite& site) {
+  const Shape &in = site.inputs[0]->shape, &out = site.outputs[0]->shape;
+  const Dims low = read_dims(site.attributes, "edge_padding_low"),
+             interior = read_dims(site.attributes, "interior_padding");
+  const Dims in_strides = row_major_strides(in), out_strides = row_major_strides(out);
+  BoxParams box;
+  box.elements = site.outputs[0]->elements();
+  for (size_t i = in.size(); i-- > 0;) {
+    // Elements [first, end) of the operand land inside of the result: 0 <= low + element * step < out.
+    const int64_t step = interior[i] + 1, room = out[i] - low[i];
+    const int64_t first = low[i] < 0 ? (-low[i] + step - 1) / step : 0;
+    const int64_t end = std::min(in[i], room > 0 ? (room + step - 1) / step : 0);
+    box.from += first * in_strides[i];
+    box.to += (low[i] + first * step) * out_strides[i];
+    box.add({std::max<int64_t>(end - first, 0), in_strides[i], out_strides[i] * step});
+  }
+  return prepared_box(site, std::move(box), run_pad<uint32_t>, run_pad<uint16_t>);
+}
 
 PreparedKernel prepare_transpose(const KernelSite& site) {
   const Shape& shape = site.inputs[0]->shape;

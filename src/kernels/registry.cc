@@ -32,6 +32,12 @@ const Entry kEntries[] = {
     {&op_transpose, DType::kI32, prepare_transpose},
     {&op_broadcast_in_dim, DType::kF32, prepare_broadcast},
     {&op_broadcast_in_dim, DType::kI32, prepare_broadcast},
+    {&op_slice, DType::kF32, prepare_slice},
+    {&op_slice, DType::kI32, prepare_slice},
+    {&op_slice, DType::kBF16, prepare_slice},
+    {&op_pad, DType::kF32, prepare_pad},
+    {&op_pad, DType::kI32, prepare_pad},
+    {&op_pad, DType::kBF16, prepare_pad},
 };
 
 }  // namespace
