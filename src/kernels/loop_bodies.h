@@ -4,6 +4,7 @@
 #include "base/elementary.h"
 #include "kernels/loops.h"
 #include "kernels/select_larger.h"
+#include "kernels/window_loops.h"
 
 namespace espalier {
 namespace {
@@ -113,40 +114,6 @@ void multiply_rows(float* x, const float* factor, int64_t rows, int64_t length) 
   }
 }
 
-void fold_larger(const float* x, float* out, int64_t n) {
-  ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = larger(out[i], x[i]);
-}
-void fold_smaller(const float* x, float* out, int64_t n) {
-  ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = smaller(out[i], x[i]);
-}
-void choose_largest(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n) {
-  ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) {
-    const bool stays = chosen[i] >= 0 && best[i] >= x[i];
-    best[i] = stays ? best[i] : x[i];
-    chosen[i] = stays ? chosen[i] : tap;
-  }
-}
-void choose_least(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n) {
-  ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) {
-    const bool stays = chosen[i] >= 0 && best[i] <= x[i];
-    best[i] = stays ? best[i] : x[i];
-    chosen[i] = stays ? chosen[i] : tap;
-  }
-}
-
-void give_chosen(const float* x, const int32_t* chosen, int32_t tap, float initial, float* out, int64_t n) {
-  const double start = initial;
-  ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) {
-    const auto sum = static_cast<float>(start + static_cast<double>(x[i]));
-    out[i] = chosen[i] == tap ? sum : initial;
-  }
-}
-
 void add_arrays(const float* x, int64_t stride, int64_t arrays, float* out, int64_t n) {
   for (int64_t k = 0; k < arrays; ++k, x += stride) {
     ESPALIER_VECTOR_LOOP
@@ -178,9 +145,12 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows,     sum_columns,    max_rows,     max_columns,   min_rows,
-                              min_columns,  exp_below,      divide_rows,  multiply_rows, fold_larger,
-                              fold_smaller, choose_largest, choose_least, give_chosen,   add_arrays,
+constexpr LoopTable kTable = {sum_rows,    sum_columns,
+                              max_rows,    max_columns,
+                              min_rows,    min_columns,
+                              exp_below,   divide_rows,
+                              multiply_rows, kWindowLoops<float>,
+                              kWindowLoops<uint16_t>, add_arrays,
                               widen,        round,          adam};
 
 }  // namespace

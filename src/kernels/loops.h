@@ -11,6 +11,25 @@ struct AdamStep {
   float alpha, decay, epsilon, keep_1, keep_2, scale;  // decay 0: none
 };
 
+// `count` windows of rows of `channels` elements: the taps of window i lie at x + i * step + offsets[tap].
+struct WindowRun {
+  int64_t count, step, channels, taps;
+  const int64_t* offsets;
+};
+
+// For elements of type T, f32 or bf16 (its bits).
+template <class T>
+struct WindowLoops {
+  // out[i * channels + c] = the largest (least) of `initial` and channel c of the taps of window i: NaN wins, -0
+  // is below +0, subnormal numbers are zeros.
+  void (*largest)(const T* x, const WindowRun& run, float initial, T* out);
+  void (*least)(const T* x, const WindowRun& run, float initial, T* out);
+  // Channel c of window i gives initial + source[i * channels + c], rounded once, to the place in `out` of its
+  // tap that is chosen, `initial` to its others: the first tap stays chosen while it is >= (<=) the next.
+  void (*scatter_largest)(const T* x, const T* source, const WindowRun& run, float initial, T* out);
+  void (*scatter_least)(const T* x, const T* source, const WindowRun& run, float initial, T* out);
+};
+
 struct LoopTable {
   // out[i] = init + sum of x[i * length] to x[i * length + length - 1], in double, by 16 interleaved lanes.
   void (*sum_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
@@ -26,15 +45,8 @@ struct LoopTable {
   // x[i * length + k] is divided by, or multiplied with, factor[i].
   void (*divide_rows)(float* x, const float* factor, int64_t rows, int64_t length);
   void (*multiply_rows)(float* x, const float* factor, int64_t rows, int64_t length);
-  // out[i] becomes the larger (smaller) of itself and x[i].
-  void (*fold_larger)(const float* x, float* out, int64_t n);
-  void (*fold_smaller)(const float* x, float* out, int64_t n);
-  // Where nothing is chosen yet, or best[i] >= x[i] (<=) does not hold, x[i] of `tap` is chosen.
-  void (*choose_largest)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
-  void (*choose_least)(const float* x, int32_t tap, float* best, int32_t* chosen, int64_t n);
-  // out[i] = initial + x[i], summed in double and rounded once, where `tap` is chosen; initial elsewhere.
-  void (*give_chosen)(const float* x, const int32_t* chosen, int32_t tap, float initial, float* out,
-                      int64_t n);
+  WindowLoops<float> windows;
+  WindowLoops<uint16_t> bf16_windows;
   // out[i] += x[i], then x[stride + i], up to `arrays` arrays; for i < n.
   void (*add_arrays)(const float* x, int64_t stride, int64_t arrays, float* out, int64_t n);
   // Between bf16 and f32; rounding is to nearest even.

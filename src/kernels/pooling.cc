@@ -1,7 +1,8 @@
 // Windows over axes before the last: each place of the window is a row of channels. Pooling of images with
 // channels last, and its gradient.
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <type_traits>
 
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
@@ -14,45 +15,116 @@ namespace {
 
 constexpr int64_t kParallelElements = 1 << 15, kChunkElements = 1 << 13;
 constexpr size_t kMaxRank = 8;
-constexpr int64_t kMaxTaps = 64, kChannels = 256;
+constexpr int64_t kMaxTaps = 64;
 
-// The windows of one array: rows of `channels` elements, `taps` of them a window.
+template <class T>
+const WindowLoops<T>& window_loops() {
+  if constexpr (std::is_same_v<T, float>) {
+    return loop_table().windows;
+  } else {
+    return loop_table().bf16_windows;
+  }
+}
+float value_of(float x) { return x; }
+float value_of(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
+
+// Windows side by side on the last axis with the same places of taps, relative to the first window's.
+struct Side {
+  int64_t first, count, step;
+  std::vector<int64_t> places;
+};
+
+// The windows of one array: rows of `channels` elements, at most `taps` of them a window.
 struct Windows {
   int64_t count = 1, taps = 1, channels = 1;
   size_t axes = 0;
   int64_t sizes[kMaxRank] = {}, counts[kMaxRank] = {};
   std::vector<int64_t> places[kMaxRank];  // [window on this axis * size + element]: offset, or -1
+  std::vector<Side> sides;                // of the last axis
+  // A band is the windows with one place on the first axes, up to the first on which windows are more than
+  // elements.
+  int64_t bands = 1;
+  size_t band_axis = 0;
 
-  // The offsets of the window's elements in row-major order, -1 for padding.
-  void offsets(int64_t window, int64_t* out) const {
+  int64_t band_windows() const { return count / bands; }
+
+  // Offsets of the elements of windows `line`, on all axes but the last, in row-major order: how many.
+  int64_t line_offsets(int64_t line, int64_t* out) const {
     const int64_t* at[kMaxRank];
-    for (size_t axis = axes; axis-- > 0; window /= counts[axis])
-      at[axis] = places[axis].data() + window % counts[axis] * sizes[axis];
+    for (size_t axis = axes - 1; axis-- > 0; line /= counts[axis])
+      at[axis] = places[axis].data() + line % counts[axis] * sizes[axis];
     out[0] = 0;
     int64_t filled = 1;
-    for (size_t axis = 0; axis < axes; ++axis) {
-      // From the back, so that what is read is not yet overwritten.
-      for (int64_t i = filled; i-- > 0;) {
-        const int64_t base = out[i];
-        for (int64_t k = sizes[axis]; k-- > 0;) {
-          const int64_t place = at[axis][k];
-          out[i * sizes[axis] + k] = base < 0 || place < 0 ? -1 : base + place;
+    for (size_t axis = 0; axis + 1 < axes; ++axis) {
+      int64_t next[kMaxTaps], size = 0;
+      for (int64_t i = 0; i < filled; ++i) {
+        for (int64_t k = 0; k < sizes[axis]; ++k) {
+          if (at[axis][k] >= 0) next[size++] = out[i] + at[axis][k];
         }
       }
-      filled *= sizes[axis];
+      std::copy(next, next + size, out);
+      filled = size;
+    }
+    return filled;
+  }
+  // Calls body(run, window) for runs that make up windows [first, last).
+  template <class Body>
+  void each_run(int64_t first, int64_t last, const Body& body) const {
+    const int64_t width = counts[axes - 1];
+    int64_t lines[kMaxTaps], offsets[kMaxTaps];
+    for (int64_t line = first / width; line * width < last; ++line) {
+      const int64_t filled = line_offsets(line, lines);
+      for (const Side& side : sides) {
+        const int64_t from = std::max(side.first, first - line * width),
+                      to = std::min(side.first + side.count, last - line * width);
+        if (from >= to) continue;
+        int64_t* next = offsets;
+        for (int64_t i = 0; i < filled; ++i) {
+          for (const int64_t place : side.places)
+            *next++ = lines[i] + place + (from - side.first) * side.step;
+        }
+        body(WindowRun{to - from, side.step, channels, next - offsets, offsets}, line * width + from);
+      }
     }
   }
-  int64_t chunk() const {
-    return std::max<int64_t>(chunk_work(kChunkElements) / std::max<int64_t>(taps * channels, 1), 1);
-  }
-  // Calls body(first, last) for pieces of the windows.
+  // Calls body(first, last) for pieces of the bands.
   template <class Body>
   void each(const Body& body) const {
-    const int64_t step = chunk(), chunks = (count + step - 1) / step;
-    for_each_chunk(chunks, count * taps * channels >= chunk_work(kParallelElements),
-                   [&](int64_t i) { body(i * step, std::min(count, (i + 1) * step)); });
+    const int64_t work = band_windows() * taps * channels,
+                  step = std::max<int64_t>(chunk_work(kChunkElements) / std::max<int64_t>(work, 1), 1);
+    for_each_chunk((bands + step - 1) / step, bands * work >= chunk_work(kParallelElements),
+                   [&](int64_t i) { body(i * step, std::min(bands, (i + 1) * step)); });
   }
 };
+
+std::vector<Side> sides_of(const std::vector<int64_t>& places, int64_t size, int64_t count) {
+  std::vector<Side> out;
+  const int64_t* last = nullptr;
+  for (int64_t window = 0; window < count; ++window) {
+    const int64_t* at = places.data() + window * size;
+    Side alone{window, 1, 0, {}};
+    for (int64_t k = 0; k < size; ++k) {
+      if (at[k] >= 0) alone.places.push_back(at[k]);
+    }
+    // Whether it stands one step further than the last, tap by tap.
+    int64_t step = 0;
+    bool goes_on = last != nullptr;
+    for (int64_t k = 0; goes_on && k < size; ++k) {
+      goes_on = (at[k] < 0) == (last[k] < 0);
+      if (!goes_on || at[k] < 0) continue;
+      if (step == 0) step = out.back().count > 1 ? out.back().step : at[k] - last[k];
+      goes_on = at[k] - last[k] == step;
+    }
+    if (goes_on) {
+      ++out.back().count;
+      out.back().step = step;
+    } else {
+      out.push_back(std::move(alone));
+    }
+    last = at;
+  }
+  return out;
+}
 
 // Nothing when the window is wider than one element on the last axis.
 std::optional<Windows> windows_of(const Window& window, const Shape& base, const Shape& result) {
@@ -73,105 +145,126 @@ std::optional<Windows> windows_of(const Window& window, const Shape& base, const
     for (const int64_t place : window.positions(axis, base[axis]))
       out.places[axis].push_back(place < 0 ? -1 : place * strides[axis]);
   }
-  if (out.taps < 1 || out.taps > kMaxTaps) return {};
+  if (out.taps < 1 || out.taps > kMaxTaps || out.count == 0) return {};
+  const size_t last = out.axes - 1;
+  out.sides = sides_of(out.places[last], out.sizes[last], out.counts[last]);
+  const auto as_elements = [&](size_t axis) {
+    return window.sizes[axis] == 1 && window.stride(axis) == 1 && window.base_dilation(axis) == 1 &&
+           window.pad_low(axis) == 0 && window.pad_high(axis) == 0;
+  };
+  while (out.band_axis < last && as_elements(out.band_axis)) out.bands *= out.counts[out.band_axis++];
+  out.bands *= out.counts[out.band_axis];
   return out;
 }
 
+template <class T>
 struct PoolParams {
   Windows windows;
-  void (*fold)(const float* x, float* out, int64_t n) = nullptr;
+  decltype(WindowLoops<T>::largest) reduce = nullptr;
 };
 
+template <class T>
 void run_pool(const KernelCall& call) {
-  const auto& p = *static_cast<const PoolParams*>(call.params);
-  const auto* x = static_cast<const float*>(call.in[0]);
-  const float initial = *static_cast<const float*>(call.in[1]);
-  auto* out = static_cast<float*>(call.out[0]);
+  const auto& p = *static_cast<const PoolParams<T>*>(call.params);
+  const auto* x = static_cast<const T*>(call.in[0]);
+  const float initial = value_of(*static_cast<const T*>(call.in[1]));
+  auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
   w.each([&](int64_t first, int64_t last) {
-    int64_t offsets[kMaxTaps];
-    for (int64_t window = first; window < last; ++window) {
-      float* row = out + window * w.channels;
-      std::fill(row, row + w.channels, initial);
-      w.offsets(window, offsets);
-      for (int64_t tap = 0; tap < w.taps; ++tap) {
-        if (offsets[tap] >= 0) p.fold(x + offsets[tap], row, w.channels);
-      }
-    }
+    first *= w.band_windows();
+    last *= w.band_windows();
+    w.each_run(first, last, [&](const WindowRun& run, int64_t window) {
+      p.reduce(x, run, initial, out + window * w.channels);
+    });
+    call.follower(first * w.channels, last * w.channels);
   });
 }
 
+template <class T>
 struct ScatterParams {
   Windows windows;
-  int64_t elements = 0;
-  bool largest = true;
   bool covered = true;  // every element lies in a window
+  // Elements of the band axis, all of one step of it, and where the bands of one step before it begin.
+  int64_t axis_elements = 0;
+  std::vector<int64_t> begin;
+  decltype(WindowLoops<T>::scatter_largest) scatter = nullptr;
+
+  // The first element that belongs to band `band` or a later one.
+  int64_t begin_of(int64_t band) const {
+    const auto in_axis = static_cast<int64_t>(begin.size());
+    return band / in_axis * axis_elements + begin[static_cast<size_t>(band % in_axis)];
+  }
 };
 
+template <class T>
 void run_scatter(const KernelCall& call) {
-  const auto& p = *static_cast<const ScatterParams*>(call.params);
-  const auto *x = static_cast<const float*>(call.in[0]), *source = static_cast<const float*>(call.in[1]);
-  const float initial = *static_cast<const float*>(call.in[2]);
-  auto* out = static_cast<float*>(call.out[0]);
+  const auto& p = *static_cast<const ScatterParams<T>*>(call.params);
+  const auto *x = static_cast<const T*>(call.in[0]), *source = static_cast<const T*>(call.in[1]);
+  const T initial = *static_cast<const T*>(call.in[2]);
+  auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
-  const auto choose = p.largest ? loop_table().choose_largest : loop_table().choose_least;
-  const auto give = loop_table().give_chosen;
-  if (!p.covered) std::fill(out, out + p.elements, initial);
   w.each([&](int64_t first, int64_t last) {
-    int64_t offsets[kMaxTaps];
-    float best[kChannels];
-    int32_t chosen[kChannels];
-    for (int64_t window = first; window < last; ++window) {
-      w.offsets(window, offsets);
-      for (int64_t from = 0; from < w.channels; from += kChannels) {
-        const int64_t n = std::min(kChannels, w.channels - from);
-        std::fill(chosen, chosen + n, -1);
-        std::fill(best, best + n, 0.0f);
-        for (int64_t tap = 0; tap < w.taps; ++tap) {
-          if (offsets[tap] >= 0) choose(x + offsets[tap] + from, static_cast<int32_t>(tap), best, chosen, n);
-        }
-        const float* given = source + window * w.channels + from;
-        for (int64_t tap = 0; tap < w.taps; ++tap) {
-          if (offsets[tap] >= 0)
-            give(given, chosen, static_cast<int32_t>(tap), initial, out + offsets[tap] + from, n);
-        }
-      }
+    for (int64_t band = first; band < last; ++band) {
+      const int64_t begin = p.begin_of(band), end = p.begin_of(band + 1);
+      if (!p.covered) std::fill(out + begin, out + end, initial);
+      w.each_run(band * w.band_windows(), (band + 1) * w.band_windows(),
+                 [&](const WindowRun& run, int64_t window) {
+                   p.scatter(x, source + window * w.channels, run, value_of(initial), out);
+                 });
+      call.follower(begin, end);
     }
   });
 }
 
-}  // namespace
-
-PreparedKernel prepare_reduce_window(const KernelSite& site) {
+template <class T>
+PreparedKernel prepare_pool(const KernelSite& site) {
   const auto& a = *static_cast<const ReduceWindowAttributes*>(site.attributes);
   if (site.inputs.size() != 2 || (a.reducer != Reducer::kMax && a.reducer != Reducer::kMin)) return {};
   auto windows = windows_of(a.window, site.inputs[0]->shape, site.outputs[0]->shape);
   if (!windows) return {};
-  auto params = std::make_shared<PoolParams>();
+  auto params = std::make_shared<PoolParams<T>>();
   params->windows = std::move(*windows);
-  params->fold = a.reducer == Reducer::kMax ? loop_table().fold_larger : loop_table().fold_smaller;
-  return {run_pool, std::move(params), 0, 0};
+  params->reduce = a.reducer == Reducer::kMax ? window_loops<T>().largest : window_loops<T>().least;
+  return {run_pool<T>, std::move(params), 0, 0, true};
 }
 
-PreparedKernel prepare_select_and_scatter(const KernelSite& site) {
+template <class T>
+PreparedKernel prepare_scatter(const KernelSite& site) {
   const auto& a = *static_cast<const SelectAttributes*>(site.attributes);
   if (site.inputs.size() != 3 || a.select == SelectBy::kRegion || a.scatter != Reducer::kSum) return {};
   // Where windows meet, an element is chosen more than once.
   for (size_t i = 0; i < a.window.rank(); ++i) {
     if (a.window.stride(i) < a.window.sizes[i]) return {};
   }
-  auto windows = windows_of(a.window, site.inputs[0]->shape, site.inputs[1]->shape);
+  const Shape& base = site.inputs[0]->shape;
+  auto windows = windows_of(a.window, base, site.inputs[1]->shape);
   if (!windows) return {};
-  auto params = std::make_shared<ScatterParams>();
+  auto params = std::make_shared<ScatterParams<T>>();
   for (size_t axis = 0; axis < windows->axes; ++axis) {
     const auto& places = windows->places[axis];
     const auto inside = std::count_if(places.begin(), places.end(), [](int64_t place) { return place >= 0; });
-    params->covered = params->covered && inside == site.inputs[0]->shape[axis];
+    params->covered = params->covered && inside == base[axis];
+  }
+  const size_t axis = windows->band_axis;
+  const int64_t size = base[axis], stride = row_major_strides(base)[axis];
+  params->axis_elements = size * stride;
+  for (int64_t i = 0; i < windows->counts[axis]; ++i) {
+    const int64_t place = i == 0 ? 0 : i * a.window.stride(axis) - a.window.pad_low(axis);
+    params->begin.push_back(std::clamp<int64_t>(place, 0, size) * stride);
   }
   params->windows = std::move(*windows);
-  params->elements = site.inputs[0]->elements();
-  params->largest = a.select == SelectBy::kGE;
-  return {run_scatter, std::move(params), 0, 0};
+  params->scatter = a.select == SelectBy::kGE ? window_loops<T>().scatter_largest : window_loops<T>().scatter_least;
+  return {run_scatter<T>, std::move(params), 0, 0, true};
+}
+
+}  // namespace
+
+PreparedKernel prepare_reduce_window(const KernelSite& site) {
+  return site.dtype == DType::kBF16 ? prepare_pool<uint16_t>(site) : prepare_pool<float>(site);
+}
+
+PreparedKernel prepare_select_and_scatter(const KernelSite& site) {
+  return site.dtype == DType::kBF16 ? prepare_scatter<uint16_t>(site) : prepare_scatter<float>(site);
 }
 
 }  // namespace espalier
