@@ -14,6 +14,7 @@ bool runs_on_tiles(DType result);
 PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_convolution_bf16(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
+PreparedKernel prepare_reduce_bf16(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
 PreparedKernel prepare_select_and_scatter(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);

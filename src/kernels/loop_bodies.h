@@ -4,6 +4,7 @@
 #include "base/elementary.h"
 #include "kernels/loops.h"
 #include "kernels/select_larger.h"
+#include "kernels/unroll.h"
 #include "kernels/window_loops.h"
 
 namespace espalier {
@@ -50,20 +51,48 @@ void rows_of(const float* x, float* out, int64_t rows, int64_t length, float ini
   }
 }
 
-template <class T, class F>
+template <class F>
 void columns_of(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init,
                 F combine) {
-  T totals[kColumns];
+  float totals[kColumns];
   for (int64_t first = 0; first < columns; first += kColumns) {
     const int64_t count = columns - first < kColumns ? columns - first : kColumns;
     for (int64_t j = 0; j < count; ++j) totals[j] = init;
     for (int64_t i = 0; i < rows; ++i) {
       const float* row = x + i * stride + first;
       ESPALIER_VECTOR_LOOP
-      for (int64_t j = 0; j < count; ++j) totals[j] = combine(totals[j], static_cast<T>(row[j]));
+      for (int64_t j = 0; j < count; ++j) totals[j] = combine(totals[j], row[j]);
     }
-    for (int64_t j = 0; j < count; ++j) out[first + j] = static_cast<float>(totals[j]);
+    for (int64_t j = 0; j < count; ++j) out[first + j] = totals[j];
   }
+}
+
+// `Vectors` vectors of columns, so that as many sums are in flight.
+template <class L, int Vectors, class T>
+void add_vectors(const T* x, int64_t rows, int64_t stride, double* totals) {
+  typename L::Double sums[Vectors];
+  ESPALIER_UNROLL
+  for (int v = 0; v < Vectors; ++v) sums[v] = load_as<typename L::Double>(totals + v * L::kWidth);
+  for (int64_t i = 0; i < rows; ++i, x += stride) {
+    ESPALIER_UNROLL
+    for (int v = 0; v < Vectors; ++v)
+      sums[v] += convert<typename L::Double>(load_floats<L>(x + v * L::kWidth));
+  }
+  ESPALIER_UNROLL
+  for (int v = 0; v < Vectors; ++v) store_as(sums[v], totals + v * L::kWidth);
+}
+
+template <class T>
+void add_columns(const T* x, int64_t rows, int64_t columns, int64_t stride, double* totals) {
+  const auto add = [&]<class L, int Vectors>() {
+    constexpr int64_t kStep = L::kWidth * Vectors;
+    for (; columns >= kStep; columns -= kStep, x += kStep, totals += kStep)
+      add_vectors<L, Vectors>(x, rows, stride, totals);
+  };
+  add.template operator()<Lanes<kDoubles>, 8>();
+  add.template operator()<Lanes<kDoubles>, 4>();
+  add.template operator()<Lanes<kDoubles>, 1>();
+  add.template operator()<Lanes<1>, 1>();
 }
 
 constexpr auto kAdd = [](double a, double b) { return a + b; };
@@ -79,14 +108,11 @@ void max_rows(const float* x, float* out, int64_t rows, int64_t length, float in
 void min_rows(const float* x, float* out, int64_t rows, int64_t length, float init) {
   rows_of<float>(x, out, rows, length, init, __builtin_inff(), kSmaller);
 }
-void sum_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
-  columns_of<double>(x, out, rows, columns, stride, init, kAdd);
-}
 void max_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
-  columns_of<float>(x, out, rows, columns, stride, init, kLarger);
+  columns_of(x, out, rows, columns, stride, init, kLarger);
 }
 void min_columns(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init) {
-  columns_of<float>(x, out, rows, columns, stride, init, kSmaller);
+  columns_of(x, out, rows, columns, stride, init, kSmaller);
 }
 
 void exp_below(const float* x, const float* top, float* out, int64_t rows, int64_t length) {
@@ -145,13 +171,22 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
-constexpr LoopTable kTable = {sum_rows,    sum_columns,
-                              max_rows,    max_columns,
-                              min_rows,    min_columns,
-                              exp_below,   divide_rows,
-                              multiply_rows, kWindowLoops<float>,
-                              kWindowLoops<uint16_t>, add_arrays,
-                              widen,        round,          adam};
+constexpr LoopTable kTable = {sum_rows,
+                              add_columns<float>,
+                              add_columns<uint16_t>,
+                              max_rows,
+                              max_columns,
+                              min_rows,
+                              min_columns,
+                              exp_below,
+                              divide_rows,
+                              multiply_rows,
+                              kWindowLoops<float>,
+                              kWindowLoops<uint16_t>,
+                              add_arrays,
+                              widen,
+                              round,
+                              adam};
 
 }  // namespace
 }  // namespace espalier

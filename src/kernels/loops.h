@@ -20,12 +20,12 @@ struct WindowRun {
 // For elements of type T, f32 or bf16 (its bits).
 template <class T>
 struct WindowLoops {
-  // out[i * channels + c] = the largest (least) of `initial` and channel c of the taps of window i: NaN wins, -0
-  // is below +0, subnormal numbers are zeros.
+  // out[i * channels + c] = the largest (least) of `initial` and channel c of the taps of window i: NaN wins,
+  // -0 is below +0, subnormal numbers are zeros.
   void (*largest)(const T* x, const WindowRun& run, float initial, T* out);
   void (*least)(const T* x, const WindowRun& run, float initial, T* out);
-  // Channel c of window i gives initial + source[i * channels + c], rounded once, to the place in `out` of its
-  // tap that is chosen, `initial` to its others: the first tap stays chosen while it is >= (<=) the next.
+  // Channel c of window i gives initial + source[i * channels + c], rounded once, to the place in `out` of
+  // its tap that is chosen, `initial` to its others: the first tap stays chosen while it is >= (<=) the next.
   void (*scatter_largest)(const T* x, const T* source, const WindowRun& run, float initial, T* out);
   void (*scatter_least)(const T* x, const T* source, const WindowRun& run, float initial, T* out);
 };
@@ -33,9 +33,10 @@ struct WindowLoops {
 struct LoopTable {
   // out[i] = init + sum of x[i * length] to x[i * length + length - 1], in double, by 16 interleaved lanes.
   void (*sum_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
-  // out[j] = init + sum over i of x[i * stride + j], in double, in order; for j < columns.
-  void (*sum_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
-  // The same for the largest and least elements: NaN wins, -0 is below +0.
+  // totals[j] += x[i * stride + j] for i from 0 to rows - 1, in order; for j < columns.
+  void (*add_columns)(const float* x, int64_t rows, int64_t columns, int64_t stride, double* totals);
+  void (*add_bf16_columns)(const uint16_t* x, int64_t rows, int64_t columns, int64_t stride, double* totals);
+  // The largest and least elements of rows of `length`, and of columns: NaN wins, -0 is below +0.
   void (*max_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);
   void (*max_columns)(const float* x, float* out, int64_t rows, int64_t columns, int64_t stride, float init);
   void (*min_rows)(const float* x, float* out, int64_t rows, int64_t length, float init);

@@ -1,9 +1,9 @@
 // Windows over axes before the last: each place of the window is a row of channels. Pooling of images with
 // channels last, and its gradient.
 #include <algorithm>
-#include <bit>
 #include <type_traits>
 
+#include "base/elementary.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
 #include "kernels/loops.h"
@@ -26,7 +26,7 @@ const WindowLoops<T>& window_loops() {
   }
 }
 float value_of(float x) { return x; }
-float value_of(uint16_t x) { return std::bit_cast<float>(static_cast<uint32_t>(x) << 16); }
+float value_of(uint16_t x) { return from_bf16(x); }
 
 // Windows side by side on the last axis with the same places of taps, relative to the first window's.
 struct Side {
@@ -253,7 +253,8 @@ PreparedKernel prepare_scatter(const KernelSite& site) {
     params->begin.push_back(std::clamp<int64_t>(place, 0, size) * stride);
   }
   params->windows = std::move(*windows);
-  params->scatter = a.select == SelectBy::kGE ? window_loops<T>().scatter_largest : window_loops<T>().scatter_least;
+  params->scatter =
+      a.select == SelectBy::kGE ? window_loops<T>().scatter_largest : window_loops<T>().scatter_least;
   return {run_scatter<T>, std::move(params), 0, 0, true};
 }
 

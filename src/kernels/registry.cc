@@ -18,7 +18,7 @@ const Entry kEntries[] = {
     {&op_convolution, DType::kF32, prepare_convolution},
     {&op_convolution, DType::kBF16, prepare_convolution_bf16},
     {&op_reduce, DType::kF32, prepare_reduce},
-    {&op_reduce, DType::kBF16, prepare_widened<prepare_reduce>},
+    {&op_reduce, DType::kBF16, prepare_reduce_bf16},
     {&op_reduce_window, DType::kF32, prepare_reduce_window},
     {&op_reduce_window, DType::kBF16, prepare_reduce_window},
     {&op_select_and_scatter, DType::kF32, prepare_select_and_scatter},

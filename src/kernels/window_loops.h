@@ -2,68 +2,17 @@
 #pragma once
 
 #include "base/elementary.h"
+#include "kernels/lanes.h"
 #include "kernels/loops.h"
 
 namespace espalier {
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int64_t kVectorBytes = 64;
-#elif defined(__AVX2__)
-constexpr int64_t kVectorBytes = 32;
-#else
-constexpr int64_t kVectorBytes = 16;
-#endif
-
-// What a block of channels is held in: a register, and one float for those that do not fill any.
-struct OneLane {
-  static constexpr int64_t kWidth = 1;
-  using Float = float;
-  using Bits = uint32_t;
-  static Bits widened(uint16_t x) { return x; }
-  static uint16_t narrowed(Bits x) { return static_cast<uint16_t>(x); }
-  using Half = uint16_t;
-};
-struct AllLanes {
-  static constexpr int64_t kWidth = kVectorBytes / 4;
-  typedef float Float __attribute__((vector_size(kVectorBytes)));
-  typedef uint32_t Bits __attribute__((vector_size(kVectorBytes)));
-  typedef uint16_t Half __attribute__((vector_size(kVectorBytes / 2)));
-  static Bits widened(Half x) { return __builtin_convertvector(x, Bits); }
-  static Half narrowed(Bits x) { return __builtin_convertvector(x, Half); }
-};
-
-// Between the bits of f32 and elements in memory; to bf16 it is exact or rounds to nearest even.
-template <class L>
-typename L::Bits load_bits(const float* p) {
-  typename L::Bits out;
-  __builtin_memcpy(&out, p, sizeof out);
-  return out;
-}
-template <class L>
-typename L::Bits load_bits(const uint16_t* p) {
-  typename L::Half half;
-  __builtin_memcpy(&half, p, sizeof half);
-  return L::widened(half) << 16;
-}
-template <class L>
-void store_bits(typename L::Bits x, float* p) {
-  __builtin_memcpy(p, &x, sizeof x);
-}
-template <class L>
-void store_bits(typename L::Bits x, uint16_t* p) {
-  const typename L::Half half = L::narrowed(x >> 16);
-  __builtin_memcpy(p, &half, sizeof half);
-}
-template <class L>
-typename L::Bits repeat(float x) {
-  return typename L::Bits{} + __builtin_bit_cast(uint32_t, x);
-}
 inline float rounded(float x, const float*) { return x; }
 inline float rounded(float x, const uint16_t*) { return from_bf16(to_bf16(x)); }
 
-// larger() or smaller() from the initial value over all taps. Zeros are told apart at the end: where the result
-// is one, its sign is minus if all have it (or any, for the least).
+// larger() or smaller() from the initial value over all taps. Zeros are told apart at the end: where the
+// result is one, its sign is minus if all have it (or any, for the least).
 template <class L, bool kLargest, class T>
 void reduce_taps(const T* x, const WindowRun& run, float initial, T* out) {
   using Float = typename L::Float;
@@ -88,10 +37,10 @@ void scatter_taps(const T* x, const T* source, const WindowRun& run, float initi
   using Float = typename L::Float;
   using Bits = typename L::Bits;
   if (run.taps == 0) return;
-  Float best = __builtin_bit_cast(Float, load_bits<L>(x + run.offsets[0]));
+  Float best = load_floats<L>(x + run.offsets[0]);
   Bits chosen = {};
   for (int64_t tap = 1; tap < run.taps; ++tap) {
-    const Float value = __builtin_bit_cast(Float, load_bits<L>(x + run.offsets[tap]));
+    const Float value = load_floats<L>(x + run.offsets[tap]);
     const auto stays = kLargest ? best >= value : best <= value;
     best = stays ? best : value;
     chosen = stays ? chosen : Bits{} + static_cast<uint32_t>(tap);
@@ -108,14 +57,13 @@ void scatter_taps(const T* x, const T* source, const WindowRun& run, float initi
 // Calls one(lanes, window, channel) for blocks that cover all channels of all windows: blocks may overlap.
 template <class F>
 void each_block(const WindowRun& run, F one) {
-  constexpr int64_t kWidth = AllLanes::kWidth;
   for (int64_t window = 0; window < run.count; ++window) {
-    if (run.channels < kWidth) {
-      for (int64_t c = 0; c < run.channels; ++c) one(OneLane{}, window, c);
+    if (run.channels < kFloats) {
+      for (int64_t c = 0; c < run.channels; ++c) one(Lanes<1>{}, window, c);
       continue;
     }
-    for (int64_t c = 0; c + kWidth <= run.channels; c += kWidth) one(AllLanes{}, window, c);
-    if (run.channels % kWidth) one(AllLanes{}, window, run.channels - kWidth);
+    for (int64_t c = 0; c + kFloats <= run.channels; c += kFloats) one(Lanes<kFloats>{}, window, c);
+    if (run.channels % kFloats) one(Lanes<kFloats>{}, window, run.channels - kFloats);
   }
 }
 
