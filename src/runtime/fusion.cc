@@ -33,7 +33,11 @@ bool keeps_order(const Graph& graph, const Node& node) {
   return true;
 }
 
-bool is_product(const OpDef& op) { return &op == &op_dot_general || &op == &op_convolution; }
+// Whether what follows on its elements may run as its parts are done.
+bool is_followed(const OpDef& op) {
+  return &op == &op_dot_general || &op == &op_convolution || &op == &op_reduce_window ||
+         &op == &op_select_and_scatter;
+}
 
 bool can_fuse(const Graph& graph, const Node& node) {
   if (node.op->fusion != Fusion::kElementwise || !node.op->eval || node.result_count != 1 ||
@@ -126,7 +130,7 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
   }
 
   // Forward: a fused node joins the latest unit among those it reads when that has its size; so units in the
-  // order of their creation read only earlier ones. An update stays out of a product's unit: it would often
+  // order of their creation read only earlier ones. An update stays out of a followed unit: it would often
   // come before the last reading of its variable, which could not be overwritten then.
   std::vector<bool> update(graph.value_count());
   for (const GraphOutput& output : graph.outputs()) {
@@ -154,7 +158,7 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
         continue;
       }
       units.unit_of[id] = create(
-          UnitKind::kNode, is_product(*node.op) ? graph.type(node.first_result).elements() : kNoElements);
+          UnitKind::kNode, is_followed(*node.op) ? graph.type(node.first_result).elements() : kNoElements);
     } else {
       const int64_t elements = graph.type(node.first_result).elements();
       uint32_t latest = kNone, loads = 0;
@@ -179,8 +183,8 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
                         open[latest].loads + loads <= kMaxLoads;
       const uint32_t unit = join ? latest : create(UnitKind::kTiles, elements);
       if (units.kinds[unit] == UnitKind::kNode) {
-        units.kinds[unit] = UnitKind::kProduct;
-        ++open[unit].loads;  // the product
+        units.kinds[unit] = UnitKind::kFollowed;
+        ++open[unit].loads;  // what it follows
       }
       ++open[unit].instructions;
       open[unit].loads += loads;

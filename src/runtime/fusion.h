@@ -1,6 +1,6 @@
 // Which nodes of a graph run together. A unit is one step of a plan: one node; elementwise nodes over the
-// same number of elements, run tile by tile; or a product and elementwise nodes that follow it as its parts
-// are done.
+// same number of elements, run tile by tile; or a product or pooling and elementwise nodes that follow it as
+// its parts are done.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct Access {
   bool direct = false;  // element i reads element i
 };
 
-enum class UnitKind : uint8_t { kNode, kTiles, kProduct };
+enum class UnitKind : uint8_t { kNode, kTiles, kFollowed };
 
 struct Units {
   // Per value: what a product reads in its place, rounding it to bf16; kNone for most.

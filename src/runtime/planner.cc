@@ -44,8 +44,8 @@ class Planner {
         case UnitKind::kTiles:
           plan_tiles(unit);
           break;
-        case UnitKind::kProduct:
-          plan_product(unit);
+        case UnitKind::kFollowed:
+          plan_followed(unit);
       }
     }
     copy_outputs();
@@ -240,8 +240,8 @@ class Planner {
     release_node(node, unit);
   }
 
-  // The tiles run while the product reads its operands and its workspace.
-  void plan_product(uint32_t unit) {
+  // The tiles run while the kernel reads its operands and its workspace.
+  void plan_followed(uint32_t unit) {
     const NodeStep node = place_node(unit);
     TileDraft draft(graph_, units_, unit, options_.fast_kernels);
     const Step tiles = place_tiles(draft, unit, node.roots);

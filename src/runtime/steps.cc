@@ -93,7 +93,7 @@ void run_kernel(const void* memory, const Frame& frame) {
 }
 
 struct FollowedBlock {
-  Step product, tiles;
+  Step kernel, tiles;
 };
 
 void run_followed(const void* memory, const Frame& frame) {
@@ -106,12 +106,12 @@ void run_followed(const void* memory, const Frame& frame) {
     const auto& context = *static_cast<const Context*>(memory);
     run_tile_range(context.tiles, context.frame, first, last);
   };
-  run_kernel_before(*static_cast<const KernelBlock*>(block.product.block), frame, {follow, &context});
+  run_kernel_before(*static_cast<const KernelBlock*>(block.kernel.block), frame, {follow, &context});
 }
 
 void run_in_turn(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const FollowedBlock*>(memory);
-  block.product.run(block.product.block, frame);
+  block.kernel.run(block.kernel.block, frame);
   block.tiles.run(block.tiles.block, frame);
 }
 
@@ -170,9 +170,9 @@ Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span
   return {run_kernel, block};
 }
 
-Step followed_step(Executable::Plan& plan, Step product, bool takes_follower, Step tiles) {
+Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles) {
   auto* block = plan.blocks.make<FollowedBlock>();
-  *block = {product, tiles};
+  *block = {kernel, tiles};
   return {takes_follower ? run_followed : run_in_turn, block};
 }
 

@@ -12,7 +12,7 @@ Step reference_step(Executable::Plan& plan, const Node& node, std::span<const Re
 Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
                  std::span<const Ref> outputs, Ref workspace);
 // A kernel's step, then the tile program `tiles` over its result: part by part if it `takes_follower`.
-Step followed_step(Executable::Plan& plan, Step product, bool takes_follower, Step tiles);
+Step followed_step(Executable::Plan& plan, Step kernel, bool takes_follower, Step tiles);
 // Nothing happens when both are one place.
 Step copy_step(Executable::Plan& plan, Ref from, Ref to, uint64_t bytes);
 
