@@ -10,33 +10,16 @@
 #include "ir/builder.h"
 #include "ir/constant.h"
 #include "kernels/isas_test.h"
-#include "kernels/loops.h"
+#include "kernels/run_kernel_test.h"
 #include "kernels/tile.h"
 #include "ops/call.h"
 #include "ops/composite/arg_reduce.h"
 #include "ops/composite/optimizer.h"
-#include "ops/reduce_window.h"
 #include "ops/registry.h"
-#include "ops/select_and_scatter.h"
 #include "tests/random_graph.h"
 
 namespace espalier {
 namespace {
-
-Literal random_literal(const TensorType& type, unsigned seed, bool special) {
-  std::mt19937 random(seed);
-  Buffer buffer = allocate_buffer(type.bytes());
-  constexpr double kSpecial[] = {0.0, -0.0, 1e-40, -1e-45, 3e38, INFINITY, -INFINITY, NAN, 1.0, -1.0};
-  for (int64_t i = 0; i < type.elements(); ++i) {
-    double x = std::uniform_real_distribution<double>(-2, 2)(random);
-    if (special && random() % 3 == 0) x = kSpecial[random() % std::size(kSpecial)];
-    if (type.dtype == DType::kBool) x = x > 0;
-    if (type.dtype == DType::kI32)
-      x = static_cast<double>(static_cast<int32_t>(random() % 7 ? random() % 9 : random()));
-    store_scalar(type.dtype, x, buffer.get() + static_cast<size_t>(i) * size_of(type.dtype));
-  }
-  return Literal(type, buffer);
-}
 
 // A graph of one call on arguments of these types.
 std::shared_ptr<Graph> single(const OpDef& op, const AttributesPtr& attributes,
@@ -47,30 +30,6 @@ std::shared_ptr<Graph> single(const OpDef& op, const AttributesPtr& attributes,
   for (const TensorType& type : types) inputs.push_back(builder.argument("x", type));
   for (const Tensor& result : emit_all(op, attributes, inputs)) builder.result("y", result);
   return builder.finish();
-}
-
-// The kernel's results for the one node of `graph`; nothing when it does not take the call.
-std::vector<Literal> run_kernel(const Graph& graph, std::span<const Literal> inputs) {
-  if (graph.nodes().empty()) return {};
-  const Node& node = graph.nodes().back();
-  std::vector<const TensorType*> types, result_types;
-  for (const ValueId input : graph.inputs(node)) types.push_back(&graph.type(input));
-  for (uint32_t i = 0; i < node.result_count; ++i) result_types.push_back(&graph.type(node.first_result + i));
-  const PreparedKernel kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types});
-  if (!kernel.run) return {};
-  FloatEnvironment mode;
-  std::vector<const void*> in;
-  std::vector<void*> out;
-  std::vector<Literal> results;
-  for (const Literal& input : inputs) in.push_back(input.raw());
-  for (const TensorType* type : result_types) {
-    Buffer buffer = allocate_buffer(type->bytes());
-    results.emplace_back(*type, buffer);
-    out.push_back(buffer.get());
-  }
-  const Buffer workspace = allocate_buffer(kernel.workspace);
-  kernel.run({kernel.params.get(), in.data(), out.data(), workspace.get()});
-  return results;
 }
 
 TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
@@ -225,43 +184,6 @@ TEST(Tiles, ElementaryFunctionsHaveOneMeaning) {
     find_tile(*node.op, node.attributes.get(), std::vector<DType>{DType::kF32}, DType::kF32)(
         buffer.get(), input.raw(), nullptr, nullptr, type.elements());
     EXPECT_EQ(difference(wanted, Literal(type, buffer)), "") << node.op->name;
-  }
-}
-
-// Sums in double of f32: the reference adds in order, a kernel by lanes; both round once.
-TEST(Kernels, ReductionsAreWithinTheirBound) {
-  const Shape shapes[] = {{1},         {5},     {16},       {1000},        {37, 70},
-                          {3, 50, 17}, {70000}, {300, 400}, {2, 600, 130}, {9, 0}};
-  for (const Shape& shape : shapes) {
-    for (int axes_bits = 1; axes_bits < (1 << shape.size()); ++axes_bits) {
-      Dims axes;
-      for (size_t i = 0; i < shape.size(); ++i) {
-        if (axes_bits >> i & 1) axes.push_back(static_cast<int64_t>(i));
-      }
-      for (const auto& reduce : {reduce_sum, reduce_max, reduce_min}) {
-        const TensorType type{DType::kF32, shape};
-        GraphBuilder builder;
-        {
-          SinkScope scope(builder);
-          builder.result("y", reduce(builder.argument("x", type), axes));
-        }
-        const auto graph = builder.finish();
-        const bool special = reduce != static_cast<Tensor (*)(Operand, const Dims&)>(reduce_sum);
-        const Literal x = random_literal(type, 9, special);
-        const Literal init = static_cast<const ConstantAttributes&>(*graph->nodes()[0].attributes).value;
-        const auto got = run_kernel(*graph, std::vector{x, init});
-        if (got.empty()) continue;
-        const Literal wanted = interpret(*graph, std::vector{x})[0].expanded();
-        if (special) {
-          EXPECT_EQ(difference(wanted, got[0]), "") << to_string(shape) << axes_bits;
-          continue;
-        }
-        for (int64_t i = 0; i < wanted.type().elements(); ++i) {
-          const float a = wanted.view().as<float>()[i], b = got[0].view().as<float>()[i];
-          ASSERT_LE(std::fabs(a - b), 1.2e-7 * std::fabs(a) + 1e-12 * static_cast<double>(type.elements()));
-        }
-      }
-    }
   }
 }
 
@@ -436,63 +358,6 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
     }
   }
   EXPECT_GE(taken, 400);
-}
-
-// Pooling and its gradient, bit for bit, also where padding, ties, NaN and signed zeros meet.
-TEST(Kernels, PoolingGivesTheReferenceBodysBits) {
-  std::mt19937_64 random(5);
-  const auto in = [&](int64_t low, int64_t high) {
-    return std::uniform_int_distribution<int64_t>(low, high)(random);
-  };
-  int pooled = 0, scattered = 0;
-  for (int round = 0; round < 200; ++round) {
-    const size_t rank = static_cast<size_t>(in(2, 4));
-    Shape shape = Dims::filled(rank, 1);
-    Window window;
-    for (size_t i = 0; i < rank; ++i) {
-      const bool last = i + 1 == rank;
-      shape[i] = last ? in(1, 300) : in(1, 8);
-      window.sizes.push_back(last ? 1 : in(1, 3));
-      // Sometimes as many windows as elements on the last axis, but in other places.
-      const bool sparse = last && round % 5 == 0;
-      window.strides.push_back(sparse ? 2 : last ? 1 : round % 2 ? window.sizes[i] : in(1, 3));
-      window.low.push_back(last ? 0 : in(0, 2));
-      window.high.push_back(sparse ? shape[i] - 1 : last ? 0 : in(0, 2));
-    }
-    if (num_elements(window_counts(window, shape)) == 0) continue;
-    const TensorType type{DType::kF32, shape}, result{DType::kF32, window_counts(window, shape)};
-    for (const bool largest : {true, false}) {
-      GraphBuilder pool, gradient;
-      {
-        SinkScope scope(pool);
-        const Tensor x = pool.argument("x", type), initial = pool.argument("initial", {DType::kF32, {}});
-        pool.result("y", reduce_window(x, initial, window, largest ? Reducer::kMax : Reducer::kMin));
-      }
-      {
-        SinkScope scope(gradient);
-        const Tensor x = gradient.argument("x", type), g = gradient.argument("g", result),
-                     initial = gradient.argument("initial", {DType::kF32, {}});
-        gradient.result("y",
-                        select_and_scatter(x, g, initial, window, largest ? SelectBy::kGE : SelectBy::kLE));
-      }
-      const float low = largest ? -INFINITY : INFINITY, zero = round % 3 ? 0.0f : 0.5f;
-      const Literal x = random_literal(type, static_cast<unsigned>(round), true),
-                    g = random_literal(result, static_cast<unsigned>(round) + 1, true);
-      const std::vector<Literal> one{x, Literal::copy({DType::kF32, {}}, &low)},
-          two{x, g, Literal::copy({DType::kF32, {}}, &zero)};
-      const auto pool_graph = pool.finish(), gradient_graph = gradient.finish();
-      if (const auto got = run_kernel(*pool_graph, one); !got.empty()) {
-        ++pooled;
-        EXPECT_EQ(difference(interpret(*pool_graph, one)[0], got[0]), "") << "round " << round;
-      }
-      if (const auto got = run_kernel(*gradient_graph, two); !got.empty()) {
-        ++scattered;
-        EXPECT_EQ(difference(interpret(*gradient_graph, two)[0], got[0]), "") << "round " << round;
-      }
-    }
-  }
-  EXPECT_GE(pooled, 100);
-  EXPECT_GE(scattered, 50);
 }
 
 TEST(Kernels, MovementIsExact) {

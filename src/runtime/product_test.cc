@@ -1,4 +1,4 @@
-// Products and the elementwise ops that go over their parts as these are done.
+// Products, pooling and the elementwise ops that go over their parts as these are done.
 #include <cmath>
 #include <functional>
 
@@ -8,6 +8,7 @@
 #include "espalier/ops.h"
 #include "ir/builder.h"
 #include "ir/difference_test.h"
+#include "ops/select_and_scatter.h"
 #include "runtime/executable.h"
 #include "runtime/plan.h"
 
@@ -86,6 +87,24 @@ std::vector<Case> cases() {
        [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
          const Tensor y = convolution(in[0], in[1], {.dimensions = channels_last(2)});
          builder.result("y", maximum(bias(y, in[2]), zeros(bias(y, in[2]))));
+       }},
+      {"pooling, and who wins",
+       {{kF, {6, 13, 11, 20}}},
+       1,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor y = max_pool(in[0], {.window = {1, 3, 2, 1}, .strides = {1, 2, 2, 1}});
+         builder.result("y", y);
+         builder.result("mask", compare(y, zeros(y), Comparison::kGT));
+       }},
+      {"the gradient of pooling, past rows that no window covers",
+       {{kF, {6, 13, 11, 20}}, {kF, {6, 6, 5, 20}}, {kF, {6, 13, 11, 20}}},
+       2,
+       [=](GraphBuilder& builder, const std::vector<Tensor>& in) {
+         const Tensor mask = compare(in[2], zeros(in[2]), Comparison::kGT);
+         Window window;
+         window.sizes = window.strides = {1, 2, 2, 1};
+         const Tensor y = select_and_scatter(in[0], in[1], full({}, 0, kF), window, SelectBy::kGE);
+         builder.result("y", select(mask, y, in[0]));
        }},
       {"integers have no kernel",
        {{kF, {30, 40}}, {kF, {40, 50}}},

@@ -1,0 +1,136 @@
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+#include "espalier/ops.h"
+#include "interp/interpreter.h"
+#include "ir/builder.h"
+#include "ir/constant.h"
+#include "ir/difference_test.h"
+#include "kernels/isas_test.h"
+#include "kernels/loops.h"
+#include "kernels/run_kernel_test.h"
+
+namespace espalier {
+namespace {
+
+// Sums in double of f32: the reference adds in order, a kernel by lanes; both round once.
+TEST(Kernels, ReductionsAreWithinTheirBound) {
+  const Shape shapes[] = {{1},         {5},     {16},       {1000},        {37, 70},
+                          {3, 50, 17}, {70000}, {300, 400}, {2, 600, 130}, {9, 0}};
+  for (const Shape& shape : shapes) {
+    for (int axes_bits = 1; axes_bits < (1 << shape.size()); ++axes_bits) {
+      Dims axes;
+      for (size_t i = 0; i < shape.size(); ++i) {
+        if (axes_bits >> i & 1) axes.push_back(static_cast<int64_t>(i));
+      }
+      for (const auto& reduce : {reduce_sum, reduce_max, reduce_min}) {
+        const TensorType type{DType::kF32, shape};
+        GraphBuilder builder;
+        {
+          SinkScope scope(builder);
+          builder.result("y", reduce(builder.argument("x", type), axes));
+        }
+        const auto graph = builder.finish();
+        const bool special = reduce != static_cast<Tensor (*)(Operand, const Dims&)>(reduce_sum);
+        const Literal x = random_literal(type, 9, special);
+        const Literal init = static_cast<const ConstantAttributes&>(*graph->nodes()[0].attributes).value;
+        const auto got = run_kernel(*graph, std::vector{x, init});
+        if (got.empty()) continue;
+        const Literal wanted = interpret(*graph, std::vector{x})[0].expanded();
+        if (special) {
+          EXPECT_EQ(difference(wanted, got[0]), "") << to_string(shape) << axes_bits;
+          continue;
+        }
+        for (int64_t i = 0; i < wanted.type().elements(); ++i) {
+          const float a = wanted.view().as<float>()[i], b = got[0].view().as<float>()[i];
+          ASSERT_LE(std::fabs(a - b), 1.2e-7 * std::fabs(a) + 1e-12 * static_cast<double>(type.elements()));
+        }
+      }
+    }
+  }
+}
+
+// Few columns are cut into blocks of rows, many are not; whoever adds a block, and wherever.
+TEST(Kernels, ColumnSumsDependOnShapesAlone) {
+  for (const Shape& shape :
+       {Shape{5000, 17}, Shape{70000, 3}, Shape{3, 700, 130}, Shape{40, 2000}, Shape{0, 6}}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+      const TensorType type{dtype, shape};
+      GraphBuilder builder;
+      {
+        SinkScope scope(builder);
+        builder.result("y",
+                       reduce_sum(builder.argument("x", type), {static_cast<int64_t>(shape.size()) - 2}));
+      }
+      const auto graph = builder.finish();
+      const Literal x = random_literal(type, 3, false);
+      const std::vector<Literal> inputs{
+          x, static_cast<const ConstantAttributes&>(*graph->nodes()[0].attributes).value};
+      const auto wanted = run_kernel(*graph, inputs);
+      ASSERT_EQ(wanted.size(), 1u);
+      for (const int threads : {1, 2, 3}) {
+        thread_pool().set_threads(threads);
+        for (const bool smallest : {false, true}) {
+          const SmallestChunks chunks(smallest);
+          EXPECT_EQ(difference(wanted[0], run_kernel(*graph, inputs)[0]), "") << to_string(shape) << threads;
+        }
+      }
+      thread_pool().set_threads(0);
+      if (dtype == DType::kF32) continue;
+      // bf16: the sum of f32, rounded.
+      std::vector<float> wide;
+      for (int64_t i = 0; i < type.elements(); ++i)
+        wide.push_back(
+            static_cast<float>(load_scalar(dtype, static_cast<const std::byte*>(x.raw()) + i * 2)));
+      GraphBuilder f32;
+      {
+        SinkScope scope(f32);
+        f32.result("y", reduce_sum(f32.argument("x", {DType::kF32, shape}),
+                                   {static_cast<int64_t>(shape.size()) - 2}));
+      }
+      const auto f32_graph = f32.finish();
+      const Literal zero = static_cast<const ConstantAttributes&>(*f32_graph->nodes()[0].attributes).value;
+      const auto sums =
+          run_kernel(*f32_graph, std::vector{Literal::copy({DType::kF32, shape}, wide.data()), zero});
+      for (int64_t i = 0; i < wanted[0].type().elements(); ++i) {
+        uint16_t rounded = 0;
+        store_scalar(dtype, sums[0].view().as<float>()[i], reinterpret_cast<std::byte*>(&rounded));
+        ASSERT_EQ(rounded, static_cast<const uint16_t*>(wanted[0].raw())[i]) << to_string(shape) << i;
+      }
+    }
+  }
+}
+
+TEST(Kernels, ColumnSumsDoNotDependOnTheInstructionSet) {
+#if defined(__x86_64__)
+  const FloatEnvironment mode;
+  const int64_t rows = 37, stride = 150;
+  const Literal x = random_literal({DType::kF32, {rows, stride}}, 1, false),
+                half = random_literal({DType::kBF16, {rows, stride}}, 2, false);
+  for (const Isa isa : available_isas()) {
+    const LoopTable& table = ESPALIER_BY_ISA(loop_table, isa);
+    for (const int64_t columns : {1, 3, 8, 9, 15, 32, 33, 64, 100, 128}) {
+      const auto compare = [&](auto add, auto portable, const auto* elements) {
+        std::vector<double> got(static_cast<size_t>(columns), 0.5), wanted = got;
+        add(elements, rows, columns, stride, got.data());
+        portable(elements, rows, columns, stride, wanted.data());
+        EXPECT_EQ(got, wanted) << name(isa) << " " << columns;
+        double in_order = 0.5;
+        for (int64_t i = 0; i < rows; ++i) {
+          const auto* last = reinterpret_cast<const std::byte*>(elements + i * stride + columns - 1);
+          in_order += load_scalar(sizeof *elements == 4 ? DType::kF32 : DType::kBF16, last);
+        }
+        EXPECT_EQ(got.back(), in_order) << name(isa) << " " << columns;
+      };
+      compare(table.add_columns, loop_table_portable.add_columns, static_cast<const float*>(x.raw()));
+      compare(table.add_bf16_columns, loop_table_portable.add_bf16_columns,
+              static_cast<const uint16_t*>(half.raw()));
+    }
+  }
+#endif
+}
+
+}  // namespace
+}  // namespace espalier
