@@ -97,31 +97,21 @@ struct Windows {
   }
 };
 
+// A place that two windows in turn have for a tap moves by stride over dilation, whatever the tap.
 std::vector<Side> sides_of(const std::vector<int64_t>& places, int64_t size, int64_t count) {
   std::vector<Side> out;
-  const int64_t* last = nullptr;
   for (int64_t window = 0; window < count; ++window) {
     const int64_t* at = places.data() + window * size;
-    Side alone{window, 1, 0, {}};
+    bool goes_on = window > 0;
+    for (int64_t k = 0; k < size; ++k) goes_on = goes_on && (at[k] < 0) == (at[k - size] < 0);
+    if (!goes_on) out.push_back({window, 0, 0, {}});
+    Side& side = out.back();
+    ++side.count;
     for (int64_t k = 0; k < size; ++k) {
-      if (at[k] >= 0) alone.places.push_back(at[k]);
+      if (at[k] < 0) continue;
+      if (!goes_on) side.places.push_back(at[k]);
+      if (goes_on) side.step = at[k] - at[k - size];
     }
-    // Whether it stands one step further than the last, tap by tap.
-    int64_t step = 0;
-    bool goes_on = last != nullptr;
-    for (int64_t k = 0; goes_on && k < size; ++k) {
-      goes_on = (at[k] < 0) == (last[k] < 0);
-      if (!goes_on || at[k] < 0) continue;
-      if (step == 0) step = out.back().count > 1 ? out.back().step : at[k] - last[k];
-      goes_on = at[k] - last[k] == step;
-    }
-    if (goes_on) {
-      ++out.back().count;
-      out.back().step = step;
-    } else {
-      out.push_back(std::move(alone));
-    }
-    last = at;
   }
   return out;
 }

@@ -54,7 +54,7 @@ std::vector<Case> cases(DType dtype) {
                                : last || whole ? 1
                                : round % 2     ? window.sizes[i] + in(0, 1)
                                                : in(1, 3));
-      window.low.push_back(last || whole ? 0 : in(0, 2));
+      window.low.push_back(last || whole ? 0 : in(-1, 2));
       window.high.push_back(sparse ? shape[i] - 1 : last || whole ? 0 : in(0, 2));
       if (round % 7 == 1) window.base_dilations.push_back(last ? 1 : in(1, 2));
     }
