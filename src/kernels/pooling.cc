@@ -194,15 +194,12 @@ void run_scatter(const KernelCall& call) {
   auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
   w.each([&](int64_t first, int64_t last) {
-    for (int64_t band = first; band < last; ++band) {
-      const int64_t begin = p.begin_of(band), end = p.begin_of(band + 1);
-      if (!p.covered) std::fill(out + begin, out + end, initial);
-      w.each_run(band * w.band_windows(), (band + 1) * w.band_windows(),
-                 [&](const WindowRun& run, int64_t window) {
-                   p.scatter(x, source + window * w.channels, run, value_of(initial), out);
-                 });
-      call.follower(begin, end);
-    }
+    const int64_t begin = p.begin_of(first), end = p.begin_of(last);
+    if (!p.covered) std::fill(out + begin, out + end, initial);
+    w.each_run(first * w.band_windows(), last * w.band_windows(), [&](const WindowRun& run, int64_t window) {
+      p.scatter(x, source + window * w.channels, run, value_of(initial), out);
+    });
+    call.follower(begin, end);
   });
 }
 
