@@ -29,10 +29,6 @@ PreparedKernel prepare_pad(const KernelSite& site);
 
 // A kernel of f32 for a call on bf16: operands are widened, results rounded once.
 PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)(const KernelSite&));
-template <PreparedKernel (*prepare)(const KernelSite&)>
-PreparedKernel prepare_widened(const KernelSite& site) {
-  return prepare_widened(site, prepare);
-}
 
 // Element i of a broadcast is element (i / inner) % period of its operand.
 struct Repetition {
