@@ -10,168 +10,316 @@ namespace {
 // Below this many multiplications a product is done before a helper could begin.
 constexpr int64_t kParallelWork = int64_t{1} << 19;
 constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
-// Strips of one task: packed together, they meet each panel while it is in the first cache.
-constexpr int64_t kMostStrips = 4;
-// Rows of one task that adds the halves of sums; a divisor of kBf16Block.
-constexpr int64_t kStoredRows = 8;
+// Elements of B that stay in the second cache while rows pass, and the panels whose sums stay beside them.
+constexpr int64_t kCachedB = int64_t{1} << 19, kMostPanels = 16;
+// Blocks of C of one task, at most, of many rows.
+constexpr int64_t kTaskBlocks = 8;
 
-alignas(64) thread_local uint16_t packed_strips[kMostStrips * kBf16Block * kBf16Pitch];
-alignas(64) thread_local uint16_t packed_panel[kLongestBf16Part * kBf16Block];
+alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
+alignas(64) thread_local uint16_t packed_panel[kBf16Steps * kBf16Terms * kBf16Block];
+alignas(64) thread_local float panel_sums[kMostPanels * kBlockFloats];
+
+// Whether `slots` that hold `wanted` things are worth it.
+bool mostly(int64_t wanted, int64_t slots) { return 2 * slots <= 3 * wanted; }
+
+// Tiles of rows `stride` apart that have all rows of the map, and others between them and behind.
+std::vector<Bf16Rows> cover(const IndexMap& rows, int64_t stride) {
+  std::vector<Bf16Rows> out;
+  for (int64_t row = 0; row < rows.count;) {
+    Bf16Rows tile{rows[row], row, 1};
+    int64_t distance = 0;
+    while (++row < rows.count) {
+      const int64_t next = rows[row] - tile.offset;
+      if (next <= distance || next >= kBf16TileRows * stride || next % stride) break;
+      distance = next;
+      tile.wanted |= 1u << distance / stride;
+    }
+    out.push_back(tile);
+  }
+  return out;
+}
 
 }  // namespace
 
 void Bf16Gemm::choose() {
-  const auto together = [](const IndexMap& map, int64_t group) {
-    const Runs runs = runs_of(map);
-    return map.count == 1 || (runs.stride == 1 && (!map.table || runs.length % group == 0));
+  const Runs row_runs = runs_of(a_row), a_terms = runs_of(a_depth), b_terms = runs_of(b_depth),
+             column_runs = runs_of(b_column);
+  const auto padded = [](int64_t run) { return pieces(run, kBf16Terms) * kBf16Terms; };
+  // Terms of a step lie in one run: of A's, or else of B's.
+  const auto in_steps = [&](const IndexMap& map, const Runs& runs, int64_t run) {
+    return map.count == 1 || (runs.stride == 1 && (!map.table || runs.length % run == 0));
   };
-  const auto order = [&](const IndexMap& terms, const IndexMap& others, int64_t group) {
-    if (together(others, group)) return Bf16Order::kOthers;
-    return together(terms, kBf16Terms) ? Bf16Order::kTerms : Bf16Order::kNone;
+  const auto run_length = [&](const IndexMap& map, const Runs& runs) {
+    return !map.table || runs.length % kBf16Terms == 0 || !mostly(runs.length, padded(runs.length))
+               ? kBf16Terms
+               : runs.length;
   };
-  a_order = order(a_depth, a_row, kBf16Block / 2);
-  b_order = order(b_depth, b_column, kBf16Block);
+
+  a_order = b_order = Bf16Order::kNone;
+  tiles.clear();
+  row_stride = rows() == 1 ? 1 : row_runs.stride;
+  if (row_stride > 0) tiles = cover(a_row, row_stride);
+  const bool covered =
+      !tiles.empty() && mostly(pieces(rows(), kBf16TileRows), static_cast<int64_t>(tiles.size()));
+  int64_t run = kBf16Terms;
+  if (covered && row_stride == 1) {
+    a_order = Bf16Order::kOthers;
+  } else if (in_steps(a_depth, a_terms, run_length(a_depth, a_terms))) {
+    a_order = Bf16Order::kTerms;
+    run = run_length(a_depth, a_terms);
+  }
+  if (columns() == 1 ||
+      (column_runs.stride == 1 && (!b_column.table || column_runs.length % kBf16Block == 0))) {
+    b_order = Bf16Order::kOthers;
+  } else {
+    if (a_order == Bf16Order::kOthers) run = run_length(b_depth, b_terms);
+    if (in_steps(b_depth, b_terms, run)) b_order = Bf16Order::kTerms;
+  }
+  choose_steps(run);
+  choose_tiles(covered);
+  for (int64_t i = 0; i < step_count(); ++i) {
+    Bf16Step& step = steps[static_cast<size_t>(i)];
+    step.place = in_place ? a_depth[step.term] : i % segment_steps() % block_steps() * kBf16Terms;
+  }
+}
+
+// `covered`: the tiles hold all rows, at one distance.
+void Bf16Gemm::choose_tiles(bool covered) {
+  const bool whole =
+      std::all_of(steps.begin(), steps.end(), [](const Bf16Step& step) { return step.count == kBf16Terms; });
+  const bool few_sets = row_stride * 2 % 2048 == 0 && panels() > 1;
+  // What lies behind a tile's wanted rows must lie before the last row; the last tile ends with it.
+  const int64_t last_tile = rows() ? a_row[rows() - 1] - (kBf16TileRows - 1) * row_stride : 0;
+  const auto inside = [&](const Bf16Rows& tile) {
+    return tile.offset <= last_tile || tile.row == tiles.back().row;
+  };
+  in_place = a_order == Bf16Order::kTerms && !a_f32 && covered && whole && !few_sets &&
+             last_tile >= a_row[0] && std::all_of(tiles.begin(), tiles.end(), inside);
+  if (in_place) {
+    Bf16Rows& last = tiles.back();
+    const int64_t behind = __builtin_clz(last.wanted) - kBf16TileRows;
+    last.offset -= behind * row_stride;
+    last.wanted <<= behind;
+  } else if (a_order != Bf16Order::kOthers) {
+    tiles.clear();
+    for (int64_t row = 0; row < rows(); row += kBf16TileRows)
+      tiles.push_back({0, row, (1u << std::min(kBf16TileRows, rows() - row)) - 1});
+  }
+}
+
+void Bf16Gemm::choose_steps(int64_t run) {
+  steps.clear();
+  for (int64_t first = 0; first < depth();) {
+    const int64_t left = run % kBf16Terms ? run - first % run : depth() - first;
+    steps.push_back({first, std::min(kBf16Terms, left), 0});
+    first += steps.back().count;
+  }
+  if (steps.empty()) steps.push_back({});
 }
 
 bool Bf16Gemm::pays() const {
-  return a_order != Bf16Order::kNone && b_order != Bf16Order::kNone && rows() >= kBf16Block / 2 &&
-         columns() >= kBf16Block / 2 && depth() >= kBf16Terms;
+  constexpr int64_t kFewRows = 8, kFewTerms = 8;
+  return a_order != Bf16Order::kNone && b_order != Bf16Order::kNone && rows() >= kFewRows &&
+         columns() >= kBf16Block / 2 && depth() >= kFewTerms;
 }
 
-int64_t Bf16Gemm::parts() const { return std::max<int64_t>(pieces(depth(), kLongestBf16Part), 1); }
-int64_t Bf16Gemm::part() const { return pieces(pieces(depth(), parts()), kBf16Terms) * kBf16Terms; }
-int64_t Bf16Gemm::strip_tasks() const { return pieces(strips(), kMostStrips); }
-bool Bf16Gemm::split(int64_t batches) const { return batches * strip_tasks() == 1 && parts() > 1; }
+int64_t Bf16Gemm::segments() const {
+  if (!few_rows() || step_count() <= kBf16OneSegment) return 1;
+  int64_t segments = 2;
+  while (segments < kBf16MostSegments && pieces(step_count(), segments) > kBf16LongestSegment) segments *= 2;
+  return segments;
+}
+int64_t Bf16Gemm::block_steps() const { return pieces(segment_steps(), pieces(segment_steps(), kBf16Steps)); }
+bool Bf16Gemm::few_rows() const { return strips() <= kBf16FewStrips; }
 
 size_t Bf16Gemm::workspace_bytes(int64_t batches) const {
-  const int64_t packed = strip_tasks() > 1 ? batches * panels() * panel_elements() : 0;
-  const int64_t sums = parts() > 1 ? batches * halves() * block_floats() : 0;
-  return static_cast<size_t>(packed) * sizeof(uint16_t) + static_cast<size_t>(sums) * sizeof(float);
+  if (!few_rows()) return static_cast<size_t>(batches * panels() * panel_elements()) * sizeof(uint16_t);
+  if (step_count() <= block_steps()) return 0;
+  return static_cast<size_t>(batches * segments() * block_floats()) * sizeof(float);
 }
 
-// Some strips and panels of one product, from one half of the sum to another.
+struct Bf16Gemm::Call {
+  const void* a;
+  const IndexMap& a_batch;
+  const void* b;
+  const IndexMap& b_batch;
+  std::byte* workspace;
+  void* c;
+  int64_t batches;
+  const Follower& follower;
+  bool parallel;
+};
+
+// Some strips and panels of one product, one segment of its sum.
 struct Bf16Gemm::Task {
   Bf16Operand a, b;
   const uint16_t* packed;  // all panels of B, one after the other; null: the task packs what it reads
-  float* sums;             // for each half all blocks, strip by strip; null when one visit of each is enough
-  int64_t first_half, last_half, first_strip, last_strip, first_panel, last_panel;
+  float* sums;             // of its first strip and panel; null when one visit of each block is enough
+  void* c;                 // null: the sums are what is wanted
+  int64_t segment, first_strip, last_strip, first_panel, last_panel;
 };
 
-// Its halves of the sums; with `c`, which takes both, the blocks of C too.
-void Bf16Gemm::run_task(const Task& task, void* c) const {
-  const Bf16Tiles& tiles = bf16_tiles_amx;
-  const int64_t length = part();
+// One tile's rows of C.
+void Bf16Gemm::store(const float* block, int64_t tile, int64_t panel, void* c) const {
+  const Bf16Rows& rows = tiles[static_cast<size_t>(tile)];
+  const int64_t column = panel * kBf16Block;
+  bf16_tiles_amx.store(
+      block + tile % 2 * kBf16TileRows * kBf16Block, rows.wanted, std::min(kBf16Block, columns() - column),
+      static_cast<std::byte*>(c) + (rows.row * columns() + column) * (round ? 2 : 4), columns(), round);
+}
+
+void Bf16Gemm::run_task(const Task& task) const {
+  const Bf16Tiles& amx = bf16_tiles_amx;
+  const auto tile_count = static_cast<int64_t>(tiles.size());
   alignas(64) float block[kBlockFloats];
-  const auto strip_at = [&](int64_t strip) {
-    return packed_strips + (strip - task.first_strip) * kBf16Block * kBf16Pitch;
+  Bf16Strip strips[kBf16FewStrips];
+  const auto prepare = [&](int64_t strip, int64_t from, int64_t count) {
+    const uint16_t* halves[2] = {};
+    for (int64_t half = 0; half < 2 && 2 * strip + half < tile_count; ++half) {
+      const Bf16Rows& tile = tiles[static_cast<size_t>(2 * strip + half)];
+      if (in_place) {
+        halves[half] = static_cast<const uint16_t*>(task.a.data) + tile.offset;
+      } else {
+        uint16_t* const packed =
+            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * kBf16Pitch;
+        amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed);
+        halves[half] = packed;
+      }
+    }
+    strips[strip - task.first_strip] = {halves[0], halves[1], in_place ? row_stride : kBf16Pitch};
   };
-  tiles.begin();
-  for (int64_t half = task.first_half; half < task.last_half; ++half) {
-    for (int64_t part = first_part(half); part < first_part(half + 1); ++part) {
-      const int64_t from = part * length;
-      for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip)
-        tiles.pack_a(task.a, a_order, a_row, a_depth, strip * kBf16Block, from, length, strip_at(strip));
-      for (int64_t panel = task.first_panel; panel < task.last_panel; ++panel) {
-        const uint16_t* packed = packed_panel;
-        if (task.packed) {
-          packed = task.packed + panel * panel_elements() + from * kBf16Block;
-        } else {
-          tiles.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, from, length, packed_panel);
-        }
-        for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
-          const int64_t i = strip * panels() + panel;
-          float* const sums = task.sums ? task.sums + half * block_floats() + i * kBlockFloats : block;
-          const bool first = part == first_part(half);
-          tiles.multiply(strip_at(strip), packed, length, first ? sums : block);
-          if (!first) tiles.add(block, kBf16Block, sums);
-          if (c && part + 1 == parts()) {
-            const int64_t row = strip * kBf16Block;
-            store_rows(row, std::min(row + kBf16Block, rows()), panel, half ? sums - block_floats() : sums,
-                       c);
-          }
-        }
+
+  const int64_t begin = task.segment * segment_steps(), end = std::min(begin + segment_steps(), step_count());
+  for (int64_t from = begin; from < end; from += block_steps()) {
+    const int64_t count = std::min(block_steps(), end - from);
+    for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) prepare(strip, from, count);
+    for (int64_t panel = task.first_panel; panel < task.last_panel; ++panel) {
+      const uint16_t* b = packed_panel;
+      if (task.packed) {
+        b = task.packed + panel * panel_elements() + from * kBf16Terms * kBf16Block;
+      } else {
+        amx.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, &steps[static_cast<size_t>(from)],
+                   count, packed_panel);
+      }
+      for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
+        const int64_t i = (strip - task.first_strip) * panels() + panel - task.first_panel;
+        float* const sums = task.sums ? task.sums + i * kBlockFloats : block;
+        amx.multiply(strips[strip - task.first_strip], &steps[static_cast<size_t>(from)], count, b, sums,
+                     from > begin);
+        if (!task.c || from + count < end) continue;
+        for (int64_t tile = 2 * strip; tile < std::min(2 * strip + 2, tile_count); ++tile)
+          store(sums, tile, panel, task.c);
       }
     }
   }
-  tiles.end();
 }
 
-// Rows of C in one strip, from their place in the first half of the sums; the second lies block_floats()
-// behind.
-void Bf16Gemm::store_rows(int64_t row, int64_t last_row, int64_t panel, float* sums, void* c) const {
-  const int64_t column = panel * kBf16Block;
-  if (halves() == 2) bf16_tiles_amx.add(sums + block_floats(), last_row - row, sums);
-  bf16_tiles_amx.store(sums, last_row - row, std::min(kBf16Block, columns() - column),
-                       static_cast<std::byte*>(c) + (row * columns() + column) * (round ? 2 : 4), columns(),
-                       round);
+// Tasks are segments of the sum, so that a thread meets the rows of B that it wrote when their gradient, by
+// rows, updated them; then panels or strips where threads are left.
+void Bf16Gemm::run_few_rows(const Call& call) const {
+  const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
+  const bool whole = segments() == 1;
+  float* const sums = step_count() > block_steps() ? reinterpret_cast<float*>(call.workspace) : nullptr;
+  const int64_t wanted = pieces(threads, call.batches * segments());
+  const bool by_panels = panels() >= strips();
+  const int64_t task_panels = by_panels ? pieces(panels(), std::min(panels(), wanted)) : panels(),
+                task_strips = by_panels ? strips() : pieces(strips(), std::min(strips(), wanted));
+  const int64_t panel_tasks = pieces(panels(), task_panels), strip_tasks = pieces(strips(), task_strips);
+  const auto row_of = [&](int64_t tile) {
+    return tile < static_cast<int64_t>(tiles.size()) ? tiles[static_cast<size_t>(tile)].row : rows();
+  };
+  for_each_chunk(call.batches * segments() * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
+    const int64_t panel = i % panel_tasks * task_panels, strip = i / panel_tasks % strip_tasks * task_strips;
+    const int64_t segment = i / panel_tasks / strip_tasks % segments(),
+                  batch = i / panel_tasks / strip_tasks / segments();
+    const int64_t last_strip = std::min(strip + task_strips, strips()),
+                  last_panel = std::min(panel + task_panels, panels());
+    const int64_t first_block =
+        (batch * segments() + segment) * strips() * panels() + strip * panels() + panel;
+    void* const c = static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4);
+    bf16_tiles_amx.begin();
+    run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
+              {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
+              nullptr,
+              sums ? sums + first_block * kBlockFloats : nullptr,
+              whole ? c : nullptr,
+              segment,
+              strip,
+              last_strip,
+              panel,
+              last_panel});
+    bf16_tiles_amx.end();
+    if (whole) {
+      follow_block(call.follower, batch * size, columns(), row_of(2 * strip), row_of(2 * last_strip),
+                   panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
+    }
+  });
+  if (whole) return;
+  const auto tile_count = static_cast<int64_t>(tiles.size());
+  for_each_chunk(call.batches * tile_count, call.parallel, [&](int64_t i) {
+    const int64_t batch = i / tile_count, tile = i % tile_count;
+    void* const c = static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4);
+    float* const first = sums + batch * segments() * block_floats() + tile / 2 * panels() * kBlockFloats;
+    const int64_t half = tile % 2 * kBf16TileRows * kBf16Block;
+    for (int64_t panel = 0; panel < panels(); ++panel) {
+      float* const block = first + panel * kBlockFloats;
+      for (int64_t segment = 1; segment < segments(); ++segment)
+        bf16_tiles_amx.add(block + segment * block_floats() + half, kBf16TileRows, block + half);
+      store(block, tile, panel, c);
+    }
+    call.follower(batch * size + row_of(tile) * columns(), batch * size + row_of(tile + 1) * columns());
+  });
+}
+
+// All of B is packed; then strips pass as many panels as stay in a cache.
+void Bf16Gemm::run_many_rows(const Call& call) const {
+  const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
+  auto* const packed = reinterpret_cast<uint16_t*>(call.workspace);
+  for_each_chunk(call.batches * panels(), call.parallel, [&](int64_t i) {
+    const int64_t batch = i / panels(), panel = i % panels();
+    bf16_tiles_amx.pack_b({Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32}, b_order, b_depth,
+                          b_column, panel * kBf16Block, steps.data(), step_count(),
+                          packed + (batch * panels() + panel) * panel_elements());
+  });
+  const bool one_block = step_count() <= block_steps();
+  const int64_t most =
+      std::clamp<int64_t>(kCachedB / panel_elements(), 1, one_block ? panels() : kMostPanels);
+  const int64_t task_panels = pieces(panels(), pieces(panels(), most));
+  const int64_t panel_tasks = pieces(panels(), task_panels);
+  const int64_t task_strips = std::clamp<int64_t>(call.batches * panel_tasks * strips() / (4 * threads), 1,
+                                                  pieces(kTaskBlocks, task_panels));
+  const int64_t strip_tasks = pieces(strips(), task_strips);
+  for_each_chunk(call.batches * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
+    const int64_t batch = i / strip_tasks / panel_tasks, panel = i / strip_tasks % panel_tasks * task_panels;
+    const int64_t strip = i % strip_tasks * task_strips, last_strip = std::min(strip + task_strips, strips()),
+                  last_panel = std::min(panel + task_panels, panels());
+    bf16_tiles_amx.begin();
+    for (int64_t s = strip; s < last_strip; ++s) {
+      run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
+                {},
+                packed + batch * panels() * panel_elements(),
+                one_block ? nullptr : panel_sums,
+                static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4),
+                0,
+                s,
+                s + 1,
+                panel,
+                last_panel});
+    }
+    bf16_tiles_amx.end();
+    const int64_t last_row = last_strip < strips() ? tiles[static_cast<size_t>(2 * last_strip)].row : rows();
+    follow_block(call.follower, batch * size, columns(), tiles[static_cast<size_t>(2 * strip)].row, last_row,
+                 panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
+  });
 }
 
 void Bf16Gemm::run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
                    std::byte* workspace, void* c, int64_t batches, const Follower& follower) const {
   if (batches * rows() * columns() == 0) return;
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
-  const int64_t threads = parallel ? thread_pool().threads() : 1;
-  const bool pack_first = strip_tasks() > 1;
-  const int64_t packed_size = panels() * panel_elements(), size = rows() * columns();
-  auto* const packed = reinterpret_cast<uint16_t*>(workspace);
-  float* const sums = reinterpret_cast<float*>(packed + (pack_first ? batches * packed_size : 0));
-  const Bf16Operand whole_a{a, a_f32}, whole_b{b, b_f32};
-
-  if (split(batches)) {
-    const int64_t panel_tasks = std::clamp<int64_t>(threads / 2, 1, panels());
-    const int64_t task_panels = pieces(panels(), panel_tasks), per_half = pieces(panels(), task_panels);
-    for_each_chunk(2 * per_half, parallel, [&](int64_t i) {
-      const int64_t half = i / per_half, panel = i % per_half * task_panels;
-      run_task({whole_a, whole_b, nullptr, sums, half, half + 1, 0, strips(), panel,
-                std::min(panel + task_panels, panels())},
-               nullptr);
-    });
-    for_each_chunk(pieces(rows(), kStoredRows), parallel, [&](int64_t i) {
-      const int64_t row = i * kStoredRows, last_row = std::min(row + kStoredRows, rows());
-      float* const first = sums + row / kBf16Block * panels() * kBlockFloats + row % kBf16Block * kBf16Block;
-      for (int64_t panel = 0; panel < panels(); ++panel)
-        store_rows(row, last_row, panel, first + panel * kBlockFloats, c);
-      follower(row * columns(), last_row * columns());
-    });
-    return;
-  }
-
-  if (pack_first) {
-    for_each_chunk(batches * panels(), parallel, [&](int64_t i) {
-      const int64_t batch = i / panels(), panel = i % panels();
-      for (int64_t from = 0; from < parts() * part(); from += part()) {
-        bf16_tiles_amx.pack_b({whole_b.at(b_batch[batch]), b_f32}, b_order, b_depth, b_column,
-                              panel * kBf16Block, from, part(),
-                              packed + batch * packed_size + panel * panel_elements() + from * kBf16Block);
-      }
-    });
-  }
-  // Few strips are shared out by panels, each packed by the thread that reads it.
-  const int64_t panel_tasks = batches * strip_tasks() < 2 * threads
-                                  ? std::min(panels(), pieces(threads, batches * strip_tasks()))
-                                  : 1;
-  const int64_t task_panels = pieces(panels(), panel_tasks);
-  const int64_t per_product = strip_tasks() * pieces(panels(), task_panels);
-  for_each_chunk(batches * per_product, parallel, [&](int64_t i) {
-    const int64_t batch = i / per_product, strip = i % strip_tasks() * kMostStrips;
-    const int64_t panel = i % per_product / strip_tasks() * task_panels;
-    const int64_t last_strip = std::min(strip + kMostStrips, strips()),
-                  last_panel = std::min(panel + task_panels, panels());
-    run_task({{whole_a.at(a_batch[batch]), a_f32},
-              {whole_b.at(b_batch[batch]), b_f32},
-              pack_first ? packed + batch * packed_size : nullptr,
-              parts() > 1 ? sums + batch * halves() * block_floats() : nullptr,
-              0,
-              halves(),
-              strip,
-              last_strip,
-              panel,
-              last_panel},
-             static_cast<std::byte*>(c) + batch * size * (round ? 2 : 4));
-    follow_block(follower, batch * size, columns(), strip * kBf16Block,
-                 std::min(last_strip * kBf16Block, rows()), panel * kBf16Block,
-                 std::min(last_panel * kBf16Block, columns()));
-  });
+  const Call call{a, a_batch, b, b_batch, workspace, c, batches, follower, parallel};
+  if (few_rows()) return run_few_rows(call);
+  run_many_rows(call);
 }
 
 }  // namespace espalier

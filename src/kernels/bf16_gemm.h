@@ -5,14 +5,18 @@
 
 namespace espalier {
 
-// Sides of a block of C, and the terms that one instruction takes.
-inline constexpr int64_t kBf16Block = 32, kBf16Terms = 32;
-// The partition of a sum depends on nothing but the number of its terms: as few parts as have at most this
-// length, all of one length but the last. Each is one chain; those of either half are added up in order, then
-// the halves.
-inline constexpr int64_t kLongestBf16Part = 256;
+// Sides of a block of C, the rows of one tile, and the terms that one instruction takes.
+inline constexpr int64_t kBf16Block = 32, kBf16TileRows = 16, kBf16Terms = 32;
+// The sums of many rows are one chain each. Those of up to kBf16FewStrips blocks of rows have segments, which
+// depend on nothing but their steps, the groups of kBf16Terms that instructions take: one segment up to
+// kBf16OneSegment of them, else a power of two of segments that have at most kBf16LongestSegment each, but no
+// more than kBf16MostSegments. Each is a chain; their sums are added up in order.
+inline constexpr int64_t kBf16FewStrips = 12;
+inline constexpr int64_t kBf16OneSegment = 20, kBf16LongestSegment = 128, kBf16MostSegments = 16;
+// Steps of A and B that are multiplied while they stay in the first cache.
+inline constexpr int64_t kBf16Steps = 10;
 // From row to row of a packed strip of A: no power of two, whose rows would fall into few sets of a cache.
-inline constexpr int64_t kBf16Pitch = kLongestBf16Part + 32;
+inline constexpr int64_t kBf16Pitch = (kBf16Steps + 1) * kBf16Terms;
 
 // An operand in memory: bf16, or f32 that is rounded to bf16 when it is read.
 struct Bf16Operand {
@@ -26,20 +30,37 @@ struct Bf16Operand {
 // Which indices of an operand lie beside each other, in groups that are packed together.
 enum class Bf16Order { kTerms, kOthers, kNone };
 
-// What a processor with tiles does. A strip is kBf16Block rows of kBf16Pitch elements; a panel has for each
-// pair of terms kBf16Block columns of two elements. Lengths are multiples of kBf16Terms.
+// Rows of one tile of A, of which C has those that are wanted (bit i: row i), from `row` of C on. The first
+// lies at `offset`; rows that do not follow the map lie at one distance.
+struct Bf16Rows {
+  int64_t offset, row;
+  uint32_t wanted;
+};
+// Terms that one instruction takes: `count` from `term` on, then zeros; where they lie in a row of A.
+struct Bf16Step {
+  int64_t term, count, place;
+};
+// Two tiles of rows of A, `pitch` elements from row to row; the second may be missing.
+struct Bf16Strip {
+  const uint16_t *upper, *lower;
+  int64_t pitch;
+};
+
+// What a processor with tiles does. Packed rows of A are kBf16Pitch elements apart; a panel of B has for each
+// pair of terms kBf16Block columns of two elements.
 struct Bf16Tiles {
-  // Rows of A from `row` on, `length` of its terms from `from` on; what is missing becomes zero.
-  void (*pack_a)(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
-                 int64_t from, int64_t length, uint16_t* strip);
+  // One tile of A, some steps; what is missing becomes zero.
+  void (*pack_a)(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
+                 const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed);
   void (*pack_b)(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
-                 int64_t column, int64_t from, int64_t length, uint16_t* panel);
-  // c = a b, one whole block.
-  void (*multiply)(const uint16_t* a, const uint16_t* b, int64_t length, float* c);
-  // sums += c, some rows of a block.
-  void (*add)(const float* c, int64_t height, float* sums);
-  // The upper left of a block to rows of C, as f32 or rounded to nearest even.
-  void (*store)(const float* c, int64_t height, int64_t width, void* out, int64_t out_row, bool round);
+                 int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel);
+  // c = a b, or c += a b: one block. A strip without a second tile has no lower half of it.
+  void (*multiply)(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b, float* c,
+                   bool add);
+  // sums += c, both some rows of a block.
+  void (*add)(const float* c, int64_t rows, float* sums);
+  // The wanted rows of one tile, to rows of C that follow each other, as f32 or rounded to nearest even.
+  void (*store)(const float* c, uint32_t wanted, int64_t width, void* out, int64_t out_row, bool round);
   // Around the calls of the others, on each thread.
   void (*begin)();
   void (*end)();
@@ -54,35 +75,44 @@ inline constexpr Bf16Tiles bf16_tiles_amx{};  // never called
 struct Bf16Gemm {
   IndexMap a_row, a_depth, b_depth, b_column;
   bool a_f32 = false, b_f32 = false, round = true;
+
+  // From the maps. Rows of A that lie at one distance are read where they are, others are packed.
   Bf16Order a_order = Bf16Order::kNone, b_order = Bf16Order::kNone;
+  bool in_place = false;
+  int64_t row_stride = 0;
+  std::vector<Bf16Rows> tiles = {};
+  std::vector<Bf16Step> steps = {};
 
   int64_t rows() const { return a_row.count; }
   int64_t columns() const { return b_column.count; }
   int64_t depth() const { return a_depth.count; }
-  int64_t strips() const { return (rows() + kBf16Block - 1) / kBf16Block; }
-  int64_t panels() const { return (columns() + kBf16Block - 1) / kBf16Block; }
-  // Finds the orders, from the maps.
+  int64_t strips() const { return pieces(static_cast<int64_t>(tiles.size()), 2); }
+  int64_t panels() const { return pieces(columns(), kBf16Block); }
+  // Decides what is packed, and how. REQUIRES: maps and types are set; the maps' tables outlive the product.
   void choose();
   // Whether most elements of what is packed are wanted, and lie together. REQUIRES: choose().
   bool pays() const;
-  // The parts of the sum, terms of each, and halves of the sum, which begin at first_part.
-  int64_t parts() const;
-  int64_t part() const;
-  int64_t halves() const { return parts() > 1 ? 2 : 1; }
-  int64_t first_part(int64_t half) const { return half * parts() / halves(); }
-  // Few rows: halves of the sum are tasks, so that a thread meets the rows of B that it wrote when their
-  // gradient, by rows, updated them.
-  bool split(int64_t batches) const;
   size_t workspace_bytes(int64_t batches) const;
   void run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
            std::byte* workspace, void* c, int64_t batches, const Follower& follower) const;
 
  private:
   struct Task;
-  void run_task(const Task& task, void* c) const;
-  void store_rows(int64_t row, int64_t last_row, int64_t panel, float* sums, void* c) const;
-  int64_t strip_tasks() const;
-  int64_t panel_elements() const { return parts() * part() * kBf16Block; }
+  struct Call;
+  void choose_steps(int64_t run);
+  void choose_tiles(bool covered);
+  void run_task(const Task& task) const;
+  void run_few_rows(const Call& call) const;
+  void run_many_rows(const Call& call) const;
+  void store(const float* block, int64_t tile, int64_t panel, void* c) const;
+
+  int64_t step_count() const { return static_cast<int64_t>(steps.size()); }
+  int64_t segments() const;
+  int64_t segment_steps() const { return pieces(step_count(), segments()); }
+  int64_t block_steps() const;
+  // Few rows meet each panel of B once; many find all of them packed.
+  bool few_rows() const;
+  int64_t panel_elements() const { return step_count() * kBf16Terms * kBf16Block; }
   int64_t block_floats() const { return strips() * panels() * kBf16Block * kBf16Block; }
 };
 

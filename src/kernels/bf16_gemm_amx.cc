@@ -35,49 +35,71 @@ __mmask32 first(int64_t n) { return n >= 32 ? 0xffffffffu : n > 0 ? (1u << n) - 
 
 constexpr int64_t kRow = kBf16Block * 4;  // bytes from row to row of a block
 
-// Two by two tiles of C. Loads stand before the products that wait for them.
-void multiply(const uint16_t* a, const uint16_t* b, int64_t length, float* c) {
-  constexpr int64_t kPitch = kBf16Pitch * 2;
-  const uint16_t* a_low = a + 16 * kBf16Pitch;
+// Two by two tiles of C, or one by two. Loads stand before the products that wait for them.
+void multiply(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b, float* c,
+              bool add) {
+  constexpr int64_t kPanelStep = kBf16Terms * kBf16Block;
+  const int64_t pitch = a.pitch * 2;
+  float* const c_lower = c + kBf16TileRows * kBf16Block;
   asm volatile("" ::: "memory");
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  for (int64_t k = 0; k < length; k += kBf16Terms, b += kBf16Terms * kBf16Block) {
-    _tile_loadd(4, a + k, kPitch);
-    _tile_loadd(6, b, 128);
-    _tile_loadd(7, b + 32, 128);
-    _tile_loadd(5, a_low + k, kPitch);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_dpbf16ps(1, 4, 7);
-    _tile_dpbf16ps(2, 5, 6);
-    _tile_dpbf16ps(3, 5, 7);
+  if (add) {
+    _tile_loadd(0, c, kRow);
+    _tile_loadd(1, c + 16, kRow);
+  } else {
+    _tile_zero(0);
+    _tile_zero(1);
+  }
+  if (!a.lower) {
+    for (int64_t i = 0; i < count; ++i, b += kPanelStep) {
+      _tile_loadd(4, a.upper + steps[i].place, pitch);
+      _tile_loadd(6, b, 128);
+      _tile_loadd(7, b + 32, 128);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+    }
+  } else {
+    if (add) {
+      _tile_loadd(2, c_lower, kRow);
+      _tile_loadd(3, c_lower + 16, kRow);
+    } else {
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    for (int64_t i = 0; i < count; ++i, b += kPanelStep) {
+      _tile_loadd(4, a.upper + steps[i].place, pitch);
+      _tile_loadd(6, b, 128);
+      _tile_loadd(7, b + 32, 128);
+      _tile_loadd(5, a.lower + steps[i].place, pitch);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(2, c_lower, kRow);
+    _tile_stored(3, c_lower + 16, kRow);
   }
   _tile_stored(0, c, kRow);
   _tile_stored(1, c + 16, kRow);
-  _tile_stored(2, c + 16 * kBf16Block, kRow);
-  _tile_stored(3, c + 16 * kBf16Block + 16, kRow);
   asm volatile("" ::: "memory");
 }
 
-void add(const float* c, int64_t height, float* sums) {
-  for (int64_t i = 0; i < height * kBf16Block; i += 16)
+void add(const float* c, int64_t rows, float* sums) {
+  for (int64_t i = 0; i < rows * kBf16Block; i += 16)
     _mm512_storeu_ps(sums + i, _mm512_add_ps(_mm512_loadu_ps(sums + i), _mm512_loadu_ps(c + i)));
 }
 
-void store(const float* c, int64_t height, int64_t width, void* out, int64_t out_row, bool round) {
+void store(const float* c, uint32_t wanted, int64_t width, void* out, int64_t out_row, bool round) {
   const __mmask32 mask = first(width);
   const auto left = static_cast<__mmask16>(mask), right = static_cast<__mmask16>(mask >> 16);
-  for (int64_t i = 0; i < height; ++i, c += kBf16Block) {
-    const __m512 low = _mm512_loadu_ps(c), high = _mm512_loadu_ps(c + 16);
+  for (int64_t to = 0; wanted; wanted &= wanted - 1, to += out_row) {
+    const float* from = c + __builtin_ctz(wanted) * kBf16Block;
+    const __m512 low = _mm512_loadu_ps(from), high = _mm512_loadu_ps(from + 16);
     if (round) {
-      _mm512_mask_storeu_epi16(static_cast<uint16_t*>(out) + i * out_row, mask,
+      _mm512_mask_storeu_epi16(static_cast<uint16_t*>(out) + to, mask,
                                reinterpret_cast<__m512i>(_mm512_cvtne2ps_pbh(high, low)));
     } else {
-      float* to = static_cast<float*>(out) + i * out_row;
-      _mm512_mask_storeu_ps(to, left, low);
-      _mm512_mask_storeu_ps(to + 16, right, high);
+      _mm512_mask_storeu_ps(static_cast<float*>(out) + to, left, low);
+      _mm512_mask_storeu_ps(static_cast<float*>(out) + to + 16, right, high);
     }
   }
 }
@@ -142,102 +164,95 @@ __m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_ma
 }
 
 template <class T>
-void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
-            int64_t from, int64_t length, uint16_t* strip) {
-  const int64_t height = least(kBf16Block, rows.count - row), present = least(length, terms.count - from);
-  if (order == Bf16Order::kTerms) {
-    for (int64_t i = 0; i < kBf16Block; ++i) {
-      const T* source = a + (i < height ? at(rows, row + i) : 0);
-      for (int64_t k = 0; k < length; k += 32) {
-        const __mmask32 mask = i < height ? first(present - k) : 0;
-        _mm512_storeu_si512(strip + i * kBf16Pitch + k,
-                            load_32(source + (k < present ? at(terms, from + k) : 0), mask));
+void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, const Bf16Rows& tile,
+            const Bf16Step* steps, int64_t count, uint16_t* packed) {
+  const int64_t height = 32 - __builtin_clz(tile.wanted);
+  const auto high = static_cast<__mmask16>(first(height));
+  for (int64_t s = 0; s < count; ++s, packed += kBf16Terms) {
+    const Bf16Step step = steps[s];
+    if (order == Bf16Order::kOthers) {
+      __m512i lines[16];
+      for (int64_t p = 0; p < 16; ++p) {
+        const bool some = 2 * p < step.count, both = 2 * p + 1 < step.count;
+        const T* even = a + tile.offset + (some ? at(terms, step.term + 2 * p) : 0);
+        const T* odd = a + tile.offset + (both ? at(terms, step.term + 2 * p + 1) : 0);
+        lines[p] = pairs(even, odd, some ? high : __mmask16{0}, both ? high : __mmask16{0});
       }
-    }
-    return;
-  }
-  if (order == Bf16Order::kOthers) {
-    for (int64_t k = 0; k < length; k += 32) {
-      for (int64_t i = 0; i < kBf16Block; i += 16) {
-        const auto mask = static_cast<__mmask16>(first(least(height - i, 16)));
-        __m512i lines[16];
-        for (int p = 0; p < 16; ++p) {
-          const int64_t even_term = k + 2 * p, odd_term = even_term + 1;
-          const bool some = even_term < present, both = odd_term < present;
-          const T* base = a + (i < height ? at(rows, row + i) : 0);
-          lines[p] = pairs(base + (some ? at(terms, from + even_term) : 0),
-                           base + (both ? at(terms, from + odd_term) : 0), some ? mask : __mmask16{0},
-                           both ? mask : __mmask16{0});
+      transpose(lines);
+      for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * kBf16Pitch, lines[i]);
+    } else if (order == Bf16Order::kTerms) {
+      const T* source = a + at(terms, step.term);
+      const __mmask32 mask = first(step.count);
+      for (int64_t i = 0; i < 16; ++i) {
+        _mm512_storeu_si512(packed + i * kBf16Pitch,
+                            i < height ? load_32(source + at(rows, tile.row + i), mask) : __m512i{});
+      }
+    } else {
+      for (int64_t i = 0; i < 16; ++i) {
+        for (int64_t k = 0; k < kBf16Terms; ++k) {
+          packed[i * kBf16Pitch + k] = i < height && k < step.count
+                                           ? load_1(a + at(rows, tile.row + i) + at(terms, step.term + k))
+                                           : uint16_t{0};
         }
-        transpose(lines);
-        for (int64_t j = 0; j < 16; ++j) _mm512_storeu_si512(strip + (i + j) * kBf16Pitch + k, lines[j]);
       }
     }
-    return;
-  }
-  for (int64_t i = 0; i < kBf16Block; ++i) {
-    for (int64_t k = 0; k < length; ++k)
-      strip[i * kBf16Pitch + k] =
-          i < height && k < present ? load_1(a + at(rows, row + i) + at(terms, from + k)) : uint16_t{0};
   }
 }
 
 template <class T>
 void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& columns, int64_t column,
-            int64_t from, int64_t length, uint16_t* panel) {
-  const int64_t width = least(kBf16Block, columns.count - column),
-                present = least(length, terms.count - from);
-  if (order == Bf16Order::kOthers) {
-    const auto left = static_cast<__mmask16>(first(least(width, 16))),
-               right = static_cast<__mmask16>(first(width - 16));
-    for (int64_t k = 0; k < length; k += 2, panel += 2 * kBf16Block) {
-      const bool some = k < present, both = k + 1 < present;
-      const T* even_row = b + (some ? at(terms, from + k) : 0) + at(columns, column);
-      const T* odd_row = b + (both ? at(terms, from + k + 1) : 0) + at(columns, column);
-      for (int half = 0; half < 2; ++half) {
-        const __mmask16 mask = half ? right : left;
-        _mm512_storeu_si512(panel + 32 * half, pairs(even_row + 16 * half, odd_row + 16 * half,
-                                                     some ? mask : __mmask16{0}, both ? mask : __mmask16{0}));
+            const Bf16Step* steps, int64_t count, uint16_t* panel) {
+  const int64_t width = least(kBf16Block, columns.count - column);
+  const auto left = static_cast<__mmask16>(first(least(width, 16))),
+             right = static_cast<__mmask16>(first(width - 16));
+  for (int64_t s = 0; s < count; ++s, panel += kBf16Terms * kBf16Block) {
+    const Bf16Step step = steps[s];
+    if (order == Bf16Order::kOthers) {
+      const T* source = b + at(columns, column);
+      for (int64_t k = 0; k < kBf16Terms; k += 2) {
+        const bool some = k < step.count, both = k + 1 < step.count;
+        const T* even = source + (some ? at(terms, step.term + k) : 0);
+        const T* odd = source + (both ? at(terms, step.term + k + 1) : 0);
+        for (int64_t half = 0; half < 2; ++half) {
+          const __mmask16 mask = half ? right : left;
+          _mm512_storeu_si512(panel + k * kBf16Block + 32 * half,
+                              pairs(even + 16 * half, odd + 16 * half, some ? mask : __mmask16{0},
+                                    both ? mask : __mmask16{0}));
+        }
       }
-    }
-    return;
-  }
-  if (order == Bf16Order::kTerms) {
-    for (int64_t k = 0; k < length; k += 32) {
-      const int64_t term = k < present ? at(terms, from + k) : 0;
+    } else if (order == Bf16Order::kTerms) {
+      const T* source = b + at(terms, step.term);
+      const __mmask32 mask = first(step.count);
       for (int64_t j = 0; j < kBf16Block; j += 16) {
         __m512i lines[16];
-        for (int64_t i = 0; i < 16; ++i) {
-          const bool some = j + i < width;
-          lines[i] =
-              load_32(b + (some ? at(columns, column + j + i) : 0) + term, some ? first(present - k) : 0);
-        }
+        for (int64_t i = 0; i < 16; ++i)
+          lines[i] = j + i < width ? load_32(source + at(columns, column + j + i), mask) : __m512i{};
         transpose(lines);
-        for (int64_t p = 0; p < 16; ++p)
-          _mm512_storeu_si512(panel + (k / 2 + p) * 2 * kBf16Block + 2 * j, lines[p]);
+        for (int64_t p = 0; p < 16; ++p) _mm512_storeu_si512(panel + p * 2 * kBf16Block + 2 * j, lines[p]);
       }
-    }
-    return;
-  }
-  for (int64_t k = 0; k < length; ++k) {
-    for (int64_t j = 0; j < kBf16Block; ++j) {
-      panel[k / 2 * 2 * kBf16Block + 2 * j + k % 2] =
-          k < present && j < width ? load_1(b + at(terms, from + k) + at(columns, column + j)) : uint16_t{0};
+    } else {
+      for (int64_t k = 0; k < kBf16Terms; ++k) {
+        for (int64_t j = 0; j < kBf16Block; ++j) {
+          panel[k / 2 * 2 * kBf16Block + 2 * j + k % 2] =
+              k < step.count && j < width ? load_1(b + at(terms, step.term + k) + at(columns, column + j))
+                                          : uint16_t{0};
+        }
+      }
     }
   }
 }
 
 // The functions of the table, for either type in memory.
-void pack_any_a(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, int64_t row,
-                int64_t from, int64_t length, uint16_t* strip) {
-  if (a.f32) return pack_a(static_cast<const float*>(a.data), order, rows, terms, row, from, length, strip);
-  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, row, from, length, strip);
+void pack_any_a(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
+                const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed) {
+  if (a.f32) return pack_a(static_cast<const float*>(a.data), order, rows, terms, tile, steps, count, packed);
+  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, tile, steps, count, packed);
 }
 void pack_any_b(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
-                int64_t column, int64_t from, int64_t length, uint16_t* panel) {
+                int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel) {
   if (b.f32)
-    return pack_b(static_cast<const float*>(b.data), order, terms, columns, column, from, length, panel);
-  pack_b(static_cast<const uint16_t*>(b.data), order, terms, columns, column, from, length, panel);
+    return pack_b(static_cast<const float*>(b.data), order, terms, columns, column, steps, count, panel);
+  pack_b(static_cast<const uint16_t*>(b.data), order, terms, columns, column, steps, count, panel);
 }
 
 }  // namespace

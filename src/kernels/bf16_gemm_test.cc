@@ -84,9 +84,9 @@ struct Problem {
   }
 };
 
-const int64_t kShapes[][3] = {{1, 1, 1},      {1, 33, 7},    {13, 1, 300},   {12, 32, 256},
-                              {64, 10, 128},  {7, 129, 513}, {25, 31, 0},    {40, 64, 257},
-                              {33, 17, 1000}, {65, 48, 64},  {150, 70, 600}, {5, 15, 16}};
+const int64_t kShapes[][3] = {{1, 1, 1},      {1, 33, 7},  {13, 1, 300},   {12, 32, 256},  {64, 10, 128},
+                              {7, 129, 513},  {25, 31, 0}, {40, 64, 257},  {33, 17, 1000}, {65, 48, 64},
+                              {150, 70, 600}, {5, 15, 16}, {450, 70, 700}, {9, 33, 9000},  {400, 10, 31}};
 
 class Bf16Products : public ::testing::Test {
  protected:
@@ -168,6 +168,97 @@ TEST_F(Bf16Products, TheFollowerSeesEveryElementOnceAfterItsSum) {
       for (const auto& count : times) ASSERT_EQ(count, 1) << m << "x" << n << "x" << k;
       EXPECT_EQ(c, seen) << m << "x" << n << "x" << k << " on " << threads << " threads";
     }
+  }
+}
+
+// A and B as the maps of a product have them, from dense ones; all else in memory is NaN.
+std::vector<float> spread_product(Bf16Gemm gemm, const std::vector<uint16_t>& a,
+                                  const std::vector<uint16_t>& b) {
+  const auto spread = [](const IndexMap& outer, const IndexMap& inner, const std::vector<uint16_t>& dense) {
+    int64_t last = 0;
+    for (int64_t i = 0; i < outer.count; ++i) last = std::max(last, outer[i]);
+    std::vector<uint16_t> out(static_cast<size_t>(last + inner[inner.count - 1] + 1), 0x7fc0);
+    for (int64_t i = 0; i < outer.count; ++i) {
+      for (int64_t l = 0; l < inner.count; ++l)
+        out[static_cast<size_t>(outer[i] + inner[l])] = dense[static_cast<size_t>(i * inner.count + l)];
+    }
+    return out;
+  };
+  gemm.round = false;
+  gemm.choose();
+  const std::vector<uint16_t> left = spread(gemm.a_row, gemm.a_depth, a),
+                              right = spread(gemm.b_depth, gemm.b_column, b);
+  std::vector<std::byte> workspace(gemm.workspace_bytes(1) + 64, std::byte{0x7f});
+  auto* const start = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
+  std::vector<float> c(static_cast<size_t>(gemm.rows() * gemm.columns()));
+  gemm.run(left.data(), kOne, right.data(), kOne, start, c.data(), 1, {});
+  return c;
+}
+
+std::vector<uint16_t> random_bits(int64_t count) {
+  std::mt19937 random(static_cast<unsigned>(count));
+  std::vector<uint16_t> out;
+  for (int64_t i = 0; i < count; ++i)
+    out.push_back(BFloat16(std::uniform_real_distribution<float>(-1, 1)(random)).bits());
+  return out;
+}
+
+// `lines` runs of `run` offsets `step` apart, each run `pitch` after the one before.
+std::vector<int64_t> runs(int64_t lines, int64_t pitch, int64_t run, int64_t step) {
+  return sums_of({multiples(lines, pitch), multiples(run, step)});
+}
+
+TEST_F(Bf16Products, RowsInLinesGiveTheBitsOfDenseRows) {
+  struct Case {
+    int64_t lines, run, gap, depth;
+    bool in_place;
+  };
+  for (const Case& c : {Case{5, 13, 2, 32, true}, Case{40, 11, 2, 64, true}, Case{30, 26, 2, 352, true},
+                        Case{30, 26, 2, 40, false}, Case{40, 3, 9, 64, false}, Case{1, 15, 0, 64, false}}) {
+    for (const bool backwards : {false, true}) {
+      for (const int64_t columns : {32, 70}) {
+        const int64_t rows = c.lines * c.run, pitch = c.run + c.gap;
+        const auto a = random_bits(rows * c.depth), b = random_bits(c.depth * columns);
+        const std::string what = testing::PrintToString(std::vector{c.lines, c.run, c.depth, columns});
+        Bf16Gemm dense{{rows, c.depth}, {c.depth, 1}, {c.depth, columns}, {columns, 1}}, by_row = dense,
+                                                                                         by_term = dense;
+        const std::vector<float> wanted = spread_product(dense, a, b);
+
+        auto table = runs(c.lines, pitch * c.depth, c.run, c.depth);
+        if (backwards) table = sums_of({multiples(c.run, c.depth), multiples(c.lines, pitch * c.depth)});
+        by_row.a_row = {rows, 0, table.data()};
+        by_row.choose();
+        EXPECT_EQ(by_row.in_place, c.in_place && !backwards) << what;
+        EXPECT_EQ(wanted, spread_product(by_row, a, b)) << what;
+
+        const auto near = runs(c.lines, pitch, c.run, 1);
+        by_term.a_row = {rows, 0, near.data()};
+        by_term.a_depth = {c.depth, c.lines * pitch};
+        EXPECT_EQ(wanted, spread_product(by_term, a, b)) << what;
+      }
+    }
+  }
+}
+
+// Runs of terms are filled up to whole steps.
+TEST_F(Bf16Products, TermsInLinesGiveTheBitsOfTermsBetweenZeros) {
+  for (const int64_t lines : {3, 60, 1000}) {
+    constexpr int64_t kRows = 9, kColumns = 40, kRun = 26;
+    auto a = random_bits(kRows * lines * kBf16Terms), b = random_bits(lines * kBf16Terms * kColumns);
+    std::vector<uint16_t> short_a, short_b;
+    for (int64_t i = 0; i < std::ssize(a); ++i) {
+      if (i % kBf16Terms < kRun) short_a.push_back(a[static_cast<size_t>(i)]);
+      if (i % kBf16Terms >= kRun) a[static_cast<size_t>(i)] = 0;
+    }
+    for (int64_t i = 0; i < std::ssize(b); ++i) {
+      if (i / kColumns % kBf16Terms < kRun) short_b.push_back(b[static_cast<size_t>(i)]);
+      if (i / kColumns % kBf16Terms >= kRun) b[static_cast<size_t>(i)] = 0;
+    }
+    const int64_t padded = lines * kBf16Terms, depth = lines * kRun;
+    const Bf16Gemm whole{{kRows, padded}, {padded, 1}, {padded, kColumns}, {kColumns, 1}};
+    const auto terms = runs(lines, 28, kRun, 1);
+    const Bf16Gemm in_runs{{kRows, lines * 28}, {depth, 0, terms.data()}, {depth, kColumns}, {kColumns, 1}};
+    EXPECT_EQ(spread_product(whole, a, b), spread_product(in_runs, short_a, short_b)) << lines;
   }
 }
 

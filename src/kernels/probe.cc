@@ -50,9 +50,9 @@ class Arrays {
 };
 
 // Blocks of bf16 products; numbers between -1 and 1.
+constexpr int64_t kProbedTerms = 256;
 void multiply_blocks(int64_t blocks) {
-  alignas(64) static thread_local uint16_t strip[kBf16Block * kBf16Pitch],
-      panel[kBf16Block * kLongestBf16Part];
+  alignas(64) static thread_local uint16_t strip[kBf16Block * kBf16Pitch], panel[kBf16Block * kProbedTerms];
   alignas(64) static thread_local float block[kBf16Block * kBf16Block];
   if (!strip[0]) {
     std::minstd_rand random(1);
@@ -61,8 +61,13 @@ void multiply_blocks(int64_t blocks) {
         array[i] = static_cast<uint16_t>((random() & 0x807f) | (0x7e - random() % 8) << 7);
     }
   }
+  Bf16Step steps[kProbedTerms / kBf16Terms];
+  for (int64_t i = 0; i < kProbedTerms / kBf16Terms; ++i)
+    steps[i] = {i * kBf16Terms, kBf16Terms, i * kBf16Terms};
+  const Bf16Strip rows{strip, strip + kBf16TileRows * kBf16Pitch, kBf16Pitch};
   bf16_tiles_amx.begin();
-  for (int64_t i = 0; i < blocks; ++i) bf16_tiles_amx.multiply(strip, panel, kLongestBf16Part, block);
+  for (int64_t i = 0; i < blocks; ++i)
+    bf16_tiles_amx.multiply(rows, steps, std::size(steps), panel, block, false);
   bf16_tiles_amx.end();
   sink = block[0];
 }
@@ -82,7 +87,7 @@ const Probe& probe(Isa isa) { return ESPALIER_BY_ISA(probe, isa); }
 
 Limits probe_limits() {
   constexpr int kRounds = 16, kBatches = 4;
-  constexpr int64_t kBlocks = 2000, kBlockFlops = 2 * kBf16Block * kBf16Block * kLongestBf16Part;
+  constexpr int64_t kBlocks = 2000, kBlockFlops = 2 * kBf16Block * kBf16Block * kProbedTerms;
   constexpr int64_t kFmaRounds = 200000, kProducts = 2000000, kInCache = int64_t{1} << 16, kRepeats = 100;
   constexpr double kProductCycles = 3;  // of 64-bit integers, on every x86 of the last ten years
   const Probe& probe = espalier::probe(current_isa());
