@@ -98,6 +98,12 @@ void Gemm::choose(Isa isa, int64_t batches) {
   a_depth_stride = by_depth ? depth_runs.stride : 1;
   tiles = &gemm_tiles(isa, row_run);
   tile_rows = pieces(row_run, pieces(row_run, tiles->rows));
+  if (row_run < rows()) {
+    // Tiles end where runs end, so that tasks of some tiles do too.
+    int64_t even = tiles->rows;
+    while (row_run % even) --even;
+    if (2 * even >= tile_rows) tile_rows = even;
+  }
   const int64_t tile_count = std::max<int64_t>(pieces(rows(), tile_rows), 1);
   // Rows far apart in memory fall into few sets of a cache; packing pays when they are read often.
   const bool b_rows = !b_depth.table && !b_column.table && (b_column.stride == 1 || b_column.count == 1);
@@ -114,7 +120,9 @@ void Gemm::choose(Isa isa, int64_t batches) {
   const int64_t brought = panels() * tiles->columns * depth_block(depth());
   const int64_t panel_tasks = row_tasks >= 4 ? std::min(panels(), pieces(brought, kCachedB))
                                              : std::clamp<int64_t>(panels(), 1, pieces(wanted, row_tasks));
-  block_by_block = !split_depth && brought * depth_blocks() > kCachedB && row_tasks >= 4;
+  blocks_at_once = split_depth || row_tasks < 4 || brought * depth_blocks() <= kCachedB
+                       ? depth_blocks()
+                       : std::max<int64_t>(kCachedB / 2 / brought, 1);
   if (row_tasks * panel_tasks < std::min<int64_t>(wanted, 4))
     row_tasks = std::min(tile_count, pieces(wanted, panel_tasks));
   task_rows = tile_rows * pieces(tile_count, row_tasks);
@@ -240,8 +248,8 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   }
   // Rows move on first, so that a thread keeps its panels of B in its cache.
   const int64_t per_batch = row_tasks() * panel_tasks();
-  const int64_t step = block_by_block ? 1 : blocks;
-  for (int64_t block = 0; block < blocks; block += step) {
+  for (int64_t block = 0; block < blocks; block += blocks_at_once) {
+    const int64_t step = std::min(blocks_at_once, blocks - block);
     for_each_chunk(batches * per_batch, parallel, [&](int64_t i) {
       const int64_t batch = i / per_batch;
       const int64_t row = i % per_batch % row_tasks() * task_rows,

@@ -91,8 +91,8 @@ struct Gemm {
   // Parts of the depth are tasks of their own, into partial products that are added in order: for few rows of
   // much depth. A thread then meets the rows of B that it wrote when their gradient, by rows, updated them.
   bool split_depth = false;
-  // All rows go through one block of the depth before the next: B's block stays in a cache.
-  bool block_by_block = false;
+  // All rows go through these blocks of the depth before the next ones: B's part stays in a cache.
+  int64_t blocks_at_once = 1;
   int64_t tile_rows = 1;                   // rows are shared out evenly over tiles
   int64_t task_rows = 1, task_panels = 1;  // of one task
 
