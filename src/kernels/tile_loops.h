@@ -102,7 +102,11 @@ ESPALIER_BF16_BINARY(minimum, smaller(x, y))
 ESPALIER_BF16_UNARY(negate, float_of(bits_of(x) ^ INT32_MIN))
 ESPALIER_BF16_UNARY(abs, float_of(bits_of(x) & INT32_MAX))
 ESPALIER_BF16_UNARY(sqrt, __builtin_sqrtf(x))
-ESPALIER_BF16_UNARY(relu, x <= 0 ? 0.0f : x)
+// Subnormal numbers are zeros, and a NaN is quietened as rounding does.
+ESPALIER_UNARY(relu_bf16, uint16_t, uint16_t,
+               (x & 0x7fff) > 0x7f80             ? x | 0x40
+               : static_cast<int16_t>(x) >= 0x80 ? x
+                                                 : 0)
 ESPALIER_BF16_UNARY(exp, elementary_exp(x))
 ESPALIER_BF16_UNARY(tanh, elementary_tanh(x))
 ESPALIER_BF16_UNARY(logistic, elementary_logistic(x))
