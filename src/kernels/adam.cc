@@ -10,7 +10,9 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kChunk = 1 << 13;
+// Elements of a chunk: enough that a helper is worth calling; more of a large array, which is read in order
+// as long as possible.
+constexpr int64_t kChunk = 1 << 13, kLargestChunk = 1 << 17, kChunks = 64;
 
 struct AdamParams {
   int64_t elements = 0;
@@ -40,7 +42,7 @@ void run_adam(const KernelCall& call) {
                    static_cast<float>(1 - p.beta_1),
                    static_cast<float>(1 - p.beta_2),
                    *in(6)};
-  const int64_t size = chunk_work(kChunk);
+  const int64_t size = chunk_work(std::clamp(p.elements / kChunks, kChunk, kLargestChunk));
   thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size, n = std::min(size, p.elements - i);
     p.loop(s, in(0) + i, in(1) + i, in(2) + i, in(3) + i, out(0) + i, out(1) + i, out(2) + i, n);
