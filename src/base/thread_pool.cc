@@ -175,14 +175,13 @@ void ThreadPool::publish(Job& job, int64_t chunks, Function function, const void
   job.outcome->failed.store(false, std::memory_order_relaxed);
   job.outcome->finished.store(0, std::memory_order_relaxed);
   const Ticket before(job.ticket.load(std::memory_order_relaxed));
-  const int64_t groups = (chunks + job.group - 1) / job.group;
-  job.ticket.store(Ticket(before.generation + 1, claimed, groups).word(), std::memory_order_release);
+  job.ticket.store(Ticket(before.generation + 1, claimed, job.groups()).word(), std::memory_order_release);
 }
 
 void ThreadPool::finish(Job& job) {
   while (work_on_one(job, true)) {
   }
-  const auto groups = static_cast<uint64_t>((job.chunks + job.group - 1) / job.group);
+  const auto groups = static_cast<uint32_t>(job.groups());
   for (int spins = 0; job.outcome->finished.load(std::memory_order_acquire) != groups; ++spins) {
     if (spins < 4096) {
       pause_briefly();

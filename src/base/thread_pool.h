@@ -54,6 +54,7 @@ class ThreadPool {
     const void* context = nullptr;
     int64_t chunks = 0, group = 1;
     Outcome* outcome;
+    int64_t groups() const { return (chunks + group - 1) / group; }
   };
   void run(int64_t chunks, Function function, const void* context);
   void publish(Job& job, int64_t chunks, Function function, const void* context, int64_t claimed);

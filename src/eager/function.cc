@@ -48,12 +48,6 @@ std::string first_difference(const Graph& a, const Graph& b) {
   return cat("the first trace has ", a.nodes().size(), " nodes, the second ", b.nodes().size());
 }
 
-// Whether nobody but the variable holds its array, so that it may be overwritten.
-bool sole_owner(const VariableState& variable) {
-  const auto& node = variable.value.node();
-  return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
-}
-
 // What one call needs at a time: the plan it ran last, and lists that keep their memory.
 struct CallState {
   std::shared_ptr<const Plan> plan;
@@ -82,7 +76,7 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
   results.reserve(plan.results);
   for (size_t i = 0; i < plan.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
   for (const VariablePtr& variable : plan.updated) {
-    if (sole_owner(*variable)) {
+    if (sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
       call.next.emplace_back();
     } else {

@@ -11,6 +11,12 @@
 
 namespace espalier {
 
+// Whether nobody else holds this tensor's array, so that it may be overwritten. REQUIRES: it is concrete.
+inline bool sole_owner(const Tensor& tensor) {
+  const auto& node = tensor.node();
+  return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
+}
+
 struct VariableState final : StateCell, std::enable_shared_from_this<VariableState> {
   std::string path;
   bool trainable = true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "eager/trace.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
 
@@ -34,9 +35,8 @@ void Batches::begin(Side& side) {
     TensorType type = arrays_[i].type();
     type.shape[0] = static_cast<int64_t>(side.numbers.size());
     Tensor& kept = side.rows[i];
-    const bool reusable = kept.defined() && kept.type() == type && kept.node().use_count() == 1 &&
-                          kept.node()->literal.buffer().use_count() == 1;
-    if (!reusable) kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
+    if (!kept.defined() || kept.type() != type || !sole_owner(kept))
+      kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
     side.to[i] = kept.node()->literal.buffer().get();
   }
   copying_.start(thread_pool(), static_cast<int64_t>((side.numbers.size() + chunk_rows_ - 1) / chunk_rows_),
