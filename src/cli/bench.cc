@@ -150,7 +150,11 @@ void bench(const Options& options) {
   const bool low = options.dtype != "f32";
   if (low && chosen && !chosen->mixed)
     throw ValueError("bench.dtype", cat("workload \"", chosen->name, "\" runs in f32 only"));
-  const Limits limits = probe_limits();
+  int64_t streamed = kProbedBytes;
+  for (const Workload& w : workloads()) {
+    if (!chosen || &w == chosen) streamed = std::max(streamed, w.streams);
+  }
+  const Limits limits = probe_limits(streamed);
   const double of_cycles = limits.fma_of_cycles(threads());
   const double multiply_limit = low && limits.bf16_gflops > 0 ? limits.bf16_gflops : limits.fma_gflops;
   if (of_cycles < Limits::kDisturbed) {
@@ -204,7 +208,7 @@ void bench(const Options& options) {
     const Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
     // Products against multiply-adds; an optimizer, which has none, against its stream.
     const double share = prepared.flops > 0 ? prepared.flops / m.seconds_per_step * 1e-9 / multiply_limit
-                         : prepared.streams ? m.value / limits.stream_4r3w_gbs
+                         : workload.streams ? m.value / limits.stream_4r3w_gbs
                                             : 0;
     nlohmann::ordered_json json = {
         {"version", 1},           {"peer", "espalier"}, {"workload", workload.name},

@@ -16,8 +16,7 @@ struct Prepared {
   std::function<void()> step;
   std::function<void()> check = [] {};
   double amount = 1;
-  double flops = 0;      // of the products of one step; 0: not counted
-  bool streams = false;  // its amount is what an optimizer reads and writes
+  double flops = 0;  // of the products of one step; 0: not counted
 };
 struct Workload {
   const char* name;
@@ -25,6 +24,8 @@ struct Workload {
   const char* what;
   bool mixed;  // may run under mixed_bfloat16; the others know float32 alone
   Prepared (*prepare)(DTypePolicy);
+  int64_t streams =
+      0;  // bytes of the four arrays that a step reads, three of which it writes; 0: no such step
 };
 const std::vector<Workload>& workloads();
 

@@ -10,8 +10,9 @@
 namespace espalier {
 namespace {
 
-// Elements of a chunk: enough that a helper is worth calling; more of a large array, which is read in order
-// as long as possible.
+// Elements of a chunk, about: enough that a helper is worth calling; more of a large array, which is read in
+// order as long as possible. An even number of chunks, so that two threads meet where they met in the product
+// that made the gradient.
 constexpr int64_t kChunk = 1 << 13, kLargestChunk = 1 << 17, kChunks = 64;
 
 struct AdamParams {
@@ -42,7 +43,9 @@ void run_adam(const KernelCall& call) {
                    static_cast<float>(1 - p.beta_1),
                    static_cast<float>(1 - p.beta_2),
                    *in(6)};
-  const int64_t size = chunk_work(std::clamp(p.elements / kChunks, kChunk, kLargestChunk));
+  const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kChunk, kLargestChunk));
+  const int64_t pairs = (p.elements + 2 * wanted - 1) / (2 * wanted);
+  const int64_t size = p.elements > wanted ? (p.elements + 2 * pairs - 1) / (2 * pairs) : wanted;
   thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size, n = std::min(size, p.elements - i);
     p.loop(s, in(0) + i, in(1) + i, in(2) + i, in(3) + i, out(0) + i, out(1) + i, out(2) + i, n);

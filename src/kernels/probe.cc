@@ -85,14 +85,14 @@ void multiply_in_a_chain(int64_t products) {
 
 const Probe& probe(Isa isa) { return ESPALIER_BY_ISA(probe, isa); }
 
-Limits probe_limits() {
-  constexpr int kRounds = 16, kBatches = 4;
+Limits probe_limits(int64_t bytes_in_memory) {
+  constexpr int kRounds = 16, kBatches = 4, kEach = 4;  // of the rounds in memory
   constexpr int64_t kBlocks = 2000, kBlockFlops = 2 * kBf16Block * kBf16Block * kProbedTerms;
   constexpr int64_t kFmaRounds = 200000, kProducts = 2000000, kInCache = int64_t{1} << 16, kRepeats = 100;
   constexpr double kProductCycles = 3;  // of 64-bit integers, on every x86 of the last ten years
   const Probe& probe = espalier::probe(current_isa());
   const int threads = thread_pool().threads();
-  const int64_t large = (int64_t{1} << 24) / threads / 16 * 16;
+  const int64_t large = bytes_in_memory / 4 / static_cast<int64_t>(sizeof(float)) / threads / 16 * 16;
   const Arrays in_memory(threads, 4, large), in_cache(threads, 3, kInCache);
   Round fma{threads, [&](int64_t) { sink = probe.run(kFmaRounds); }};
   const bool tiles = current_isa() >= Isa::kAmx;
@@ -117,7 +117,11 @@ Limits probe_limits() {
   Limits limits;
   for (int batch = 0; batch < kBatches && limits.fma_of_cycles(threads) < Limits::kDisturbed; ++batch) {
     for (int i = 0; i < kRounds; ++i) {
-      for (Round* round : {&fma, &bf16, &clock, &triad, &stream, &cache}) round->run();
+      for (Round* round : {&fma, &bf16, &clock, &cache}) round->run();
+      if (i % kEach == 0) {
+        triad.run();
+        stream.run();
+      }
     }
     limits = {.fma_gflops = giga(probe.flops_per_round * kFmaRounds, fma),
               .bf16_gflops = tiles ? giga(kBlockFlops * kBlocks, bf16) : 0,

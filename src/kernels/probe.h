@@ -41,7 +41,9 @@ struct Limits {
   static constexpr double kDisturbed = 0.7;
 };
 // Each limit is the best of many short rounds, which take turns: a neighbour, or two threads on one core,
-// would have to last for all of them. Half a second; two when they seem disturbed.
-Limits probe_limits();
+// would have to last for all of them. Half a second; two when they seem disturbed. The four arrays in memory
+// are of `bytes_in_memory` together: a last cache of a shared machine holds what is smaller.
+inline constexpr int64_t kProbedBytes = int64_t{1} << 28;
+Limits probe_limits(int64_t bytes_in_memory = kProbedBytes);
 
 }  // namespace espalier
