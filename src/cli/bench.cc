@@ -30,10 +30,24 @@ struct Options {
   Results results;
 };
 
-double seconds_of(const Prepared& prepared, int64_t steps) {
-  const auto begin = std::chrono::steady_clock::now();
-  for (int64_t i = 0; i < steps; ++i) prepared.step();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+using Clock = std::chrono::steady_clock;
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+struct Seconds {
+  double all = 0, counted = 0;
+};
+Seconds run_steps(const Prepared& prepared, int64_t steps) {
+  const auto begin = Clock::now();
+  double without = 0;
+  for (int64_t i = 0; i < steps; ++i) {
+    prepared.step();
+    if (!prepared.without) continue;
+    const auto other = Clock::now();
+    prepared.without();
+    without += since(other);
+  }
+  const double all = since(begin);
+  return {all, all - 2 * without};
 }
 
 struct Measured {
@@ -44,14 +58,15 @@ struct Measured {
 // Rounds of about 0.2 s, after two that warm up and whose results are checked.
 Measured measure(const Workload& workload, const Prepared& prepared, int rounds) {
   constexpr double kRound = 0.2;
-  const double once = seconds_of(prepared, 1) + seconds_of(prepared, 1);
+  const double once = run_steps(prepared, 1).all + run_steps(prepared, 1).all;
   int64_t steps = std::max<int64_t>(1, static_cast<int64_t>(kRound / std::max(once / 2, 1e-7)));
   steps = std::max<int64_t>(1, static_cast<int64_t>(static_cast<double>(steps) * kRound /
-                                                    std::max(seconds_of(prepared, steps), 1e-3)));
-  seconds_of(prepared, steps);
+                                                    std::max(run_steps(prepared, steps).all, 1e-3)));
+  run_steps(prepared, steps);
   prepared.check();
   std::vector<double> times;
-  for (int i = 0; i < rounds; ++i) times.push_back(seconds_of(prepared, steps) / static_cast<double>(steps));
+  for (int i = 0; i < rounds; ++i)
+    times.push_back(run_steps(prepared, steps).counted / static_cast<double>(steps));
   prepared.check();
   std::sort(times.begin(), times.end());
   const std::string_view unit = workload.unit;
@@ -84,7 +99,7 @@ struct Profiled {
 Profiled profile(const Prepared& prepared, double seconds) {
   const Profiler profiler;
   int64_t runs = 0;
-  for (double spent = 0; runs == 0 || spent < seconds; ++runs) spent += seconds_of(prepared, 1);
+  for (double spent = 0; runs == 0 || spent < seconds; ++runs) spent += run_steps(prepared, 1).all;
   Profiled out{profiler.steps()};
   for (const StepProfile& step : out.steps) {
     out.flops += step.flops * static_cast<double>(step.runs) / static_cast<double>(runs);

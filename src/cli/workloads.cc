@@ -195,11 +195,11 @@ Prepared char_gpt_compile(DTypePolicy) {
           1, 0};
 }
 
+constexpr int64_t kFitRows = 8192;
 Prepared mlp_fit(DTypePolicy dtype) {
   set_seed(1);
-  constexpr int64_t kRows = 8192;
   Generator random(7);
-  const Tensor x = random.uniform({kRows, 784}), y = argmax(slice(x, {0, 0}, {kRows, kClasses}), 1);
+  const Tensor x = random.uniform({kFitRows, 784}), y = argmax(slice(x, {0, 0}, {kFitRows, kClasses}), 1);
   Sequential model = mlp_model(dtype);
   model.compile({.optimizer = Adam{}});
   auto loss = std::make_shared<std::vector<double>>();
@@ -210,7 +210,22 @@ Prepared mlp_fit(DTypePolicy dtype) {
             if (!(loss->back() <= loss->front()))
               throw InternalError(cat("the loss went from ", loss->front(), " to ", loss->back()));
           },
-          kRows, 2.0 * kRows * (2 * 784 * 128 + 3 * 128 * kClasses)};
+          kFitRows, 2.0 * kFitRows * (2 * 784 * 128 + 3 * 128 * kClasses)};
+}
+
+// What fit adds to a step: its epochs of rows shuffled and gathered, metrics and callbacks, less as many bare
+// steps, in turn.
+Prepared mlp_fit_over_step(DTypePolicy dtype) {
+  const Prepared fit = mlp_fit(dtype), bare = mlp(dtype);
+  const int64_t steps = kFitRows / kBatch;
+  const auto check = [=] {
+    fit.check();
+    bare.check();
+  };
+  const auto run_bare = [=] {
+    for (int64_t i = 0; i < steps; ++i) bare.step();
+  };
+  return {fit.step, check, static_cast<double>(steps), 0, run_bare};
 }
 
 // relu(x . kernel + bias) . kernel + bias in f64, for one example.
@@ -339,6 +354,8 @@ const std::vector<Workload>& workloads() {
   static const std::vector<Workload> all{
       {"mlp", "ex/s", "784-128-10, Adam, batch 64: one train step", true, mlp},
       {"mlp_fit", "ex/s", "the same through fit, rows shuffled, metrics on", true, mlp_fit},
+      {"mlp_fit_over_step", "us", "what a step through fit takes longer than a bare one, in turn", true,
+       mlp_fit_over_step},
       {"mlp_infer1", "calls/s", "the same, one example forward", true, mlp_infer1},
       {"cnn", "ex/s", "conv 3x3x32, pool, conv 3x3x64, pool, dense; 28x28, Adam, batch 64", true, cnn},
       {"char_gpt", "tok/s", "transformer of 4 layers, width 128, context 64, AdamW, batch 12: one train step",

@@ -11,12 +11,13 @@
 namespace espalier::cli {
 
 // One workload, ready to run: each call of `step` does `amount` of `unit` (without "/s"). `check` raises when
-// the steps so far computed nonsense.
+// the steps so far computed nonsense. The time of `without`, which runs after each step, is taken off.
 struct Prepared {
   std::function<void()> step;
   std::function<void()> check = [] {};
   double amount = 1;
   double flops = 0;  // of the products of one step; 0: not counted
+  std::function<void()> without = nullptr;
 };
 struct Workload {
   const char* name;
