@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <bit>
+#include <limits>
 
 #include "base/thread_pool.h"
 #include "ir/dispatch.h"
@@ -16,13 +18,20 @@ struct ArgmaxParams {
   DType index = DType::kI32;
 };
 
-// The first of the largest; NaN is larger than every number, and the first NaN counts.
+// Integers in the order of numbers, without branches, which random numbers would mislead: zeros are equal,
+// NaN is larger than every number.
+int64_t rank(float x) {
+  const auto bits = std::bit_cast<int32_t>(x + 0.0f);
+  const int32_t ordered = bits ^ (bits >> 31 & 0x7fffffff);
+  return (bits & 0x7fffffff) > 0x7f800000 ? 0x7fffffff : ordered;
+}
+
+// The first of the largest: of equal ranks the one with the least index.
 int64_t largest(const float* x, int64_t length) {
-  int64_t best = 0;
-  for (int64_t i = 1; i < length; ++i) {
-    if (x[i] > x[best] || (x[i] != x[i] && x[best] == x[best])) best = i;
-  }
-  return best;
+  constexpr int64_t kLast = 0xffffffff;
+  int64_t best = std::numeric_limits<int64_t>::min();
+  for (int64_t i = 0; i < length; ++i) best = std::max(best, rank(x[i]) * (kLast + 1) + (kLast - i));
+  return kLast - (best & kLast);
 }
 
 void run_argmax(const KernelCall& call) {
@@ -49,6 +58,7 @@ PreparedKernel prepare_argmax(const KernelSite& site) {
     if (shape[i] != 1) return {};
   }
   auto params = std::make_shared<ArgmaxParams>();
+  if (shape[axis] > int64_t{0xffffffff}) return {};
   params->length = shape[axis];
   params->rows = site.inputs[0]->elements() / shape[axis];
   params->index = site.outputs[0]->dtype;
