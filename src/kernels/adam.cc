@@ -20,9 +20,13 @@ struct AdamParams {
   DType step = DType::kI64;
   double beta_1 = 0, beta_2 = 0;
   float epsilon = 0, weight_decay = 0;
-  decltype(LoopTable::adam) loop = nullptr;
 };
 
+AdamLoop<float> loop_of(const float*) { return loop_table().adam; }
+AdamLoop<uint16_t> loop_of(const uint16_t*) { return loop_table().bf16_adam; }
+
+// T: of the gradient.
+template <class T>
 void run_adam(const KernelCall& call) {
   const auto& p = *static_cast<const AdamParams*>(call.params);
   const auto in = [&](size_t i) { return static_cast<const float*>(call.in[i]); };
@@ -43,19 +47,22 @@ void run_adam(const KernelCall& call) {
                    static_cast<float>(1 - p.beta_1),
                    static_cast<float>(1 - p.beta_2),
                    *in(6)};
+  const auto* gradient = static_cast<const T*>(call.in[kAdamGradient]);
+  const AdamLoop<T> loop = loop_of(gradient);
   const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kChunk, kLargestChunk));
   const int64_t pairs = (p.elements + 2 * wanted - 1) / (2 * wanted);
   const int64_t size = p.elements > wanted ? (p.elements + 2 * pairs - 1) / (2 * pairs) : wanted;
   thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size, n = std::min(size, p.elements - i);
-    p.loop(s, in(0) + i, in(1) + i, in(2) + i, in(3) + i, out(0) + i, out(1) + i, out(2) + i, n);
+    loop(s, in(0) + i, in(1) + i, in(2) + i, gradient + i, out(0) + i, out(1) + i, out(2) + i, n);
   });
 }
 
 }  // namespace
 
 PreparedKernel prepare_adam(const KernelSite& site) {
-  if (site.inputs[3]->dtype != DType::kF32) return {};
+  const DType gradient = site.inputs[kAdamGradient]->dtype;
+  if (gradient != DType::kF32 && gradient != DType::kBF16) return {};
   auto params = std::make_shared<AdamParams>();
   params->elements = site.outputs[0]->elements();
   params->step = site.inputs[5]->dtype;
@@ -63,8 +70,7 @@ PreparedKernel prepare_adam(const KernelSite& site) {
   params->beta_2 = read_real(site.attributes, "beta_2");
   params->epsilon = static_cast<float>(read_real(site.attributes, "epsilon"));
   params->weight_decay = static_cast<float>(read_real(site.attributes, "weight_decay"));
-  params->loop = loop_table().adam;
-  return {run_adam, std::move(params), 0, 3};
+  return {gradient == DType::kF32 ? run_adam<float> : run_adam<uint16_t>, std::move(params), 0, 3};
 }
 
 }  // namespace espalier

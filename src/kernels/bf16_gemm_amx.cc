@@ -168,6 +168,17 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
             const Bf16Step* steps, int64_t count, uint16_t* packed) {
   const int64_t height = 32 - __builtin_clz(tile.wanted);
   const auto high = static_cast<__mmask16>(first(height));
+  if (order == Bf16Order::kTerms) {
+    // Row by row: what comes from memory comes in long runs.
+    for (int64_t i = 0; i < 16; ++i, packed += kBf16Pitch) {
+      const T* row = a + (i < height ? at(rows, tile.row + i) : 0);
+      for (int64_t s = 0; s < count; ++s) {
+        const __mmask32 mask = i < height ? first(steps[s].count) : 0;
+        _mm512_storeu_si512(packed + s * kBf16Terms, load_32(row + at(terms, steps[s].term), mask));
+      }
+    }
+    return;
+  }
   for (int64_t s = 0; s < count; ++s, packed += kBf16Terms) {
     const Bf16Step step = steps[s];
     if (order == Bf16Order::kOthers) {
@@ -180,13 +191,6 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
       }
       transpose(lines);
       for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * kBf16Pitch, lines[i]);
-    } else if (order == Bf16Order::kTerms) {
-      const T* source = a + at(terms, step.term);
-      const __mmask32 mask = first(step.count);
-      for (int64_t i = 0; i < 16; ++i) {
-        _mm512_storeu_si512(packed + i * kBf16Pitch,
-                            i < height ? load_32(source + at(rows, tile.row + i), mask) : __m512i{});
-      }
     } else {
       for (int64_t i = 0; i < 16; ++i) {
         for (int64_t k = 0; k < kBf16Terms; ++k) {

@@ -26,8 +26,8 @@ struct KernelCall {
   Follower follower = {};  // for kernels that take one: called for every element once, on any thread
 };
 
-// One call, before it is planned. An input of a kernel that `casts_operands` may be f32 where the call has
-// bf16: the kernel rounds it.
+// One call, before it is planned. An input that a kernel casts (`casts_operand`) has the type it has in
+// memory.
 struct KernelSite {
   const OpDef& op;
   const Attributes* attributes;
@@ -50,7 +50,8 @@ struct PreparedKernel {
 PreparedKernel prepare_kernel(const KernelSite& site);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);
-// Whether the kernel for (op, bf16, result) reads f32 operands too, rounding each element to bf16 as it does.
-bool casts_operands(const OpDef& op, DType result);
+// Whether the kernel of `op` with this result reads an operand that lies in memory as f32 where the call has
+// bf16, or as bf16 where it has f32, and casts each element as it does.
+bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result);
 
 }  // namespace espalier

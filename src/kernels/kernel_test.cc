@@ -187,14 +187,15 @@ TEST(Tiles, ElementaryFunctionsHaveOneMeaning) {
   }
 }
 
-TEST(Kernels, AdamGivesTheReferenceBodysBits) {
-  const TensorType type{DType::kF32, {100, 371}}, scalar{DType::kF32, {}};
+// `dtype`: of the gradient.
+void expect_adam(DType dtype) {
+  const TensorType type{DType::kF32, {100, 371}}, gradient{dtype, type.shape}, scalar{DType::kF32, {}};
   for (const double decay : {0.0, 0.01}) {
     GraphBuilder builder;
     {
       SinkScope scope(builder);
       const auto arg = [&](const TensorType& t) { return builder.argument("x", t); };
-      const Tensor p = arg(type), m = arg(type), v = arg(type), g = arg(type), rate = arg(scalar),
+      const Tensor p = arg(type), m = arg(type), v = arg(type), g = arg(gradient), rate = arg(scalar),
                    step = arg({DType::kI64, {}}), scale = arg(scalar), apply = arg({DType::kBool, {}});
       for (const Tensor& y : adam(p, m, v, g, rate, step, scale, apply, {.weight_decay = decay}))
         builder.result("y", y);
@@ -202,7 +203,7 @@ TEST(Kernels, AdamGivesTheReferenceBodysBits) {
     const auto graph = builder.finish();
     for (const bool apply : {true, false}) {
       std::vector<Literal> inputs;
-      for (unsigned i = 0; i < 4; ++i) inputs.push_back(random_literal(type, i, false));
+      for (unsigned i = 0; i < 4; ++i) inputs.push_back(random_literal(i == 3 ? gradient : type, i, false));
       std::vector<float> squares(type.elements(), 0.25f);
       inputs[2] = Literal::copy(type, squares.data());
       const float rate = 1e-3f, scale = 0.5f;
@@ -216,6 +217,10 @@ TEST(Kernels, AdamGivesTheReferenceBodysBits) {
       for (size_t i = 0; i < 3; ++i) EXPECT_EQ(difference(wanted[i], got[i]), "");
     }
   }
+}
+TEST(Kernels, AdamGivesTheReferenceBodysBits) {
+  expect_adam(DType::kF32);
+  expect_adam(DType::kBF16);
 }
 
 // Short rows, rows longer than a block, no rows; special values; labels that are no class.

@@ -18,6 +18,7 @@ PreparedKernel prepare_reduce_bf16(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
 PreparedKernel prepare_select_and_scatter(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);
+inline constexpr size_t kAdamGradient = 3;  // the operand
 PreparedKernel prepare_softmax(const KernelSite& site);
 PreparedKernel prepare_softmax_cross_entropy(const KernelSite& site);
 PreparedKernel prepare_softmax_cross_entropy_gradient(const KernelSite& site);

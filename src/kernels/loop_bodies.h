@@ -156,12 +156,16 @@ void round(const float* x, uint16_t* out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) out[i] = to_bf16(x[i]);
 }
 
-void adam(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
+inline float number(float x) { return x; }
+inline float number(uint16_t x) { return from_bf16(x); }
+
+template <class T>
+void adam(const AdamStep& step, const float* p, const float* m, const float* v, const T* gradient,
           float* p_out, float* m_out, float* v_out, int64_t n) {
   const AdamStep s = step;
   ESPALIER_VECTOR_LOOP
   for (int64_t i = 0; i < n; ++i) {
-    const float g = gradient[i] * s.scale, m_old = m[i], v_old = v[i], x = p[i];
+    const float g = number(gradient[i]) * s.scale, m_old = m[i], v_old = v[i], x = p[i];
     const float m_new = m_old + (g - m_old) * s.keep_1;
     const float v_new = v_old + (g * g - v_old) * s.keep_2;
     const float shrunk = s.decay != 0 ? x - x * s.decay : x;
@@ -186,7 +190,8 @@ constexpr LoopTable kTable = {sum_rows,
                               add_arrays,
                               widen,
                               round,
-                              adam};
+                              adam<float>,
+                              adam<uint16_t>};
 
 }  // namespace
 }  // namespace espalier

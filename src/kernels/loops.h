@@ -10,6 +10,10 @@ namespace espalier {
 struct AdamStep {
   float alpha, decay, epsilon, keep_1, keep_2, scale;  // decay 0: none
 };
+// One step on n elements, of a gradient in f32 or bf16; outputs may be their inputs.
+template <class T>
+using AdamLoop = void (*)(const AdamStep& step, const float* p, const float* m, const float* v,
+                          const T* gradient, float* p_out, float* m_out, float* v_out, int64_t n);
 
 // `count` windows of rows of `channels` elements: the taps of window i lie at x + i * step + offsets[tap].
 struct WindowRun {
@@ -53,9 +57,8 @@ struct LoopTable {
   // Between bf16 and f32; rounding is to nearest even.
   void (*widen)(const uint16_t* x, float* out, int64_t n);
   void (*round)(const float* x, uint16_t* out, int64_t n);
-  // One step on n elements; outputs may be their inputs.
-  void (*adam)(const AdamStep& step, const float* p, const float* m, const float* v, const float* gradient,
-               float* p_out, float* m_out, float* v_out, int64_t n);
+  AdamLoop<float> adam;
+  AdamLoop<uint16_t> bf16_adam;
 };
 extern const LoopTable loop_table_portable, loop_table_avx2, loop_table_avx512;
 const LoopTable& loop_table();

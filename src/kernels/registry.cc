@@ -50,7 +50,10 @@ PreparedKernel prepare_kernel(const KernelSite& site) {
   return {};
 }
 
-bool casts_operands(const OpDef& op, DType result) { return &op == &op_dot_general && runs_on_tiles(result); }
+bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) {
+  if (&op == &op_adam) return operand == kAdamGradient && memory == DType::kBF16;
+  return &op == &op_dot_general && memory == DType::kF32 && runs_on_tiles(result);
+}
 
 bool has_kernel(const OpDef& op, DType dtype) {
   for (const Entry& entry : kEntries) {

@@ -56,11 +56,11 @@ bool can_fuse(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-ValueId Units::read_from(const Graph& graph, const Node& node, ValueId operand) const {
-  const ValueId value = root[operand];
-  const bool casts =
-      cast_from[value] != kNone && casts_operands(*node.op, graph.type(node.first_result).dtype);
-  return casts ? cast_from[value] : value;
+ValueId Units::read_from(const Graph& graph, const Node& node, size_t index) const {
+  const ValueId value = root[graph.inputs(node)[index]], from = cast_from[value];
+  const bool casts = from != kNone && casts_operand(*node.op, index, graph.type(from).dtype,
+                                                    graph.type(node.first_result).dtype);
+  return casts ? from : value;
 }
 
 Access access_of(const Graph& graph, const Units& units, ValueId operand, int64_t elements) {
@@ -98,14 +98,16 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
     }
   }
 
-  // A rounding to bf16 is left to the products that read it.
+  // A cast is left to the kernels that read it.
   units.cast_from.assign(graph.value_count(), kNone);
   if (casts) {
     for (NodeId id = 0; id < nodes.size(); ++id) {
       const Node& node = nodes[id];
-      if (node.op != op_convert || graph.type(node.first_result).dtype != DType::kBF16) continue;
+      if (node.op != op_convert) continue;
       const ValueId from = units.root[graph.inputs(node)[0]];
-      if (graph.type(from).dtype == DType::kF32) units.cast_from[node.first_result] = from;
+      const DType to = graph.type(node.first_result).dtype, memory = graph.type(from).dtype;
+      if ((to == DType::kBF16 && memory == DType::kF32) || (to == DType::kF32 && memory == DType::kBF16))
+        units.cast_from[node.first_result] = from;
     }
   }
 
@@ -122,8 +124,8 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
       needed[id] = needed[id] || (used[result] && graph.type(result).elements() > 0);
     }
     if (!needed[id]) continue;
-    for (const ValueId input : graph.inputs(node)) {
-      const ValueId read = fusable[id] ? units.root[input] : units.read_from(graph, node, input);
+    for (size_t i = 0; i < node.input_count; ++i) {
+      const ValueId read = fusable[id] ? units.root[graph.inputs(node)[i]] : units.read_from(graph, node, i);
       used[read] = true;
       if (!fusable[id]) in_memory[read] = true;
     }

@@ -19,7 +19,8 @@ struct Access {
 enum class UnitKind : uint8_t { kNode, kTiles, kFollowed };
 
 struct Units {
-  // Per value: what a product reads in its place, rounding it to bf16; kNone for most.
+  // Per value: the one that it casts between f32 and bf16, which some kernels read in its place; kNone for
+  // most.
   std::vector<ValueId> cast_from;
   // Per value: the value whose bytes it has (itself, or what it reshapes).
   std::vector<ValueId> root;
@@ -39,8 +40,8 @@ struct Units {
     const auto all = nodes_of(unit);
     return all.subspan(kinds[unit] == UnitKind::kTiles ? 0 : 1);
   }
-  // What a node that runs by its own step reads for an operand.
-  ValueId read_from(const Graph& graph, const Node& node, ValueId operand) const;
+  // What a node that runs by its own step reads for its operand `index`.
+  ValueId read_from(const Graph& graph, const Node& node, size_t index) const;
   // Whether `unit` keeps the value of this node (or kNone) in registers until it is stored.
   bool in_registers(NodeId producer, uint32_t unit) const {
     return producer != kNone && unit_of[producer] == unit &&
@@ -48,7 +49,7 @@ struct Units {
   }
 };
 
-// `fuse` false: every elementwise node is a unit of its own. `casts`: kernels may round their operands.
+// `fuse` false: every elementwise node is a unit of its own. `casts`: kernels may cast their operands.
 Units find_units(const Graph& graph, bool fuse, bool casts);
 
 // How a node of a fused unit reads an operand of its.
@@ -61,12 +62,13 @@ void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
   const size_t whole = units.nodes_of(unit).size() - units.tiled_nodes(unit).size();
   for (size_t i = 0; i < units.nodes_of(unit).size(); ++i) {
     const Node& node = graph.node(units.nodes_of(unit)[i]);
-    for (const ValueId input : graph.inputs(node)) {
+    for (size_t k = 0; k < node.input_count; ++k) {
       if (i < whole) {
-        f(units.read_from(graph, node, input), false);
+        f(units.read_from(graph, node, k), false);
         continue;
       }
-      const Access access = access_of(graph, units, input, graph.type(node.first_result).elements());
+      const Access access =
+          access_of(graph, units, graph.inputs(node)[k], graph.type(node.first_result).elements());
       if (!units.in_registers(graph.producer(access.value), unit)) f(access.value, true);
     }
   }

@@ -324,11 +324,13 @@ class Planner {
     std::vector<Ref> inputs, outputs;
     std::vector<const TensorType*> types, result_types;
     std::list<TensorType> cast_types;
-    for (const ValueId input : graph_.inputs(node)) {
-      roots.push_back(units_.read_from(graph_, node, input));
+    for (size_t i = 0; i < node.input_count; ++i) {
+      const ValueId input = graph_.inputs(node)[i];
+      roots.push_back(units_.read_from(graph_, node, i));
       inputs.push_back(bytes(input) ? place_[roots.back()] : Ref{kArenaSlot, 0});
-      const bool cast = graph_.type(roots.back()).dtype != graph_.type(input).dtype;
-      types.push_back(cast ? &cast_types.emplace_back(TensorType{DType::kF32, graph_.type(input).shape})
+      const DType memory = graph_.type(roots.back()).dtype;
+      const bool cast = memory != graph_.type(input).dtype;
+      types.push_back(cast ? &cast_types.emplace_back(TensorType{memory, graph_.type(input).shape})
                            : &graph_.type(input));
     }
     for (uint32_t i = 0; i < node.result_count; ++i)
