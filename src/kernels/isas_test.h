@@ -9,7 +9,7 @@ namespace espalier {
 
 inline std::vector<Isa> available_isas() {
   std::vector<Isa> out;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512, Isa::kAmx}) {
     if (isa <= current_isa()) out.push_back(isa);
   }
   return out;

@@ -35,6 +35,7 @@ const Entry kEntries[] = {
     {"or", kBool, kBool, &TileTable::or_bool},
     {"not", kBool, kBool, &TileTable::not_bool},
     {"relu", kF32, kF32, &TileTable::relu_f32},
+    {"relu_gradient", kF32, kF32, &TileTable::relu_gradient_f32},
     {"exponential", kF32, kF32, &TileTable::exp_f32},
     {"tanh", kF32, kF32, &TileTable::tanh_f32},
     {"logistic", kF32, kF32, &TileTable::logistic_f32},
@@ -53,6 +54,7 @@ const Entry kEntries[] = {
     {"abs", kBF16, kBF16, &TileTable::abs_bf16},
     {"sqrt", kBF16, kBF16, &TileTable::sqrt_bf16},
     {"relu", kBF16, kBF16, &TileTable::relu_bf16},
+    {"relu_gradient", kBF16, kBF16, &TileTable::relu_gradient_bf16},
     {"exponential", kBF16, kBF16, &TileTable::exp_bf16},
     {"tanh", kBF16, kBF16, &TileTable::tanh_bf16},
     {"logistic", kBF16, kBF16, &TileTable::logistic_bf16},
@@ -74,9 +76,16 @@ constexpr TileFunction TileTable::*kCompareI32[] = {&TileTable::eq_i32, &TileTab
                                                     &TileTable::ge_i32, &TileTable::gt_i32,
                                                     &TileTable::le_i32, &TileTable::lt_i32};
 
-const TileTable& table() { return ESPALIER_BY_ISA(tile_table, current_isa()); }
+const TileTable& table() { return tile_table(current_isa()); }
 
 }  // namespace
+
+const TileTable& tile_table(Isa isa) {
+#if defined(__x86_64__)
+  if (isa == Isa::kAmx) return tile_table_amx;
+#endif
+  return ESPALIER_BY_ISA(tile_table, isa);
+}
 
 TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<const DType> inputs,
                        DType output) {

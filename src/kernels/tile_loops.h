@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/elementary.h"
+#include "kernels/lanes.h"
 #include "kernels/select_larger.h"
 #include "kernels/tile.h"
 
@@ -45,6 +46,7 @@ ESPALIER_UNARY(negate_f32, float, float, float_of(bits_of(x) ^ INT32_MIN))
 ESPALIER_UNARY(abs_f32, float, float, float_of(bits_of(x) & INT32_MAX))
 ESPALIER_UNARY(sqrt_f32, float, float, __builtin_sqrtf(x))
 ESPALIER_UNARY(relu_f32, float, float, x <= 0 ? 0.0f : x)
+ESPALIER_BINARY(relu_gradient_f32, float, float, x > 0 ? y : 0.0f)
 ESPALIER_UNARY(exp_f32, float, float, elementary_exp(x))
 ESPALIER_UNARY(tanh_f32, float, float, elementary_tanh(x))
 ESPALIER_UNARY(logistic_f32, float, float, elementary_logistic(x))
@@ -73,6 +75,32 @@ ESPALIER_UNARY(bool_to_f32, float, uint8_t, static_cast<float>(x != 0))
 ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
 
 // Of bf16: computed in f32, rounded once.
+#if defined(__AVX512BF16__)
+// By the processor, which takes subnormal numbers as zero: arithmetic has made them zero already.
+template <class F>
+inline void round_each(void* out, const void* a, const void* b, int64_t n, F f) {
+  using L = Lanes<16>;
+  auto* o = static_cast<uint16_t*>(out);
+  const auto *x = static_cast<const uint16_t*>(a), *y = static_cast<const uint16_t*>(b);
+  int64_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    const auto low = f(load_floats<L>(x + i), load_floats<L>(y + i)),
+               high = f(load_floats<L>(x + i + 16), load_floats<L>(y + i + 16));
+    store_as(_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low)), o + i);
+  }
+  for (; i < n; ++i) o[i] = to_bf16(f(from_bf16(x[i]), from_bf16(y[i])));
+}
+#else
+template <class F>
+inline void round_each(void* out, const void* a, const void* b, int64_t n, F f) {
+  loop<uint16_t, uint16_t>(out, a, b, n,
+                           [f](uint16_t x, uint16_t y) { return to_bf16(f(from_bf16(x), from_bf16(y))); });
+}
+#endif
+#define ESPALIER_BF16_ARITHMETIC(name, operation)                                     \
+  void name##_bf16(void* out, const void* a, const void* b, const void*, int64_t n) { \
+    round_each(out, a, b, n, [](auto x, auto y) { return x operation y; });           \
+  }
 #define ESPALIER_BF16_BINARY(name, expression)                                        \
   void name##_bf16(void* out, const void* a, const void* b, const void*, int64_t n) { \
     loop<uint16_t, uint16_t>(out, a, b, n, [](uint16_t p, uint16_t q) {               \
@@ -93,10 +121,10 @@ ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
                          [](uint16_t p, uint16_t q) { return from_bf16(p) operation from_bf16(q); }); \
   }
 
-ESPALIER_BF16_BINARY(add, x + y)
-ESPALIER_BF16_BINARY(subtract, x - y)
-ESPALIER_BF16_BINARY(multiply, x* y)
-ESPALIER_BF16_BINARY(divide, x / y)
+ESPALIER_BF16_ARITHMETIC(add, +)
+ESPALIER_BF16_ARITHMETIC(subtract, -)
+ESPALIER_BF16_ARITHMETIC(multiply, *)
+ESPALIER_BF16_ARITHMETIC(divide, /)
 ESPALIER_BF16_BINARY(maximum, larger(x, y))
 ESPALIER_BF16_BINARY(minimum, smaller(x, y))
 ESPALIER_BF16_UNARY(negate, float_of(bits_of(x) ^ INT32_MIN))
@@ -107,6 +135,7 @@ ESPALIER_UNARY(relu_bf16, uint16_t, uint16_t,
                (x & 0x7fff) > 0x7f80             ? x | 0x40
                : static_cast<int16_t>(x) >= 0x80 ? x
                                                  : 0)
+ESPALIER_BINARY(relu_gradient_bf16, uint16_t, uint16_t, static_cast<uint16_t>(x - 0x80) <= 0x7f00 ? y : 0)
 ESPALIER_BF16_UNARY(exp, elementary_exp(x))
 ESPALIER_BF16_UNARY(tanh, elementary_tanh(x))
 ESPALIER_BF16_UNARY(logistic, elementary_logistic(x))

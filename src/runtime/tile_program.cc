@@ -21,12 +21,14 @@ struct MovingPointer {
   Ref ref;
   uint16_t pointer, size;
 };
-// A register filled from (i / inner) % period of its source; period 1 once, else for each tile.
+// A register filled from (i / inner) % period of its source: for each tile, or once where all tiles are
+// alike.
 struct Fill {
   Ref ref;
   int64_t inner, period;
   uint64_t element;  // where ref has no slot
   uint16_t pointer, size;
+  bool once() const { return period == 1 || kTile % (inner * period) == 0; }
 };
 struct Operation {
   TileFunction function;  // null: `op`'s reference body
@@ -114,13 +116,18 @@ void run_range(const TileBlock& block, const Frame& frame, int64_t begin, int64_
   };
   for (uint16_t i = 0; i < block.fill_count; ++i) {
     const Fill& f = block.fills[i];
-    if (f.period == 1) fill_elements(pointers[f.pointer], source(f), f.size, std::min(kTile, end - begin));
+    const int64_t n = std::min(kTile, end - begin);
+    if (f.period == 1) {
+      fill_elements(pointers[f.pointer], source(f), f.size, n);
+    } else if (f.once()) {
+      fill(f, pointers[f.pointer], source(f), begin, n);
+    }
   }
   for (int64_t first = begin; first < end; first += kTile) {
     const int64_t n = std::min(kTile, end - first);
     for (uint16_t i = 0; i < block.fill_count; ++i) {
       const Fill& f = block.fills[i];
-      if (f.period != 1) fill(f, pointers[f.pointer], source(f), first, n);
+      if (!f.once()) fill(f, pointers[f.pointer], source(f), first, n);
     }
     for (uint16_t i = 0; i < block.operation_count; ++i) {
       const Operation& operation = block.operations[i];

@@ -1,4 +1,5 @@
 #include "ops/op_test.h"
+#include "ops/registry.h"
 
 namespace espalier {
 namespace {
@@ -18,6 +19,19 @@ std::vector<OpCase> joined(std::vector<OpCase> a, std::vector<OpCase> b) {
 
 OP_TEST(relu) {
   return {cases([](Inputs x) { return relu(x[0]); }, [](double x) { return x > 0 ? x : 0; }, {.kinks = {0}})};
+}
+OP_TEST(relu_gradient) {
+  OpTest test;
+  for (const Shape& shape : {Shape{2, 3}, Shape{}, Shape{0}}) {
+    test.cases.push_back({.name = to_string(shape),
+                          .inputs = {{.shape = shape, .kinks = {0}}, {.shape = shape}},
+                          .call =
+                              [](Inputs x) {
+                                return emit(*find_op("relu_gradient"), nullptr, {x[0], x[1]});
+                              },
+                          .oracle = elementwise([](double y, double g) { return y > 0 ? g : 0; })});
+  }
+  return test;
 }
 OP_TEST(relu6) {
   return {cases([](Inputs x) { return relu6(x[0]); },

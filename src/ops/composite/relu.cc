@@ -1,4 +1,5 @@
 #include "ops/composite/formula.h"
+#include "ops/registry.h"
 
 namespace espalier {
 namespace {
@@ -13,9 +14,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
-  c.set(0, select(compare(c.in(0), 0, Comparison::kGT), c.cotangent(), constant_like(c.in(0).type(), 0)));
-}
+void gradient(GradientContext& c) { c.set(0, emit(op_relu_gradient, nullptr, {c.out(0), c.cotangent()})); }
 
 }  // namespace
 

@@ -1,0 +1,40 @@
+#include "ops/composite/formula.h"
+#include "ops/registry.h"
+
+namespace espalier {
+namespace {
+
+std::vector<Tensor> decompose(const DecomposeContext& c) {
+  return {select(compare(c.in(0), 0, Comparison::kGT), c.in(1), constant_like(c.in(1).type(), 0))};
+}
+
+struct Apply {
+  template <class T>
+  static T apply(T result, T cotangent) {
+    return result > 0 ? cotangent : T(0);
+  }
+};
+
+void gradient(GradientContext& c) {
+  if (c.wants(1)) c.set(1, emit(op_relu_gradient, nullptr, {c.in(0), c.cotangent()}));
+}
+
+}  // namespace
+
+const OpDef op_relu_gradient = {
+    .name = "relu_gradient",
+    .doc =
+        "The second operand, a cotangent, where the first, the result of relu, is above 0; else 0. c1: "
+        "floating-point elements. c2: operands of one type.",
+    .composite = true,
+    .infer = infer_binary<kFloats>,
+    .eval = eval_binary<Apply, kFloats>,
+    .decompose = decompose,
+    .gradient = gradient,
+    .batch = batch_elementwise,
+    .fusion = Fusion::kElementwise,
+    .color = Color::kClear,
+    .flops_per_output = 1,
+};
+
+}  // namespace espalier
