@@ -184,10 +184,14 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
     if (order == Bf16Order::kOthers) {
       __m512i lines[16];
       for (int64_t p = 0; p < 16; ++p) {
-        const bool some = 2 * p < step.count, both = 2 * p + 1 < step.count;
-        const T* even = a + tile.offset + (some ? at(terms, step.term + 2 * p) : 0);
+        if (2 * p >= step.count) {
+          lines[p] = __m512i{};
+          continue;
+        }
+        const bool both = 2 * p + 1 < step.count;
+        const T* even = a + tile.offset + at(terms, step.term + 2 * p);
         const T* odd = a + tile.offset + (both ? at(terms, step.term + 2 * p + 1) : 0);
-        lines[p] = pairs(even, odd, some ? high : __mmask16{0}, both ? high : __mmask16{0});
+        lines[p] = pairs(even, odd, high, both ? high : __mmask16{0});
       }
       transpose(lines);
       for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * kBf16Pitch, lines[i]);

@@ -36,11 +36,14 @@ template <class L, bool kLargest, class T>
 void scatter_taps(const T* x, const T* source, const WindowRun& run, float initial, T* out) {
   using Float = typename L::Float;
   using Bits = typename L::Bits;
-  if (run.taps == 0) return;
-  Float best = load_floats<L>(x + run.offsets[0]);
+  using Elements = std::conditional_t<sizeof(T) == 2, typename L::Half, Bits>;
+  const int64_t taps = run.taps;
+  const int64_t* const offsets = run.offsets;
+  if (taps == 0) return;
+  Float best = load_floats<L>(x + offsets[0]);
   Bits chosen = {};
-  for (int64_t tap = 1; tap < run.taps; ++tap) {
-    const Float value = load_floats<L>(x + run.offsets[tap]);
+  for (int64_t tap = 1; tap < taps; ++tap) {
+    const Float value = load_floats<L>(x + offsets[tap]);
     const auto stays = kLargest ? best >= value : best <= value;
     best = stays ? best : value;
     chosen = stays ? chosen : Bits{} + static_cast<uint32_t>(tap);
@@ -49,9 +52,17 @@ void scatter_taps(const T* x, const T* source, const WindowRun& run, float initi
   const Bits given = load_bits<L>(source);
   __builtin_memcpy(sums, &given, sizeof given);
   for (float& sum : sums) sum = rounded(initial + sum, source);
-  const Bits sum = load_bits<L>(sums), rest = repeat<L>(initial);
-  for (int64_t tap = 0; tap < run.taps; ++tap)
-    store_bits<L>(chosen == static_cast<uint32_t>(tap) ? sum : rest, out + run.offsets[tap]);
+  const auto in_memory = [](Bits bits) {
+    T elements[L::kWidth];
+    store_bits<L>(bits, elements);
+    return load_as<Elements>(elements);
+  };
+  const Elements sum = in_memory(load_bits<L>(sums)), rest = in_memory(repeat<L>(initial)),
+                 place = convert<Elements>(chosen);
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    const auto here = static_cast<std::conditional_t<sizeof(T) == 2, uint16_t, uint32_t>>(tap);
+    store_as<Elements>(place == here ? sum : rest, out + offsets[tap]);
+  }
 }
 
 // Calls one(lanes, window, channel) for blocks that cover all channels of all windows: blocks may overlap.
