@@ -13,7 +13,7 @@ constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
 // Elements of B that stay in the second cache while rows pass, and the panels whose sums stay beside them.
 constexpr int64_t kCachedB = int64_t{1} << 19, kMostPanels = 16;
 // Blocks of C of one task, at most, of many rows.
-constexpr int64_t kTaskBlocks = 8;
+constexpr int64_t kTaskBlocks = 16;
 
 alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
 alignas(64) thread_local uint16_t packed_panel[kBf16Steps * kBf16Terms * kBf16Block];
