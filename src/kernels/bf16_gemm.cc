@@ -133,9 +133,24 @@ int64_t Bf16Gemm::block_steps() const { return pieces(segment_steps(), pieces(se
 bool Bf16Gemm::few_rows() const { return strips() <= kBf16FewStrips; }
 
 size_t Bf16Gemm::workspace_bytes(int64_t batches) const {
-  if (!few_rows()) return static_cast<size_t>(batches * panels() * panel_elements()) * sizeof(uint16_t);
+  if (!few_rows())
+    return packed_ahead ? 0 : static_cast<size_t>(batches * packed_elements()) * sizeof(uint16_t);
   if (step_count() <= block_steps()) return 0;
   return static_cast<size_t>(batches * segments() * block_floats()) * sizeof(float);
+}
+
+// One panel of one product's B.
+void Bf16Gemm::pack(const void* b, int64_t panel, uint16_t* packed) const {
+  bf16_tiles_amx.pack_b({b, b_f32}, b_order, b_depth, b_column, panel * kBf16Block, steps.data(),
+                        step_count(), packed + panel * panel_elements());
+}
+
+void Bf16Gemm::pack_ahead(const void* b, const IndexMap& b_batch, uint16_t* packed) {
+  for (int64_t i = 0; i < b_batch.count * panels(); ++i) {
+    const int64_t batch = i / panels();
+    pack(Bf16Operand{b, b_f32}.at(b_batch[batch]), i % panels(), packed + batch * packed_elements());
+  }
+  packed_ahead = packed;
 }
 
 struct Bf16Gemm::Call {
@@ -240,7 +255,7 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
     bf16_tiles_amx.begin();
     run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
               {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
-              nullptr,
+              packed_ahead ? packed_ahead + batch * packed_elements() : nullptr,
               sums ? sums + first_block * kBlockFloats : nullptr,
               whole ? c : nullptr,
               segment,
@@ -274,13 +289,15 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
 // All of B is packed; then strips pass as many panels as stay in a cache.
 void Bf16Gemm::run_many_rows(const Call& call) const {
   const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
-  auto* const packed = reinterpret_cast<uint16_t*>(call.workspace);
-  for_each_chunk(call.batches * panels(), call.parallel, [&](int64_t i) {
-    const int64_t batch = i / panels(), panel = i % panels();
-    bf16_tiles_amx.pack_b({Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32}, b_order, b_depth,
-                          b_column, panel * kBf16Block, steps.data(), step_count(),
-                          packed + (batch * panels() + panel) * panel_elements());
-  });
+  const uint16_t* packed = packed_ahead;
+  if (!packed) {
+    auto* const to = reinterpret_cast<uint16_t*>(call.workspace);
+    packed = to;
+    for_each_chunk(call.batches * panels(), call.parallel, [&](int64_t i) {
+      const int64_t batch = i / panels();
+      pack(Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), i % panels(), to + batch * packed_elements());
+    });
+  }
   const bool one_block = step_count() <= block_steps();
   const int64_t most =
       std::clamp<int64_t>(kCachedB / panel_elements(), 1, one_block ? panels() : kMostPanels);
@@ -297,7 +314,7 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
     for (int64_t s = strip; s < last_strip; ++s) {
       run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
                 {},
-                packed + batch * panels() * panel_elements(),
+                packed + batch * packed_elements(),
                 one_block ? nullptr : panel_sums,
                 static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4),
                 0,

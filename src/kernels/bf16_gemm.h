@@ -80,6 +80,7 @@ struct Bf16Gemm {
   Bf16Order a_order = Bf16Order::kNone, b_order = Bf16Order::kNone;
   bool in_place = false;
   int64_t row_stride = 0;
+  const uint16_t* packed_ahead = nullptr;  // all of B, packed before; null: run() packs
   std::vector<Bf16Rows> tiles = {};
   std::vector<Bf16Step> steps = {};
 
@@ -93,6 +94,9 @@ struct Bf16Gemm {
   // Whether most elements of what is packed are wanted, and lie together. REQUIRES: choose().
   bool pays() const;
   size_t workspace_bytes(int64_t batches) const;
+  // Packs B for all runs, into `packed`: packed_elements() for each batch. REQUIRES: choose().
+  void pack_ahead(const void* b, const IndexMap& b_batch, uint16_t* packed);
+  int64_t packed_elements() const { return panels() * panel_elements(); }
   void run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
            std::byte* workspace, void* c, int64_t batches, const Follower& follower) const;
 
@@ -104,6 +108,7 @@ struct Bf16Gemm {
   void run_task(const Task& task) const;
   void run_few_rows(const Call& call) const;
   void run_many_rows(const Call& call) const;
+  void pack(const void* b, int64_t panel, uint16_t* packed) const;
   void store(const float* block, int64_t tile, int64_t panel, void* c) const;
 
   int64_t step_count() const { return static_cast<int64_t>(steps.size()); }

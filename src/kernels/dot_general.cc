@@ -18,10 +18,15 @@ IndexMap index_map(std::vector<std::vector<int64_t>>& tables, const Shape& shape
   return map;
 }
 
+// A right factor that is known is packed when the plan is made, and kept beside the graph's own copy: its
+// memory doubles. No more than this many bytes of one factor are.
+constexpr size_t kMostPackedAhead = size_t{1} << 28;
+
 // A product of either element type: Product is Gemm or Bf16Gemm.
 template <class Product>
 struct DotParams {
   Product product;
+  Buffer packed;
   IndexMap a_batch, b_batch;
   std::vector<std::vector<int64_t>> tables;
 };
@@ -56,13 +61,29 @@ void run_bf16(const KernelCall& call) {
                 call.follower);
 }
 
+// B, if it is known and, padded to whole panels, not too large.
+const void* known_right(const KernelSite& site) {
+  return 2 * site.inputs[1]->bytes() <= kMostPackedAhead ? site.constant(1) : nullptr;
+}
+
+// `elements` of each batch once they are packed.
+template <class Element, class Product>
+void pack_ahead(const void* b, int64_t elements, DotParams<Product>& params) {
+  const size_t bytes = static_cast<size_t>(elements * params.b_batch.count) * sizeof(Element);
+  if (!b || bytes == 0 || bytes > kMostPackedAhead) return;
+  params.packed = allocate_buffer(bytes);
+  params.product.pack_ahead(b, params.b_batch, reinterpret_cast<Element*>(params.packed.get()));
+}
+
 }  // namespace
 
 PreparedKernel prepare_dot_general(const KernelSite& site) {
   if (site.outputs[0]->dtype != DType::kF32) return {};
   auto params = read_site<Gemm>(site);
   const int64_t batches = params->a_batch.count;
-  params->product.choose(current_isa(), batches);
+  const void* const b = known_right(site);
+  params->product.choose(current_isa(), batches, b != nullptr);
+  pack_ahead<float>(b, params->product.packed_floats(), *params);
   PreparedKernel kernel;
   kernel.run = run_f32;
   kernel.takes_follower = true;
@@ -84,6 +105,7 @@ PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   const int64_t batches = params->a_batch.count;
   params->product.round = result == DType::kBF16;
   params->product.choose();
+  pack_ahead<uint16_t>(known_right(site), params->product.packed_elements(), *params);
   PreparedKernel kernel;
   kernel.run = run_bf16;
   kernel.takes_follower = true;

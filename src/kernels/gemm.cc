@@ -81,7 +81,7 @@ Runs runs_of(const IndexMap& map) {
   return {length, stride};
 }
 
-void Gemm::choose(Isa isa, int64_t batches) {
+void Gemm::choose(Isa isa, int64_t batches, bool b_known) {
   const Runs row_runs = runs_of(a_row), depth_runs = runs_of(a_depth);
   const bool by_depth = row_runs.stride == 1 || rows() == 1;
   const bool near = by_depth || depth_runs.stride == 1 || depth() == 1;
@@ -107,7 +107,7 @@ void Gemm::choose(Isa isa, int64_t batches) {
   const int64_t tile_count = std::max<int64_t>(pieces(rows(), tile_rows), 1);
   // Rows far apart in memory fall into few sets of a cache; packing pays when they are read often.
   const bool b_rows = !b_depth.table && !b_column.table && (b_column.stride == 1 || b_column.count == 1);
-  pack_b = !b_rows || (b_depth.stride > 256 && tile_count > 2);
+  pack_b = !b_rows || (b_known ? panels() > 1 : b_depth.stride > 256 && tile_count > 2);
   const int64_t work = batches * rows() * columns() * depth();
   const int64_t partial = depth_blocks() * rows() * columns();
   split_depth = batches == 1 && depth_blocks() > 1 && 4 * rows() <= depth() && partial <= kMostPartial &&
@@ -155,6 +155,12 @@ void Gemm::pack(const float* b, float* packed, int64_t first, int64_t last) cons
       }
     }
   }
+}
+
+void Gemm::pack_ahead(const void* b, const IndexMap& b_batch, float* packed) {
+  for (int64_t batch = 0; batch < b_batch.count; ++batch)
+    pack(static_cast<const float*>(b) + b_batch[batch], packed + batch * packed_floats(), 0, panels());
+  packed_ahead = packed;
 }
 
 void Gemm::copy_rows(const float* a, int64_t first, int64_t last, int64_t from, int64_t length,
@@ -221,16 +227,16 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
 void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
                float* workspace, float* c, int64_t batches, const Follower& follower) const {
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
-  float* const packed = workspace;
-  if (pack_b) {
+  const float* const packed = packed_ahead ? packed_ahead : workspace;
+  float* const partial = workspace + (packed_ahead ? 0 : packed_floats());
+  if (pack_b && !packed_ahead) {
     for_each_chunk(batches * panels(), parallel, [&](int64_t i) {
       const int64_t batch = i / panels(), panel = i % panels();
-      pack(b + b_batch[batch], packed + batch * packed_floats(), panel, panel + 1);
+      pack(b + b_batch[batch], workspace + batch * packed_floats(), panel, panel + 1);
     });
   }
   const int64_t size = rows() * columns(), blocks = depth_blocks();
   if (split_depth) {
-    float* const partial = workspace + packed_floats();
     const int64_t per_part = row_tasks() * panel_tasks();
     for_each_chunk(depth_parts() * per_part, parallel, [&](int64_t i) {
       const int64_t part = i / per_part, row = i % row_tasks() * task_rows;

@@ -88,6 +88,7 @@ struct Gemm {
 
   const GemmTiles* tiles = nullptr;
   bool pack_a = false, pack_b = false;
+  const float* packed_ahead = nullptr;  // all of B, packed before; null: run() packs
   // Parts of the depth are tasks of their own, into partial products that are added in order: for few rows of
   // much depth. A thread then meets the rows of B that it wrote when their gradient, by rows, updated them.
   bool split_depth = false;
@@ -97,7 +98,8 @@ struct Gemm {
   int64_t task_rows = 1, task_panels = 1;  // of one task
 
   // Decides what is packed, from shapes and strides alone, and what a task is: one of `batches` products.
-  void choose(Isa isa, int64_t batches = 1);
+  // `b_known`: B can be packed once for all runs.
+  void choose(Isa isa, int64_t batches = 1, bool b_known = false);
   int64_t rows() const { return a_row.count; }
   int64_t columns() const { return b_column.count; }
   int64_t depth() const { return a_depth.count; }
@@ -111,11 +113,13 @@ struct Gemm {
   int64_t depth_parts() const { return split_depth ? depth_blocks() - first_part() + 1 : 1; }
   int64_t packed_floats() const { return pack_b ? panels() * tiles->columns * depth() : 0; }
   int64_t workspace_floats(int64_t batches) const {
-    return batches * packed_floats() + (depth_parts() - 1) * rows() * columns();
+    return (packed_ahead ? 0 : batches * packed_floats()) + (depth_parts() - 1) * rows() * columns();
   }
   int64_t row_tasks() const { return (rows() + task_rows - 1) / task_rows; }
   int64_t panel_tasks() const { return (panels() + task_panels - 1) / task_panels; }
 
+  // Packs B for all runs, into `packed`: packed_floats() for each batch.
+  void pack_ahead(const void* b, const IndexMap& b_batch, float* packed);
   // Panels [first, last) of B.
   void pack(const float* b, float* packed, int64_t first, int64_t last) const;
   // Terms [from, from + length) of rows [first, last) of A, kTilePitch apart.

@@ -34,6 +34,10 @@ struct KernelSite {
   std::span<const TensorType* const> inputs;
   std::span<const TensorType* const> outputs;
   DType dtype = inputs.empty() ? DType::kF32 : inputs[0]->dtype;  // of the call's first operand
+  // Per input its elements where they are known ahead, else null; none at all where nothing is known. They
+  // may be read while the kernel is prepared, and are those of every call.
+  std::span<const void* const> constants = {};
+  const void* constant(size_t input) const { return constants.empty() ? nullptr : constants[input]; }
 };
 
 // A kernel made ready for the types and attributes of one call.

@@ -161,6 +161,15 @@ class Planner {
     }
   }
 
+  // All elements of a constant that lies in memory, or null.
+  const void* constant_bytes(ValueId root) const {
+    if (!constant_of(root) || bytes(root) == 0) return nullptr;
+    const auto [slot, offset] = place_[root];
+    const Buffer& buffer =
+        slot == kConstantSlot ? plan_->constants : plan_->large_constants[slot - kFirstFixedSlot];
+    return buffer.get() + offset;
+  }
+
   void assign_slots() {
     plan_->first_input = kFirstFixedSlot + static_cast<uint32_t>(plan_->large_constants.size());
     plan_->first_output = plan_->first_input + static_cast<uint32_t>(graph_.inputs().size());
@@ -324,9 +333,11 @@ class Planner {
     std::vector<Ref> inputs, outputs;
     std::vector<const TensorType*> types, result_types;
     std::list<TensorType> cast_types;
+    std::vector<const void*> constants;
     for (size_t i = 0; i < node.input_count; ++i) {
       const ValueId input = graph_.inputs(node)[i];
       roots.push_back(units_.read_from(graph_, node, i));
+      constants.push_back(constant_bytes(roots.back()));
       inputs.push_back(bytes(input) ? place_[roots.back()] : Ref{kArenaSlot, 0});
       const DType memory = graph_.type(roots.back()).dtype;
       const bool cast = memory != graph_.type(input).dtype;
@@ -338,7 +349,8 @@ class Planner {
     PreparedKernel kernel;
     if (options_.fast_kernels && node.region_count == 0)
       kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types,
-                               types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype});
+                               types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype,
+                               constants});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
 
     const bool elementwise = !kernel.run && node.op->fusion == Fusion::kElementwise && node.result_count == 1;

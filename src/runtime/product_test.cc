@@ -1,6 +1,7 @@
 // Products, pooling and the elementwise ops that go over their parts as these are done.
 #include <cmath>
 #include <functional>
+#include <random>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +25,16 @@ Literal values(const TensorType& type, uint32_t seed) {
     out[i] =
         static_cast<float>((static_cast<uint32_t>(i) * 2654435761u + seed * 40503u) >> 9 & 1023) / 512 - 1;
   return Literal::copy(type, out.data());
+}
+
+Literal random_values(const TensorType& type, uint32_t seed) {
+  std::mt19937 random(seed);
+  Buffer buffer = allocate_buffer(type.bytes());
+  for (int64_t i = 0; i < type.elements(); ++i) {
+    const double x = std::uniform_real_distribution<double>(-1, 1)(random);
+    store_scalar(type.dtype, x, buffer.get() + static_cast<size_t>(i) * size_of(type.dtype));
+  }
+  return Literal(type, buffer);
 }
 
 struct Case {
@@ -185,6 +196,61 @@ TEST(Products, AnOptimizerReadsABf16GradientAsItIs) {
     for (const StepProfile& profiled : profiler.steps()) steps += profiled.what + "; ";
     EXPECT_EQ(steps.find("convert f32[96,96]") != std::string::npos, kept) << steps;
   }
+}
+
+// relu(x . right), times 2: `right` is an argument or, with `known`, a constant of the graph. `how`: as it
+// is, by rows of its transpose, in f32 that is cast.
+std::shared_ptr<const Graph> product_of(const TensorType& left, const Literal& right, int how, bool known) {
+  GraphBuilder builder;
+  SinkScope scope(builder);
+  const Tensor x = builder.argument("x", left);
+  const Tensor given = known ? make_concrete(right) : builder.argument("b", right.type());
+  const Tensor b = how == 2 ? convert(given, left.dtype) : given;
+  const int64_t rank = static_cast<int64_t>(left.shape.size());
+  DotAxes axes{.lhs_contracting = {rank - 1}, .rhs_contracting = {how == 1 ? rank - 1 : rank - 2}};
+  if (rank == 3) axes.lhs_batching = axes.rhs_batching = {0};
+  const Tensor y = dot_general(x, b, axes);
+  builder.result("y", maximum(add(y, y), full(y.shape(), 0, left.dtype)));
+  return builder.finish();
+}
+
+TEST(Products, AKnownRightFactorIsPackedOnceAndGivesTheSameBits) {
+  const int64_t shapes[][4] = {{0, 1, 40, 30},   {0, 1, 700, 200},  {0, 7, 900, 33},   {0, 64, 784, 128},
+                               {0, 90, 300, 70}, {0, 450, 530, 70}, {0, 400, 31, 1},   {0, 70, 0, 40},
+                               {3, 40, 50, 60},  {2, 400, 70, 130}, {0, 210, 900, 700}};
+  for (const DType dtype : {kF, DType::kBF16}) {
+    for (const auto& [batches, rows, depth, columns] : shapes) {
+      for (const int how : {0, 1, 2}) {
+        TensorType left{dtype, {rows, depth}}, right{how == 2 ? kF : dtype, {depth, columns}};
+        if (how == 1) std::swap(right.shape[0], right.shape[1]);
+        if (batches) left.shape.insert(0, batches), right.shape.insert(0, batches);
+        const Literal x = random_values(left, 1), b = random_values(right, 2);
+        const auto known = product_of(left, b, how, true), open = product_of(left, b, how, false);
+        const std::string what = cat(left, " by ", right, ", ", how);
+        for (const int threads : {1, 2, 3}) {
+          thread_pool().set_threads(threads);
+          const SmallestChunks smallest(threads == 3);
+          const auto plan = compile(known, {.check = true}), other = compile(open, {.check = true});
+          const Literal wanted = run(*other, std::vector{x, b})[0];
+          EXPECT_EQ(plan->step_count(), other->step_count()) << what;
+          for (int call = 0; call < 2; ++call)
+            EXPECT_EQ(difference(wanted, run(*plan, std::vector{x})[0]), "") << what << ", call " << call;
+        }
+      }
+    }
+  }
+  thread_pool().set_threads(0);
+  // One element that stands for all of them.
+  const TensorType few{kF, {70, 300}}, all{kF, {300, 90}};
+  const Literal x = random_values(few, 1), splat = Literal::splat(all, 0.3);
+  EXPECT_EQ(difference(run(*compile(product_of(few, splat, 0, false)), std::vector{x, splat.expanded()})[0],
+                       run(*compile(product_of(few, splat, 0, true)), std::vector{x})[0]),
+            "");
+  // The room for a packed factor is the plan's, not the run's.
+  const TensorType tall{kF, {400, 512}}, wide{kF, {512, 600}};
+  const Literal b = random_values(wide, 2);
+  EXPECT_GE(compile(product_of(tall, b, 0, false))->arena_bytes(), wide.bytes());
+  EXPECT_LT(compile(product_of(tall, b, 0, true))->arena_bytes(), wide.bytes());
 }
 
 // Two products read a variable's cast, the variable is updated over itself: both must see the old value.
