@@ -10,14 +10,13 @@ namespace {
 // Below this many multiplications a product is done before a helper could begin.
 constexpr int64_t kParallelWork = int64_t{1} << 19;
 constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
-// Elements of B that stay in the second cache while rows pass, and the panels whose sums stay beside them.
-constexpr int64_t kCachedB = int64_t{1} << 19, kMostPanels = 16;
-// Blocks of C of one task, at most, of many rows.
-constexpr int64_t kTaskBlocks = 16;
+// Strips of one task of many rows, the panels that should meet their copy, and those whose sums stay beside
+// it in the second cache.
+constexpr int64_t kTaskStrips = 8, kFewPanels = 8, kMostPanels = 16;
 
-alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
+alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * bf16_pitch(kBf16PackedSteps)];
 alignas(64) thread_local uint16_t packed_panel[kBf16Steps * kBf16Terms * kBf16Block];
-alignas(64) thread_local float panel_sums[kMostPanels * kBlockFloats];
+alignas(64) thread_local float task_sums[kTaskStrips * kMostPanels * kBlockFloats];
 
 // Whether `slots` that hold `wanted` things are worth it.
 bool mostly(int64_t wanted, int64_t slots) { return 2 * slots <= 3 * wanted; }
@@ -79,7 +78,7 @@ void Bf16Gemm::choose() {
   choose_tiles(covered);
   for (int64_t i = 0; i < step_count(); ++i) {
     Bf16Step& step = steps[static_cast<size_t>(i)];
-    step.place = in_place ? a_depth[step.term] : i % segment_steps() % block_steps() * kBf16Terms;
+    step.place = in_place ? a_depth[step.term] : i % segment_steps() % packed_steps() * kBf16Terms;
   }
 }
 
@@ -129,7 +128,10 @@ int64_t Bf16Gemm::segments() const {
   while (segments < kBf16MostSegments && pieces(step_count(), segments) > kBf16LongestSegment) segments *= 2;
   return segments;
 }
-int64_t Bf16Gemm::block_steps() const { return pieces(segment_steps(), pieces(segment_steps(), kBf16Steps)); }
+int64_t Bf16Gemm::packed_steps() const {
+  return pieces(segment_steps(), pieces(segment_steps(), kBf16PackedSteps));
+}
+int64_t Bf16Gemm::block_steps() const { return pieces(packed_steps(), pieces(packed_steps(), kBf16Steps)); }
 bool Bf16Gemm::few_rows() const { return strips() <= kBf16FewStrips; }
 
 size_t Bf16Gemm::workspace_bytes(int64_t batches) const {
@@ -168,9 +170,10 @@ struct Bf16Gemm::Call {
 // Some strips and panels of one product, one segment of its sum.
 struct Bf16Gemm::Task {
   Bf16Operand a, b;
-  const uint16_t* packed;  // all panels of B, one after the other; null: the task packs what it reads
-  float* sums;             // of its first strip and panel; null when one visit of each block is enough
-  void* c;                 // null: the sums are what is wanted
+  const uint16_t* packed;          // all panels of B, one after the other; null: the task packs what it reads
+  float* sums;                     // of its first strip and panel
+  int64_t sums_strip, sums_panel;  // blocks to the next one's sums; none where they are not kept
+  void* c;                         // null: the sums are what is wanted
   int64_t segment, first_strip, last_strip, first_panel, last_panel;
 };
 
@@ -186,7 +189,7 @@ void Bf16Gemm::store(const float* block, int64_t tile, int64_t panel, void* c) c
 void Bf16Gemm::run_task(const Task& task) const {
   const Bf16Tiles& amx = bf16_tiles_amx;
   const auto tile_count = static_cast<int64_t>(tiles.size());
-  alignas(64) float block[kBlockFloats];
+  const int64_t pitch = in_place ? row_stride : bf16_pitch(packed_steps());
   Bf16Strip strips[kBf16FewStrips];
   const auto prepare = [&](int64_t strip, int64_t from, int64_t count) {
     const uint16_t* halves[2] = {};
@@ -196,34 +199,45 @@ void Bf16Gemm::run_task(const Task& task) const {
         halves[half] = static_cast<const uint16_t*>(task.a.data) + tile.offset;
       } else {
         uint16_t* const packed =
-            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * kBf16Pitch;
-        amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed);
+            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * pitch;
+        amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed,
+                   pitch);
         halves[half] = packed;
       }
     }
-    strips[strip - task.first_strip] = {halves[0], halves[1], in_place ? row_stride : kBf16Pitch};
+    strips[strip - task.first_strip] = {halves[0], halves[1], pitch};
+  };
+  const auto packed_at = [&](int64_t panel, int64_t step) {
+    return task.packed + panel * panel_elements() + step * kBf16Terms * kBf16Block;
   };
 
   const int64_t begin = task.segment * segment_steps(), end = std::min(begin + segment_steps(), step_count());
-  for (int64_t from = begin; from < end; from += block_steps()) {
-    const int64_t count = std::min(block_steps(), end - from);
-    for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) prepare(strip, from, count);
+  for (int64_t first = begin; first < end; first += packed_steps()) {
+    const int64_t last = std::min(first + packed_steps(), end);
+    for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip)
+      prepare(strip, first, last - first);
     for (int64_t panel = task.first_panel; panel < task.last_panel; ++panel) {
-      const uint16_t* b = packed_panel;
-      if (task.packed) {
-        b = task.packed + panel * panel_elements() + from * kBf16Terms * kBf16Block;
-      } else {
-        amx.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, &steps[static_cast<size_t>(from)],
-                   count, packed_panel);
-      }
-      for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
-        const int64_t i = (strip - task.first_strip) * panels() + panel - task.first_panel;
-        float* const sums = task.sums ? task.sums + i * kBlockFloats : block;
-        amx.multiply(strips[strip - task.first_strip], &steps[static_cast<size_t>(from)], count, b, sums,
-                     from > begin);
-        if (!task.c || from + count < end) continue;
-        for (int64_t tile = 2 * strip; tile < std::min(2 * strip + 2, tile_count); ++tile)
-          store(sums, tile, panel, task.c);
+      for (int64_t from = first; from < last; from += block_steps()) {
+        const Bf16Step* const block = &steps[static_cast<size_t>(from)];
+        const int64_t count = std::min(block_steps(), last - from);
+        const uint16_t *b = packed_panel, *next = nullptr;
+        if (task.packed) {
+          b = packed_at(panel, from);
+          if (!in_place)
+            next = from + count < last ? packed_at(panel, from + count) : packed_at(panel + 1, first);
+        } else {
+          amx.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, block, count, packed_panel);
+        }
+        for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
+          const int64_t i = strip - task.first_strip;
+          float* const sums =
+              task.sums + (i * task.sums_strip + (panel - task.first_panel) * task.sums_panel) * kBlockFloats;
+          amx.multiply(strips[i], block, count, b, sums, from > begin,
+                       next ? next + i * count * kBf16Ahead : nullptr);
+          if (!task.c || from + count < end) continue;
+          for (int64_t tile = 2 * strip; tile < std::min(2 * strip + 2, tile_count); ++tile)
+            store(sums, tile, panel, task.c);
+        }
       }
     }
   }
@@ -256,7 +270,9 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
     run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
               {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
               packed_ahead ? packed_ahead + batch * packed_elements() : nullptr,
-              sums ? sums + first_block * kBlockFloats : nullptr,
+              sums ? sums + first_block * kBlockFloats : task_sums,
+              sums ? panels() : 0,
+              sums ? 1 : 0,
               whole ? c : nullptr,
               segment,
               strip,
@@ -286,7 +302,8 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
   });
 }
 
-// All of B is packed; then strips pass as many panels as stay in a cache.
+// All of B is packed; then its panels pass strips that stay in the second cache. Their sums wait for the next
+// steps of A, if there are any.
 void Bf16Gemm::run_many_rows(const Call& call) const {
   const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
   const uint16_t* packed = packed_ahead;
@@ -298,31 +315,32 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
       pack(Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), i % panels(), to + batch * packed_elements());
     });
   }
-  const bool one_block = step_count() <= block_steps();
-  const int64_t most =
-      std::clamp<int64_t>(kCachedB / panel_elements(), 1, one_block ? panels() : kMostPanels);
-  const int64_t task_panels = pieces(panels(), pieces(panels(), most));
+  const bool packed_once = step_count() <= packed_steps();
+  const int64_t tasks = 2 * threads;
+  const int64_t task_panels = pieces(
+      panels(), std::clamp(pieces(tasks, call.batches * pieces(strips(), kTaskStrips)),
+                           packed_once ? 1 : pieces(panels(), kMostPanels), pieces(panels(), kFewPanels)));
   const int64_t panel_tasks = pieces(panels(), task_panels);
-  const int64_t task_strips = std::clamp<int64_t>(call.batches * panel_tasks * strips() / (4 * threads), 1,
-                                                  pieces(kTaskBlocks, task_panels));
+  const int64_t task_strips =
+      std::clamp<int64_t>(call.batches * panel_tasks * strips() / tasks, 1, kTaskStrips);
   const int64_t strip_tasks = pieces(strips(), task_strips);
   for_each_chunk(call.batches * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
     const int64_t batch = i / strip_tasks / panel_tasks, panel = i / strip_tasks % panel_tasks * task_panels;
     const int64_t strip = i % strip_tasks * task_strips, last_strip = std::min(strip + task_strips, strips()),
                   last_panel = std::min(panel + task_panels, panels());
     bf16_tiles_amx.begin();
-    for (int64_t s = strip; s < last_strip; ++s) {
-      run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
-                {},
-                packed + batch * packed_elements(),
-                one_block ? nullptr : panel_sums,
-                static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4),
-                0,
-                s,
-                s + 1,
-                panel,
-                last_panel});
-    }
+    run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
+              {},
+              packed + batch * packed_elements(),
+              task_sums,
+              step_count() <= block_steps() ? 0 : 1,
+              packed_once ? 0 : kTaskStrips,
+              static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4),
+              0,
+              strip,
+              last_strip,
+              panel,
+              last_panel});
     bf16_tiles_amx.end();
     const int64_t last_row = last_strip < strips() ? tiles[static_cast<size_t>(2 * last_strip)].row : rows();
     follow_block(call.follower, batch * size, columns(), tiles[static_cast<size_t>(2 * strip)].row, last_row,

@@ -13,10 +13,14 @@ inline constexpr int64_t kBf16Block = 32, kBf16TileRows = 16, kBf16Terms = 32;
 // more than kBf16MostSegments. Each is a chain; their sums are added up in order.
 inline constexpr int64_t kBf16FewStrips = 12;
 inline constexpr int64_t kBf16OneSegment = 20, kBf16LongestSegment = 128, kBf16MostSegments = 16;
-// Steps of A and B that are multiplied while they stay in the first cache.
-inline constexpr int64_t kBf16Steps = 10;
-// From row to row of a packed strip of A: no power of two, whose rows would fall into few sets of a cache.
-inline constexpr int64_t kBf16Pitch = (kBf16Steps + 1) * kBf16Terms;
+// Steps of B that strips meet while they stay in the first cache, and of A that are packed together.
+inline constexpr int64_t kBf16Steps = 16, kBf16PackedSteps = 32;
+// From row to row of a packed strip of A: an odd number of lines, or rows would fall into few sets of a
+// cache.
+constexpr int64_t bf16_pitch(int64_t steps) { return (steps | 1) * kBf16Terms; }
+
+// Elements of the next steps of B that a step of one strip fetches: eight strips fetch all of them.
+inline constexpr int64_t kBf16Ahead = kBf16Terms * kBf16Block / 8;
 
 // An operand in memory: bf16, or f32 that is rounded to bf16 when it is read.
 struct Bf16Operand {
@@ -46,17 +50,18 @@ struct Bf16Strip {
   int64_t pitch;
 };
 
-// What a processor with tiles does. Packed rows of A are kBf16Pitch elements apart; a panel of B has for each
+// What a processor with tiles does. A panel of B has for each
 // pair of terms kBf16Block columns of two elements.
 struct Bf16Tiles {
-  // One tile of A, some steps; what is missing becomes zero.
+  // One tile of A, some steps, `pitch` elements from row to row; what is missing becomes zero.
   void (*pack_a)(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
-                 const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed);
+                 const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch);
   void (*pack_b)(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
                  int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel);
-  // c = a b, or c += a b: one block. A strip without a second tile has no lower half of it.
+  // c = a b, or c += a b: one block. A strip without a second tile has no lower half of it. If `next` is not
+  // null, each step fetches kBf16Ahead elements from there, and A leaves the first cache to B.
   void (*multiply)(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b, float* c,
-                   bool add);
+                   bool add, const uint16_t* next);
   // sums += c, both some rows of a block.
   void (*add)(const float* c, int64_t rows, float* sums);
   // The wanted rows of one tile, to rows of C that follow each other, as f32 or rounded to nearest even.
@@ -114,6 +119,7 @@ struct Bf16Gemm {
   int64_t step_count() const { return static_cast<int64_t>(steps.size()); }
   int64_t segments() const;
   int64_t segment_steps() const { return pieces(step_count(), segments()); }
+  int64_t packed_steps() const;
   int64_t block_steps() const;
   // Few rows meet each panel of B once; many find all of them packed.
   bool few_rows() const;

@@ -35,11 +35,37 @@ __mmask32 first(int64_t n) { return n >= 32 ? 0xffffffffu : n > 0 ? (1u << n) - 
 
 constexpr int64_t kRow = kBf16Block * 4;  // bytes from row to row of a block
 
-// Two by two tiles of C, or one by two. Loads stand before the products that wait for them.
-void multiply(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b, float* c,
-              bool add) {
+// The sums of two by two tiles of C, or of one by two. Loads stand before the products that wait for them.
+template <bool kLower, bool kFetch>
+void multiply_steps(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b,
+                    const uint16_t* next) {
   constexpr int64_t kPanelStep = kBf16Terms * kBf16Block;
   const int64_t pitch = a.pitch * 2;
+  for (int64_t i = 0; i < count; ++i, b += kPanelStep) {
+    if constexpr (kFetch) {
+      _tile_stream_loadd(4, a.upper + steps[i].place, pitch);
+      if constexpr (kLower) _tile_stream_loadd(5, a.lower + steps[i].place, pitch);
+    } else {
+      _tile_loadd(4, a.upper + steps[i].place, pitch);
+      if constexpr (kLower) _tile_loadd(5, a.lower + steps[i].place, pitch);
+    }
+    _tile_loadd(6, b, 128);
+    _tile_loadd(7, b + 32, 128);
+    if constexpr (kFetch) {
+      for (int64_t line = 0; line < kBf16Ahead; line += 32) _mm_prefetch(next + line, _MM_HINT_T0);
+      next += kBf16Ahead;
+    }
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_dpbf16ps(1, 4, 7);
+    if constexpr (kLower) {
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+  }
+}
+
+void multiply(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const uint16_t* b, float* c, bool add,
+              const uint16_t* next) {
   float* const c_lower = c + kBf16TileRows * kBf16Block;
   asm volatile("" ::: "memory");
   if (add) {
@@ -49,15 +75,7 @@ void multiply(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const ui
     _tile_zero(0);
     _tile_zero(1);
   }
-  if (!a.lower) {
-    for (int64_t i = 0; i < count; ++i, b += kPanelStep) {
-      _tile_loadd(4, a.upper + steps[i].place, pitch);
-      _tile_loadd(6, b, 128);
-      _tile_loadd(7, b + 32, 128);
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_dpbf16ps(1, 4, 7);
-    }
-  } else {
+  if (a.lower) {
     if (add) {
       _tile_loadd(2, c_lower, kRow);
       _tile_loadd(3, c_lower + 16, kRow);
@@ -65,18 +83,11 @@ void multiply(const Bf16Strip& a, const Bf16Step* steps, int64_t count, const ui
       _tile_zero(2);
       _tile_zero(3);
     }
-    for (int64_t i = 0; i < count; ++i, b += kPanelStep) {
-      _tile_loadd(4, a.upper + steps[i].place, pitch);
-      _tile_loadd(6, b, 128);
-      _tile_loadd(7, b + 32, 128);
-      _tile_loadd(5, a.lower + steps[i].place, pitch);
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_dpbf16ps(1, 4, 7);
-      _tile_dpbf16ps(2, 5, 6);
-      _tile_dpbf16ps(3, 5, 7);
-    }
+    (next ? multiply_steps<true, true> : multiply_steps<true, false>)(a, steps, count, b, next);
     _tile_stored(2, c_lower, kRow);
     _tile_stored(3, c_lower + 16, kRow);
+  } else {
+    (next ? multiply_steps<false, true> : multiply_steps<false, false>)(a, steps, count, b, next);
   }
   _tile_stored(0, c, kRow);
   _tile_stored(1, c + 16, kRow);
@@ -165,12 +176,12 @@ __m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_ma
 
 template <class T>
 void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, const Bf16Rows& tile,
-            const Bf16Step* steps, int64_t count, uint16_t* packed) {
+            const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch) {
   const int64_t height = 32 - __builtin_clz(tile.wanted);
   const auto high = static_cast<__mmask16>(first(height));
   if (order == Bf16Order::kTerms) {
     // Row by row: what comes from memory comes in long runs.
-    for (int64_t i = 0; i < 16; ++i, packed += kBf16Pitch) {
+    for (int64_t i = 0; i < 16; ++i, packed += pitch) {
       const T* row = a + (i < height ? at(rows, tile.row + i) : 0);
       for (int64_t s = 0; s < count; ++s) {
         const __mmask32 mask = i < height ? first(steps[s].count) : 0;
@@ -194,13 +205,13 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
         lines[p] = pairs(even, odd, high, both ? high : __mmask16{0});
       }
       transpose(lines);
-      for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * kBf16Pitch, lines[i]);
+      for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * pitch, lines[i]);
     } else {
       for (int64_t i = 0; i < 16; ++i) {
         for (int64_t k = 0; k < kBf16Terms; ++k) {
-          packed[i * kBf16Pitch + k] = i < height && k < step.count
-                                           ? load_1(a + at(rows, tile.row + i) + at(terms, step.term + k))
-                                           : uint16_t{0};
+          packed[i * pitch + k] = i < height && k < step.count
+                                      ? load_1(a + at(rows, tile.row + i) + at(terms, step.term + k))
+                                      : uint16_t{0};
         }
       }
     }
@@ -252,9 +263,10 @@ void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& 
 
 // The functions of the table, for either type in memory.
 void pack_any_a(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
-                const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed) {
-  if (a.f32) return pack_a(static_cast<const float*>(a.data), order, rows, terms, tile, steps, count, packed);
-  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, tile, steps, count, packed);
+                const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch) {
+  if (a.f32)
+    return pack_a(static_cast<const float*>(a.data), order, rows, terms, tile, steps, count, packed, pitch);
+  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, tile, steps, count, packed, pitch);
 }
 void pack_any_b(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
                 int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel) {

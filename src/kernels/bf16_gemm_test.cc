@@ -84,9 +84,10 @@ struct Problem {
   }
 };
 
-const int64_t kShapes[][3] = {{1, 1, 1},      {1, 33, 7},  {13, 1, 300},   {12, 32, 256},  {64, 10, 128},
-                              {7, 129, 513},  {25, 31, 0}, {40, 64, 257},  {33, 17, 1000}, {65, 48, 64},
-                              {150, 70, 600}, {5, 15, 16}, {450, 70, 700}, {9, 33, 9000},  {400, 10, 31}};
+const int64_t kShapes[][3] = {{1, 1, 1},       {1, 33, 7},    {13, 1, 300},   {12, 32, 256},  {64, 10, 128},
+                              {7, 129, 513},   {25, 31, 0},   {40, 64, 257},  {33, 17, 1000}, {65, 48, 64},
+                              {150, 70, 600},  {5, 15, 16},   {450, 70, 700}, {9, 33, 9000},  {400, 10, 31},
+                              {400, 40, 1100}, {390, 290, 40}};
 
 class Bf16Products : public ::testing::Test {
  protected:
@@ -118,6 +119,26 @@ TEST_F(Bf16Products, AreWithinTheBoundOfAnExactSum) {
           ASSERT_EQ(rounded[at], static_cast<float>(BFloat16(c[at]))) << "layout " << layout;
         }
       }
+    }
+  }
+}
+
+// More panels than have their sums kept, while the rest of a long sum is packed.
+TEST_F(Bf16Products, ColumnsDoNotDependOnThoseBeside) {
+  thread_pool().set_threads(1);
+  Problem wide(390, 530, 1060, 0), narrow(390, 30, 1060, 0);
+  for (int64_t l = 0; l < wide.k; ++l) {
+    for (int64_t j = 0; j < narrow.n; ++j)
+      narrow.b_bits[static_cast<size_t>(l * narrow.n + j)] =
+          wide.b_bits[static_cast<size_t>(l * wide.n + wide.n - narrow.n + j)];
+  }
+  narrow.a_bits = wide.a_bits;
+  const std::vector<float> c = wide.run(false), last = narrow.run(false);
+  for (int64_t i = 0; i < wide.m; ++i) {
+    for (int64_t j = 0; j < narrow.n; ++j) {
+      ASSERT_EQ(c[static_cast<size_t>(i * wide.n + wide.n - narrow.n + j)],
+                last[static_cast<size_t>(i * narrow.n + j)])
+          << i << "," << j;
     }
   }
 }
