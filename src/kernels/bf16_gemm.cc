@@ -14,7 +14,7 @@ constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
 // it in the second cache.
 constexpr int64_t kTaskStrips = 8, kFewPanels = 8, kMostPanels = 16;
 
-alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * bf16_pitch(kBf16PackedSteps)];
+alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
 alignas(64) thread_local uint16_t packed_panel[kBf16Steps * kBf16Terms * kBf16Block];
 alignas(64) thread_local float task_sums[kTaskStrips * kMostPanels * kBlockFloats];
 
@@ -189,7 +189,6 @@ void Bf16Gemm::store(const float* block, int64_t tile, int64_t panel, void* c) c
 void Bf16Gemm::run_task(const Task& task) const {
   const Bf16Tiles& amx = bf16_tiles_amx;
   const auto tile_count = static_cast<int64_t>(tiles.size());
-  const int64_t pitch = in_place ? row_stride : bf16_pitch(packed_steps());
   Bf16Strip strips[kBf16FewStrips];
   const auto prepare = [&](int64_t strip, int64_t from, int64_t count) {
     const uint16_t* halves[2] = {};
@@ -199,13 +198,12 @@ void Bf16Gemm::run_task(const Task& task) const {
         halves[half] = static_cast<const uint16_t*>(task.a.data) + tile.offset;
       } else {
         uint16_t* const packed =
-            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * pitch;
-        amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed,
-                   pitch);
+            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * kBf16Pitch;
+        amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed);
         halves[half] = packed;
       }
     }
-    strips[strip - task.first_strip] = {halves[0], halves[1], pitch};
+    strips[strip - task.first_strip] = {halves[0], halves[1], in_place ? row_stride : kBf16Pitch};
   };
   const auto packed_at = [&](int64_t panel, int64_t step) {
     return task.packed + panel * panel_elements() + step * kBf16Terms * kBf16Block;

@@ -15,10 +15,8 @@ inline constexpr int64_t kBf16FewStrips = 12;
 inline constexpr int64_t kBf16OneSegment = 20, kBf16LongestSegment = 128, kBf16MostSegments = 16;
 // Steps of B that strips meet while they stay in the first cache, and of A that are packed together.
 inline constexpr int64_t kBf16Steps = 16, kBf16PackedSteps = 32;
-// From row to row of a packed strip of A: an odd number of lines, or rows would fall into few sets of a
-// cache.
-constexpr int64_t bf16_pitch(int64_t steps) { return (steps | 1) * kBf16Terms; }
-
+// From row to row of a packed strip of A: no power of two, whose rows would fall into few sets of a cache.
+inline constexpr int64_t kBf16Pitch = (kBf16PackedSteps + 1) * kBf16Terms;
 // Elements of the next steps of B that a step of one strip fetches: eight strips fetch all of them.
 inline constexpr int64_t kBf16Ahead = kBf16Terms * kBf16Block / 8;
 
@@ -50,12 +48,12 @@ struct Bf16Strip {
   int64_t pitch;
 };
 
-// What a processor with tiles does. A panel of B has for each
+// What a processor with tiles does. Packed rows of A are kBf16Pitch elements apart; a panel of B has for each
 // pair of terms kBf16Block columns of two elements.
 struct Bf16Tiles {
-  // One tile of A, some steps, `pitch` elements from row to row; what is missing becomes zero.
+  // One tile of A, some steps; what is missing becomes zero.
   void (*pack_a)(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
-                 const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch);
+                 const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed);
   void (*pack_b)(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
                  int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel);
   // c = a b, or c += a b: one block. A strip without a second tile has no lower half of it. If `next` is not

@@ -176,12 +176,12 @@ __m512i pairs(const T* even, const T* odd, __mmask16 even_mask, __mmask16 odd_ma
 
 template <class T>
 void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& terms, const Bf16Rows& tile,
-            const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch) {
+            const Bf16Step* steps, int64_t count, uint16_t* packed) {
   const int64_t height = 32 - __builtin_clz(tile.wanted);
   const auto high = static_cast<__mmask16>(first(height));
   if (order == Bf16Order::kTerms) {
     // Row by row: what comes from memory comes in long runs.
-    for (int64_t i = 0; i < 16; ++i, packed += pitch) {
+    for (int64_t i = 0; i < 16; ++i, packed += kBf16Pitch) {
       const T* row = a + (i < height ? at(rows, tile.row + i) : 0);
       for (int64_t s = 0; s < count; ++s) {
         const __mmask32 mask = i < height ? first(steps[s].count) : 0;
@@ -205,13 +205,13 @@ void pack_a(const T* a, Bf16Order order, const IndexMap& rows, const IndexMap& t
         lines[p] = pairs(even, odd, high, both ? high : __mmask16{0});
       }
       transpose(lines);
-      for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * pitch, lines[i]);
+      for (int64_t i = 0; i < 16; ++i) _mm512_storeu_si512(packed + i * kBf16Pitch, lines[i]);
     } else {
       for (int64_t i = 0; i < 16; ++i) {
         for (int64_t k = 0; k < kBf16Terms; ++k) {
-          packed[i * pitch + k] = i < height && k < step.count
-                                      ? load_1(a + at(rows, tile.row + i) + at(terms, step.term + k))
-                                      : uint16_t{0};
+          packed[i * kBf16Pitch + k] = i < height && k < step.count
+                                           ? load_1(a + at(rows, tile.row + i) + at(terms, step.term + k))
+                                           : uint16_t{0};
         }
       }
     }
@@ -263,10 +263,9 @@ void pack_b(const T* b, Bf16Order order, const IndexMap& terms, const IndexMap& 
 
 // The functions of the table, for either type in memory.
 void pack_any_a(Bf16Operand a, Bf16Order order, const IndexMap& rows, const IndexMap& terms,
-                const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed, int64_t pitch) {
-  if (a.f32)
-    return pack_a(static_cast<const float*>(a.data), order, rows, terms, tile, steps, count, packed, pitch);
-  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, tile, steps, count, packed, pitch);
+                const Bf16Rows& tile, const Bf16Step* steps, int64_t count, uint16_t* packed) {
+  if (a.f32) return pack_a(static_cast<const float*>(a.data), order, rows, terms, tile, steps, count, packed);
+  pack_a(static_cast<const uint16_t*>(a.data), order, rows, terms, tile, steps, count, packed);
 }
 void pack_any_b(Bf16Operand b, Bf16Order order, const IndexMap& terms, const IndexMap& columns,
                 int64_t column, const Bf16Step* steps, int64_t count, uint16_t* panel) {

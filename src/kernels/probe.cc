@@ -50,9 +50,9 @@ class Arrays {
 };
 
 // Blocks of bf16 products; numbers between -1 and 1.
-constexpr int64_t kProbedTerms = 256, kProbedPitch = bf16_pitch(kProbedTerms / kBf16Terms);
+constexpr int64_t kProbedTerms = 256;
 void multiply_blocks(int64_t blocks) {
-  alignas(64) static thread_local uint16_t strip[kBf16Block * kProbedPitch], panel[kBf16Block * kProbedTerms];
+  alignas(64) static thread_local uint16_t strip[kBf16Block * kBf16Pitch], panel[kBf16Block * kProbedTerms];
   alignas(64) static thread_local float block[kBf16Block * kBf16Block];
   if (!strip[0]) {
     std::minstd_rand random(1);
@@ -64,7 +64,7 @@ void multiply_blocks(int64_t blocks) {
   Bf16Step steps[kProbedTerms / kBf16Terms];
   for (int64_t i = 0; i < kProbedTerms / kBf16Terms; ++i)
     steps[i] = {i * kBf16Terms, kBf16Terms, i * kBf16Terms};
-  const Bf16Strip rows{strip, strip + kBf16TileRows * kProbedPitch, kProbedPitch};
+  const Bf16Strip rows{strip, strip + kBf16TileRows * kBf16Pitch, kBf16Pitch};
   bf16_tiles_amx.begin();
   for (int64_t i = 0; i < blocks; ++i)
     bf16_tiles_amx.multiply(rows, steps, std::size(steps), panel, block, false, nullptr);
