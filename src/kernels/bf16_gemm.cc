@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/thread_pool.h"
+#include "ir/literal.h"
 
 namespace espalier {
 namespace {
@@ -14,9 +15,17 @@ constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
 // it in the second cache.
 constexpr int64_t kTaskStrips = 8, kFewPanels = 8, kMostPanels = 16;
 
-alignas(64) thread_local uint16_t packed_strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
-alignas(64) thread_local uint16_t packed_panel[kBf16Steps * kBf16Terms * kBf16Block];
-alignas(64) thread_local float task_sums[kTaskStrips * kMostPanels * kBlockFloats];
+// What a thread packs and sums in, from its first task on: too much for the storage that every thread begins
+// with.
+struct alignas(64) Scratch {
+  uint16_t strips[kBf16FewStrips * kBf16Block * kBf16Pitch];
+  uint16_t panel[kBf16Steps * kBf16Terms * kBf16Block];
+  float sums[kTaskStrips * kMostPanels * kBlockFloats];
+};
+Scratch& scratch() {
+  thread_local const Buffer memory = allocate_buffer(sizeof(Scratch));
+  return *reinterpret_cast<Scratch*>(memory.get());
+}
 
 // Whether `slots` that hold `wanted` things are worth it.
 bool mostly(int64_t wanted, int64_t slots) { return 2 * slots <= 3 * wanted; }
@@ -171,7 +180,7 @@ struct Bf16Gemm::Call {
 struct Bf16Gemm::Task {
   Bf16Operand a, b;
   const uint16_t* packed;          // all panels of B, one after the other; null: the task packs what it reads
-  float* sums;                     // of its first strip and panel
+  float* sums;                     // of its first strip and panel; null: in the thread's scratch
   int64_t sums_strip, sums_panel;  // blocks to the next one's sums; none where they are not kept
   void* c;                         // null: the sums are what is wanted
   int64_t segment, first_strip, last_strip, first_panel, last_panel;
@@ -189,6 +198,8 @@ void Bf16Gemm::store(const float* block, int64_t tile, int64_t panel, void* c) c
 void Bf16Gemm::run_task(const Task& task) const {
   const Bf16Tiles& amx = bf16_tiles_amx;
   const auto tile_count = static_cast<int64_t>(tiles.size());
+  Scratch& own = scratch();
+  float* const first_sums = task.sums ? task.sums : own.sums;
   Bf16Strip strips[kBf16FewStrips];
   const auto prepare = [&](int64_t strip, int64_t from, int64_t count) {
     const uint16_t* halves[2] = {};
@@ -198,7 +209,7 @@ void Bf16Gemm::run_task(const Task& task) const {
         halves[half] = static_cast<const uint16_t*>(task.a.data) + tile.offset;
       } else {
         uint16_t* const packed =
-            packed_strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * kBf16Pitch;
+            own.strips + (2 * (strip - task.first_strip) + half) * kBf16TileRows * kBf16Pitch;
         amx.pack_a(task.a, a_order, a_row, a_depth, tile, &steps[static_cast<size_t>(from)], count, packed);
         halves[half] = packed;
       }
@@ -218,18 +229,19 @@ void Bf16Gemm::run_task(const Task& task) const {
       for (int64_t from = first; from < last; from += block_steps()) {
         const Bf16Step* const block = &steps[static_cast<size_t>(from)];
         const int64_t count = std::min(block_steps(), last - from);
-        const uint16_t *b = packed_panel, *next = nullptr;
+        const uint16_t *b = own.panel, *next = nullptr;
         if (task.packed) {
           b = packed_at(panel, from);
           if (!in_place)
             next = from + count < last ? packed_at(panel, from + count) : packed_at(panel + 1, first);
         } else {
-          amx.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, block, count, packed_panel);
+          amx.pack_b(task.b, b_order, b_depth, b_column, panel * kBf16Block, block, count, own.panel);
         }
         for (int64_t strip = task.first_strip; strip < task.last_strip; ++strip) {
           const int64_t i = strip - task.first_strip;
           float* const sums =
-              task.sums + (i * task.sums_strip + (panel - task.first_panel) * task.sums_panel) * kBlockFloats;
+              first_sums +
+              (i * task.sums_strip + (panel - task.first_panel) * task.sums_panel) * kBlockFloats;
           amx.multiply(strips[i], block, count, b, sums, from > begin,
                        next ? next + i * count * kBf16Ahead : nullptr);
           if (!task.c || from + count < end) continue;
@@ -268,7 +280,7 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
     run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
               {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
               packed_ahead ? packed_ahead + batch * packed_elements() : nullptr,
-              sums ? sums + first_block * kBlockFloats : task_sums,
+              sums ? sums + first_block * kBlockFloats : nullptr,
               sums ? panels() : 0,
               sums ? 1 : 0,
               whole ? c : nullptr,
@@ -330,7 +342,7 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
     run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
               {},
               packed + batch * packed_elements(),
-              task_sums,
+              nullptr,
               step_count() <= block_steps() ? 0 : 1,
               packed_once ? 0 : kTaskStrips,
               static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4),
