@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kParallelElements = 1 << 16;
 constexpr int64_t kChunkElements = 1 << 14;
+// An index and a rank share 64 bits.
+constexpr int64_t kMostIndices = 0xffffffff;
 
 struct ArgmaxParams {
   int64_t rows = 0, length = 0;
@@ -28,10 +30,10 @@ int64_t rank(float x) {
 
 // The first of the largest: of equal ranks the one with the least index.
 int64_t largest(const float* x, int64_t length) {
-  constexpr int64_t kLast = 0xffffffff;
   int64_t best = std::numeric_limits<int64_t>::min();
-  for (int64_t i = 0; i < length; ++i) best = std::max(best, rank(x[i]) * (kLast + 1) + (kLast - i));
-  return kLast - (best & kLast);
+  for (int64_t i = 0; i < length; ++i)
+    best = std::max(best, rank(x[i]) * (kMostIndices + 1) + (kMostIndices - i));
+  return kMostIndices - (best & kMostIndices);
 }
 
 void run_argmax(const KernelCall& call) {
@@ -57,8 +59,8 @@ PreparedKernel prepare_argmax(const KernelSite& site) {
   for (size_t i = axis + 1; i < shape.size(); ++i) {
     if (shape[i] != 1) return {};
   }
+  if (shape[axis] > kMostIndices) return {};
   auto params = std::make_shared<ArgmaxParams>();
-  if (shape[axis] > int64_t{0xffffffff}) return {};
   params->length = shape[axis];
   params->rows = site.inputs[0]->elements() / shape[axis];
   params->index = site.outputs[0]->dtype;
