@@ -40,7 +40,8 @@ check: build  ## before every commit: build, checks and all but the slow tests
 
 bench: build/release/build.ninja  ## ours beside the installed peers', in one table: make bench BENCH="mlp cnn"
 	cmake --build build/release -j $(JOBS) --target espalier_command bench_all
-	@set -e; for b in build/release/bench_$(PROGRAM); do [ ! -x "$$b" ] || { echo "== $$b"; "$$b"; }; done
+	@set -e; for b in $(filter-out %/bench_neighbours,$(wildcard build/release/bench_$(PROGRAM))); do \
+	  echo "== $$b"; "$$b"; done
 	scripts/bench-peers $(BENCH)
 
 neighbours: build/release/build.ninja  ## a training step beside busy programs: how much slower, how late
@@ -59,7 +60,8 @@ tsan:  ## build and test with the thread sanitizer
 fuzz: build/asan/build.ninja  ## every fuzzer under the sanitizers: 20,000 graphs, 1,000,000 mutated inputs a parser
 	cmake --build build/asan -j $(JOBS) --target fuzz_all
 	build/asan/fuzz_graphs --runs 20000
-	@set -e; for parser in text npy idx; do echo "== fuzz_$$parser"; build/asan/fuzz_$$parser --runs $(FUZZ_RUNS); done
+	@set -e; for parser in $(filter-out graphs,$(basename $(notdir $(wildcard fuzz/*.cc)))); do \
+	  echo "== fuzz_$$parser"; build/asan/fuzz_$$parser --runs $(FUZZ_RUNS); done
 
 clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang

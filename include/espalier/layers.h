@@ -114,6 +114,9 @@ class Layer {
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
                       bool trainable = true, bool autocast = true);
+  // The same from its value, in the value's dtype.
+  Variable add_variable(const std::string& name, const Tensor& value, bool trainable = true,
+                        bool autocast = true);
   // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
   Variable weight(const std::string& name) const;
   // From now on call() gets inputs as they are.

@@ -64,6 +64,11 @@ struct FitOptions {
   std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
 
+struct SaveOptions {
+  // Texts that travel with the model, by file name; LoadedModel::file gives them back.
+  std::map<std::string, std::string> files = {};
+};
+
 // A layer that can be trained. A handle as any layer: copies share weights and what compile() made, and other
 // layers and models may hold it.
 class Model : public Layer {
@@ -88,6 +93,15 @@ class Model : public Layer {
   // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,
   // ValueError[predict.batch_size] for less than 1.
   Tensor predict(const Tensor& x, int64_t batch_size = 256, Location at = Location::here());
+  // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of inference and
+  // of training for any batch size, or, when the model computes otherwise for each, for that of its last
+  // call. A saved model that is there is replaced in one step. Raises StateError[save.built] before the first
+  // rows, IoError[save.path] when `path` is something else, ValueError[save.files].
+  void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
+
+ protected:
+  // What save() writes the graphs for, until fit, evaluate or predict see rows.
+  void expect_rows(const TensorType& row, int64_t batch);
 
  private:
   struct Training;
@@ -105,11 +119,18 @@ class Sequential : public Model {
       : Model("sequential"), layers_{std::make_shared<Layers>(std::move(layers))...} {
     keep_input_dtype();
   }
+  // One more at the end. Raises StateError[sequential.add] after the first call.
+  template <class L>
+  requires(std::is_base_of_v<Layer, L>) Sequential& add(L layer, Location at = Location::here()) {
+    append(std::make_shared<L>(std::move(layer)), at);
+    return *this;
+  }
 
  protected:
   Tensor call(const Tensor& x) override;
 
  private:
+  void append(std::shared_ptr<Layer> layer, Location at);
   std::vector<std::shared_ptr<Layer>> layers_;
 };
 

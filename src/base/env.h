@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,9 @@ class Env {
   // All or nothing: a temporary file beside `path` is written, synced and renamed onto it; the folder must
   // exist. A reader sees the old bytes or the new ones, also after a crash.
   virtual void write_file(const std::string& path, std::string_view bytes) = 0;
+  // The same with a folder of files by name: whoever opens `path` afterwards finds all of the new files and
+  // none of the old. What was at `path` is gone; it must have been a folder.
+  virtual void write_folder(const std::string& path, const std::map<std::string, std::string>& files) = 0;
   virtual bool exists(const std::string& path) = 0;
   // Names in a folder, sorted, without "." and "..".
   virtual std::vector<std::string> list_folder(const std::string& path) = 0;

@@ -108,6 +108,36 @@ class PosixEnv final : public Env {
     File(folder, O_RDONLY | O_DIRECTORY, "sync").sync();
   }
 
+  void write_folder(const std::string& wanted, const std::map<std::string, std::string>& files) override {
+    namespace fs = std::filesystem;
+    std::string path = wanted;
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
+    std::error_code ignored;
+    struct stat status;
+    const bool exists = ::stat(path.c_str(), &status) == 0;
+    if (exists && !S_ISDIR(status.st_mode)) fail("write", path, ENOTDIR);
+    if (::mkdir(temporary.c_str(), 0777) != 0) fail("write", path, errno);
+    try {
+      for (const auto& [name, bytes] : files) {
+        const std::string inside = cat(temporary, "/", name);
+        const File file(inside, O_WRONLY | O_CREAT | O_EXCL, "write", inside);
+        write_all(file, bytes);
+        file.sync();
+      }
+      File(temporary, O_RDONLY | O_DIRECTORY, "sync").sync();
+      // In one step with what was there, which then lies at `temporary`.
+      if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), exists ? RENAME_EXCHANGE : 0) != 0)
+        fail("write", path, errno);
+    } catch (...) {
+      fs::remove_all(temporary, ignored);
+      throw;
+    }
+    if (exists) fs::remove_all(temporary, ignored);
+    const std::string folder = folder_of(path);
+    File(folder, O_RDONLY | O_DIRECTORY, "sync").sync();
+  }
+
   static void write_all(const File& file, std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t wrote = ::write(file.descriptor(), bytes.data(), bytes.size());

@@ -180,9 +180,16 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, const In
   const std::string path = join(state.path, name);
   EagerScope eager;
   const Tensor value = initial(shape, hash_bytes(path.data(), path.size(), process_seed));
-  Variable variable(is_float(value.dtype()) ? convert(value, variable_dtype()) : value,
-                    {.name = name, .trainable = trainable});
-  variable.state()->path = path;  // whatever scopes the call stands in
+  return add_variable(name, is_float(value.dtype()) ? convert(value, variable_dtype()) : value, trainable,
+                      autocast);
+}
+
+Variable Layer::add_variable(const std::string& name, const Tensor& value, bool trainable, bool autocast) {
+  State& state = *state_;
+  if (const Variable* known = state.find(name)) return *known;
+  EagerScope eager;
+  Variable variable(value, {.name = name, .trainable = trainable});
+  variable.state()->path = join(state.path, name);  // whatever scopes the call stands in
   variable.state()->autocast = autocast;
   state.weights.emplace_back(name, variable);
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });

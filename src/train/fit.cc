@@ -51,6 +51,11 @@ class Running {
   Model* before_;
 };
 
+// The type of one row.
+TensorType row_of(const Tensor& x) {
+  return {x.dtype(), Shape(std::vector<int64_t>(x.shape().begin() + 1, x.shape().end()))};
+}
+
 std::vector<int64_t> row_order(int64_t rows, bool shuffle, int epoch) {
   std::vector<int64_t> order(static_cast<size_t>(rows));
   std::iota(order.begin(), order.end(), 0);
@@ -69,6 +74,10 @@ Model::Shared::Shared()
             return {(*running)(in[0])};
           },
           {.name = "predict"}) {}
+
+void Model::expect_rows(const TensorType& row, int64_t batch) {
+  shared_->input = {row.dtype, row.shape, batch};
+}
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
     : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {}
@@ -166,6 +175,7 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
   }
   take_labels(*training, "fit.labels", y);
 
+  expect_rows(row_of(x), std::min(options.batch_size, x.size(0)));
   const int64_t rows = x.size(0);
   const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
@@ -206,6 +216,7 @@ Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Locat
   check_rows("evaluate.rows", x, y);
   check_batch_size("evaluate", batch_size);
   take_labels(*training, "evaluate.labels", y);
+  expect_rows(row_of(x), std::min(batch_size, x.size(0)));
   training->reset();
   const std::vector<int64_t> order = row_order(x.size(0), false, 0);
   Batches batches({x, y}, order, batch_size);
@@ -220,6 +231,7 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
   check_batch_size("predict", batch_size);
   if (x.rank() == 0 || x.size(0) == 0)
     throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
+  expect_rows(row_of(x), std::min(batch_size, x.size(0)));
   std::vector<Tensor> parts;
   const std::vector<int64_t> order = row_order(x.size(0), false, 0);
   Batches batches({x}, order, batch_size);
@@ -242,6 +254,13 @@ Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
     offset += part.type().bytes();
   }
   return make_concrete(Literal(std::move(type), std::move(buffer)));
+}
+
+void Sequential::append(std::shared_ptr<Layer> layer, Location at) {
+  const CallScope scope(at);
+  if (!path().empty())
+    throw StateError("sequential.add", cat("\"", path(), "\" has been called: its layers are settled"));
+  layers_.push_back(std::move(layer));
 }
 
 Tensor Sequential::call(const Tensor& x) {

@@ -1,6 +1,8 @@
 // What a compiled model keeps: its traced steps and the variables that metrics live in.
 #pragma once
 
+#include <optional>
+
 #include "base/format.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
@@ -45,6 +47,12 @@ struct Model::Shared {
   Shared();
   TypedFunction<Tensor, 1> forward;
   std::shared_ptr<Training> training;  // null before compile()
+  // The rows seen last, for save().
+  struct {
+    std::optional<DType> dtype;
+    Shape row;
+    int64_t batch = 0;
+  } input;
 };
 
 }  // namespace espalier

@@ -1,0 +1,45 @@
+// Saved models: folders that predict, fine-tune and travel without the program that made them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "espalier/model.h"
+
+namespace espalier {
+
+// A model from a folder of Model::save. Its layers are not those of the program that made it: it replays the
+// saved graphs of inference and of training on the saved variables, so that it needs none of their classes.
+// It predicts, is compiled, fitted and saved as any other model. A handle, as every model.
+class LoadedModel : public Model {
+ public:
+  // Rows of a batch when the graphs hold for that number alone; 0 when they hold for any.
+  int64_t fixed_batch() const;
+  // The inputs' type, of one row: f32[784].
+  TensorType input_row() const;
+  // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
+  const std::string& file(const std::string& name) const;
+  bool has_file(const std::string& name) const;
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& x) override;
+
+ private:
+  friend LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path,
+                                Location at);
+  struct Saved;
+  explicit LoadedModel(std::shared_ptr<Saved> saved, Location at);
+  std::shared_ptr<Saved> saved_;
+};
+
+// Reads a folder of Model::save. Raises IoError, or FormatError[saved_model.*] that names the file and what
+// is wrong with it; safe on any bytes.
+LoadedModel load_model(const std::string& path, Location at = Location::here());
+// The same from the contents of such a folder by file name, for programs that carry a model inside or get it
+// from elsewhere. Messages call the folder `path`.
+LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path = "model",
+                       Location at = Location::here());
+
+}  // namespace espalier

@@ -1,0 +1,14 @@
+// JSON that somebody else wrote.
+#pragma once
+
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace espalier {
+
+// The value of a JSON text. Raises FormatError[json.size] beyond 4 MiB, [json.depth] beyond 16 levels and
+// [json.syntax] with the byte: memory stays below 128 MiB whatever the text is.
+nlohmann::ordered_json parse_json(std::string_view text);
+
+}  // namespace espalier

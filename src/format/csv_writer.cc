@@ -1,0 +1,38 @@
+#include "format/csv_writer.h"
+
+#include <charconv>
+
+namespace espalier {
+namespace {
+
+template <class T>
+std::string shortest(T value) {
+  char text[32];
+  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
+}
+
+}  // namespace
+
+CsvWriter& CsvWriter::cell(std::string_view text) {
+  if (row_begun_) text_ += ',';
+  row_begun_ = true;
+  const bool blank_end = !text.empty() && (text.front() == ' ' || text.back() == ' ' ||
+                                           text.front() == '\t' || text.back() == '\t');
+  if (!blank_end && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    text_ += text;
+    return *this;
+  }
+  text_ += '"';
+  for (const char c : text) text_.append(c == '"' ? 2 : 1, c);
+  text_ += '"';
+  return *this;
+}
+CsvWriter& CsvWriter::cell(double value) { return cell(shortest(value)); }
+CsvWriter& CsvWriter::cell(float value) { return cell(shortest(value)); }
+
+void CsvWriter::end_row() {
+  text_ += '\n';
+  row_begun_ = false;
+}
+
+}  // namespace espalier

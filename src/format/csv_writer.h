@@ -1,0 +1,25 @@
+// Tables as comma-separated text, written.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+// Cells row by row, as RFC 4180 has them: in quotes where they hold a delimiter, a quote, a line end, or
+// blanks at an end.
+class CsvWriter {
+ public:
+  CsvWriter& cell(std::string_view text);
+  // The shortest text that reads back to the same number.
+  CsvWriter& cell(double value);
+  CsvWriter& cell(float value);
+  void end_row();
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+  bool row_begun_ = false;
+};
+
+}  // namespace espalier

@@ -1,0 +1,18 @@
+#include "format/csv_writer.h"
+
+#include <gtest/gtest.h>
+
+namespace espalier {
+namespace {
+
+TEST(CsvWriter, QuotesWhatWouldBeReadOtherwise) {
+  CsvWriter csv;
+  csv.cell("a").cell("").cell("x,y").cell("say \"no\"").cell(" b").cell("two\nlines");
+  csv.end_row();
+  csv.cell("").cell(0.1).cell(0.1f).cell(-3.0).cell(1e300);
+  csv.end_row();
+  EXPECT_EQ(csv.text(), "a,,\"x,y\",\"say \"\"no\"\"\",\" b\",\"two\nlines\"\n,0.1,0.1,-3,1e+300\n");
+}
+
+}  // namespace
+}  // namespace espalier

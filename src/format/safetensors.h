@@ -1,0 +1,37 @@
+// Files of named arrays: safetensors.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ir/literal.h"
+
+namespace espalier {
+
+struct NamedArray {
+  std::string name;
+  Literal value;
+};
+
+struct SafeTensors {
+  std::vector<NamedArray> arrays;  // each name once
+  std::map<std::string, std::string> metadata;
+
+  // Null when there is none of that name.
+  const Literal* find(const std::string& name) const;
+};
+
+// The arrays in the bytes of a safetensors file: a length, a JSON header, the elements without holes. Raises
+// FormatError[safetensors.*] with the name of the array for anything else; memory stays within a few times
+// the bytes' size.
+SafeTensors parse_safetensors(std::span<const std::byte> bytes);
+// Arrays in the order given; the elements begin at a multiple of 8 bytes. Raises ValueError for a name that
+// stands twice or is "__metadata__".
+std::string safetensors_bytes(const SafeTensors& tensors);
+
+// The same from a file. Raises IoError naming the file.
+SafeTensors read_safetensors(const std::string& path);
+
+}  // namespace espalier

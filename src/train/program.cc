@@ -1,0 +1,51 @@
+#include "train/program.h"
+
+#include "eager/trace.h"
+#include "text/text.h"
+
+namespace espalier {
+namespace {
+
+// Primes that no layer has as its size, so that a number that equals one follows the batch.
+constexpr int64_t kFirst = 1009, kSecond = 1013, kThird = 1019;
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) out.append(c == '$' ? 2 : 1, c);
+  return out;
+}
+
+}  // namespace
+
+TracedModel trace_model(Model& model, const TensorType& row, int64_t batch, bool training) {
+  Trace trace(training ? "training" : "inference", true);
+  const SinkScope sink(trace.builder());
+  const TrainingScope mode(training);
+  Shape shape = row.shape;
+  shape.insert(0, batch);
+  const Tensor x = trace.builder().argument("x", {row.dtype, shape});
+  const Tensor y = model(x);
+  trace.builder().result("y", y);
+  TracedModel out{trace.finish(), {}};
+  auto variable = trace.variables().begin();
+  for (const GraphInput& input : out.graph->inputs()) {
+    if (input.kind == InputKind::kVariable) out.variables.emplace_back(input.name, Variable(*variable++));
+  }
+  return out;
+}
+
+ModelProgram model_program(Model& model, const TensorType& row, int64_t batch, bool training) {
+  const auto text_at = [&](int64_t size) {
+    return print_program(*trace_model(model, row, size, training).graph);
+  };
+  const TracedModel traced = trace_model(model, row, batch, training);
+  try {
+    const auto any = ProgramTemplate::between(text_at(kFirst), kFirst, text_at(kSecond), kSecond);
+    if (any && any->at(kThird) == text_at(kThird)) return {*any, 0, traced.variables};
+  } catch (const Error&) {
+    // The model takes no batches of that size.
+  }
+  return {ProgramTemplate(escaped(print_program(*traced.graph))), batch, traced.variables};
+}
+
+}  // namespace espalier

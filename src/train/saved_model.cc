@@ -1,0 +1,329 @@
+#include "espalier/saved_model.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "eager/trace.h"
+#include "espalier/ops.h"
+#include "format/safetensors.h"
+#include "ir/builder.h"
+#include "text/text.h"
+#include "train/program.h"
+#include "train/step.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kDescription = "model.json";
+constexpr const char* kWeights = "weights.safetensors";
+constexpr const char* kPrograms[] = {"inference.mlir", "training.mlir"};
+constexpr const char* kFormat = "espalier.model";
+constexpr int kVersion = 1;
+
+bool is_ours(const std::string& name) {
+  return name == kDescription || name == kWeights || name == kPrograms[0] || name == kPrograms[1];
+}
+
+[[noreturn]] void fail(const std::string& path, const char* file, const std::string& message) {
+  throw FormatError("saved_model.content", cat(path, "/", file, ": ", message));
+}
+
+// A path below the model's own; others stay whole.
+std::string relative(const std::string& path, const std::string& root) {
+  return path.starts_with(root + "/") ? path.substr(root.size() + 1) : path;
+}
+
+}  // namespace
+
+struct LoadedModel::Saved {
+  struct Weight {
+    std::string name;  // below the model
+    Tensor value;
+    bool trainable = true;
+  };
+  // A pass, and its graph for the batch size that was asked last.
+  struct Program {
+    std::string file;
+    ProgramTemplate text;
+    std::mutex mutex;
+    int64_t batch = 0;
+    std::shared_ptr<const Graph> graph;
+  };
+
+  std::string path, name;
+  TensorType row;
+  int64_t fixed_batch = 0;
+  std::vector<Weight> weights;
+  std::map<std::string, size_t> weight_index;  // by the name in the programs
+  std::unique_ptr<Program> programs[2];
+  std::map<std::string, std::string> files;
+
+  std::shared_ptr<const Graph> graph(bool training, int64_t batch);
+  // The content of one of our files, which must be there.
+  std::string take(const char* file);
+  void read_description(const Json& json);
+  void check(const Graph& graph, const char* file, int64_t batch) const;
+};
+
+void Model::save(const std::string& path, const SaveOptions& options, Location at) {
+  const CallScope scope(at);
+  if (!shared_->input.dtype) {
+    throw StateError("save.built", "the model has seen no rows yet, so nobody knows what it takes",
+                     "call fit, evaluate or predict first");
+  }
+  const auto& [dtype, row_shape, batch] = shared_->input;
+  const TensorType row{*dtype, row_shape};
+  std::map<std::string, std::string> files = options.files;
+  for (const auto& [name, text] : files) {
+    if (is_ours(name) || name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
+      throw ValueError("save.files", cat("a saved model cannot hold a file \"", name, "\""));
+  }
+  Env& env = posix_env();
+  if (env.exists(path) && !env.exists(path + "/" + kDescription)) {
+    throw IoError("save.path", cat(path, " exists and is no saved model, so it is not replaced"));
+  }
+  SafeTensors weights;
+  Json variables = Json::array();
+  int64_t fixed_batch = 0;
+  for (const bool training : {false, true}) {
+    const ModelProgram program = model_program(*this, row, batch, training);
+    if (program.fixed_batch) fixed_batch = program.fixed_batch;
+    files[kPrograms[training]] = program.text.text();
+    for (const auto& [name, variable] : program.variables) {
+      if (weights.find(name)) continue;
+      weights.arrays.push_back({name, variable.state()->value.node()->dense()});
+      variables.push_back({{"path", name}, {"trainable", variable.trainable()}});
+    }
+  }
+  files[kWeights] = safetensors_bytes(weights);
+  files[kDescription] =
+      Json{{"format", kFormat},
+           {"version", kVersion},
+           {"name", this->path()},
+           {"input",
+            {{"dtype", name(*dtype)}, {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}}},
+           {"fixed_batch", fixed_batch},
+           {"variables", variables}}
+          .dump(2) +
+      "\n";
+  env.write_folder(path, files);
+}
+
+std::string LoadedModel::Saved::take(const char* file) {
+  const auto node = files.extract(file);
+  if (node.empty()) fail(path, file, "is missing");
+  return std::move(node.mapped());
+}
+
+void LoadedModel::Saved::read_description(const Json& json) {
+  const auto text = [&](const Json& at, const char* field) -> std::string {
+    const auto it = at.find(field);
+    if (it == at.end() || !it->is_string()) fail(path, kDescription, cat("needs a text \"", field, "\""));
+    return it->get<std::string>();
+  };
+  const auto integer = [&](const Json& value, const char* field, int64_t least, int64_t most) {
+    if (!value.is_number_integer() || value > most || value < least)
+      fail(path, kDescription, cat("\"", field, "\" needs an integer from ", least, " to ", most));
+    return value.get<int64_t>();
+  };
+  if (!json.is_object() || text(json, "format") != kFormat)
+    fail(path, kDescription, cat("is no description of a model: \"format\" must be \"", kFormat, "\""));
+  if (integer(json.value("version", Json()), "version", 1, INT32_MAX) > kVersion) {
+    throw UnsupportedError("saved_model.version", cat(path, " has version ", json["version"].get<int64_t>(),
+                                                      ", this program reads up to ", kVersion));
+  }
+  name = text(json, "name");
+  constexpr int64_t kMost = int64_t{1} << 31;
+  fixed_batch = integer(json.value("fixed_batch", Json()), "fixed_batch", 0, kMost);
+  const Json input = json.value("input", Json());
+  if (!input.is_object()) fail(path, kDescription, "needs \"input\"");
+  const std::optional<DType> dtype = parse_dtype(text(input, "dtype"));
+  if (!dtype) fail(path, kDescription, cat("unknown dtype \"", text(input, "dtype"), "\""));
+  row.dtype = *dtype;
+  const Json sizes = input.value("row", Json());
+  if (!sizes.is_array() || sizes.size() > 64) fail(path, kDescription, "\"row\" needs a list of sizes");
+  for (const Json& size : sizes) row.shape.push_back(integer(size, "row", 0, kMost));
+
+  const std::string bytes = take(kWeights);
+  SafeTensors arrays;
+  try {
+    arrays = parse_safetensors(std::as_bytes(std::span(bytes)));
+  } catch (const FormatError& error) {
+    fail(path, kWeights, error.message());
+  }
+  const Json variables = json.value("variables", Json());
+  if (!variables.is_array()) fail(path, kDescription, "needs \"variables\"");
+  for (const Json& variable : variables) {
+    if (!variable.is_object()) fail(path, kDescription, "a variable needs \"path\" and \"trainable\"");
+    const std::string variable_path = text(variable, "path");
+    const Json trainable = variable.value("trainable", Json());
+    if (!trainable.is_boolean())
+      fail(path, kDescription, cat("variable \"", variable_path, "\" needs \"trainable\": true or false"));
+    const Literal* value = arrays.find(variable_path);
+    if (!value) fail(path, kWeights, cat("there is no array \"", variable_path, "\""));
+    if (variable_path.empty() || !weight_index.emplace(variable_path, weights.size()).second)
+      fail(path, kDescription, cat("variable \"", variable_path, "\" stands twice or has no path"));
+    weights.push_back({relative(variable_path, name), make_concrete(*value), trainable.get<bool>()});
+  }
+}
+
+// What a program asks for is there, and of its type.
+void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t batch) const {
+  Shape shape = row.shape;
+  shape.insert(0, batch);
+  const TensorType argument{row.dtype, shape};
+  size_t arguments = 0, results = 0;
+  for (const GraphInput& input : graph.inputs()) {
+    const TensorType& type = graph.type(input.value);
+    if (input.kind == InputKind::kArgument) {
+      if (arguments++ || type != argument)
+        fail(path, file, cat("takes ", type, ", where the description says ", argument));
+      continue;
+    }
+    const auto it = weight_index.find(input.name);
+    if (it == weight_index.end()) fail(path, file, cat("reads the unknown variable \"", input.name, "\""));
+    const TensorType& known = weights[it->second].value.type();
+    if (type != known)
+      fail(path, file, cat("variable \"", input.name, "\" is ", type, ", its array is ", known));
+  }
+  for (const GraphOutput& output : graph.outputs()) {
+    if (output.kind == OutputKind::kResult) {
+      ++results;
+      continue;
+    }
+    const auto it = weight_index.find(output.name);
+    if (it == weight_index.end()) fail(path, file, cat("updates the unknown variable \"", output.name, "\""));
+    if (graph.type(output.value) != weights[it->second].value.type())
+      fail(path, file, cat("gives variable \"", output.name, "\" another type"));
+  }
+  if (arguments != 1 || results != 1)
+    fail(path, file, cat("has ", arguments, " arguments and ", results, " results, each must be one"));
+}
+
+std::shared_ptr<const Graph> LoadedModel::Saved::graph(bool training, int64_t batch) {
+  Program& program = *programs[training];
+  const std::lock_guard lock(program.mutex);
+  if (!program.graph || program.batch != batch) {
+    std::shared_ptr<const Graph> parsed;
+    try {
+      parsed = parse_program(program.text.at(batch), program.file);
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error& error) {
+      fail(path, kPrograms[training], error.message());
+    }
+    check(*parsed, kPrograms[training], batch);
+    program.graph = std::move(parsed);
+    program.batch = batch;
+  }
+  return program.graph;
+}
+
+LoadedModel::LoadedModel(std::shared_ptr<Saved> saved, Location at)
+    : Model(saved->name, "float32", at), saved_(std::move(saved)) {
+  keep_input_dtype();
+}
+
+int64_t LoadedModel::fixed_batch() const { return saved_->fixed_batch; }
+TensorType LoadedModel::input_row() const { return saved_->row; }
+
+const std::string& LoadedModel::file(const std::string& name) const {
+  const auto it = saved_->files.find(name);
+  if (it != saved_->files.end()) return it->second;
+  std::vector<std::string> known;
+  for (const auto& [file, text] : saved_->files) known.push_back(file);
+  throw_unknown("loaded_model.file", "file", name, known);
+}
+bool LoadedModel::has_file(const std::string& name) const { return saved_->files.contains(name); }
+
+void LoadedModel::build(const TensorType&) {
+  for (const Saved::Weight& weight : saved_->weights)
+    add_variable(weight.name, weight.value, weight.trainable, false);
+}
+
+Tensor LoadedModel::call(const Tensor& x) {
+  const TensorType& row = saved_->row;
+  const auto fits = [&] {
+    return x.dtype() == row.dtype && x.rank() == row.rank() + 1 &&
+           std::equal(row.shape.begin(), row.shape.end(), x.shape().begin() + 1);
+  };
+  if (!fits()) throw ShapeError("loaded_model.input", cat("rows of ", row, " are needed, got ", x.type()));
+  const int64_t batch = x.size(0);
+  if (saved_->fixed_batch && batch != saved_->fixed_batch) {
+    throw ShapeError("loaded_model.batch", cat("this model was saved for batches of ", saved_->fixed_batch,
+                                               " rows alone, got ", batch));
+  }
+  const auto graph = saved_->graph(TrainingScope::current(), batch);
+  const auto variable = [&](const std::string& name) {
+    return weight(saved_->weights[saved_->weight_index.at(name)].name);
+  };
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : graph->inputs())
+    inputs.push_back(input.kind == InputKind::kArgument ? x : variable(input.name).read());
+  const std::vector<Tensor> outputs = inline_graph(*graph, inputs);
+  Tensor result;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GraphOutput& output = graph->outputs()[i];
+    if (output.kind == OutputKind::kResult)
+      result = outputs[i];
+    else
+      variable(output.name).assign(outputs[i]);
+  }
+  return result;
+}
+
+LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path, Location at) {
+  const CallScope scope(at);
+  auto saved = std::make_shared<LoadedModel::Saved>();
+  saved->path = path;
+  saved->files = std::move(files);
+  try {
+    saved->read_description(parse_json(saved->take(kDescription)));
+  } catch (const FormatError& error) {
+    if (error.rule().starts_with("json.")) fail(path, kDescription, error.message());
+    throw;
+  }
+  for (const bool training : {false, true}) {
+    try {
+      saved->programs[training].reset(
+          new LoadedModel::Saved::Program{.file = cat(path, "/", kPrograms[training]),
+                                          .text = ProgramTemplate(saved->take(kPrograms[training])),
+                                          .mutex = {},
+                                          .graph = nullptr});
+    } catch (const FormatError& error) {
+      if (!error.rule().starts_with("template.")) throw;
+      fail(path, kPrograms[training], error.message());
+    }
+  }
+  LoadedModel model(saved, at);
+  // Shows that the saved graph is sound, and makes the variables.
+  const int64_t batch = saved->fixed_batch ? saved->fixed_batch : 1;
+  model.expect_rows(saved->row, batch);
+  Shape shape = saved->row.shape;
+  shape.insert(0, batch);
+  Trace trace("load", false);
+  const SinkScope sink(trace.builder());
+  const TrainingScope mode(false);
+  model(trace.builder().argument("x", {saved->row.dtype, shape}));
+  return model;
+}
+
+LoadedModel load_model(const std::string& path, Location at) {
+  const CallScope scope(at);
+  Env& env = posix_env();
+  if (!env.exists(path + "/" + kDescription)) {
+    throw IoError("load_model.path", cat(path, " is no saved model: there is no ", path, "/", kDescription));
+  }
+  std::map<std::string, std::string> files;
+  for (const std::string& name : env.list_folder(path)) files[name] = env.read_file(path + "/" + name);
+  return read_model(std::move(files), path, at);
+}
+
+}  // namespace espalier

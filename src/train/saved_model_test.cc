@@ -1,0 +1,185 @@
+#include "espalier/saved_model.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+std::string fresh(const std::string& name) {
+  const auto folder = std::filesystem::path(testing::TempDir()) / cat("espalier-saved-", name);
+  std::filesystem::remove_all(folder);
+  return folder.string();
+}
+
+Tensor rows(int64_t count, uint64_t seed = 1) { return Generator(seed).normal({count, 6}); }
+Tensor classes_of(const Tensor& x) { return argmax(slice(x, {0, 0}, {x.size(0), 3}), 1); }
+
+Sequential everything() {
+  return Sequential{Dense({.units = 8, .activation = "relu"}), BatchNormalization(), Dropout(0.3),
+                    Dense({.units = 3})};
+}
+
+// Two models of equal weights and state are trained alike.
+void expect_same_training(Model& a, Model& b) {
+  const Tensor x = rows(96, 5), y = classes_of(x);
+  for (Model* model : {&a, &b}) model->compile({.optimizer = SGD{.learning_rate = 0.1}});
+  const auto first = a.fit(x, y, {.epochs = 2, .batch_size = 32});
+  const auto second = b.fit(x, y, {.epochs = 2, .batch_size = 32});
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(a.predict(x).to_vector<float>(), b.predict(x).to_vector<float>());
+}
+
+TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
+  set_seed(3);
+  Sequential model = everything();
+  const Tensor x = rows(1000);
+  model.compile();
+  model.fit(x, classes_of(x), {.epochs = 1, .batch_size = 50});
+  const std::string path = fresh("any");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.fixed_batch(), 0);
+  EXPECT_EQ(to_string(loaded.input_row()), "f32[6]");
+  for (const int64_t batch : {1, 7, 64, 1000}) {
+    EXPECT_EQ(loaded.predict(x, batch).to_vector<float>(), model.predict(x, batch).to_vector<float>())
+        << batch;
+  }
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, IsTrainedFurtherWithoutItsLayers) {
+  set_seed(4);
+  Sequential model = everything();
+  const Tensor x = rows(64);
+  model.compile();
+  model.fit(x, classes_of(x), {.epochs = 1});
+  const std::string path = fresh("tune");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.trainable_variables().size(), model.trainable_variables().size());
+  // Dropout draws from the saved generator on one side, and on the other from that of the process, which
+  // stands where it stood when the model was saved.
+  expect_same_training(model, loaded);
+  // And again, saved from the loaded one.
+  const std::string again = fresh("tune-again");
+  loaded.save(again);
+  LoadedModel twice = load_model(again);
+  expect_same_training(loaded, twice);
+  std::filesystem::remove_all(path);
+  std::filesystem::remove_all(again);
+}
+
+// Computes otherwise for each batch size.
+struct Counts : Layer {
+  Tensor call(const Tensor& x) override { return x * (1.0 / static_cast<double>(x.size(0))); }
+};
+
+// Follows the batch size up to a point.
+struct Capped : Layer {
+  Tensor call(const Tensor& x) override {
+    const auto count = static_cast<double>(std::min<int64_t>(x.size(0), 1015));
+    return x * count;
+  }
+};
+
+TEST(SavedModel, AFormulaThatFailsAtAThirdSizeIsNone) {
+  Sequential model{Capped()};
+  model.predict(rows(8), 8);
+  const std::string path = fresh("capped");
+  model.save(path);
+  EXPECT_EQ(load_model(path).fixed_batch(), 8);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, KeepsWhatIsTrained) {
+  Sequential model{Dense({.units = 3}), Dense({.units = 2})};
+  model.predict(rows(8));
+  model.variables()[0].set_trainable(false);
+  const std::string path = fresh("frozen");
+  model.save(path);
+  EXPECT_EQ(load_model(path).trainable_variables().size(), 3u);
+  EXPECT_EQ(load_model(path).variables().size(), 4u);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, WhatFollowsNoFormulaIsSavedForOneBatch) {
+  Sequential model{Counts()};
+  const Tensor x = rows(8);
+  model.predict(x, 8);
+  const std::string path = fresh("fixed");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.fixed_batch(), 8);
+  EXPECT_EQ(loaded.predict(x, 8).to_vector<float>(), model.predict(x, 8).to_vector<float>());
+  EXPECT_THROW(loaded.predict(x, 4), ShapeError);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, CarriesTextsAndReplacesOnlyItself) {
+  Sequential model{Dense({.units = 2})};
+  const std::string path = fresh("files");
+  EXPECT_THROW(model.save(path), StateError) << "nobody knows its input";
+  model.predict(rows(4));
+  model.save(path, {.files = {{"columns.json", "{}"}}});
+  model.save(path, {.files = {{"columns.json", "{\"a\": 1}"}}});
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.file("columns.json"), "{\"a\": 1}");
+  EXPECT_FALSE(loaded.has_file("rows.json"));
+  EXPECT_THROW(loaded.file("column.json"), ValueError);
+  for (const char* name : {"model.json", "../out", "", ".hidden"})
+    EXPECT_THROW(model.save(path, {.files = {{name, ""}}}), ValueError) << name;
+  const std::string other = fresh("other");
+  std::filesystem::create_directory(other);
+  std::ofstream(other + "/mine.txt") << "mine";
+  EXPECT_THROW(model.save(other), IoError);
+  EXPECT_TRUE(std::filesystem::exists(other + "/mine.txt"));
+  EXPECT_THROW(load_model(other), IoError);
+  std::filesystem::remove_all(path);
+  std::filesystem::remove_all(other);
+}
+
+TEST(SavedModel, DamageIsNamedWithItsFile) {
+  Sequential model{Dense({.units = 2}), Dense({.units = 2})};
+  model.predict(rows(4));
+  const std::string path = fresh("damaged");
+  const auto refused = [&](const std::string& file, const std::string& from, const std::string& to,
+                           std::string named = "") {
+    if (named.empty()) named = file;
+    model.save(path);
+    std::string text = posix_env().read_file(path + "/" + file);
+    const size_t at = text.find(from);
+    if (at == std::string::npos) return cat("no ", from);
+    text.replace(at, from.size(), to);
+    posix_env().write_file(path + "/" + file, text);
+    try {
+      load_model(path);
+    } catch (const FormatError& error) {
+      return error.message().find(named) == std::string::npos ? error.message() : std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(refused("model.json", "{", "["), "");
+  EXPECT_EQ(refused("model.json", "espalier.model", "another"), "");
+  EXPECT_EQ(refused("model.json", "\"row\": [", "\"row\": [-"), "");
+  EXPECT_EQ(refused("model.json", "dense/kernel", "dense/colonel", "weights.safetensors"), "");
+  EXPECT_EQ(refused("model.json", "\"trainable\": true", "\"trainable\": 1"), "");
+  EXPECT_EQ(refused("weights.safetensors", "F32", "F64"), "");
+  EXPECT_EQ(refused("inference.mlir", "dot_general", "dot_particular"), "");
+  EXPECT_EQ(refused("inference.mlir", "${B}", "$B"), "");
+  EXPECT_EQ(refused("inference.mlir", "dense/kernel", "dense/colonel"), "");
+  EXPECT_NE(refused("model.json", "\"version\": 1", "\"version\": 2").find("UnsupportedError"),
+            std::string::npos);
+  std::filesystem::remove_all(path);
+}
+
+}  // namespace
+}  // namespace espalier
