@@ -3,10 +3,11 @@ JOBS ?= $(shell nproc)
 PRESET ?= release
 BENCH ?=
 PROGRAM ?= *
+PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test check bench neighbours format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test install check bench neighbours format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -29,6 +30,10 @@ build: build/$(PRESET)/build.ninja  ## build PRESET (release, debug, asan, tsan)
 test: bootstrap  ## build PRESET and run every test
 	@$(MAKE) --no-print-directory build PRESET=$(PRESET) JOBS=$(JOBS)
 	ctest --preset $(PRESET) -j $(JOBS)
+
+install: build/release/build.ninja  ## library, headers, command, for find_package and pkg-config: make install PREFIX=/usr/local
+	cmake --build build/release -j $(JOBS) --target espalier espalier_command
+	cmake --install build/release --prefix $(PREFIX)
 
 check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-format

@@ -13,7 +13,7 @@ set(CMAKE_CXX_FLAGS_TSAN "-O1 -g1 -fno-omit-frame-pointer ${sanitize_tsan}")
 set(CMAKE_EXE_LINKER_FLAGS_ASAN "${sanitize_asan}")
 set(CMAKE_EXE_LINKER_FLAGS_TSAN "${sanitize_tsan}")
 
-if(NOT CMAKE_BUILD_TYPE MATCHES "^(Release|Debug|Asan|Tsan)$")
+if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE MATCHES "^(Release|Debug|Asan|Tsan)$")
   message(FATAL_ERROR "CMAKE_BUILD_TYPE is '${CMAKE_BUILD_TYPE}'; known are Release, Debug, Asan, Tsan")
 endif()
 
@@ -24,7 +24,7 @@ target_compile_options(espalier_flags INTERFACE
   -ffp-contract=off -fno-math-errno
   # __FILE__, __builtin_FILE() and debug information are relative to the project: errors and cached objects name
   # no machine. The second form is what a compiler called through ccache sees.
-  "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=../../=")
+  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=../../=")
 if(ESPALIER_WERROR)
   target_compile_options(espalier_flags INTERFACE -Werror)
 endif()

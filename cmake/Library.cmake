@@ -1,5 +1,6 @@
 # The library `espalier` (all rooms but cli) and the command `espalier` (src/cli, entry point src/cli/main.cc).
-file(GLOB library_files CONFIGURE_DEPENDS src/*/*.cc src/*/*/*.cc)
+file(GLOB library_files CONFIGURE_DEPENDS
+  ${PROJECT_SOURCE_DIR}/src/*/*.cc ${PROJECT_SOURCE_DIR}/src/*/*/*.cc)
 list(FILTER library_files EXCLUDE REGEX "_test\\.cc$")
 set(cli_files ${library_files})
 list(FILTER cli_files INCLUDE REGEX "/src/cli/")
@@ -9,14 +10,17 @@ espalier_instruction_sets(library_files)
 # What every part of the project compiles and links with; tests and programs reach src/ through it.
 add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
-  ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
+  ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
 target_link_libraries(espalier_private INTERFACE
   espalier_flags Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json CLI11::CLI11)
 
 if(library_files)
   add_library(espalier STATIC ${library_files})
-  target_include_directories(espalier PUBLIC ${CMAKE_SOURCE_DIR}/include)
-  target_link_libraries(espalier PRIVATE espalier_private)
+  add_library(Espalier::espalier ALIAS espalier)
+  target_include_directories(espalier PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(espalier PUBLIC cxx_std_20)
+  target_link_libraries(espalier PRIVATE $<BUILD_INTERFACE:espalier_private> PUBLIC Threads::Threads ZLIB::ZLIB)
 else()
   message(STATUS "espalier: no library sources in src/ yet, skipped")
 endif()

@@ -21,5 +21,5 @@ foreach(op IN LISTS op_names)
   string(APPEND op_list "ESPALIER_OP_ENTRY(${op})\n")
 endforeach()
 
-set(ESPALIER_GENERATED_DIR ${CMAKE_BINARY_DIR}/generated)
+set(ESPALIER_GENERATED_DIR ${PROJECT_BINARY_DIR}/generated)
 file(CONFIGURE OUTPUT ${ESPALIER_GENERATED_DIR}/ops/op_list.inc CONTENT "${op_list}" @ONLY)

@@ -44,6 +44,7 @@ foreach(room IN LISTS test_rooms)
   target_link_libraries(test_${room} PRIVATE GTest::gtest_main)
   target_compile_options(test_${room} PRIVATE ${pch_flags})
   target_precompile_headers(test_${room} REUSE_FROM test_pch)
+  target_compile_definitions(test_${room} PRIVATE ESPALIER_CONFIG="${CMAKE_BUILD_TYPE}")
   # The command and its verbs, for the tests that call or run them.
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_cli)
     target_link_libraries(test_${room} PRIVATE espalier_cli)

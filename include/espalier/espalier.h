@@ -14,6 +14,7 @@
 #include "espalier/optimizers.h"
 #include "espalier/print.h"
 #include "espalier/random.h"
+#include "espalier/saved_model.h"
 #include "espalier/shape.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"
