@@ -2,7 +2,9 @@
 #pragma once
 
 #include "espalier/array.h"
+#include "espalier/columns.h"
 #include "espalier/control.h"
+#include "espalier/csv.h"
 #include "espalier/data.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"

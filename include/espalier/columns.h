@@ -1,0 +1,147 @@
+// Column programs: rows of text to numeric tensors.
+//
+//     const CsvTable table = read_csv("people.csv");
+//     const ColumnProgram columns = ColumnProgram::fit(table, training_rows, {.label = "income"});
+//     const Tensor x = columns.inputs(table, training_rows), y = columns.labels(table, training_rows);
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/csv.h"
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// What a column holds. A dropped one is no input.
+enum class ColumnKind { kNumeric, kCategory, kBoolean, kDate, kDropped };
+// "numeric", "category", "boolean", "date", "dropped".
+std::string_view name(ColumnKind kind);
+// Raises ValueError[columns.kind].
+ColumnKind column_kind_named(std::string_view name);
+
+// What is learned: a class, or a number. The guess: classes for text, for true and false, and for at most 20
+// different integers, each of which stands in five rows or more on average.
+enum class ColumnTask { kGuess, kClassification, kRegression };
+
+struct ColumnOptions {
+  // The column to learn.
+  std::string label;
+  // Columns that are no inputs.
+  std::vector<std::string> ignore = {};
+  // Kinds of columns that are not to be guessed.
+  std::map<std::string, ColumnKind> kinds = {};
+  // Cells that hold no value.
+  std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"};
+  // The most frequent ones have an input each, all others share one.
+  int64_t max_categories = 64;
+  // Labels "x." are "x", as in UCI's adult.test.
+  bool strip_label_dots = false;
+  ColumnTask task = ColumnTask::kGuess;
+};
+
+// What somebody who gave a table should know about a column.
+struct Note {
+  std::string column;
+  std::string text;
+  bool warning = false;  // worth a look: set aside, perhaps a leak, few rows of a class
+};
+// "age: numeric, 17 to 90"
+std::string to_string(const Note& note);
+
+// What one application met; see ColumnProgram::inputs.
+struct ColumnReport {
+  struct Column {
+    std::string name;
+    int64_t missing = 0;     // cells without a value
+    int64_t unreadable = 0;  // no number, date or truth value: count as missing
+    int64_t unseen = 0;      // categories that were in no training row
+    int64_t line = 0;        // of the first unreadable cell, from 1
+  };
+  std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
+  int64_t rows = 0;
+};
+
+// Everything between the cells of a table and the tensors of a model, as data without code: fitted on
+// training rows once, saved with the model, applied to any table with these columns. Immutable; copies share;
+// thread-safe.
+//
+//   numeric   (x - mean) / scale with the training rows' mean and standard deviation, limited to [-10, 10];
+//   of
+//             log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median. Numbers
+//             may have thousands between commas (1,234.5) where the whole column agrees.
+//   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the training
+//   rows
+//             had missing cells.
+//   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
+//   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied), or seconds or
+//             milliseconds since 1970 in a column named so: year and day scaled; month, weekday and hour as
+//             sine and cosine.
+// Numeric, boolean and date columns whose training rows had missing cells have a further input, 1 for
+// missing.
+class ColumnProgram {
+ public:
+  // All rows of a table when absent.
+  using Rows = std::optional<std::span<const int64_t>>;
+
+  // Looks at `training_rows` alone. Sets aside, with a note: constants, identifiers, free text, columns
+  // nearly without values, the label under another name. Raises ValueError: csv.column for names that the
+  // table does not have, columns.rows for rows outside of the table, columns.label for rows without a label
+  // (see labelled_rows) or labels that cannot be learned, columns.kind for a column that is not of the kind
+  // given, columns.none when no input is left.
+  static ColumnProgram fit(const CsvTable& table, std::span<const int64_t> training_rows,
+                           const ColumnOptions& options, Location at = Location::here());
+
+  // f32[rows, width()]. Columns are found by name, others than those fitted are passed over; by position
+  // where one of the two tables has no names: as many columns, or one less without the label. Raises
+  // ValueError[csv.column] for a missing column, columns.count, columns.rows.
+  Tensor inputs(const CsvTable& table, Rows rows = {}, ColumnReport* report = nullptr,
+                Location at = Location::here()) const;
+  // i32[rows] class numbers, or f32[rows, 1]: (y - label_mean()) / label_scale(), of log(1 + y) when
+  // label_log(). Raises ValueError[columns.label] with the line of a label that is missing, unknown or no
+  // number.
+  Tensor labels(const CsvTable& table, Rows rows = {}, Location at = Location::here()) const;
+  // Whether a table has the label column, by the rules of `inputs`.
+  bool has_label(const CsvTable& table) const;
+
+  bool classification() const;
+  const std::string& label() const;
+  // The classes' texts; numbers in their order, else sorted as text. Empty for regression.
+  const std::vector<std::string>& classes() const;
+  double label_mean() const;
+  double label_scale() const;
+  bool label_log() const;
+  // What f32[rows, 1] outputs of a regression mean in the label's own unit. Raises StateError for a
+  // classification.
+  std::vector<double> label_values(std::span<const float> outputs, Location at = Location::here()) const;
+  // The same program with ColumnOptions::strip_label_dots as given.
+  ColumnProgram with_strip_label_dots(bool strip) const;
+
+  // Inputs of one row, one name each: "age", "age missing", "sex=Male", "sex=(other)", "date month sin".
+  int64_t width() const;
+  std::vector<std::string> feature_names() const;
+  // The label's first, then the columns in order.
+  const std::vector<Note>& notes() const;
+
+  std::string to_json() const;
+  // Raises FormatError[columns.json] with the field, for any bytes; text is at most 16 MiB.
+  static ColumnProgram from_json(std::string_view text);
+
+  struct Data;
+
+ private:
+  explicit ColumnProgram(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  std::shared_ptr<const Data> data_;
+};
+
+// The rows of a table whose label is not missing. Raises ValueError[csv.column].
+std::vector<int64_t> labelled_rows(const CsvTable& table, const ColumnOptions& options,
+                                   Location at = Location::here());
+
+}  // namespace espalier

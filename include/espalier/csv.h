@@ -1,0 +1,78 @@
+// Tables as text: comma-separated values.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/error.h"
+
+namespace espalier {
+
+enum class CsvHeader { kGuess, kYes, kNo };
+
+struct CsvOptions {
+  // 0 guesses among , ; tab |: the one that parts the first lines into equally many cells, the most of them.
+  char delimiter = 0;
+  // Whether the first line holds names. The guess: none of its cells is a number or (but for the first)
+  // empty, and a name stands over a column of numbers, or none of its cells occurs in its column below. A
+  // thousand lines are looked at.
+  CsvHeader header = CsvHeader::kGuess;
+  // Names of the columns, as many as there are; a header's own are then passed over.
+  std::vector<std::string> names = {};
+};
+
+// Rows of cells, each a piece of text. Immutable; copies copy the text.
+//
+// Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
+// quotes. Besides: blanks around cells are no part of them, a byte order mark and empty lines at the end are
+// skipped, text that is not UTF-8 is taken for Latin-1. An empty name is column_<number, from 1>, and so are
+// all names of a table without header; a name that stood before gets a number: x, x_2.
+class CsvTable {
+ public:
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  const std::vector<std::string>& names() const { return names_; }
+  // Whether the first line was taken for names.
+  bool had_header() const { return first_ != 0; }
+  // Whether the names are invented: there was no header and none were given.
+  bool numbered() const { return numbered_; }
+  char delimiter() const { return delimiter_; }
+
+  // The number of the column of this name. Raises ValueError[csv.column] that lists the nearest.
+  int64_t column(std::string_view name) const;
+  // What a cell holds, without blanks and quotes around it; lives as long as the table. Rows and columns
+  // count from 0 and are not checked.
+  std::string_view cell(int64_t row, int64_t column) const;
+  // The cell as a finite decimal number (an optional sign, digits with or without a point, an optional
+  // exponent): the nearest f64. Nothing for all other text.
+  std::optional<double> number(int64_t row, int64_t column) const;
+  // The line of the text, from 1, in which a row begins.
+  int64_t line(int64_t row) const;
+
+ private:
+  friend CsvTable parse_csv(std::string text, const CsvOptions& options);
+  void guess_header();
+  void name_columns(const std::vector<std::string>& given);
+
+  std::string text_;
+  // Where each cell begins, row by row, the header's among them, and one more; the character before the next
+  // cell ends it.
+  std::vector<uint32_t> starts_;
+  std::vector<std::string> names_;
+  int64_t rows_ = 0, columns_ = 0;
+  int64_t first_ = 0;  // rows of names: 0 or 1
+  bool numbered_ = false;
+  char delimiter_ = ',';
+};
+
+// Memory is at most 16 times the text and 64 MiB. Raises FormatError with line and column: csv.columns for a
+// line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,
+// csv.empty, csv.size beyond 4 GiB; ValueError[csv.delimiter], ValueError[csv.names] for wrong options.
+CsvTable parse_csv(std::string text, const CsvOptions& options = {});
+// The same from a file, plain or gzip; the message names the path. Raises IoError too.
+CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, Location at = Location::here());
+
+}  // namespace espalier
