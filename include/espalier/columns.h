@@ -32,7 +32,7 @@ enum class ColumnTask { kGuess, kClassification, kRegression };
 
 struct ColumnOptions {
   // The column to learn.
-  std::string label;
+  std::string label = {};
   // Columns that are no inputs.
   std::vector<std::string> ignore = {};
   // Kinds of columns that are not to be guessed.
@@ -61,7 +61,7 @@ struct ColumnReport {
     std::string name;
     int64_t missing = 0;     // cells without a value
     int64_t unreadable = 0;  // no number, date or truth value: count as missing
-    int64_t unseen = 0;      // categories that were in no training row
+    int64_t other = 0;       // categories without an input of their own
     int64_t line = 0;        // of the first unreadable cell, from 1
   };
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,15 +17,15 @@ enum class CsvHeader { kGuess, kYes, kNo };
 struct CsvOptions {
   // 0 guesses among , ; tab |: the one that parts the first lines into equally many cells, the most of them.
   char delimiter = 0;
-  // Whether the first line holds names. The guess: none of its cells is a number or (but for the first)
-  // empty, and a name stands over a column of numbers, or none of its cells occurs in its column below. A
-  // thousand lines are looked at.
+  // Whether the first line holds names. The guess: none of its cells is a number, or empty over cells that
+  // are not (but for the first), and a name stands over a column of numbers, or none of its cells occurs in
+  // its column below. A thousand lines are looked at.
   CsvHeader header = CsvHeader::kGuess;
   // Names of the columns, as many as there are; a header's own are then passed over.
   std::vector<std::string> names = {};
 };
 
-// Rows of cells, each a piece of text. Immutable; copies copy the text.
+// Rows of cells, each a piece of text. Immutable; copies share.
 //
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
 // quotes. Besides: blanks around cells are no part of them, a byte order mark and empty lines at the end are
@@ -53,14 +54,12 @@ class CsvTable {
   int64_t line(int64_t row) const;
 
  private:
+  struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options);
   void guess_header();
   void name_columns(const std::vector<std::string>& given);
 
-  std::string text_;
-  // Where each cell begins, row by row, the header's among them, and one more; the character before the next
-  // cell ends it.
-  std::vector<uint32_t> starts_;
+  std::shared_ptr<const Cells> cells_;
   std::vector<std::string> names_;
   int64_t rows_ = 0, columns_ = 0;
   int64_t first_ = 0;  // rows of names: 0 or 1

@@ -73,8 +73,11 @@ NameScope::~NameScope() { name_path.resize(length_); }
 const std::string& NameScope::current() { return name_path; }
 
 std::vector<std::string> nearest(std::string_view word, const std::vector<std::string>& known) {
+  // Longer words are no slips of the finger, and comparing them takes the product of their lengths.
+  constexpr size_t kLongest = 256;
   std::vector<std::pair<size_t, std::string>> ranked;
   for (const std::string& candidate : known) {
+    if (std::max(word.size(), candidate.size()) > kLongest) continue;
     const size_t distance = edit_distance(word, candidate);
     if (distance <= std::max<size_t>(2, word.size() / 3)) ranked.emplace_back(distance, candidate);
   }

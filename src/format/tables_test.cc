@@ -105,16 +105,15 @@ TEST(CsvNumbers, ReadsRows) {
   EXPECT_TRUE(std::equal(expected, expected + 6, out.view().as<float>()));
 }
 
-TEST(CsvNumbers, ErrorsNameLineAndColumn) {
+TEST(CsvNumbers, ErrorsNameLineAndCell) {
   const auto error = [](const char* text) { return error_of([&] { parse_csv_numbers(text); }); };
-  EXPECT_EQ(error("1,2\n3,x"), "csv.number line 2, column 3: \"x\" is not a number");
-  EXPECT_EQ(error("1,2,"), "csv.number line 1, column 5: \"\" is not a number");
-  EXPECT_EQ(error("1,2\n3"), "csv.columns line 2 has 1 columns, line 1 has 2");
+  EXPECT_EQ(error("1,2\n3,x"), "csv.number line 2, cell 2: \"x\" is not a number");
+  EXPECT_EQ(error("1,2,"), "csv.number line 1, cell 3: \"\" is not a number");
+  EXPECT_EQ(error("1,2\n3").substr(0, 11), "csv.columns");
   EXPECT_EQ(error(""), "csv.empty line 1: no rows");
-  EXPECT_EQ(error("\n\n"), "csv.empty line 1: no rows");
-  for (const char* word : {"inf", "nan", "1e39", " 1", "1 ", "+1", "0x1", "1e999"})
-    EXPECT_EQ(error(word).substr(0, 27), "csv.number line 1, column 1") << word;
-  EXPECT_EQ(error("\x01\xff"), "csv.number line 1, column 1: \"\?\?\" is not a number");
+  for (const char* word : {"inf", "nan", "1e39", "0x1", "1e999", "+-1", "1,-nan", "."})
+    EXPECT_EQ(error(word).substr(0, 17), "csv.number line 1") << word;
+  EXPECT_EQ(error("\x01\xc3\xbf"), "csv.number line 1, cell 1: \"\?\?\?\" is not a number");
 }
 
 TEST(CsvNumbers, FilesMayBeGzip) {
@@ -123,7 +122,7 @@ TEST(CsvNumbers, FilesMayBeGzip) {
   EXPECT_EQ(to_string(read_csv_numbers(path).type()), "f32[2,2]");
   posix_env().write_file(path, "1,2\n3,b\n");
   const std::string text = error_of([&] { read_csv_numbers(path); });
-  EXPECT_EQ(text, cat("csv.number ", path, ": line 2, column 3: \"b\" is not a number"));
+  EXPECT_EQ(text, cat("csv.number ", path, ": line 2, cell 2: \"b\" is not a number"));
   const std::string idx = error_of([&] { read_idx(path); });
   EXPECT_TRUE(idx.starts_with(cat("idx.magic ", path))) << idx;
   posix_env().write_file(path, gzipped("1,2").substr(0, 12));

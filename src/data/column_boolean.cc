@@ -1,0 +1,42 @@
+#include "base/format.h"
+#include "data/column_steps.h"
+
+namespace espalier {
+
+std::optional<bool> read_truth(std::string_view text) {
+  constexpr size_t kLongest = 5;
+  if (text.size() > kLongest) return std::nullopt;
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  }
+  for (const std::string_view word : {"true", "yes", "t", "y"}) {
+    if (lower == word) return true;
+  }
+  for (const std::string_view word : {"false", "no", "f", "n"}) {
+    if (lower == word) return false;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> BooleanStep::names(const std::string& column) const {
+  if (!indicator) return {column};
+  return {column, cat(column, " missing")};
+}
+
+CellOutcome BooleanStep::read(const Cell& cell, float* out) const {
+  const std::optional<bool> value = read_truth(cell.text);
+  if (!value) {
+    read_missing(out);
+    return CellOutcome::kUnreadable;
+  }
+  *out = *value ? 1 : 0;
+  return CellOutcome::kRead;
+}
+
+void BooleanStep::read_missing(float* out) const {
+  out[0] = often ? 1 : 0;
+  if (indicator) out[1] = 1;
+}
+
+}  // namespace espalier

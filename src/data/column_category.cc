@@ -1,0 +1,31 @@
+#include "base/format.h"
+#include "data/column_steps.h"
+
+namespace espalier {
+
+std::string CategoryStep::prepare() {
+  places.clear();
+  for (const std::string& category : categories) {
+    if (!places.emplace(category, places.size()).second)
+      return cat("category \"", category, "\" stands there twice");
+  }
+  return {};
+}
+
+std::vector<std::string> CategoryStep::names(const std::string& column) const {
+  std::vector<std::string> out;
+  for (const std::string& category : categories) out.push_back(cat(column, "=", category));
+  out.push_back(cat(column, "=(other)"));
+  if (indicator) out.push_back(cat(column, "=(missing)"));
+  return out;
+}
+
+CellOutcome CategoryStep::read(const Cell& cell, float* out) const {
+  const auto found = places.find(cell.text);
+  out[found == places.end() ? categories.size() : found->second] = 1;
+  return found == places.end() ? CellOutcome::kOther : CellOutcome::kRead;
+}
+
+void CategoryStep::read_missing(float* out) const { out[categories.size() + indicator] = 1; }
+
+}  // namespace espalier

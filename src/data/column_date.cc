@@ -1,0 +1,174 @@
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/format.h"
+#include "data/column_steps.h"
+#include "format/decimal.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kDaySeconds = 24 * 60 * 60;
+
+// Days since 1970-01-01. https://howardhinnant.github.io/date_algorithms.html
+int64_t days_of_civil(int64_t year, int64_t month, int64_t day) {
+  year -= month <= 2;
+  const int64_t era = (year >= 0 ? year : year - 399) / 400, of_era = year - era * 400;
+  const int64_t of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+class IsoReader {
+ public:
+  explicit IsoReader(std::string_view text) : text_(text) {}
+
+  std::optional<Moment> read() {
+    const int64_t year = digits(4);
+    const bool extended = accept("-");
+    const int64_t month = digits(2);
+    if (extended && !accept("-")) return std::nullopt;
+    const int64_t day = digits(2);
+    if (failed_ || year < 1 || month < 1 || month > 12 || day < 1) return std::nullopt;
+    const int64_t next = month == 12 ? days_of_civil(year + 1, 1, 1) : days_of_civil(year, month + 1, 1);
+    Moment out{days_of_civil(year, month, day), 0};
+    if (out.days >= next) return std::nullopt;
+    if (!text_.empty()) {
+      if (!accept("Tt ")) return std::nullopt;
+      out.seconds = time();
+      zone();
+    }
+    if (failed_ || !text_.empty()) return std::nullopt;
+    return out;
+  }
+
+ private:
+  bool accept(std::string_view any) {
+    if (text_.empty() || any.find(text_[0]) == any.npos) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  int64_t digits(size_t count) {
+    int64_t value = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (text_.empty() || text_[0] < '0' || text_[0] > '9') {
+        failed_ = true;
+        return 0;
+      }
+      value = 10 * value + (text_[0] - '0');
+      text_.remove_prefix(1);
+    }
+    return value;
+  }
+  int64_t below(int64_t limit) {
+    const int64_t value = digits(2);
+    if (value >= limit) failed_ = true;
+    return value;
+  }
+  int64_t time() {
+    int64_t seconds = 3600 * below(24);
+    const bool extended = accept(":");
+    seconds += 60 * below(60);
+    const bool more = extended ? accept(":") : !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
+    if (!more) return seconds;
+    seconds += std::min<int64_t>(below(61), 59);
+    if (accept(".,")) {
+      digits(1);
+      while (accept("0123456789")) {
+      }
+    }
+    return seconds;
+  }
+  // Checked, but not applied.
+  void zone() {
+    if (accept("Zz") || text_.empty()) return;
+    accept(" ");
+    if (!accept("+-")) {
+      failed_ = true;
+      return;
+    }
+    below(24);
+    if (accept(":") || !text_.empty()) below(60);
+  }
+
+  std::string_view text_;
+  bool failed_ = false;
+};
+
+std::optional<Moment> of_seconds(std::optional<double> seconds) {
+  constexpr double kLast = 253402300799, kFirst = -62135596800;  // of the years 9999 and 1
+  if (!seconds || *seconds < kFirst || *seconds > kLast) return std::nullopt;
+  const auto whole = static_cast<int64_t>(std::floor(*seconds));
+  const int64_t days = (whole >= 0 ? whole : whole - kDaySeconds + 1) / kDaySeconds;
+  return Moment{days, whole - days * kDaySeconds};
+}
+
+// Sine and cosine of a place in a cycle.
+float* write_cycle(double place, double length, float* out) {
+  const double angle = 2 * std::numbers::pi * place / length;
+  *out++ = static_cast<float>(std::sin(angle));
+  *out++ = static_cast<float>(std::cos(angle));
+  return out;
+}
+
+}  // namespace
+
+CivilDate civil_of_days(int64_t days) {
+  days += 719468;
+  const int64_t era = (days >= 0 ? days : days - 146096) / 146097, of_era = days - era * 146097;
+  const int64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+  const int64_t of_year = of_era - (365 * year + year / 4 - year / 100), shifted = (5 * of_year + 2) / 153;
+  const int month = static_cast<int>(shifted < 10 ? shifted + 3 : shifted - 9);
+  return {year + era * 400 + (month <= 2), month, static_cast<int>(of_year - (153 * shifted + 2) / 5 + 1)};
+}
+
+std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
+  switch (style) {
+    case DateStyle::kIso:
+      return IsoReader(text).read();
+    case DateStyle::kSeconds:
+      return of_seconds(parse_decimal(text));
+    case DateStyle::kMilliseconds: {
+      const std::optional<double> value = parse_decimal(text);
+      return of_seconds(value ? std::optional(*value / 1000) : std::nullopt);
+    }
+  }
+  return std::nullopt;
+}
+
+std::string DateStep::prepare() { return scale > 0 ? "" : "scale must be positive"; }
+
+std::vector<std::string> DateStep::names(const std::string& column) const {
+  std::vector<std::string> out;
+  for (const char* part : {" year", " month sin", " month cos", " day", " weekday sin", " weekday cos"})
+    out.push_back(column + part);
+  if (hours) {
+    out.push_back(cat(column, " hour sin"));
+    out.push_back(cat(column, " hour cos"));
+  }
+  if (indicator) out.push_back(cat(column, " missing"));
+  return out;
+}
+
+CellOutcome DateStep::read(const Cell& cell, float* out) const {
+  const std::optional<Moment> moment = read_moment(cell.text, style);
+  if (!moment) {
+    read_missing(out);
+    return CellOutcome::kUnreadable;
+  }
+  const CivilDate date = civil_of_days(moment->days);
+  const double years = (static_cast<double>(date.year) - mean) / scale;
+  *out++ = static_cast<float>(std::clamp(years, -10.0, 10.0));
+  out = write_cycle(date.month - 1, 12, out);
+  // The mean and the deviation of 1 to 31.
+  *out++ = static_cast<float>((date.day - 16) / 8.94);
+  out = write_cycle(static_cast<double>(((moment->days + 3) % 7 + 7) % 7), 7, out);
+  if (hours) write_cycle(static_cast<double>(moment->seconds), kDaySeconds, out);
+  return CellOutcome::kRead;
+}
+
+void DateStep::read_missing(float* out) const {
+  if (indicator) out[width() - 1] = 1;
+}
+
+}  // namespace espalier

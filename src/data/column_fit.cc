@@ -1,0 +1,137 @@
+#include "data/column_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kSkewed = 2;
+
+std::string missing_text(const ColumnProfile& profile) {
+  return profile.missing ? cat(", missing in ", percent(profile.missing, profile.rows())) : "";
+}
+
+std::string unreadable_text(const ColumnProfile& profile, int64_t read, const char* what) {
+  const int64_t cells = profile.present() - read;
+  return cells ? cat(", ", cells, cells == 1 ? " cell is no " : " cells are no ", what,
+                     cells == 1 ? " and counts as missing" : "s and count as missing")
+               : "";
+}
+
+double scale_of(const Moments& moments) { return moments.deviation > 0 ? moments.deviation : 1; }
+
+FittedStep fit_numeric(NumberStyle style, const ColumnProfile& profile) {
+  const WeightedNumbers numbers = numbers_of(profile, style);
+  NumericStep step{.style = style};
+  step.log = wants_logarithm(numbers, 0, kSkewed);
+  const Moments moments = moments_of(numbers, step.log);
+  step.median = numbers.median();
+  step.mean = moments.mean;
+  step.scale = scale_of(moments);
+  step.indicator = numbers.count < profile.rows();
+  std::string text = cat("numeric, ", short_number(numbers.least()), " to ", short_number(numbers.most()));
+  if (style == NumberStyle::kThousands) text += ", with commas between thousands";
+  if (style == NumberStyle::kDecimalComma) text += ", with decimal commas";
+  if (step.log) text += ", strongly skewed and so taken as its logarithm";
+  text += missing_text(profile) + unreadable_text(profile, numbers.count, "number");
+  return {{.how = std::move(step)}, std::move(text)};
+}
+
+FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
+  // In a larger table a category of a single row teaches nothing about itself, but something about rare ones.
+  constexpr int64_t kLargeTable = 100;
+  std::vector<ColumnProfile::Value> sorted = profile.values;
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+    return a.count != b.count ? a.count > b.count : a.text < b.text;
+  });
+  if (profile.rows() >= kLargeTable && sorted[0].count > 1)
+    std::erase_if(sorted, [](const auto& value) { return value.count == 1; });
+  if (static_cast<int64_t>(sorted.size()) > max_categories)
+    sorted.resize(static_cast<size_t>(max_categories));
+  CategoryStep step;
+  int64_t named = 0;
+  for (const ColumnProfile::Value& value : sorted) {
+    step.categories.emplace_back(value.text);
+    named += value.count;
+  }
+  step.indicator = profile.missing > 0;
+  std::string text =
+      cat("category of ", profile.different(), profile.different() == 1 ? " value" : " values");
+  if (named < profile.present()) {
+    text += cat(", of which the ", sorted.size(), " most frequent stand for themselves and the others (",
+                percent(profile.present() - named, profile.rows()), " of the rows) together");
+  }
+  text += missing_text(profile);
+  return {{.how = std::move(step)}, std::move(text)};
+}
+
+FittedStep fit_boolean(const ColumnProfile& profile) {
+  const int64_t yes = profile.count([](std::string_view text) { return read_truth(text) == true; });
+  BooleanStep step{.often = 2 * yes > profile.present(), .indicator = profile.missing > 0};
+  return {{.how = step},
+          cat("boolean, ", percent(yes, profile.present()), " of them true", missing_text(profile))};
+}
+
+std::string date_text(int64_t days) {
+  const CivilDate date = civil_of_days(days);
+  const auto two = [](int value) { return cat(value < 10 ? "-0" : "-", value); };
+  return cat(date.year, two(date.month), two(date.day));
+}
+
+FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
+  DateStep step{.style = style};
+  int64_t read = 0, first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
+  WeightedNumbers years;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<Moment> moment = read_moment(value.text, style);
+    if (!moment) continue;
+    read += value.count;
+    first = std::min(first, moment->days);
+    last = std::max(last, moment->days);
+    step.hours = step.hours || moment->seconds != 0;
+    years.values.emplace_back(static_cast<double>(civil_of_days(moment->days).year), value.count);
+    years.count += value.count;
+  }
+  const Moments moments = moments_of(years, false);
+  step.mean = moments.mean;
+  step.scale = scale_of(moments);
+  step.indicator = read < profile.rows();
+  return {{.how = step},
+          cat("date, ", date_text(first), " to ", date_text(last), step.hours ? ", with the hour" : "",
+              missing_text(profile), unreadable_text(profile, read, "date"))};
+}
+
+FittedStep fit_how(const ColumnGuess& guess, const ColumnProfile& profile, int64_t max_categories) {
+  switch (guess.kind) {
+    case ColumnKind::kNumeric:
+      return fit_numeric(guess.numbers, profile);
+    case ColumnKind::kBoolean:
+      return fit_boolean(profile);
+    case ColumnKind::kDate:
+      return fit_date(guess.dates, profile);
+    default:
+      return fit_category(profile, max_categories);
+  }
+}
+
+}  // namespace
+
+bool wants_logarithm(const WeightedNumbers& numbers, double least, double skewness) {
+  if (numbers.least() < least) return false;
+  const double plain = moments_of(numbers, false).skewness;
+  return plain > skewness && std::fabs(moments_of(numbers, true).skewness) < plain;
+}
+
+FittedStep fit_step(const std::string& name, const ColumnGuess& guess, const ColumnProfile& profile,
+                    int64_t max_categories) {
+  FittedStep out = fit_how(guess, profile, max_categories);
+  out.step.column = name;
+  std::visit([](auto& step) { step.prepare(); }, out.step.how);
+  return out;
+}
+
+}  // namespace espalier

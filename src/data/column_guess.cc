@@ -1,0 +1,166 @@
+#include "data/column_guess.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+// Below this many rows, values that all differ say nothing.
+constexpr int64_t kFewRows = 20;
+constexpr double kNearlyAll = 0.95;
+constexpr double kMostMissing = 0.95;
+
+bool nearly_all(int64_t cells, const ColumnProfile& profile) {
+  return cells > 0 && static_cast<double>(cells) >= kNearlyAll * static_cast<double>(profile.present());
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 32);
+  }
+  return out;
+}
+
+// id, user_id, userId, index, ...
+bool named_like_an_id(const std::string& name) {
+  const std::string word = lower(name);
+  for (const std::string_view whole : {"id", "ids", "index", "idx", "key", "uuid", "guid", "row", "rownum"}) {
+    if (word == whole) return true;
+  }
+  for (const std::string_view ending : {"_id", "-id", " id", ".id", "_key", "_uuid", "_index", "_no"}) {
+    if (word.ends_with(ending)) return true;
+  }
+  const bool camel = name.size() > 2 && name.ends_with("Id") && name[name.size() - 3] >= 'a';
+  const bool capital = name.size() > 2 && name.ends_with("ID") && name[name.size() - 3] >= 'a';
+  return camel || capital || word.starts_with("id_") || word.starts_with("unnamed:");
+}
+
+bool is_whole(std::string_view text, NumberStyle style) {
+  const std::optional<double> value = read_number(text, style);
+  return value && *value == std::floor(*value);
+}
+
+// 1, 2, 3, ...: an index that a program wrote beside the rows.
+bool counts_up(const ColumnProfile& profile) {
+  for (size_t i = 1; i < profile.values.size(); ++i) {
+    const std::optional<double> before = read_number(profile.values[i - 1].text, NumberStyle::kPlain),
+                                now = read_number(profile.values[i].text, NumberStyle::kPlain);
+    if (!before || !now || *now <= *before) return false;
+  }
+  return true;
+}
+
+// Whole numbers of one length, at least 8 digits, that come again and again: the names of something.
+bool are_codes(const ColumnProfile& profile) {
+  constexpr size_t kDigits = 8;
+  const size_t length = std::min(profile.values[0].text.find('.'), profile.values[0].text.size());
+  return length >= kDigits && profile.different() * 10 <= profile.present() &&
+         std::all_of(profile.values.begin(), profile.values.end(), [&](const ColumnProfile::Value& value) {
+           return std::min(value.text.find('.'), value.text.size()) == length &&
+                  is_whole(value.text, NumberStyle::kPlain);
+         });
+}
+
+ColumnGuess dropped(std::string why) { return {.kind = ColumnKind::kDropped, .why = std::move(why)}; }
+
+ColumnGuess guess_number(const std::string& name, bool nameless, const ColumnProfile& profile,
+                         NumberStyle style) {
+  const bool whole =
+      nearly_all(profile.count([&](std::string_view text) { return is_whole(text, style); }), profile);
+  const bool all_differ = profile.different() == profile.present() && profile.rows() >= kFewRows;
+  const ColumnGuess category{.kind = ColumnKind::kCategory};
+  if (profile.different() == 1) return category;
+  if (whole && all_differ && named_like_an_id(name)) return dropped("an identifier: every value differs");
+  if (whole && all_differ && nameless && counts_up(profile)) return dropped("it numbers the rows");
+  if (whole && named_like_an_id(name)) return category;
+  if (are_codes(profile)) return category;
+  return {.kind = ColumnKind::kNumeric, .numbers = style};
+}
+
+ColumnGuess guess_text(const ColumnProfile& profile) {
+  constexpr double kLongText = 40;
+  const int64_t different = profile.different(), present = profile.present();
+  if (present < kFewRows) return {.kind = ColumnKind::kCategory};
+  if (different == present) return dropped("every value differs");
+  if (2 * different <= present) return {.kind = ColumnKind::kCategory};
+  int64_t bytes = 0;
+  for (const ColumnProfile::Value& value : profile.values)
+    bytes += value.count * static_cast<int64_t>(value.text.size());
+  if (static_cast<double>(bytes) > kLongText * static_cast<double>(present)) return dropped("free text");
+  return dropped(cat(different, " different texts in ", present, " cells"));
+}
+
+}  // namespace
+
+std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile) {
+  const auto dates = [&](DateStyle style) {
+    return profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
+  };
+  if (nearly_all(dates(DateStyle::kIso), profile)) return DateStyle::kIso;
+  const std::string word = lower(name);
+  const bool named = word.find("timestamp") != word.npos || word.find("unix") != word.npos ||
+                     word.find("epoch") != word.npos;
+  if (!named) return std::nullopt;
+  // Seconds of the years 1973 to 2286.
+  constexpr double kFirst = 1e8, kLast = 1e10;
+  const auto within = [&](double unit) {
+    return nearly_all(profile.count([&](std::string_view text) {
+      const std::optional<double> value = read_number(text, NumberStyle::kPlain);
+      return value && *value >= kFirst * unit && *value < kLast * unit;
+    }),
+                      profile);
+  };
+  if (within(1)) return DateStyle::kSeconds;
+  if (within(1000)) return DateStyle::kMilliseconds;
+  return std::nullopt;
+}
+
+ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnProfile& profile,
+                         char delimiter) {
+  if (profile.present() == 0) return dropped("no cell holds a value");
+  if (static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
+    return dropped(cat(percent(profile.missing, profile.rows()), " of its cells hold no value"));
+  if (profile.different() == 1 && profile.missing == 0)
+    return dropped(cat("every cell is \"", profile.values[0].text, "\""));
+  const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
+  if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
+  if (const auto style = date_style(name, profile); style && profile.different() > 1)
+    return {.kind = ColumnKind::kDate, .dates = *style};
+  const StyleCount numbers = number_style(profile, delimiter);
+  if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
+    return guess_number(name, nameless, profile, numbers.style);
+  return guess_text(profile);
+}
+
+ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
+                          char delimiter) {
+  ColumnGuess out{.kind = kind};
+  int64_t fitting = profile.present();
+  if (kind == ColumnKind::kNumeric) {
+    const StyleCount numbers = number_style(profile, delimiter);
+    out.numbers = numbers.style;
+    fitting = numbers.cells;
+  } else if (kind == ColumnKind::kDate) {
+    for (const DateStyle style : {DateStyle::kIso, DateStyle::kSeconds}) {
+      out.dates = style;
+      fitting = profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
+      if (fitting > 0) break;
+    }
+    if (const auto style = date_style(name, profile)) out.dates = *style;
+  } else if (kind == ColumnKind::kBoolean) {
+    fitting = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
+    if (fitting < profile.present()) fitting = 0;
+  }
+  if (fitting == 0 && kind != ColumnKind::kDropped) {
+    throw ValueError("columns.kind", cat("column \"", name, "\" is to be ", kind, ", but of its ",
+                                         profile.present(), " values in the training rows ",
+                                         kind == ColumnKind::kBoolean ? "not all are" : "none is"));
+  }
+  return out;
+}
+
+}  // namespace espalier

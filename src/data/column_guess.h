@@ -1,0 +1,27 @@
+// What a column is.
+#pragma once
+
+#include <string>
+
+#include "data/column_profile.h"
+
+namespace espalier {
+
+struct ColumnGuess {
+  ColumnKind kind = ColumnKind::kDropped;
+  NumberStyle numbers = NumberStyle::kPlain;
+  DateStyle dates = DateStyle::kIso;
+  std::string why = {};  // of a dropped one: "every value differs"
+};
+// `nameless`: the name is invented.
+ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnProfile& profile,
+                         char delimiter);
+// The styles of a column whose kind somebody has given. Raises ValueError[columns.kind] when no cell, or for
+// booleans not every cell, is of the kind.
+ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
+                          char delimiter);
+
+// The style of its dates when nearly all are; Unix times count where the name says so.
+std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);
+
+}  // namespace espalier

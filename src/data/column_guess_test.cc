@@ -1,0 +1,151 @@
+#include "data/column_guess.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "data/column_tables_test.h"
+
+namespace espalier {
+namespace {
+
+// What is noted about a column whose cell in row i is x(i).
+std::string note_of(const std::string& name, const std::function<std::string(int)>& x) {
+  return noted(fit_all(table_of(name, x), {.label = "y"}), name);
+}
+std::string number(int i) { return cat(i * 37 % 101); }
+
+TEST(ColumnGuess, Numbers) {
+  EXPECT_EQ(note_of("x", number), "numeric, 0 to 100");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("-", i, ".5e1"); }), "numeric, -395 to -5");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(i % 2); }), "numeric, 0 to 1");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? cat(1 + i % 5, ",", 500 + i, ".5") : "7"; }),
+            "numeric, 7 to 5539.5, with commas between thousands");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 11, ",", i); }),
+            "numeric, 0 to 10.36, with decimal commas");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 20 == 3 ? "?" : number(i); }),
+            "numeric, 0 to 100, missing in 5 %");
+  EXPECT_EQ(note_of("x", [](int i) { return i == 3 ? "much" : number(i); }),
+            "numeric, 0 to 100, 1 cell is no number and counts as missing");
+}
+
+TEST(ColumnGuess, DigitsThatAreNoAmounts) {
+  EXPECT_EQ(note_of("x", [](int i) { return cat("00", i % 4); }), "category of 4 values");
+  EXPECT_EQ(note_of("shop_id", [](int i) { return cat(i % 4); }), "category of 4 values");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(17031000000 + i % 4); }), "category of 4 values");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(17031000000 + i, ".0"); }),
+            "numeric, 1.7031e+10 to 1.7031e+10");
+}
+
+TEST(ColumnGuess, Identifiers) {
+  const std::string id = "set aside: an identifier: every value differs";
+  EXPECT_EQ(note_of("id", [](int i) { return cat(i); }), id);
+  EXPECT_EQ(note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
+  EXPECT_EQ(note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
+  EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }), "set aside: every value differs");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i % 30); }),
+            "set aside: 30 different texts in 40 cells");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
+            "set aside: free text");
+  // An index that a program wrote before the columns, without a name.
+  const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
+  EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows");
+}
+
+TEST(ColumnGuess, ConstantsAndEmptyColumns) {
+  EXPECT_EQ(note_of("x", [](int) { return "3"; }), "set aside: every cell is \"3\"");
+  EXPECT_EQ(note_of("x", [](int) { return "NA"; }), "set aside: no cell holds a value");
+  EXPECT_EQ(note_of("x", [](int i) { return i == 5 ? "1" : ""; }),
+            "set aside: 98 % of its cells hold no value");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 2 ? "yes" : ""; }), "category of 1 value, missing in 50 %");
+}
+
+TEST(ColumnGuess, Booleans) {
+  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? "True" : "False"; }), "boolean, 75 % of them true");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 4 == 0   ? "no"
+                                            : i % 4 == 1 ? ""
+                                                         : "YES"; }),
+            "boolean, 67 % of them true, missing in 25 %");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 3 == 0   ? "no"
+                                            : i % 3 == 1 ? "maybe"
+                                                         : "yes"; }),
+            "category of 3 values");
+}
+
+TEST(ColumnGuess, Dates) {
+  const auto two = [](int i) { return cat(i < 10 ? "0" : "", i); };
+  EXPECT_EQ(note_of("x", [&](int i) { return cat("2024-02-", two(1 + i % 29)); }),
+            "date, 2024-02-01 to 2024-02-29");
+  EXPECT_EQ(note_of("x", [&](int i) { return cat("2024-02-10T", two(i % 24), ":30:00Z"); }),
+            "date, 2024-02-10 to 2024-02-10, with the hour");
+  EXPECT_EQ(note_of("x", [&](int i) { return cat("201902", two(1 + i % 28)); }),
+            "date, 2019-02-01 to 2019-02-28");
+  EXPECT_EQ(note_of("start_timestamp", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+            "date, 2014-05-16 to 2014-06-14, with the hour");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+            "numeric, 1.40027e+09 to 1.40278e+09");
+}
+
+TEST(ColumnGuess, KindsMayBeGiven) {
+  const CsvTable table = table_of("x", [](int i) { return cat(i % 4); });
+  EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kCategory}}}), "x"),
+            "category of 4 values");
+  EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kDropped}}}), "x"),
+            "left out, as told");
+  EXPECT_EQ(noted(fit_all(table, {.label = "y", .ignore = {"x"}}), "x"), "left out, as told");
+  const auto rule = [&](const ColumnOptions& options) { return rule_of([&] { fit_all(table, options); }); };
+  EXPECT_EQ(rule({.label = "y", .kinds = {{"x", ColumnKind::kBoolean}}}), "columns.kind");
+  EXPECT_EQ(rule({.label = "y", .kinds = {{"w", ColumnKind::kNumeric}}}), "csv.column");
+  EXPECT_EQ(rule({.label = "y", .ignore = {"w"}}), "csv.column");
+  EXPECT_EQ(rule({.label = "y", .ignore = {"y"}}), "columns.label");
+  EXPECT_EQ(rule({.label = "y", .ignore = {"x", "z"}}), "columns.none");
+  EXPECT_EQ(rule({.label = "y", .max_categories = 0}), "columns.categories");
+  const CsvTable texts = table_of("x", [](int i) { return cat("word", i % 4); });
+  for (const ColumnKind kind : {ColumnKind::kNumeric, ColumnKind::kDate, ColumnKind::kBoolean})
+    EXPECT_EQ(rule_of([&] { fit_all(texts, {.label = "y", .kinds = {{"x", kind}}}); }), "columns.kind");
+  const CsvTable mixed = table_of("x", [](int i) { return i % 2 ? cat("word") : cat(i); });
+  EXPECT_EQ(noted(fit_all(mixed, {.label = "y", .kinds = {{"x", ColumnKind::kNumeric}}}), "x"),
+            "numeric, 0 to 38, 20 cells are no numbers and count as missing");
+  EXPECT_EQ(column_kind_named("date"), ColumnKind::kDate);
+  EXPECT_EQ(rule_of([] { column_kind_named("dates"); }), "columns.kind");
+}
+
+// Howard Hinnant's example days and the C library's calendar.
+TEST(Dates, FollowTheCalendar) {
+  EXPECT_EQ(read_moment("1970-01-01", DateStyle::kIso)->days, 0);
+  EXPECT_EQ(read_moment("0001-01-01", DateStyle::kIso)->days, -719162);
+  EXPECT_EQ(read_moment("9999-12-31", DateStyle::kIso)->days, 2932896);
+  EXPECT_EQ(read_moment("-1", DateStyle::kSeconds)->seconds, 86399);
+  EXPECT_EQ(read_moment("1500", DateStyle::kMilliseconds)->seconds, 1);
+  for (int64_t day = -200000; day < 200000; day += 17) {
+    const time_t seconds = day * 86400 + 12345;
+    tm expected{};
+    gmtime_r(&seconds, &expected);
+    const CivilDate date = civil_of_days(day);
+    ASSERT_EQ(date.year, expected.tm_year + 1900);
+    ASSERT_EQ(date.month, expected.tm_mon + 1);
+    ASSERT_EQ(date.day, expected.tm_mday);
+    char text[64];
+    strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &expected);
+    const auto moment = read_moment(text, DateStyle::kIso);
+    ASSERT_TRUE(moment) << text;
+    ASSERT_EQ(moment->days, day);
+    ASSERT_EQ(moment->seconds, 12345);
+    ASSERT_EQ(read_moment(cat(seconds), DateStyle::kSeconds)->days, day);
+  }
+}
+
+TEST(Dates, OnlyTheStandardsForms) {
+  for (const char* good :
+       {"2024-02-29", "20240229", "2024-02-29T23:59", "2024-02-29 23:59:60", "20240229T235959",
+        "2024-02-29T23:59:59.123Z", "2024-02-29T23:59:59+05:30", "2024-02-29T23:59:59 -0800"})
+    EXPECT_TRUE(read_moment(good, DateStyle::kIso)) << good;
+  for (const char* bad :
+       {"", "2024", "2024-02", "2023-02-29", "2024-13-01", "2024-00-10", "2024-02-00", "2024-0229",
+        "2024-02-29T23", "2024-2-9", "29.02.2024", "2024-02-29T24:00", "2024-02-29T23:60", "2024-02-29x",
+        "2024-02-29T23:59:59+", "2024-02-29T23:59:59Zz", "0000-01-01"})
+    EXPECT_FALSE(read_moment(bad, DateStyle::kIso)) << bad;
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,191 @@
+#include "data/column_label.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include "base/format.h"
+#include "data/column_fit.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kMostNumberClasses = 20;
+// Prices and the like.
+constexpr double kSkewedLabel = 1;
+
+[[noreturn]] void refuse(std::string_view message, std::string_view fix = {}) {
+  throw ValueError("columns.label", message, fix);
+}
+
+bool is_whole(std::string_view text, NumberStyle style) {
+  const std::optional<double> value = read_number(text, style);
+  return value && *value == std::floor(*value);
+}
+
+// The first training row whose label does not `hold`.
+template <class F>
+int64_t line_without(const CsvTable& table, std::span<const int64_t> rows, int64_t column, F holds) {
+  for (const int64_t row : rows) {
+    if (!holds(table.cell(row, column))) return table.line(row);
+  }
+  return 0;
+}
+
+// Numbers by their size, other texts by their characters.
+void sort_classes(std::vector<std::string>& classes) {
+  const auto number = [](const std::string& text) { return read_number(text, NumberStyle::kPlain); };
+  const bool numbers = std::all_of(classes.begin(), classes.end(),
+                                   [&](const std::string& text) { return number(text).has_value(); });
+  std::sort(classes.begin(), classes.end(), [&](const std::string& a, const std::string& b) {
+    return numbers && *number(a) != *number(b) ? *number(a) < *number(b) : a < b;
+  });
+}
+
+void note_classes(FittedLabel& label) {
+  constexpr size_t kShown = 8;
+  constexpr int64_t kFew = 10;  // percent
+  std::vector<int64_t> counts(label.step.classes.size());
+  for (const int32_t c : label.classes) ++counts[static_cast<size_t>(c)];
+  const auto rows = static_cast<int64_t>(label.classes.size());
+  std::string text = cat("the label, ", counts.size(), " classes: ");
+  for (size_t c = 0; c < std::min(counts.size(), kShown); ++c)
+    text += cat(c ? ", " : "", label.step.classes[c], " ", percent(counts[c], rows));
+  label.notes.push_back({label.step.column, counts.size() > kShown ? text + ", ..." : text});
+  const size_t smallest =
+      static_cast<size_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
+  if (counts[smallest] * 100 >= kFew * rows || counts.size() > static_cast<size_t>(100 / kFew)) return;
+  label.notes.push_back({label.step.column,
+                         cat("only ", percent(counts[smallest], rows), " of the rows are of class ",
+                             label.step.classes[smallest], ": accuracy alone says little about them"),
+                         true});
+}
+
+void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
+  label.step.classification = true;
+  label.step.whole_numbers = profile.count([&](std::string_view text) {
+    return is_whole(text, NumberStyle::kPlain) && !has_leading_zero(text);
+  }) == profile.rows();
+  std::map<std::string, int64_t> counts;
+  for (const ColumnProfile::Value& value : profile.values)
+    counts[label.step.class_text(value.text)] += value.count;
+  for (const auto& [text, count] : counts) label.step.classes.push_back(text);
+  if (label.step.classes.size() < 2) {
+    refuse(cat("label \"", label.step.column, "\": all ", profile.rows(), " training rows are \"",
+               label.step.classes[0], "\", so there is nothing to tell apart"));
+  }
+  sort_classes(label.step.classes);
+  label.step.prepare();
+  std::vector<int32_t> of_value;
+  for (const ColumnProfile::Value& value : profile.values)
+    of_value.push_back(*label.step.class_of(value.text));
+  for (const uint32_t code : profile.codes) label.classes.push_back(of_value[code]);
+  note_classes(label);
+}
+
+void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
+  label.step.classification = false;
+  const WeightedNumbers numbers = numbers_of(profile, label.step.style);
+  if (numbers.least() == numbers.most()) {
+    refuse(cat("label \"", label.step.column, "\": all ", profile.rows(), " training rows are ",
+               short_number(numbers.least()), ", so there is nothing to learn"));
+  }
+  label.step.log = numbers.least() > 0 && wants_logarithm(numbers, 0, kSkewedLabel);
+  const Moments moments = moments_of(numbers, label.step.log);
+  label.step.mean = moments.mean;
+  label.step.scale = moments.deviation > 0 ? moments.deviation : 1;
+  std::vector<double> of_value;
+  for (const ColumnProfile::Value& value : profile.values)
+    of_value.push_back(*read_number(value.text, label.step.style));
+  for (const uint32_t code : profile.codes) label.numbers.push_back(of_value[code]);
+  label.notes.push_back({label.step.column, cat("the label, a number from ", short_number(numbers.least()),
+                                                " to ", short_number(numbers.most()),
+                                                label.step.log ? ", learned as its logarithm" : "")});
+}
+
+}  // namespace
+
+std::string LabelStep::prepare() {
+  places.clear();
+  if (!classification) return scale > 0 ? "" : "scale must be positive";
+  if (classes.size() < 2) return "fewer than two classes";
+  for (const std::string& text : classes) {
+    if (!places.emplace(text, static_cast<int32_t>(places.size())).second)
+      return cat("class \"", text, "\" stands there twice");
+  }
+  return {};
+}
+
+std::string LabelStep::class_text(std::string_view text) const {
+  if (strip_dots && text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
+  if (whole_numbers && is_whole(text, NumberStyle::kPlain)) {
+    char number[64];
+    std::snprintf(number, sizeof number, "%.0f", *read_number(text, NumberStyle::kPlain) + 0.0);
+    return number;
+  }
+  return std::string(text);
+}
+
+std::optional<int32_t> LabelStep::class_of(std::string_view text) const {
+  const auto found = places.find(class_text(text));
+  if (found == places.end()) return std::nullopt;
+  return found->second;
+}
+
+std::optional<double> LabelStep::scaled(std::string_view text) const {
+  const std::optional<double> value = read_number(text, style);
+  if (!value || (log && *value <= -1)) return std::nullopt;
+  return ((log ? std::log1p(*value) : *value) - mean) / scale;
+}
+
+double LabelStep::unscaled(double output) const {
+  const double value = output * scale + mean;
+  return log ? std::expm1(value) : value;
+}
+
+FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, const ColumnOptions& options,
+                      const MissingWords& missing) {
+  const int64_t column = table.column(options.label);
+  const ColumnProfile profile = profile_column(table, rows, column, missing);
+  const std::string what = cat("label \"", options.label, "\"");
+  if (profile.missing) {
+    const int64_t line =
+        line_without(table, rows, column, [&](std::string_view text) { return !missing.contains(text); });
+    refuse(cat(what, " is missing in ", profile.missing, " of ", profile.rows(),
+               " training rows, first in line ", line),
+           "train on labelled_rows(table, options)");
+  }
+  FittedLabel label;
+  label.step.column = options.label;
+  label.step.strip_dots = options.strip_label_dots;
+  const StyleCount numbers = number_style(profile, table.delimiter());
+  label.step.style = numbers.style;
+  const bool all_numbers = numbers.cells == profile.rows();
+  const int64_t different = profile.different();
+  bool classes = options.task == ColumnTask::kClassification;
+  if (options.task == ColumnTask::kGuess) {
+    const bool few = different == 2 || (different <= kMostNumberClasses && different * 5 <= profile.rows());
+    const bool whole =
+        profile.count([&](std::string_view text) { return is_whole(text, numbers.style); }) == profile.rows();
+    const bool mostly_numbers = 20 * numbers.cells >= 19 * profile.rows() && different > kMostNumberClasses;
+    classes = all_numbers ? (whole && few) || profile.count(has_leading_zero) > 0 : !mostly_numbers;
+    if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
+      refuse(cat(what, " has ", different, " different texts in ", profile.rows(),
+                 " training rows: too many to learn as classes"));
+    }
+  }
+  if (classes) {
+    fit_classes(label, profile);
+  } else if (all_numbers) {
+    fit_numbers(label, profile);
+  } else {
+    const int64_t line = line_without(
+        table, rows, column, [&](std::string_view text) { return read_number(text, numbers.style); });
+    refuse(cat(what, " is a number in ", numbers.cells, " of ", profile.rows(),
+               " training rows, but not in line ", line));
+  }
+  return label;
+}
+
+}  // namespace espalier

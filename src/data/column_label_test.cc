@@ -1,0 +1,176 @@
+#include "data/column_label.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "data/column_tables_test.h"
+
+namespace espalier {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// 100 rows of x = 1, 2, ... and y as given.
+CsvTable labels_of(const std::function<std::string(int)>& y) {
+  std::string text = "x,y\n";
+  for (int i = 1; i <= 100; ++i) text += cat(i * 31 % 101, ",\"", y(i), "\"\n");
+  return parse_csv(text);
+}
+ColumnProgram learned(const std::function<std::string(int)>& y, ColumnOptions options = {}) {
+  options.label = "y";
+  return fit_all(labels_of(y), options);
+}
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const ValueError& error) {
+    return cat(error.rule(), " ", error.message());
+  }
+  return "no error";
+}
+
+TEST(ColumnLabel, TextAndFewIntegersAreClasses) {
+  EXPECT_EQ(learned([](int i) { return i % 3 ? "no" : "yes"; }).classes(), (Names{"no", "yes"}));
+  EXPECT_EQ(learned([](int i) { return cat(i % 12); }).classes(),
+            (Names{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11"}));
+  EXPECT_EQ(learned([](int i) { return cat(i % 2, ".0"); }).classes(), (Names{"0", "1"}));
+  EXPECT_EQ(learned([](int i) { return cat("0", i % 3); }).classes(), (Names{"00", "01", "02"}));
+  EXPECT_FALSE(learned([](int i) { return cat(i % 25); }).classification());
+  EXPECT_FALSE(learned([](int i) { return cat(i % 3, ".5"); }).classification());
+  EXPECT_TRUE(
+      learned([](int i) { return cat(i % 25); }, {.task = ColumnTask::kClassification}).classification());
+  EXPECT_FALSE(learned([](int i) { return cat(i % 3); }, {.task = ColumnTask::kRegression}).classification());
+  const ColumnProgram program = learned([](int i) { return cat(i % 3); });
+  const CsvTable table = parse_csv("x,y\n1,2\n2,0.0\n3,1\n");
+  EXPECT_EQ(program.labels(table).to_vector<int32_t>(), (std::vector<int32_t>{2, 0, 1}));
+}
+
+TEST(ColumnLabel, NumbersAreStandardised) {
+  const ColumnProgram program = learned([](int i) { return cat(i); });
+  EXPECT_DOUBLE_EQ(program.label_mean(), 50.5);
+  EXPECT_DOUBLE_EQ(program.label_scale(), std::sqrt((100.0 * 100 - 1) / 12));
+  EXPECT_FALSE(program.label_log());
+  EXPECT_EQ(noted(program, "y"), "the label, a number from 1 to 100");
+  const Tensor y = program.labels(parse_csv("x,y\n1,50.5\n2,100\n"));
+  EXPECT_EQ(to_string(y.type()), "f32[2,1]");
+  EXPECT_EQ(y.data<float>()[0], 0);
+  const std::vector<double> values = program.label_values(y.data<float>());
+  EXPECT_NEAR(values[0], 50.5, 1e-5);
+  EXPECT_NEAR(values[1], 100, 1e-5);
+}
+
+TEST(ColumnLabel, SkewedPositiveNumbersAreLearnedAsLogarithms) {
+  const auto price = [](int i) { return static_cast<int>(100 * std::exp(0.06 * i)); };
+  const auto text = [&](int i) { return cat(price(i)); };
+  const ColumnProgram program = learned(text);
+  EXPECT_TRUE(program.label_log());
+  double mean = 0;
+  for (int i = 1; i <= 100; ++i) mean += std::log(1.0 + price(i)) / 100;
+  EXPECT_NEAR(program.label_mean(), mean, 1e-12);
+  const Tensor y = program.labels(labels_of(text));
+  const std::vector<double> values = program.label_values(y.data<float>());
+  for (int i = 1; i <= 100; ++i) EXPECT_NEAR(values[static_cast<size_t>(i - 1)], price(i), 1e-6 * price(i));
+  // A label of zero, or one whose logarithm is as skewed to the other side, is learned as it is.
+  EXPECT_FALSE(learned([&](int i) { return i == 1 ? cat(0) : text(i); }).label_log());
+  EXPECT_FALSE(learned([](int i) { return cat(i * i * i); }).label_log());
+}
+
+TEST(ColumnLabel, WhatCannotBeLearnedIsRefused) {
+  EXPECT_EQ(error_of([] { learned([](int) { return "a"; }); }),
+            "columns.label label \"y\": all 100 training rows are \"a\", so there is nothing to tell apart");
+  EXPECT_EQ(error_of([] { learned([](int) { return "1.5"; }); }),
+            "columns.label label \"y\": all 100 training rows are 1.5, so there is nothing to learn");
+  EXPECT_EQ(
+      error_of([] { learned([](int i) { return cat("name ", i); }); }),
+      "columns.label label \"y\" has 100 different texts in 100 training rows: too many to learn as classes");
+  EXPECT_EQ(error_of([] { learned([](int i) { return i == 7 ? "dear" : cat(i, ".5"); }); }),
+            "columns.label label \"y\" is a number in 99 of 100 training rows, but not in line 8");
+  EXPECT_EQ(error_of([] { learned([](int i) { return i % 10 == 9 ? "?" : cat(i); }); }),
+            "columns.label label \"y\" is missing in 10 of 100 training rows, first in line 10");
+  EXPECT_EQ(rule_of([] { fit_all(parse_csv("x,y\n1,2\n"), {}); }), "columns.label");
+  EXPECT_EQ(rule_of([] { ColumnProgram::fit(parse_csv("x,y\n1,2\n"), {}, {.label = "y"}); }), "columns.rows");
+  const CsvTable table = parse_csv("x,y\n1,a\n2,\n3,b\n4,NA\n");
+  EXPECT_EQ(labelled_rows(table, {.label = "y"}), (std::vector<int64_t>{0, 2}));
+}
+
+TEST(ColumnLabel, OtherTablesMayHaveOtherLabels) {
+  const ColumnProgram classes = learned([](int i) { return i % 3 ? "<=50K" : ">50K"; });
+  const CsvTable dotted = parse_csv("x,y\n1,<=50K.\n2,>50K.\n");
+  try {
+    classes.labels(dotted);
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "line 2: the label \"<=50K.\" ends in a dot, the class \"<=50K\" does not");
+    EXPECT_NE(std::string(error.what()).find("fix: set strip_label_dots"), std::string::npos);
+  }
+  EXPECT_EQ(classes.with_strip_label_dots(true).labels(dotted).to_vector<int32_t>(),
+            (std::vector<int32_t>{0, 1}));
+  EXPECT_EQ(learned([](int i) { return i % 3 ? "<=50K." : ">50K"; }, {.strip_label_dots = true}).classes(),
+            (Names{"<=50K", ">50K"}));
+  EXPECT_EQ(error_of([&] { classes.labels(parse_csv("x,y\n1,<=50K\n2,50K\n")); }),
+            "columns.label line 3: the label \"50K\" is none of the 2 classes <=50K, >50K");
+  EXPECT_EQ(error_of([&] { classes.labels(parse_csv("x,y\n1,>50K\n2,?\n")); }),
+            "columns.label line 3: the label \"y\" is missing");
+  const ColumnProgram numbers = learned([](int i) { return cat(i); });
+  EXPECT_EQ(error_of([&] { numbers.labels(parse_csv("x,y\n1,2\n2,few\n")); }),
+            "columns.label line 3: the label \"few\" is no number");
+  EXPECT_EQ(rule_of([&] { classes.label_values({}); }), "columns.label");
+}
+
+TEST(ColumnLabel, FewRowsOfAClassAreNamed) {
+  EXPECT_EQ(
+      noted(learned([](int i) { return i % 25 ? "most" : "few"; }), "y"),
+      "the label, 2 classes: few 4 %, most 96 %\nonly 4 % of the rows are of class few: accuracy alone says "
+      "little about them");
+  EXPECT_EQ(noted(learned([](int i) { return i % 4 ? "most" : "few"; }), "y"),
+            "the label, 2 classes: few 25 %, most 75 %");
+}
+
+// y = "a" or "b", and a column that the given function makes of it.
+std::string leak_note(const std::function<std::string(int, bool)>& x) {
+  const auto is_a = [](int i) { return i * i % 7 < 3; };
+  const CsvTable table = table_of(
+      "x", [&](int i) { return x(i, is_a(i)); }, 400);
+  return noted(fit_all(table, {.label = "y"}), "x");
+}
+
+TEST(ColumnLeaks, AnotherNameOfTheLabelIsSetAside) {
+  EXPECT_EQ(leak_note([](int, bool a) { return a ? "yes" : "no"; }),
+            "set aside: it is the label under another name");
+  EXPECT_EQ(leak_note([](int, bool a) { return a ? "1" : "0"; }),
+            "set aside: it is the label under another name");
+  const CsvTable table = table_of(
+      "x", [](int i) { return i * i % 7 < 3 ? cat("yes") : cat("no"); }, 400);
+  EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kBoolean}}}), "x").substr(0, 7),
+            "boolean");
+}
+
+TEST(ColumnLeaks, WhatTellsTheLabelAloneIsSuspected) {
+  const std::string suspicion = ": perhaps a leak, something known only with the answer";
+  EXPECT_TRUE(leak_note([](int i, bool a) {
+                return i % 100 == 2 ? "yes" : a ? "yes" : "no";
+              }).ends_with(suspicion));
+  EXPECT_TRUE(leak_note([](int i, bool a) { return cat(a ? "p" : "q", i % 2); }).ends_with(suspicion));
+  EXPECT_EQ(leak_note([](int i, bool a) { return i % 10 == 0 ? "yes"
+                                                 : a         ? "yes"
+                                                             : "no"; }).find("leak"),
+            std::string::npos);
+}
+
+TEST(ColumnLeaks, OfNumbers) {
+  const auto note = [](const std::function<double(int)>& x) {
+    std::string text = "x,z,y\n";
+    for (int i = 0; i < 100; ++i) text += cat(x(i), ",", i % 7, ",", i * i, ".5\n");
+    return noted(fit_all(parse_csv(text), {.label = "y"}), "x");
+  };
+  EXPECT_EQ(note([](int i) { return i * i + 0.5; }), "set aside: it is the label under another name");
+  EXPECT_TRUE(note([](int i) {
+                return 2 * i * i - 3;
+              }).ends_with("perhaps a leak, something known only with the answer"));
+  EXPECT_EQ(note([](int i) { return i; }), "numeric, 0 to 99");
+}
+
+}  // namespace
+}  // namespace espalier

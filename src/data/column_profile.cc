@@ -1,0 +1,104 @@
+#include "data/column_profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <unordered_map>
+
+namespace espalier {
+
+ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
+                             const MissingWords& missing) {
+  ColumnProfile out;
+  out.codes.reserve(rows.size());
+  std::unordered_map<std::string_view, uint32_t> places;
+  for (const int64_t row : rows) {
+    const std::string_view text = table.cell(row, column);
+    if (missing.contains(text)) {
+      ++out.missing;
+      out.codes.push_back(ColumnProfile::kMissing);
+      continue;
+    }
+    const auto [found, inserted] = places.emplace(text, static_cast<uint32_t>(out.values.size()));
+    if (inserted) out.values.push_back({text});
+    ++out.values[found->second].count;
+    out.codes.push_back(found->second);
+  }
+  return out;
+}
+
+WeightedNumbers numbers_of(const ColumnProfile& profile, NumberStyle style) {
+  WeightedNumbers out;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (const std::optional<double> number = read_number(value.text, style)) {
+      out.values.emplace_back(*number, value.count);
+      out.count += value.count;
+    }
+  }
+  std::sort(out.values.begin(), out.values.end());
+  return out;
+}
+
+double WeightedNumbers::median() const {
+  // Of an even count the mean of the two in the middle.
+  const auto at = [&](int64_t place) {
+    for (const auto& [value, times] : values) {
+      if (place < times) return value;
+      place -= times;
+    }
+    return 0.0;
+  };
+  return at((count - 1) / 2) / 2 + at(count / 2) / 2;
+}
+
+Moments moments_of(const WeightedNumbers& numbers, bool log) {
+  const auto each = [&](auto&& add) {
+    for (const auto& [value, times] : numbers.values)
+      add(log ? std::log1p(value) : value, static_cast<double>(times));
+  };
+  const auto count = static_cast<double>(numbers.count);
+  double sum = 0, squares = 0, cubes = 0;
+  each([&](double x, double times) { sum += x * times; });
+  const double mean = sum / count;
+  each([&](double x, double times) {
+    const double from_mean = x - mean;
+    squares += times * from_mean * from_mean;
+    cubes += times * from_mean * from_mean * from_mean;
+  });
+  const double deviation = std::sqrt(squares / count), cubed = deviation * deviation * deviation;
+  return {mean, deviation, cubed > 0 ? cubes / count / cubed : 0};
+}
+
+StyleCount number_style(const ColumnProfile& profile, char delimiter) {
+  std::array styles{NumberStyle::kPlain, NumberStyle::kThousands, NumberStyle::kDecimalComma};
+  if (delimiter == ';') std::swap(styles[1], styles[2]);
+  StyleCount best;
+  for (const NumberStyle style : styles) {
+    const int64_t cells =
+        profile.count([&](std::string_view text) { return read_number(text, style).has_value(); });
+    if (cells > best.cells) best = {style, cells};
+    if (cells == profile.present()) break;
+  }
+  return best;
+}
+
+bool has_leading_zero(std::string_view text) {
+  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+}
+
+std::string percent(int64_t part, int64_t whole) {
+  const double share = 100 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
+  const char* format = share < 1 ? "%.2g %%" : share > 99 && share < 100 ? "%.4g %%" : "%.0f %%";
+  char text[32];
+  std::snprintf(text, sizeof text, format, share);
+  return text;
+}
+
+std::string short_number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g", value);
+  return text;
+}
+
+}  // namespace espalier

@@ -1,0 +1,70 @@
+// What the training rows hold in one column.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "data/column_steps.h"
+
+namespace espalier {
+
+struct ColumnProfile {
+  static constexpr uint32_t kMissing = ~uint32_t{0};
+
+  struct Value {
+    std::string_view text;
+    int64_t count = 0;
+  };
+  std::vector<Value> values;    // different ones, in the order of the rows
+  std::vector<uint32_t> codes;  // for each training row the place in `values`, or kMissing
+  int64_t missing = 0;
+
+  int64_t rows() const { return static_cast<int64_t>(codes.size()); }
+  int64_t present() const { return rows() - missing; }
+  int64_t different() const { return static_cast<int64_t>(values.size()); }
+  // Cells for whose text `holds`.
+  template <class F>
+  int64_t count(F holds) const {
+    int64_t cells = 0;
+    for (const Value& value : values) cells += holds(value.text) ? value.count : 0;
+    return cells;
+  }
+};
+ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
+                             const MissingWords& missing);
+
+// Sorted numbers, each with how often it stands in the column.
+struct WeightedNumbers {
+  std::vector<std::pair<double, int64_t>> values;
+  int64_t count = 0;
+
+  double median() const;
+  double least() const { return values.front().first; }
+  double most() const { return values.back().first; }
+};
+WeightedNumbers numbers_of(const ColumnProfile& profile, NumberStyle style);
+
+// Of numbers, or of log(1 + x): mean, standard deviation (divisor n), skewness (third standardised moment; 0
+// for a constant).
+struct Moments {
+  double mean = 0, deviation = 0, skewness = 0;
+};
+Moments moments_of(const WeightedNumbers& numbers, bool log);
+
+// The style that most cells follow, plain first; and how many do.
+struct StyleCount {
+  NumberStyle style = NumberStyle::kPlain;
+  int64_t cells = 0;
+};
+StyleCount number_style(const ColumnProfile& profile, char delimiter);
+
+// 007: digits that begin with 0, which are no amount.
+bool has_leading_zero(std::string_view text);
+// "12.5 %", "0.03 %"
+std::string percent(int64_t part, int64_t whole);
+// A number as people write it: at most 6 digits, "326" or "0.2".
+std::string short_number(double value);
+
+}  // namespace espalier

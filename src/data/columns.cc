@@ -1,0 +1,220 @@
+#include "espalier/columns.h"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "base/format.h"
+#include "data/columns_apply.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+// Given rows of a table, or all of them.
+class RowList {
+ public:
+  RowList(const CsvTable& table, const ColumnProgram::Rows& rows)
+      : rows_(rows), size_(rows ? static_cast<int64_t>(rows->size()) : table.rows()) {
+    if (rows) check_rows(table, *rows);
+  }
+  int64_t size() const { return size_; }
+  int64_t operator[](int64_t i) const { return rows_ ? (*rows_)[static_cast<size_t>(i)] : i; }
+
+ private:
+  const ColumnProgram::Rows& rows_;
+  int64_t size_;
+};
+
+class Application {
+ public:
+  Application(const ColumnProgram::Data& data, const CsvTable& table, const RowList& rows)
+      : data_(data), table_(table), rows_(rows), places_(find_columns(data, table, true).inputs) {
+    for (const ColumnStep& step : data.steps) {
+      width_ += step.width();
+      report_.columns.push_back({.name = step.column});
+    }
+    report_.rows = rows.size();
+  }
+
+  Tensor run() {
+    const TensorType type{DType::kF32, {rows_.size(), width_}};
+    Buffer buffer = allocate_buffer(type.bytes());
+    std::memset(buffer.get(), 0, type.bytes());
+    auto* out = reinterpret_cast<float*>(buffer.get());
+    // So many rows of text stay in the cache while each column is read.
+    constexpr int64_t kBlock = 128;
+    for (int64_t begin = 0; begin < rows_.size(); begin += kBlock) {
+      const int64_t end = std::min(begin + kBlock, rows_.size());
+      float* inputs = out + begin * width_;
+      for (size_t i = 0; i < data_.steps.size(); ++i) {
+        std::visit([&](const auto& step) { read(step, i, begin, end, inputs); }, data_.steps[i].how);
+        inputs += data_.steps[i].width();
+      }
+    }
+    return make_concrete(Literal(type, std::move(buffer)));
+  }
+  const ColumnReport& report() const { return report_; }
+
+ private:
+  template <class Step>
+  void read(const Step& step, size_t index, int64_t begin, int64_t end, float* out) {
+    ColumnReport::Column& report = report_.columns[index];
+    const int64_t column = places_[index];
+    for (int64_t i = begin; i < end; ++i, out += width_) {
+      const Cell cell{table_, rows_[i], column, table_.cell(rows_[i], column)};
+      if (data_.missing.contains(cell.text)) {
+        step.read_missing(out);
+        ++report.missing;
+        continue;
+      }
+      const CellOutcome outcome = step.read(cell, out);
+      if (outcome == CellOutcome::kRead) continue;
+      report.other += outcome == CellOutcome::kOther;
+      if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0)
+        report.line = table_.line(cell.row);
+    }
+  }
+
+  const ColumnProgram::Data& data_;
+  const CsvTable& table_;
+  const RowList& rows_;
+  const std::vector<int64_t> places_;
+  int64_t width_ = 0;
+  ColumnReport report_;
+};
+
+[[noreturn]] void refuse_label(const LabelStep& label, const CsvTable& table, int64_t row,
+                               std::string_view text) {
+  const std::string what = cat("line ", table.line(row), ": the label \"", text, "\" ");
+  if (!label.classification)
+    throw ValueError("columns.label", cat(what, label.log ? "is no number above -1" : "is no number"));
+  if (text.ends_with('.') && label.class_of(text.substr(0, text.size() - 1))) {
+    throw ValueError("columns.label",
+                     cat(what, "ends in a dot, the class \"", text.substr(0, text.size() - 1), "\" does not"),
+                     "set strip_label_dots");
+  }
+  std::string known;
+  constexpr size_t kShown = 20;
+  for (size_t c = 0; c < std::min(kShown, label.classes.size()); ++c)
+    known += cat(c ? ", " : "", label.classes[c]);
+  throw ValueError("columns.label", cat(what, "is none of the ", label.classes.size(), " classes ", known,
+                                        label.classes.size() > kShown ? ", ..." : ""));
+}
+
+}  // namespace
+
+std::string to_string(const Note& note) { return cat(note.column, ": ", note.text); }
+
+void check_rows(const CsvTable& table, std::span<const int64_t> rows) {
+  for (const int64_t row : rows) {
+    if (row < 0 || row >= table.rows())
+      throw ValueError("columns.rows", cat("row ", row, " is outside of [0, ", table.rows(), ")"));
+  }
+}
+
+ColumnPlaces find_columns(const ColumnProgram::Data& data, const CsvTable& table, bool inputs) {
+  std::unordered_map<std::string_view, int64_t> by_name;
+  const bool by_place = data.numbered || table.numbered();
+  const std::vector<std::string>& names = by_place ? data.columns : table.names();
+  const auto fitted = static_cast<int64_t>(data.columns.size());
+  const bool without_label = by_place && table.columns() == fitted - 1;
+  if (by_place && table.columns() != fitted && !without_label) {
+    throw ValueError("columns.count", cat("the table has ", table.columns(),
+                                          " columns without names, the program was fitted on ", fitted, " (",
+                                          fitted - 1, " without the label \"", data.label.column, "\")"));
+  }
+  int64_t place = 0;
+  for (const std::string& name : names) {
+    if (!without_label || name != data.label.column) by_name.emplace(name, place++);
+  }
+  ColumnPlaces out;
+  for (const ColumnStep& step : data.steps) {
+    if (!inputs) break;
+    const auto found = by_name.find(step.column);
+    out.inputs.push_back(found != by_name.end() ? found->second : table.column(step.column));
+  }
+  if (const auto found = by_name.find(data.label.column); found != by_name.end()) out.label = found->second;
+  return out;
+}
+
+Tensor ColumnProgram::inputs(const CsvTable& table, Rows rows, ColumnReport* report, Location at) const {
+  const CallScope scope(at);
+  const RowList list(table, rows);
+  Application application(*data_, table, list);
+  Tensor out = application.run();
+  if (report) *report = application.report();
+  return out;
+}
+
+Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) const {
+  const CallScope scope(at);
+  const LabelStep& label = data_->label;
+  const RowList list(table, rows);
+  const int64_t place = find_columns(*data_, table, false).label;
+  const int64_t column = place >= 0 ? place : table.column(label.column);
+  std::vector<int32_t> classes;
+  std::vector<float> numbers;
+  for (int64_t i = 0; i < list.size(); ++i) {
+    const std::string_view text = table.cell(list[i], column);
+    if (data_->missing.contains(text)) {
+      throw ValueError("columns.label",
+                       cat("line ", table.line(list[i]), ": the label \"", label.column, "\" is missing"));
+    }
+    if (label.classification) {
+      const std::optional<int32_t> number = label.class_of(text);
+      if (!number) refuse_label(label, table, list[i], text);
+      classes.push_back(*number);
+    } else {
+      const std::optional<double> value = label.scaled(text);
+      if (!value) refuse_label(label, table, list[i], text);
+      numbers.push_back(static_cast<float>(*value));
+    }
+  }
+  return label.classification ? Tensor::of(classes, {list.size()}) : Tensor::of(numbers, {list.size(), 1});
+}
+
+bool ColumnProgram::has_label(const CsvTable& table) const {
+  return find_columns(*data_, table, false).label >= 0;
+}
+
+bool ColumnProgram::classification() const { return data_->label.classification; }
+const std::string& ColumnProgram::label() const { return data_->label.column; }
+const std::vector<std::string>& ColumnProgram::classes() const { return data_->label.classes; }
+double ColumnProgram::label_mean() const { return data_->label.mean; }
+double ColumnProgram::label_scale() const { return data_->label.scale; }
+bool ColumnProgram::label_log() const { return data_->label.log; }
+
+std::vector<double> ColumnProgram::label_values(std::span<const float> outputs, Location at) const {
+  const CallScope scope(at);
+  if (classification())
+    throw StateError("columns.label", cat("the label \"", label(), "\" is a class and has no unit"));
+  std::vector<double> out;
+  for (const float output : outputs) out.push_back(data_->label.unscaled(static_cast<double>(output)));
+  return out;
+}
+
+ColumnProgram ColumnProgram::with_strip_label_dots(bool strip) const {
+  auto data = std::make_shared<Data>(*data_);
+  data->label.strip_dots = strip;
+  return ColumnProgram(std::move(data));
+}
+
+int64_t ColumnProgram::width() const {
+  int64_t out = 0;
+  for (const ColumnStep& step : data_->steps) out += step.width();
+  return out;
+}
+
+std::vector<std::string> ColumnProgram::feature_names() const {
+  std::vector<std::string> out;
+  for (const ColumnStep& column : data_->steps) {
+    const auto names = std::visit([&](const auto& step) { return step.names(column.column); }, column.how);
+    out.insert(out.end(), names.begin(), names.end());
+  }
+  return out;
+}
+
+const std::vector<Note>& ColumnProgram::notes() const { return data_->notes; }
+
+}  // namespace espalier

@@ -1,0 +1,119 @@
+#include <algorithm>
+
+#include "base/format.h"
+#include "data/column_fit.h"
+#include "data/column_label.h"
+#include "data/column_leak.h"
+#include "data/columns_apply.h"
+
+namespace espalier {
+namespace {
+
+void check_options(const CsvTable& table, const ColumnOptions& options) {
+  if (options.label.empty()) throw ValueError("columns.label", "the column to learn is not named");
+  table.column(options.label);
+  if (options.max_categories < 1)
+    throw ValueError("columns.categories",
+                     cat("max_categories is ", options.max_categories, ", less than 1"));
+  const auto check = [&](const std::string& name, const char* option) {
+    table.column(name);
+    if (name == options.label)
+      throw ValueError("columns.label", cat("the label \"", name, "\" cannot stand in ", option));
+  };
+  for (const std::string& name : options.ignore) check(name, "`ignore`");
+  for (const auto& [name, kind] : options.kinds) check(name, "`kinds`");
+}
+
+class Fitter {
+ public:
+  Fitter(const CsvTable& table, std::span<const int64_t> rows, const ColumnOptions& options,
+         ColumnProgram::Data& data)
+      : table_(table),
+        rows_(rows),
+        options_(options),
+        data_(data),
+        label_(fit_label(table, rows, options, data.missing)) {
+    data_.label = label_.step;
+    data_.notes = label_.notes;
+  }
+
+  void run() {
+    for (int64_t c = 0; c < table_.columns(); ++c) {
+      const std::string& name = table_.names()[static_cast<size_t>(c)];
+      if (name == options_.label) continue;
+      if (std::find(options_.ignore.begin(), options_.ignore.end(), name) != options_.ignore.end()) {
+        note(name, "left out, as told");
+      } else {
+        fit_column(name, c);
+      }
+    }
+    if (!data_.steps.empty()) return;
+    std::string reasons;
+    for (const Note& note : data_.notes) {
+      if (note.column != options_.label) reasons += cat(reasons.empty() ? ": " : "; ", note);
+    }
+    throw ValueError("columns.none", cat("no column is left to learn from", reasons));
+  }
+
+ private:
+  void note(const std::string& column, std::string text, bool warning = false) {
+    data_.notes.push_back({column, std::move(text), warning});
+  }
+
+  void fit_column(const std::string& name, int64_t c) {
+    const ColumnProfile profile = profile_column(table_, rows_, c, data_.missing);
+    const auto told = options_.kinds.find(name);
+    const bool guessed = told == options_.kinds.end();
+    const bool nameless = c == 0 && name == "column_1" && table_.columns() > 2;
+    const ColumnGuess guess = guessed ? guess_column(name, nameless, profile, table_.delimiter())
+                                      : styled_column(name, told->second, profile, table_.delimiter());
+    if (guess.kind == ColumnKind::kDropped) {
+      note(name, guessed ? cat("set aside: ", guess.why) : "left out, as told", guessed);
+      return;
+    }
+    const Leak leak = find_leak(profile, label_);
+    if (leak.same && guessed) {
+      note(name, "set aside: it is the label under another name", true);
+      return;
+    }
+    FittedStep fitted = fit_step(name, guess, profile, options_.max_categories);
+    note(name, fitted.text);
+    if (!leak.suspicion.empty()) note(name, leak.suspicion, true);
+    data_.steps.push_back(std::move(fitted.step));
+  }
+
+  const CsvTable& table_;
+  const std::span<const int64_t> rows_;
+  const ColumnOptions& options_;
+  ColumnProgram::Data& data_;
+  const FittedLabel label_;
+};
+
+}  // namespace
+
+ColumnProgram ColumnProgram::fit(const CsvTable& table, std::span<const int64_t> training_rows,
+                                 const ColumnOptions& options, Location at) {
+  const CallScope scope(at);
+  check_options(table, options);
+  check_rows(table, training_rows);
+  if (training_rows.empty()) throw ValueError("columns.rows", "there are no training rows");
+  auto data = std::make_shared<Data>();
+  data->columns = table.names();
+  data->numbered = table.numbered();
+  data->missing = MissingWords(options.missing);
+  Fitter(table, training_rows, options, *data).run();
+  return ColumnProgram(std::move(data));
+}
+
+std::vector<int64_t> labelled_rows(const CsvTable& table, const ColumnOptions& options, Location at) {
+  const CallScope scope(at);
+  const int64_t column = table.column(options.label);
+  const MissingWords missing(options.missing);
+  std::vector<int64_t> out;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    if (!missing.contains(table.cell(row, column))) out.push_back(row);
+  }
+  return out;
+}
+
+}  // namespace espalier

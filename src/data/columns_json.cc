@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "data/column_steps.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormat = "espalier.columns";
+constexpr int kVersion = 1;
+constexpr size_t kMostBytes = size_t{16} << 20;
+constexpr int kDeepest = 8;
+
+class Writer {
+ public:
+  explicit Writer(Json& json) : json_(json) {}
+  template <class T>
+  void operator()(const char* key, const T& value) {
+    json_[key] = value;
+  }
+  template <class T, size_t n>
+  void operator()(const char* key, T value, const std::string_view (&names)[n]) {
+    json_[key] = std::string(names[static_cast<size_t>(value)]);
+  }
+
+ private:
+  Json& json_;
+};
+
+[[noreturn]] void fail(const std::string& field, std::string_view problem) {
+  throw FormatError("columns.json", cat(field.empty() ? "the program" : field, ": ", problem));
+}
+
+const Json& field(const Json& json, const char* key, const std::string& path) {
+  if (!json.is_object()) fail(path, "must be an object");
+  const auto found = json.find(key);
+  if (found == json.end()) fail(cat(path, path.empty() ? "" : ".", key), "is missing");
+  return *found;
+}
+
+const Json& array(const Json& json, const char* key, const std::string& path) {
+  const Json& out = field(json, key, path);
+  if (!out.is_array()) fail(cat(path, path.empty() ? "" : ".", key), "must be an array");
+  return out;
+}
+
+// The fields of the object at `path`.
+class Reader {
+ public:
+  Reader(const Json& json, std::string path) : json_(json), path_(std::move(path)) {}
+
+  void operator()(const char* key, bool& value) {
+    const Json& json = field(json_, key, path_);
+    if (!json.is_boolean()) fail(at(key), "must be true or false");
+    value = json.get<bool>();
+  }
+  void operator()(const char* key, double& value) {
+    const Json& json = field(json_, key, path_);
+    if (!json.is_number() || !std::isfinite(json.get<double>())) fail(at(key), "must be a number");
+    value = json.get<double>();
+  }
+  void operator()(const char* key, std::string& value) {
+    const Json& json = field(json_, key, path_);
+    if (!json.is_string()) fail(at(key), "must be a string");
+    value = json.get<std::string>();
+  }
+  void operator()(const char* key, std::vector<std::string>& value) {
+    value.clear();
+    for (const Json& element : array(json_, key, path_)) {
+      if (!element.is_string()) fail(at(key), "must hold strings only");
+      value.push_back(element.get<std::string>());
+    }
+  }
+  template <class T, size_t n>
+  void operator()(const char* key, T& value, const std::string_view (&names)[n]) {
+    std::string text;
+    (*this)(key, text);
+    const auto found = std::find(std::begin(names), std::end(names), text);
+    if (found == std::end(names)) fail(at(key), "is none of the known names");
+    value = static_cast<T>(found - std::begin(names));
+  }
+
+ private:
+  std::string at(const char* key) const { return cat(path_, path_.empty() ? "" : ".", key); }
+
+  const Json& json_;
+  const std::string path_;
+};
+
+// Refuses nesting before anything is built from it.
+class Depth : public nlohmann::json_sax<Json> {
+ public:
+  bool null() override { return true; }
+  bool boolean(bool) override { return true; }
+  bool number_integer(number_integer_t) override { return true; }
+  bool number_unsigned(number_unsigned_t) override { return true; }
+  bool number_float(number_float_t, const string_t&) override { return true; }
+  bool string(string_t&) override { return true; }
+  bool binary(binary_t&) override { return true; }
+  bool key(string_t&) override { return true; }
+  bool start_object(size_t) override { return ++depth_ <= kDeepest; }
+  bool end_object() override { return --depth_ >= 0; }
+  bool start_array(size_t) override { return ++depth_ <= kDeepest; }
+  bool end_array() override { return --depth_ >= 0; }
+  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {
+    byte_ = at;
+    return false;
+  }
+  std::string problem() const {
+    return byte_ ? cat("no JSON at byte ", byte_) : cat("more than ", kDeepest, " levels");
+  }
+
+ private:
+  int depth_ = 0;
+  size_t byte_ = 0;
+};
+
+template <class Step>
+Step read_step(const Json& json, const std::string& path) {
+  Step step;
+  Step::fields(step, Reader(json, path));
+  if (const std::string problem = step.prepare(); !problem.empty()) fail(path, problem);
+  return step;
+}
+
+ColumnStep read_column(const Json& json, const std::string& path) {
+  Reader reader(json, path);
+  ColumnStep out;
+  std::string kind;
+  reader("column", out.column);
+  reader("kind", kind);
+  if (kind == name(ColumnKind::kNumeric)) {
+    out.how = read_step<NumericStep>(json, path);
+  } else if (kind == name(ColumnKind::kCategory)) {
+    out.how = read_step<CategoryStep>(json, path);
+  } else if (kind == name(ColumnKind::kBoolean)) {
+    out.how = read_step<BooleanStep>(json, path);
+  } else if (kind == name(ColumnKind::kDate)) {
+    out.how = read_step<DateStep>(json, path);
+  } else {
+    fail(cat(path, ".kind"), "is none of numeric, category, boolean, date");
+  }
+  return out;
+}
+
+void read_steps(const Json& json, ColumnProgram::Data& data) {
+  std::set<std::string_view> free(data.columns.begin(), data.columns.end());
+  if (free.size() != data.columns.size()) fail("columns", "a name stands there twice");
+  if (!free.erase(data.label.column)) fail("label.column", "is none of the columns");
+  const Json& steps = array(json, "steps", "");
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const std::string path = cat("steps[", i, "]");
+    data.steps.push_back(read_column(steps[i], path));
+    if (!free.erase(data.steps.back().column))
+      fail(cat(path, ".column"), "is none of the columns, or a second step of one");
+  }
+  if (data.steps.empty()) fail("steps", "is empty");
+}
+
+Json parse(std::string_view text) {
+  if (text.size() > kMostBytes) fail("", cat("has ", text.size(), " bytes, more than ", kMostBytes));
+  Depth depth;
+  if (!Json::sax_parse(text, &depth)) fail("", depth.problem());
+  return Json::parse(text);
+}
+
+}  // namespace
+
+std::string ColumnProgram::to_json() const {
+  Json json{{"format", kFormat}, {"version", kVersion}};
+  Writer writer(json);
+  writer("columns", data_->columns);
+  writer("numbered", data_->numbered);
+  writer("missing", data_->missing.words());
+  json["label"] = Json::object();
+  LabelStep::fields(data_->label, Writer(json["label"]));
+  json["steps"] = Json::array();
+  for (const ColumnStep& column : data_->steps) {
+    Json& step = json["steps"].emplace_back();
+    step["column"] = column.column;
+    step["kind"] = std::string(name(kStepKinds[column.how.index()]));
+    std::visit([&](const auto& how) { how.fields(how, Writer(step)); }, column.how);
+  }
+  json["notes"] = Json::array();
+  for (const Note& note : data_->notes)
+    json["notes"].push_back({{"column", note.column}, {"text", note.text}, {"warning", note.warning}});
+  return json.dump(1, ' ', false, Json::error_handler_t::replace);
+}
+
+ColumnProgram ColumnProgram::from_json(std::string_view text) {
+  const Json json = parse(text);
+  Reader reader(json, "");
+  std::string format;
+  double version = 0;
+  reader("format", format);
+  reader("version", version);
+  if (format != kFormat || version != kVersion)
+    fail("format", cat("must be ", kFormat, ", version ", kVersion));
+  auto data = std::make_shared<Data>();
+  std::vector<std::string> missing;
+  reader("columns", data->columns);
+  reader("numbered", data->numbered);
+  reader("missing", missing);
+  data->missing = MissingWords(std::move(missing));
+  data->label = read_step<LabelStep>(field(json, "label", ""), "label");
+  read_steps(json, *data);
+  const Json& notes = array(json, "notes", "");
+  for (size_t i = 0; i < notes.size(); ++i) {
+    Reader of_note(notes[i], cat("notes[", i, "]"));
+    Note& note = data->notes.emplace_back();
+    of_note("column", note.column);
+    of_note("text", note.text);
+    of_note("warning", note.warning);
+  }
+  return ColumnProgram(std::move(data));
+}
+
+}  // namespace espalier

@@ -1,0 +1,246 @@
+#include "espalier/columns.h"
+
+#include <cmath>
+#include <numbers>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "data/column_tables_test.h"
+
+namespace espalier {
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The column of the inputs that has this name.
+std::vector<float> feature(const ColumnProgram& program, const Tensor& inputs, const std::string& name) {
+  const Names names = program.feature_names();
+  const auto place = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+  EXPECT_LT(place, names.size()) << name;
+  std::vector<float> out;
+  for (size_t i = place; i < inputs.data<float>().size(); i += names.size())
+    out.push_back(inputs.data<float>()[i]);
+  return out;
+}
+
+TEST(Columns, NumbersAreStandardisedByTheTrainingRows) {
+  const CsvTable table = parse_csv("x,y\n1,a\n2,b\n3,a\n1000,b\n-1000,a\n7,b\n");
+  const std::vector<int64_t> training{0, 1, 2};
+  const ColumnProgram program = ColumnProgram::fit(table, training, {.label = "y"});
+  const double scale = std::sqrt(2.0 / 3);
+  const Tensor x = program.inputs(table);
+  EXPECT_EQ(to_string(x.type()), "f32[6,1]");
+  const float expected[] = {static_cast<float>(-1 / scale), 0, static_cast<float>(1 / scale), 10, -10,
+                            static_cast<float>(5 / scale)};
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(x.data<float>()[i], expected[i]);
+  const std::vector<int64_t> some{5, 0};
+  EXPECT_EQ(program.inputs(table, some).to_vector<float>(), (std::vector<float>{expected[5], expected[0]}));
+  EXPECT_EQ(to_string(program.inputs(table, std::vector<int64_t>{}).type()), "f32[0,1]");
+}
+
+TEST(Columns, MissingNumbersAreTheMedianAndSaySo) {
+  const CsvTable table = parse_csv("x,y\n1,a\n?,b\n5,a\n2,b\n,a\nlots,b\n4,a\n");
+  const std::vector<int64_t> training{0, 1, 2, 3, 6};
+  const ColumnProgram program = ColumnProgram::fit(table, training, {.label = "y"});
+  EXPECT_EQ(program.feature_names(), (Names{"x", "x missing"}));
+  ColumnReport report;
+  const Tensor x = program.inputs(table, {}, &report);
+  // Of 1, 5, 2, 4: median 3, mean 3, variance 2.5.
+  const auto z = static_cast<float>(1 / std::sqrt(2.5));
+  EXPECT_EQ(feature(program, x, "x"), (std::vector<float>{-2 * z, 0, 2 * z, -z, 0, 0, z}));
+  EXPECT_EQ(feature(program, x, "x missing"), (std::vector<float>{0, 1, 0, 0, 1, 1, 0}));
+  ASSERT_EQ(report.columns.size(), 1u);
+  EXPECT_EQ(report.rows, 7);
+  EXPECT_EQ(report.columns[0].missing, 2);
+  EXPECT_EQ(report.columns[0].unreadable, 1);
+  EXPECT_EQ(report.columns[0].line, 7);
+}
+
+TEST(Columns, SkewedAmountsAreTakenAsTheirLogarithm) {
+  const CsvTable table = table_of("x", [](int i) { return cat(i % 10 == 3 ? 5000 : i % 3); });
+  const ColumnProgram program = fit_all(table, {.label = "y"});
+  EXPECT_EQ(noted(program, "x"), "numeric, 0 to 5000, strongly skewed and so taken as its logarithm");
+  double sum = 0, squares = 0;
+  std::vector<double> logs;
+  for (int i = 0; i < 40; ++i) logs.push_back(std::log(1.0 + (i % 10 == 3 ? 5000 : i % 3)));
+  for (const double x : logs) sum += x;
+  for (const double x : logs) squares += (x - sum / 40) * (x - sum / 40);
+  const std::vector<float> x = feature(program, program.inputs(table), "x");
+  for (size_t i = 0; i < 40; ++i) EXPECT_NEAR(x[i], (logs[i] - sum / 40) / std::sqrt(squares / 40), 1e-6);
+  // Not where a value is negative.
+  const CsvTable negative = table_of("x", [](int i) { return i ? cat(i % 10 == 3 ? 5000 : i % 3) : "-1"; });
+  EXPECT_EQ(noted(fit_all(negative, {.label = "y"}), "x"), "numeric, -1 to 5000");
+}
+
+TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
+  // Of 40 rows: red in 20, blue in 10, green in 5, none in 5.
+  const CsvTable table = table_of("x", [](int i) {
+    return std::string(i % 2 ? "red" : i % 4 ? "blue" : i % 8 ? "green" : "");
+  });
+  const ColumnProgram program = fit_all(table, {.label = "y", .ignore = {"z"}, .max_categories = 2});
+  EXPECT_EQ(program.feature_names(), (Names{"x=red", "x=blue", "x=(other)", "x=(missing)"}));
+  EXPECT_EQ(
+      noted(program, "x"),
+      "category of 3 values, of which the 2 most frequent stand for themselves and the others (12 % of the "
+      "rows) together, missing in 12 %");
+  const CsvTable other = parse_csv("x,more\nblue,1\npurple,1\nred,1\nNA,1\n");
+  ColumnReport report;
+  EXPECT_EQ(program.inputs(other, {}, &report).to_vector<float>(),
+            (std::vector<float>{0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1}));
+  EXPECT_EQ(report.columns[0].other, 1);
+  EXPECT_EQ(report.columns[0].missing, 1);
+  // Without a missing cell in training, a missing one is among the others.
+  const ColumnProgram full = fit_all(table_of("x", [](int i) { return std::string(i % 3 ? "a" : "b"); }),
+                                     {.label = "y", .ignore = {"z"}});
+  EXPECT_EQ(full.inputs(parse_csv("x\n\"\"\na\n", {.header = CsvHeader::kYes})).to_vector<float>(),
+            (std::vector<float>{0, 0, 1, 1, 0, 0}));
+}
+
+TEST(Columns, CategoriesOfOneRowShareAnInputInALargeTable) {
+  const CsvTable table = table_of(
+      "x", [](int i) { return i % 50 == 7 ? cat("rare ", i)
+                              : i % 2     ? cat("odd")
+                                          : cat("even"); }, 200);
+  EXPECT_EQ(fit_all(table, {.label = "y", .ignore = {"z"}}).feature_names(),
+            (Names{"x=even", "x=odd", "x=(other)"}));
+}
+
+TEST(Columns, BooleansAndDates) {
+  const CsvTable table = parse_csv(
+      "ok,day,y\nyes,2024-01-01T06:00,a\nNO,2024-07-31T18:00,b\nyes,?,a\n,2026-04-16T00:00,b\nyes,2024-01-"
+      "01T00:00,b\n");
+  const ColumnProgram program = fit_all(table, {.label = "y"});
+  EXPECT_EQ(program.feature_names(),
+            (Names{"ok", "ok missing", "day year", "day month sin", "day month cos", "day day",
+                   "day weekday sin", "day weekday cos", "day hour sin", "day hour cos", "day missing"}));
+  const Tensor x = program.inputs(table);
+  EXPECT_EQ(feature(program, x, "ok"), (std::vector<float>{1, 0, 1, 1, 1}));
+  EXPECT_EQ(feature(program, x, "ok missing"), (std::vector<float>{0, 0, 0, 1, 0}));
+  EXPECT_EQ(feature(program, x, "day missing"), (std::vector<float>{0, 0, 1, 0, 0}));
+  // Years 2024, 2024, 2026, 2024: mean 2024.5, deviation sqrt(0.75).
+  const std::vector<float> years = feature(program, x, "day year");
+  EXPECT_NEAR(years[0], -0.5 / std::sqrt(0.75), 1e-6);
+  EXPECT_NEAR(years[3], 1.5 / std::sqrt(0.75), 1e-6);
+  EXPECT_EQ(years[2], 0);
+  // January is the beginning of its cycle, July its middle, April its quarter.
+  EXPECT_NEAR(feature(program, x, "day month cos")[0], 1, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day month cos")[1], -1, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day month sin")[3], 1, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day day")[3], 0, 1e-6);
+  EXPECT_GT(feature(program, x, "day day")[1], 1);
+  // 2024-01-01 was a Monday, 2024-07-31 a Wednesday.
+  EXPECT_NEAR(feature(program, x, "day weekday sin")[0], 0, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day weekday sin")[1], std::sin(2 * std::numbers::pi * 2 / 7), 1e-6);
+  EXPECT_NEAR(feature(program, x, "day hour sin")[0], 1, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day hour sin")[1], -1, 1e-6);
+  EXPECT_NEAR(feature(program, x, "day hour cos")[3], 1, 1e-6);
+}
+
+TEST(Columns, AreFoundByNameAndElseByPlace) {
+  const CsvTable table = parse_csv("a,b,y\n1,5,x\n2,9,z\n3,7,x\n");
+  const ColumnProgram program = fit_all(table, {.label = "y"});
+  const std::vector<float> expected = program.inputs(table).to_vector<float>();
+  EXPECT_EQ(program.inputs(parse_csv("b,new,a\n5,?,1\n9,?,2\n7,?,3\n")).to_vector<float>(), expected);
+  EXPECT_FALSE(program.has_label(parse_csv("b,a\n5,1\n")));
+  const CsvTable bare = parse_csv("1,5\n2,9\n3,7\n");
+  EXPECT_EQ(program.inputs(bare).to_vector<float>(), expected);
+  EXPECT_FALSE(program.has_label(bare));
+  const CsvTable labelled = parse_csv("1,5,x\n2,9,z\n3,7,x\n");
+  EXPECT_EQ(program.inputs(labelled).to_vector<float>(), expected);
+  EXPECT_EQ(program.labels(labelled).to_vector<int32_t>(), (std::vector<int32_t>{0, 1, 0}));
+  EXPECT_EQ(rule_of([&] { program.inputs(parse_csv("1,2,3,4\n5,6,7,8\n")); }), "columns.count");
+  EXPECT_EQ(rule_of([&] { program.labels(bare); }), "csv.column");
+  EXPECT_EQ(rule_of([&] { program.inputs(table, std::vector<int64_t>{3}); }), "columns.rows");
+  EXPECT_EQ(rule_of([&] { program.inputs(table, std::vector<int64_t>{-1}); }), "columns.rows");
+  try {
+    program.inputs(parse_csv("aa,b\n1,5\n"));
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "unknown column \"a\": known are aa, b");
+  }
+  // The label may stand anywhere.
+  const CsvTable first = parse_csv("y,a,b\nx,1,5\nz,2,9\nx,3,7\n");
+  EXPECT_EQ(fit_all(first, {.label = "y"}).inputs(bare).to_vector<float>(), expected);
+}
+
+TEST(Columns, OnlyTrainingRowsAreLookedAt) {
+  const std::string training = "x,c,y\n1,p,a\n2,q,b\n4,p,a\n3,q,b\n";
+  const CsvTable small = parse_csv(training), large = parse_csv(training + "1e9,r,c\n?,s,\nword,t,d\n");
+  const std::vector<int64_t> rows{0, 1, 2, 3};
+  EXPECT_EQ(ColumnProgram::fit(large, rows, {.label = "y"}).to_json(),
+            ColumnProgram::fit(small, rows, {.label = "y"}).to_json());
+}
+
+TEST(Columns, JsonIsTheProgram) {
+  const CsvTable table = parse_csv(
+      "n,c,b,d,y\n1,p,yes,2024-01-01,3.5\n?,q,no,2025-06-05T10:00,800\n3,\"q\"\"x\",,?,2\n\"1,234\",,no,2024-"
+      "03-03,1\n");
+  for (const char* label : {"y", "c"}) {
+    const ColumnProgram program = ColumnProgram::fit(table, std::vector<int64_t>{0, 1, 2},
+                                                     {.label = label, .kinds = {{"d", ColumnKind::kDate}}});
+    const std::string json = program.to_json();
+    const ColumnProgram again = ColumnProgram::from_json(json);
+    EXPECT_EQ(again.to_json(), json);
+    EXPECT_EQ(again.inputs(table).to_vector<float>(), program.inputs(table).to_vector<float>());
+    EXPECT_EQ(again.feature_names(), program.feature_names());
+    EXPECT_EQ(again.classes(), program.classes());
+    EXPECT_EQ(again.label_mean(), program.label_mean());
+    EXPECT_EQ(again.notes().size(), program.notes().size());
+  }
+}
+
+TEST(Columns, WrongJsonNamesTheField) {
+  const CsvTable table = parse_csv("n,c,y\n1,p,a\n2,q,b\n3,p,a\n");
+  const std::string json = fit_all(table, {.label = "y"}).to_json();
+  const auto error = [](const std::string& text) {
+    try {
+      ColumnProgram::from_json(text);
+    } catch (const FormatError& e) {
+      return cat(e.rule(), " ", e.message());
+    }
+    return std::string("no error");
+  };
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = json;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, text.npos) << from;
+    return error(text.replace(at, from.size(), to));
+  };
+  EXPECT_EQ(error(json), "no error");
+  EXPECT_EQ(error("").substr(0, 24), "columns.json the program");
+  EXPECT_EQ(error("[]"), "columns.json the program: must be an object");
+  EXPECT_EQ(error(std::string(100000, '[')), "columns.json the program: more than 8 levels");
+  EXPECT_EQ(error("{\"format\": \"\xff\"}").substr(0, 33), "columns.json the program: no JSON");
+  EXPECT_EQ(error(std::string((size_t{16} << 20) + 1, ' ')).substr(0, 28), "columns.json the program: ha");
+  EXPECT_EQ(changed("espalier.columns", "other"), "columns.json format: must be espalier.columns, version 1");
+  EXPECT_EQ(changed("\"version\": 1", "\"version\": 2"),
+            "columns.json format: must be espalier.columns, version 1");
+  EXPECT_EQ(changed("\"median\": 2.0", "\"median\": \"2\""),
+            "columns.json steps[0].median: must be a number");
+  EXPECT_EQ(changed("\"mean\"", "\"meen\""), "columns.json steps[0].mean: is missing");
+  EXPECT_EQ(changed("\"scale\": 0", "\"scale\": -0"), "columns.json steps[0]: scale must be positive");
+  EXPECT_EQ(changed("\"plain\"", "\"fancy\""), "columns.json steps[0].style: is none of the known names");
+  EXPECT_EQ(changed("\"numeric\"", "\"number\""),
+            "columns.json steps[0].kind: is none of numeric, category, boolean, date");
+  EXPECT_EQ(changed("\"column\": \"c\"", "\"column\": \"n\""),
+            "columns.json steps[1].column: is none of the columns, or a second step of one");
+  EXPECT_EQ(changed("\"column\": \"n\"", "\"column\": \"y\"").substr(0, 28), "columns.json steps[0].column");
+  EXPECT_EQ(changed("\"q\"", "\"p\""), "columns.json steps[1]: category \"p\" stands there twice");
+  EXPECT_EQ(changed("\"b\"", "7"), "columns.json label.classes: must hold strings only");
+  EXPECT_EQ(changed("\"numbered\": false", "\"numbered\": 0"),
+            "columns.json numbered: must be true or false");
+}
+
+TEST(Columns, ErrorsNameTheUsersLine) {
+  const CsvTable table = parse_csv("x,y\n1,a\n2,b\n");
+  try {
+    fit_all(table, {.label = "z"});
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find(" at column_tables_test.h:"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace espalier

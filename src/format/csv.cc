@@ -1,0 +1,179 @@
+#include "espalier/csv.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <unordered_set>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "format/csv_scan.h"
+#include "format/decimal.h"
+#include "format/gzip.h"
+#include "format/utf8.h"
+
+namespace espalier {
+namespace {
+
+constexpr std::string_view kMark = "\xef\xbb\xbf";
+
+void check_delimiter(char delimiter) {
+  const auto byte = static_cast<unsigned char>(delimiter);
+  const bool alphanumeric = (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
+  if (byte >= 0x80 || alphanumeric || (byte != 0 && std::strchr("\"\r\n.+-", delimiter))) {
+    throw ValueError("csv.delimiter",
+                     "the delimiter is an ASCII character, and no letter, digit, quote, sign, "
+                     "point or line end");
+  }
+}
+
+// UTF-8 without a mark at the beginning, whose last character ends the only line end at the end.
+void normalise(std::string& text, char delimiter) {
+  const size_t limit = std::numeric_limits<uint32_t>::max() - 64;
+  if (text.size() > limit)
+    throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", limit));
+  if (const size_t nul = text.find('\0'); nul != text.npos) {
+    throw FormatError(
+        "csv.nul",
+        cat("line ", 1 + std::count(text.data(), text.data() + nul, '\n'), ": a NUL byte, which no text has"),
+        "save the table as CSV in UTF-8");
+  }
+  if (!is_utf8(text)) {
+    text = utf8_of_latin1(text);
+    if (text.size() > limit)
+      throw FormatError("csv.size", cat("the text has ", text.size(), " bytes as UTF-8, more than ", limit));
+  }
+  if (text.starts_with(kMark)) text.erase(0, kMark.size());
+  const size_t last = text.find_last_not_of(delimiter == ' ' ? "\r\n" : " \r\n");
+  if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows");
+  text.resize(last + 1);
+  text += '\n';
+}
+
+// `names`, without an empty or a second one.
+std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
+  std::vector<std::string> out;
+  std::unordered_set<std::string> taken(names.begin(), names.end());
+  std::unordered_set<std::string> used;
+  std::map<std::string, int64_t> suffixes;
+  for (const std::string& name : names) {
+    const std::string wanted = name.empty() ? cat("column_", out.size() + 1) : name;
+    std::string free = wanted;
+    if (used.contains(free) || (name.empty() && taken.contains(free))) {
+      int64_t& suffix = suffixes.try_emplace(wanted, 2).first->second;
+      do {
+        free = cat(wanted, "_", suffix++);
+      } while (taken.contains(free) || used.contains(free));
+    }
+    used.insert(free);
+    out.push_back(std::move(free));
+  }
+  return out;
+}
+
+}  // namespace
+
+struct CsvTable::Cells {
+  std::string text;
+  CsvCells index;
+};
+
+std::string_view CsvTable::cell(int64_t row, int64_t column) const {
+  const uint32_t* start = cells_->index.data() + (row + first_) * columns_ + column;
+  const char *begin = cells_->text.data() + start[0], *end = cells_->text.data() + start[1] - 1;
+  while (begin != end && is_blank(*begin)) ++begin;
+  while (begin != end && is_blank(end[-1])) --end;
+  if (begin != end && *begin == '"') {
+    ++begin;
+    --end;
+  }
+  return {begin, static_cast<size_t>(end - begin)};
+}
+
+std::optional<double> CsvTable::number(int64_t row, int64_t column) const {
+  const std::string& text = cells_->text;
+  const char* const limit = text.data() + text.size();
+  const uint32_t* start = cells_->index.data() + (row + first_) * columns_ + column;
+  // Most numbers have nothing around them.
+  double value = 0;
+  if (parse_decimal(text.data() + start[0], text.data() + start[1] - 1, limit, value)) return value;
+  const std::string_view inner = cell(row, column);
+  const bool same = inner.size() + 1 == start[1] - start[0];
+  if (same || !parse_decimal(inner.data(), inner.data() + inner.size(), limit, value)) return std::nullopt;
+  return value;
+}
+
+int64_t CsvTable::line(int64_t row) const {
+  const char* text = cells_->text.data();
+  return 1 + std::count(text, text + cells_->index.data()[(row + first_) * columns_], '\n');
+}
+
+int64_t CsvTable::column(std::string_view name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  if (found == names_.end()) throw_unknown("csv.column", "column", name, names_);
+  return found - names_.begin();
+}
+
+void CsvTable::guess_header() {
+  constexpr int64_t kLooked = 1000;
+  const int64_t looked = std::min(rows_, kLooked);
+  bool over_numbers = false, below = false;
+  for (int64_t c = 0; c < columns_; ++c) {
+    const std::string_view top = cell(0, c);
+    if (top == "?" || number(0, c)) return;
+    int64_t numbers = 0, texts = 0;
+    for (int64_t r = 1; r < looked; ++r) {
+      const std::string_view text = cell(r, c);
+      if (text.empty()) continue;
+      ++(number(r, c) ? numbers : texts);
+      below = below || text == top;
+    }
+    if (top.empty() && c > 0 && numbers + texts > 0) return;
+    over_numbers = over_numbers || (!top.empty() && numbers > texts);
+  }
+  if (over_numbers || !below) first_ = 1;
+}
+
+void CsvTable::name_columns(const std::vector<std::string>& given) {
+  numbered_ = first_ == 0 && given.empty();
+  std::vector<std::string> wanted = given;
+  if (given.empty()) {
+    for (int64_t c = 0; c < columns_; ++c)
+      wanted.push_back(numbered_ ? std::string() : std::string(cell(-first_, c)));
+  }
+  names_ = distinct_names(wanted);
+  if (given.empty()) return;
+  if (static_cast<int64_t>(given.size()) != columns_)
+    throw ValueError("csv.names", cat(given.size(), " names are given for ", columns_, " columns"));
+  if (names_ != given) throw ValueError("csv.names", "an empty name, or one that is given twice");
+}
+
+CsvTable parse_csv(std::string text, const CsvOptions& options) {
+  check_delimiter(options.delimiter);
+  CsvTable table;
+  table.delimiter_ = options.delimiter ? options.delimiter : guess_delimiter(text);
+  normalise(text, table.delimiter_);
+  auto cells = std::make_shared<CsvTable::Cells>();
+  cells->index = scan_cells(text, table.delimiter_);
+  cells->text = std::move(text);
+  table.columns_ = cells->index.columns;
+  table.rows_ = static_cast<int64_t>(cells->index.count) / table.columns_;
+  table.cells_ = std::move(cells);
+  if (options.header == CsvHeader::kGuess) table.guess_header();
+  if (options.header == CsvHeader::kYes) table.first_ = 1;
+  table.rows_ -= table.first_;
+  table.name_columns(options.names);
+  return table;
+}
+
+CsvTable read_csv(const std::string& path, const CsvOptions& options, Location at) {
+  const CallScope scope(at);
+  try {
+    return parse_csv(gunzip(posix_env().read_file(path)), options);
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+  }
+}
+
+}  // namespace espalier

@@ -1,0 +1,196 @@
+#include "espalier/csv.h"
+
+#include <filesystem>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/rule_of_test.h"
+
+namespace espalier {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+Rows cells_of(const CsvTable& table) {
+  Rows out;
+  for (int64_t r = 0; r < table.rows(); ++r) {
+    out.emplace_back();
+    for (int64_t c = 0; c < table.columns(); ++c) out.back().emplace_back(table.cell(r, c));
+  }
+  return out;
+}
+Rows parsed(std::string text, CsvHeader header = CsvHeader::kNo) {
+  return cells_of(parse_csv(std::move(text), {.delimiter = ',', .header = header}));
+}
+std::string error_of(std::string text,
+                     const CsvOptions& options = {.delimiter = ',', .header = CsvHeader::kNo}) {
+  try {
+    parse_csv(std::move(text), options);
+  } catch (const Error& error) {
+    return cat(error.rule(), " ", error.message());
+  }
+  return "no error";
+}
+
+TEST(Csv, CellsAreWhatStandsBetweenDelimiters) {
+  EXPECT_EQ(parsed("a,b\nc,d\n"), (Rows{{"a", "b"}, {"c", "d"}}));
+  EXPECT_EQ(parsed("a,b\r\nc,d"), (Rows{{"a", "b"}, {"c", "d"}}));
+  EXPECT_EQ(parsed(" 39, State-gov ,\t<=50K\n"), (Rows{{"39", "State-gov", "<=50K"}}));
+  EXPECT_EQ(parsed(",\n,x\n"), (Rows{{"", ""}, {"", "x"}}));
+  EXPECT_EQ(parsed("\xef\xbb\xbf"
+                   "a,b\n"),
+            (Rows{{"a", "b"}}));
+  EXPECT_EQ(parsed("a\n\n\nb\n\n \r\n\n"), (Rows{{"a"}, {""}, {""}, {"b"}}));
+  EXPECT_EQ(parsed("5'10\",a\"b\"\n"), (Rows{{"5'10\"", "a\"b\""}}));
+}
+
+TEST(Csv, QuotedCellsHoldAnything) {
+  EXPECT_EQ(parsed("\"a,b\",\"c\nd\"\n\"\",\"x\"\"y\"\"\"\n"), (Rows{{"a,b", "c\nd"}, {"", "x\"y\""}}));
+  EXPECT_EQ(parsed("  \" kept \"  ,b\r\n"), (Rows{{" kept ", "b"}}));
+  EXPECT_EQ(parsed("\"a\r\nb\"\r\n"), (Rows{{"a\r\nb"}}));
+  EXPECT_EQ(parsed("\"\"\"\"\n"), (Rows{{"\""}}));
+  EXPECT_EQ(parsed("\"x\""), (Rows{{"x"}}));
+}
+
+// Cells of every length, so that delimiters, quotes and line ends fall on every place of a block.
+TEST(Csv, RandomTablesComeBack) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 300; ++round) {
+    const size_t rows = 1 + random() % 20, columns = 1 + random() % 6;
+    const bool mostly_plain = round % 2;
+    Rows expected(rows, std::vector<std::string>(columns));
+    std::string text;
+    for (size_t r = 0; r < rows; ++r) {
+      for (size_t c = 0; c < columns; ++c) {
+        std::string& cell = expected[r][c];
+        const size_t length = random() % (random() % 8 ? 12 : 150);
+        for (size_t i = 0; i < length; ++i)
+          cell += mostly_plain ? "abc0123.-"[random() % 9] : "ab,\"\n\r .;\t"[random() % 10];
+        bool quoted = cell.find_first_of(",\"\n\r\t ") != cell.npos || random() % 4 == 0;
+        quoted = quoted || (cell.empty() && r + 1 == rows);
+        if (quoted) {
+          text += '"';
+          for (const char character : cell)
+            text += character == '"' ? std::string("\"\"") : std::string(1, character);
+          text += '"';
+        } else {
+          text += cell;
+        }
+        text += c + 1 < columns ? "," : random() % 2 ? "\n" : "\r\n";
+      }
+    }
+    ASSERT_EQ(parsed(text), expected) << text;
+  }
+}
+
+TEST(Csv, ErrorsNameTheirPlace) {
+  EXPECT_EQ(error_of("a,b\nc\n"),
+            "csv.columns line 2, column 2: the line ends after 1 cell, the first line has 2");
+  EXPECT_EQ(error_of("a,b\n\"x\ny\",b,c\n"),
+            "csv.columns line 3, column 7: the line ends after 3 cells, the first line has 2");
+  EXPECT_EQ(error_of("a,b\n\nc,d\n").substr(0, 19), "csv.columns line 2,");
+  EXPECT_EQ(error_of("a,b\nc,\"d\n"), "csv.quote line 2, column 3: a quote that does not end");
+  EXPECT_EQ(error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
+  EXPECT_EQ(error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");
+  for (const char* nothing : {"", "\n", "  \r\n\n", "\xef\xbb\xbf\n"})
+    EXPECT_EQ(error_of(nothing), "csv.empty line 1: no rows");
+  EXPECT_EQ(error_of("a,b\n", {.names = {"x"}}), "csv.names 1 names are given for 2 columns");
+  EXPECT_EQ(error_of("a,b\n", {.names = {"x", "x"}}).substr(0, 9), "csv.names");
+  for (const char bad : {'"', '\n', '5', 'e', '.', '\x80'})
+    EXPECT_EQ(error_of("a", {.delimiter = bad}).substr(0, 13), "csv.delimiter") << bad;
+  EXPECT_EQ(error_of(std::string(1 << 18, ',')).substr(0, 11), "csv.columns");
+}
+
+TEST(Csv, TheDelimiterIsGuessed) {
+  const auto guessed = [](const char* text) { return parse_csv(text).delimiter(); };
+  EXPECT_EQ(guessed("a,b;c\nd,e\n"), ',');
+  EXPECT_EQ(guessed("a;b\n1,5;2\n"), ';');
+  EXPECT_EQ(guessed("a\tb, c\n1\t2\n"), '\t');
+  EXPECT_EQ(guessed("a|b|c\n1|2|3,4\n"), '|');
+  EXPECT_EQ(guessed("\"a;b;c\",d\n1,2\n"), ',');
+  EXPECT_EQ(guessed("a\nb\n"), ',');
+  EXPECT_EQ(cells_of(parse_csv("1 2\n3 4", {.delimiter = ' '})), (Rows{{"1", "2"}, {"3", "4"}}));
+}
+
+TEST(Csv, TheHeaderIsGuessed) {
+  const auto header = [](const char* text) { return parse_csv(text).had_header(); };
+  EXPECT_TRUE(header("name,age\nann,3\nbob,4\n"));
+  EXPECT_FALSE(header("39, State-gov, <=50K\n50, Private, <=50K\n"));
+  EXPECT_FALSE(header("red,blue\nblue,red\nred,green\n"));
+  EXPECT_TRUE(header("color,likes\nblue,red\nred,green\n"));
+  EXPECT_TRUE(header(",age\n0,39\n1,50\n"));
+  EXPECT_FALSE(header("x,\n1,2\n"));
+  EXPECT_TRUE(header("x,\n1,\n"));
+  EXPECT_FALSE(header("a,?\nb,1\n"));
+  EXPECT_TRUE(header("only,names\n"));
+  EXPECT_FALSE(header("2019,2020\n1,2\n"));
+  EXPECT_EQ(parse_csv("2019,2020\n1,2\n", {.header = CsvHeader::kYes}).names(),
+            (std::vector<std::string>{"2019", "2020"}));
+  EXPECT_EQ(parse_csv("only,names\n").rows(), 0);
+}
+
+TEST(Csv, NamesAreDistinct) {
+  using Names = std::vector<std::string>;
+  const CsvTable table = parse_csv("a,,a,a_2,a\n1,2,3,4,5\n", {.header = CsvHeader::kYes});
+  EXPECT_EQ(table.names(), (Names{"a", "column_2", "a_3", "a_2", "a_4"}));
+  EXPECT_FALSE(table.numbered());
+  EXPECT_EQ(table.column("a_2"), 3);
+  const CsvTable numbered = parse_csv("1,2\n3,4\n");
+  EXPECT_EQ(numbered.names(), (Names{"column_1", "column_2"}));
+  EXPECT_TRUE(numbered.numbered());
+  const CsvTable given = parse_csv("1,2\n3,4\n", {.names = {"x", "y"}});
+  EXPECT_EQ(given.rows(), 2);
+  EXPECT_EQ(given.column("y"), 1);
+  EXPECT_FALSE(given.numbered());
+  EXPECT_EQ(parse_csv("a,b\n3,4\n", {.names = {"x", "y"}}).rows(), 1);
+  try {
+    parse_csv("income,age\n1,2\n").column("incme");
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean \"income\"?"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Csv, NumbersAndLines) {
+  const CsvTable table = parse_csv("x,y\n\"1.5\",a\n\"-2\n\",3\n .25e1 ,\n");
+  EXPECT_EQ(table.number(0, 0), 1.5);
+  EXPECT_EQ(table.number(0, 1), std::nullopt);
+  EXPECT_EQ(table.number(1, 0), std::nullopt);
+  EXPECT_EQ(table.number(2, 0), 2.5);
+  EXPECT_EQ(table.number(2, 1), std::nullopt);
+  EXPECT_EQ(table.line(0), 2);
+  EXPECT_EQ(table.line(1), 3);
+  EXPECT_EQ(table.line(2), 5);
+}
+
+TEST(Csv, OtherTextIsLatin1) {
+  EXPECT_EQ(parsed("caf\xe9,\xfc\n"), (Rows{{"caf\xc3\xa9", "\xc3\xbc"}}));
+  EXPECT_EQ(parsed("caf\xc3\xa9,a\n"), (Rows{{"caf\xc3\xa9", "a"}}));
+  // An overlong slash, half a surrogate, beyond U+10FFFF, and a character that ends early are not UTF-8.
+  EXPECT_EQ(parsed("\xc0\xaf")[0][0], "\xc3\x80\xc2\xaf");
+  EXPECT_EQ(parsed("\xed\xa0\x80")[0][0].size(), 6u);
+  EXPECT_EQ(parsed("\xf4\x90\x80\x80")[0][0].size(), 8u);
+  EXPECT_EQ(parsed("aaaaaaaa\xe2\x82")[0][0].size(), 12u);
+  EXPECT_EQ(parsed("\xe2\x82\xac\xf0\x9f\x8c\xb3")[0][0], "\xe2\x82\xac\xf0\x9f\x8c\xb3");
+}
+
+TEST(Csv, FilesNameTheirPath) {
+  const std::string path = cat(::testing::TempDir(), "table-", posix_env().entropy(), ".csv");
+  posix_env().write_file(path, "a,b\n1,2\n");
+  EXPECT_EQ(read_csv(path).rows(), 1);
+  posix_env().write_file(path, "a,b\n1\n");
+  try {
+    read_csv(path);
+    ADD_FAILURE();
+  } catch (const FormatError& error) {
+    EXPECT_TRUE(error.message().starts_with(cat(path, ": line 2, "))) << error.message();
+  }
+  std::filesystem::remove(path);
+  EXPECT_EQ(rule_of([&] { read_csv(path); }), "file.read");
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,14 @@
+// UTF-8.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace espalier {
+
+// Whether `text` is well-formed: no overlong forms, no surrogates, nothing beyond U+10FFFF.
+bool is_utf8(std::string_view text);
+// Each byte of ISO 8859-1 as the character it stands for.
+std::string utf8_of_latin1(std::string_view bytes);
+
+}  // namespace espalier
