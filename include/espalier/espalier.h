@@ -17,6 +17,7 @@
 #include "espalier/print.h"
 #include "espalier/random.h"
 #include "espalier/saved_model.h"
+#include "espalier/schedules.h"
 #include "espalier/shape.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"

@@ -5,41 +5,102 @@
 #include <string>
 #include <vector>
 
+#include "espalier/schedules.h"
 #include "espalier/variable.h"
 
 namespace espalier {
 
-// Keras' Adam; decoupled weight decay when weight_decay is not 0 (AdamW). Betas lie in [0, 1), epsilon is
-// positive, the others are not negative.
+// What all of them take, by Keras' names and with Keras' defaults:
+// - learning_rate: a number that is not negative, or a schedule of the updates made before;
+// - weight_decay, not negative: each variable becomes smaller by learning_rate * weight_decay times itself
+//   before its update (decoupled, as in AdamW);
+// - at most one of three bounds on gradients, 0 for none, ValueError[<optimizer>.clip] for more: clipnorm
+// makes
+//   each gradient shorter until its norm is at most that, global_clipnorm all of them together by one factor
+//   (NaN where their norm is no finite number), clipvalue cuts elements off at -clipvalue and clipvalue.
+// Momentums and betas lie in [0, 1], betas and rho below 1, epsilon is positive; the others are not negative.
+// All is computed in f32, or f64 for f64 variables, and rounded once.
+
+// v = momentum * v - learning_rate * gradient; w += v, or by Nesterov w += momentum * v - learning_rate *
+// gradient.
+struct SGD {
+  LearningRateSchedule learning_rate = 1e-2;
+  double momentum = 0;
+  bool nesterov = false;
+  double weight_decay = 0;
+  double clipnorm = 0;
+  double global_clipnorm = 0;
+  double clipvalue = 0;
+};
+
+// Kingma and Ba, https://arxiv.org/abs/1412.6980, in the order before its section 2.1.
 struct Adam {
-  double learning_rate = 1e-3;
+  LearningRateSchedule learning_rate = 1e-3;
   double beta_1 = 0.9;
   double beta_2 = 0.999;
   double epsilon = 1e-7;
   double weight_decay = 0;
+  double clipnorm = 0;
+  double global_clipnorm = 0;
+  double clipvalue = 0;
 };
 
-// w -= learning_rate * gradient, with Keras' momentum (in [0, 1]) and Nesterov forms.
-struct SGD {
-  double learning_rate = 1e-2;
+// Adam with weight decay: Loshchilov and Hutter, https://arxiv.org/abs/1711.05101.
+struct AdamW {
+  LearningRateSchedule learning_rate = 1e-3;
+  double weight_decay = 0.004;
+  double beta_1 = 0.9;
+  double beta_2 = 0.999;
+  double epsilon = 1e-7;
+  double clipnorm = 0;
+  double global_clipnorm = 0;
+  double clipvalue = 0;
+};
+
+// v = rho * v + (1 - rho) * gradient^2; w -= learning_rate * gradient / sqrt(v + epsilon). `centered` takes
+// the square of the gradient's own average from v. With momentum m = momentum * m + that change, and w -= m.
+struct RMSprop {
+  LearningRateSchedule learning_rate = 1e-3;
+  double rho = 0.9;
   double momentum = 0;
-  bool nesterov = false;
+  double epsilon = 1e-7;
+  bool centered = false;
+  double weight_decay = 0;
+  double clipnorm = 0;
+  double global_clipnorm = 0;
+  double clipvalue = 0;
+};
+
+// a += gradient^2; w -= learning_rate * gradient / sqrt(a + epsilon). Duchi, Hazan and Singer, 2011.
+struct Adagrad {
+  LearningRateSchedule learning_rate = 1e-3;
+  double initial_accumulator_value = 0.1;
+  double epsilon = 1e-7;
+  double weight_decay = 0;
+  double clipnorm = 0;
+  double global_clipnorm = 0;
+  double clipvalue = 0;
 };
 
 // State is variables ("adam/step", "adam/learning_rate", "adam/m/<path>", ...), so it is saved, traced and
 // sharded like any other. A handle: copies share state.
 class Optimizer {
  public:
-  // Raise ValueError for options outside of their range.
-  Optimizer(const Adam& options, Location at = Location::here());
+  // Raise ValueError[<optimizer>.<option>] for options outside of their range,
+  // ValueError[optimizer.learning_rate].
   Optimizer(const SGD& options, Location at = Location::here());
+  Optimizer(const Adam& options, Location at = Location::here());
+  Optimizer(const AdamW& options, Location at = Location::here());
+  Optimizer(const RMSprop& options, Location at = Location::here());
+  Optimizer(const Adagrad& options, Location at = Location::here());
 
   // New values of `variables` from their gradients (same order; an undefined gradient leaves its variable
   // alone). Raises ValueError when the counts differ, ShapeError or DTypeError when a gradient's type is not
   // its variable's or no floating-point type; then nothing has changed.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              Location at = Location::here());
-  // Assign it to change the rate between or inside steps.
+  // Assign it to change the rate between or inside steps. Under a schedule it is the rate of the last update
+  // (before: of the first), and every update assigns it.
   Variable learning_rate() const;
   std::vector<Variable> variables() const;
 

@@ -109,7 +109,7 @@ Prepared cnn(DTypePolicy dtype) {
 // A decoder-only transformer over characters, its attention written out.
 struct CharGpt {
   static constexpr int64_t kLayers = 4, kHeads = 4, kWidth = 128, kContext = 64, kVocabulary = 65, kRows = 12;
-  static constexpr Adam kAdam{.weight_decay = 0.01};
+  static inline const Adam kAdam{.weight_decay = 0.01};
   struct Block {
     Variable scale_1, offset_1, qkv, qkv_bias, out, out_bias, scale_2, offset_2, up, up_bias, down, down_bias;
   };

@@ -1,30 +1,53 @@
 #include "ir/sink.h"
+#include "optim/clip.h"
 #include "optim/rule.h"
 
 namespace espalier {
 
-Optimizer::Rule::Rule(std::string rule_name, double rate)
+namespace {
+
+// What the rate is before the first update.
+Tensor first_rate(const LearningRateSchedule& schedule) {
+  const EagerScope eager;
+  return schedule(0);
+}
+
+}  // namespace
+
+Optimizer::Rule::Rule(std::string rule_name, const CommonOptions& options)
     : name(std::move(rule_name)),
-      learning_rate(full({}, rate), {.name = name + "/learning_rate", .trainable = false}),
+      common(options),
+      learning_rate(first_rate(options.learning_rate), {.name = name + "/learning_rate", .trainable = false}),
       step(full({}, 0, DType::kI64), {.name = name + "/step", .trainable = false}) {
-  if (!(rate >= 0))
-    throw ValueError("optimizer.learning_rate", cat("learning_rate must not be negative, got ", rate));
+  if (const std::optional<double> rate = common.learning_rate.constant(); rate && !(*rate >= 0))
+    throw ValueError("optimizer.learning_rate", cat("learning_rate must not be negative, got ", *rate));
+  require(common.weight_decay >= 0, "weight_decay", "must not be negative", common.weight_decay);
+  require_bounds(*this);
 }
 
 void Optimizer::Rule::require(bool holds, const char* option, const char* must, double value) const {
   if (!holds) throw ValueError(cat(name, ".", option), cat(option, " ", must, ", got ", value));
 }
 
-Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable) {
+Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable, double initial) {
   const std::string path = cat(name, "/", slot_name, "/", variable.path());
   const auto [it, added] = slot_index.try_emplace({variable.state().get(), slot_name}, slots.size());
   if (added) {
     owners.push_back(variable);
     EagerScope eager;
-    slots.emplace_back(full(variable.shape(), 0, variable.dtype()),
+    slots.emplace_back(full(variable.shape(), initial, variable.dtype()),
                        VariableOptions{.name = path, .trainable = false});
   }
   return slots[it->second];
+}
+
+void PlainRule::update(const Variable& variable, const Tensor& gradient, const Operand& scale) {
+  const DType dtype = compute_dtype_of(variable);
+  const Tensor rate = convert(learning_rate, dtype);
+  const Tensor g = convert(gradient, dtype) * (scale.is_scalar() ? scale : convert(scale, dtype));
+  Tensor w = wide(variable);
+  if (common.weight_decay != 0) w -= w * (rate * common.weight_decay);
+  keep(variable, w - change(variable, g, rate));
 }
 
 namespace {
@@ -54,9 +77,12 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   for (size_t i = 0; i < variables.size(); ++i) {
     if (gradients[i].defined()) check_gradient(variables[i], gradients[i]);
   }
+  if (!rule_->common.learning_rate.constant())
+    rule_->learning_rate.assign(rule_->common.learning_rate(rule_->step.read()));
   rule_->step.assign_add(1);
+  const Clipping clipping(rule_->common, gradients);
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (gradients[i].defined()) rule_->update(variables[i], gradients[i]);
+    if (gradients[i].defined()) rule_->update(variables[i], clipping.gradient(i), clipping.scale(i));
   }
 }
 

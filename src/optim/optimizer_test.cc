@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/function.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
@@ -12,7 +13,9 @@ namespace espalier {
 namespace {
 
 TEST(Optimizers, ARefusedApplyChangesNothing) {
-  for (Optimizer optimizer : std::vector<Optimizer>{SGD{.learning_rate = 0.5, .momentum = 0.9}, Adam{}}) {
+  for (Optimizer optimizer :
+       std::vector<Optimizer>{SGD{.learning_rate = 0.5, .momentum = 0.9}, Adam{}, AdamW{.global_clipnorm = 1},
+                              RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.clipvalue = 0.5}}) {
     Variable w(full({2}, 1), {.name = "w"}), u(full({3}, 1), {.name = "u"});
     Variable counts(full({2}, 1, DType::kI32), {.name = "counts"});
     Tensor symbolic;
@@ -60,6 +63,24 @@ TEST(Optimizers, OptionsOutsideOfTheirRangeAreRefused) {
     EXPECT_TRUE(refused(SGD{.momentum = bad}, "sgd.momentum")) << bad;
   }
   EXPECT_TRUE(refused(SGD{.momentum = 1.5}, "sgd.momentum"));
+  for (const double bad : {-0.1, 1.0, kNan}) EXPECT_TRUE(refused(RMSprop{.rho = bad}, "rmsprop.rho")) << bad;
+  for (const double bad : {-0.1, 1.5, kNan})
+    EXPECT_TRUE(refused(RMSprop{.momentum = bad}, "rmsprop.momentum")) << bad;
+  for (const double bad : {0.0, -1e-7, kNan}) {
+    EXPECT_TRUE(refused(AdamW{.epsilon = bad}, "adamw.epsilon")) << bad;
+    EXPECT_TRUE(refused(RMSprop{.epsilon = bad}, "rmsprop.epsilon")) << bad;
+    EXPECT_TRUE(refused(Adagrad{.epsilon = bad}, "adagrad.epsilon")) << bad;
+  }
+  for (const double bad : {-1.0, kNan, std::numeric_limits<double>::infinity()}) {
+    EXPECT_TRUE(refused(SGD{.clipnorm = bad}, "sgd.clipnorm")) << bad;
+    EXPECT_TRUE(refused(Adam{.global_clipnorm = bad}, "adam.global_clipnorm")) << bad;
+    EXPECT_TRUE(refused(RMSprop{.clipvalue = bad}, "rmsprop.clipvalue")) << bad;
+  }
+  EXPECT_TRUE(refused(SGD{.weight_decay = -1}, "sgd.weight_decay"));
+  EXPECT_TRUE(refused(Adagrad{.initial_accumulator_value = -1}, "adagrad.initial_accumulator_value"));
+  EXPECT_TRUE(refused(Adagrad{.clipnorm = 1, .global_clipnorm = 1}, "adagrad.clip"));
+  EXPECT_TRUE(refused(AdamW{.global_clipnorm = 1, .clipvalue = 1}, "adamw.clip"));
+  EXPECT_TRUE(refused(SGD{.clipnorm = 1, .clipvalue = 2}, "sgd.clip"));
   EXPECT_NO_THROW(Optimizer(Adam{.learning_rate = 0, .beta_1 = 0, .beta_2 = 0}));
   EXPECT_NO_THROW(Optimizer(SGD{.momentum = 1}));
 }
@@ -79,6 +100,93 @@ TEST(Optimizers, ErrorsNameTheUsersLine) {
       ADD_FAILURE();
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(" at optimizer_test.cc:"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Optimizers, AScheduleSetsTheRateOfEveryUpdate) {
+  for (const bool traced : {false, true}) {
+    Optimizer sgd = SGD{.learning_rate = PiecewiseConstantDecay{.boundaries = {1}, .values = {0.5, 0.25}}};
+    Variable w(full({1}, 4));
+    EXPECT_EQ(sgd.learning_rate().read().item<float>(), 0.5f);
+    const auto step = function([&](const Tensor& g) {
+      sgd.apply({g}, {w});
+      return std::vector<Tensor>{};
+    });
+    std::vector<float> values, rates;
+    for (int i = 0; i < 4; ++i) {
+      traced ? static_cast<void>(step(full({1}, 1))) : sgd.apply({full({1}, 1)}, {w});
+      values.push_back(w.read().item<float>());
+      rates.push_back(sgd.learning_rate().read().item<float>());
+      sgd.learning_rate().assign(full({}, 100));
+    }
+    EXPECT_EQ(values, (std::vector<float>{3.5f, 3, 2.75f, 2.5f}));
+    EXPECT_EQ(rates, (std::vector<float>{0.5f, 0.5f, 0.25f, 0.25f}));
+    EXPECT_EQ(step.traces(), traced ? 1u : 0u);
+  }
+  Optimizer own = SGD{.learning_rate = LearningRateSchedule(
+                          [](const Tensor& step) { return 1 / (convert(step, DType::kF32) + 1); })};
+  Variable w(full({1}, 4));
+  for (int i = 0; i < 2; ++i) own.apply({full({1}, 1)}, {w});
+  EXPECT_EQ(w.read().item<float>(), 2.5f);
+}
+
+TEST(Optimizers, SchedulesOutsideOfTheirRangeAreRefused) {
+  const auto refused = [](auto schedule) {
+    return rule_of([&] { Optimizer sgd = SGD{.learning_rate = schedule}; });
+  };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(refused(CosineDecay{.initial_learning_rate = 1}), "cosine_decay.decay_steps");
+  EXPECT_EQ(refused(CosineDecay{.initial_learning_rate = -1, .decay_steps = 1}),
+            "cosine_decay.initial_learning_rate");
+  EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .alpha = kNan}), "cosine_decay.alpha");
+  EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .warmup_target = -1}), "cosine_decay.warmup_target");
+  EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .warmup_target = 1, .warmup_steps = -1}),
+            "cosine_decay.warmup_steps");
+  EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .warmup_steps = 1}), "cosine_decay.warmup_steps");
+  EXPECT_EQ(refused(ExponentialDecay{.decay_rate = 0.5}), "exponential_decay.decay_steps");
+  EXPECT_EQ(refused(ExponentialDecay{.decay_steps = 1, .decay_rate = 0}), "exponential_decay.decay_rate");
+  EXPECT_EQ(refused(PiecewiseConstantDecay{}), "piecewise_constant_decay.values");
+  EXPECT_EQ(refused(PiecewiseConstantDecay{.boundaries = {1, 2}, .values = {1, 2}}),
+            "piecewise_constant_decay.values");
+  EXPECT_EQ(refused(PiecewiseConstantDecay{.boundaries = {2, 2}, .values = {1, 2, 3}}),
+            "piecewise_constant_decay.boundaries");
+  EXPECT_EQ(refused(PiecewiseConstantDecay{.values = {-1}}), "piecewise_constant_decay.values");
+  EXPECT_EQ(refused(PolynomialDecay{}), "polynomial_decay.decay_steps");
+  EXPECT_EQ(refused(PolynomialDecay{.decay_steps = 1, .end_learning_rate = -1}),
+            "polynomial_decay.end_learning_rate");
+  EXPECT_EQ(refused(PolynomialDecay{.decay_steps = 1, .power = 0}), "polynomial_decay.power");
+}
+
+TEST(Optimizers, GradientsWithoutANormMakeNaNVisible) {
+  const float inf = std::numeric_limits<float>::infinity();
+  Optimizer sgd = SGD{.global_clipnorm = 1};
+  Variable a(full({1}, 1)), b(full({1}, 1));
+  sgd.apply({Tensor::of<float>({inf}), full({1}, 1)}, {a, b});
+  EXPECT_TRUE(std::isnan(a.read().item<float>()));
+  EXPECT_TRUE(std::isnan(b.read().item<float>()));
+  // A gradient of zeros has the norm 0, and stays.
+  Optimizer bounded = SGD{.clipnorm = 1};
+  Variable c(full({1}, 1));
+  bounded.apply({full({1}, 0)}, {c});
+  EXPECT_EQ(c.read().item<float>(), 1);
+}
+
+// In f64 everything is exact here; narrower variables are that, rounded.
+TEST(Optimizers, EveryFloatingPointTypeIsUpdated) {
+  const std::vector<std::pair<Optimizer, double>> cases = {
+      // velocity 0.5 * 1, change 1 / sqrt(0.5 + 0.5).
+      {RMSprop{.learning_rate = 1, .rho = 0.5, .epsilon = 0.5, .weight_decay = 0.25}, 4 - 4 * 0.25 - 1},
+      // accumulator 2 + 1, change 1 / sqrt(3 + 1).
+      {Adagrad{.learning_rate = 1, .initial_accumulator_value = 2, .epsilon = 1}, 4 - 0.5},
+  };
+  for (const auto& [made, expected] : cases) {
+    Optimizer optimizer = made;
+    for (const DType dtype : {DType::kBF16, DType::kF16, DType::kF32, DType::kF64}) {
+      Variable w(full({2}, 4, dtype));
+      optimizer.apply({full({2}, 1, dtype)}, {w});
+      EXPECT_EQ(convert(w, DType::kF64).to_vector<double>(), (std::vector<double>{expected, expected}))
+          << name(dtype);
     }
   }
 }

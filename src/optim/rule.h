@@ -11,23 +11,58 @@
 
 namespace espalier {
 
+// What all optimizers take.
+struct CommonOptions {
+  template <class Options>
+  CommonOptions(const Options& o)
+      : learning_rate(o.learning_rate),
+        weight_decay(o.weight_decay),
+        clipnorm(o.clipnorm),
+        global_clipnorm(o.global_clipnorm),
+        clipvalue(o.clipvalue) {}
+
+  LearningRateSchedule learning_rate;
+  double weight_decay, clipnorm, global_clipnorm, clipvalue;
+};
+
 struct Optimizer::Rule {
-  Rule(std::string name, double learning_rate);
+  Rule(std::string name, const CommonOptions& options);
   virtual ~Rule() = default;
-  // Assigns the new value of `variable` and of its slots.
-  virtual void update(const Variable& variable, const Tensor& gradient) = 0;
+  // Assigns the new value of `variable` and of its slots; `gradient` counts times `scale`.
+  virtual void update(const Variable& variable, const Tensor& gradient, const Operand& scale) = 0;
 
   // Raises ValueError[<rule>.<option>] unless `holds`.
   void require(bool holds, const char* option, const char* must, double value) const;
-  // The slot `name` of `variable`: zeros of its type at first.
-  Variable slot(const std::string& name, const Variable& variable);
+  // The slot `name` of `variable`: of its type, every element `initial` at first.
+  Variable slot(const std::string& name, const Variable& variable, double initial = 0);
 
   std::string name;
+  CommonOptions common;
   Variable learning_rate;  // f32[]
   Variable step;           // i64[]: updates made
   std::vector<Variable> slots;
   std::map<std::pair<const VariableState*, std::string>, size_t> slot_index;
   std::vector<Variable> owners;  // keeps the variables that slots belong to alive
 };
+
+// A rule out of plain ops.
+struct PlainRule : Optimizer::Rule {
+  using Rule::Rule;
+  void update(const Variable& variable, const Tensor& gradient, const Operand& scale) final;
+  // What to subtract from `variable`; all in the dtype that it is computed in.
+  virtual Tensor change(const Variable& variable, const Tensor& gradient, const Tensor& rate) = 0;
+};
+
+// f32, or f64 for f64.
+inline DType compute_dtype_of(const Variable& variable) {
+  return variable.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+}
+// The value of a slot in that dtype.
+inline Tensor wide(const Variable& slot) { return convert(slot.read(), compute_dtype_of(slot)); }
+// Assigns a value of that dtype, rounded once, and gives it back.
+inline Tensor keep(Variable slot, const Tensor& value) {
+  slot.assign(convert(value, slot.dtype()));
+  return value;
+}
 
 }  // namespace espalier

@@ -5,16 +5,17 @@ namespace {
 
 struct SgdRule final : Optimizer::Rule {
   explicit SgdRule(const SGD& given)
-      : Rule("sgd", given.learning_rate), options{.momentum = given.momentum, .nesterov = given.nesterov} {
+      : Rule("sgd", given),
+        options{.momentum = given.momentum, .nesterov = given.nesterov, .weight_decay = given.weight_decay} {
     require(options.momentum >= 0 && options.momentum <= 1, "momentum", "must lie in [0, 1]",
             options.momentum);
   }
 
-  void update(const Variable& variable, const Tensor& gradient) override {
+  void update(const Variable& variable, const Tensor& gradient, const Operand& scale) override {
     Variable w = variable;
-    if (options.momentum == 0) return w.assign(sgd(w, w, gradient, learning_rate, 1, true, options)[0]);
+    if (options.momentum == 0) return w.assign(sgd(w, w, gradient, learning_rate, scale, true, options)[0]);
     Variable velocity = slot("momentum", variable);
-    const std::vector<Tensor> next = sgd(w, velocity, gradient, learning_rate, 1, true, options);
+    const std::vector<Tensor> next = sgd(w, velocity, gradient, learning_rate, scale, true, options);
     w.assign(next[0]);
     velocity.assign(next[1]);
   }

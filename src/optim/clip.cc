@@ -1,0 +1,54 @@
+#include "optim/clip.h"
+
+#include <cmath>
+#include <span>
+
+namespace espalier {
+namespace {
+
+// bound / norm, at most 1; NaN where the norm of all gradients is no finite number.
+Tensor norm_scale(std::span<const Tensor> gradients, double bound) {
+  Tensor squares = full({}, 0);
+  for (const Tensor& gradient : gradients) {
+    if (!gradient.defined()) continue;
+    const Tensor g = convert(gradient, DType::kF32);
+    squares = squares + reduce_sum(g * g, Dims::range(g.rank()));
+  }
+  const Tensor norm = sqrt(squares);
+  return bound / maximum(norm, bound) + (norm - norm);
+}
+
+}  // namespace
+
+void require_bounds(const Optimizer::Rule& rule) {
+  const CommonOptions& o = rule.common;
+  int set = 0;
+  for (const auto& [name, bound] : {std::pair{"clipnorm", o.clipnorm},
+                                    {"global_clipnorm", o.global_clipnorm},
+                                    {"clipvalue", o.clipvalue}}) {
+    rule.require(bound >= 0 && std::isfinite(bound), name, "must be finite and not negative", bound);
+    set += bound > 0;
+  }
+  if (set > 1) {
+    throw ValueError(cat(rule.name, ".clip"),
+                     cat("at most one bound on gradients may be set: clipnorm ", o.clipnorm,
+                         ", global_clipnorm ", o.global_clipnorm, ", clipvalue ", o.clipvalue));
+  }
+}
+
+Clipping::Clipping(const CommonOptions& options, const std::vector<Tensor>& gradients)
+    : options_(options), gradients_(gradients) {
+  if (options.global_clipnorm > 0) global_scale_ = norm_scale(gradients, options.global_clipnorm);
+}
+
+Tensor Clipping::gradient(size_t i) const {
+  const double bound = options_.clipvalue;
+  return bound > 0 ? clamp(-bound, gradients_[i], bound) : gradients_[i];
+}
+
+Operand Clipping::scale(size_t i) const {
+  if (options_.clipnorm > 0) return norm_scale({&gradients_[i], 1}, options_.clipnorm);
+  return global_scale_.defined() ? Operand(global_scale_) : Operand(1);
+}
+
+}  // namespace espalier
