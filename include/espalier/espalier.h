@@ -11,6 +11,8 @@
 #include "espalier/function.h"
 #include "espalier/indexing.h"
 #include "espalier/layers.h"
+#include "espalier/losses.h"
+#include "espalier/metrics.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"

@@ -8,24 +8,11 @@
 #include <vector>
 
 #include "espalier/layers.h"
+#include "espalier/losses.h"
+#include "espalier/metrics.h"
 #include "espalier/optimizers.h"
 
 namespace espalier {
-
-// Losses of single examples: (labels, outputs) -> f[batch]. fit and evaluate give outputs to losses and
-// metrics in f32, whatever the model computes in.
-struct Loss {
-  std::string name;
-  std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
-  // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis.
-  bool class_labels = false;
-};
-struct CrossentropyOptions {
-  bool from_logits = false;  // outputs are unnormalised logits, not probabilities
-};
-// Labels are class numbers i[batch], outputs f[batch, classes]. Raises ShapeError for labels of another
-// shape or dtype.
-Loss SparseCategoricalCrossentropy(CrossentropyOptions options = {});
 
 using Logs = std::map<std::string, double>;
 
@@ -53,7 +40,7 @@ std::shared_ptr<Callback> ConsoleProgress();
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
-  std::vector<std::string> metrics = {"accuracy"};  // known: "accuracy"
+  std::vector<Metric> metrics = {"accuracy"};
 };
 
 struct FitOptions {
@@ -77,7 +64,7 @@ class Model : public Layer {
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
 
-  // Raises ValueError for unknown metrics and a loss without a function.
+  // Raises ValueError for two metrics of one name and a loss without a function.
   void compile(ModelOptions options = {}, Location at = Location::here());
   // Trains on rows of x and y (equal first axes). Loss and metrics of each epoch, "val_" ones where
   // validation data is given. The row order of every epoch follows from seed() alone. Raises

@@ -7,21 +7,13 @@
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "train/metric.h"
 
 namespace espalier {
 
-// Weighted mean of a per-example value over an epoch, in two variables.
-struct Mean {
-  explicit Mean(const std::string& name);
-  void add(const Tensor& values, const Tensor& weights);
-  double result() const;
-  void reset();
-  Variable total, weight;
-};
-
 struct Model::Training {
   Training(ModelOptions options);
-  // Per-example values that `logs` names, each with its running mean.
+  // Adds a batch to what `logs` says.
   void observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs, const Tensor& weights);
   Logs logs() const;
   // Brings `logs`, which logs() made, up to date.
@@ -37,7 +29,7 @@ struct Model::Training {
     int64_t least = 0, most = 0, least_row = 0, most_row = 0;
   } labels;
   int64_t classes = -1;
-  std::vector<std::pair<std::string, Mean>> means;
+  RunningMean loss;
   using Step = TypedFunction<std::vector<Tensor>, 3>;
   std::unique_ptr<Step> train_step, test_step;
 };

@@ -1,0 +1,56 @@
+// Losses by Keras' names and formulas.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// A loss of single examples. fit and evaluate give outputs to losses and metrics in f32, whatever the model
+// computes in.
+struct Loss {
+  std::string name;
+  // (labels, outputs) -> f[batch].
+  std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
+  // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis.
+  bool class_labels = false;
+};
+
+// What the losses below have in common: outputs are floating-point numbers [batch, ...], all is computed in
+// f32, and the loss of an example is the mean over its other axes. Nothing broadcasts:
+// ShapeError[<loss>.labels] when the shapes are not as said, DTypeError[<loss>.outputs] for outputs of
+// integers. Probabilities are taken as at least 1e-7 and at most 1 - 1e-7.
+
+struct SparseCategoricalCrossentropyOptions {
+  bool from_logits = false;  // outputs are unnormalised logits, not probabilities
+};
+// -log of the probability of the right class. Labels are class numbers i[batch, ...], outputs f[batch, ...,
+// classes]. Raises DTypeError[sparse_categorical_crossentropy.labels] for labels that are no integers.
+Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options = {});
+
+struct CrossentropyOptions {
+  bool from_logits = false;
+  double label_smoothing = 0;  // in [0, 1]: this share of each label is spread over all classes
+};
+// -sum(labels * log(probabilities)) over the last axis. Labels are probabilities of the outputs' shape,
+// [batch,
+// ..., classes] (one_hot makes them of class numbers); outputs that are no logits are divided by their sum.
+// Raises ValueError[categorical_crossentropy.label_smoothing].
+Loss CategoricalCrossentropy(CrossentropyOptions options = {}, Location at = Location::here());
+// -labels * log(outputs) - (1 - labels) * log(1 - outputs). Labels are 0, 1 or a probability, of the outputs'
+// shape. Raises ValueError[binary_crossentropy.label_smoothing].
+Loss BinaryCrossentropy(CrossentropyOptions options = {}, Location at = Location::here());
+
+// Labels are numbers of the outputs' shape.
+Loss MeanSquaredError();
+Loss MeanAbsoluteError();
+struct HuberOptions {
+  double delta = 1;  // positive and finite
+};
+// With error = outputs - labels: error^2 / 2 where |error| <= delta, else delta |error| - delta^2 / 2. Raises
+// ValueError[huber.delta].
+Loss Huber(HuberOptions options = {}, Location at = Location::here());
+
+}  // namespace espalier

@@ -1,0 +1,69 @@
+#include "base/format.h"
+#include "espalier/array.h"
+#include "espalier/losses.h"
+#include "train/rows.h"
+
+namespace espalier {
+namespace {
+
+constexpr double kEpsilon = 1e-7;
+
+Tensor clipped(const Tensor& probabilities) { return clamp(kEpsilon, probabilities, 1 - kEpsilon); }
+
+void require_smoothing(const std::string& name, double smoothing) {
+  if (smoothing >= 0 && smoothing <= 1) return;
+  throw ValueError(cat(name, ".label_smoothing"), cat("label_smoothing must lie in [0, 1], got ", smoothing));
+}
+
+// `labels` with this share of them spread over `classes` classes.
+Tensor smoothed(const Tensor& labels, double share, int64_t classes) {
+  return share == 0 ? labels : labels * (1 - share) + share / static_cast<double>(classes);
+}
+
+Tensor log_probabilities(const Tensor& outputs, bool from_logits) {
+  return from_logits ? log_softmax(outputs) : log(clipped(outputs / sum(outputs, -1, true)));
+}
+
+}  // namespace
+
+Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options) {
+  const std::string name = "sparse_categorical_crossentropy";
+  return {
+      name,
+      [=](const Tensor& labels, const Tensor& given) {
+        require_class_numbers(name, labels, given);
+        const Tensor outputs = convert(given, DType::kF32);
+        return row_mean(softmax_cross_entropy(options.from_logits ? outputs : log(clipped(outputs)), labels));
+      },
+      true};
+}
+
+Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
+  const CallScope scope(at);
+  const std::string name = "categorical_crossentropy";
+  require_smoothing(name, options.label_smoothing);
+  return {name, [=](const Tensor& given_labels, const Tensor& given_outputs) {
+            const auto [labels, outputs] = rows_of_one_shape(name, given_labels, given_outputs);
+            if (outputs.rank() < 2) {
+              throw ShapeError(cat(name, ".classes"),
+                               cat("outputs must be [batch, ..., classes], got ", outputs.type()));
+            }
+            const Tensor share = smoothed(labels, options.label_smoothing, labels.size(-1));
+            return row_mean(-sum(share * log_probabilities(outputs, options.from_logits), -1));
+          }};
+}
+
+Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
+  const CallScope scope(at);
+  const std::string name = "binary_crossentropy";
+  require_smoothing(name, options.label_smoothing);
+  return {name, [=](const Tensor& given_labels, const Tensor& given_outputs) {
+            const auto [labels, outputs] = rows_of_one_shape(name, given_labels, given_outputs);
+            const Tensor share = smoothed(labels, options.label_smoothing, 2);
+            if (options.from_logits) return row_mean(sigmoid_cross_entropy(outputs, share));
+            const Tensor p = clipped(outputs);
+            return row_mean(-(share * log(p) + (1 - share) * log(1 - p)));
+          }};
+}
+
+}  // namespace espalier

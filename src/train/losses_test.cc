@@ -1,0 +1,147 @@
+#include "espalier/losses.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/ops.h"
+#include "espalier/tape.h"
+#include "ir/golden_test.h"
+
+namespace espalier {
+namespace {
+
+using nlohmann::json;
+
+template <class Options>
+Options crossentropy(const json& arguments) {
+  Options out;
+  take_argument(arguments, "from_logits", out.from_logits);
+  if constexpr (std::is_same_v<Options, CrossentropyOptions>)
+    take_argument(arguments, "label_smoothing", out.label_smoothing);
+  return out;
+}
+
+Loss make(const std::string& name, const json& arguments) {
+  const bool plain = arguments.empty();
+  if (name == "MeanSquaredError") return MeanSquaredError();
+  if (name == "MeanAbsoluteError") return MeanAbsoluteError();
+  if (name == "Huber") return plain ? Huber() : Huber({.delta = arguments.at("delta")});
+  if (name == "SparseCategoricalCrossentropy") {
+    return plain
+               ? SparseCategoricalCrossentropy()
+               : SparseCategoricalCrossentropy(crossentropy<SparseCategoricalCrossentropyOptions>(arguments));
+  }
+  if (name == "CategoricalCrossentropy") {
+    return plain ? CategoricalCrossentropy()
+                 : CategoricalCrossentropy(crossentropy<CrossentropyOptions>(arguments));
+  }
+  if (name == "BinaryCrossentropy")
+    return plain ? BinaryCrossentropy() : BinaryCrossentropy(crossentropy<CrossentropyOptions>(arguments));
+  throw std::runtime_error(name);
+}
+
+TEST(Losses, AndTheirGradientsAreKeras) {
+  const json golden = read_golden("keras_train.json");
+  for (const json& c : golden.at("losses")) {
+    SCOPED_TRACE(c.at("class").get<std::string>() + c.at("arguments").dump());
+    const Loss loss = make(c.at("class"), c.at("arguments"));
+    const Tensor outputs = golden_array(c.at("outputs"));
+    GradientTape tape;
+    tape.watch(outputs);
+    const Tensor rows = loss.per_example(golden_array(c.at("labels")), outputs);
+    expect_golden(rows, c.at("losses"), 3e-6);
+    expect_golden(tape.gradient(rows, outputs), c.at("gradient"), 1e-5);
+  }
+  EXPECT_EQ(golden.at("losses").size(), 22u);
+}
+
+TEST(Losses, LabelsOfAnyNumbersAndOutputsOfAnyFloats) {
+  for (const DType dtype : {DType::kF64, DType::kBF16, DType::kF32}) {
+    for (const DType labels : {DType::kBool, DType::kU8, DType::kI64, DType::kF64}) {
+      const Tensor rows = MeanSquaredError().per_example(full({2, 3}, 1, labels), full({2, 3}, 3, dtype));
+      EXPECT_EQ(rows.type(), (TensorType{DType::kF32, {2}}));
+      EXPECT_EQ(rows.to_vector<float>(), (std::vector<float>{4, 4}));
+    }
+  }
+  EXPECT_EQ(MeanAbsoluteError().per_example(full({2}, 1), full({2}, 3)).to_vector<float>(),
+            (std::vector<float>{2, 2}));
+}
+
+// The second line of the error that `call` raises.
+template <class F>
+std::string complaint(F&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    return error.kind() + "[" + error.rule() + "]" + text.substr(text.find('\n'));
+  }
+  return "nothing";
+}
+
+TEST(Losses, NothingBroadcasts) {
+  const std::vector<Loss> same_shape{CategoricalCrossentropy(), BinaryCrossentropy(), MeanSquaredError(),
+                                     MeanAbsoluteError(), Huber()};
+  for (const Loss& loss : same_shape) {
+    const auto rule = [&](const Tensor& labels, const Tensor& outputs) {
+      return rule_of([&] { loss.per_example(labels, outputs); });
+    };
+    EXPECT_EQ(complaint([&] {
+                loss.per_example(full({4}, 1), full({4, 1}, 1));
+              }),
+              "ShapeError[" + loss.name +
+                  ".labels]\n  labels must have the outputs' shape, [batch, ...]: labels f32[4], outputs "
+                  "f32[4,1]\n  fix: give labels the outputs' last axis: expand_dims(labels, -1)");
+    EXPECT_EQ(rule(full({4, 1}, 1), full({4}, 1)), loss.name + ".labels");
+    EXPECT_EQ(rule(full({1, 3}, 1), full({4, 3}, 1)), loss.name + ".labels");
+    EXPECT_EQ(rule(full({4, 3}, 1), full({4, 2, 3}, 1)), loss.name + ".labels");
+    EXPECT_EQ(rule(full({}, 1), full({}, 1)), loss.name + ".labels");
+    EXPECT_EQ(rule(full({4, 3}, 1), full({4, 3}, 1, DType::kI32)), loss.name + ".outputs");
+  }
+  EXPECT_EQ(
+      complaint([] {
+        CategoricalCrossentropy().per_example(full({4}, 1, DType::kI32), full({4, 10}, 1));
+      }),
+      "ShapeError[categorical_crossentropy.labels]\n  labels must have the outputs' shape, [batch, ...]: "
+      "labels i32[4], outputs f32[4,10]\n  fix: make rows of class numbers: one_hot(labels, 10)");
+  EXPECT_EQ(rule_of([] { CategoricalCrossentropy().per_example(full({4}, 1), full({4}, 1)); }),
+            "categorical_crossentropy.classes");
+
+  const Loss sparse = SparseCategoricalCrossentropy();
+  EXPECT_EQ(
+      complaint([&] {
+        sparse.per_example(full({4, 1}, 1, DType::kI32), full({4, 3}, 1));
+      }),
+      "ShapeError[sparse_categorical_crossentropy.labels]\n  labels must have the outputs' shape without "
+      "its last axis: labels i32[4,1], outputs f32[4,3]\n  fix: take the last axis from the labels: "
+      "squeeze(labels, -1)");
+  EXPECT_EQ(complaint([&] {
+              sparse.per_example(full({4}, 1), full({4, 3}, 1));
+            }),
+            "DTypeError[sparse_categorical_crossentropy.labels]\n  labels must be integers: labels f32[4], "
+            "outputs f32[4,3]\n  fix: convert(labels, DType::kI32)");
+  EXPECT_EQ(rule_of([&] {
+              sparse.per_example(full({4}, 1, DType::kI32), full({4, 3}, 1, DType::kI32));
+            }),
+            "sparse_categorical_crossentropy.outputs");
+  EXPECT_EQ(rule_of([&] { sparse.per_example(full({}, 1, DType::kI32), full({3}, 1)); }),
+            "sparse_categorical_crossentropy.labels");
+}
+
+TEST(Losses, OptionsOutsideOfTheirRangeAreRefused) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  for (const double bad : {-0.1, 1.1, kNan}) {
+    EXPECT_EQ(rule_of([&] { CategoricalCrossentropy({.label_smoothing = bad}); }),
+              "categorical_crossentropy.label_smoothing");
+    EXPECT_EQ(rule_of([&] { BinaryCrossentropy({.label_smoothing = bad}); }),
+              "binary_crossentropy.label_smoothing");
+  }
+  for (const double bad : {0.0, -1.0, kNan, std::numeric_limits<double>::infinity()})
+    EXPECT_EQ(rule_of([&] { Huber({.delta = bad}); }), "huber.delta");
+  EXPECT_NO_THROW(BinaryCrossentropy({.label_smoothing = 1}));
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,100 @@
+#include "train/metric.h"
+
+#include "espalier/array.h"
+#include "nn/build_transaction.h"
+
+namespace espalier {
+namespace {
+
+struct Known {
+  const char* name;
+  Metric (*make)(const std::string& name);
+};
+// The second name of a metric is also what logs call it, as in Keras.
+constexpr Known kKnown[] = {
+    {"accuracy", metrics::Accuracy},
+    {"acc", metrics::Accuracy},
+    {"binary_accuracy", [](const std::string& name) { return metrics::BinaryAccuracy({.name = name}); }},
+    {"categorical_accuracy", metrics::CategoricalAccuracy},
+    {"sparse_categorical_accuracy", metrics::SparseCategoricalAccuracy},
+    {"top_k_categorical_accuracy",
+     [](const std::string& name) { return metrics::TopKCategoricalAccuracy({.name = name}); }},
+    {"precision", [](const std::string& name) { return metrics::Precision({.name = name}); }},
+    {"recall", [](const std::string& name) { return metrics::Recall({.name = name}); }},
+    {"auc", [](const std::string& name) { return metrics::AUC({.name = name}); }},
+    {"mean_absolute_error", metrics::MeanAbsoluteError},
+    {"mae", metrics::MeanAbsoluteError},
+    {"mean_squared_error", metrics::MeanSquaredError},
+    {"mse", metrics::MeanSquaredError},
+    {"root_mean_squared_error", metrics::RootMeanSquaredError},
+    {"r2_score", metrics::R2Score},
+};
+
+Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {
+  if (outputs.rank() == 0)
+    throw ShapeError("metric.outputs", cat("outputs must be [batch, ...], got ", outputs.type()));
+  const Shape rows{outputs.size(0)};
+  if (!weights.defined()) return full(rows, 1);
+  if (weights.shape() != rows) {
+    throw ShapeError("metric.weights", cat("weights must be one a row of outputs: weights ", weights.type(),
+                                           ", outputs ", outputs.type()));
+  }
+  if (!is_float(weights.dtype())) {
+    throw DTypeError("metric.weights", cat("weights must be floating-point numbers, got ", weights.type()),
+                     "convert(weights, DType::kF32)");
+  }
+  return convert(weights, DType::kF32);
+}
+
+}  // namespace
+
+Metric::Metric(const std::string& name, Location at) {
+  const CallScope scope(at);
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) {
+    if (name == known.name) {
+      *this = known.make(name);
+      return;
+    }
+    names.emplace_back(known.name);
+  }
+  throw_unknown("metric.name", "metric", name, names);
+}
+
+const std::string& Metric::name() const { return rule_->name; }
+
+void Metric::update(const Tensor& labels, const Tensor& outputs, const Tensor& weights, Location at) {
+  const CallScope scope(at);
+  const BuildTransaction transaction;
+  rule_->update(labels, outputs, checked_weights(weights, outputs));
+}
+
+double Metric::result() const { return rule_->result(); }
+
+void Metric::reset() {
+  for (const Variable& variable : rule_->variables()) clear(variable);
+}
+
+std::vector<Variable> Metric::variables() const { return rule_->variables(); }
+
+Variable metric_variable(const std::string& metric, const std::string& part, const TensorType& type) {
+  return Variable(full(type.shape, 0, type.dtype),
+                  {.name = cat("metrics/", metric, "/", part), .trainable = false});
+}
+
+void clear(Variable variable) { variable.assign(full(variable.shape(), 0, variable.dtype())); }
+
+RunningMean::RunningMean(const std::string& name)
+    : total(metric_variable(name, "total")), weight(metric_variable(name, "weight")) {}
+
+void RunningMean::add(const Tensor& values, const Tensor& weights) {
+  total.assign_add(reduce_sum(values * weights, {0}));
+  weight.assign_add(reduce_sum(weights, {0}));
+}
+
+double RunningMean::result() const {
+  const double w = weight.read().item<float>();
+  return w == 0 ? 0 : total.read().item<float>() / w;
+}
+
+}  // namespace espalier

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "base/format.h"
+#include "espalier/array.h"
+#include "espalier/metrics.h"
+#include "train/rows.h"
+
+namespace espalier::metrics {
+namespace {
+
+// f32[batch]: the share of true elements in each row.
+Tensor share(const Tensor& right) { return row_mean(convert(right, DType::kF32)); }
+
+// Whether the outputs of each example are free of NaN.
+Tensor numbers(const Tensor& outputs) {
+  const Tensor top = reduce_max(outputs, {static_cast<int64_t>(outputs.rank()) - 1});
+  return equal(top, top);
+}
+
+Tensor binary(const Tensor& given_labels, const Tensor& given_outputs, double threshold) {
+  const auto [labels, outputs] = rows_of_one_shape("binary_accuracy", given_labels, given_outputs);
+  const Tensor right = equal(labels, convert(outputs > threshold, DType::kF32));
+  return share(logical_and(right, equal(outputs, outputs)));
+}
+
+void require_classes(const char* metric, const Tensor& labels, const Tensor& outputs) {
+  if (outputs.rank() >= 2 && outputs.size(-1) > 0) return;
+  throw ShapeError(cat(metric, ".outputs"), cat("outputs must be [batch, ..., classes]: labels ",
+                                                labels.type(), ", outputs ", outputs.type()));
+}
+
+Tensor sparse(const Tensor& labels, const Tensor& outputs) {
+  require_classes("sparse_categorical_accuracy", labels, outputs);
+  require_class_numbers("sparse_categorical_accuracy", labels, outputs);
+  // A narrow dtype of the labels may not hold every class.
+  const DType wide = size_of(labels.dtype()) < 4 || labels.dtype() == DType::kI32 ? DType::kI32 : DType::kI64;
+  const Tensor hit = equal(argmax(outputs, -1, wide), convert(labels, wide));
+  return share(logical_and(hit, numbers(outputs)));
+}
+
+Tensor categorical(const Tensor& given_labels, const Tensor& given_outputs) {
+  require_classes("categorical_accuracy", given_labels, given_outputs);
+  const auto [labels, outputs] = rows_of_one_shape("categorical_accuracy", given_labels, given_outputs);
+  return share(logical_and(equal(argmax(outputs, -1), argmax(labels, -1)), numbers(outputs)));
+}
+
+Tensor top_k_right(const Tensor& labels, const Tensor& outputs, int64_t k) {
+  const char* const name = "top_k_categorical_accuracy";
+  require_classes(name, labels, outputs);
+  Tensor classes = labels;
+  if (labels.rank() < outputs.rank()) {
+    require_class_numbers(name, labels, outputs);
+  } else {
+    classes = argmax(rows_of_one_shape(name, labels, outputs).labels, -1);
+  }
+  const Tensor own = one_hot(classes, outputs.size(-1), -1, DType::kBool);
+  const Tensor bar = sum(where(own, outputs, 0), -1, true);
+  const Tensor hit =
+      logical_and(count_nonzero(outputs > bar, -1) < std::min(k, outputs.size(-1)), any(own, -1));
+  return share(logical_and(hit, numbers(outputs)));
+}
+
+Tensor chosen(const Tensor& labels, const Tensor& outputs) {
+  if (outputs.rank() < 2 || outputs.size(-1) == 1) return binary(labels, outputs, 0.5);
+  return labels.rank() < outputs.rank() ? sparse(labels, outputs) : categorical(labels, outputs);
+}
+
+}  // namespace
+
+Metric Accuracy(const std::string& name) { return MeanMetricWrapper(name, chosen); }
+
+Metric BinaryAccuracy(BinaryAccuracyOptions options) {
+  return MeanMetricWrapper(options.name,
+                           [threshold = options.threshold](const Tensor& labels, const Tensor& outputs) {
+                             return binary(labels, outputs, threshold);
+                           });
+}
+
+Metric SparseCategoricalAccuracy(const std::string& name) { return MeanMetricWrapper(name, sparse); }
+
+Metric CategoricalAccuracy(const std::string& name) { return MeanMetricWrapper(name, categorical); }
+
+Metric TopKCategoricalAccuracy(TopKCategoricalAccuracyOptions options, Location at) {
+  const CallScope scope(at);
+  if (options.k < 1)
+    throw ValueError("top_k_categorical_accuracy.k", cat("k must be positive, got ", options.k));
+  return MeanMetricWrapper(options.name, [k = options.k](const Tensor& labels, const Tensor& outputs) {
+    return top_k_right(labels, outputs, k);
+  });
+}
+
+}  // namespace espalier::metrics

@@ -1,0 +1,112 @@
+// Metrics of positives and negatives.
+#include <algorithm>
+#include <cmath>
+
+#include "espalier/array.h"
+#include "train/metric.h"
+#include "train/rows.h"
+
+namespace espalier::metrics {
+namespace {
+
+// `weights` of rows for every element of `values`.
+Tensor spread(const Tensor& weights, const Tensor& values) {
+  return broadcast_in_dim(weights, values.shape(), {0});
+}
+
+double ratio(const Variable& part, const Variable& whole) {
+  const double all = whole.read().item<float>();
+  return all == 0 ? 0 : part.read().item<float>() / all;
+}
+
+// True positives as a share of the positives that are predicted, or that there are.
+struct PositivesRule final : Metric::Rule {
+  PositivesRule(const char* kind, const std::string& name, double threshold, bool of_predicted)
+      : Rule(name),
+        kind(kind),
+        threshold(threshold),
+        of_predicted(of_predicted),
+        true_positives(metric_variable(name, "true_positives")),
+        positives(metric_variable(name, of_predicted ? "predicted_positives" : "positives")) {}
+
+  void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
+    const auto [labels, outputs] = rows_of_one_shape(kind, given_labels, given_outputs);
+    const Tensor positive = not_equal(labels, 0), predicted = outputs > threshold;
+    const Tensor every = spread(weights, outputs);
+    const auto total = [&](const Tensor& which) { return sum(where(which, every, 0)); };
+    true_positives.assign_add(total(logical_and(positive, predicted)));
+    positives.assign_add(total(of_predicted ? predicted : positive));
+  }
+  double result() const override { return ratio(true_positives, positives); }
+  std::vector<Variable> variables() const override { return {true_positives, positives}; }
+
+  const char* kind;
+  double threshold;
+  bool of_predicted;
+  Variable true_positives, positives;
+};
+
+// Counts of positives and of negatives between each two thresholds.
+struct AUCRule final : Metric::Rule {
+  explicit AUCRule(const AUCOptions& options)
+      : Rule(options.name),
+        intervals(options.num_thresholds - 1),
+        from_logits(options.from_logits),
+        positives(metric_variable(name, "positives", {DType::kF32, {intervals}})),
+        negatives(metric_variable(name, "negatives", {DType::kF32, {intervals}})) {}
+
+  void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
+    const auto [labels, outputs] = rows_of_one_shape("auc", given_labels, given_outputs);
+    const Tensor probabilities = from_logits ? logistic(outputs) : clip(outputs, 0, 1);
+    // An output that is a threshold lies below it. NaN goes to the lowest interval.
+    const Tensor place = maximum(ceil(probabilities * static_cast<double>(intervals)) - 1, 0);
+    const Tensor indices = reshape(convert(place, DType::kI32), {place.type().elements(), 1});
+    const Tensor positive = not_equal(labels, 0), every = spread(weights, outputs);
+    const auto add = [&](const Variable& counts, const Tensor& which) {
+      const Tensor share = ravel(where(which, every, 0));
+      const IndexAxes axes{.collapsed = {0}, .index_map = {0}, .index_vector = 1};
+      Variable(counts).assign(scatter_add(counts, indices, share, axes));
+    };
+    add(positives, positive);
+    add(negatives, logical_not(positive));
+  }
+
+  double result() const override {
+    const Tensor all_positives = positives.read(), all_negatives = negatives.read();
+    const auto p = all_positives.data<float>(), n = all_negatives.data<float>();
+    double true_positives = 0, false_positives = 0, area = 0;
+    for (size_t i = p.size(); i-- > 0;) {
+      area += n[i] * (true_positives + p[i] / 2.0);
+      true_positives += p[i];
+      false_positives += n[i];
+    }
+    const double whole = true_positives * false_positives;
+    return whole == 0 ? 0 : area / whole;
+  }
+  std::vector<Variable> variables() const override { return {positives, negatives}; }
+
+  int64_t intervals;
+  bool from_logits;
+  Variable positives, negatives;
+};
+
+}  // namespace
+
+Metric Precision(PrecisionOptions options) {
+  return Metric(std::make_shared<PositivesRule>("precision", options.name, options.threshold, true));
+}
+
+Metric Recall(RecallOptions options) {
+  return Metric(std::make_shared<PositivesRule>("recall", options.name, options.threshold, false));
+}
+
+Metric AUC(AUCOptions options, Location at) {
+  const CallScope scope(at);
+  if (options.num_thresholds < 2 || options.num_thresholds > 1'000'000) {
+    throw ValueError("auc.num_thresholds",
+                     cat("num_thresholds must lie in [2, 1000000], got ", options.num_thresholds));
+  }
+  return Metric(std::make_shared<AUCRule>(options));
+}
+
+}  // namespace espalier::metrics

@@ -1,0 +1,83 @@
+#include <cmath>
+#include <optional>
+
+#include "eager/trace.h"
+#include "espalier/array.h"
+#include "nn/build_transaction.h"
+#include "train/metric.h"
+#include "train/rows.h"
+
+namespace espalier::metrics {
+namespace {
+
+// Sums of each output of a row: f64[outputs].
+struct R2Sums {
+  R2Sums(const std::string& name, int64_t outputs)
+      : count(metric_variable(name, "count", {DType::kF64, {}})),
+        sum(metric_variable(name, "sum", {DType::kF64, {outputs}})),
+        squared_sum(metric_variable(name, "squared_sum", {DType::kF64, {outputs}})),
+        residual(metric_variable(name, "residual", {DType::kF64, {outputs}})) {}
+  Variable count, sum, squared_sum, residual;
+};
+
+struct R2Rule final : Metric::Rule {
+  using Rule::Rule;
+
+  void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
+    const auto [labels, outputs] = rows_of_one_shape("r2_score", given_labels, given_outputs);
+    const int64_t rows = labels.size(0), width = rows ? labels.type().elements() / rows : 0;
+    const auto wide = [&](const Tensor& values) {
+      return convert(reshape(values, {rows, width}), DType::kF64);
+    };
+    const Tensor y = wide(labels), error = wide(outputs) - y;
+    const Tensor w = convert(weights, DType::kF64);
+    const auto total = [&](const Tensor& values) {
+      return reduce_sum(values * broadcast_in_dim(w, values.shape(), {0}), {0});
+    };
+    R2Sums& kept = sums_for(width);
+    kept.count.assign_add(reduce_sum(w, {0}));
+    kept.sum.assign_add(total(y));
+    kept.squared_sum.assign_add(total(y * y));
+    kept.residual.assign_add(total(error * error));
+  }
+
+  double result() const override {
+    if (!sums) return std::nan("");
+    const Tensor sum = sums->sum, squared = sums->squared_sum, residual = sums->residual;
+    const double count = sums->count.read().item<double>();
+    const size_t width = sum.data<double>().size();
+    double scores = 0;
+    for (size_t i = 0; i < width; ++i) {
+      const double y = sum.data<double>()[i];
+      const double score = 1 - residual.data<double>()[i] / (squared.data<double>()[i] - y * y / count);
+      scores += std::isinf(score) ? 0 : score;
+    }
+    return scores / static_cast<double>(width);
+  }
+
+  std::vector<Variable> variables() const override {
+    if (!sums) return {};
+    return {sums->count, sums->sum, sums->squared_sum, sums->residual};
+  }
+
+  R2Sums& sums_for(int64_t width) {
+    if (!sums) {
+      const EagerScope eager;
+      sums.emplace(name, width);
+      BuildTransaction::on_refusal([this] { sums.reset(); });
+    }
+    if (sums->sum.shape() != Shape{width}) {
+      throw ShapeError("r2_score.outputs",
+                       cat("a row had ", sums->sum.shape()[0], " outputs before and has ", width, " now"));
+    }
+    return *sums;
+  }
+
+  std::optional<R2Sums> sums;
+};
+
+}  // namespace
+
+Metric R2Score(const std::string& name) { return Metric(std::make_shared<R2Rule>(name)); }
+
+}  // namespace espalier::metrics

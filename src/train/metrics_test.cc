@@ -1,0 +1,252 @@
+#include "espalier/metrics.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/function.h"
+#include "espalier/model.h"
+#include "espalier/ops.h"
+#include "ir/golden_test.h"
+
+namespace espalier {
+namespace {
+
+using nlohmann::json;
+
+Metric make(const std::string& name, const json& a) {
+  const bool plain = a.empty();
+  if (name == "accuracy") return name;
+  if (name == "BinaryAccuracy")
+    return plain ? metrics::BinaryAccuracy() : metrics::BinaryAccuracy({.threshold = a.at("threshold")});
+  if (name == "SparseCategoricalAccuracy") return metrics::SparseCategoricalAccuracy();
+  if (name == "CategoricalAccuracy") return metrics::CategoricalAccuracy();
+  if (name == "TopKCategoricalAccuracy" || name == "SparseTopKCategoricalAccuracy")
+    return plain ? metrics::TopKCategoricalAccuracy() : metrics::TopKCategoricalAccuracy({.k = a.at("k")});
+  if (name == "Precision")
+    return plain ? metrics::Precision() : metrics::Precision({.threshold = a.at("thresholds")});
+  if (name == "Recall") return plain ? metrics::Recall() : metrics::Recall({.threshold = a.at("thresholds")});
+  if (name == "AUC") {
+    if (plain) return metrics::AUC();
+    metrics::AUCOptions options;
+    take_argument(a, "num_thresholds", options.num_thresholds);
+    take_argument(a, "from_logits", options.from_logits);
+    return metrics::AUC(options);
+  }
+  if (name == "MeanAbsoluteError") return metrics::MeanAbsoluteError();
+  if (name == "MeanSquaredError") return metrics::MeanSquaredError();
+  if (name == "RootMeanSquaredError") return metrics::RootMeanSquaredError();
+  if (name == "R2Score") return metrics::R2Score();
+  if (name == "Mean") return metrics::Mean();
+  throw std::runtime_error(name);
+}
+
+void expect_results(const json& c, bool traced) {
+  SCOPED_TRACE(c.at("class").get<std::string>() + c.at("arguments").dump() + (traced ? " traced" : " eager"));
+  Metric metric = make(c.at("class"), c.at("arguments"));
+  const auto step = function([&](const Tensor& y, const Tensor& outputs, const Tensor& weights) {
+    metric.update(y, outputs, weights);
+    return std::vector<Tensor>{};
+  });
+  for (const bool again : {false, true}) {
+    for (const json& batch : c.at("batches")) {
+      const Tensor outputs = golden_array(batch.at("outputs"));
+      const Tensor labels = batch.contains("labels") ? golden_array(batch.at("labels")) : outputs;
+      const json& weights = batch.at("weights");
+      const Tensor w = weights.is_null() ? Tensor() : golden_array(weights);
+      if (traced) {
+        step(labels, outputs, w.defined() ? w : full({outputs.size(0)}, 1));
+      } else {
+        metric.update(labels, outputs, w);
+      }
+      const double expected = batch.at("result");
+      EXPECT_NEAR(metric.result(), expected, 1e-6 * std::max(1.0, std::abs(expected)))
+          << (again ? "again" : "");
+    }
+    metric.reset();
+  }
+}
+
+TEST(Metrics, AreKerasAfterEveryBatch) {
+  const json golden = read_golden("keras_train.json");
+  for (const json& c : golden.at("metrics")) {
+    expect_results(c, false);
+    expect_results(c, true);
+  }
+  EXPECT_EQ(golden.at("metrics").size(), 60u);
+}
+
+// Labels and outputs in halves and weights in quarters: every sum is exact.
+TEST(Metrics, PartsGiveWhatTheWholeGives) {
+  constexpr int64_t kRows = 24, kWidth = 4;
+  std::vector<float> outputs, labels, weights;
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    outputs.push_back(static_cast<float>(i * 7 % 5) / 4);
+    labels.push_back(static_cast<float>(i * 3 % 7 < 3));
+  }
+  for (int64_t i = 0; i < kRows; ++i) weights.push_back(static_cast<float>(i % 6) / 4);
+  const Tensor x = Tensor::of(outputs, {kRows, kWidth}), y = Tensor::of(labels, {kRows, kWidth});
+  const Tensor w = Tensor::of(weights);
+  const auto rows = [](const Tensor& t, int64_t from, int64_t to) {
+    Dims start = Dims::filled(t.rank(), 0), limit = t.shape();
+    start[0] = from, limit[0] = to;
+    return slice(t, start, limit);
+  };
+  for (const char* name :
+       {"accuracy", "binary_accuracy", "categorical_accuracy", "top_k_categorical_accuracy", "precision",
+        "recall", "auc", "mae", "mse", "root_mean_squared_error", "r2_score"}) {
+    Metric whole = name, parts = name;
+    whole.update(y, x, w);
+    for (const auto& [from, to] : {std::pair{0, 1}, {1, 9}, {9, 10}, {10, 24}})
+      parts.update(rows(y, from, to), rows(x, from, to), rows(w, from, to));
+    EXPECT_EQ(parts.result(), whole.result()) << name;
+    EXPECT_EQ(parts.name(), name);
+    parts.reset();
+    for (const Variable& variable : parts.variables())
+      EXPECT_EQ(
+          convert(reduce_max(abs(variable), Dims::range(variable.shape().size())), DType::kF32).item<float>(),
+          0)
+          << variable.path();
+  }
+}
+
+TEST(Metrics, RowsOfWeightZeroCountForNothing) {
+  const Tensor y = Tensor::of<float>({0, 1, 1, 0}), x = Tensor::of<float>({0.2f, 0.9f, 0.1f, 0.4f});
+  const Tensor more_y = Tensor::of<float>({0, 1, 1, 0, 1, 0}),
+               more_x = Tensor::of<float>({0.2f, 0.9f, 0.1f, 0.4f, 0.7f, 0.6f});
+  for (const char* name : {"accuracy", "precision", "recall", "auc", "mae", "r2_score"}) {
+    Metric some = name, all = name;
+    some.update(y, x);
+    all.update(more_y, more_x, Tensor::of<float>({1, 1, 1, 1, 0, 0}));
+    EXPECT_EQ(some.result(), all.result()) << name;
+  }
+}
+
+TEST(Metrics, NaNIsNeverRightAndBelowEveryThreshold) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Metric binary = "binary_accuracy", top = metrics::TopKCategoricalAccuracy({.k = 3}), auc = "auc",
+         precision = "precision";
+  const Tensor y = Tensor::of<float>({0, 1, 1, 0}), x = Tensor::of<float>({nan, nan, 0.8f, 0.1f});
+  binary.update(y, x);
+  EXPECT_EQ(binary.result(), 0.5);
+  precision.update(y, x);
+  EXPECT_EQ(precision.result(), 1);
+  auc.update(y, x);
+  EXPECT_EQ(auc.result(), 0.625);  // of the four pairs two are in order, one is a tie, one is not
+  top.update(Tensor::of<int32_t>({0, 1}), Tensor::of<float>({1, nan, 2, 3, 1, 2}, {2, 3}));
+  EXPECT_EQ(top.result(), 0.5);
+  top.reset();
+  top.update(Tensor::of<int32_t>({-1, 3}), Tensor::of<float>({1, 1, 2, 3, 1, 2}, {2, 3}));
+  EXPECT_EQ(top.result(), 0);
+}
+
+TEST(Metrics, R2ScoreOfLabelsFarFromZero) {
+  // In f32 the sum of squares would have no digit left for the distances.
+  Metric r2 = "r2_score";
+  std::vector<float> labels, outputs;
+  for (int i = 0; i < 1000; ++i) {
+    labels.push_back(2000.0f + static_cast<float>(i % 4));
+    outputs.push_back(labels.back() + (i % 2 ? 0.5f : -0.5f));
+  }
+  for (int part = 0; part < 10; ++part) r2.update(Tensor::of(labels), Tensor::of(outputs));
+  EXPECT_NEAR(r2.result(), 1 - 0.25 / 1.25, 1e-9);
+}
+
+TEST(Metrics, OfNothing) {
+  for (const char* name : {"accuracy", "precision", "recall", "auc", "mae", "root_mean_squared_error"})
+    EXPECT_EQ(Metric(name).result(), 0) << name;
+  EXPECT_TRUE(std::isnan(Metric("r2_score").result()));
+}
+
+TEST(Metrics, WhatDoesNotFitIsRefusedAndChangesNothing) {
+  const Tensor y = full({4}, 1), x = full({4, 1}, 1), wide = full({4, 3}, 1),
+               classes = full({4}, 1, DType::kI32);
+  const auto rule = [](const Metric& given, const Tensor& labels, const Tensor& outputs,
+                       const Tensor& w = {}) {
+    Metric metric = given;
+    const std::string out = rule_of([&] { metric.update(labels, outputs, w); });
+    for (const Variable& variable : metric.variables()) {
+      const Tensor all = reduce_sum(variable, Dims::range(variable.shape().size()));
+      EXPECT_EQ(convert(all, DType::kF32).item<float>(), 0) << variable.path();
+    }
+    return out;
+  };
+  for (const char* name : {"binary_accuracy", "precision", "recall", "auc", "r2_score"})
+    EXPECT_EQ(rule(name, y, x), std::string(name) + ".labels");
+  EXPECT_EQ(rule("accuracy", y, x), "binary_accuracy.labels");
+  EXPECT_EQ(rule("accuracy", y, wide), "sparse_categorical_accuracy.labels");
+  EXPECT_EQ(rule("accuracy", x, wide), "categorical_accuracy.labels");
+  EXPECT_EQ(rule("categorical_accuracy", y, y), "categorical_accuracy.outputs");
+  EXPECT_EQ(rule("sparse_categorical_accuracy", classes, full({4, 0}, 1)),
+            "sparse_categorical_accuracy.outputs");
+  EXPECT_EQ(rule("top_k_categorical_accuracy", y, wide), "top_k_categorical_accuracy.labels");
+  EXPECT_EQ(rule("mse", y, x), "mean_squared_error.labels");
+  EXPECT_EQ(rule("mae", y, full({4}, 1, DType::kI32)), "mean_absolute_error.outputs");
+  EXPECT_EQ(rule("auc", y, y, full({3}, 1)), "metric.weights");
+  EXPECT_EQ(rule("auc", y, y, full({4}, 1, DType::kI32)), "metric.weights");
+  EXPECT_EQ(rule("mean_absolute_error", full({}, 1), full({}, 1)), "metric.outputs");
+  EXPECT_EQ(
+      rule(metrics::MeanMetricWrapper("mine", [](const Tensor&, const Tensor& outputs) { return outputs; }),
+           x, x),
+      "metric.values");
+
+  Metric r2 = "r2_score";
+  r2.update(wide, wide);
+  EXPECT_EQ(rule_of([&] { r2.update(x, x); }), "r2_score.outputs");
+
+  EXPECT_EQ(rule_of([] { Metric("acuracy"); }), "metric.name");
+  EXPECT_EQ(rule_of([] { metrics::TopKCategoricalAccuracy({.k = 0}); }), "top_k_categorical_accuracy.k");
+  for (const int64_t bad : {-1, 1, 1'000'001})
+    EXPECT_EQ(rule_of([&] { metrics::AUC({.num_thresholds = bad}); }), "auc.num_thresholds");
+  EXPECT_EQ(rule_of([] { metrics::MeanMetricWrapper("mine", nullptr); }), "metric.function");
+}
+
+TEST(Metrics, FitAndEvaluateTakeThemByNameAndAsObjects) {
+  set_seed(1);
+  std::vector<float> x, y;
+  for (int i = 0; i < 200; ++i) {
+    const float a = std::sin(static_cast<float>(i) * 1.7f), b = std::cos(static_cast<float>(i) * 0.9f);
+    x.insert(x.end(), {a, b});
+    y.push_back(static_cast<float>(a + b > 0));
+  }
+  const Tensor inputs = Tensor::of(x, {200, 2}), labels = Tensor::of(y, {200, 1});
+  Sequential model{Dense({.units = 1, .activation = "sigmoid"})};
+  const Metric kept = metrics::Recall({.threshold = 0.3, .name = "recall_at_0.3"});
+  model.compile({.optimizer = Adam{.learning_rate = 0.05},
+                 .loss = BinaryCrossentropy(),
+                 .metrics = {"accuracy", "auc", kept, metrics::MeanAbsoluteError(), "r2_score"}});
+  const auto history =
+      model.fit(inputs, labels, {.epochs = 20, .validation_x = inputs, .validation_y = labels});
+  EXPECT_GT(history.back().at("auc"), 0.98);
+  EXPECT_GT(history.back().at("r2_score"), history.front().at("r2_score"));
+
+  // The same by hand, of the outputs.
+  const Logs logs = model.evaluate(inputs, labels, 64);
+  const Tensor outputs = model.predict(inputs);
+  for (Metric metric : {Metric("accuracy"), Metric("auc"), metrics::MeanAbsoluteError(), Metric("r2_score"),
+                        metrics::Recall({.threshold = 0.3, .name = "recall_at_0.3"})}) {
+    metric.update(labels, outputs);
+    EXPECT_NEAR(logs.at(metric.name()), metric.result(), 1e-6) << metric.name();
+    EXPECT_NEAR(history.back().at("val_" + metric.name()), metric.result(), 1e-6) << metric.name();
+  }
+  EXPECT_EQ(logs.at("recall_at_0.3"), kept.result());
+  EXPECT_EQ(logs.size(), 6u);
+
+  EXPECT_EQ(rule_of([&] { model.compile({.metrics = {"auc", "auc"}}); }), "metric.name");
+  EXPECT_EQ(rule_of([&] { model.compile({.metrics = {metrics::AUC({.name = "loss"})}}); }), "metric.name");
+}
+
+TEST(Metrics, ARefusedFitLeavesNoSums) {
+  const Tensor x = full({4, 2}, 1);
+  Sequential model{Dense({.units = 2})};
+  Metric r2 = "r2_score";
+  model.compile({.loss = MeanSquaredError(),
+                 .metrics = {r2, "top_k_categorical_accuracy", "sparse_categorical_accuracy"}});
+  EXPECT_EQ(rule_of([&] { model.fit(x, full({4, 2}, 1)); }), "sparse_categorical_accuracy.labels");
+  EXPECT_TRUE(r2.variables().empty());
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,25 @@
+// What losses and metrics ask of labels and outputs.
+#pragma once
+
+#include <string>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// Both f32[batch, ...], of one shape.
+struct Rows {
+  Tensor labels, outputs;
+};
+// Labels of any dtype and floating-point outputs. Raises ShapeError[<name>.labels] for other shapes,
+// DTypeError[<name>.outputs].
+Rows rows_of_one_shape(const std::string& name, const Tensor& labels, const Tensor& outputs);
+
+// Raises ShapeError[<name>.labels] unless labels have the shape of the outputs f[batch, ..., classes] without
+// the last axis, DTypeError[<name>.labels] unless they are integers, DTypeError[<name>.outputs].
+void require_class_numbers(const std::string& name, const Tensor& labels, const Tensor& outputs);
+
+// [batch, ...] to [batch]: the mean over the other axes.
+Tensor row_mean(const Tensor& values);
+
+}  // namespace espalier
