@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "espalier/initializers.h"
+#include "espalier/regularizers.h"
 #include "espalier/variable.h"
 
 namespace espalier {
@@ -55,13 +57,6 @@ class DTypePolicy {
 void set_dtype_policy(DTypePolicy policy);
 DTypePolicy dtype_policy();
 
-// Makes the initial value of a variable: (shape, seed of this variable) -> f32 tensor.
-using Initializer = std::function<Tensor(const Shape& shape, uint64_t seed)>;
-// By Keras' names: "zeros", "ones", "uniform" (between -0.05 and 0.05), "glorot_uniform", "glorot_normal",
-// "he_uniform", "he_normal", "lecun_uniform", "lecun_normal". Fans: the last axis of a shape is the output,
-// the one before the input, the rest is the receptive field. Raises ValueError[initializer.name] with the
-// nearest known names.
-Initializer initializer(const std::string& name, Location at = Location::here());
 // By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid",
 // "softmax", "tanh", "exponential". Raises ValueError[activation.name].
 std::function<Tensor(const Tensor&)> activation(const std::string& name, Location at = Location::here());
@@ -100,6 +95,9 @@ class Layer {
   // Variables of this layer and of the layers it called, in the order they were built, each once.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
+  // The penalties of regularizers on trainable weights as they are now, f32[] each; fit and evaluate add them
+  // to the loss. Raises ShapeError[layer.regularizer] for one that is no scalar.
+  std::vector<Tensor> losses() const;
   DTypePolicy dtype_policy() const;
   DType compute_dtype() const { return dtype_policy().compute_dtype(); }
   DType variable_dtype() const { return dtype_policy().variable_dtype(); }
@@ -117,6 +115,9 @@ class Layer {
   // The same from its value, in the value's dtype.
   Variable add_variable(const std::string& name, const Tensor& value, bool trainable = true,
                         bool autocast = true);
+  // Makes losses() hold the penalty on that weight, unless the regularizer is empty. Raises
+  // ValueError[layer.weight] when there is no such weight.
+  void regularize(const std::string& name, const Regularizer& regularizer);
   // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
   Variable weight(const std::string& name) const;
   // From now on call() gets inputs as they are.
@@ -132,8 +133,9 @@ struct DenseOptions {
   int64_t units = 1;
   std::string activation = "linear";
   bool use_bias = true;
-  std::string kernel_initializer = "glorot_uniform";
-  std::string bias_initializer = "zeros";
+  Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
+  Regularizer kernel_regularizer = {};
   std::string name = "dense";
   DTypePolicy dtype = {};
 };
@@ -217,7 +219,7 @@ class BatchNormalization : public Layer {
 struct EmbeddingOptions {
   int64_t input_dim = 1;  // rows: ids lie in [0, input_dim); others are clamped
   int64_t output_dim = 1;
-  std::string embeddings_initializer = "uniform";
+  Initializer embeddings_initializer = "uniform";
   std::string name = "embedding";
   DTypePolicy dtype = {};
 };
@@ -242,7 +244,8 @@ struct Conv2DOptions {
   std::string padding = "valid";  // or "same": output size is input size / stride, rounded up
   std::string activation = "linear";
   bool use_bias = true;
-  std::string kernel_initializer = "glorot_uniform";
+  Initializer kernel_initializer = "glorot_uniform";
+  Regularizer kernel_regularizer = {};
   std::string name = "conv2d";
   DTypePolicy dtype = {};
 };

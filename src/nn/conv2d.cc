@@ -11,14 +11,13 @@ Conv2D::Conv2D(Conv2DOptions options, Location at)
   require_window("conv2d", options_.kernel_size, options_.strides);
   require_padding("conv2d", options_.padding);
   activation(options_.activation);
-  initializer(options_.kernel_initializer);
 }
 
 void Conv2D::build(const TensorType& input) {
   require_image("conv2d", input);
   const Dims& size = options_.kernel_size;
-  add_weight("kernel", {size[0], size[1], input.shape[3], options_.filters},
-             initializer(options_.kernel_initializer));
+  add_weight("kernel", {size[0], size[1], input.shape[3], options_.filters}, options_.kernel_initializer);
+  regularize("kernel", options_.kernel_regularizer);
   if (options_.use_bias) add_weight("bias", {options_.filters}, initializer("zeros"));
 }
 

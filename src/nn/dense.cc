@@ -10,8 +10,6 @@ Dense::Dense(DenseOptions options, Location at)
   if (options_.units < 1)
     throw ValueError("dense.units", cat("units must be positive, got ", options_.units));
   activation(options_.activation);
-  initializer(options_.kernel_initializer);
-  initializer(options_.bias_initializer);
 }
 
 namespace {
@@ -36,8 +34,9 @@ void require_features(const TensorType& x, const TensorType& kernel) {
 
 void Dense::build(const TensorType& input) {
   require_rows(input);
-  add_weight("kernel", {input.shape.back(), options_.units}, initializer(options_.kernel_initializer));
-  if (options_.use_bias) add_weight("bias", {options_.units}, initializer(options_.bias_initializer));
+  add_weight("kernel", {input.shape.back(), options_.units}, options_.kernel_initializer);
+  regularize("kernel", options_.kernel_regularizer);
+  if (options_.use_bias) add_weight("bias", {options_.units}, options_.bias_initializer);
 }
 
 Tensor Dense::call(const Tensor& x) {

@@ -11,13 +11,12 @@ Embedding::Embedding(EmbeddingOptions options, Location at)
     throw ValueError("embedding.size", cat("input_dim and output_dim must be positive, got ",
                                            options_.input_dim, " and ", options_.output_dim));
   }
-  initializer(options_.embeddings_initializer);
 }
 
 void Embedding::build(const TensorType& input) {
   if (!is_integer(input.dtype)) throw DTypeError("embedding.ids", cat("ids must be integers, got ", input));
-  add_weight("embeddings", {options_.input_dim, options_.output_dim},
-             initializer(options_.embeddings_initializer), true, false);
+  add_weight("embeddings", {options_.input_dim, options_.output_dim}, options_.embeddings_initializer, true,
+             false);
 }
 
 Tensor Embedding::call(const Tensor& ids) {

@@ -1,80 +1,84 @@
-#include <cmath>
-#include <numbers>
+#include "espalier/initializers.h"
 
 #include "base/format.h"
-#include "base/philox.h"
-#include "espalier/layers.h"
-#include "espalier/ops.h"
+#include "espalier/array.h"
 
 namespace espalier {
+namespace initializers {
+
+Initializer Constant(double value) {
+  return [=](const Shape& shape, uint64_t) { return full(shape, value); };
+}
+
+Initializer Identity(double gain) {
+  return [=](const Shape& shape, uint64_t) {
+    if (shape.size() != 2)
+      throw ShapeError("identity.rank", cat("an identity matrix has two axes, the shape is ", shape));
+    return eye(shape[0], shape[1]) * gain;
+  };
+}
+
+}  // namespace initializers
+
 namespace {
 
-// Keras' fans: (input, output) of a kernel of any rank.
-std::pair<double, double> fans(const Shape& shape) {
-  if (shape.empty()) return {1, 1};
-  if (shape.size() == 1) return {static_cast<double>(shape[0]), static_cast<double>(shape[0])};
-  double field = 1;
-  for (size_t i = 0; i + 2 < shape.size(); ++i) field *= static_cast<double>(shape[i]);
-  return {field * static_cast<double>(shape[shape.size() - 2]), field * static_cast<double>(shape.back())};
-}
+using initializers::VarianceScaling;
 
-template <class F>
-Tensor generate(const Shape& shape, F f) {
-  std::vector<float> values(static_cast<size_t>(num_elements(shape)));
-  for (float& value : values) value = f();
-  return Tensor::of(values, shape);
-}
-
-Initializer uniform(double scale, double (*fan)(double in, double out)) {
-  return [=](const Shape& shape, uint64_t seed) {
-    const auto [in, out] = fans(shape);
-    const double limit = std::sqrt(3 * scale / std::max(1.0, fan(in, out)));
-    Philox random(seed);
-    return generate(shape, [&] { return static_cast<float>((2.0 * random.uniform() - 1) * limit); });
-  };
-}
-
-// Truncated at two standard deviations, widened so that the variance is scale / fan (Keras' VarianceScaling).
-Initializer normal(double scale, double (*fan)(double in, double out)) {
-  return [=](const Shape& shape, uint64_t seed) {
-    const auto [in, out] = fans(shape);
-    const double deviation = std::sqrt(scale / std::max(1.0, fan(in, out))) / 0.87962566103423978;
-    Philox random(seed);
-    return generate(shape, [&] {
-      for (;;) {
-        const double radius = std::sqrt(-2 * std::log1p(-static_cast<double>(random.uniform())));
-        const double value = radius * std::cos(2 * std::numbers::pi * random.uniform());
-        if (std::abs(value) <= 2) return static_cast<float>(value * deviation);
-      }
-    });
-  };
-}
-
-double fan_in(double in, double) { return in; }
-double fan_average(double in, double out) { return (in + out) / 2; }
+struct Known {
+  const char* name;
+  Initializer (*make)();
+};
+const Known kKnown[] = {
+    {"zeros", [] { return initializers::Constant(0); }},
+    {"ones", [] { return initializers::Constant(1); }},
+    {"constant", [] { return initializers::Constant(); }},
+    {"identity", [] { return initializers::Identity(); }},
+    {"orthogonal", [] { return initializers::Orthogonal(); }},
+    {"uniform", [] { return initializers::RandomUniform(); }},
+    {"random_uniform", [] { return initializers::RandomUniform(); }},
+    {"normal", [] { return initializers::RandomNormal(); }},
+    {"random_normal", [] { return initializers::RandomNormal(); }},
+    {"truncated_normal", [] { return initializers::TruncatedNormal(); }},
+    {"variance_scaling", [] { return VarianceScaling(); }},
+    {"glorot_uniform",
+     [] {
+       return VarianceScaling({1, "fan_avg", "uniform"});
+     }},
+    {"glorot_normal",
+     [] {
+       return VarianceScaling({1, "fan_avg"});
+     }},
+    {"he_uniform",
+     [] {
+       return VarianceScaling({2, "fan_in", "uniform"});
+     }},
+    {"he_normal",
+     [] {
+       return VarianceScaling({2, "fan_in"});
+     }},
+    {"lecun_uniform",
+     [] {
+       return VarianceScaling({1, "fan_in", "uniform"});
+     }},
+    {"lecun_normal",
+     [] {
+       return VarianceScaling({1, "fan_in"});
+     }},
+};
 
 }  // namespace
 
-Initializer initializer(const std::string& name, Location at) {
+Initializer::Initializer(const std::string& name, Location at) {
   const CallScope scope(at);
-  if (name == "zeros") return [](const Shape& shape, uint64_t) { return full(shape, 0); };
-  if (name == "ones") return [](const Shape& shape, uint64_t) { return full(shape, 1); };
-  if (name == "glorot_uniform") return uniform(1, fan_average);
-  if (name == "glorot_normal") return normal(1, fan_average);
-  if (name == "he_uniform") return uniform(2, fan_in);
-  if (name == "he_normal") return normal(2, fan_in);
-  if (name == "lecun_uniform") return uniform(1, fan_in);
-  if (name == "lecun_normal") return normal(1, fan_in);
-  if (name == "uniform") {
-    return [](const Shape& shape, uint64_t seed) {
-      Philox random(seed);
-      return generate(shape, [&] { return static_cast<float>((2.0 * random.uniform() - 1) * 0.05); });
-    };
+  std::vector<std::string> names;
+  for (const Known& known : kKnown) {
+    if (name == known.name) {
+      *this = known.make();
+      return;
+    }
+    names.emplace_back(known.name);
   }
-  const std::vector<std::string> known = {"zeros",          "ones",          "uniform",
-                                          "glorot_uniform", "glorot_normal", "he_uniform",
-                                          "he_normal",      "lecun_uniform", "lecun_normal"};
-  throw_unknown("initializer.name", "initializer", name, known);
+  throw_unknown("initializer.name", "initializer", name, names);
 }
 
 }  // namespace espalier

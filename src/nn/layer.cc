@@ -70,12 +70,16 @@ struct Layer::State : std::enable_shared_from_this<State> {
   bool casts_input = true;
   uint64_t built = 0;  // which build made the weights; 0: none
   std::vector<std::pair<std::string, Variable>> weights;
+  std::unordered_map<std::string, Regularizer> regularizers;  // by weight
   std::vector<std::shared_ptr<State>> children;
   Names child_names;
 
   void take_path(State* caller);
   void adopt(const std::shared_ptr<State>& child);
   const Variable* find(const std::string& weight) const;
+  // Calls f(state) for this layer and those it called, each once, in the order they were built.
+  template <class F>
+  void each(F f) const;
 
   static thread_local State* calling;
 };
@@ -145,17 +149,41 @@ void Layer::keep_input_dtype() { state_->casts_input = false; }
 
 const std::string& Layer::path() const { return state_->path; }
 
-std::vector<Variable> Layer::variables() const {
-  std::vector<Variable> out;
+template <class F>
+void Layer::State::each(F f) const {
   std::unordered_set<const State*> seen;
-  std::vector<const State*> stack{state_.get()};
+  std::vector<const State*> stack{this};
   while (!stack.empty()) {
     const State* state = stack.back();
     stack.pop_back();
     if (!seen.insert(state).second) continue;
-    for (const auto& [name, variable] : state->weights) out.push_back(variable);
+    f(*state);
     for (size_t i = state->children.size(); i-- > 0;) stack.push_back(state->children[i].get());
   }
+}
+
+std::vector<Variable> Layer::variables() const {
+  std::vector<Variable> out;
+  state_->each([&](const State& state) {
+    for (const auto& [name, variable] : state.weights) out.push_back(variable);
+  });
+  return out;
+}
+
+std::vector<Tensor> Layer::losses() const {
+  std::vector<Tensor> out;
+  state_->each([&](const State& state) {
+    for (const auto& [name, variable] : state.weights) {
+      const auto it = state.regularizers.find(name);
+      if (it == state.regularizers.end() || !variable.trainable()) continue;
+      const Tensor penalty = it->second(convert(variable, DType::kF32));
+      if (penalty.type() != TensorType{}) {
+        throw ShapeError("layer.regularizer", cat("the regularizer of \"", variable.path(), "\" must give ",
+                                                  TensorType{}, ", not ", penalty.type()));
+      }
+      out.push_back(penalty);
+    }
+  });
   return out;
 }
 
@@ -194,6 +222,11 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   state.weights.emplace_back(name, variable);
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;
+}
+
+void Layer::regularize(const std::string& name, const Regularizer& regularizer) {
+  weight(name);
+  if (regularizer) state_->regularizers.insert_or_assign(name, regularizer);
 }
 
 Variable Layer::weight(const std::string& name) const {

@@ -98,6 +98,7 @@ void Model::compile(ModelOptions options, Location at) {
       throw ShapeError("loss.shape", cat("loss \"", training.options.loss.name,
                                          "\" must give one value per row: ", losses.type()));
     }
+    for (const Tensor& penalty : running->losses()) losses += penalty;
     return losses;
   };
   training.train_step = std::make_unique<Training::Step>(
