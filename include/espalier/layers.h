@@ -2,12 +2,14 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "espalier/initializers.h"
 #include "espalier/regularizers.h"
+#include "espalier/tensor_function.h"
 #include "espalier/variable.h"
 
 namespace espalier {
@@ -80,6 +82,12 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 //       void build(const TensorType& x) override { add_weight("factor", {x.shape.back()},
 //       initializer("ones")); } Tensor call(const Tensor& x) override { return x * weight("factor"); }
 //     };
+//
+// A layer of several tensors, which is called as layer({a, b}), has build_many() and call_many() instead:
+//
+//     struct Difference : Layer {
+//       Tensors call_many(std::span<const Tensor> x) override { return {x[0] - x[1]}; }
+//     };
 class Layer {
  public:
   // Raises ValueError[layer.name] for an empty name.
@@ -89,7 +97,11 @@ class Layer {
   Layer(const Layer&) = default;
   Layer& operator=(const Layer&) = default;
 
-  Tensor operator()(Operand x);
+  // Raises ValueError[layer.inputs] for a number of tensors that call() does not take,
+  // ValueError[layer.outputs] unless the layer gives one.
+  Tensor operator()(const TensorList& inputs);
+  // All that the layer gives.
+  Tensors apply(const TensorList& inputs);
   // Empty before the first call.
   const std::string& path() const;
   // Variables of this layer and of the layers it called, in the order they were built, each once.
@@ -98,6 +110,11 @@ class Layer {
   // The penalties of regularizers on trainable weights as they are now, f32[] each; fit and evaluate add them
   // to the loss. Raises ShapeError[layer.regularizer] for one that is no scalar.
   std::vector<Tensor> losses() const;
+  // Freezes (false) or thaws the variables of this layer and of all layers below, also those that are built
+  // later: gradients and optimizers leave them alone, and BatchNormalization uses its averages. Variables
+  // that were made not to be trained stay so.
+  void set_trainable(bool trainable);
+  bool trainable() const;
   DTypePolicy dtype_policy() const;
   DType compute_dtype() const { return dtype_policy().compute_dtype(); }
   DType variable_dtype() const { return dtype_policy().variable_dtype(); }
@@ -106,7 +123,10 @@ class Layer {
   // Makes variables from the type of the first input, through add_weight. Runs once for each copy, and anew
   // after a refused first call.
   virtual void build(const TensorType&) {}
-  virtual Tensor call(const Tensor& x) = 0;
+  virtual Tensor call(const Tensor& x);
+  // The same for a layer of several tensors. By default they take one, and build() sees the first.
+  virtual void build_many(std::span<const TensorType> inputs) { build(inputs[0]); }
+  virtual Tensors call_many(std::span<const Tensor> inputs);
   // The variable `name` of this layer and its copies, in variable_dtype(), made when there is none. With
   // `autocast`, reading it in call() gives compute_dtype(); assigning takes variable_dtype() always. Raises
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
@@ -120,6 +140,8 @@ class Layer {
   void regularize(const std::string& name, const Regularizer& regularizer);
   // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
   Variable weight(const std::string& name) const;
+  // What the layer was built for: the types of its first inputs. Empty before.
+  std::vector<TensorType> input_types() const;
   // From now on call() gets inputs as they are.
   void keep_input_dtype();
 
@@ -216,6 +238,67 @@ class BatchNormalization : public Layer {
   BatchNormalizationOptions options_;
 };
 
+struct ReLUOptions {
+  double max_value = std::numeric_limits<double>::infinity();
+  double negative_slope = 0;
+  double threshold = 0;
+  std::string name = "re_lu";
+  DTypePolicy dtype = {};
+};
+// min(x, max_value) where x > threshold, else negative_slope * (x - threshold). From Keras' ReLU.
+class ReLU : public Layer {
+ public:
+  // Raises ValueError for an option below 0.
+  explicit ReLU(ReLUOptions options = {}, Location at = Location::here());
+
+ protected:
+  Tensor call(const Tensor& x) override;
+
+ private:
+  ReLUOptions options_;
+};
+
+// [batch, ...] gives [batch, target_shape...]; one size may be -1, which stands for what is left. Raises
+// ShapeError[reshape.elements] when a row has another number of elements.
+class Reshape : public Layer {
+ public:
+  // Raises ValueError[reshape.target] for a size below -1 and for -1 twice.
+  explicit Reshape(Shape target_shape, std::string name = "reshape", DTypePolicy dtype = {},
+                   Location at = Location::here());
+
+ protected:
+  Tensor call(const Tensor& x) override;
+
+ private:
+  Shape target_shape_;
+};
+
+struct LayerNormalizationOptions {
+  Dims axis = {-1};  // taken together; not the first, which is the batch
+  double epsilon = 1e-3;
+  bool center = true;  // adds beta
+  bool scale = true;   // multiplies with gamma
+  std::string name = "layer_normalization";
+  DTypePolicy dtype = {};
+};
+// (x - mean) / sqrt(variance + epsilon) * gamma + beta, with mean and variance of each row over `axis`; gamma
+// and beta have the shape of these axes, in ascending order. bf16 is normalised in f32 and rounded once;
+// gamma and beta are used in variable_dtype(). From Keras' LayerNormalization. Raises
+// ShapeError[layer_normalization.axis] for an axis that x has not, twice the same, and the first one.
+class LayerNormalization : public Layer {
+ public:
+  // Raises ValueError for an epsilon below 0 and for no axis.
+  explicit LayerNormalization(LayerNormalizationOptions options = {}, Location at = Location::here());
+
+ protected:
+  void build(const TensorType& input) override;
+  Tensor call(const Tensor& x) override;
+
+ private:
+  Dims axes(const TensorType& x) const;
+  LayerNormalizationOptions options_;
+};
+
 struct EmbeddingOptions {
   int64_t input_dim = 1;  // rows: ids lie in [0, input_dim); others are clamped
   int64_t output_dim = 1;
@@ -262,27 +345,6 @@ class Conv2D : public Layer {
 
  private:
   Conv2DOptions options_;
-};
-
-struct MaxPooling2DOptions {
-  Dims pool_size = {2, 2};
-  Dims strides = {};  // empty: pool_size
-  std::string padding = "valid";
-  std::string name = "max_pooling2d";
-  DTypePolicy dtype = {};
-};
-// The largest element under each window: f[batch, height, width, channels]. Raises
-// ShapeError[max_pooling2d.window] when a "valid" window is larger than the image.
-class MaxPooling2D : public Layer {
- public:
-  // Raises ValueError for windows that are not two positive numbers and unknown names.
-  explicit MaxPooling2D(MaxPooling2DOptions options = {}, Location at = Location::here());
-
- protected:
-  Tensor call(const Tensor& x) override;
-
- private:
-  MaxPooling2DOptions options_;
 };
 
 }  // namespace espalier

@@ -1,7 +1,8 @@
-// Functions of tensors: what control flow and transforms take and give.
+// Functions and lists of tensors: what control flow, transforms, layers and models take and give.
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <type_traits>
 #include <utility>
 
@@ -10,6 +11,32 @@
 namespace espalier {
 
 using Tensors = std::vector<Tensor>;
+
+// What layers and models take: one tensor, as an op does, or a list of them, {a, b}. It remembers the line of
+// the user's call.
+class TensorList {
+ public:
+  TensorList() = default;
+  template <class T>
+  requires(std::is_convertible_v<const T&, Operand> && !std::is_same_v<T, Operand>)
+      TensorList(const T& tensor, Location at = Location::here())
+      : TensorList(Operand(tensor, at)) {}
+  TensorList(const Operand& tensor);
+  TensorList(Tensors tensors, Location at = Location::here()) : tensors_(std::move(tensors)), at_(at) {}
+  TensorList(std::initializer_list<Tensor> tensors, Location at = Location::here())
+      : tensors_(tensors), at_(at) {}
+
+  const Tensors& tensors() const { return tensors_; }
+  size_t size() const { return tensors_.size(); }
+  const Tensor& operator[](size_t i) const { return tensors_[i]; }
+  // False for no tensor, and for one that holds nothing.
+  bool defined() const { return !tensors_.empty() && tensors_[0].defined(); }
+  Location at() const { return at_; }
+
+ private:
+  Tensors tensors_;
+  Location at_;
+};
 
 namespace detail {
 

@@ -2,7 +2,14 @@
 
 #include "base/format.h"
 
-namespace espalier::detail {
+namespace espalier {
+
+TensorList::TensorList(const Operand& tensor) : at_(tensor.at()) {
+  const CallScope scope(at_);
+  tensors_.push_back(tensor.tensor());
+}
+
+namespace detail {
 
 void empty_function() { throw ValueError("function.empty", "an empty std::function is called"); }
 
@@ -10,4 +17,5 @@ void wrong_argument_count(size_t takes, size_t got) {
   throw ValueError("function.arguments", cat("the function takes ", takes, " tensors, got ", got));
 }
 
-}  // namespace espalier::detail
+}  // namespace detail
+}  // namespace espalier

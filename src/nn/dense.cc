@@ -49,8 +49,4 @@ Tensor Dense::call(const Tensor& x) {
   return activation(options_.activation)(options_.use_bias ? product + bias : product);
 }
 
-Tensor Flatten::call(const Tensor& x) {
-  return reshape(x, {x.size(0), x.size(0) ? x.type().elements() / x.size(0) : 0});
-}
-
 }  // namespace espalier

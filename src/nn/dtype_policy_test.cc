@@ -5,6 +5,7 @@
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "espalier/pooling.h"
 #include "espalier/tape.h"
 #include "ir/graph.h"
 #include "passes/pass.h"
@@ -107,6 +108,12 @@ std::vector<Case> cases() {
        layer([](DTypePolicy d) { return Embedding({.input_dim = 5, .output_dim = 2, .dtype = d}); }),
        Tensor::of<int32_t>({4, 0, 4})},
       {"conv2d", layer([](DTypePolicy d) { return Conv2D({.filters = 2, .dtype = d}); }), image},
+      {"relu", layer([](DTypePolicy d) { return ReLU({.max_value = 6, .dtype = d}); }), rows},
+      {"reshape", layer([](DTypePolicy d) { return Reshape({-1}, "reshape", d); }), image},
+      {"layer_normalization", layer([](DTypePolicy d) { return LayerNormalization({.dtype = d}); }), rows},
+      {"average_pooling2d", layer([](DTypePolicy d) { return AveragePooling2D({.dtype = d}); }), image},
+      {"global_average_pooling2d", layer([](DTypePolicy d) { return GlobalAveragePooling2D({.dtype = d}); }),
+       image},
       {"max_pooling2d", layer([](DTypePolicy d) { return MaxPooling2D({.dtype = d}); }), image},
       {"scale", layer([](DTypePolicy d) { return Scale(d); }), rows},
   };

@@ -8,6 +8,7 @@
 #include "espalier/ops.h"
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
+#include "nn/layer_observer.h"
 
 namespace espalier {
 namespace {
@@ -68,8 +69,15 @@ struct Layer::State : std::enable_shared_from_this<State> {
   std::string path;  // empty until a call begins
   DTypePolicy dtype;
   bool casts_input = true;
-  uint64_t built = 0;  // which build made the weights; 0: none
-  std::vector<std::pair<std::string, Variable>> weights;
+  bool trainable = true;
+  uint64_t built = 0;              // which build made the weights; 0: none
+  std::vector<TensorType> inputs;  // of the call that built
+  struct Weight {
+    std::string name;
+    Variable variable;
+    bool trainable;  // unless the layer is frozen
+  };
+  std::vector<Weight> weights;
   std::unordered_map<std::string, Regularizer> regularizers;  // by weight
   std::vector<std::shared_ptr<State>> children;
   Names child_names;
@@ -77,9 +85,9 @@ struct Layer::State : std::enable_shared_from_this<State> {
   void take_path(State* caller);
   void adopt(const std::shared_ptr<State>& child);
   const Variable* find(const std::string& weight) const;
-  // Calls f(state) for this layer and those it called, each once, in the order they were built.
-  template <class F>
-  void each(F f) const;
+  void set_trainable(bool value);
+  // This state and all below, each once, parents first.
+  std::vector<State*> subtree();
 
   static thread_local State* calling;
 };
@@ -100,11 +108,38 @@ void Layer::State::adopt(const std::shared_ptr<State>& child) {
   if (child.get() == this || std::find(children.begin(), children.end(), child) != children.end()) return;
   children.push_back(child);
   BuildTransaction::on_refusal([self = shared_from_this(), child] { std::erase(self->children, child); });
+  if (trainable) return;
+  for (State* state : child->subtree()) {
+    if (!state->trainable) continue;
+    state->set_trainable(false);
+    BuildTransaction::on_refusal([kept = state->shared_from_this()] { kept->set_trainable(true); });
+  }
+}
+
+void Layer::State::set_trainable(bool value) {
+  if (trainable != value) bump_structure_version();
+  trainable = value;
+  for (Weight& weight : weights) {
+    if (weight.trainable) weight.variable.set_trainable(value);
+  }
+}
+
+std::vector<Layer::State*> Layer::State::subtree() {
+  std::vector<State*> out, stack{this};
+  std::unordered_set<const State*> seen;
+  while (!stack.empty()) {
+    State* state = stack.back();
+    stack.pop_back();
+    if (!seen.insert(state).second) continue;
+    out.push_back(state);
+    for (size_t i = state->children.size(); i-- > 0;) stack.push_back(state->children[i].get());
+  }
+  return out;
 }
 
 const Variable* Layer::State::find(const std::string& weight) const {
-  for (const auto& [name, variable] : weights) {
-    if (name == weight) return &variable;
+  for (const Weight& kept : weights) {
+    if (kept.name == weight) return &kept.variable;
   }
   return nullptr;
 }
@@ -116,9 +151,19 @@ Layer::Layer(std::string name, DTypePolicy dtype, Location at) : state_(std::mak
   state_->dtype = dtype;
 }
 
-Tensor Layer::operator()(Operand x) {
+Tensor Layer::operator()(const TensorList& inputs) {
+  const CallScope call_site(inputs.at());
+  const BuildTransaction transaction;
+  Tensors outputs = apply(inputs);
+  if (outputs.size() == 1) return std::move(outputs[0]);
+  throw ValueError("layer.outputs",
+                   cat("layer \"", path(), "\" gives ", outputs.size(), " tensors where one is needed"),
+                   "apply() gives all of them");
+}
+
+Tensors Layer::apply(const TensorList& inputs) {
   const Depth depth("a layer");
-  const CallScope call_site(x.at());
+  const CallScope call_site(inputs.at());
   const BuildTransaction transaction;
   State& state = *state_;
   State* caller = State::calling;
@@ -130,60 +175,77 @@ Tensor Layer::operator()(Operand x) {
     ~Calling() { State::calling = before; }
   } calling(&state);
   const NameScope scope(std::string_view(state.path).substr(state.path.rfind('/') + 1));
-  const bool casts = state.casts_input && is_float(x.tensor().dtype());
-  const Tensor input = casts ? convert(x.tensor(), compute_dtype()) : x.tensor();
+  if (inputs.size() == 0) throw ValueError("layer.inputs", cat("layer \"", path(), "\" got no tensor"));
+  Tensors cast;
+  for (const Tensor& x : inputs.tensors())
+    cast.push_back(state.casts_input && is_float(x.dtype()) ? convert(x, compute_dtype()) : x);
+  LayerObserver::each([&](LayerObserver& observer) { observer.on_begin(state.path); });
   const AutocastScope autocast(compute_dtype());
   if (built_ == 0 || built_ != state.built) {
-    build(input.type());
+    std::vector<TensorType> types;
+    for (const Tensor& x : cast) types.push_back(x.type());
+    build_many(types);
     if (state.built == 0) {
       state.built = ++builds;
+      state.inputs = std::move(types);
       BuildTransaction::on_refusal([kept = state_] { kept->built = 0; });
     }
     built_ = state.built;
   }
-  return call(input);
+  Tensors outputs = call_many(cast);
+  LayerObserver::each([&](LayerObserver& observer) {
+    std::vector<Variable> own;
+    for (const State::Weight& weight : state.weights) own.push_back(weight.variable);
+    observer.on_end(own, outputs);
+  });
+  return outputs;
 }
+
+Tensors Layer::call_many(std::span<const Tensor> inputs) {
+  if (inputs.size() == 1) return {call(inputs[0])};
+  throw ValueError("layer.inputs", cat("layer \"", path(), "\" takes one tensor, got ", inputs.size()));
+}
+
+Tensor Layer::call(const Tensor&) {
+  throw UnsupportedError("layer.call", cat("layer \"", path(), "\" defines neither call nor call_many"));
+}
+
+void Layer::set_trainable(bool trainable) {
+  for (State* state : state_->subtree()) state->set_trainable(trainable);
+}
+bool Layer::trainable() const { return state_->trainable; }
 
 DTypePolicy Layer::dtype_policy() const { return state_->dtype; }
 void Layer::keep_input_dtype() { state_->casts_input = false; }
 
-const std::string& Layer::path() const { return state_->path; }
-
-template <class F>
-void Layer::State::each(F f) const {
-  std::unordered_set<const State*> seen;
-  std::vector<const State*> stack{this};
-  while (!stack.empty()) {
-    const State* state = stack.back();
-    stack.pop_back();
-    if (!seen.insert(state).second) continue;
-    f(*state);
-    for (size_t i = state->children.size(); i-- > 0;) stack.push_back(state->children[i].get());
-  }
+std::vector<TensorType> Layer::input_types() const {
+  return state_->built ? state_->inputs : std::vector<TensorType>();
 }
+
+const std::string& Layer::path() const { return state_->path; }
 
 std::vector<Variable> Layer::variables() const {
   std::vector<Variable> out;
-  state_->each([&](const State& state) {
-    for (const auto& [name, variable] : state.weights) out.push_back(variable);
-  });
+  for (const State* state : state_->subtree()) {
+    for (const State::Weight& weight : state->weights) out.push_back(weight.variable);
+  }
   return out;
 }
 
 std::vector<Tensor> Layer::losses() const {
   std::vector<Tensor> out;
-  state_->each([&](const State& state) {
-    for (const auto& [name, variable] : state.weights) {
-      const auto it = state.regularizers.find(name);
-      if (it == state.regularizers.end() || !variable.trainable()) continue;
-      const Tensor penalty = it->second(convert(variable, DType::kF32));
+  for (const State* state : state_->subtree()) {
+    for (const State::Weight& weight : state->weights) {
+      const auto it = state->regularizers.find(weight.name);
+      if (it == state->regularizers.end() || !weight.variable.trainable()) continue;
+      const Tensor penalty = it->second(convert(weight.variable, DType::kF32));
       if (penalty.type() != TensorType{}) {
-        throw ShapeError("layer.regularizer", cat("the regularizer of \"", variable.path(), "\" must give ",
+        throw ShapeError("layer.regularizer", cat("the regularizer of \"", weight.variable.path(), "\" must give ",
                                                   TensorType{}, ", not ", penalty.type()));
       }
       out.push_back(penalty);
     }
-  });
+  }
   return out;
 }
 
@@ -216,10 +278,10 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   State& state = *state_;
   if (const Variable* known = state.find(name)) return *known;
   EagerScope eager;
-  Variable variable(value, {.name = name, .trainable = trainable});
+  Variable variable(value, {.name = name, .trainable = trainable && state.trainable});
   variable.state()->path = join(state.path, name);  // whatever scopes the call stands in
   variable.state()->autocast = autocast;
-  state.weights.emplace_back(name, variable);
+  state.weights.push_back({name, variable, trainable});
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;
 }

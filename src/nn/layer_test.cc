@@ -6,6 +6,7 @@
 #include "espalier/layers.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "espalier/pooling.h"
 #include "espalier/random.h"
 #include "espalier/tape.h"
 
