@@ -9,6 +9,7 @@
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 #include "espalier/function.h"
+#include "espalier/functional.h"
 #include "espalier/indexing.h"
 #include "espalier/initializers.h"
 #include "espalier/layers.h"

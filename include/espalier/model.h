@@ -15,15 +15,18 @@
 namespace espalier {
 
 using Logs = std::map<std::string, double>;
+class Model;
 
-// Sees a training run. All hooks default to nothing.
+// Sees a training run. All hooks default to nothing. Those that come with Espalier: callbacks.h.
 class Callback {
  public:
   virtual ~Callback() = default;
   struct Run {
     int epochs = 0;
     int64_t steps_per_epoch = 0;
-    int64_t examples = 0;
+    int64_t examples = 0;  // of an epoch
+    int initial_epoch = 0;
+    std::vector<std::string> logs = {};  // the names that on_epoch_end sees
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
@@ -31,6 +34,10 @@ class Callback {
   virtual void on_batch_end(int64_t, const Logs&) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
+
+ protected:
+  // The model of the run. Raises StateError[callback.model] outside of hooks.
+  static Model& model();
 };
 
 // A progress bar with rate, time left and metrics on standard error; a line an epoch when that is no
@@ -44,10 +51,19 @@ struct ModelOptions {
 };
 
 struct FitOptions {
-  int epochs = 1;
+  int epochs = 1;  // the number of the last one
   int64_t batch_size = 32;
   bool shuffle = true;
-  Tensor validation_x = {}, validation_y = {};
+  TensorList validation_x = {};
+  Tensor validation_y = {};
+  double validation_split = 0;  // instead: this share of the rows, the last ones as they are given
+  // What a class, or a row, counts for in loss and metrics, which are weighted means: the sum of weight *
+  // value divided by the sum of the weights. (Keras divides the loss by the number of rows, and metrics count
+  // all rows alike.) Classes that are not named count 1. sample_weight is f[rows], not negative.
+  std::map<int64_t, double> class_weight = {};
+  Tensor sample_weight = {};
+  int steps_per_epoch = 0;  // 0: all rows once; else an epoch goes on with the rows where the last one ended
+  int initial_epoch = 0;    // the first one, of a run that is continued
   std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
 
@@ -66,29 +82,43 @@ class Model : public Layer {
 
   // Raises ValueError for two metrics of one name and a loss without a function.
   void compile(ModelOptions options = {}, Location at = Location::here());
+  // The optimizer of compile(). Raises StateError[model.compile] before it.
+  Optimizer optimizer() const;
   // Trains on rows of x and y (equal first axes). Loss and metrics of each epoch, "val_" ones where
   // validation data is given. The row order of every epoch follows from seed() alone. Raises
   // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
-  // ValueError[fit.epochs] for less than 0, ValueError[fit.validation] when validation_x or validation_y is
-  // missing, ValueError[fit.labels] for a class number that the outputs have no place for,
+  // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
+  // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
+  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for,
+  // ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit,
   // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
-  std::vector<Logs> fit(const Tensor& x, const Tensor& y, const FitOptions& options = {},
+  std::vector<Logs> fit(const TensorList& x, const Tensor& y, const FitOptions& options = {},
                         Location at = Location::here());
+  // Ends the run of fit() after this batch, or this epoch, with the hooks that belong to its end.
+  void stop_training();
+  // One step on these rows, as a step of fit: its loss and metrics. Raises as fit does, under
+  // "train_on_batch".
+  Logs train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight = {},
+                      Location at = Location::here());
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
-  Logs evaluate(const Tensor& x, const Tensor& y, int64_t batch_size = 256, Location at = Location::here());
+  Logs evaluate(const TensorList& x, const Tensor& y, int64_t batch_size = 256,
+                Location at = Location::here());
   // Outputs for all rows, in order, in the dtype of the last layer; needs no compile(). Raises
   // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,
-  // ValueError[predict.batch_size] for less than 1.
-  Tensor predict(const Tensor& x, int64_t batch_size = 256, Location at = Location::here());
+  // ValueError[predict.batch_size] for less than 1, ValueError[layer.outputs] when there are several.
+  Tensor predict(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());
+  // The same for models of several outputs.
+  Tensors predict_all(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());
+  // A table of the layers in the order of their calls: path, outputs, variables, arithmetic, each for the
+  // layer itself, without those that it calls, and by the types of the model's first inputs. A variable
+  // counts where it is met first. Below it the totals, and the memory of activations: the outputs of the
+  // layers that call no others. Raises StateError[summary.built] before the first call.
+  std::string summary(Location at = Location::here());
   // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of inference and
   // of training for any batch size, or, when the model computes otherwise for each, for that of its last
   // call. A saved model that is there is replaced in one step. Raises StateError[save.built] before the first
   // rows, IoError[save.path] when `path` is something else, ValueError[save.files].
   void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
-
- protected:
-  // What save() writes the graphs for, until fit, evaluate or predict see rows.
-  void expect_rows(const TensorType& row, int64_t batch);
 
  private:
   struct Training;
@@ -114,7 +144,7 @@ class Sequential : public Model {
   }
 
  protected:
-  Tensor call(const Tensor& x) override;
+  Tensors call_many(std::span<const Tensor> inputs) override;
 
  private:
   void append(std::shared_ptr<Layer> layer, Location at);

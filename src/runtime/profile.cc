@@ -18,17 +18,6 @@ thread_local Profiler* current = nullptr;
 
 constexpr size_t kNamedOps = 4;
 
-double flops_of(const Graph& graph, const Node& node) {
-  std::vector<const TensorType*> inputs;
-  std::vector<TensorType> outputs;
-  for (const ValueId input : graph.inputs(node)) inputs.push_back(&graph.type(input));
-  for (uint32_t i = 0; i < node.result_count; ++i) outputs.push_back(graph.type(node.first_result + i));
-  if (node.op->cost) return node.op->cost(node.attributes.get(), inputs, outputs).flops;
-  double elements = 0;
-  for (const TensorType& type : outputs) elements += static_cast<double>(type.elements());
-  return node.op->flops_per_output * elements;
-}
-
 // A splat is one element, however many it stands for.
 size_t bytes_in_memory(const Graph& graph, ValueId value) {
   const NodeId producer = graph.producer(value);
@@ -70,6 +59,17 @@ StepProfile profile_of(const Graph& graph, const Units& units, uint32_t unit,
 }
 
 }  // namespace
+
+double flops_of(const Graph& graph, const Node& node) {
+  std::vector<const TensorType*> inputs;
+  std::vector<TensorType> outputs;
+  for (const ValueId input : graph.inputs(node)) inputs.push_back(&graph.type(input));
+  for (uint32_t i = 0; i < node.result_count; ++i) outputs.push_back(graph.type(node.first_result + i));
+  if (node.op->cost) return node.op->cost(node.attributes.get(), inputs, outputs).flops;
+  double elements = 0;
+  for (const TensorType& type : outputs) elements += static_cast<double>(type.elements());
+  return node.op->flops_per_output * elements;
+}
 
 Profiler::Profiler() : previous_(std::exchange(espalier::current, this)) {}
 Profiler::~Profiler() { espalier::current = previous_; }

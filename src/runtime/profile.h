@@ -12,6 +12,9 @@
 
 namespace espalier {
 
+// The arithmetic of one call, as its op's definition counts it.
+double flops_of(const Graph& graph, const Node& node);
+
 // One step of a plan. Arithmetic is what the ops' definitions count; bytes are those of every array it reads
 // or writes in memory, once each.
 struct StepProfile {

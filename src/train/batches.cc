@@ -21,7 +21,7 @@ Batches::Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int
   }
   chunk_rows_ = std::max<size_t>(kChunkBytes / std::max<size_t>(bytes, 1), 1);
   for (Side& side : sides_) {
-    side.rows.resize(arrays_.size());
+    side.rows.resize(arrays_.size() + 1);
     side.to.resize(arrays_.size());
   }
   begin(sides_[1 - now_]);
@@ -66,6 +66,11 @@ const Tensor& Batches::ones() {
   const auto count = static_cast<int64_t>(sides_[now_].numbers.size());
   if (!ones_.defined() || ones_.size(0) != count) ones_ = full({count}, 1);
   return ones_;
+}
+
+std::span<const Tensor> Batches::rows_and_ones() {
+  sides_[now_].rows.back() = ones();
+  return sides_[now_].rows;
 }
 
 }  // namespace espalier

@@ -19,13 +19,15 @@ class Batches {
 
   // Goes on to the next batch; false when there is none.
   bool next();
-  // What next() found: the rows of an array, and the weight of each.
+  // What next() found: the rows of an array, of all arrays, and the weight of each row.
   const Tensor& operator[](size_t array) const { return sides_[now_].rows[array]; }
+  std::span<const Tensor> rows() const { return {sides_[now_].rows.data(), arrays_.size()}; }
   const Tensor& ones();
+  std::span<const Tensor> rows_and_ones();
 
  private:
   struct Side {
-    std::vector<Tensor> rows;
+    std::vector<Tensor> rows;  // with a place for the ones
     std::vector<std::byte*> to;
     std::span<const int64_t> numbers;
   };

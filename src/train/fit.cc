@@ -1,27 +1,13 @@
 #include <algorithm>
-#include <numeric>
 
-#include "base/philox.h"
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "train/batches.h"
+#include "train/fit_rows.h"
 #include "train/step.h"
 
 namespace espalier {
 namespace {
-
-void check_rows(const char* rule, const Tensor& x, const Tensor& y) {
-  if (x.rank() == 0 || y.rank() == 0 || x.size(0) != y.size(0)) {
-    throw ShapeError(rule, cat("x and y must have one row per example: ", x.type(), " and ", y.type()));
-  }
-  if (x.size(0) == 0) throw ShapeError(rule, cat("there are no rows: x is ", x.type()));
-}
-
-void check_batch_size(const std::string& verb, int64_t batch_size) {
-  if (batch_size < 1)
-    throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
-}
 
 // Remembers which class numbers `y` holds, and checks them against outputs that are known already.
 template <class Training>
@@ -38,46 +24,30 @@ void take_labels(Training& training, const char* rule, const Tensor& y) {
   training.check_labels();
 }
 
-// The copy of a model that this thread runs: its steps belong to all copies, so they hold none.
-thread_local Model* running = nullptr;
-class Running {
- public:
-  explicit Running(Model& model) : before_(std::exchange(running, &model)) {}
-  ~Running() { running = before_; }
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-
- private:
-  Model* before_;
+// The arguments of a step.
+struct Parts {
+  std::span<const Tensor> x;
+  const Tensor &y, &row_weight;
 };
-
-// The type of one row.
-TensorType row_of(const Tensor& x) {
-  return {x.dtype(), Shape(std::vector<int64_t>(x.shape().begin() + 1, x.shape().end()))};
-}
-
-std::vector<int64_t> row_order(int64_t rows, bool shuffle, int epoch) {
-  std::vector<int64_t> order(static_cast<size_t>(rows));
-  std::iota(order.begin(), order.end(), 0);
-  if (!shuffle) return order;
-  Philox random(seed(), static_cast<uint64_t>(epoch) + 1);
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
-  return order;
+Parts parts(std::span<const Tensor> in) {
+  return {in.first(in.size() - 2), in[in.size() - 2], in[in.size() - 1]};
 }
 
 }  // namespace
+
+Model& Callback::model() {
+  Model* const running = Running::model();
+  if (!running) throw StateError("callback.model", "a callback has a model while fit() calls its hooks");
+  return *running;
+}
 
 Model::Shared::Shared()
     : forward(
           [](std::span<const Tensor> in) -> std::vector<Tensor> {
             TrainingScope mode(false);
-            return {(*running)(in[0])};
+            return Running::model()->apply(Tensors(in.begin(), in.end()));
           },
           {.name = "predict"}) {}
-
-void Model::expect_rows(const TensorType& row, int64_t batch) {
-  shared_->input = {row.dtype, row.shape, batch};
-}
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
     : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {}
@@ -86,30 +56,32 @@ void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options));
   Training& training = *next;
-  const auto losses_of = [&training](const Tensor& x, const Tensor& y, Tensor& outputs) {
-    outputs = (*running)(x);
+  const auto losses_of = [&training](std::span<const Tensor> x, const Tensor& y, Tensor& outputs) {
+    outputs = (*Running::model())(Tensors(x.begin(), x.end()));
     if (is_float(outputs.dtype())) outputs = convert(outputs, DType::kF32);
     if (training.options.loss.class_labels && outputs.rank() > 0) {
       training.classes = outputs.size(-1);
       training.check_labels();
     }
     Tensor losses = training.options.loss.per_example(y, outputs);
-    if (losses.shape() != Shape{x.size(0)}) {
+    if (losses.shape() != Shape{x[0].size(0)}) {
       throw ShapeError("loss.shape", cat("loss \"", training.options.loss.name,
                                          "\" must give one value per row: ", losses.type()));
     }
-    for (const Tensor& penalty : running->losses()) losses += penalty;
+    for (const Tensor& penalty : Running::model()->losses()) losses += penalty;
     return losses;
   };
-  training.train_step = std::make_unique<Training::Step>(
+  training.train_step = std::make_unique<TracedFunction>(
       [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
         const BuildTransaction transaction;
         TrainingScope mode(true);
         GradientTape tape;
+        const auto [x, y, row_weight] = parts(in);
         Tensor outputs;
-        const Tensor losses = losses_of(in[0], in[1], outputs);
-        const Tensor loss = reduce_sum(losses * in[2], {0}) / maximum(reduce_sum(in[2], {0}), 1e-12);
-        const std::vector<Variable> weights = running->trainable_variables();
+        const Tensor losses = losses_of(x, y, outputs);
+        const Tensor loss =
+            reduce_sum(losses * row_weight, {0}) / maximum(reduce_sum(row_weight, {0}), 1e-12);
+        const std::vector<Variable> weights = Running::model()->trainable_variables();
         const std::vector<Tensor> gradients = tape.gradient(loss, weights);
         for (const Variable& read : tape.watched_variables()) {
           const auto same = [&](const Variable& own) { return own.state() == read.state(); };
@@ -120,19 +92,20 @@ void Model::compile(ModelOptions options, Location at) {
                              "make it in build() with add_weight, or set_trainable(false)");
           }
         }
-        training.observe(losses, in[1], outputs, in[2]);
+        training.observe(losses, y, outputs, row_weight);
         // Last: a step that is refused leaves no slots.
         training.options.optimizer.apply(gradients, weights);
         return {};
       },
       FunctionOptions{.name = "train_step"});
-  training.test_step = std::make_unique<Training::Step>(
+  training.test_step = std::make_unique<TracedFunction>(
       [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
         const BuildTransaction transaction;
         TrainingScope mode(false);
+        const auto [x, y, row_weight] = parts(in);
         Tensor outputs;
-        const Tensor losses = losses_of(in[0], in[1], outputs);
-        training.observe(losses, in[1], outputs, in[2]);
+        const Tensor losses = losses_of(x, y, outputs);
+        training.observe(losses, y, outputs, row_weight);
         return {};
       },
       FunctionOptions{.name = "test_step"});
@@ -154,52 +127,45 @@ std::shared_ptr<Model::Training> Model::training(const char* rule) const {
   return shared_->training;
 }
 
-std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions& options, Location at) {
+Optimizer Model::optimizer() const { return training("model.compile")->options.optimizer; }
+
+void Model::stop_training() { shared_->stop = true; }
+
+std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOptions& options, Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
-  check_rows("fit.rows", x, y);
-  check_batch_size("fit", options.batch_size);
-  if (options.epochs < 0)
-    throw ValueError("fit.epochs", cat("epochs must not be negative, got ", options.epochs));
-  if (options.validation_x.defined() != options.validation_y.defined()) {
-    throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
-                                           options.validation_x.defined() ? "y" : "x", " is missing"));
-  }
-  for (const auto& callback : options.callbacks) {
-    if (!callback) throw ValueError("fit.callbacks", "a callback is null");
-  }
-  const bool validates = options.validation_x.defined();
-  if (validates) {
-    check_rows("fit.validation", options.validation_x, options.validation_y);
-    take_labels(*training, "fit.validation_labels", options.validation_y);
-  }
+  const FitRows rows(x, y, options);
+  const bool validates = rows.validation.count > 0;
+  if (options.validation_y.defined()) take_labels(*training, "fit.validation_labels", options.validation_y);
   take_labels(*training, "fit.labels", y);
 
-  expect_rows(row_of(x), std::min(options.batch_size, x.size(0)));
-  const int64_t rows = x.size(0);
-  const Callback::Run run{options.epochs, (rows - 1) / options.batch_size + 1, rows};
+  Passes passes(rows.training, options);
+  const int64_t steps = options.steps_per_epoch ? options.steps_per_epoch : passes.batches();
+  Callback::Run run{options.epochs, steps, passes.examples(steps), options.initial_epoch};
+  for (const auto& [name, value] : training->logs()) {
+    run.logs.push_back(name);
+    if (validates) run.logs.push_back("val_" + name);
+  }
+  shared_->stop = false;
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
   std::vector<Logs> history;
-  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+  for (int epoch = options.initial_epoch; epoch < options.epochs && !shared_->stop; ++epoch) {
     for (const auto& callback : options.callbacks) callback->on_epoch_begin(epoch);
     training->reset();
-    const std::vector<int64_t> order = row_order(rows, options.shuffle, epoch);
-    int64_t step = 0;
     const Logs not_due;
     Logs logs = training->logs();
-    Batches batches({x, y}, order, options.batch_size);
-    while (batches.next()) {
-      (*training->train_step)(batches[0], batches[1], batches.ones());
-      ++step;
+    for (int64_t step = 1; step <= steps && !shared_->stop; ++step) {
+      training->train_step->call(passes.next());
       const bool due = step % 8 == 1 && !options.callbacks.empty();
       if (due) training->refresh(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
     }
     training->refresh(logs);
     if (validates) {
-      for (const auto& [name, value] :
-           evaluate(options.validation_x, options.validation_y, options.batch_size))
+      if (options.validation_y.defined())
+        take_labels(*training, "fit.validation_labels", options.validation_y);
+      for (const auto& [name, value] : training->test(rows.validation, options.batch_size))
         logs["val_" + name] = value;
     }
     for (const auto& callback : options.callbacks) callback->on_epoch_end(epoch, logs);
@@ -210,64 +176,58 @@ std::vector<Logs> Model::fit(const Tensor& x, const Tensor& y, const FitOptions&
   return history;
 }
 
-Logs Model::evaluate(const Tensor& x, const Tensor& y, int64_t batch_size, Location at) {
+Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight, Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
-  const std::shared_ptr<Training> training = this->training("evaluate.compile");
-  check_rows("evaluate.rows", x, y);
-  check_batch_size("evaluate", batch_size);
-  take_labels(*training, "evaluate.labels", y);
-  expect_rows(row_of(x), std::min(batch_size, x.size(0)));
+  const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
+  const Rows rows = rows_of("train_on_batch", x, y, sample_weight);
+  take_labels(*training, "train_on_batch.labels", y);
   training->reset();
-  const std::vector<int64_t> order = row_order(x.size(0), false, 0);
-  Batches batches({x, y}, order, batch_size);
-  while (batches.next()) (*training->test_step)(batches[0], batches[1], batches.ones());
+  Tensors arguments = rows.arrays;
+  if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
+  training->train_step->call(arguments);
   return training->logs();
 }
 
-Tensor Model::predict(const Tensor& x, int64_t batch_size, Location at) {
+Logs Model::evaluate(const TensorList& x, const Tensor& y, int64_t batch_size, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("evaluate.compile");
+  const Rows rows = rows_of("evaluate", x, y);
+  check_batch_size("evaluate", batch_size);
+  take_labels(*training, "evaluate.labels", y);
+  return training->test(rows, batch_size);
+}
+
+Tensor Model::predict(const TensorList& x, int64_t batch_size, Location at) {
+  const CallScope scope(at);
+  const BuildTransaction transaction;
+  Tensors outputs = predict_all(x, batch_size, at);
+  if (outputs.size() == 1) return std::move(outputs[0]);
+  throw ValueError("layer.outputs",
+                   cat("model \"", path(), "\" gives ", outputs.size(), " tensors where one is needed"),
+                   "predict_all() gives all of them");
+}
+
+Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const BuildTransaction transaction;
   check_batch_size("predict", batch_size);
-  if (x.rank() == 0 || x.size(0) == 0)
-    throw ShapeError("predict.rows", cat("there are no rows: x is ", x.type()));
-  expect_rows(row_of(x), std::min(batch_size, x.size(0)));
-  std::vector<Tensor> parts;
-  const std::vector<int64_t> order = row_order(x.size(0), false, 0);
-  Batches batches({x}, order, batch_size);
-  while (batches.next()) {
-    Tensor part = shared_->forward(batches[0]);
-    TensorType expected = parts.empty() ? part.type() : parts[0].type();
-    if (!expected.shape.empty()) expected.shape[0] = batches[0].size(0);
-    if (part.rank() == 0 || part.type() != expected) {
-      throw ShapeError("predict.rows", cat("outputs must have one row for each of ", batches[0].size(0),
-                                           " rows of x, all alike: ", part.type()));
-    }
-    parts.push_back(std::move(part));
-  }
-  TensorType type = parts[0].type();
-  type.shape[0] = x.size(0);
-  Buffer buffer = allocate_buffer(type.bytes());
-  size_t offset = 0;
-  for (const Tensor& part : parts) {
-    std::memcpy(buffer.get() + offset, part.bytes(), part.type().bytes());
-    offset += part.type().bytes();
-  }
-  return make_concrete(Literal(std::move(type), std::move(buffer)));
+  const Rows rows = rows_to_predict(x);
+  const std::vector<int64_t> order = rows.numbers();
+  std::vector<Tensors> parts;
+  Batches batches(rows.arrays, order, batch_size);
+  while (batches.next()) parts.push_back(shared_->forward.call(batches.rows()));
+  return join_rows(parts, rows.count, batch_size);
 }
 
-void Sequential::append(std::shared_ptr<Layer> layer, Location at) {
-  const CallScope scope(at);
-  if (!path().empty())
-    throw StateError("sequential.add", cat("\"", path(), "\" has been called: its layers are settled"));
-  layers_.push_back(std::move(layer));
-}
-
-Tensor Sequential::call(const Tensor& x) {
-  Tensor value = x;
-  for (const auto& layer : layers_) value = (*layer)(value);
-  return value;
+Logs Model::Training::test(const Rows& rows, int64_t batch_size) {
+  reset();
+  const std::vector<int64_t> order = rows.numbers();
+  Batches batches(rows.arrays, order, batch_size);
+  while (batches.next()) test_step->call(rows.weighted ? batches.rows() : batches.rows_and_ones());
+  return logs();
 }
 
 }  // namespace espalier

@@ -1,7 +1,7 @@
 // What a compiled model keeps: its traced steps and the variables that metrics live in.
 #pragma once
 
-#include <optional>
+#include <utility>
 
 #include "base/format.h"
 #include "espalier/function.h"
@@ -11,6 +11,22 @@
 
 namespace espalier {
 
+struct Rows;
+
+// The copy of a model that this thread runs: its steps belong to all copies, so they hold none.
+class Running {
+ public:
+  explicit Running(Model& model) : before_(std::exchange(now_, &model)) {}
+  ~Running() { now_ = before_; }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+  static Model* model() { return now_; }
+
+ private:
+  static inline thread_local Model* now_ = nullptr;
+  Model* before_;
+};
+
 struct Model::Training {
   Training(ModelOptions options);
   // Adds a batch to what `logs` says.
@@ -19,6 +35,8 @@ struct Model::Training {
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
   void reset();
+  // Loss and metrics over these rows.
+  Logs test(const Rows& rows, int64_t batch_size);
 
   // What class labels must lie in: of the labels at hand, and of the outputs once they are known.
   void check_labels() const;
@@ -30,21 +48,15 @@ struct Model::Training {
   } labels;
   int64_t classes = -1;
   RunningMean loss;
-  using Step = TypedFunction<std::vector<Tensor>, 3>;
-  std::unique_ptr<Step> train_step, test_step;
+  std::unique_ptr<TracedFunction> train_step, test_step;  // of x, y and the weight of each row
 };
 
 // What copies of a model have in common, besides the state of layers.
 struct Model::Shared {
   Shared();
-  TypedFunction<Tensor, 1> forward;
+  TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
-  // The rows seen last, for save().
-  struct {
-    std::optional<DType> dtype;
-    Shape row;
-    int64_t batch = 0;
-  } input;
+  bool stop = false;                   // asked of the run of fit()
 };
 
 }  // namespace espalier

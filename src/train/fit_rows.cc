@@ -1,0 +1,199 @@
+#include "train/fit_rows.h"
+
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "espalier/ops.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+void check_rows(const std::string& rule, const TensorList& x, const Tensor& y) {
+  bool fits = x.size() > 0 && y.rank() > 0;
+  for (size_t i = 0; fits && i < x.size(); ++i) fits = x[i].rank() > 0 && x[i].size(0) == y.size(0);
+  if (fits && y.size(0) > 0) return;
+  std::string types;
+  for (const Tensor& tensor : x.tensors()) types += cat(types.empty() ? "" : ", ", tensor.type());
+  throw ShapeError(rule, fits ? cat("there are no rows: x is ", types)
+                              : cat("x and y must have one row per example: ", types, " and ", y.type()));
+}
+
+// Refuses what is no weight of a row.
+Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
+  const std::string rule = verb + ".sample_weight";
+  if (given.shape() != Shape{rows})
+    throw ShapeError(rule, cat("there must be one weight for each of ", rows, " rows, got ", given.type()));
+  const Tensor weights = convert(given, DType::kF32);
+  const std::span<const float> values = weights.data<float>();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(values[i] >= 0) || std::isinf(values[i]))
+      throw ValueError(rule, cat("weights are finite and not negative, that of row ", i, " is ", values[i]));
+  }
+  return weights;
+}
+
+Tensor class_weights(const Tensor& y, const std::map<int64_t, double>& weights) {
+  if (!is_integer(y.dtype()) || y.type().elements() != y.size(0)) {
+    throw ValueError("fit.class_weight",
+                     cat("class weights need one class number a row, labels are ", y.type()));
+  }
+  const Tensor wide = convert(y, DType::kI64);
+  std::vector<float> out;
+  for (const int64_t label : wide.data<int64_t>()) {
+    const auto it = weights.find(label);
+    out.push_back(it == weights.end() ? 1 : static_cast<float>(it->second));
+  }
+  return Tensor::of(out);
+}
+
+std::vector<int64_t> row_order(const Rows& rows, bool shuffle, uint64_t pass) {
+  std::vector<int64_t> order = rows.numbers();
+  if (!shuffle) return order;
+  Philox random(seed(), pass + 1);
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  return order;
+}
+
+void check_options(const FitOptions& options) {
+  check_batch_size("fit", options.batch_size);
+  const std::pair<const char*, int> numbers[] = {{"epochs", options.epochs},
+                                                 {"steps_per_epoch", options.steps_per_epoch},
+                                                 {"initial_epoch", options.initial_epoch}};
+  for (const auto& [option, value] : numbers) {
+    if (value < 0) throw ValueError(cat("fit.", option), cat(option, " must not be negative, got ", value));
+  }
+  if (options.validation_x.defined() != options.validation_y.defined()) {
+    throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
+                                           options.validation_x.defined() ? "y" : "x", " is missing"));
+  }
+  if (options.validation_split != 0 && options.validation_y.defined())
+    throw ValueError("fit.validation", "validation_split and validation_x are two answers to one question");
+  if (!options.class_weight.empty() && options.sample_weight.defined())
+    throw ValueError("fit.class_weight", "class_weight and sample_weight do not come together");
+  for (const auto& [label, weight] : options.class_weight) {
+    if (!(weight >= 0) || std::isinf(weight))
+      throw ValueError("fit.class_weight",
+                       cat("weights are finite and not negative, that of class ", label, " is ", weight));
+  }
+  for (const auto& callback : options.callbacks) {
+    if (!callback) throw ValueError("fit.callbacks", "a callback is null");
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> Rows::numbers() const {
+  std::vector<int64_t> out(static_cast<size_t>(count));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+Rows rows_of(const std::string& verb, const TensorList& x, const Tensor& y, const Tensor& sample_weight) {
+  check_rows(verb + ".rows", x, y);
+  Rows out{x.tensors(), sample_weight.defined(), 0, y.size(0)};
+  out.arrays.push_back(y);
+  if (out.weighted) out.arrays.push_back(row_weights(verb, sample_weight, out.count));
+  return out;
+}
+
+Rows rows_to_predict(const TensorList& x) {
+  std::string types;
+  bool fits = x.size() > 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    types += cat(i ? ", " : "", x[i].type());
+    fits = fits && x[i].rank() > 0 && x[i].size(0) == x[0].size(0);
+  }
+  if (!fits && x.size() > 1)
+    throw ShapeError("predict.rows", cat("all tensors must have one row per example: ", types));
+  if (!fits || x[0].size(0) == 0) throw ShapeError("predict.rows", cat("there are no rows: x is ", types));
+  return {x.tensors(), false, 0, x[0].size(0)};
+}
+
+Tensors join_rows(const std::vector<Tensors>& batches, int64_t rows, int64_t batch_size) {
+  Tensors out;
+  for (size_t k = 0; k < batches[0].size(); ++k) {
+    TensorType type;
+    Buffer buffer;
+    size_t offset = 0;
+    int64_t left = rows;
+    for (const Tensors& batch : batches) {
+      const int64_t expected = std::min(batch_size, left);
+      left -= expected;
+      const Tensor& part = batch[k];
+      if (!buffer) {
+        type = part.type();
+        if (!type.shape.empty()) type.shape[0] = rows;
+        buffer = allocate_buffer(type.bytes());
+      }
+      TensorType wanted = type;
+      if (!wanted.shape.empty()) wanted.shape[0] = expected;
+      if (part.rank() == 0 || part.type() != wanted) {
+        throw ShapeError("predict.rows", cat("outputs must have one row for each of ", expected,
+                                             " rows of x, all alike: ", part.type()));
+      }
+      std::memcpy(buffer.get() + offset, part.bytes(), part.type().bytes());
+      offset += part.type().bytes();
+    }
+    out.push_back(make_concrete(Literal(std::move(type), std::move(buffer))));
+  }
+  return out;
+}
+
+void check_batch_size(const std::string& verb, int64_t batch_size) {
+  if (batch_size < 1)
+    throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
+}
+
+FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options) {
+  training = rows_of("fit", x, y, options.sample_weight);
+  check_options(options);
+  if (options.validation_y.defined()) {
+    check_rows("fit.validation", options.validation_x, options.validation_y);
+    validation = rows_of("fit", options.validation_x, options.validation_y);
+  } else if (options.validation_split != 0) {
+    const double share = options.validation_split;
+    const double kept = std::floor(static_cast<double>(training.count) * (1 - share));
+    if (!(kept >= 1 && kept < static_cast<double>(training.count))) {
+      throw ValueError("fit.validation", cat("validation_split must leave rows on both sides, ", share,
+                                             " of ", training.count, " rows does not"));
+    }
+    validation = training;
+    validation.first = static_cast<int64_t>(kept);
+    validation.count -= validation.first;
+    training.count = validation.first;
+  }
+  if (options.class_weight.empty()) return;
+  training.arrays.push_back(class_weights(y, options.class_weight));
+  training.weighted = true;
+}
+
+Passes::Passes(const Rows& rows, const FitOptions& options)
+    : rows_(rows), batch_size_(options.batch_size), shuffle_(options.shuffle) {
+  const int64_t first = static_cast<int64_t>(options.initial_epoch) *
+                        (options.steps_per_epoch ? options.steps_per_epoch : batches());
+  pass_ = static_cast<uint64_t>(first / batches());
+  skipped_ = first % batches();
+}
+
+int64_t Passes::examples(int64_t batches) const {
+  const int64_t whole = batches / this->batches(), rest = batches % this->batches();
+  return whole * rows_.count + (rest ? rest * batch_size_ : 0);
+}
+
+std::span<const Tensor> Passes::next() {
+  if (!now_ || !now_->next()) {
+    now_.reset();
+    order_ = row_order(rows_, shuffle_, pass_++);
+    const auto begun = static_cast<size_t>(skipped_ * batch_size_);
+    now_.emplace(rows_.arrays, std::span<const int64_t>(order_).subspan(begun), batch_size_);
+    skipped_ = 0;
+    now_->next();
+  }
+  return rows_.weighted ? now_->rows() : now_->rows_and_ones();
+}
+
+}  // namespace espalier

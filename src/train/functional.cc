@@ -1,0 +1,190 @@
+#include "espalier/functional.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include "base/format.h"
+
+namespace espalier {
+
+struct Placeholder::Origin {
+  Origin(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs)
+      : layer(std::move(layer)), inputs(std::move(inputs)) {}
+  Origin(TensorType row, std::string name) : row(std::move(row)), name(std::move(name)) {}
+  ~Origin();
+  std::shared_ptr<Layer> layer;  // null for an Input
+  mutable std::vector<Placeholder> inputs;
+  TensorType row;
+  std::string name;
+};
+
+// One after the other: a long chain of layers would end the stack.
+Placeholder::Origin::~Origin() {
+  std::vector<Placeholder> last = std::move(inputs);
+  while (!last.empty()) {
+    const std::shared_ptr<const Origin> origin = std::move(last.back().origin_);
+    last.pop_back();
+    if (origin.use_count() > 1) continue;
+    last.insert(last.end(), origin->inputs.begin(), origin->inputs.end());
+    origin->inputs.clear();
+  }
+}
+
+Placeholder Placeholder::operator[](size_t i) const {
+  if (!origin_->layer) {
+    throw ValueError("functional.output",
+                     cat("input \"", origin_->name, "\" is one tensor, it has no output ", i));
+  }
+  return Placeholder(origin_, i);
+}
+
+Placeholder Input(const Shape& shape, InputOptions options, Location at) {
+  const CallScope scope(at);
+  for (const int64_t size : shape) {
+    if (size < -1) throw ValueError("input.shape", cat("sizes are not negative, or -1 for any, got ", shape));
+  }
+  return Placeholder(
+      std::make_shared<Placeholder::Origin>(TensorType{options.dtype, shape}, std::move(options.name)));
+}
+
+Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at) {
+  const CallScope scope(at);
+  if (inputs.empty()) throw ValueError("functional.inputs", "a layer needs something to be connected to");
+  return Placeholder(std::make_shared<Placeholder::Origin>(std::move(layer), std::move(inputs)));
+}
+
+// The layers in the order they run. What they make is numbered: the tensors of the call first, then one list
+// a layer.
+struct Functional::Plan {
+  struct Value {
+    size_t list, output;
+  };
+  struct Step {
+    std::shared_ptr<Layer> layer;
+    std::vector<Value> inputs;
+  };
+  struct Given {
+    std::string name;
+    std::optional<TensorType> row;  // none: what a layer would make
+  };
+  std::vector<Given> given;
+  std::vector<Step> steps;
+  std::vector<Value> outputs;
+
+  using Key = std::pair<const Placeholder::Origin*, size_t>;
+  void check(std::span<const Tensor> inputs) const;
+  static const Tensor& find(const std::vector<Tensors>& made, const Value& value, size_t given,
+                            const std::vector<Step>& steps);
+};
+
+Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector<Placeholder>& outputs,
+                       std::string name, Location at)
+    : Model(std::move(name), {}, at) {
+  const CallScope scope(at);
+  keep_input_dtype();
+  if (inputs.empty()) throw ValueError("functional.inputs", "a model needs an input");
+  if (outputs.empty()) throw ValueError("functional.outputs", "a model needs an output");
+  auto plan = std::make_shared<Plan>();
+  using Origin = Placeholder::Origin;
+  std::map<Plan::Key, size_t> given;
+  for (const Placeholder& input : inputs) {
+    const Origin& origin = *input.origin_;
+    if (!given.try_emplace({&origin, input.output_}, given.size()).second)
+      throw ValueError("functional.inputs", cat("input ", given.size(), " stands there twice"));
+    if (origin.layer) {
+      plan->given.push_back({cat(given.size() - 1), std::nullopt});
+    } else {
+      plan->given.push_back({origin.name, origin.row});
+    }
+  }
+  std::unordered_map<const Origin*, size_t> step_of;
+  const auto known = [&](const Placeholder& value) {
+    return given.count({value.origin_.get(), value.output_}) || step_of.count(value.origin_.get());
+  };
+  const auto value_of = [&](const Placeholder& value) -> Plan::Value {
+    const auto it = given.find({value.origin_.get(), value.output_});
+    if (it != given.end()) return {it->second, 0};
+    return {given.size() + step_of.at(value.origin_.get()), value.output_};
+  };
+  for (const Placeholder& output : outputs) {
+    std::vector<const Placeholder*> open{&output};
+    while (!open.empty()) {
+      const Placeholder& value = *open.back();
+      if (known(value)) {
+        open.pop_back();
+        continue;
+      }
+      const Origin& origin = *value.origin_;
+      if (!origin.layer) {
+        throw ValueError("functional.inputs", cat("output ", plan->outputs.size(), " depends on the input \"",
+                                                  origin.name, "\", which is none of the model's"));
+      }
+      const size_t before = open.size();
+      for (const Placeholder& input : origin.inputs) {
+        if (!known(input)) open.push_back(&input);
+      }
+      if (open.size() > before) continue;
+      Plan::Step step{origin.layer, {}};
+      for (const Placeholder& input : origin.inputs) step.inputs.push_back(value_of(input));
+      step_of.emplace(&origin, plan->steps.size());
+      plan->steps.push_back(std::move(step));
+      open.pop_back();
+    }
+    plan->outputs.push_back(value_of(output));
+  }
+  plan_ = std::move(plan);
+}
+
+void Functional::Plan::check(std::span<const Tensor> inputs) const {
+  if (inputs.size() != given.size()) {
+    throw ValueError("functional.inputs",
+                     cat("the model takes ", given.size(), " tensors, got ", inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!given[i].row) continue;
+    const TensorType& type = inputs[i].type();
+    const auto& [dtype, row] = *given[i].row;
+    if (type.dtype != dtype && !(is_float(dtype) && is_float(type.dtype))) {
+      throw DTypeError("functional.dtype",
+                       cat("input \"", given[i].name, "\" is made for ", dtype, ", got ", type));
+    }
+    bool fits = type.rank() == row.size() + 1;
+    for (size_t axis = 0; fits && axis < row.size(); ++axis)
+      fits = row[axis] == -1 || row[axis] == type.shape[axis + 1];
+    if (!fits) {
+      throw ShapeError("functional.shape",
+                       cat("input \"", given[i].name, "\" takes rows of the shape ", row, ", got ", type));
+    }
+  }
+}
+
+const Tensor& Functional::Plan::find(const std::vector<Tensors>& made, const Value& value, size_t given,
+                                     const std::vector<Step>& steps) {
+  const Tensors& list = made[value.list];
+  if (value.output == Placeholder::kOnly ? list.size() == 1 : value.output < list.size())
+    return list[value.output == Placeholder::kOnly ? 0 : value.output];
+  const std::string& layer = steps[value.list - given].layer->path();
+  throw ValueError(
+      "functional.output",
+      value.output == Placeholder::kOnly
+          ? cat("layer \"", layer, "\" gives ", list.size(), " tensors where one is needed")
+          : cat("layer \"", layer, "\" gives ", list.size(), " tensors, there is no output ", value.output));
+}
+
+Tensors Functional::call_many(std::span<const Tensor> inputs) {
+  plan_->check(inputs);
+  std::vector<Tensors> made;
+  for (const Tensor& input : inputs) made.push_back({input});
+  const auto find = [&](const std::vector<Plan::Value>& values) {
+    Tensors out;
+    for (const Plan::Value& value : values)
+      out.push_back(Plan::find(made, value, plan_->given.size(), plan_->steps));
+    return out;
+  };
+  for (const Plan::Step& step : plan_->steps) made.push_back(step.layer->apply(find(step.inputs)));
+  return find(plan_->outputs);
+}
+
+}  // namespace espalier

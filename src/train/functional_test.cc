@@ -1,0 +1,154 @@
+#include "espalier/functional.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/merging.h"
+#include "espalier/ops.h"
+#include "espalier/random.h"
+
+namespace espalier {
+namespace {
+
+std::vector<float> values(const Tensor& x) { return x.to_vector<float>(); }
+std::vector<std::string> paths(const Layer& layer) {
+  std::vector<std::string> out;
+  for (const Variable& variable : layer.variables()) out.push_back(variable.path());
+  return out;
+}
+// Sum and difference.
+struct Both : Layer {
+  Both() : Layer("both") {}
+  Tensors call_many(std::span<const Tensor> x) override { return {x[0] + x[1], x[0] - x[1]}; }
+};
+
+TEST(FunctionalModel, SharedLayersKeepOneSetOfWeights) {
+  set_seed(0);
+  const Placeholder a = Input({3}), b = Input({3});
+  Dense tower({.units = 2});
+  Functional model({a, b}, {connect(Concatenate(), {connect(tower, a), connect(tower, b)})});
+  const Tensor x = full({4, 3}, 1), y = full({4, 3}, 2);
+  const Tensor out = model({x, y});
+  EXPECT_EQ(paths(model), (std::vector<std::string>{"functional/dense/kernel", "functional/dense/bias"}));
+  EXPECT_EQ(values(out), values(concatenate({tower(x), tower(y)}, 1)));
+  EXPECT_EQ(tower.variables()[0].state(), model.variables()[0].state());
+}
+
+TEST(FunctionalModel, SeveralOutputsAndLayersThatGiveSeveral) {
+  const Placeholder a = Input({2}), b = Input({2}), both = connect(Both(), {a, b});
+  Functional model({a, b}, {connect(Activation("relu"), both[1]), both[0], a});
+  const Tensor x = Tensor::of<float>({1, 2}, {1, 2}), y = Tensor::of<float>({3, 1}, {1, 2});
+  const Tensors out = model.apply({x, y});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(values(out[0]), (std::vector<float>{0, 1}));
+  EXPECT_EQ(values(out[1]), (std::vector<float>{4, 3}));
+  EXPECT_EQ(values(out[2]), values(x));
+  const Tensors predicted = model.predict_all({x, y}, 1);
+  ASSERT_EQ(predicted.size(), 3u);
+  EXPECT_EQ(values(predicted[1]), (std::vector<float>{4, 3}));
+  EXPECT_EQ(rule_of([&] { model.predict({x, y}); }), "layer.outputs");
+  EXPECT_EQ(rule_of([&] { model({x, y}); }), "layer.outputs");
+}
+
+TEST(FunctionalModel, EachLayerRunsOnceACall) {
+  struct Count : Layer {
+    explicit Count(int& calls) : calls(calls) {}
+    int& calls;
+    Tensor call(const Tensor& x) override {
+      ++calls;
+      return x + 1;
+    }
+  };
+  int calls = 0;
+  const Placeholder x = Input({1}), y = connect(Count(calls), x);
+  Functional model({x}, {connect(Add(), {y, y, connect(Flatten(), y)}), y});
+  EXPECT_EQ(values(model.apply({full({1, 1}, 1)})[0]), (std::vector<float>{6}));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(FunctionalModel, AnInnerPlaceholderCanBeAnInput) {
+  const Placeholder x = Input({4}), hidden = connect(Dense({.units = 3}), x);
+  Dense head({.units = 2});
+  const Placeholder out = connect(head, hidden);
+  Functional whole({x}, {out}), rest({hidden}, {out}), front({x}, {hidden});
+  const Tensor in = full({2, 4}, 0.5);
+  EXPECT_EQ(values(rest(front(in))), values(whole(in)));
+  EXPECT_EQ(whole.variables().size(), 4u);
+  EXPECT_EQ(rest.variables().size(), 2u);
+}
+
+TEST(FunctionalModel, NestsAndCopies) {
+  const Placeholder x = Input({3});
+  Functional inner({x}, {connect(Dense({.units = 3, .activation = "tanh"}), x)}, "inner");
+  const Placeholder y = Input({3});
+  Functional outer({y}, {connect(inner, connect(inner, y))});
+  const Tensor in = full({2, 3}, 0.3);
+  EXPECT_EQ(values(outer(in)), values(inner(inner(in))));
+  EXPECT_EQ(outer.variables().size(), 2u);
+  Functional copy = outer;
+  EXPECT_EQ(values(copy(in)), values(outer(in)));
+  Sequential sequence{outer, Dense({.units = 1})};
+  EXPECT_EQ(sequence(in).shape(), (Shape{2, 1}));
+}
+
+TEST(FunctionalModel, IsTrainedOnSeveralInputs) {
+  set_seed(1);
+  Generator random(5);
+  const Tensor a = random.uniform({300, 1}), b = random.uniform({300, 1});
+  const Tensor larger = convert(compare(reshape(a, {300}), reshape(b, {300}), Comparison::kGT), DType::kI32);
+  const Placeholder x = Input({1}, {.name = "a"}), y = Input({1}, {.name = "b"});
+  Functional model({x, y}, {connect(Dense({.units = 2}), connect(Concatenate(), {x, y}))});
+  model.compile({.optimizer = Adam{.learning_rate = 0.05}});
+  const auto history = model.fit({a, b}, larger, {.epochs = 20, .batch_size = 16, .validation_split = 0.2});
+  EXPECT_GT(history.back().at("val_accuracy"), 0.95);
+  EXPECT_GT(model.evaluate({a, b}, larger).at("accuracy"), 0.95);
+  EXPECT_EQ(model.predict({a, b}, 7).shape(), (Shape{300, 2}));
+  EXPECT_EQ(values(model.predict({a, b}, 7)), values(model.predict({a, b}, 300)));
+  EXPECT_EQ(rule_of([&] { model.fit({a, full({299, 1}, 0)}, larger); }), "fit.rows");
+  EXPECT_EQ(rule_of([&] { model.predict({a, full({299, 1}, 0)}); }), "predict.rows");
+}
+
+TEST(FunctionalModel, SubclassesTakeSeveralToo) {
+  struct Net : Model {
+    Dense left{{.units = 2}}, right{{.units = 2}};
+    Tensors call_many(std::span<const Tensor> x) override { return {left(x[0]) + right(x[1])}; }
+  };
+  Net net;
+  net.compile();
+  const Tensor x = full({4, 3}, 1), z = full({4, 5}, 1), y = Tensor::of<int32_t>({0, 1, 1, 1});
+  net.fit({x, z}, y);
+  EXPECT_EQ(net.variables().size(), 4u);
+}
+
+TEST(FunctionalModel, MistakesAreNamed) {
+  const Placeholder a = Input({2}, {.name = "a"}), b = Input({2}, {.name = "b"});
+  const Placeholder sum = connect(Add(), {a, b}), both = connect(Both(), {a, b});
+  EXPECT_EQ(rule_of([&] { Functional({a}, {sum}); }), "functional.inputs");
+  EXPECT_EQ(rule_of([&] { Functional({a, a, b}, {sum}); }), "functional.inputs");
+  EXPECT_EQ(rule_of([&] { Functional({}, {sum}); }), "functional.inputs");
+  EXPECT_EQ(rule_of([&] { Functional({a, b}, {}); }), "functional.outputs");
+  EXPECT_EQ(rule_of([&] { connect(Add(), std::vector<Placeholder>{}); }), "functional.inputs");
+  EXPECT_EQ(rule_of([&] { a[0]; }), "functional.output");
+  EXPECT_EQ(rule_of([&] { Input({-2}); }), "input.shape");
+  const Tensor x = full({3, 2}, 1);
+  Functional model({a, b}, {sum});
+  EXPECT_EQ(rule_of([&] { model(x); }), "functional.inputs");
+  EXPECT_EQ(rule_of([&] { model({x, full({3, 3}, 1)}); }), "functional.shape");
+  EXPECT_EQ(rule_of([&] { model({x, full({2}, 1)}); }), "functional.shape");
+  EXPECT_EQ(rule_of([&] { model({x, full({3, 2}, 1, DType::kI32)}); }), "functional.dtype");
+  EXPECT_EQ(model({x, convert(x, DType::kF16)}).dtype(), DType::kF32);
+  EXPECT_EQ(rule_of([&] { Functional({a, b}, {both})({x, x}); }), "functional.output");
+  EXPECT_EQ(rule_of([&] { Functional({a, b}, {both[2]})({x, x}); }), "functional.output");
+}
+
+TEST(FunctionalModel, LongChainsNeitherRecurseNorGrow) {
+  Placeholder x = Input({1});
+  const Placeholder input = x;
+  const Flatten flatten;
+  for (int i = 0; i < 50000; ++i) x = connect(flatten, x);
+  Functional model({input}, {x});
+  EXPECT_EQ(values(model(full({1, 1}, 3))), (std::vector<float>{3}));
+}
+
+}  // namespace
+}  // namespace espalier
