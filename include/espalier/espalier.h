@@ -3,6 +3,7 @@
 
 #include "espalier/array.h"
 #include "espalier/columns.h"
+#include "espalier/callbacks.h"
 #include "espalier/control.h"
 #include "espalier/csv.h"
 #include "espalier/data.h"

@@ -1,0 +1,70 @@
+// Callbacks that come with Espalier, by Keras' names and semantics: FitOptions{.callbacks =
+// {EarlyStopping({.patience = 3})}}. They print nothing. A callback that monitors a value raises
+// ValueError[<callback>.monitor] before the first step when the run does not log it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "espalier/model.h"
+
+namespace espalier {
+
+struct EarlyStoppingOptions {
+  std::string monitor = "val_loss";
+  double min_delta = 0;  // a smaller change is no improvement
+  int patience = 0;      // epochs without improvement until the run ends
+  // "min" or "max" is better; "auto" knows losses, errors, accuracies, precision, recall, AUC and R2.
+  std::string mode = "auto";
+  std::optional<double> baseline = {};  // only what is better than this, too, resets patience
+  bool restore_best_weights = false;    // at the end of the run: the variables of the best epoch
+  int start_from_epoch = 0;             // earlier ones do not count
+};
+// Ends the run when a value has stopped improving.
+std::shared_ptr<Callback> EarlyStopping(EarlyStoppingOptions options = {}, Location at = Location::here());
+
+struct ReduceLROnPlateauOptions {
+  std::string monitor = "val_loss";
+  double factor = 0.1;  // in [0, 1)
+  int patience = 10;
+  std::string mode = "auto";
+  double min_delta = 1e-4;
+  int cooldown = 0;  // epochs after a reduction in which none is counted
+  double min_lr = 0;
+};
+// Multiplies the learning rate with `factor` when a value has stopped improving.
+std::shared_ptr<Callback> ReduceLROnPlateau(ReduceLROnPlateauOptions options = {},
+                                            Location at = Location::here());
+
+// Sets the learning rate before each epoch: schedule(epoch from 0, rate so far). Raises
+// ValueError[learning_rate_scheduler.rate] for one that is negative or not finite.
+std::shared_ptr<Callback> LearningRateScheduler(
+    std::function<double(int epoch, double learning_rate)> schedule, Location at = Location::here());
+
+// Ends the run when the loss of the epoch so far is NaN or infinite, as it is known after the first step,
+// every eighth from there, and the last one.
+std::shared_ptr<Callback> TerminateOnNaN();
+
+// Calls these functions, those that are given.
+struct LambdaCallbackOptions {
+  std::function<void(const Callback::Run&)> on_train_begin = {};
+  std::function<void(int epoch)> on_epoch_begin = {};
+  std::function<void(int64_t step, const Logs&)> on_batch_end = {};
+  std::function<void(int epoch, const Logs&)> on_epoch_end = {};
+  std::function<void(const Logs&)> on_train_end = {};
+};
+std::shared_ptr<Callback> LambdaCallback(LambdaCallbackOptions options);
+
+struct CSVLoggerOptions {
+  char separator = ',';
+  bool append = false;  // to a file with the same columns, if there is one
+};
+// A line an epoch: its number from 0 and what it logs, by name, with as many digits as make the number. The
+// file is whole after each epoch. Raises ValueError[csv_logger.separator] for a quote or a line's end,
+// ValueError[csv_logger.columns] when the file to append to has others, IoError[file.write].
+std::shared_ptr<Callback> CSVLogger(std::string path, CSVLoggerOptions options = {},
+                                    Location at = Location::here());
+
+}  // namespace espalier

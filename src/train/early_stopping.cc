@@ -1,0 +1,64 @@
+#include "base/format.h"
+#include "espalier/callbacks.h"
+#include "train/monitor.h"
+
+namespace espalier {
+namespace {
+
+class Stopping final : public Callback {
+ public:
+  explicit Stopping(EarlyStoppingOptions options)
+      : options_(std::move(options)),
+        monitor_("early_stopping", options_.monitor, options_.mode, options_.min_delta) {
+    if (options_.patience < 0)
+      throw ValueError("early_stopping.patience",
+                       cat("patience must not be negative, got ", options_.patience));
+  }
+
+  void on_train_begin(const Run& run) override {
+    monitor_.require(run);
+    wait_ = 0;
+    best_.reset();
+    weights_.clear();
+  }
+
+  void on_epoch_end(int epoch, const Logs& logs) override {
+    if (epoch < options_.start_from_epoch) return;
+    const double value = monitor_.value(logs);
+    const bool improves = monitor_.improves(value, best_);
+    if (options_.restore_best_weights && (weights_.empty() || improves)) keep_weights();
+    ++wait_;
+    if (improves) {
+      best_ = value;
+      if (monitor_.improves(value, options_.baseline)) wait_ = 0;
+    } else if (wait_ >= options_.patience && epoch > 0) {
+      model().stop_training();
+    }
+  }
+
+  void on_train_end(const Logs&) override {
+    for (auto& [variable, value] : weights_) variable.assign(value);
+    weights_.clear();
+  }
+
+ private:
+  void keep_weights() {
+    weights_.clear();
+    for (const Variable& variable : model().variables()) weights_.emplace_back(variable, variable.read());
+  }
+
+  EarlyStoppingOptions options_;
+  Monitor monitor_;
+  int wait_ = 0;
+  std::optional<double> best_;
+  std::vector<std::pair<Variable, Tensor>> weights_;  // of the best epoch
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> EarlyStopping(EarlyStoppingOptions options, Location at) {
+  const CallScope scope(at);
+  return std::make_shared<Stopping>(std::move(options));
+}
+
+}  // namespace espalier

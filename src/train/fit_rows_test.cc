@@ -1,0 +1,185 @@
+#include "train/fit_rows.h"
+
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/callbacks.h"
+#include "espalier/function.h"
+#include "espalier/ops.h"
+#include "espalier/tape.h"
+
+namespace espalier {
+namespace {
+
+// Rows numbered from 0.
+Tensor counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
+Tensor zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }
+
+std::vector<std::vector<float>> batches(const Rows& rows, const FitOptions& options, int count) {
+  Passes passes(rows, options);
+  std::vector<std::vector<float>> out;
+  for (int i = 0; i < count; ++i) out.push_back(passes.next()[0].to_vector<float>());
+  return out;
+}
+
+TEST(FitRows, PassesGoOnWhereTheLastEpochStopped) {
+  const FitOptions options{.batch_size = 2, .shuffle = false, .steps_per_epoch = 2};
+  const FitRows rows(counting(5), zeros_of(5), options);
+  EXPECT_EQ(batches(rows.training, options, 5),
+            (std::vector<std::vector<float>>{{0, 1}, {2, 3}, {4}, {0, 1}, {2, 3}}));
+  Passes passes(rows.training, options);
+  EXPECT_EQ(passes.batches(), 3);
+  EXPECT_EQ(passes.examples(2), 4);
+  EXPECT_EQ(passes.examples(3), 5);
+  EXPECT_EQ(passes.examples(7), 12);
+}
+
+TEST(FitRows, AContinuedRunSeesTheSameBatches) {
+  set_seed(4);
+  for (const int steps : {0, 2, 5}) {
+    FitOptions options{.batch_size = 3, .steps_per_epoch = steps};
+    const FitRows rows(counting(10), zeros_of(10), options);
+    const int a_epoch = steps ? steps : 4;
+    const auto all = batches(rows.training, options, 6 * a_epoch);
+    options.initial_epoch = 3;
+    const auto rest = batches(rows.training, options, 3 * a_epoch);
+    EXPECT_EQ(rest, std::vector<std::vector<float>>(all.begin() + 3 * a_epoch, all.end())) << steps;
+    EXPECT_NE(all[0], all[4]) << "passes have orders of their own";
+  }
+}
+
+TEST(FitRows, TheLastRowsValidate) {
+  const FitOptions options{.validation_split = 0.3, .sample_weight = full({10}, 2)};
+  const FitRows rows(counting(10), zeros_of(10), options);
+  EXPECT_EQ(rows.training.numbers(), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(rows.validation.numbers(), (std::vector<int64_t>{7, 8, 9}));
+  EXPECT_TRUE(rows.validation.weighted);
+  for (const double split : {-0.1, 0.01, 0.99, 1.0, 7.0, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_EQ(rule_of([&] { FitRows(counting(10), zeros_of(10), {.validation_split = split}); }),
+              split == 0.01 ? "nothing" : "fit.validation")
+        << split;
+  }
+}
+
+TEST(FitRows, ClassesHaveWeights) {
+  const Tensor y = Tensor::of<int32_t>({0, 2, 1, 2});
+  const FitOptions options{.validation_split = 0.5, .class_weight = {{2, 5}, {0, 0.5}}};
+  const FitRows rows(counting(4), y, options);
+  EXPECT_EQ(rows.training.arrays.at(2).to_vector<float>(), (std::vector<float>{0.5, 5, 1, 5}));
+  EXPECT_FALSE(rows.validation.weighted);
+}
+
+TEST(FitRows, MistakesAreNamed) {
+  const Tensor x = counting(4), y = zeros_of(4);
+  const auto rule = [&](const FitOptions& options) { return rule_of([&] { FitRows(x, y, options); }); };
+  EXPECT_EQ(rule({.sample_weight = full({3}, 1)}), "fit.sample_weight");
+  EXPECT_EQ(rule({.sample_weight = full({4, 1}, 1)}), "fit.sample_weight");
+  EXPECT_EQ(rule({.sample_weight = Tensor::of<float>({1, -1, 1, 1})}), "fit.sample_weight");
+  EXPECT_EQ(rule({.sample_weight = full({4}, std::numeric_limits<double>::infinity())}), "fit.sample_weight");
+  EXPECT_EQ(rule({.class_weight = {{0, -1}}}), "fit.class_weight");
+  EXPECT_EQ(rule({.class_weight = {{0, 1}}, .sample_weight = full({4}, 1)}), "fit.class_weight");
+  EXPECT_EQ(rule_of([&] { FitRows(x, full({4}, 1), {.class_weight = {{0, 1}}}); }), "fit.class_weight");
+  EXPECT_EQ(rule_of([&] {
+              FitRows(x, full({4, 2}, 1, DType::kI32), {.class_weight = {{0, 1}}});
+            }),
+            "fit.class_weight");
+  EXPECT_EQ(rule({.validation_x = x, .validation_y = y, .validation_split = 0.5}), "fit.validation");
+  EXPECT_EQ(rule({.steps_per_epoch = -1}), "fit.steps_per_epoch");
+  EXPECT_EQ(rule({.initial_epoch = -1}), "fit.initial_epoch");
+  EXPECT_EQ(rule({.callbacks = {nullptr}}), "fit.callbacks");
+}
+
+// Outputs its input; the loss of a row is that output.
+struct Given : Model {
+  Given() {
+    compile({.loss = {"given", [](const Tensor&,
+                                  const Tensor& outputs) { return reshape(outputs, {outputs.size(0)}); }},
+             .metrics = {}});
+  }
+  Tensor call(const Tensor& x) override { return x; }
+};
+
+TEST(Fit, RowsCountByTheirWeight) {
+  Given model;
+  const Tensor x = counting(4), y = Tensor::of<int32_t>({0, 1, 1, 0});
+  const auto loss = [&](FitOptions options) {
+    options.batch_size = 3;
+    return model.fit(x, y, options)[0];
+  };
+  EXPECT_FLOAT_EQ(static_cast<float>(loss({}).at("loss")), 1.5f);
+  EXPECT_FLOAT_EQ(static_cast<float>(loss({.sample_weight = Tensor::of<float>({0, 1, 2, 0.5f})}).at("loss")),
+                  6.5f / 3.5f);
+  EXPECT_FLOAT_EQ(static_cast<float>(loss({.class_weight = {{1, 3}}}).at("loss")), 12.0f / 8);
+  const Logs split = loss({.validation_split = 0.5, .sample_weight = Tensor::of<float>({1, 3, 1, 3})});
+  EXPECT_FLOAT_EQ(static_cast<float>(split.at("loss")), 0.75f);
+  EXPECT_FLOAT_EQ(static_cast<float>(split.at("val_loss")), 2.75f);
+  EXPECT_FLOAT_EQ(static_cast<float>(model.train_on_batch(x, y).at("loss")), 1.5f);
+  EXPECT_FLOAT_EQ(
+      static_cast<float>(model.train_on_batch(x, y, Tensor::of<int32_t>({0, 0, 1, 1})).at("loss")), 2.5f);
+  EXPECT_EQ(rule_of([&] { model.train_on_batch(x, zeros_of(3)); }), "train_on_batch.rows");
+}
+
+TEST(Fit, EpochsAndStepsAreCounted) {
+  Given model;
+  std::vector<int> epochs;
+  int64_t steps = 0;
+  Callback::Run seen;
+  const auto count = LambdaCallback({.on_train_begin = [&](const Callback::Run& run) { seen = run; },
+                                     .on_epoch_begin = [&](int epoch) { epochs.push_back(epoch); },
+                                     .on_batch_end = [&](int64_t, const Logs&) { ++steps; }});
+  const auto history = model.fit(counting(10), zeros_of(10),
+                                 {.epochs = 5,
+                                  .batch_size = 4,
+                                  .steps_per_epoch = 2,
+                                  .initial_epoch = 3,
+                                  .callbacks = {count, ConsoleProgress()}});
+  EXPECT_EQ(history.size(), 2u);
+  EXPECT_EQ(epochs, (std::vector<int>{3, 4}));
+  EXPECT_EQ(steps, 4);
+  EXPECT_EQ(seen.initial_epoch, 3);
+  EXPECT_EQ(seen.steps_per_epoch, 2);
+  EXPECT_EQ(seen.examples, 8);
+  EXPECT_EQ(seen.logs, (std::vector<std::string>{"loss"}));
+  EXPECT_TRUE(model.fit(counting(2), zeros_of(2), {.epochs = 1, .initial_epoch = 1}).empty());
+}
+
+TEST(Fit, TrainOnBatchIsAStepOfFit) {
+  const Tensor x = counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
+  const auto train = [&](bool by_fit) {
+    set_seed(2);
+    Sequential model{Dense({.units = 2})};
+    model.compile({.optimizer = SGD{.learning_rate = 0.1}});
+    for (int i = 0; i < 3; ++i) {
+      if (by_fit) {
+        model.fit(x, y, {.batch_size = 6, .shuffle = false});
+      } else {
+        model.train_on_batch(x, y);
+      }
+    }
+    return model.variables()[0].read().to_vector<float>();
+  };
+  EXPECT_EQ(train(true), train(false));
+}
+
+TEST(Fit, AStepOfOnesOwnTrainsAModel) {
+  const Tensor x = counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
+  Sequential model{Dense({.units = 2})};
+  model.compile({.optimizer = SGD{.learning_rate = 0.05}});
+  Optimizer optimizer = model.optimizer();
+  const auto step = function([&](const Tensor& in, const Tensor& labels) {
+    const TrainingScope training(true);
+    GradientTape tape;
+    const Tensor loss = reduce_sum(softmax_cross_entropy(model(in), labels), {0});
+    const std::vector<Variable> weights = model.trainable_variables();
+    optimizer.apply(tape.gradient(loss, weights), weights);
+    return loss;
+  });
+  const float first = step(x, y).item<float>();
+  for (int i = 0; i < 50; ++i) step(x, y);
+  EXPECT_LT(step(x, y).item<float>(), first);
+}
+
+}  // namespace
+}  // namespace espalier

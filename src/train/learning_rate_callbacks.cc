@@ -1,0 +1,93 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "espalier/callbacks.h"
+#include "espalier/ops.h"
+#include "train/monitor.h"
+
+namespace espalier {
+namespace {
+
+double rate_of(const Model& model) { return model.optimizer().learning_rate().read().item<float>(); }
+void set_rate(const Model& model, double rate) { model.optimizer().learning_rate().assign(full({}, rate)); }
+
+class Plateau final : public Callback {
+ public:
+  explicit Plateau(ReduceLROnPlateauOptions options)
+      : options_(std::move(options)),
+        monitor_("reduce_lr_on_plateau", options_.monitor, options_.mode, options_.min_delta) {
+    require(options_.factor >= 0 && options_.factor < 1, "factor", "lies in [0, 1)", options_.factor);
+    require(options_.patience >= 0, "patience", "is not negative", options_.patience);
+    require(options_.cooldown >= 0, "cooldown", "is not negative", options_.cooldown);
+    require(options_.min_lr >= 0, "min_lr", "is not negative", options_.min_lr);
+  }
+
+  void on_train_begin(const Run& run) override {
+    monitor_.require(run);
+    best_.reset();
+    wait_ = cooldown_ = 0;
+  }
+
+  void on_epoch_end(int, const Logs& logs) override {
+    const double value = monitor_.value(logs);
+    if (cooldown_ > 0) {
+      --cooldown_;
+      wait_ = 0;
+    }
+    if (monitor_.improves(value, best_)) {
+      best_ = value;
+      wait_ = 0;
+    } else if (cooldown_ == 0 && ++wait_ >= options_.patience) {
+      const double rate = rate_of(model());
+      if (rate <= static_cast<float>(options_.min_lr)) return;
+      set_rate(model(), std::max(rate * options_.factor, options_.min_lr));
+      cooldown_ = options_.cooldown;
+      wait_ = 0;
+    }
+  }
+
+ private:
+  static void require(bool holds, const char* option, const char* rule, double value) {
+    if (!holds)
+      throw ValueError(cat("reduce_lr_on_plateau.", option), cat(option, " ", rule, ", got ", value));
+  }
+
+  ReduceLROnPlateauOptions options_;
+  Monitor monitor_;
+  std::optional<double> best_;
+  int wait_ = 0, cooldown_ = 0;
+};
+
+class Scheduler final : public Callback {
+ public:
+  explicit Scheduler(std::function<double(int, double)> schedule) : schedule_(std::move(schedule)) {
+    if (!schedule_) throw ValueError("learning_rate_scheduler.schedule", "there is no function");
+  }
+
+  void on_epoch_begin(int epoch) override {
+    const double rate = schedule_(epoch, rate_of(model()));
+    if (!std::isfinite(rate) || rate < 0) {
+      throw ValueError("learning_rate_scheduler.rate",
+                       cat("the rate of epoch ", epoch, " must be finite and not negative, got ", rate));
+    }
+    set_rate(model(), rate);
+  }
+
+ private:
+  std::function<double(int, double)> schedule_;
+};
+
+}  // namespace
+
+std::shared_ptr<Callback> ReduceLROnPlateau(ReduceLROnPlateauOptions options, Location at) {
+  const CallScope scope(at);
+  return std::make_shared<Plateau>(std::move(options));
+}
+
+std::shared_ptr<Callback> LearningRateScheduler(std::function<double(int, double)> schedule, Location at) {
+  const CallScope scope(at);
+  return std::make_shared<Scheduler>(std::move(schedule));
+}
+
+}  // namespace espalier

@@ -1,0 +1,48 @@
+#include "train/monitor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+// Whether more is better; none when the name does not say.
+std::optional<bool> direction(std::string_view name) {
+  if (name.starts_with("val_")) name.remove_prefix(4);
+  if (name.ends_with("loss") || name.ends_with("error") || name == "mae" || name == "mse" || name == "rmse")
+    return false;
+  if (name.ends_with("accuracy") || name.ends_with("precision") || name.ends_with("recall") ||
+      name.ends_with("auc") || name.starts_with("r2"))
+    return true;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Monitor::Monitor(std::string rule, std::string name, const std::string& mode, double min_delta)
+    : rule_(std::move(rule)), name_(std::move(name)), min_delta_(std::fabs(min_delta)) {
+  if (!std::isfinite(min_delta))
+    throw ValueError(cat(rule_, ".min_delta"), cat("min_delta must be a number, got ", min_delta));
+  if (mode != "auto" && mode != "min" && mode != "max")
+    throw_unknown(cat(rule_, ".mode"), "mode", mode, {"auto", "min", "max"});
+  const std::optional<bool> known = mode == "auto" ? direction(name_) : mode == "max";
+  if (!known) {
+    throw ValueError(cat(rule_, ".mode"), cat("\"", name_, "\" does not say whether less or more is better"),
+                     "set .mode = \"min\" or \"max\"");
+  }
+  maximise_ = *known;
+}
+
+void Monitor::require(const Callback::Run& run) const {
+  if (std::find(run.logs.begin(), run.logs.end(), name_) == run.logs.end())
+    throw_unknown(cat(rule_, ".monitor"), "value of this run", name_, run.logs);
+}
+
+bool Monitor::improves(double value, const std::optional<double>& reference) const {
+  if (!reference) return true;
+  return maximise_ ? value - min_delta_ > *reference : value + min_delta_ < *reference;
+}
+
+}  // namespace espalier
