@@ -12,7 +12,7 @@ namespace {
 constexpr double kSkewed = 2;
 
 std::string missing_text(const ColumnProfile& profile) {
-  return profile.missing ? cat(", missing in ", percent(profile.missing, profile.rows())) : "";
+  return profile.missing ? cat(", missing in ", share_of_rows(profile.missing, profile.rows())) : "";
 }
 
 std::string unreadable_text(const ColumnProfile& profile, int64_t read, const char* what) {
@@ -63,7 +63,7 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
       cat("category of ", profile.different(), profile.different() == 1 ? " value" : " values");
   if (named < profile.present()) {
     text += cat(", of which the ", sorted.size(), " most frequent stand for themselves and the others (",
-                percent(profile.present() - named, profile.rows()), " of the rows) together");
+                share_of_rows(profile.present() - named, profile.rows()), ") together");
   }
   text += missing_text(profile);
   return {{.how = std::move(step)}, std::move(text)};
@@ -73,7 +73,7 @@ FittedStep fit_boolean(const ColumnProfile& profile) {
   const int64_t yes = profile.count([](std::string_view text) { return read_truth(text) == true; });
   BooleanStep step{.often = 2 * yes > profile.present(), .indicator = profile.missing > 0};
   return {{.how = step},
-          cat("boolean, ", percent(yes, profile.present()), " of them true", missing_text(profile))};
+          cat("boolean, true in ", share_of_rows(yes, profile.present()), missing_text(profile))};
 }
 
 std::string date_text(int64_t days) {

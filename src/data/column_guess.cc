@@ -123,7 +123,7 @@ ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnPro
                          char delimiter) {
   if (profile.present() == 0) return dropped("no cell holds a value");
   if (static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
-    return dropped(cat(percent(profile.missing, profile.rows()), " of its cells hold no value"));
+    return dropped(cat(share_of_rows(profile.missing, profile.rows()), " of its cells hold no value"));
   if (profile.different() == 1 && profile.missing == 0)
     return dropped(cat("every cell is \"", profile.values[0].text, "\""));
   const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });

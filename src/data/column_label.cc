@@ -51,14 +51,14 @@ void note_classes(FittedLabel& label) {
   const auto rows = static_cast<int64_t>(label.classes.size());
   std::string text = cat("the label, ", counts.size(), " classes: ");
   for (size_t c = 0; c < std::min(counts.size(), kShown); ++c)
-    text += cat(c ? ", " : "", label.step.classes[c], " ", percent(counts[c], rows));
+    text += cat(c ? ", " : "", label.step.classes[c], " (", share_of_rows(counts[c], rows), ")");
   label.notes.push_back({label.step.column, counts.size() > kShown ? text + ", ..." : text});
   const size_t smallest =
       static_cast<size_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
   if (counts[smallest] * 100 >= kFew * rows || counts.size() > static_cast<size_t>(100 / kFew)) return;
   label.notes.push_back({label.step.column,
-                         cat("only ", percent(counts[smallest], rows), " of the rows are of class ",
-                             label.step.classes[smallest], ": accuracy alone says little about them"),
+                         cat("class ", label.step.classes[smallest], " has few rows (",
+                             share_of_rows(counts[smallest], rows), "): accuracy alone says little about it"),
                          true});
 }
 

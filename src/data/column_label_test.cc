@@ -120,12 +120,11 @@ TEST(ColumnLabel, OtherTablesMayHaveOtherLabels) {
 }
 
 TEST(ColumnLabel, FewRowsOfAClassAreNamed) {
-  EXPECT_EQ(
-      noted(learned([](int i) { return i % 25 ? "most" : "few"; }), "y"),
-      "the label, 2 classes: few 4 %, most 96 %\nonly 4 % of the rows are of class few: accuracy alone says "
-      "little about them");
+  EXPECT_EQ(noted(learned([](int i) { return i % 25 ? "most" : "few"; }), "y"),
+            "the label, 2 classes: few (4 %), most (96 %)\n"
+            "class few has few rows (4 %): accuracy alone says little about it");
   EXPECT_EQ(noted(learned([](int i) { return i % 4 ? "most" : "few"; }), "y"),
-            "the label, 2 classes: few 25 %, most 75 %");
+            "the label, 2 classes: few (25 %), most (75 %)");
 }
 
 // y = "a" or "b", and a column that the given function makes of it.

@@ -34,7 +34,7 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
   const int64_t rest = profile.rows() - most;
   // Nearly all of what guessing the largest class gets wrong.
   if (100 * told >= kSurePercent * profile.rows() && 10 * (told - most) >= 9 * rest) {
-    out.suspicion = cat("alone it tells the label in ", percent(told, profile.rows()),
+    out.suspicion = cat("alone it tells the label in ", share_of_rows(told, profile.rows()),
                         " of the rows: perhaps a leak, something known only with the answer");
   }
   return out;

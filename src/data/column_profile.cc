@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <unordered_map>
 
+#include "base/format.h"
+
 namespace espalier {
 
 ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
@@ -87,17 +89,19 @@ bool has_leading_zero(std::string_view text) {
   return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
 }
 
-std::string percent(int64_t part, int64_t whole) {
+std::string share_of_rows(int64_t part, int64_t whole) {
   const double share = 100 * static_cast<double>(part) / static_cast<double>(std::max<int64_t>(whole, 1));
-  const char* format = share < 1 ? "%.2g %%" : share > 99 && share < 100 ? "%.4g %%" : "%.0f %%";
+  if (share < 1) return cat(part, part == 1 ? " row" : " rows");
   char text[32];
-  std::snprintf(text, sizeof text, format, share);
+  std::snprintf(text, sizeof text, share > 99 && share < 100 ? "%.4g %%" : "%.0f %%", share);
   return text;
 }
 
 std::string short_number(double value) {
+  constexpr double kMostWhole = 1e12;
   char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
+  std::snprintf(text, sizeof text,
+                value == std::floor(value) && std::fabs(value) < kMostWhole ? "%.0f" : "%.6g", value);
   return text;
 }
 

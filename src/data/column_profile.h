@@ -62,9 +62,9 @@ StyleCount number_style(const ColumnProfile& profile, char delimiter);
 
 // 007: digits that begin with 0, which are no amount.
 bool has_leading_zero(std::string_view text);
-// "12.5 %", "0.03 %"
-std::string percent(int64_t part, int64_t whole);
-// A number as people write it: at most 6 digits, "326" or "0.2".
+// "12 %" of the rows, "99.95 %", and "3 rows" where it is less than one.
+std::string share_of_rows(int64_t part, int64_t whole);
+// A number as people write it: "1484705", "0.2"; 6 digits of a fraction.
 std::string short_number(double value);
 
 }  // namespace espalier

@@ -80,10 +80,9 @@ TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   });
   const ColumnProgram program = fit_all(table, {.label = "y", .ignore = {"z"}, .max_categories = 2});
   EXPECT_EQ(program.feature_names(), (Names{"x=red", "x=blue", "x=(other)", "x=(missing)"}));
-  EXPECT_EQ(
-      noted(program, "x"),
-      "category of 3 values, of which the 2 most frequent stand for themselves and the others (12 % of the "
-      "rows) together, missing in 12 %");
+  EXPECT_EQ(noted(program, "x"),
+            "category of 3 values, of which the 2 most frequent stand for themselves and the others (12 %) "
+            "together, missing in 12 %");
   const CsvTable other = parse_csv("x,more\nblue,1\npurple,1\nred,1\nNA,1\n");
   ColumnReport report;
   EXPECT_EQ(program.inputs(other, {}, &report).to_vector<float>(),
@@ -102,8 +101,11 @@ TEST(Columns, CategoriesOfOneRowShareAnInputInALargeTable) {
       "x", [](int i) { return i % 50 == 7 ? cat("rare ", i)
                               : i % 2     ? cat("odd")
                                           : cat("even"); }, 200);
-  EXPECT_EQ(fit_all(table, {.label = "y", .ignore = {"z"}}).feature_names(),
-            (Names{"x=even", "x=odd", "x=(other)"}));
+  const ColumnProgram program = fit_all(table, {.label = "y", .ignore = {"z"}});
+  EXPECT_EQ(program.feature_names(), (Names{"x=even", "x=odd", "x=(other)"}));
+  EXPECT_EQ(noted(program, "x"),
+            "category of 6 values, of which the 2 most frequent stand for themselves and the others (2 %) "
+            "together");
 }
 
 TEST(Columns, BooleansAndDates) {
