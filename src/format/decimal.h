@@ -1,7 +1,6 @@
 // Decimal numbers in text.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <cstring>
@@ -14,43 +13,16 @@ namespace decimal {
 
 static_assert(std::endian::native == std::endian::little, "the first character is the lowest byte");
 
+// W. D. Clinger, "How to read floating point numbers accurately" (1990): a number of at most 2^53 and a power
+// of ten up to 10^22 are exact, so their quotient is rounded once.
 inline constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
-
-struct Digits {
-  uint64_t value = 0;
-  int count = 0;
-};
-
-inline uint64_t load(const char* at, const char* limit) {
-  uint64_t word = 0;
-  if (limit - at >= 8) {
-    std::memcpy(&word, at, 8);
-  } else {
-    std::memcpy(&word, at, static_cast<size_t>(limit - at));
-  }
-  return word;
-}
 
 // The number of eight bytes of 0 to 9, the first of them the lowest.
 inline uint64_t eight_digits(uint64_t word) {
   word = (word * 2561) >> 8;
   word = ((word & 0x00ff00ff00ff00ff) * 6553601) >> 16;
   return ((word & 0x0000ffff0000ffff) * 42949672960001) >> 32;
-}
-
-// Appends the digits at `at` and moves behind them; `value` is right up to 19 digits.
-inline void read_digits(const char*& at, const char* end, const char* limit, Digits& digits) {
-  constexpr uint64_t kTens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
-  for (int count = 8; count == 8;) {
-    const uint64_t word = load(at, limit) ^ 0x3030303030303030;
-    const uint64_t other = (((word & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | word) & 0x8080808080808080;
-    count = static_cast<int>(std::min<int64_t>(std::countr_zero(other) >> 3, end - at));
-    if (count == 0) return;
-    digits.value = digits.value * kTens[count] + eight_digits(word << (64 - 8 * count));
-    digits.count += count;
-    at += count;
-  }
 }
 
 // A number of one to eight characters, digits but for one point at most; false for other text.
@@ -74,8 +46,8 @@ inline bool parse_short(const char* begin, const char* end, double& value) {
   return true;
 }
 
-// The same by std::from_chars, for what the fast way does not know to be exact.
-bool parse_slowly(const char* begin, const char* end, double& value);
+// The same of any length, with exponents, within f64's range.
+bool parse_long(const char* begin, const char* end, const char* limit, double& value);
 
 }  // namespace decimal
 
@@ -87,24 +59,10 @@ inline bool parse_decimal(const char* begin, const char* end, const char* limit,
   const char* at = begin;
   const bool negative = at != end && *at == '-';
   at += at != end && (*at == '-' || *at == '+');
-  const char* const unsigned_begin = at;
-  if (const int64_t size = end - at; size > 0 && size <= 8 && limit - at >= 8) {
-    if (decimal::parse_short(at, end, value)) {
-      value *= kSigns[negative];
-      return true;
-    }
-  }
-  decimal::Digits digits;
-  decimal::read_digits(at, end, limit, digits);
-  const int whole = digits.count;
-  if (at != end && *at == '.') decimal::read_digits(++at, end, limit, digits);
-  // W. D. Clinger, "How to read floating point numbers accurately" (1990): both operands are exact, so their
-  // quotient is rounded once.
-  if (at != end || digits.count == 0 || digits.count > 19 || digits.value > uint64_t{1} << 53) {
-    if (!decimal::parse_slowly(unsigned_begin, end, value)) return false;
-  } else {
-    value = static_cast<double>(digits.value) / decimal::kPowers[digits.count - whole];
-  }
+  const int64_t size = end - at;
+  const bool is_short = size > 0 && size <= 8 && limit - at >= 8;
+  if (!(is_short && decimal::parse_short(at, end, value)) && !decimal::parse_long(at, end, limit, value))
+    return false;
   value *= kSigns[negative];
   return true;
 }
