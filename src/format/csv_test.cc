@@ -1,5 +1,6 @@
 #include "espalier/csv.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <random>
 
@@ -84,6 +85,16 @@ TEST(Csv, RandomTablesComeBack) {
     }
     ASSERT_EQ(parsed(text), expected) << text;
   }
+}
+
+// Would each quote look back to where its cell begins, this would take minutes.
+TEST(Csv, QuotesInACellAreLookedAtOnce) {
+  const size_t size = 1 << 19;
+  std::string cell(2 * size + 1, ' ');
+  cell[size] = 'a';
+  std::fill(cell.begin() + size + 1, cell.end(), '"');
+  const CsvTable table = parse_csv(cell, {.delimiter = ',', .header = CsvHeader::kNo});
+  EXPECT_EQ(table.cell(0, 0), cell.substr(size));
 }
 
 TEST(Csv, ErrorsNameTheirPlace) {
