@@ -1,5 +1,5 @@
-// From the text of a table of numbers to f32: parsed into cells, and every cell converted; on one core.
-// Prints a JSON line; exit 1 when a number is wrong. usage: bench_csv [MEGABYTES]
+// From the text of a table of numbers to f32: parsed into cells, and every cell converted; megabytes a second
+// of one core's time. Prints a JSON line; exit 1 when a number is wrong. usage: bench_csv [MEGABYTES]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
