@@ -120,6 +120,9 @@ class ColumnProgram {
   // What f32[rows, 1] outputs of a regression mean in the label's own unit. Raises StateError for a
   // classification.
   std::vector<double> label_values(std::span<const float> outputs, Location at = Location::here()) const;
+  // The same of what a model says, within the labels of the training rows: beyond them it has seen nothing,
+  // and the inverse of a logarithm makes a small mistake there a large one.
+  std::vector<double> predicted_values(std::span<const float> outputs, Location at = Location::here()) const;
   // The same program with ColumnOptions::strip_label_dots as given.
   ColumnProgram with_strip_label_dots(bool strip) const;
 

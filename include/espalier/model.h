@@ -115,9 +115,10 @@ class Model : public Layer {
   // layers that call no others. Raises StateError[summary.built] before the first call.
   std::string summary(Location at = Location::here());
   // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of inference and
-  // of training for any batch size, or, when the model computes otherwise for each, for that of its last
+  // of training for any batch size, or, when the model computes otherwise for each, for that of its first
   // call. A saved model that is there is replaced in one step. Raises StateError[save.built] before the first
-  // rows, IoError[save.path] when `path` is something else, ValueError[save.files].
+  // call, ShapeError[save.rows] when inputs have no rows, IoError[save.path] when `path` is something else,
+  // ValueError[save.files].
   void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
 
  private:

@@ -16,15 +16,15 @@ class LoadedModel : public Model {
  public:
   // Rows of a batch when the graphs hold for that number alone; 0 when they hold for any.
   int64_t fixed_batch() const;
-  // The inputs' type, of one row: f32[784].
-  TensorType input_row() const;
+  // The types of one row of each input: f32[784].
+  const std::vector<TensorType>& input_rows() const;
   // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
   const std::string& file(const std::string& name) const;
   bool has_file(const std::string& name) const;
 
  protected:
-  void build(const TensorType& input) override;
-  Tensor call(const Tensor& x) override;
+  void build_many(std::span<const TensorType> inputs) override;
+  Tensors call_many(std::span<const Tensor> inputs) override;
 
  private:
   friend LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path,

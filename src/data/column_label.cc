@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kMostNumberClasses = 20;
 // Prices and the like.
-constexpr double kSkewedLabel = 1;
+constexpr double kSkewedLabel = 3;
 
 [[noreturn]] void refuse(std::string_view message, std::string_view fix = {}) {
   throw ValueError("columns.label", message, fix);
@@ -94,6 +94,8 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
   label.step.log = numbers.least() > 0 && wants_logarithm(numbers, 0, kSkewedLabel);
   const Moments moments = moments_of(numbers, label.step.log);
   label.step.mean = moments.mean;
+  label.step.least = numbers.least();
+  label.step.most = numbers.most();
   label.step.scale = moments.deviation > 0 ? moments.deviation : 1;
   std::vector<double> of_value;
   for (const ColumnProfile::Value& value : profile.values)
@@ -108,7 +110,8 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
 
 std::string LabelStep::prepare() {
   places.clear();
-  if (!classification) return scale > 0 ? "" : "scale must be positive";
+  if (!classification)
+    return scale <= 0 ? "scale must be positive" : least > most ? "least is above most" : "";
   if (classes.size() < 2) return "fewer than two classes";
   for (const std::string& text : classes) {
     if (!places.emplace(text, static_cast<int32_t>(places.size())).second)

@@ -62,7 +62,7 @@ TEST(ColumnLabel, NumbersAreStandardised) {
 }
 
 TEST(ColumnLabel, SkewedPositiveNumbersAreLearnedAsLogarithms) {
-  const auto price = [](int i) { return static_cast<int>(100 * std::exp(0.06 * i)); };
+  const auto price = [](int i) { return static_cast<int>(100 * std::exp(0.15 * i)); };
   const auto text = [&](int i) { return cat(price(i)); };
   const ColumnProgram program = learned(text);
   EXPECT_TRUE(program.label_log());
@@ -72,6 +72,9 @@ TEST(ColumnLabel, SkewedPositiveNumbersAreLearnedAsLogarithms) {
   const Tensor y = program.labels(labels_of(text));
   const std::vector<double> values = program.label_values(y.data<float>());
   for (int i = 1; i <= 100; ++i) EXPECT_NEAR(values[static_cast<size_t>(i - 1)], price(i), 1e-6 * price(i));
+  // What a model says stays within what it has seen.
+  const std::vector<float> far = {-100, 100};
+  EXPECT_EQ(program.predicted_values(far), (std::vector<double>{double(price(1)), double(price(100))}));
   // A label of zero, or one whose logarithm is as skewed to the other side, is learned as it is.
   EXPECT_FALSE(learned([&](int i) { return i == 1 ? cat(0) : text(i); }).label_log());
   EXPECT_FALSE(learned([](int i) { return cat(i * i * i); }).label_log());

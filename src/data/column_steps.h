@@ -157,6 +157,7 @@ struct LabelStep {
   NumberStyle style = NumberStyle::kPlain;
   bool log = false;
   double mean = 0, scale = 1;
+  double least = 0, most = 0;  // of the training rows
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -171,6 +172,8 @@ struct LabelStep {
       visit("log", self.log);
       visit("mean", self.mean);
       visit("scale", self.scale);
+      visit("least", self.least);
+      visit("most", self.most);
     }
   }
   std::string prepare();

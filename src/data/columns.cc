@@ -194,6 +194,12 @@ std::vector<double> ColumnProgram::label_values(std::span<const float> outputs, 
   return out;
 }
 
+std::vector<double> ColumnProgram::predicted_values(std::span<const float> outputs, Location at) const {
+  std::vector<double> out = label_values(outputs, at);
+  for (double& value : out) value = std::clamp(value, data_->label.least, data_->label.most);
+  return out;
+}
+
 ColumnProgram ColumnProgram::with_strip_label_dots(bool strip) const {
   auto data = std::make_shared<Data>(*data_);
   data->label.strip_dots = strip;

@@ -240,8 +240,8 @@ std::vector<Tensor> Layer::losses() const {
       if (it == state->regularizers.end() || !weight.variable.trainable()) continue;
       const Tensor penalty = it->second(convert(weight.variable, DType::kF32));
       if (penalty.type() != TensorType{}) {
-        throw ShapeError("layer.regularizer", cat("the regularizer of \"", weight.variable.path(), "\" must give ",
-                                                  TensorType{}, ", not ", penalty.type()));
+        throw ShapeError("layer.regularizer", cat("the regularizer of \"", weight.variable.path(),
+                                                  "\" must give ", TensorType{}, ", not ", penalty.type()));
       }
       out.push_back(penalty);
     }

@@ -1,5 +1,6 @@
 #include "train/program.h"
 
+#include "base/format.h"
 #include "eager/trace.h"
 #include "text/text.h"
 
@@ -17,15 +18,21 @@ std::string escaped(std::string_view text) {
 
 }  // namespace
 
-TracedModel trace_model(Model& model, const TensorType& row, int64_t batch, bool training) {
+TensorType of_rows(const TensorType& row, int64_t batch) {
+  TensorType out = row;
+  out.shape.insert(0, batch);
+  return out;
+}
+
+TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training) {
   Trace trace(training ? "training" : "inference", true);
   const SinkScope sink(trace.builder());
   const TrainingScope mode(training);
-  Shape shape = row.shape;
-  shape.insert(0, batch);
-  const Tensor x = trace.builder().argument("x", {row.dtype, shape});
-  const Tensor y = model(x);
-  trace.builder().result("y", y);
+  Tensors inputs;
+  for (const TensorType& row : rows)
+    inputs.push_back(trace.builder().argument(cat("x", inputs.size()), of_rows(row, batch)));
+  const Tensors results = model.apply(inputs);
+  for (size_t i = 0; i < results.size(); ++i) trace.builder().result(cat("y", i), results[i]);
   TracedModel out{trace.finish(), {}};
   auto variable = trace.variables().begin();
   for (const GraphInput& input : out.graph->inputs()) {
@@ -34,11 +41,11 @@ TracedModel trace_model(Model& model, const TensorType& row, int64_t batch, bool
   return out;
 }
 
-ModelProgram model_program(Model& model, const TensorType& row, int64_t batch, bool training) {
+ModelProgram model_program(Model& model, std::span<const TensorType> rows, int64_t batch, bool training) {
   const auto text_at = [&](int64_t size) {
-    return print_program(*trace_model(model, row, size, training).graph);
+    return print_program(*trace_model(model, rows, size, training).graph);
   };
-  const TracedModel traced = trace_model(model, row, batch, training);
+  const TracedModel traced = trace_model(model, rows, batch, training);
   try {
     const auto any = ProgramTemplate::between(text_at(kFirst), kFirst, text_at(kSecond), kSecond);
     if (any && any->at(kThird) == text_at(kThird)) return {*any, 0, traced.variables};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,13 +13,13 @@
 
 namespace espalier {
 
-// One forward pass: argument x, result y, the variables it reads and their new values.
+// One forward pass: arguments x0, x1, ..., results y0, y1, ..., the variables it reads and their new values.
 struct TracedModel {
   std::shared_ptr<const Graph> graph;
   std::vector<std::pair<std::string, Variable>> variables;  // with their names in the graph
 };
-// REQUIRES: the model is built; `row` is the type of one row of inputs.
-TracedModel trace_model(Model& model, const TensorType& row, int64_t batch, bool training);
+// REQUIRES: the model is built; `rows` are the types of one row of each input.
+TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
 
 // A pass for any batch size, or for one.
 struct ModelProgram {
@@ -27,6 +28,9 @@ struct ModelProgram {
   std::vector<std::pair<std::string, Variable>> variables;
 };
 // For any batch size when the traces at two of them tell how it is at a third, else for `batch`.
-ModelProgram model_program(Model& model, const TensorType& row, int64_t batch, bool training);
+ModelProgram model_program(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
+
+// The type of `batch` such rows.
+TensorType of_rows(const TensorType& row, int64_t batch);
 
 }  // namespace espalier

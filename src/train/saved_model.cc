@@ -58,7 +58,7 @@ struct LoadedModel::Saved {
   };
 
   std::string path, name;
-  TensorType row;
+  std::vector<TensorType> rows;
   int64_t fixed_batch = 0;
   std::vector<Weight> weights;
   std::map<std::string, size_t> weight_index;  // by the name in the programs
@@ -74,12 +74,17 @@ struct LoadedModel::Saved {
 
 void Model::save(const std::string& path, const SaveOptions& options, Location at) {
   const CallScope scope(at);
-  if (!shared_->input.dtype) {
+  std::vector<TensorType> rows = input_types();
+  if (rows.empty()) {
     throw StateError("save.built", "the model has seen no rows yet, so nobody knows what it takes",
                      "call fit, evaluate or predict first");
   }
-  const auto& [dtype, row_shape, batch] = shared_->input;
-  const TensorType row{*dtype, row_shape};
+  const int64_t batch = rows[0].shape.empty() ? 0 : rows[0].shape[0];
+  for (TensorType& row : rows) {
+    if (row.shape.empty() || row.shape[0] != batch || batch == 0)
+      throw ShapeError("save.rows", cat("inputs must have rows, as many each, to be saved; one was ", row));
+    row.shape.erase(0);
+  }
   std::map<std::string, std::string> files = options.files;
   for (const auto& [name, text] : files) {
     if (is_ours(name) || name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
@@ -93,7 +98,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   Json variables = Json::array();
   int64_t fixed_batch = 0;
   for (const bool training : {false, true}) {
-    const ModelProgram program = model_program(*this, row, batch, training);
+    const ModelProgram program = model_program(*this, rows, batch, training);
     if (program.fixed_batch) fixed_batch = program.fixed_batch;
     files[kPrograms[training]] = program.text.text();
     for (const auto& [name, variable] : program.variables) {
@@ -103,16 +108,14 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     }
   }
   files[kWeights] = safetensors_bytes(weights);
-  files[kDescription] =
-      Json{{"format", kFormat},
-           {"version", kVersion},
-           {"name", this->path()},
-           {"input",
-            {{"dtype", name(*dtype)}, {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}}},
-           {"fixed_batch", fixed_batch},
-           {"variables", variables}}
-          .dump(2) +
-      "\n";
+  Json inputs = Json::array();
+  for (const TensorType& row : rows) {
+    inputs.push_back({{"dtype", espalier::name(row.dtype)},
+                      {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}});
+  }
+  const Json description = {{"format", kFormat}, {"version", kVersion},        {"name", this->path()},
+                            {"inputs", inputs},  {"fixed_batch", fixed_batch}, {"variables", variables}};
+  files[kDescription] = description.dump(2) + "\n";
   env.write_folder(path, files);
 }
 
@@ -142,14 +145,19 @@ void LoadedModel::Saved::read_description(const Json& json) {
   name = text(json, "name");
   constexpr int64_t kMost = int64_t{1} << 31;
   fixed_batch = integer(json.value("fixed_batch", Json()), "fixed_batch", 0, kMost);
-  const Json input = json.value("input", Json());
-  if (!input.is_object()) fail(path, kDescription, "needs \"input\"");
-  const std::optional<DType> dtype = parse_dtype(text(input, "dtype"));
-  if (!dtype) fail(path, kDescription, cat("unknown dtype \"", text(input, "dtype"), "\""));
-  row.dtype = *dtype;
-  const Json sizes = input.value("row", Json());
-  if (!sizes.is_array() || sizes.size() > 64) fail(path, kDescription, "\"row\" needs a list of sizes");
-  for (const Json& size : sizes) row.shape.push_back(integer(size, "row", 0, kMost));
+  const Json inputs = json.value("inputs", Json());
+  constexpr size_t kMostInputs = 1024;
+  if (!inputs.is_array() || inputs.empty() || inputs.size() > kMostInputs)
+    fail(path, kDescription, "needs \"inputs\", a list");
+  for (const Json& input : inputs) {
+    if (!input.is_object()) fail(path, kDescription, "an input needs \"dtype\" and \"row\"");
+    const std::optional<DType> dtype = parse_dtype(text(input, "dtype"));
+    if (!dtype) fail(path, kDescription, cat("unknown dtype \"", text(input, "dtype"), "\""));
+    const Json sizes = input.value("row", Json());
+    if (!sizes.is_array() || sizes.size() > 64) fail(path, kDescription, "\"row\" needs a list of sizes");
+    rows.push_back({*dtype, {}});
+    for (const Json& size : sizes) rows.back().shape.push_back(integer(size, "row", 0, kMost));
+  }
 
   const std::string bytes = take(kWeights);
   SafeTensors arrays;
@@ -176,15 +184,14 @@ void LoadedModel::Saved::read_description(const Json& json) {
 
 // What a program asks for is there, and of its type.
 void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t batch) const {
-  Shape shape = row.shape;
-  shape.insert(0, batch);
-  const TensorType argument{row.dtype, shape};
   size_t arguments = 0, results = 0;
   for (const GraphInput& input : graph.inputs()) {
     const TensorType& type = graph.type(input.value);
     if (input.kind == InputKind::kArgument) {
-      if (arguments++ || type != argument)
-        fail(path, file, cat("takes ", type, ", where the description says ", argument));
+      if (arguments < rows.size() && type != of_rows(rows[arguments], batch))
+        fail(path, file,
+             cat("takes ", type, ", where the description says ", of_rows(rows[arguments], batch)));
+      ++arguments;
       continue;
     }
     const auto it = weight_index.find(input.name);
@@ -203,8 +210,9 @@ void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t bat
     if (graph.type(output.value) != weights[it->second].value.type())
       fail(path, file, cat("gives variable \"", output.name, "\" another type"));
   }
-  if (arguments != 1 || results != 1)
-    fail(path, file, cat("has ", arguments, " arguments and ", results, " results, each must be one"));
+  if (arguments != rows.size() || results == 0)
+    fail(path, file,
+         cat("has ", arguments, " arguments and ", results, " results for ", rows.size(), " inputs"));
 }
 
 std::shared_ptr<const Graph> LoadedModel::Saved::graph(bool training, int64_t batch) {
@@ -232,7 +240,7 @@ LoadedModel::LoadedModel(std::shared_ptr<Saved> saved, Location at)
 }
 
 int64_t LoadedModel::fixed_batch() const { return saved_->fixed_batch; }
-TensorType LoadedModel::input_row() const { return saved_->row; }
+const std::vector<TensorType>& LoadedModel::input_rows() const { return saved_->rows; }
 
 const std::string& LoadedModel::file(const std::string& name) const {
   const auto it = saved_->files.find(name);
@@ -243,19 +251,23 @@ const std::string& LoadedModel::file(const std::string& name) const {
 }
 bool LoadedModel::has_file(const std::string& name) const { return saved_->files.contains(name); }
 
-void LoadedModel::build(const TensorType&) {
+void LoadedModel::build_many(std::span<const TensorType>) {
   for (const Saved::Weight& weight : saved_->weights)
     add_variable(weight.name, weight.value, weight.trainable, false);
 }
 
-Tensor LoadedModel::call(const Tensor& x) {
-  const TensorType& row = saved_->row;
-  const auto fits = [&] {
-    return x.dtype() == row.dtype && x.rank() == row.rank() + 1 &&
-           std::equal(row.shape.begin(), row.shape.end(), x.shape().begin() + 1);
-  };
-  if (!fits()) throw ShapeError("loaded_model.input", cat("rows of ", row, " are needed, got ", x.type()));
-  const int64_t batch = x.size(0);
+Tensors LoadedModel::call_many(std::span<const Tensor> given) {
+  const std::vector<TensorType>& rows = saved_->rows;
+  if (given.size() != rows.size())
+    throw ValueError("loaded_model.inputs",
+                     cat("the model takes ", rows.size(), " inputs, got ", given.size()));
+  const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
+      throw ShapeError("loaded_model.input", cat("input ", i, " takes rows of ", rows[i],
+                                                 ", as many as each other has, got ", given[i].type()));
+    }
+  }
   if (saved_->fixed_batch && batch != saved_->fixed_batch) {
     throw ShapeError("loaded_model.batch", cat("this model was saved for batches of ", saved_->fixed_batch,
                                                " rows alone, got ", batch));
@@ -264,19 +276,20 @@ Tensor LoadedModel::call(const Tensor& x) {
   const auto variable = [&](const std::string& name) {
     return weight(saved_->weights[saved_->weight_index.at(name)].name);
   };
-  std::vector<Tensor> inputs;
+  Tensors inputs;
+  size_t argument = 0;
   for (const GraphInput& input : graph->inputs())
-    inputs.push_back(input.kind == InputKind::kArgument ? x : variable(input.name).read());
-  const std::vector<Tensor> outputs = inline_graph(*graph, inputs);
-  Tensor result;
+    inputs.push_back(input.kind == InputKind::kArgument ? given[argument++] : variable(input.name).read());
+  const Tensors outputs = inline_graph(*graph, inputs);
+  Tensors results;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const GraphOutput& output = graph->outputs()[i];
     if (output.kind == OutputKind::kResult)
-      result = outputs[i];
+      results.push_back(outputs[i]);
     else
       variable(output.name).assign(outputs[i]);
   }
-  return result;
+  return results;
 }
 
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path, Location at) {
@@ -305,13 +318,13 @@ LoadedModel read_model(std::map<std::string, std::string> files, const std::stri
   LoadedModel model(saved, at);
   // Shows that the saved graph is sound, and makes the variables.
   const int64_t batch = saved->fixed_batch ? saved->fixed_batch : 1;
-  model.expect_rows(saved->row, batch);
-  Shape shape = saved->row.shape;
-  shape.insert(0, batch);
   Trace trace("load", false);
   const SinkScope sink(trace.builder());
   const TrainingScope mode(false);
-  model(trace.builder().argument("x", {saved->row.dtype, shape}));
+  Tensors inputs;
+  for (const TensorType& row : saved->rows)
+    inputs.push_back(trace.builder().argument(cat("x", inputs.size()), of_rows(row, batch)));
+  model.apply(inputs);
   return model;
 }
 

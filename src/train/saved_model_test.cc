@@ -46,7 +46,7 @@ TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   model.save(path);
   LoadedModel loaded = load_model(path);
   EXPECT_EQ(loaded.fixed_batch(), 0);
-  EXPECT_EQ(to_string(loaded.input_row()), "f32[6]");
+  EXPECT_EQ(to_string(loaded.input_rows().at(0)), "f32[6]");
   for (const int64_t batch : {1, 7, 64, 1000}) {
     EXPECT_EQ(loaded.predict(x, batch).to_vector<float>(), model.predict(x, batch).to_vector<float>())
         << batch;
@@ -119,6 +119,23 @@ TEST(SavedModel, WhatFollowsNoFormulaIsSavedForOneBatch) {
   EXPECT_EQ(loaded.fixed_batch(), 8);
   EXPECT_EQ(loaded.predict(x, 8).to_vector<float>(), model.predict(x, 8).to_vector<float>());
   EXPECT_THROW(loaded.predict(x, 4), ShapeError);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, SeveralInputsAndOutputs) {
+  const Placeholder a = Input({6}), b = Input({2});
+  Functional model({a, b}, {connect(Concatenate(), {connect(Dense({.units = 2}), a), b}),
+                            connect(Dense({.units = 1}), b)});
+  const Tensor x = rows(20), z = slice(x, {0, 1}, {20, 3});
+  const Tensors said = model.predict_all({x, z});
+  const std::string path = fresh("several");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  ASSERT_EQ(loaded.input_rows().size(), 2u);
+  const Tensors again = loaded.predict_all({x, z}, 7);
+  ASSERT_EQ(again.size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(again[i].to_vector<float>(), said[i].to_vector<float>());
+  EXPECT_THROW(loaded.predict_all({z, x}), ShapeError);
   std::filesystem::remove_all(path);
 }
 

@@ -1,0 +1,58 @@
+#include <unistd.h>
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/table_data.h"
+#include "report/terminal.h"
+
+namespace espalier::cli {
+namespace {
+
+struct EvaluateRun {
+  std::string model, data;
+  bool strip_label_dots = false;
+  TableFlags table;
+  Results results;
+};
+
+void evaluate(const EvaluateRun& run) {
+  TableModel saved = TableModel::load(run.model);
+  const CsvTable table = run.table.read(run.data);
+  const ColumnProgram columns =
+      run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
+  const Tensor labels = read_labels(columns, table);
+  ColumnReport report;
+  const Tensor inputs = columns.inputs(table, {}, &report);
+  std::fputs(warnings_of(report).c_str(), stderr);
+  const Scores scores = score(columns, predict_rows(saved.model, columns, inputs), labels);
+  if (run.results.json) {
+    nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
+    body.update(json_of(scores, columns));
+    return run.results.write_json("evaluate", body);
+  }
+  Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (run.results.out != "-") terminal.colors = false;
+  run.results.write(report_of(scores, columns, terminal));
+  run.results.suggest({"predict", run.model, run.data});
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& app) {
+  auto run = std::make_shared<EvaluateRun>();
+  CLI::App* verb =
+      app.add_subcommand("evaluate", "How good a trained model is on the labelled rows of a CSV");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  verb->add_option("data", run->data, "CSV with the label's column; - is standard input")->required();
+  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  add_threads(*verb);
+  verb->callback([run] { evaluate(*run); });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,122 @@
+#include <memory>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/table_data.h"
+#include "format/csv_writer.h"
+
+namespace espalier::cli {
+namespace {
+
+struct PredictRun {
+  std::string model, data;
+  bool all = false, keep = false;
+  TableFlags table;
+  Results results;
+};
+
+void add_report(ColumnReport& total, const ColumnReport& part) {
+  if (total.columns.empty()) {
+    total = part;
+    return;
+  }
+  total.rows += part.rows;
+  for (size_t i = 0; i < total.columns.size(); ++i) {
+    auto& into = total.columns[i];
+    const auto& from = part.columns[i];
+    if (into.unreadable == 0) into.line = from.line;
+    into.missing += from.missing;
+    into.unreadable += from.unreadable;
+    into.other += from.other;
+  }
+}
+
+// Calls `on_rows` with the numbers of some rows and what the model says of them, in order.
+void predict_table(TableModel& saved, const CsvTable& table,
+                   const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
+  constexpr int64_t kRows = 16384;  // so that memory does not grow with the table
+  ColumnReport total;
+  for (int64_t begin = 0; begin < table.rows(); begin += kRows) {
+    std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, table.rows() - begin)));
+    std::iota(rows.begin(), rows.end(), begin);
+    ColumnReport report;
+    const Tensor x = saved.columns.inputs(table, rows, &report);
+    add_report(total, report);
+    on_rows(rows, predict_rows(saved.model, saved.columns, x));
+  }
+  std::fputs(warnings_of(total).c_str(), stderr);
+}
+
+void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table) {
+  const ColumnProgram& columns = saved.columns;
+  const auto& classes = columns.classes();
+  CsvWriter out;
+  for (int64_t c = 0; run.keep && c < table.columns(); ++c) out.cell(table.names()[static_cast<size_t>(c)]);
+  out.cell("prediction");
+  if (columns.classification() && !run.all) out.cell("probability");
+  for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
+  out.end_row();
+  predict_table(saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      for (int64_t c = 0; run.keep && c < table.columns(); ++c) out.cell(table.cell(rows[i], c));
+      if (columns.classification()) {
+        const float* probabilities = said.outputs.data() + i * classes.size();
+        out.cell(classes[static_cast<size_t>(said.best[i])]);
+        if (!run.all) out.cell(probabilities[said.best[i]]);
+        for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(probabilities[c]);
+      } else {
+        out.cell(said.values[i]);
+      }
+      out.end_row();
+    }
+  });
+  run.results.write(out.text());
+}
+
+void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& table) {
+  const ColumnProgram& columns = saved.columns;
+  const auto& classes = columns.classes();
+  nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
+  predict_table(saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (!columns.classification()) {
+        predictions.push_back(said.values[i]);
+        continue;
+      }
+      const float* probabilities = said.outputs.data() + i * classes.size();
+      nlohmann::ordered_json row = {{"prediction", classes[static_cast<size_t>(said.best[i])]},
+                                    {"probability", probabilities[said.best[i]]}};
+      if (run.all) row["probabilities"] = std::vector<float>(probabilities, probabilities + classes.size());
+      predictions.push_back(row);
+    }
+  });
+  nlohmann::ordered_json body = {{"model", run.model}, {"label", columns.label()}};
+  if (columns.classification()) body["classes"] = classes;
+  body["predictions"] = predictions;
+  run.results.write_json("predict", body);
+}
+
+}  // namespace
+
+void add_predict(CLI::App& app) {
+  auto run = std::make_shared<PredictRun>();
+  CLI::App* verb = app.add_subcommand("predict", "What a trained model says of the rows of a CSV");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  verb->add_option("data", run->data, "CSV with the columns of the training data, raw; - is standard input")
+      ->required();
+  verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
+  verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  add_threads(*verb);
+  verb->callback([run] {
+    TableModel saved = TableModel::load(run->model);
+    const CsvTable table = run->table.read(run->data);
+    run->results.json ? predict_json(*run, saved, table) : predict_csv(*run, saved, table);
+  });
+}
+
+}  // namespace espalier::cli

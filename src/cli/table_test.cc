@@ -1,0 +1,158 @@
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Rows whose class follows two of the columns; a third is noise, one names the row, one never changes.
+std::string shapes_csv(int rows, uint64_t seed, const std::string& dot = "", bool header = true) {
+  Philox random(seed);
+  std::string text = header ? "name,size,colour,weight,planet,kind\n" : "";
+  for (int i = 0; i < rows; ++i) {
+    const float size = random.uniform() * 10;
+    const bool red = random.below(2);
+    const bool big = size > (red ? 3.0f : 7.0f);
+    text += cat("part-", static_cast<int64_t>(seed), "-", i, ", ", i % 17 == 3 ? "?" : cat(size), ", ",
+                red ? "red" : "blue", ", ", random.uniform(), ", earth, ", big ? "big" : "small", dot, "\n");
+  }
+  return text;
+}
+
+// A number that follows two columns.
+std::string prices_csv(int rows, uint64_t seed) {
+  Philox random(seed);
+  std::string text = "rooms,district,price\n";
+  for (int i = 0; i < rows; ++i) {
+    const auto rooms = 1 + random.below(9), district = random.below(3);
+    text += cat(rooms, ",",
+                district == 0   ? "north"
+                : district == 1 ? "south"
+                                : "west",
+                ",", 1000 * rooms * (1 + district) + random.below(90), "\n");
+  }
+  return text;
+}
+
+struct Folder {
+  std::string path = fresh_folder("tables");
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(path + "/" + name, text);
+  }
+  std::string model() const { return path + "/model"; }
+};
+
+nlohmann::json json_of_verb(AddVerb add, std::vector<std::string> arguments) {
+  arguments.emplace_back("--json");
+  return nlohmann::json::parse(call_verb(add, arguments));
+}
+
+TEST(TrainTableSlow, FromACsvToPredictionsOfRawRows) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(1500, 1));
+  std::string progress;
+  const auto json = nlohmann::json::parse(call_verb(
+      add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--json"}, "", &progress));
+  EXPECT_EQ(json["task"], "classification");
+  EXPECT_GT(json["test"]["accuracy"], 0.95);
+  EXPECT_LT(json["test"]["base_rate"], 0.7);
+  EXPECT_GT(json["test"]["auc"], 0.98);
+  EXPECT_NE(progress.find("name: "), std::string::npos) << progress;
+  EXPECT_NE(progress.find("planet: "), std::string::npos) << progress;
+
+  // The same figures from the folder, on new rows; and what it says of each is what evaluate counts.
+  const std::string fresh = folder.file("fresh.csv", shapes_csv(400, 2));
+  const auto scores = json_of_verb(add_evaluate, {folder.model(), fresh});
+  EXPECT_GT(scores["accuracy"], 0.94);
+  const auto said = json_of_verb(add_predict, {folder.model(), fresh, "--all"});
+  ASSERT_EQ(said["predictions"].size(), 400u);
+  int64_t big = 0;
+  for (const auto& row : said["predictions"]) {
+    big += row["prediction"] == "big";
+    EXPECT_NEAR(row["probabilities"][0].get<double>() + row["probabilities"][1].get<double>(), 1, 1e-5);
+  }
+  EXPECT_EQ(big, scores["confusion"][0][0].get<int64_t>() + scores["confusion"][1][0].get<int64_t>());
+
+  // Rows without a label, from standard input, as a CSV that keeps them.
+  const std::string rows = "colour,size,name,weight,planet\nred,9,a,0.5,earth\nblue,1,b,0.5,mars\n";
+  const std::string csv = call_verb(add_predict, {folder.model(), "-", "--keep"}, rows);
+  EXPECT_EQ(csv.substr(0, csv.find('\n')), "colour,size,name,weight,planet,prediction,probability");
+  EXPECT_NE(csv.find("red,9,a,0.5,earth,big,"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("blue,1,b,0.5,mars,small,"), std::string::npos) << csv;
+}
+
+TEST(TrainTableSlow, LearnsNumbersInTheirUnit) {
+  const Folder folder;
+  const std::string data = folder.file("prices.csv", prices_csv(1200, 1));
+  const auto json = json_of_verb(add_train, {"--data", data, "--label", "price", "--model", folder.model()});
+  EXPECT_EQ(json["task"], "regression");
+  EXPECT_GT(json["test"]["r2"], 0.98);
+  const std::string csv = call_verb(add_predict, {folder.model(), "-"}, "rooms,district\n5,west\n");
+  EXPECT_NEAR(std::stod(csv.substr(csv.find('\n') + 1)), 15000, 1000) << csv;
+}
+
+TEST(TrainTable, TheSeedSaysAllOfIt) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(200, 1));
+  const auto run = [&](const char* seed, const char* threads) {
+    auto json = json_of_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(),
+                                         "--epochs", "2", "--seed", seed, "--threads", threads});
+    return cat(json["test"].dump(), posix_env().read_file(folder.model() + "/weights.safetensors"));
+  };
+  const std::string once = run("1", "1");
+  EXPECT_EQ(run("1", "2"), once);
+  EXPECT_NE(run("2", "2"), once);
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--threads", "2",
+                        "--epochs", "0"});
+}
+
+TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {
+  const Folder folder;
+  const std::string data = folder.file("train.csv", shapes_csv(300, 1, "", false));
+  const std::string test = folder.file("test.csv", shapes_csv(100, 2, ".", false));
+  const std::vector<std::string> arguments = {"--data", data,      "--test",       test,       "--label",
+                                              "6",      "--model", folder.model(), "--epochs", "1"};
+  try {
+    json_of_verb(add_train, arguments);
+    FAIL() << "labels with dots are other labels";
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find("strip-label-dots"), std::string::npos) << error.what();
+  }
+  auto with_dots = arguments;
+  with_dots.emplace_back("--strip-label-dots");
+  const auto json = json_of_verb(add_train, with_dots);
+  EXPECT_EQ(json["test"]["rows"], 100);
+  EXPECT_EQ(json["label"], "column_6");
+  const auto scores = json_of_verb(add_evaluate, {folder.model(), test, "--strip-label-dots"});
+  EXPECT_EQ(scores["accuracy"], json["test"]["accuracy"]);
+}
+
+TEST(TrainTable, WrongUseIsNamed) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(60, 1));
+  const auto message = [&](AddVerb add, const std::vector<std::string>& arguments) {
+    try {
+      call_verb(add, arguments);
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_NE(message(add_train, {"--data", data}).find("--label kind"), std::string::npos);
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "kid"}).find("kind"), std::string::npos);
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "9"}).find("9"), std::string::npos);
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "kind", "--test-fraction", "1"}).find("share"),
+            std::string::npos);
+  EXPECT_NE(
+      message(add_train, {"--data", folder.file("two.csv", "a,b\n1,x\n2,y\n"), "--label", "b"}).find("few"),
+      std::string::npos);
+  EXPECT_NE(message(add_predict, {folder.path, data}).find("no saved model"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace espalier::cli
