@@ -51,7 +51,8 @@ Initializer RandomUniform(RandomUniformOptions options = {}, Location at = Locat
 struct RandomNormalOptions {
   double mean = 0, stddev = 0.05;
 };
-// Raise ValueError[random_normal.stddev], [truncated_normal.stddev], for less than 0.
+// Raise ValueError[random_normal.mean], [.stddev], or [truncated_normal...], unless both are finite and
+// stddev is not negative.
 Initializer RandomNormal(RandomNormalOptions options = {}, Location at = Location::here());
 // Without what is more than two deviations from the mean, which leaves 0.88 stddev.
 Initializer TruncatedNormal(RandomNormalOptions options = {}, Location at = Location::here());

@@ -35,9 +35,8 @@ struct CrossentropyOptions {
   double label_smoothing = 0;  // in [0, 1]: this share of each label is spread over all classes
 };
 // -sum(labels * log(probabilities)) over the last axis. Labels are probabilities of the outputs' shape,
-// [batch,
-// ..., classes] (one_hot makes them of class numbers); outputs that are no logits are divided by their sum.
-// Raises ValueError[categorical_crossentropy.label_smoothing].
+// [batch, ..., classes] (one_hot makes them of class numbers); outputs that are no logits are divided by
+// their sum. Raises ValueError[categorical_crossentropy.label_smoothing].
 Loss CategoricalCrossentropy(CrossentropyOptions options = {}, Location at = Location::here());
 // -labels * log(outputs) - (1 - labels) * log(1 - outputs). Labels are 0, 1 or a probability, of the outputs'
 // shape. Raises ValueError[binary_crossentropy.label_smoothing].

@@ -57,8 +57,9 @@ struct BinaryAccuracyOptions {
   double threshold = 0.5;  // for probabilities; 0 for logits
   std::string name = "binary_accuracy";
 };
-// Labels of the outputs' shape; right where label and (output > threshold) are equal.
-Metric BinaryAccuracy(BinaryAccuracyOptions options = {});
+// Labels of the outputs' shape; right where label and (output > threshold) are equal. Raises
+// ValueError[binary_accuracy.threshold] unless that is finite.
+Metric BinaryAccuracy(BinaryAccuracyOptions options = {}, Location at = Location::here());
 // Class numbers i[batch, ...], outputs f[batch, ..., classes]; right where the first largest output is the
 // label.
 Metric SparseCategoricalAccuracy(const std::string& name = "sparse_categorical_accuracy");
@@ -73,19 +74,20 @@ struct TopKCategoricalAccuracyOptions {
 Metric TopKCategoricalAccuracy(TopKCategoricalAccuracyOptions options = {}, Location at = Location::here());
 
 // Labels of the outputs' shape, not 0 for positives; every element counts with the weight of its row, and as
-// predicted positive where output > threshold.
+// predicted positive where output > threshold. Raise ValueError[precision.threshold], [recall.threshold]
+// unless that is finite.
 struct PrecisionOptions {
   double threshold = 0.5;
   std::string name = "precision";
 };
 // True positives / predicted positives.
-Metric Precision(PrecisionOptions options = {});
+Metric Precision(PrecisionOptions options = {}, Location at = Location::here());
 struct RecallOptions {
   double threshold = 0.5;
   std::string name = "recall";
 };
 // True positives / positives.
-Metric Recall(RecallOptions options = {});
+Metric Recall(RecallOptions options = {}, Location at = Location::here());
 struct AUCOptions {
   int64_t num_thresholds = 200;  // from 2 to 1,000,000
   bool from_logits = false;      // outputs are logits, not probabilities

@@ -15,9 +15,9 @@ namespace espalier {
 // - weight_decay, not negative: each variable becomes smaller by learning_rate * weight_decay times itself
 //   before its update (decoupled, as in AdamW);
 // - at most one of three bounds on gradients, 0 for none, ValueError[<optimizer>.clip] for more: clipnorm
-// makes
-//   each gradient shorter until its norm is at most that, global_clipnorm all of them together by one factor
-//   (NaN where their norm is no finite number), clipvalue cuts elements off at -clipvalue and clipvalue.
+//   makes each gradient shorter until its norm is at most that, global_clipnorm all of them together by one
+//   factor (NaN where the norm, in f32, is no finite number), clipvalue cuts elements off at -clipvalue and
+//   clipvalue.
 // Momentums and betas lie in [0, 1], betas and rho below 1, epsilon is positive; the others are not negative.
 // All is computed in f32, or f64 for f64 variables, and rounded once.
 

@@ -75,9 +75,10 @@ void orthonormalize(std::vector<double>& vectors, size_t length) {
   }
 }
 
-void require_deviation(const char* name, double stddev) {
-  if (stddev >= 0) return;
-  throw ValueError(cat(name, ".stddev"), cat("stddev must not be negative, got ", stddev));
+void require_moments(const char* name, const RandomNormalOptions& o) {
+  if (!std::isfinite(o.mean)) throw ValueError(cat(name, ".mean"), cat("mean must be finite, got ", o.mean));
+  if (!(o.stddev >= 0 && std::isfinite(o.stddev)))
+    throw ValueError(cat(name, ".stddev"), cat("stddev must be finite and not negative, got ", o.stddev));
 }
 
 void require_known(const char* option, const std::string& word, const std::vector<std::string>& known) {
@@ -120,13 +121,13 @@ Initializer RandomUniform(RandomUniformOptions o, Location at) {
 
 Initializer RandomNormal(RandomNormalOptions o, Location at) {
   const CallScope scope(at);
-  require_deviation("random_normal", o.stddev);
+  require_moments("random_normal", o);
   return [=](const Shape& shape, uint64_t seed) { return normal(shape, seed, o.mean, o.stddev); };
 }
 
 Initializer TruncatedNormal(RandomNormalOptions o, Location at) {
   const CallScope scope(at);
-  require_deviation("truncated_normal", o.stddev);
+  require_moments("truncated_normal", o);
   return [=](const Shape& shape, uint64_t seed) { return truncated(shape, seed, o.mean, o.stddev); };
 }
 

@@ -142,6 +142,7 @@ TEST(Initializers, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(rule_of([] { initializer("orthogonal")({3}, 1); }), "orthogonal.rank");
   EXPECT_EQ(rule_of([] { initializers::RandomUniform({.minval = 1, .maxval = 0}); }), "random_uniform.range");
   EXPECT_EQ(rule_of([] { initializers::RandomUniform({.maxval = kNan}); }), "random_uniform.range");
+  EXPECT_EQ(rule_of([] { initializers::RandomNormal({.mean = kNan}); }), "random_normal.mean");
   EXPECT_EQ(rule_of([] { initializers::RandomNormal({.stddev = -1}); }), "random_normal.stddev");
   EXPECT_EQ(rule_of([] { initializers::TruncatedNormal({.stddev = kNan}); }), "truncated_normal.stddev");
   for (const double bad : {0.0, -1.0, kNan})

@@ -1,5 +1,7 @@
 #include "train/metric.h"
 
+#include <cmath>
+
 #include "espalier/array.h"
 #include "nn/build_transaction.h"
 
@@ -76,6 +78,11 @@ void Metric::reset() {
 }
 
 std::vector<Variable> Metric::variables() const { return rule_->variables(); }
+
+void require_threshold(const char* kind, double threshold) {
+  if (std::isfinite(threshold)) return;
+  throw ValueError(cat(kind, ".threshold"), cat("threshold must be finite, got ", threshold));
+}
 
 Variable metric_variable(const std::string& metric, const std::string& part, const TensorType& type) {
   return Variable(full(type.shape, 0, type.dtype),

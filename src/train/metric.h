@@ -17,6 +17,9 @@ struct Metric::Rule {
   std::string name;
 };
 
+// Raises ValueError[<kind>.threshold] unless it is finite.
+void require_threshold(const char* kind, double threshold);
+
 // A variable of a metric, zeros.
 Variable metric_variable(const std::string& metric, const std::string& part, const TensorType& type = {});
 void clear(Variable variable);

@@ -2,7 +2,7 @@
 
 #include "base/format.h"
 #include "espalier/array.h"
-#include "espalier/metrics.h"
+#include "train/metric.h"
 #include "train/rows.h"
 
 namespace espalier::metrics {
@@ -69,7 +69,9 @@ Tensor chosen(const Tensor& labels, const Tensor& outputs) {
 
 Metric Accuracy(const std::string& name) { return MeanMetricWrapper(name, chosen); }
 
-Metric BinaryAccuracy(BinaryAccuracyOptions options) {
+Metric BinaryAccuracy(BinaryAccuracyOptions options, Location at) {
+  const CallScope scope(at);
+  require_threshold("binary_accuracy", options.threshold);
   return MeanMetricWrapper(options.name,
                            [threshold = options.threshold](const Tensor& labels, const Tensor& outputs) {
                              return binary(labels, outputs, threshold);

@@ -92,11 +92,15 @@ struct AUCRule final : Metric::Rule {
 
 }  // namespace
 
-Metric Precision(PrecisionOptions options) {
+Metric Precision(PrecisionOptions options, Location at) {
+  const CallScope scope(at);
+  require_threshold("precision", options.threshold);
   return Metric(std::make_shared<PositivesRule>("precision", options.name, options.threshold, true));
 }
 
-Metric Recall(RecallOptions options) {
+Metric Recall(RecallOptions options, Location at) {
+  const CallScope scope(at);
+  require_threshold("recall", options.threshold);
   return Metric(std::make_shared<PositivesRule>("recall", options.name, options.threshold, false));
 }
 

@@ -126,8 +126,8 @@ TEST(Metrics, RowsOfWeightZeroCountForNothing) {
 
 TEST(Metrics, NaNIsNeverRightAndBelowEveryThreshold) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  Metric binary = "binary_accuracy", top = metrics::TopKCategoricalAccuracy({.k = 3}), auc = "auc",
-         precision = "precision";
+  Metric binary = "binary_accuracy", categorical = "categorical_accuracy",
+         top = metrics::TopKCategoricalAccuracy({.k = 3}), auc = "auc", precision = "precision";
   const Tensor y = Tensor::of<float>({0, 1, 1, 0}), x = Tensor::of<float>({nan, nan, 0.8f, 0.1f});
   binary.update(y, x);
   EXPECT_EQ(binary.result(), 0.5);
@@ -135,6 +135,8 @@ TEST(Metrics, NaNIsNeverRightAndBelowEveryThreshold) {
   EXPECT_EQ(precision.result(), 1);
   auc.update(y, x);
   EXPECT_EQ(auc.result(), 0.625);  // of the four pairs two are in order, one is a tie, one is not
+  categorical.update(Tensor::of<float>({0, 1, 0, 1}, {2, 2}), Tensor::of<float>({1, nan, 0, 1}, {2, 2}));
+  EXPECT_EQ(categorical.result(), 0.5);
   top.update(Tensor::of<int32_t>({0, 1}), Tensor::of<float>({1, nan, 2, 3, 1, 2}, {2, 3}));
   EXPECT_EQ(top.result(), 0.5);
   top.reset();
@@ -201,6 +203,10 @@ TEST(Metrics, WhatDoesNotFitIsRefusedAndChangesNothing) {
   for (const int64_t bad : {-1, 1, 1'000'001})
     EXPECT_EQ(rule_of([&] { metrics::AUC({.num_thresholds = bad}); }), "auc.num_thresholds");
   EXPECT_EQ(rule_of([] { metrics::MeanMetricWrapper("mine", nullptr); }), "metric.function");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(rule_of([&] { metrics::BinaryAccuracy({.threshold = nan}); }), "binary_accuracy.threshold");
+  EXPECT_EQ(rule_of([&] { metrics::Precision({.threshold = nan}); }), "precision.threshold");
+  EXPECT_EQ(rule_of([&] { metrics::Recall({.threshold = nan}); }), "recall.threshold");
 }
 
 TEST(Metrics, FitAndEvaluateTakeThemByNameAndAsObjects) {
