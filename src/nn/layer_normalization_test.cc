@@ -46,6 +46,14 @@ TEST(LayerNormalizationLayer, NormalisesOverItsAxes) {
   }
 }
 
+TEST(LayerNormalizationLayer, MovesItsAxisBack) {
+  const Tensor x = Generator(2).uniform({3, 4, 5});
+  const Tensor y = LayerNormalization({.axis = {1}})(x);
+  const Tensor longer = LayerNormalization({.axis = {1}})(reshape(x, {3, 4, 5, 1}));
+  EXPECT_EQ(longer.shape(), (Shape{3, 4, 5, 1}));
+  EXPECT_EQ(longer.to_vector<float>(), y.to_vector<float>());
+}
+
 TEST(LayerNormalizationLayer, GammaAndBetaStandInTheOrderOfAxes) {
   const Tensor x = Generator(3).uniform({2, 2, 3});
   LayerNormalization layer({.axis = {2, 1}, .epsilon = 0}),

@@ -24,6 +24,8 @@ TEST(ReshapeLayer, RefusesWhatDoesNotFit) {
   EXPECT_EQ(rule_of([] { Reshape({-2}); }), "reshape.target");
   for (const Shape& target : {Shape{4}, Shape{4, -1}, Shape{}, Shape{0, -1}, Shape{kHuge, 4, -1}})
     EXPECT_EQ(rule_of([&] { Reshape{target}(x); }), "reshape.elements") << to_string(target);
+  // 4 elements, but for 2^64.
+  EXPECT_EQ(rule_of([] { Reshape({4, kHuge + 1})(full({2, 4}, 1)); }), "reshape.elements");
 }
 
 }  // namespace

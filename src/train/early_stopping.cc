@@ -31,7 +31,7 @@ class Stopping final : public Callback {
     if (improves) {
       best_ = value;
       if (monitor_.improves(value, options_.baseline)) wait_ = 0;
-    } else if (wait_ >= options_.patience && epoch > 0) {
+    } else if (wait_ >= options_.patience) {
       model().stop_training();
     }
   }

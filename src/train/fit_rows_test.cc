@@ -121,6 +121,15 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_EQ(rule_of([&] { model.train_on_batch(x, zeros_of(3)); }), "train_on_batch.rows");
 }
 
+TEST(Fit, PredictRefusesRowsThatItDidNotGive) {
+  struct Twice : Model {
+    Tensor call(const Tensor& x) override { return concatenate({x, x}, 0); }
+  };
+  EXPECT_EQ(rule_of([] { Twice().predict(counting(4), 2); }), "predict.rows");
+  const std::vector<Tensors> uneven = {{full({2, 1}, 1)}, {full({2, 2}, 1)}};
+  EXPECT_EQ(rule_of([&] { join_rows(uneven, 4, 2); }), "predict.rows");
+}
+
 TEST(Fit, EpochsAndStepsAreCounted) {
   Given model;
   std::vector<int> epochs;
