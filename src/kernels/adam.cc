@@ -2,8 +2,8 @@
 #include <cmath>
 
 #include "base/thread_pool.h"
+#include "ir/attribute_reader.h"
 #include "ir/literal.h"
-#include "kernels/attribute_reader.h"
 #include "kernels/kernels.h"
 #include "kernels/loops.h"
 

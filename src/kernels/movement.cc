@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/attribute_reader.h"
+#include "ir/attribute_reader.h"
 #include "kernels/kernels.h"
 
 namespace espalier {

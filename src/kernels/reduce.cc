@@ -2,7 +2,7 @@
 
 #include "base/elementary.h"
 #include "base/thread_pool.h"
-#include "kernels/attribute_reader.h"
+#include "ir/attribute_reader.h"
 #include "kernels/kernels.h"
 #include "kernels/loops.h"
 #include "ops/reducer.h"

@@ -3,8 +3,8 @@
 #include <limits>
 
 #include "base/thread_pool.h"
+#include "ir/attribute_reader.h"
 #include "ir/dispatch.h"
-#include "kernels/attribute_reader.h"
 #include "kernels/kernels.h"
 #include "kernels/loops.h"
 

@@ -2,7 +2,7 @@
 
 #include <unordered_map>
 
-#include "kernels/attribute_reader.h"
+#include "ir/attribute_reader.h"
 #include "ops/registry.h"
 
 namespace espalier {

@@ -1,7 +1,7 @@
 #include "runtime/fusion.h"
 
+#include "ir/attribute_reader.h"
 #include "ir/constant.h"
-#include "kernels/attribute_reader.h"
 #include "kernels/kernels.h"
 #include "ops/registry.h"
 

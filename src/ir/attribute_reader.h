@@ -1,4 +1,4 @@
-// Reads attributes by name: kernels and plans see op files' private structs only so.
+// Reads attributes by name: kernels, plans and exports see op files' private structs only so.
 #pragma once
 
 #include <cstring>
