@@ -1,4 +1,4 @@
-// Reads attributes by name: kernels, plans and exports see op files' private structs only so.
+// Reads attributes by name: kernels, plans and exports see the private structs of op files only so.
 #pragma once
 
 #include <cstring>
