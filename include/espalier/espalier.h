@@ -22,6 +22,7 @@
 #include "espalier/optimizers.h"
 #include "espalier/pooling.h"
 #include "espalier/print.h"
+#include "espalier/quantize.h"
 #include "espalier/random.h"
 #include "espalier/regularizers.h"
 #include "espalier/saved_model.h"
