@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "text/c_forms.h"
 #include "text/c_functions.h"
 #include "text/c_plan.h"
 #include "text/c_steps.h"
@@ -59,8 +60,9 @@ class File {
  public:
   File(const Graph& graph, const std::map<std::string, Literal>& variables, const CExportOptions& options)
       : options_(options),
-        parameters_(parameters_of(graph)),
-        plan_(make_plan(with_c_forms(graph), variables, options.caller_scratch ? "scratch->" : "scratch.")) {}
+        graph_(without_halves(*with_c_forms(graph))),
+        parameters_(parameters_of(*graph_)),
+        plan_(make_plan(graph_, wide(graph, variables), options.caller_scratch ? "scratch->" : "scratch.")) {}
 
   std::string header() const {
     const std::string guard = in_capitals(options_.name) + "_H";
@@ -87,6 +89,16 @@ class File {
   }
 
  private:
+  // Values as the graph without 16-bit floats takes them; those of another type are not touched.
+  static std::map<std::string, Literal> wide(const Graph& graph, std::map<std::string, Literal> variables) {
+    for (const GraphInput& input : graph.inputs()) {
+      const auto found = variables.find(input.name);
+      if (found != variables.end() && found->second.type() == graph.type(input.value))
+        found->second = without_halves(found->second);
+    }
+    return variables;
+  }
+
   std::string comment() const {
     std::string out = cat("/* ", options_.name, ": a model as plain C99.\n");
     for (const Parameter& parameter : parameters_)
@@ -130,6 +142,7 @@ class File {
   }
 
   const CExportOptions& options_;
+  std::shared_ptr<const Graph> graph_;
   std::vector<Parameter> parameters_;
   Plan plan_;
 };

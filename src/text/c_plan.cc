@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ir/attribute_reader.h"
-#include "ir/builder.h"
 #include "ir/constant.h"
 #include "ops/registry.h"
 #include "text/c_expression.h"
@@ -73,10 +72,7 @@ class Planner {
     if (!known || node.region_count > 0)
       throw UnsupportedError("c.op", cat(op.name, node.region_count > 0 ? " with a region" : "",
                                          " has no C form: it gives ", type(node.first_result)));
-    c_type(type(node.first_result).dtype);
-    if (type(node.first_result).elements() > std::numeric_limits<int32_t>::max())
-      throw UnsupportedError("c.size", cat("an array of C has up to 2^31 - 1 elements here, ", op.name,
-                                           " gives ", type(node.first_result)));
+    require_size(cat("the result of ", op.name), type(node.first_result));
   }
 
   void place_array(ValueId value, const Literal& literal) {
@@ -91,12 +87,19 @@ class Planner {
     plan_.arrays.push_back({value, place.text, repeats ? without_repeats(literal, place.strides) : literal});
   }
 
+  // Counters and offsets are int32_t.
+  void require_size(const std::string& what, const TensorType& t) const {
+    if (t.elements() > std::numeric_limits<int32_t>::max())
+      throw UnsupportedError("c.size",
+                             cat("an array has up to 2^31 - 1 elements in C here, ", what, " is ", t));
+  }
+
   void place_inputs(const std::map<std::string, Literal>& variables) {
     for (size_t i = 0; i < graph_.inputs().size(); ++i) {
       const GraphInput& input = graph_.inputs()[i];
       const TensorType& t = type(input.value);
+      require_size(input.name, t);
       if (input.kind != InputKind::kVariable) {
-        c_type(t.dtype);
         plan_.places[input.value] = {Home::kMemory, input_name(graph_, i), 0, row_major_strides(t.shape)};
         continue;
       }
@@ -272,31 +275,6 @@ std::string input_name(const Graph& graph, size_t input) {
 
 std::string output_name(const Graph& graph, size_t output) {
   return numbered("output", output, graph.outputs().size());
-}
-
-std::shared_ptr<Graph> with_c_forms(const Graph& graph) {
-  Rewriter rewriter(graph);
-  for (const Node& node : graph.nodes()) {
-    if (node.op == &op_optimization_barrier) {
-      for (uint32_t i = 0; i < node.result_count; ++i)
-        rewriter.replace(node.first_result + i, graph.inputs(node)[i]);
-      continue;
-    }
-    if (!node.op->composite || has_expression(*node.op)) {
-      rewriter.copy(node);
-      continue;
-    }
-    CallScope call(graph.location(node));
-    NameScope name(graph.scope(node));
-    std::vector<TensorType> types;
-    for (const ValueId input : graph.inputs(node)) types.push_back(graph.type(input));
-    const auto parts =
-        with_c_forms(*decomposition(*node.op, node.attributes.get(), types, graph.regions(node)));
-    SinkScope sink(rewriter.builder());
-    const std::vector<Tensor> results = inline_graph(*parts, rewriter.mapped_inputs(node));
-    for (uint32_t i = 0; i < node.result_count; ++i) rewriter.replace(node.first_result + i, results[i]);
-  }
-  return rewriter.finish();
 }
 
 Address address_of(const Plan& plan, ValueId value, Indices indices) {

@@ -9,10 +9,6 @@
 
 namespace espalier::c_text {
 
-// The same values by ops that have a C form of their own: other composites become their decompositions,
-// barriers vanish.
-std::shared_ptr<Graph> with_c_forms(const Graph& graph);
-
 // Where a value is.
 enum class Home : uint8_t {
   kNone,     // computed where it is read

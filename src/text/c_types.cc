@@ -58,7 +58,7 @@ std::string c_type(DType dtype) {
       return "uint8_t";
     case DType::kF16:
     case DType::kBF16:
-      throw UnsupportedError("c.dtype", cat("C99 has no type for ", dtype));
+      throw InternalError(cat("C99 has no type for ", dtype));
     default:
       return cat(is_unsigned_integer(dtype) ? "uint" : "int", 8 * size_of(dtype), "_t");
   }

@@ -7,7 +7,7 @@
 
 namespace espalier::c_text {
 
-// Raises UnsupportedError[c.dtype] for f16 and bf16.
+// REQUIRES: neither f16 nor bf16.
 std::string c_type(DType dtype);
 // The type in which sums and products of a dtype are made: that of its size without a sign, since those wrap.
 std::string sum_type(DType dtype);
