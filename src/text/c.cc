@@ -78,10 +78,8 @@ class File {
     for (const size_t output : plan_.copies) steps += print_copy(plan_, output, called);
     std::string out = cat(comment(), "#include <stddef.h>\n#include <stdint.h>\n\n", declarations(), "\n",
                           prototype(), ";\n\n");
-    for (const Array& one : plan_.arrays) {
-      if (one.data.type().elements() > 0)
-        out += array(one.name, one.data.type().dtype, one.data.expanded().raw(), one.data.type().elements());
-    }
+    for (const Array& one : plan_.arrays)
+      out += array(one.name, one.data.type().dtype, one.data.expanded().raw(), one.data.type().elements());
     if (plan_.scratch_bytes && !options_.caller_scratch)
       out += cat("\nstatic ", options_.name, "_scratch scratch;\n");
     out += cat("\n", functions(called), prototype(), " {\n", null_check(), steps, "  return 0;\n}\n");

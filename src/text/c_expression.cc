@@ -45,8 +45,9 @@ std::string bitwise(const Operands& x, const char* op) {
   return cat("(", c_type(x.dtype()), ")(", x[0], " ", op, " ", x[1], ")");
 }
 
-// NaN wins.
+// NaN wins. Compilers warn of what is compared with itself.
 std::string choose(const Operands& x, const char* op) {
+  if (x[0] == x[1]) return x[0];
   const std::string other = x.floating() ? cat(" || ", x[0], " != ", x[0]) : "";
   return cat(x[0], " ", op, " ", x[1], other, " ? ", x[0], " : ", x[1]);
 }
@@ -77,7 +78,11 @@ std::string compared(const Operands& x) {
   constexpr const char* kSigns[] = {"==", "!=", ">=", ">", "<=", "<"};
   constexpr int64_t kTotalOrder = 2;
   if (read_integer(x.node.attributes.get(), "compare_type") == kTotalOrder) x.refuse();
-  const char* sign = kSigns[read_integer(x.node.attributes.get(), "comparison_direction")];
+  const std::string sign = kSigns[read_integer(x.node.attributes.get(), "comparison_direction")];
+  if (x[0] == x[1] && !x.floating()) {
+    const bool holds = sign == "==" || sign == ">=" || sign == "<=";
+    return cat("(uint8_t)(", x[0], " - ", x[1], holds ? " == 0)" : " != 0)");
+  }
   return cat("(uint8_t)(", x[0], " ", sign, " ", x[1], ")");
 }
 

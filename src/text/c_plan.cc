@@ -26,7 +26,7 @@ class Planner {
     place_inputs(variables);
     place_outputs();
     for (NodeId id = static_cast<NodeId>(graph_.nodes().size()); id-- > 0;) {
-      if (needed_[graph_.node(id).first_result]) visit(id);
+      if (is_needed(graph_.node(id))) visit(id);
     }
     std::sort(plan_.steps.begin(), plan_.steps.end(),
               [](const Step& a, const Step& b) { return a.root < b.root; });
@@ -49,15 +49,23 @@ class Planner {
                        [&](NodeId user) { return graph_.node(user).op == &op_reshape; });
   }
 
+  bool is_needed(const Node& node) const {
+    for (uint32_t i = 0; i < node.result_count; ++i) {
+      if (needed_[node.first_result + i]) return true;
+    }
+    return false;
+  }
+
   void find_users() {
     for (const GraphOutput& output : graph_.outputs())
       needed_[output.value] = is_output_[output.value] = true;
     for (NodeId id = static_cast<NodeId>(graph_.nodes().size()); id-- > 0;) {
       const Node& node = graph_.node(id);
-      if (!needed_[node.first_result]) continue;
+      if (!is_needed(node)) continue;
       CallScope at(graph_.location(node));
       NameScope name(graph_.scope(node));
       require_form(node);
+      if (node.result_count == 1 && type(node.first_result).elements() == 0) continue;
       for (const ValueId input : graph_.inputs(node)) {
         needed_[input] = true;
         users_[input].push_back(id);
@@ -78,12 +86,13 @@ class Planner {
   void place_array(ValueId value, const Literal& literal) {
     Place& place = plan_.places[value];
     const TensorType& t = literal.type();
-    if (literal.is_splat() || t.elements() == 1) {
-      place = {Home::kNumber, number(t.dtype, literal.raw()), 0, Dims::filled(t.rank(), 0)};
+    if (literal.is_splat() || t.elements() <= 1) {
+      const std::string text = t.elements() == 0 ? number(t.dtype, 0.0) : number(t.dtype, literal.raw());
+      place = {Home::kNumber, text, 0, Dims::filled(t.rank(), 0)};
       return;
     }
     place = {Home::kMemory, cat("w", plan_.arrays.size()), 0, row_major_strides(t.shape)};
-    const bool repeats = t.elements() > 0 && !is_reshaped(value);
+    const bool repeats = !is_reshaped(value);
     plan_.arrays.push_back({value, place.text, repeats ? without_repeats(literal, place.strides) : literal});
   }
 
@@ -148,6 +157,13 @@ class Planner {
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
     const ValueId value = node.first_result;
+    if (type(value).elements() == 0) {
+      // Nobody writes it, and loops over it read nothing.
+      Place& place = plan_.places[value];
+      if (place.home == Home::kNone)
+        place = {Home::kNumber, number(type(value).dtype, 0.0), 0, Dims::filled(type(value).rank(), 0)};
+      return;
+    }
     if (node.op == &op_constant) {
       place_array(value, static_cast<const ConstantAttributes&>(*node.attributes).value);
       return;

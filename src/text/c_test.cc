@@ -1,6 +1,8 @@
 #include "text/c.h"
 
 #include "espalier/ops.h"
+#include "ir/constant.h"
+#include "tests/random_graph.h"
 #include "text/compiled_c_test.h"
 
 namespace espalier {
@@ -220,7 +222,9 @@ TEST(C, IntegersAndFlags) {
                    floor(x[5] * 4),
                    ceil(x[5] * 4),
                    is_finite(x[5] / (x[5] - x[5])),
-                   full({6}, -2147483648.0, DType::kI32) + x[1]};
+                   full({6}, -2147483648.0, DType::kI32) + x[1],
+                   maximum(x[1], x[1]),
+                   compare(-x[1], -x[1], Comparison::kLE) ^ compare(x[2], x[2], Comparison::kLT)};
   });
   expect_same_in_c(*graph, 10);
 }
@@ -241,6 +245,8 @@ TEST(C, EveryKindOfResult) {
                    iota({DType::kI32, {2, 2}}, 1),
                    reshape(iota(f32({4}), 0), {2, 2}),
                    x[2] + 1,
+                   slice(tiles + 1, {0, 0}, {0, 2}) * 2,
+                   reduce_sum(tanh(x[2] + 1) * tanh(x[2] + 1), {0}),
                    full({2}, 7),
                    reverse(slice(y, {0, 1}, {2, 3}), {1}),
                    pad(x[0], 5, {1, -1}, {0, 2}, {1, 0}),
@@ -310,6 +316,78 @@ TEST(C, RandomStacksOfSmallLayersSlow) {
   }
 }
 
+bool is_half(DType dtype) { return is_float(dtype) && size_of(dtype) == 2; }
+
+// The interpreter takes subnormal numbers as zero, C does not.
+bool has_subnormals(const Literal& literal) {
+  const DType dtype = literal.type().dtype;
+  if (!is_float(dtype)) return false;
+  const double least =
+      dtype == DType::kF64 ? std::numeric_limits<double>::min() : std::numeric_limits<float>::min();
+  for (size_t i = 0; i < literal.raw_bytes() / size_of(dtype); ++i) {
+    const double x = load_scalar(dtype, static_cast<const std::byte*>(literal.raw()) + i * size_of(dtype));
+    if (x != 0 && std::fabs(x) < least) return true;
+  }
+  return false;
+}
+
+// The results of a random graph, and its inputs; null where C cannot give the interpreter's values.
+std::shared_ptr<const Graph> comparable(const RandomGraph& random) {
+  GraphBuilder builder;
+  SinkScope scope(builder);
+  std::vector<Tensor> inputs;
+  for (const GraphInput& input : random.graph->inputs())
+    inputs.push_back(builder.input(input.kind, input.name, random.graph->type(input.value)));
+  const std::vector<Tensor> outputs = inline_graph(*random.graph, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GraphOutput& output = random.graph->outputs()[i];
+    if (output.kind == OutputKind::kResult) builder.result(output.name, outputs[i]);
+  }
+  const auto graph = builder.finish();
+  bool fits = std::none_of(random.inputs.begin(), random.inputs.end(), has_subnormals);
+  for (const Node& node : graph->nodes()) {
+    for (uint32_t i = 0; i < node.result_count; ++i)
+      fits = fits && !is_half(graph->type(node.first_result + i).dtype);
+    if (node.op == &op_constant)
+      fits = fits && !has_subnormals(static_cast<const ConstantAttributes&>(*node.attributes).value);
+  }
+  for (const GraphInput& input : graph->inputs()) fits = fits && !is_half(graph->type(input.value).dtype);
+  return fits ? graph : nullptr;
+}
+
+// Graphs of any ops and dtypes either have no C form, and it says so, or give the interpreter's values.
+TEST(C, RandomGraphsSlow) {
+  REQUIRE_GCC();
+  size_t compared = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const RandomGraph random(seed, 10);
+    const auto graph = comparable(random);
+    if (!graph) continue;
+    std::map<std::string, Literal> variables;
+    std::vector<Literal> arguments;
+    for (size_t i = 0; i < random.inputs.size(); ++i) {
+      const GraphInput& input = graph->inputs()[i];
+      if (input.kind == InputKind::kVariable)
+        variables[input.name] = random.inputs[i];
+      else
+        arguments.push_back(random.inputs[i]);
+    }
+    CExport code;
+    try {
+      code = print_c(*graph, variables);
+    } catch (const UnsupportedError&) {
+      continue;
+    }
+    ++compared;
+    const std::vector<Literal> wanted = interpret(*graph, random.inputs),
+                               got = CompiledC(*graph, code)(arguments);
+    for (size_t i = 0; i < wanted.size(); ++i)
+      expect_near(got[i], wanted[i], 1e-5, cat("seed ", seed, " result ", i));
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(compared, 20u);
+}
+
 TEST(C, ConstantsThatRepeatAreStoredOnce) {
   const auto graph = build({f32({2, 3, 2})}, [](GraphBuilder&, auto& x) {
     return Results{x[0] * Tensor::of<float>({1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2}, {2, 3, 2})};
@@ -375,6 +453,10 @@ TEST(C, WhatHasNoFormIsNamedWithItsPlace) {
   EXPECT_NE(text.find("UnsupportedError[c.op]"), std::string::npos) << text;
   EXPECT_NE(text.find("ranking"), std::string::npos) << text;
   EXPECT_NE(text.find("sort"), std::string::npos) << text;
+  const auto places = build({f32({3})}, [](GraphBuilder&, auto& x) {
+    return Results{slice(sort({x[0], x[0]}, 0)[1], {0}, {2})};
+  });
+  EXPECT_NE(error_of([&] { print_c(*places); }).find("UnsupportedError[c.op]"), std::string::npos);
   const auto wide = build({{DType::kF64, {3}}}, [](GraphBuilder&, auto& x) { return Results{tanh(x[0])}; });
   EXPECT_NE(error_of([&] { print_c(*wide); }).find("tanh of f64"), std::string::npos);
   const auto dilated = build({f32({1, 5, 1}), f32({2, 1, 1})}, [](GraphBuilder&, auto& x) {
