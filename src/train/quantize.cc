@@ -26,11 +26,16 @@ struct QuantizedModel::Program {
 
 namespace {
 
-Tensor part_of(const Tensor& rows, int64_t first, int64_t count) {
-  Dims start = Dims::filled(rows.rank(), 0), limit = rows.shape();
-  start[0] = first;
-  limit[0] = first + count;
-  return slice(rows, start, limit);
+// Rows of each input.
+Tensors part_of(const Tensors& inputs, int64_t first, int64_t count) {
+  Tensors out;
+  for (const Tensor& rows : inputs) {
+    Dims start = Dims::filled(rows.rank(), 0), limit = rows.shape();
+    start[0] = first;
+    limit[0] = first + count;
+    out.push_back(slice(rows, start, limit));
+  }
+  return out;
 }
 
 // The activations that quantize() rounds, on the rows from `first` on.
@@ -39,8 +44,10 @@ class Activations {
   Activations(const Graph& graph, int64_t batch)
       : batch_(batch), executable_(compile(quantized_activations(graph))) {}
   int64_t batch() const { return batch_; }
-  std::vector<Literal> operator()(const Tensor& rows, int64_t first) const {
-    return run(*executable_, std::vector<Literal>{part_of(rows, first, batch_).node()->dense()});
+  std::vector<Literal> operator()(const Tensors& rows, int64_t first) const {
+    std::vector<Literal> inputs;
+    for (const Tensor& part : part_of(rows, first, batch_)) inputs.push_back(part.node()->dense());
+    return run(*executable_, inputs);
   }
 
  private:
@@ -88,18 +95,22 @@ QuantizedModel::QuantizedModel(std::shared_ptr<const Program> program, Location 
 
 size_t QuantizedModel::products() const { return program_->ranges.size(); }
 
-Tensor QuantizedModel::call(const Tensor& x) {
-  return inline_graph(*quantize(*program_->graph(x.size(0)), program_->ranges), {&x, 1})[0];
+Tensors QuantizedModel::call_many(std::span<const Tensor> inputs) {
+  return inline_graph(*quantize(*program_->graph(inputs[0].size(0)), program_->ranges), inputs);
 }
 
-QuantizedModel quantize(Model& model, const Tensor& rows, const QuantizeOptions& options, Location at) {
+QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOptions& options, Location at) {
   const CallScope scope(at);
   Ranges ranges(options.percentile);
-  model.predict(rows, options.batch_size);
-  Shape shape = rows.shape();
-  shape.erase(0);
-  const int64_t count = rows.size(0), asked = std::min(options.batch_size, count);
-  const ModelProgram traced = model_program(model, {rows.dtype(), shape}, asked, false);
+  model.predict_all(rows, options.batch_size);
+  const Tensors& inputs = rows.tensors();
+  std::vector<TensorType> types;
+  for (const Tensor& input : inputs) {
+    types.push_back(input.type());
+    types.back().shape.erase(0);
+  }
+  const int64_t count = inputs[0].size(0), asked = std::min(options.batch_size, count);
+  const ModelProgram traced = model_program(model, types, asked, false);
   std::map<std::string, Literal> values;
   for (const auto& [name, variable] : traced.variables) values[name] = variable.read().node()->dense();
   QuantizedModel::Program program{traced.text, std::move(values), {}};
@@ -112,13 +123,13 @@ QuantizedModel quantize(Model& model, const Tensor& rows, const QuantizeOptions&
     const int64_t size = std::min(batch, count - first);
     if (traced.fixed_batch && size != batch) break;
     if (!activations || activations->batch() != size) activations.emplace(*program.graph(size), size);
-    ranges.add((*activations)(rows, first));
+    ranges.add((*activations)(inputs, first));
   }
   program.ranges = ranges.finish();
   if (program.ranges.empty())
     throw UnsupportedError("quantize.products", "the model has no product of f32 by weights");
   QuantizedModel out(std::make_shared<const QuantizedModel::Program>(std::move(program)), at);
-  out.predict(part_of(rows, 0, batch), batch);
+  out.predict_all(part_of(inputs, 0, batch), batch);
   return out;
 }
 

@@ -58,7 +58,7 @@ TEST(QuantizedModel, IsSavedAndGoesToC) {
   EXPECT_EQ(loaded.predict(x).to_vector<float>(), quantized.predict(x).to_vector<float>());
   std::filesystem::remove_all(path);
   if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
-  const auto graph = optimize(trace_model(loaded, loaded.input_row(), 1, false).graph);
+  const auto graph = optimize(trace_model(loaded, loaded.input_rows(), 1, false).graph);
   const CExport code = print_c(*graph);
   EXPECT_NE(code.source.find("static const int8_t w"), std::string::npos);
   const CompiledC compiled(*graph, code);

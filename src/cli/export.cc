@@ -1,0 +1,114 @@
+// espalier export: a saved model in a format of others.
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/table_data.h"
+#include "passes/bind_variables.h"
+#include "passes/pass.h"
+#include "text/c.h"
+#include "train/program.h"
+
+namespace espalier::cli {
+namespace {
+
+struct ExportRun {
+  std::string model, format, out, name = "model";
+  bool caller_scratch = false;
+  Results results;
+};
+
+// A file that was written, or what standard output is to hold.
+struct Exported {
+  std::vector<std::string> files;
+  std::string text;  // for people
+};
+
+// The inference for `batch` rows, its weights as constants.
+std::shared_ptr<const Graph> inference(LoadedModel& model, int64_t batch) {
+  const TracedModel traced = trace_model(model, model.input_rows(), batch, false);
+  std::map<std::string, Literal> values;
+  for (const auto& [name, variable] : traced.variables) values[name] = variable.read().node()->dense();
+  return optimize(bind_variables(*traced.graph, values));
+}
+
+// What the numbers of a row and of a result are, where a table says it.
+std::vector<std::string> notes_of(const LoadedModel& model) {
+  if (!model.has_file(kColumnsFile)) return {};
+  const ColumnProgram columns = ColumnProgram::from_json(model.file(kColumnsFile));
+  std::vector<std::string> out = {"The input is what the column program of the model makes of a row:"};
+  const std::vector<std::string> features = columns.feature_names();
+  for (size_t i = 0; i < features.size(); ++i) out.push_back(cat("  ", i, " ", features[i]));
+  if (columns.classification()) {
+    out.push_back("The output has a number for each class, as the last layer gives it:");
+    for (size_t i = 0; i < columns.classes().size(); ++i) out.push_back(cat("  ", i, " ", columns.classes()[i]));
+  } else {
+    out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "", columns.label_mean(), " + ",
+                      columns.label_scale(), " y", columns.label_log() ? ") - 1" : "", " of ", columns.label()));
+  }
+  return out;
+}
+
+Exported export_c(LoadedModel& model, const ExportRun& run) {
+  const int64_t batch = model.fixed_batch() ? model.fixed_batch() : 1;
+  const CExport code = print_c(*inference(model, batch), {},
+                               {.name = run.name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
+  const std::string header = std::filesystem::path(run.out).replace_extension(".h").string();
+  if (header == run.out)
+    throw ValueError("export.out", cat("the file ", run.out, " would be its own header; name it .c"));
+  posix_env().write_file(run.out, code.source);
+  posix_env().write_file(header, code.header);
+  return {{run.out, header}, cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", run.name, "_predict\n")};
+}
+
+struct Format {
+  const char *name, *what;
+  Exported (*write)(LoadedModel& model, const ExportRun& run);
+};
+constexpr Format kFormats[] = {
+    {"c", "one C99 file without a library, and its header beside it", export_c},
+};
+
+const Format& format_named(const std::string& name) {
+  std::vector<std::string> known;
+  for (const Format& format : kFormats) {
+    if (format.name == name) return format;
+    known.emplace_back(format.name);
+  }
+  throw_unknown("export.format", "format", name, known);
+}
+
+void export_model(const ExportRun& run) {
+  const Format& format = format_named(run.format);
+  LoadedModel model = load_model(run.model);
+  const Exported exported = format.write(model, run);
+  if (run.results.json) {
+    return run.results.write_json("export",
+                                  {{"model", run.model}, {"format", run.format}, {"files", exported.files}});
+  }
+  std::string text = "wrote";
+  for (const std::string& file : exported.files) text += " " + file;
+  run.results.write(text + ": " + exported.text);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app) {
+  auto run = std::make_shared<ExportRun>();
+  std::string formats;
+  for (const Format& format : kFormats)
+    formats += cat(formats.empty() ? "" : "; ", format.name, ": ", format.what);
+  CLI::App* verb = app.add_subcommand("export", "Write a saved model in another format");
+  verb->add_option("model", run->model, "Folder of a saved model")->required();
+  verb->add_option("--to", run->format, "The format. " + formats)->required();
+  verb->add_option("--out", run->out, "The file to write")->required();
+  verb->add_option("--name", run->name, "c: what the names in the file begin with")->capture_default_str();
+  verb->add_flag("--caller-scratch", run->caller_scratch, "c: the caller gives the scratch memory of each call");
+  run->results.add_json(*verb);
+  verb->callback([run] { export_model(*run); });
+}
+
+}  // namespace espalier::cli

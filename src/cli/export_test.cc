@@ -1,0 +1,87 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+#include "espalier/saved_model.h"
+#include "text/compiled_c_test.h"
+
+namespace espalier::cli {
+namespace {
+
+std::string flowers_csv(int rows) {
+  Philox random(7);
+  std::string text = "length,colour */,kind\n";
+  for (int i = 0; i < rows; ++i) {
+    const float length = random.uniform() * 10;
+    const bool red = random.below(2);
+    text += cat(length, ",", red ? "red" : "blue", ",", length > (red ? 3 : 7) ? "rose" : "iris", "\n");
+  }
+  return text;
+}
+
+// A folder with a model that was trained on a table, made once.
+const std::string& trained() {
+  static const std::string folder = [] {
+    const std::string path = fresh_folder(cat("exports", getpid()));
+    write_file(path + "/flowers.csv", flowers_csv(400));
+    call_verb(add_train, {"--data", path + "/flowers.csv", "--label", "kind", "--model", path + "/model",
+                          "--epochs", "8", "--hidden", "16"});
+    return path;
+  }();
+  return folder;
+}
+
+nlohmann::json evaluated(const std::string& model) {
+  return nlohmann::json::parse(call_verb(add_evaluate, {model, trained() + "/flowers.csv", "--json"}));
+}
+
+TEST(Export, ATableModelGoesToC) {
+  const std::string out = trained() + "/net.c";
+  const auto said = nlohmann::json::parse(call_verb(
+      add_export, {trained() + "/model", "--to", "c", "--out", out, "--name", "net", "--json"}));
+  EXPECT_EQ(said["files"][0], out);
+  EXPECT_EQ(said["files"][1], trained() + "/net.h");
+  const std::string source = posix_env().read_file(out), header = posix_env().read_file(trained() + "/net.h");
+  EXPECT_NE(source.find("0 length\n"), std::string::npos) << source.substr(0, 600);
+  EXPECT_NE(source.find("colour * /=red"), std::string::npos) << source.substr(0, 600);
+  EXPECT_NE(source.find("1 rose\n"), std::string::npos);
+  EXPECT_NE(header.find("int net_predict(const float *input, float *output);"), std::string::npos);
+  if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
+  EXPECT_EQ(refusal("gcc", source), "");
+}
+
+TEST(Export, UnknownFormatsNameTheNearest) {
+  try {
+    call_verb(add_export, {trained() + "/model", "--to", "C", "--out", trained() + "/x.c"});
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find("known are c"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.h"}), ValueError);
+  EXPECT_THROW(call_verb(add_export, {trained() + "/none", "--to", "c", "--out", trained() + "/x.c"}), IoError);
+  EXPECT_THROW(
+      call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.c", "--name", "a b"}),
+      ValueError);
+  EXPECT_FALSE(std::filesystem::exists(trained() + "/x.c"));
+}
+
+TEST(Quantize, ATableModelKeepsItsAccuracyAndGoesToC) {
+  const std::string small = trained() + "/small";
+  const std::string said = call_verb(
+      add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out", small});
+  EXPECT_NE(said.find("2 products on 8-bit integers, ranges from 400 rows"), std::string::npos) << said;
+  EXPECT_NE(said.find("next: espalier evaluate "), std::string::npos) << said;
+  EXPECT_GE(evaluated(small)["accuracy"].get<double>(), evaluated(trained() + "/model")["accuracy"].get<double>() - 0.02);
+  call_verb(add_export, {small, "--to", "c", "--out", trained() + "/small.c"});
+  EXPECT_NE(posix_env().read_file(trained() + "/small.c").find("static const int8_t w"), std::string::npos);
+  EXPECT_THROW(call_verb(add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out",
+                                        small, "--percentile", "3"}),
+               ValueError);
+}
+
+}  // namespace
+}  // namespace espalier::cli
