@@ -34,9 +34,9 @@ class QuantizedModel : public Model {
 // The inference of `model` with its products of f32 by weights (dense layers, convolutions) on 8-bit
 // integers: weights by output channel, activations by the range that they take on `rows`, sums in i32, all
 // else as before. Weights are copied: training `model` further changes nothing here. What it costs in
-// accuracy is for the caller to measure. Raises what predict_all(rows) raises, ValueError[quantize.percentile]
-// outside of (50, 100], UnsupportedError[quantize.products] for a model without such a product,
-// ShapeError[quantize.rows] for fewer rows than a model of fixed batch size needs.
+// accuracy is for the caller to measure. Raises what predict_all(rows) raises,
+// ValueError[quantize.percentile] outside of (50, 100], UnsupportedError[quantize.products] for a model
+// without such a product, ShapeError[quantize.rows] for fewer rows than a model of fixed batch size needs.
 QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOptions& options = {},
                         Location at = Location::here());
 

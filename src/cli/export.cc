@@ -44,24 +44,28 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
   for (size_t i = 0; i < features.size(); ++i) out.push_back(cat("  ", i, " ", features[i]));
   if (columns.classification()) {
     out.push_back("The output has a number for each class, as the last layer gives it:");
-    for (size_t i = 0; i < columns.classes().size(); ++i) out.push_back(cat("  ", i, " ", columns.classes()[i]));
+    for (size_t i = 0; i < columns.classes().size(); ++i)
+      out.push_back(cat("  ", i, " ", columns.classes()[i]));
   } else {
     out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "", columns.label_mean(), " + ",
-                      columns.label_scale(), " y", columns.label_log() ? ") - 1" : "", " of ", columns.label()));
+                      columns.label_scale(), " y", columns.label_log() ? ") - 1" : "", " of ",
+                      columns.label()));
   }
   return out;
 }
 
 Exported export_c(LoadedModel& model, const ExportRun& run) {
   const int64_t batch = model.fixed_batch() ? model.fixed_batch() : 1;
-  const CExport code = print_c(*inference(model, batch), {},
-                               {.name = run.name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
+  const CExport code =
+      print_c(*inference(model, batch), {},
+              {.name = run.name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
   const std::string header = std::filesystem::path(run.out).replace_extension(".h").string();
   if (header == run.out)
     throw ValueError("export.out", cat("the file ", run.out, " would be its own header; name it .c"));
   posix_env().write_file(run.out, code.source);
   posix_env().write_file(header, code.header);
-  return {{run.out, header}, cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", run.name, "_predict\n")};
+  return {{run.out, header},
+          cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", run.name, "_predict\n")};
 }
 
 struct Format {
@@ -106,7 +110,8 @@ void add_export(CLI::App& app) {
   verb->add_option("--to", run->format, "The format. " + formats)->required();
   verb->add_option("--out", run->out, "The file to write")->required();
   verb->add_option("--name", run->name, "c: what the names in the file begin with")->capture_default_str();
-  verb->add_flag("--caller-scratch", run->caller_scratch, "c: the caller gives the scratch memory of each call");
+  verb->add_flag("--caller-scratch", run->caller_scratch,
+                 "c: the caller gives the scratch memory of each call");
   run->results.add_json(*verb);
   verb->callback([run] { export_model(*run); });
 }

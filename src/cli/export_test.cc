@@ -41,8 +41,8 @@ nlohmann::json evaluated(const std::string& model) {
 
 TEST(Export, ATableModelGoesToC) {
   const std::string out = trained() + "/net.c";
-  const auto said = nlohmann::json::parse(call_verb(
-      add_export, {trained() + "/model", "--to", "c", "--out", out, "--name", "net", "--json"}));
+  const auto said = nlohmann::json::parse(
+      call_verb(add_export, {trained() + "/model", "--to", "c", "--out", out, "--name", "net", "--json"}));
   EXPECT_EQ(said["files"][0], out);
   EXPECT_EQ(said["files"][1], trained() + "/net.h");
   const std::string source = posix_env().read_file(out), header = posix_env().read_file(trained() + "/net.h");
@@ -61,11 +61,13 @@ TEST(Export, UnknownFormatsNameTheNearest) {
   } catch (const ValueError& error) {
     EXPECT_NE(std::string(error.what()).find("known are c"), std::string::npos) << error.what();
   }
-  EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.h"}), ValueError);
-  EXPECT_THROW(call_verb(add_export, {trained() + "/none", "--to", "c", "--out", trained() + "/x.c"}), IoError);
-  EXPECT_THROW(
-      call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.c", "--name", "a b"}),
-      ValueError);
+  EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.h"}),
+               ValueError);
+  EXPECT_THROW(call_verb(add_export, {trained() + "/none", "--to", "c", "--out", trained() + "/x.c"}),
+               IoError);
+  EXPECT_THROW(call_verb(add_export,
+                         {trained() + "/model", "--to", "c", "--out", trained() + "/x.c", "--name", "a b"}),
+               ValueError);
   EXPECT_FALSE(std::filesystem::exists(trained() + "/x.c"));
 }
 
@@ -75,11 +77,12 @@ TEST(Quantize, ATableModelKeepsItsAccuracyAndGoesToC) {
       add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out", small});
   EXPECT_NE(said.find("2 products on 8-bit integers, ranges from 400 rows"), std::string::npos) << said;
   EXPECT_NE(said.find("next: espalier evaluate "), std::string::npos) << said;
-  EXPECT_GE(evaluated(small)["accuracy"].get<double>(), evaluated(trained() + "/model")["accuracy"].get<double>() - 0.02);
+  EXPECT_GE(evaluated(small)["accuracy"].get<double>(),
+            evaluated(trained() + "/model")["accuracy"].get<double>() - 0.02);
   call_verb(add_export, {small, "--to", "c", "--out", trained() + "/small.c"});
   EXPECT_NE(posix_env().read_file(trained() + "/small.c").find("static const int8_t w"), std::string::npos);
-  EXPECT_THROW(call_verb(add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out",
-                                        small, "--percentile", "3"}),
+  EXPECT_THROW(call_verb(add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv",
+                                        "--out", small, "--percentile", "3"}),
                ValueError);
 }
 

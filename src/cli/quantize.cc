@@ -1,4 +1,6 @@
 // espalier quantize: a saved model on 8-bit integers.
+#include "espalier/quantize.h"
+
 #include <filesystem>
 #include <memory>
 
@@ -6,7 +8,6 @@
 
 #include "base/format.h"
 #include "cli/table_data.h"
-#include "espalier/quantize.h"
 
 namespace espalier::cli {
 namespace {
@@ -32,8 +33,8 @@ void quantize_model(const QuantizeRun& run) {
                                                {"products", quantized.products()},
                                                {"rows", rows.size(0)}});
   }
-  run.results.write(cat("wrote ", run.out, ": ", quantized.products(), " products on 8-bit integers, ranges from ",
-                        rows.size(0), " rows\n"));
+  run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
+                        " products on 8-bit integers, ranges from ", rows.size(0), " rows\n"));
   run.results.suggest({"evaluate", run.out, run.calibrate});
 }
 
@@ -43,8 +44,9 @@ void add_quantize(CLI::App& app) {
   auto run = std::make_shared<QuantizeRun>();
   CLI::App* verb = app.add_subcommand("quantize", "Put the weights of a saved model into 8-bit integers");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
-  verb->add_option("--calibrate", run->calibrate,
-                   "CSV of rows like those to come, some hundreds; the ranges of activations are taken on them")
+  verb->add_option(
+          "--calibrate", run->calibrate,
+          "CSV of rows like those to come, some hundreds; the ranges of activations are taken on them")
       ->required();
   verb->add_option("--out", run->out, "Folder for the quantised model")->required();
   verb->add_option("--percentile", run->percentile,
