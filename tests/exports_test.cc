@@ -1,9 +1,13 @@
 // Exported programs give the same values elsewhere: here by our own reader, and in the runtimes that they are
 // for. The latter are skipped, by name, without the Python packages; ESPALIER_ORT_PYTHON names an interpreter
 // with onnx and onnxruntime, ESPALIER_JAX_PYTHON one with jax.
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -45,6 +49,48 @@ void write_arrays(const std::filesystem::path& folder, const std::string& stem,
     write_npy((folder / cat(stem, i, ".npy")).string(), arrays[i].expanded());
 }
 
+// The worst difference, in parts of the largest value.
+double difference(const Literal& got, const Literal& wanted) {
+  if (got.type() != wanted.type()) return std::numeric_limits<double>::infinity();
+  const Literal a = got.expanded(), b = wanted.expanded();
+  const size_t size = size_of(a.type().dtype);
+  double worst = 0, largest = 1e-30;
+  for (size_t i = 0; i < static_cast<size_t>(a.type().elements()); ++i) {
+    const auto element = [&](const Literal& x) {
+      return load_scalar(x.type().dtype, static_cast<const std::byte*>(x.raw()) + i * size);
+    };
+    const double x = element(a), y = element(b);
+    if (x == y || (std::isnan(x) && std::isnan(y))) continue;
+    worst = std::max(worst, std::isnan(x - y) ? std::numeric_limits<double>::infinity() : std::abs(x - y));
+    largest = std::max(largest, std::abs(y));
+  }
+  return worst / largest;
+}
+
+OnnxProgram read_back(const std::string& model, int64_t batch) {
+  return parse_onnx(std::as_bytes(std::span(model.data(), model.size())), {.sizes = {{"N", batch}}});
+}
+
+TEST(Exports, OnnxModelsReadBackGiveTheSameValues) {
+  for (const ForwardPass& pass : forward_passes()) {
+    const std::string model = model_of(pass);
+    for (const int64_t batch : kBatches) {
+      const OnnxProgram program = read_back(model, batch);
+      program.graph->verify();
+      EXPECT_EQ(program.variables, pass.variables) << pass.name;
+      std::vector<Literal> inputs = pass.arguments(batch);
+      for (const GraphInput& input : program.graph->inputs()) {
+        if (input.kind == InputKind::kVariable) inputs.push_back(program.variables.at(input.name));
+      }
+      std::rotate(inputs.begin(), inputs.begin() + 1, inputs.end());
+      EXPECT_LT(difference(interpret(*program.graph, inputs)[0],
+                           interpret(*pass.graph(batch), pass.inputs(batch))[0]),
+                1e-5)
+          << pass.name << " at the batch size " << batch;
+    }
+  }
+}
+
 TEST(ExportsSlow, OnnxruntimeGivesTheSameValues) {
   const std::string python = python_with("ESPALIER_ORT_PYTHON", "onnx, onnxruntime");
   if (python.empty()) GTEST_SKIP() << "no python3 with onnx and onnxruntime";
@@ -58,6 +104,42 @@ TEST(ExportsSlow, OnnxruntimeGivesTheSameValues) {
     }
   }
   EXPECT_EQ(std::system(cat(python, " tests/peers/ort_runs.py ", folder.string()).c_str()), 0);
+}
+
+// ONNX's own cases for single operators. What we do not read is refused as unsupported; what we read, is
+// right.
+TEST(ExportsSlow, OnnxOperatorsMeanWhatTheirCasesSay) {
+  const std::string python = python_with("ESPALIER_ORT_PYTHON", "onnx");
+  if (python.empty()) GTEST_SKIP() << "no python3 with onnx";
+  const auto folder = fresh_folder("onnx_cases");
+  ASSERT_EQ(std::system(cat(python, " tests/peers/onnx_cases.py ", folder.string()).c_str()), 0);
+  size_t right = 0, unsupported = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".onnx") continue;
+    const std::string stem = file.path().stem().string(), model = posix_env().read_file(file.path().string());
+    const auto arrays = [&](const char* kind) {
+      std::vector<Literal> out;
+      for (;;) {
+        const auto path = folder / cat(stem, ".", kind, out.size(), ".npy");
+        if (!std::filesystem::exists(path)) return out;
+        out.push_back(read_npy(path.string()));
+      }
+    };
+    try {
+      const OnnxProgram program = read_back(model, 1);
+      const auto got = interpret(*program.graph, arrays("in")), wanted = arrays("out");
+      ASSERT_EQ(got.size(), wanted.size()) << stem;
+      for (size_t i = 0; i < got.size(); ++i) EXPECT_LT(difference(got[i], wanted[i]), 1e-3) << stem;
+      ++right;
+    } catch (const UnsupportedError& error) {
+      ++unsupported;
+      if (std::getenv("ESPALIER_SHOW_UNSUPPORTED")) std::cout << stem << ": " << error.message() << "\n";
+    } catch (const Error& error) {
+      ADD_FAILURE() << stem << ": " << error.what();
+    }
+  }
+  EXPECT_GT(right, 300u);
+  std::cout << right << " cases, " << unsupported << " more are not read\n";
 }
 
 TEST(ExportsSlow, JaxGivesTheSameValues) {

@@ -107,6 +107,77 @@ Tensor pooled(const Tensor& x) {
   return reduce_max(sides, {1}) - reduce_sum(sides, {1}) * 0.1;
 }
 
+// Every elementwise op that ONNX has, one behind the other, where it is smooth.
+Tensor elementwise_zoo(const Tensor& x) {
+  const Tensor positive = x * x + 0.5, inside = x * 0.9;
+  std::vector<Tensor> out{abs(x),
+                          ceil(x * 3),
+                          cosine(x),
+                          exponential(x),
+                          floor(x * 3),
+                          log(positive),
+                          logistic(x),
+                          negate(x),
+                          round_nearest_even(x * 4),
+                          rsqrt(positive),
+                          sign(x),
+                          sine(x),
+                          sqrt(positive),
+                          tan(x),
+                          tanh(x),
+                          exponential_minus_one(x),
+                          log_plus_one(positive),
+                          acos(inside),
+                          acosh(positive + 1),
+                          asin(inside),
+                          asinh(x),
+                          atan(x),
+                          atanh(inside),
+                          cosh(x),
+                          sinh(x),
+                          erf(x),
+                          erfc(x),
+                          elu(x, 0.7),
+                          gelu(x),
+                          gelu(x, true),
+                          leaky_relu(x, 0.3),
+                          relu(x),
+                          relu6(x * 9),
+                          silu(x),
+                          softplus(x),
+                          square(x),
+                          clamp(-0.5, x, 0.5),
+                          power(positive, x),
+                          remainder(x * 5, positive),
+                          maximum(x, 0.1),
+                          minimum(x, 0.1),
+                          x / positive,
+                          x - 2,
+                          log_softmax(x),
+                          softmax(x, 0),
+                          cumsum(x, 1),
+                          cumsum(x, 1, true)};
+  const auto flag = [&](const Tensor& condition) { out.push_back(convert(condition, DType::kF32)); };
+  for (const Comparison direction :
+       {Comparison::kEQ, Comparison::kNE, Comparison::kGE, Comparison::kGT, Comparison::kLE, Comparison::kLT})
+    flag(compare(x, 0.3, direction));
+  const Tensor low = x<0.2, high = x> - 0.2;
+  flag(low & high);
+  flag(low | ~high);
+  flag(low ^ high);
+  flag(is_finite(x / 0));
+  out.push_back(select(low, x, positive));
+  out.push_back(convert(convert(x * 9, DType::kI32), DType::kF32));
+  out.push_back(broadcast_to(reshape(convert(argmax(x, 1), DType::kF32), {x.size(0), 1}), x.shape()));
+  out.push_back(broadcast_in_dim(reduce_min(x, {1}), x.shape(), {0}));
+  out.push_back(broadcast_in_dim(reduce_prod(x, {1}), x.shape(), {0}));
+  out.push_back(broadcast_in_dim(logsumexp(x, 1), x.shape(), {0}));
+  out.push_back(convert(iota({DType::kI32, x.shape()}, 0), DType::kF32) * 0.01);
+  out.push_back(one_hot(argmin(x, 1), x.size(1)));
+  out.push_back(convert(broadcast_in_dim(reduce_or(low, {1}), x.shape(), {0}), DType::kF32));
+  return concatenate(out, 1);
+}
+
 }  // namespace
 
 std::vector<Literal> ForwardPass::inputs(int64_t batch) const {
@@ -132,6 +203,7 @@ std::vector<ForwardPass> forward_passes() {
                    BatchNormalization(), MaxPooling2D(),
                    Conv2D({.filters = 6, .kernel_size = {3, 2}, .strides = {1, 2}}), Activation("tanh"),
                    Flatten(), Dense({.units = 5})})),
+      forward_pass("elementwise", {DType::kF32, {5}}, elementwise_zoo),
       forward_pass("pooling", {DType::kF32, {6, 6, 2}}, pooled),
       of_layer("embedding", {DType::kI32, {7}}, std::make_shared<Averaged>()),
       of_layer("layer_norm", {DType::kF32, {4, 6}}, std::make_shared<Normalized>()),

@@ -22,8 +22,9 @@ struct ForwardPass {
 };
 
 // mlp (relu, gelu, softmax), cnn ("same" and strided convolution, pooling, batch normalisation, dense),
-// pooling (windows with padding, averages), embedding (lookup, mean, tanh), layer_norm, attention (masked by
-// causality, two heads). Fixed values.
+// elementwise (every such op that ONNX
+// has), pooling (windows with padding, averages), embedding (lookup, mean, tanh), layer_norm, attention
+// (masked by causality, two heads). Fixed values.
 std::vector<ForwardPass> forward_passes();
 
 }  // namespace espalier

@@ -152,6 +152,9 @@ Attribute read_attribute(std::string_view message) {
         break;
     }
   }
+  constexpr int64_t kTensor = 4;
+  if (kind == kTensor && !(value && std::holds_alternative<Literal>(*value)))
+    throw FormatError("onnx.attribute", cat("the attribute \"", out.name, "\" holds no tensor"));
   // A number of zero may be left out, and a list may be empty.
   const Attribute::Value absent[] = {0.0f, int64_t{0}, std::string(), Literal(), floats, integers};
   constexpr int64_t kKinds[] = {1, 2, 3, 4, 6, 7};

@@ -1,0 +1,317 @@
+#include "format/onnx.h"
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "espalier/error.h"
+#include "espalier/ops.h"
+#include "format/npy.h"
+#include "format/onnx/model.h"
+#include "format/onnx/wire.h"
+#include "interp/interpreter.h"
+#include "ir/builder.h"
+#include "ops/registry.h"
+
+namespace espalier {
+namespace {
+
+using onnx::Model;
+using onnx::WireWriter;
+
+OnnxProgram parse(const std::string& bytes, const OnnxReadOptions& options = {}) {
+  return parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
+}
+
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return cat(error.kind(), "[", error.rule(), "]: ", error.message());
+  }
+  return "done";
+}
+std::string parse_error(const std::string& bytes) {
+  return error_of([&] { parse(bytes); });
+}
+
+// f of an argument "x" of the type and of variables "w0", "w1", ... of the others.
+template <class F>
+std::shared_ptr<Graph> program(const std::vector<TensorType>& types, F f) {
+  GraphBuilder builder("test");
+  SinkScope scope(builder);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    inputs.push_back(i == 0 ? builder.argument("x", types[0])
+                            : builder.input(InputKind::kVariable, cat("w", i - 1), types[i]));
+  }
+  builder.result("y", f(inputs));
+  return builder.finish();
+}
+
+std::map<std::string, Literal> weights(const Graph& graph) {
+  std::map<std::string, Literal> out;
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kVariable)
+      out.emplace(input.name, Literal::splat(graph.type(input.value), 0.5));
+  }
+  return out;
+}
+
+std::vector<std::string> operators(const std::string& bytes) {
+  std::vector<std::string> out;
+  onnx::ModelReader(bytes).each_node([&](const onnx::Node& node) { out.push_back(node.op); });
+  return out;
+}
+
+const TensorType kMatrix{DType::kF32, {2, 3}};
+
+TEST(Onnx, ADenseLayerIsThreeOperators) {
+  const auto graph = program({kMatrix, {DType::kF32, {3, 4}}, {DType::kF32, {4}}},
+                             [](auto& x) { return relu(dot(x[0], x[1]) + x[2]); });
+  EXPECT_EQ(operators(onnx_bytes(*graph, weights(*graph))),
+            (std::vector<std::string>{"MatMul", "Add", "Relu", "Identity"}));
+}
+
+TEST(Onnx, TranspositionsBetweenConvolutionsCancel) {
+  const TensorType kernel{DType::kF32, {3, 3, 2, 2}};
+  const auto graph = program({{DType::kF32, {1, 9, 9, 2}}, kernel, {DType::kF32, {2}}}, [](auto& x) {
+    const ConvolutionOptions options{.dimensions = channels_last(2)};
+    const Tensor y = relu(convolution(x[0], x[1], options) + x[2]);
+    return reduce_max(max_pool(y, {.window = {1, 2, 2, 1}, .strides = {1, 2, 2, 1}}), {1, 2});
+  });
+  // Of x, of the kernel and of the bias; nothing between Conv and the result.
+  EXPECT_EQ(operators(onnx_bytes(*graph, weights(*graph))),
+            (std::vector<std::string>{"Transpose", "Transpose", "Conv", "Constant", "Unsqueeze", "Transpose",
+                                      "Add", "Relu", "MaxPool", "ReduceMax", "Identity"}));
+}
+
+TEST(Onnx, SizesOfTheBatchHaveItsName) {
+  const auto at = [](int64_t batch) {
+    return program({{DType::kF32, {batch, 2, 3}}}, [&](auto& x) { return reshape(x[0], {batch * 2, 3}); });
+  };
+  const auto other = at(5);
+  const Model model = onnx::ModelReader(onnx_bytes(*at(4), {}, {.other_batch = other.get()})).model();
+  ASSERT_EQ(model.inputs.size(), 1u);
+  EXPECT_EQ(model.inputs[0].shape->at(0).symbol, "N");
+  EXPECT_EQ(model.inputs[0].shape->at(1).size, 2);
+  EXPECT_FALSE(model.outputs[0].shape->at(0).size);
+  EXPECT_EQ(model.outputs[0].shape->at(0).symbol, "");
+  EXPECT_EQ(onnx::ModelReader(onnx_bytes(*at(4), {})).model().inputs[0].shape->at(0).size, 4);
+}
+
+TEST(Onnx, WhatElseDependsOnTheBatchIsRefused) {
+  const auto mean_at = [](int64_t batch) {
+    return program({{DType::kF32, {batch, 3}}},
+                   [&](auto& x) { return reduce_sum(x[0], {0}) / static_cast<double>(batch); });
+  };
+  const auto refused = [](const Graph& here, const Graph& there) {
+    return error_of([&] { onnx_bytes(here, {}, {.other_batch = &there}); });
+  };
+  EXPECT_EQ(refused(*mean_at(4), *mean_at(5)),
+            "UnsupportedError[onnx.batch]: \"Constant_2\" (Constant) depends on the batch size by more than "
+            "its shape");
+  const auto two = program({kMatrix}, [](auto& x) { return x[0] + x[0]; });
+  EXPECT_EQ(refused(*mean_at(4), *two),
+            "UnsupportedError[onnx.batch]: the program is another one for the other batch size");
+  const auto square = [](int64_t batch) {
+    return program({{DType::kF32, {batch, 2 * batch}}}, [](auto& x) { return x[0] + x[0]; });
+  };
+  EXPECT_EQ(
+      refused(*square(2), *square(3)),
+      "UnsupportedError[onnx.batch]: axis 1 of the input \"x\" is 4 and 6 where the batch size is 2 and 3");
+}
+
+TEST(Onnx, AnOpThatOnnxLacksIsNamedWithItsPlace) {
+  const auto graph = program({kMatrix}, [](auto& x) {
+    NameScope outer("encoder"), inner("dense_1");
+    return sort(x[0]);
+  });
+  try {
+    onnx_bytes(*graph, {});
+    FAIL();
+  } catch (const UnsupportedError& error) {
+    EXPECT_EQ(error.message(), "sort: ONNX export does not know this op");
+    EXPECT_NE(std::string(error.what()).find("encoder/dense_1"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Onnx, AVariableNeedsAValueOfItsType) {
+  const auto graph = program({kMatrix, kMatrix}, [](auto& x) { return x[0] + x[1]; });
+  EXPECT_EQ(error_of([&] { onnx_bytes(*graph, {}); }),
+            "ValueError[onnx.variable]: the variable \"w0\" has no value");
+  EXPECT_EQ(error_of([&] {
+              onnx_bytes(*graph, {{"w0", Literal::splat({DType::kF32, {3}}, 1.0)}});
+            }),
+            "ValueError[onnx.variable]: the variable \"w0\" is f32[2,3], its value is f32[3]");
+  GraphBuilder builder;
+  const Tensor w = builder.input(InputKind::kVariable, "w", kMatrix);
+  builder.output(OutputKind::kUpdate, "w", w);
+  EXPECT_EQ(
+      error_of([&] {
+        onnx_bytes(*builder.finish(), {{"w", Literal::splat(kMatrix, 1.0)}});
+      }),
+      "UnsupportedError[onnx.update]: the graph updates the variable \"w\"; an ONNX model keeps no state");
+}
+
+// Files of PyTorch's exporter with PyTorch's figures: tests/golden/torch_onnx.py.
+TEST(Onnx, PyTorchsModelsGivePyTorchsValues) {
+  for (const std::string name : {"torch_mlp", "torch_cnn"}) {
+    const std::string stem = cat("tests/golden/", name);
+    const OnnxProgram torch = parse(posix_env().read_file(stem + ".onnx"), {.sizes = {{"batch", 5}}});
+    torch.graph->verify();
+    std::vector<Literal> inputs;
+    for (const GraphInput& input : torch.graph->inputs()) {
+      inputs.push_back(input.kind == InputKind::kArgument ? read_npy(stem + ".in.npy")
+                                                          : torch.variables.at(input.name));
+    }
+    const Literal y = interpret(*torch.graph, inputs)[0].expanded(), wanted = read_npy(stem + ".out.npy");
+    ASSERT_EQ(y.type(), wanted.type()) << name;
+    for (int64_t i = 0; i < y.type().elements(); ++i) {
+      const float expected = wanted.view().as<float>()[i];
+      EXPECT_NEAR(y.view().as<float>()[i], expected, 1e-5 * std::max(1.0f, std::abs(expected))) << name << i;
+    }
+  }
+}
+
+std::string identity_of(const std::string& tensor) {
+  WireWriter node, output, graph, out;
+  node.bytes(1, "t");
+  node.bytes(2, "y");
+  node.bytes(4, "Identity");
+  WireWriter type, info;
+  info.integer(1, 1);
+  type.bytes(1, info.take());
+  output.bytes(1, "y");
+  output.bytes(2, type.take());
+  graph.bytes(1, node.take());
+  graph.bytes(5, tensor);
+  graph.bytes(12, output.take());
+  WireWriter opset;
+  opset.integer(2, 17);
+  out.bytes(7, graph.take());
+  out.bytes(8, opset.take());
+  return out.take();
+}
+
+TEST(Onnx, TensorsAreReadFromTheFieldsOfTheirTypes) {
+  const auto tensor = [](int64_t dtype, uint32_t field, const std::vector<int64_t>& values) {
+    WireWriter out;
+    out.integer(1, static_cast<int64_t>(values.size()));
+    out.integer(2, dtype);
+    out.bytes(8, "t");
+    out.packed(field, values);
+    return out.take();
+  };
+  const auto value_of = [](const std::string& tensor) {
+    const OnnxProgram program = parse(identity_of(tensor));
+    if (!program.variables.empty()) return program.variables.at("t");
+    return interpret(*program.graph, {})[0];
+  };
+  EXPECT_EQ(value_of(tensor(6, 5, {1, -2})), Literal::of<int32_t>({1, -2}));
+  EXPECT_EQ(value_of(tensor(7, 7, {1, -2})), Literal::of<int64_t>({1, -2}));
+  EXPECT_EQ(value_of(tensor(13, 11, {1, 2})), Literal::of<uint64_t>({1, 2}));
+  EXPECT_EQ(value_of(tensor(9, 5, {1, 0})), Literal::of<bool>({true, false}));
+  EXPECT_EQ(value_of(tensor(10, 5, {0x3c00, 0x4000})), Literal::of<Float16>({Float16(1.0), Float16(2.0)}));
+  WireWriter floats;
+  floats.integer(1, 2);
+  floats.integer(2, 1);
+  floats.bytes(8, "t");
+  floats.real(4, 1);
+  floats.real(4, 2);
+  EXPECT_EQ(value_of(floats.take()), Literal::of<float>({1, 2}));
+  EXPECT_EQ(
+      parse_error(identity_of(tensor(8, 5, {1}))),
+      "UnsupportedError[onnx.dtype]: the tensor \"t\" has elements of ONNX data type 8, for which there is "
+      "no dtype");
+  WireWriter outside;
+  outside.integer(2, 1);
+  outside.bytes(8, "t");
+  outside.integer(14, 1);
+  EXPECT_EQ(parse_error(identity_of(outside.take())),
+            "UnsupportedError[onnx.external]: the tensor \"t\" lies outside of the file");
+  WireWriter few;
+  few.integer(1, 3);
+  few.integer(2, 1);
+  few.bytes(8, "t");
+  few.bytes(9, "12345678");
+  EXPECT_EQ(parse_error(identity_of(few.take())),
+            "FormatError[onnx.tensor]: the tensor \"t\" is f32[3] and has 8 bytes");
+}
+
+Model model_of(std::vector<onnx::Node> nodes) {
+  Model model;
+  model.inputs = {{"x", DType::kF32, std::vector<onnx::Dimension>{{2, ""}, {3, ""}}}};
+  model.outputs = {{"y", DType::kF32, std::nullopt}};
+  model.nodes = std::move(nodes);
+  return model;
+}
+
+TEST(Onnx, ErrorsNameTheNode) {
+  const auto refused = [](const std::vector<onnx::Node>& nodes) {
+    return parse_error(model_bytes(model_of(nodes)));
+  };
+  EXPECT_EQ(refused({{.op = "LSTM", .name = "cell", .inputs = {"x"}, .outputs = {"y"}}}),
+            "UnsupportedError[onnx.op]: node 0 \"cell\" (LSTM): the operator LSTM is not read");
+  EXPECT_EQ(refused({{.op = "Relu", .name = "r", .inputs = {"z"}, .outputs = {"y"}}}),
+            "FormatError[onnx.name]: inputs of node 0 \"r\" (Relu) use \"z\", which nothing before defines");
+  EXPECT_EQ(refused({{.op = "Relu", .name = "r", .inputs = {"x"}, .outputs = {"x"}}}),
+            "FormatError[onnx.name]: \"x\" is defined twice");
+  EXPECT_EQ(refused({{.op = "Relu", .name = "r", .inputs = {"x"}, .outputs = {"z"}}}),
+            "FormatError[onnx.name]: the outputs use \"y\", which nothing before defines");
+  EXPECT_EQ(refused({{.op = "MatMul", .name = "m", .inputs = {"x", "x"}, .outputs = {"y"}}}).substr(0, 44),
+            "FormatError[onnx.node]: node 0 \"m\" (MatMul):");
+  EXPECT_EQ(refused({{.op = "Add", .name = "a", .inputs = {"x"}, .outputs = {"y"}}}),
+            "FormatError[onnx.node]: node 0 \"a\" (Add): needs input 1");
+  EXPECT_EQ(refused({{.op = "Reshape", .name = "r", .inputs = {"x", "x"}, .outputs = {"y"}}}),
+            "FormatError[onnx.node]: node 0 \"r\" (Reshape): input 1 must be integers, got f32[2,3]");
+  Model old = model_of({});
+  old.opset = 8;
+  EXPECT_EQ(parse_error(model_bytes(old)),
+            "UnsupportedError[onnx.opset]: the model uses operator set 8, read are 11 to 28");
+  EXPECT_EQ(parse_error(""), "FormatError[onnx.model]: the bytes hold no graph");
+  Model many = model_of(std::vector<onnx::Node>(40000, {.op = "Relu", .inputs = {"x"}, .outputs = {""}}));
+  EXPECT_EQ(parse_error(model_bytes(many)), "UnsupportedError[onnx.size]: more than 32768 nodes");
+}
+
+TEST(Onnx, AnAttributeWithoutItsTensorIsRefused) {
+  WireWriter attribute, node, graph, out;
+  attribute.bytes(1, "value");
+  attribute.integer(20, 4);
+  node.bytes(4, "Constant");
+  node.bytes(5, attribute.take());
+  graph.bytes(1, node.take());
+  out.bytes(7, graph.take());
+  EXPECT_EQ(parse_error(out.take()), "FormatError[onnx.attribute]: the attribute \"value\" holds no tensor");
+}
+
+TEST(Onnx, ShapesThatNodesComputeAreKnown) {
+  const std::vector<int64_t> open{-1};
+  const Model model = model_of(
+      {{.op = "Shape", .inputs = {"x"}, .outputs = {"s"}, .attributes = {{"end", int64_t{1}}}},
+       {.op = "Constant", .outputs = {"c"}, .attributes = {{"value_ints", open}}},
+       {.op = "Constant", .outputs = {"one"}, .attributes = {{"value_ints", std::vector<int64_t>{1}}}},
+       {.op = "Mul", .inputs = {"s", "one"}, .outputs = {"m"}},
+       {.op = "Concat", .inputs = {"m", "one", "c"}, .outputs = {"t"}, .attributes = {{"axis", int64_t{0}}}},
+       {.op = "Reshape", .inputs = {"x", "t"}, .outputs = {"y"}}});
+  const auto graph = parse(model_bytes(model)).graph;
+  ASSERT_EQ(graph->nodes().size(), 1u);
+  EXPECT_EQ(graph->nodes()[0].op, &op_reshape);
+  EXPECT_EQ(graph->type(graph->outputs()[0].value), (TensorType{DType::kF32, {2, 1, 3}}));
+}
+
+TEST(Onnx, EveryPrefixOfAModelIsRefusedOrRead) {
+  const std::string bytes = posix_env().read_file("tests/golden/torch_cnn.onnx");
+  size_t read = 0;
+  for (size_t size = 0; size <= bytes.size(); ++size) {
+    const std::string error = parse_error(bytes.substr(0, size));
+    read += error == "done";
+    EXPECT_TRUE(error == "done" || error.starts_with("FormatError") || error.starts_with("UnsupportedError"))
+        << size << error;
+  }
+  EXPECT_GE(read, 1u);
+}
+
+}  // namespace
+}  // namespace espalier
