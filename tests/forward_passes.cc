@@ -7,6 +7,7 @@
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "espalier/pooling.h"
 #include "espalier/variable.h"
 
 namespace espalier {

@@ -1,0 +1,46 @@
+#include "train/export.h"
+
+#include "base/format.h"
+#include "format/onnx.h"
+#include "format/stablehlo.h"
+#include "train/program.h"
+
+namespace espalier {
+namespace {
+
+std::map<std::string, Literal> values_of(const TracedModel& traced) {
+  std::map<std::string, Literal> out;
+  for (const auto& [path, variable] : traced.variables) out.emplace(path, variable.read().node()->dense());
+  return out;
+}
+
+void require_batch(const LoadedModel& model, int64_t batch) {
+  const int64_t fixed = model.fixed_batch();
+  if (batch < 1 || (fixed != 0 && batch != fixed))
+    throw ValueError("export.batch", cat("the model takes ", fixed ? std::to_string(fixed) : "1 or more",
+                                         " rows, not ", batch));
+}
+
+}  // namespace
+
+std::string model_onnx(LoadedModel& model, int64_t batch) {
+  const auto at = [&](int64_t rows) { return trace_model(model, model.input_rows(), rows, false); };
+  if (batch == 0) batch = model.fixed_batch();
+  if (batch != 0) {
+    require_batch(model, batch);
+    const TracedModel traced = at(batch);
+    return onnx_bytes(*traced.graph, values_of(traced));
+  }
+  // Primes, so that no other size follows them by chance.
+  const TracedModel traced = at(1009), other = at(1013);
+  return onnx_bytes(*traced.graph, values_of(traced), {.other_batch = other.graph.get()});
+}
+
+std::string model_stablehlo(LoadedModel& model, const StablehloOptions& options) {
+  require_batch(model, options.batch);
+  const TracedModel traced = trace_model(model, model.input_rows(), options.batch, false);
+  return options.weights_as_arguments ? stablehlo_text(*traced.graph)
+                                      : stablehlo_text(*bind_variables(*traced.graph, values_of(traced)));
+}
+
+}  // namespace espalier

@@ -1,0 +1,117 @@
+#include "train/export.h"
+
+#include <filesystem>
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "espalier/espalier.h"
+#include "format/onnx.h"
+#include "interp/interpreter.h"
+#include "text/text.h"
+
+namespace espalier {
+namespace {
+
+LoadedModel saved_and_loaded(Model& model, const Tensor& x, const std::string& name) {
+  model.compile();
+  const Tensor classes = argmax(slice(x, {0, 0}, {x.size(0), 3}), 1);
+  model.fit(x, classes, {.epochs = 1, .batch_size = x.size(0)});
+  const auto folder = std::filesystem::path(testing::TempDir()) / cat("espalier-export-", name);
+  std::filesystem::remove_all(folder);
+  model.save(folder.string());
+  LoadedModel loaded = load_model(folder.string());
+  std::filesystem::remove_all(folder);
+  return loaded;
+}
+
+Sequential classifier() {
+  return Sequential{Dense({.units = 8, .activation = "relu"}), BatchNormalization(), Dropout(0.3),
+                    Dense({.units = 3})};
+}
+
+void expect_near(const Literal& got, const Tensor& wanted) {
+  ASSERT_EQ(got.type(), wanted.type());
+  const Literal dense = got.expanded();
+  const auto expected = wanted.data<float>();
+  for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(dense.view().as<float>()[i], expected[i], 1e-5);
+}
+
+// Values of a program's inputs: the rows, and variables where it has some.
+std::vector<Literal> inputs_of(const Graph& graph, const std::map<std::string, Literal>& variables,
+                               const Tensor& x) {
+  std::vector<Literal> out;
+  for (const GraphInput& input : graph.inputs())
+    out.push_back(input.kind == InputKind::kVariable ? variables.at(input.name) : x.node()->dense());
+  return out;
+}
+
+TEST(Export, ASavedModelBecomesAnOnnxModelOfAnyBatchSize) {
+  set_seed(2);
+  Sequential model = classifier();
+  LoadedModel loaded = saved_and_loaded(model, Generator(1).normal({50, 6}), "onnx");
+  const std::string bytes = model_onnx(loaded);
+  for (const int64_t batch : {1, 7, 64}) {
+    const Tensor x = Generator(2).normal({batch, 6});
+    const OnnxProgram program =
+        parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())), {.sizes = {{"N", batch}}});
+    expect_near(interpret(*program.graph, inputs_of(*program.graph, program.variables, x))[0],
+                model.predict(x));
+  }
+}
+
+TEST(Export, ASavedModelBecomesStablehloWithItsWeightsInsideOrAsArguments) {
+  set_seed(2);
+  Sequential model = classifier();
+  LoadedModel loaded = saved_and_loaded(model, Generator(1).normal({50, 6}), "stablehlo");
+  const Tensor x = Generator(2).normal({5, 6});
+  std::map<std::string, Literal> weights;
+  for (const Variable& variable : loaded.variables())
+    weights.emplace(variable.path(), variable.read().node()->dense());
+  for (const bool as_arguments : {false, true}) {
+    const std::string text = model_stablehlo(loaded, {.batch = 5, .weights_as_arguments = as_arguments});
+    EXPECT_EQ(text.find("composite"), std::string::npos);
+    const auto graph = parse_program(text);
+    EXPECT_EQ(graph->inputs().size() > 1, as_arguments);
+    expect_near(interpret(*graph, inputs_of(*graph, weights, x))[0], model.predict(x));
+  }
+}
+
+// Follows the batch size by a factor.
+struct Scaled : Layer {
+  Tensor call(const Tensor& x) override { return x * static_cast<double>(x.size(0)); }
+};
+// Follows no formula.
+struct Shared : Layer {
+  Tensor call(const Tensor& x) override { return x / (1 + 1 / static_cast<double>(x.size(0))); }
+};
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& error) {
+    return cat(error.rule(), ": ", error.message());
+  }
+  return "done";
+}
+
+TEST(Export, WhatDependsOnTheBatchIsForOneBatchSize) {
+  const Tensor x = Generator(1).normal({8, 6});
+  Sequential scaled{Dense({.units = 3}), Scaled()}, shared{Dense({.units = 3}), Shared()};
+  LoadedModel any = saved_and_loaded(scaled, x, "scaled"), fixed = saved_and_loaded(shared, x, "shared");
+  ASSERT_EQ(any.fixed_batch(), 0);
+  ASSERT_EQ(fixed.fixed_batch(), 8);
+  EXPECT_TRUE(error_of([&] { model_onnx(any); }).starts_with("onnx.batch: "));
+  for (const std::string& bytes : {model_onnx(any, 8), model_onnx(fixed)}) {
+    const OnnxProgram program = parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())));
+    expect_near(interpret(*program.graph, inputs_of(*program.graph, program.variables, x))[0],
+                bytes == model_onnx(fixed) ? shared.predict(x, 8) : scaled.predict(x, 8));
+  }
+  EXPECT_EQ(error_of([&] { model_onnx(fixed, 7); }), "export.batch: the model takes 8 rows, not 7");
+  EXPECT_EQ(error_of([&] { model_stablehlo(any, {.batch = 0}); }),
+            "export.batch: the model takes 1 or more rows, not 0");
+}
+
+}  // namespace
+}  // namespace espalier
