@@ -18,6 +18,7 @@
 #include "format/stablehlo.h"
 #include "forward_passes.h"
 #include "interp/interpreter.h"
+#include "passes/bind_variables.h"
 
 namespace espalier {
 namespace {

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "format/onnx.h"
 #include "format/stablehlo.h"
+#include "passes/bind_variables.h"
 #include "train/program.h"
 
 namespace espalier {
