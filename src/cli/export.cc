@@ -1,4 +1,7 @@
 // espalier export: a saved model in a format of others.
+#include "train/export.h"
+
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -17,7 +20,8 @@ namespace {
 
 struct ExportRun {
   std::string model, format, out, name = "model";
-  bool caller_scratch = false;
+  bool caller_scratch = false, weights_as_arguments = false;
+  int64_t batch = 0;
   Results results;
 };
 
@@ -68,12 +72,27 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
           cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", run.name, "_predict\n")};
 }
 
+Exported export_onnx(LoadedModel& model, const ExportRun& run) {
+  posix_env().write_file(run.out, model_onnx(model, run.batch));
+  const int64_t batch = run.batch ? run.batch : model.fixed_batch();
+  return {{run.out}, batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n"};
+}
+
+Exported export_stablehlo(LoadedModel& model, const ExportRun& run) {
+  const int64_t batch = run.batch ? run.batch : std::max<int64_t>(model.fixed_batch(), 1);
+  posix_env().write_file(
+      run.out, model_stablehlo(model, {.batch = batch, .weights_as_arguments = run.weights_as_arguments}));
+  return {{run.out}, cat("a module for ", batch, batch == 1 ? " row\n" : " rows\n")};
+}
+
 struct Format {
   const char *name, *what;
   Exported (*write)(LoadedModel& model, const ExportRun& run);
 };
 constexpr Format kFormats[] = {
     {"c", "one C99 file without a library, and its header beside it", export_c},
+    {"onnx", "a model that onnxruntime runs, for any number of rows", export_onnx},
+    {"stablehlo", "a module of StableHLO's own ops that JAX runs", export_stablehlo},
 };
 
 const Format& format_named(const std::string& name) {
@@ -112,6 +131,11 @@ void add_export(CLI::App& app) {
   verb->add_option("--name", run->name, "c: what the names in the file begin with")->capture_default_str();
   verb->add_flag("--caller-scratch", run->caller_scratch,
                  "c: the caller gives the scratch memory of each call");
+  verb->add_option("--batch", run->batch, "onnx, stablehlo: for this many rows alone")
+      ->check(CLI::Range(1, 1 << 30))
+      ->option_text("N");
+  verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
+                 "stablehlo: the weights are arguments, not constants");
   run->results.add_json(*verb);
   verb->callback([run] { export_model(*run); });
 }

@@ -7,7 +7,9 @@
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "espalier/saved_model.h"
+#include "format/onnx.h"
 #include "text/compiled_c_test.h"
+#include "text/text.h"
 
 namespace espalier::cli {
 namespace {
@@ -54,12 +56,31 @@ TEST(Export, ATableModelGoesToC) {
   EXPECT_EQ(refusal("gcc", source), "");
 }
 
+TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
+  const std::string onnx = trained() + "/net.onnx", module = trained() + "/net.mlir";
+  call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", onnx});
+  const std::string bytes = posix_env().read_file(onnx);
+  EXPECT_NE(bytes.find("x0"), std::string::npos);
+  EXPECT_NO_THROW(parse_onnx(std::as_bytes(std::span(bytes))));
+  const auto rows_of_module = [&](std::vector<std::string> flags) {
+    std::vector<std::string> arguments = {trained() + "/model", "--to", "stablehlo", "--out", module};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    call_verb(add_export, arguments);
+    const auto graph = parse_program(posix_env().read_file(module));
+    return std::pair(graph->type(graph->inputs()[0].value).shape[0], graph->inputs().size());
+  };
+  EXPECT_EQ(rows_of_module({}), std::pair(int64_t{1}, size_t{1}));
+  EXPECT_EQ(rows_of_module({"--batch", "7"}), std::pair(int64_t{7}, size_t{1}));
+  EXPECT_GT(rows_of_module({"--weights-as-arguments"}).second, 1u);
+}
+
 TEST(Export, UnknownFormatsNameTheNearest) {
   try {
     call_verb(add_export, {trained() + "/model", "--to", "C", "--out", trained() + "/x.c"});
     FAIL();
   } catch (const ValueError& error) {
-    EXPECT_NE(std::string(error.what()).find("known are c"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("known are c, onnx, stablehlo"), std::string::npos)
+        << error.what();
   }
   EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/x.h"}),
                ValueError);

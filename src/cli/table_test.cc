@@ -40,7 +40,8 @@ std::string prices_csv(int rows, uint64_t seed) {
 }
 
 struct Folder {
-  std::string path = fresh_folder("tables");
+  std::string path =
+      fresh_folder(cat("tables-", testing::UnitTest::GetInstance()->current_test_info()->name()));
   std::string file(const std::string& name, const std::string& text) const {
     return write_file(path + "/" + name, text);
   }
