@@ -42,4 +42,20 @@ LoadedModel load_model(const std::string& path, Location at = Location::here());
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path = "model",
                        Location at = Location::here());
 
+struct LoadWeightsOptions {
+  // What a variable of the model, by its path, is called in the file; others have their path there.
+  std::map<std::string, std::string> names = {};
+  // How the axes of an array of the file, by its name there, come to stand: {1, 0} for a kernel that is kept
+  // [outputs, inputs], {2, 3, 1, 0} for a convolution's that is kept [outputs, inputs, height, width].
+  std::map<std::string, Dims> axes = {};
+  bool partial = false;  // variables that the file does not have keep their values
+};
+// Gives the variables of `layer`, which must be built, the arrays of a safetensors file; floating-point ones
+// are converted to the variable's dtype. Returns the names of the arrays that nobody took, in order. Nothing
+// has changed when it raises: ValueError[load_weights.name] for a variable without an array, with the nearest
+// names, [load_weights.path] for a path in `names` that the layer does not have, ShapeError and
+// DTypeError[load_weights.array], StateError[load_weights.built], IoError, FormatError.
+std::vector<std::string> load_weights(const Layer& layer, const std::string& path,
+                                      const LoadWeightsOptions& options = {}, Location at = Location::here());
+
 }  // namespace espalier
