@@ -69,3 +69,10 @@ function(espalier_instruction_sets var)
   endforeach()
   set(${var} ${files} PARENT_SCOPE)
 endfunction()
+
+# What lets ccache share objects that use a precompiled header.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(ESPALIER_PCH_FLAGS -fpch-preprocess)
+else()
+  set(ESPALIER_PCH_FLAGS "SHELL:-Xclang -fno-pch-timestamp")
+endif()

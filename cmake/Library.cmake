@@ -33,6 +33,9 @@ list(REMOVE_ITEM cli_files ${cli_main} "")
 if(cli_files)
   add_library(espalier_cli OBJECT ${cli_files})
   target_link_libraries(espalier_cli PRIVATE espalier_private)
+  # The heaviest headers of every verb, compiled once.
+  target_precompile_headers(espalier_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
+  target_compile_options(espalier_cli PRIVATE ${ESPALIER_PCH_FLAGS})
 endif()
 
 # espalier_program(<target> <source>...): an executable with access to everything.

@@ -42,6 +42,12 @@ LoadedModel load_model(const std::string& path, Location at = Location::here());
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path = "model",
                        Location at = Location::here());
 
+// Raises what Model::save raises about a path, before the work is done: IoError[save.path] for a folder that
+// is not there to put it in, for what is no saved model, and for a model's folder with files that are neither
+// the model's nor among `files`.
+void check_save_path(const std::string& path, const std::map<std::string, std::string>& files,
+                     Location at = Location::here());
+
 struct LoadWeightsOptions {
   // What a variable of the model, by its path, is called in the file; others have their path there.
   std::map<std::string, std::string> names = {};

@@ -110,7 +110,9 @@ class PosixEnv final : public Env {
 
   void write_folder(const std::string& wanted, const std::map<std::string, std::string>& files) override {
     namespace fs = std::filesystem;
-    std::string path = wanted;
+    std::error_code none;
+    const fs::path real = fs::canonical(wanted, none);
+    std::string path = none ? wanted : real.string();
     while (path.size() > 1 && path.back() == '/') path.pop_back();
     const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
     std::error_code ignored;
@@ -127,8 +129,15 @@ class PosixEnv final : public Env {
       }
       File(temporary, O_RDONLY | O_DIRECTORY, "sync").sync();
       // In one step with what was there, which then lies at `temporary`.
-      if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), exists ? RENAME_EXCHANGE : 0) != 0)
-        fail("write", path, errno);
+      if (::renameat2(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str(), exists ? RENAME_EXCHANGE : 0) !=
+          0) {
+        if (!exists || (errno != EINVAL && errno != ENOSYS && errno != EXDEV)) fail("write", path, errno);
+        // A file system that cannot exchange: two steps, and for a moment there is no folder.
+        const std::string aside = temporary + ".old";
+        if (::rename(path.c_str(), aside.c_str()) != 0 || ::rename(temporary.c_str(), path.c_str()) != 0)
+          fail("write", path, errno);
+        fs::rename(aside, temporary);
+      }
     } catch (...) {
       fs::remove_all(temporary, ignored);
       throw;

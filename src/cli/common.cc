@@ -72,10 +72,14 @@ void Results::write(std::string_view text) const {
     throw IoError("file.write", "cannot write standard output");
 }
 
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 void Results::write_json(const std::string& verb, const nlohmann::ordered_json& body) const {
   nlohmann::ordered_json all = {{"version", 1}, {"verb", verb}};
   all.update(body);
-  write(all.dump(2) + "\n");
+  write(json_text(all));
 }
 
 void Results::suggest(const std::vector<std::string>& arguments) const {

@@ -33,6 +33,9 @@ struct Results {
   void suggest(const std::vector<std::string>& arguments) const;
 };
 
+// Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
+std::string json_text(const nlohmann::ordered_json& json);
+
 // How this command was called, for the commands it suggests.
 void set_program(const std::string& name);
 // The command with these arguments, each quoted for a shell where it must be.

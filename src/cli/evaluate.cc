@@ -23,9 +23,9 @@ void evaluate(const EvaluateRun& run) {
   const CsvTable table = run.table.read(run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const Tensor labels = read_labels(columns, table);
+  const Tensor labels = read_labels(columns, table, run.data);
   ColumnReport report;
-  const Tensor inputs = columns.inputs(table, {}, &report);
+  const Tensor inputs = read_inputs(columns, table, run.data, {}, &report);
   std::fputs(warnings_of(report).c_str(), stderr);
   const Scores scores = score(columns, predict_rows(saved.model, columns, inputs), labels);
   if (run.results.json) {
@@ -36,7 +36,9 @@ void evaluate(const EvaluateRun& run) {
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
   run.results.write(report_of(scores, columns, terminal));
-  run.results.suggest({"predict", run.model, run.data});
+  std::vector<std::string> next = {"predict", run.model, run.data};
+  for (const std::string& word : run.table.words()) next.push_back(word);
+  run.results.suggest(next);
 }
 
 }  // namespace

@@ -106,6 +106,10 @@ const Format& format_named(const std::string& name) {
 
 void export_model(const ExportRun& run) {
   const Format& format = format_named(run.format);
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))
+    throw ValueError("export.out", cat(run.out, " lies in the model's own folder; write it elsewhere"));
   LoadedModel model = load_model(run.model);
   const Exported exported = format.write(model, run);
   if (run.results.json) {

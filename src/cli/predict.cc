@@ -34,15 +34,16 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
 }
 
 // Calls `on_rows` with the numbers of some rows and what the model says of them, in order.
-void predict_table(TableModel& saved, const CsvTable& table,
+void predict_table(TableModel& saved, const CsvTable& table, const std::string& path,
                    const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
   constexpr int64_t kRows = 16384;  // so that memory does not grow with the table
   ColumnReport total;
+  if (table.rows() == 0) read_inputs(saved.columns, table, path);
   for (int64_t begin = 0; begin < table.rows(); begin += kRows) {
     std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, table.rows() - begin)));
     std::iota(rows.begin(), rows.end(), begin);
     ColumnReport report;
-    const Tensor x = saved.columns.inputs(table, rows, &report);
+    const Tensor x = read_inputs(saved.columns, table, path, rows, &report);
     add_report(total, report);
     on_rows(rows, predict_rows(saved.model, saved.columns, x));
   }
@@ -58,7 +59,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table
   if (columns.classification() && !run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
   out.end_row();
-  predict_table(saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(saved, table, run.data, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       for (int64_t c = 0; run.keep && c < table.columns(); ++c) out.cell(table.cell(rows[i], c));
       if (columns.classification()) {
@@ -79,7 +80,7 @@ void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& tabl
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
-  predict_table(saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(saved, table, run.data, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (!columns.classification()) {
         predictions.push_back(said.values[i]);

@@ -26,6 +26,7 @@ std::vector<std::string> split(const std::string& text) {
 
 // The chance that a row of class 1 gets a higher score than one of class 0; ties count half.
 double area_under_curve(const std::vector<float>& outputs, std::span<const int32_t> labels) {
+  if (std::ranges::any_of(outputs, [](float value) { return std::isnan(value); })) return -1;
   std::vector<size_t> order(labels.size());
   std::iota(order.begin(), order.end(), size_t{0});
   const auto score_of = [&](size_t row) { return outputs[2 * row + 1]; };
@@ -51,6 +52,18 @@ void TableFlags::add(CLI::App& verb) {
       ->option_text("guess|yes|no [guess]");
   verb.add_option("--names", names, "Names of the columns, between commas, for a file without them")
       ->option_text("A,B,...");
+}
+
+std::vector<std::string> TableFlags::words() const {
+  std::vector<std::string> out;
+  const auto add = [&](const char* flag, const std::string& value) {
+    out.emplace_back(flag);
+    out.push_back(value);
+  };
+  if (!delimiter.empty()) add("--delimiter", delimiter);
+  if (header != "guess") add("--header", header);
+  if (!names.empty()) add("--names", names);
+  return out;
 }
 
 CsvTable TableFlags::read(const std::string& path) const {
@@ -187,13 +200,49 @@ nlohmann::ordered_json json_of(const Scores& scores, const ColumnProgram& column
   return out;
 }
 
-Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, ColumnProgram::Rows rows) {
+namespace {
+
+// Runs f, whose mistakes are those of the table at `path`.
+template <class F>
+Tensor about(const std::string& path, F f) {
   try {
-    return columns.labels(table, rows);
+    return f();
   } catch (const ValueError& error) {
-    if (std::string_view(error.what()).find("strip_label_dots") == std::string_view::npos) throw;
-    throw ValueError(error.rule(), error.message(), "add --strip-label-dots");
+    const std::string text = error.what();
+    if (text.find("strip_label_dots") != std::string::npos)
+      throw ValueError(error.rule(), cat(path, ", ", error.message()), "add --strip-label-dots");
+    const bool lacks = error.rule() == "csv.column";
+    const size_t fix = text.rfind("\n  fix: ");
+    throw ValueError(error.rule(),
+                     cat(path, lacks ? " lacks a column that the model needs: " : ": ", error.message()),
+                     fix == std::string::npos || lacks ? "" : text.substr(fix + 8));
   }
+}
+
+}  // namespace
+
+Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
+                   ColumnProgram::Rows rows) {
+  return about(path, [&] { return columns.labels(table, rows); });
+}
+
+Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
+                   ColumnProgram::Rows rows, ColumnReport* report) {
+  if (table.rows() == 0) throw ValueError("table.rows", cat(path, " has no rows below its header"));
+  ColumnReport own;
+  ColumnReport& met = report ? *report : own;
+  const Tensor out = about(path, [&] { return columns.inputs(table, rows, &met); });
+  for (const auto& column : met.columns) {
+    if (column.unreadable && column.unreadable + column.missing == met.rows) {
+      throw ValueError("table.column",
+                       cat(path, ": no cell of column \"", column.name,
+                           "\" can be read as in training; the first is in "
+                           "line ",
+                           column.line),
+                       "look at --delimiter, decimal commas, units and the order of columns");
+    }
+  }
+  return out;
 }
 
 std::string warnings_of(const ColumnReport& report) {
@@ -202,6 +251,12 @@ std::string warnings_of(const ColumnReport& report) {
     if (column.unreadable) {
       out += cat("warning: ", column.name, ": ", column.unreadable, " of ", report.rows,
                  " cells cannot be read, the first in line ", column.line, "; they count as missing\n");
+    }
+  }
+  for (const auto& column : report.columns) {
+    if (column.other && column.other + column.missing == report.rows) {
+      out += cat("warning: ", column.name, ": none of its ", column.other,
+                 " values is one of those that training met often; are they written otherwise?\n");
     }
   }
   return out;

@@ -16,6 +16,8 @@ struct TableFlags {
   std::string delimiter, header = "guess", names;
 
   void add(CLI::App& verb);
+  // The flags that were given, for a command that reads the same file.
+  std::vector<std::string> words() const;
   // The table at `path`; "-" is standard input.
   CsvTable read(const std::string& path) const;
 };
@@ -54,8 +56,12 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal);
 // The same fields as JSON.
 nlohmann::ordered_json json_of(const Scores& scores, const ColumnProgram& columns);
-// ColumnProgram::labels, whose mistakes name flags of verbs.
-Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, ColumnProgram::Rows rows = {});
+// ColumnProgram::labels and inputs of the table at `path`, whose mistakes name that and flags of verbs. A
+// column of which no cell can be read is a mistake, raised as ValueError[table.column].
+Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
+                   ColumnProgram::Rows rows = {});
+Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
+                   ColumnProgram::Rows rows = {}, ColumnReport* report = nullptr);
 // Cells that could not be used, a line each, for standard error.
 std::string warnings_of(const ColumnReport& report);
 

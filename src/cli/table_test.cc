@@ -133,6 +133,40 @@ TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {
   EXPECT_EQ(scores["accuracy"], json["test"]["accuracy"]);
 }
 
+TEST(TrainTable, ARareLabelTrains) {
+  const Folder folder;
+  std::string text = "size,kind\n";
+  for (int i = 0; i < 60; ++i) text += cat(i, ",", i % 2 ? "odd" : "even", "\n");
+  const std::string data = folder.file("rare.csv", text + "99,neither\n");
+  for (const char* seed : {"1", "2", "3", "4", "5", "6"}) {
+    const auto json = json_of_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(),
+                                               "--epochs", "1", "--seed", seed});
+    EXPECT_EQ(json["test"]["classes"].size(), 3u);
+  }
+}
+
+TEST(TrainTable, AModelThatDivergedHasNoAuc) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(200, 1));
+  const auto json =
+      json_of_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs", "3",
+                               "--learning-rate", "1000000", "--hidden", "64,64,64,64,64,64"});
+  EXPECT_FALSE(json["test"].contains("auc"));
+}
+
+TEST(TrainTable, ALabelOfFewNumbersIsAClassUnlessToldOtherwise) {
+  const Folder folder;
+  std::string text = "size,stars\n";
+  for (int i = 0; i < 80; ++i) text += cat(i % 23, ",", 1 + i % 4, "\n");
+  const std::string data = folder.file("stars.csv", text);
+  const std::vector<std::string> arguments = {"--data",  data,           "--label",  "stars",
+                                              "--model", folder.model(), "--epochs", "1"};
+  EXPECT_EQ(json_of_verb(add_train, arguments)["task"], "classification");
+  auto number = arguments;
+  number.insert(number.end(), {"--task", "number"});
+  EXPECT_EQ(json_of_verb(add_train, number)["task"], "regression");
+}
+
 TEST(TrainTable, WrongUseIsNamed) {
   const Folder folder;
   const std::string data = folder.file("shapes.csv", shapes_csv(60, 1));
@@ -153,6 +187,23 @@ TEST(TrainTable, WrongUseIsNamed) {
       message(add_train, {"--data", folder.file("two.csv", "a,b\n1,x\n2,y\n"), "--label", "b"}).find("few"),
       std::string::npos);
   EXPECT_NE(message(add_predict, {folder.path, data}).find("no saved model"), std::string::npos);
+  // Before the training, not after it.
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "kind", "--model", data}).find("is no folder"),
+            std::string::npos);
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs", "1"});
+  const std::string few = folder.file("few.csv", "colour,weight\nred,1\n");
+  EXPECT_NE(message(add_predict, {folder.model(), few}).find("few.csv lacks a column"), std::string::npos)
+      << message(add_predict, {folder.model(), few});
+  const std::string words = folder.file("words.csv", "colour,weight,size\nred,much,1\nred,little,2\n");
+  EXPECT_NE(message(add_predict, {folder.model(), words}).find("no cell of column \"weight\""),
+            std::string::npos);
+  EXPECT_NE(message(add_predict,
+                    {folder.model(), folder.file("none.csv", "colour,weight,size\n"), "--header", "yes"})
+                .find("no rows"),
+            std::string::npos);
+  EXPECT_NE(message(add_export, {folder.model(), "--to", "c", "--out", folder.model() + "/model.c"})
+                .find("own folder"),
+            std::string::npos);
 }
 
 }  // namespace

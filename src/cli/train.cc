@@ -106,6 +106,9 @@ void add_train(CLI::App& app) {
   verb->add_option("--test-fraction", digits.test_fraction,
                    "Share of rows kept for the test: of images from the end, of a table at random")
       ->option_text("X [0.2]");
+  verb->add_option("--task", table.task, "Whether the label is a class or a number; guessed when not given")
+      ->check(CLI::IsMember({"guess", "class", "number"}))
+      ->option_text("guess|class|number [guess]");
   verb->add_flag("--strip-label-dots", table.strip_label_dots, "Labels \"x.\" are \"x\"");
   table.table.add(*verb);
   digits.results.add_json(*verb);

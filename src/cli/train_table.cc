@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
@@ -23,6 +24,9 @@ namespace {
 struct Split {
   std::vector<int64_t> train, validation, test;
 };
+
+constexpr const char* kHistoryFile = "training.json";
+constexpr int kPatience = 6;
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
@@ -50,11 +54,15 @@ std::vector<int64_t> take(std::vector<int64_t>& rows, double share) {
   return out;
 }
 
-Split split_rows(std::vector<int64_t> rows, const TableRun& run) {
+// A row of each label trains, so that none is met later that the model cannot know.
+Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label, const TableRun& run) {
   constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
   constexpr double kValidation = 0.1;
   Philox random(run.seed, kStream);
   for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
+  std::unordered_set<std::string_view> met;
+  std::stable_partition(rows.begin(), rows.end(),
+                        [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
   Split out;
   if (run.test.empty()) out.test = take(rows, run.test_fraction);
   out.validation = take(rows, kValidation);
@@ -94,11 +102,16 @@ void train_table(TableRun run) {
     throw ValueError("train.test_fraction",
                      cat("the share of test rows must lie between 0 and 1, got ", run.test_fraction));
   }
+  check_save_path(run.model, {{kColumnsFile, ""}, {kHistoryFile, ""}});
   const CsvTable table = run.table.read(run.data);
-  ColumnOptions options{
-      .label = label_name(table, run.label), .ignore = run.ignore, .strip_label_dots = run.strip_label_dots};
+  ColumnOptions options{.label = label_name(table, run.label),
+                        .ignore = run.ignore,
+                        .strip_label_dots = run.strip_label_dots,
+                        .task = run.task == "class"    ? ColumnTask::kClassification
+                                : run.task == "number" ? ColumnTask::kRegression
+                                                       : ColumnTask::kGuess};
   const std::vector<int64_t> labelled = labelled_rows(table, options);
-  const Split rows = split_rows(labelled, run);
+  const Split rows = split_rows(labelled, table, table.column(options.label), run);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
@@ -115,10 +128,11 @@ void train_table(TableRun run) {
     test_rows.resize(static_cast<size_t>(other.rows()));
     std::iota(test_rows.begin(), test_rows.end(), 0);
   }
+  const std::string& test_path = run.test.empty() ? run.data : run.test;
   ColumnReport report;
   // Before the training: a label that cannot be read is said at once.
-  const Tensor test_y = read_labels(columns, test_table, test_rows);
-  const Tensor test_x = columns.inputs(test_table, test_rows, &report);
+  const Tensor test_y = read_labels(columns, test_table, test_path, test_rows);
+  const Tensor test_x = read_inputs(columns, test_table, test_path, test_rows, &report);
   const Tensor x = columns.inputs(table, rows.train), y = columns.labels(table, rows.train);
   say(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ", test_rows.size(),
           run.test.empty() ? "" : cat(" of ", run.test), " judge; ", columns.width(), " inputs\n"));
@@ -139,7 +153,11 @@ void train_table(TableRun run) {
                  .validation_x = columns.inputs(table, rows.validation),
                  .validation_y = columns.labels(table, rows.validation),
                  .callbacks = {ConsoleProgress(), ReduceLROnPlateau({.factor = 0.3, .patience = 2}),
-                               EarlyStopping({.patience = 6, .restore_best_weights = true})}});
+                               EarlyStopping({.patience = kPatience, .restore_best_weights = true})}});
+  if (history.size() < static_cast<size_t>(run.epochs)) {
+    say(cat("no better for ", kPatience, " epochs: the weights are those of epoch ",
+            history.size() - kPatience, "\n"));
+  }
   const Scores scores = score(columns, predict_rows(model, columns, test_x), test_y);
 
   const bool replaced = posix_env().exists(run.model);
@@ -153,8 +171,7 @@ void train_table(TableRun run) {
                                  {"dtype", run.dtype},
                                  {"epochs", history.size()},
                                  {"test", json_of(scores, columns)}};
-  model.save(run.model,
-             {.files = {{kColumnsFile, columns.to_json()}, {"training.json", body.dump(2) + "\n"}}});
+  model.save(run.model, {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
   if (run.results.json) {
     nlohmann::ordered_json notes = nlohmann::ordered_json::array();
     for (const Note& note : columns.notes())
@@ -166,7 +183,11 @@ void train_table(TableRun run) {
   if (run.results.out != "-") terminal.colors = false;
   run.results.write(cat(report_of(scores, columns, terminal), replaced ? "replaced " : "saved ", run.model,
                         ": the model, and how a row is read\n"));
-  run.results.suggest({"predict", run.model, run.test.empty() ? run.data : run.test});
+  if (columns.classification() ? scores.accuracy < scores.base_rate : scores.r2 < 0)
+    say("warning: always giving the same answer would be better than this model\n");
+  std::vector<std::string> next = {"predict", run.model, test_path};
+  for (const std::string& word : run.table.words()) next.push_back(word);
+  run.results.suggest(next);
 }
 
 }  // namespace espalier::cli

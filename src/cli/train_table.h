@@ -25,6 +25,7 @@ struct TableRun {
   uint64_t seed = 0;
   double test_fraction = 0.2;
   bool strip_label_dots = false;
+  std::string task = "guess";
   TableFlags table = {};
   Results results = {};
 };

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortened.h"
 
 namespace espalier {
 namespace {
@@ -125,7 +126,7 @@ ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnPro
   if (static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
     return dropped(cat(share_of_rows(profile.missing, profile.rows()), " of its cells hold no value"));
   if (profile.different() == 1 && profile.missing == 0)
-    return dropped(cat("every cell is \"", profile.values[0].text, "\""));
+    return dropped(cat("every cell is \"", shortened(profile.values[0].text), "\""));
   const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
   if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
   if (const auto style = date_style(name, profile); style && profile.different() > 1)

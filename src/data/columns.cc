@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "data/columns_apply.h"
 #include "ir/sink.h"
 
@@ -86,7 +87,7 @@ class Application {
 
 [[noreturn]] void refuse_label(const LabelStep& label, const CsvTable& table, int64_t row,
                                std::string_view text) {
-  const std::string what = cat("line ", table.line(row), ": the label \"", text, "\" ");
+  const std::string what = cat("line ", table.line(row), ": the label \"", shortened(text), "\" ");
   if (!label.classification)
     throw ValueError("columns.label", cat(what, label.log ? "is no number above -1" : "is no number"));
   if (text.ends_with('.') && label.class_of(text.substr(0, text.size() - 1))) {

@@ -13,8 +13,8 @@ std::optional<bool> direction(std::string_view name) {
   if (name.starts_with("val_")) name.remove_prefix(4);
   if (name.ends_with("loss") || name.ends_with("error") || name == "mae" || name == "mse" || name == "rmse")
     return false;
-  if (name.ends_with("accuracy") || name.ends_with("precision") || name.ends_with("recall") ||
-      name.ends_with("auc") || name.starts_with("r2"))
+  if (name == "acc" || name == "val_acc" || name.ends_with("accuracy") || name.ends_with("precision") ||
+      name.ends_with("recall") || name.ends_with("auc") || name.starts_with("r2"))
     return true;
   return std::nullopt;
 }

@@ -1,7 +1,11 @@
 #include "espalier/saved_model.h"
 
+#include <zlib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <mutex>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -33,6 +37,11 @@ bool is_ours(const std::string& name) {
 
 [[noreturn]] void fail(const std::string& path, const char* file, const std::string& message) {
   throw FormatError("saved_model.content", cat(path, "/", file, ": ", message));
+}
+
+int64_t checksum_of(const std::string& bytes) {
+  return static_cast<int64_t>(
+      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 // A path below the model's own; others stay whole.
@@ -72,6 +81,36 @@ struct LoadedModel::Saved {
   void check(const Graph& graph, const char* file, int64_t batch) const;
 };
 
+void check_save_path(const std::string& path, const std::map<std::string, std::string>& files, Location at) {
+  const CallScope scope(at);
+  Env& env = posix_env();
+  if (path.empty()) throw IoError("save.path", "the path of a model must not be empty");
+  const auto refuse = [&](const std::string& why) {
+    throw IoError("save.path", cat(path, " ", why, ", so it is not replaced"), "name another folder");
+  };
+  if (!env.exists(path)) {
+    const std::string folder = std::filesystem::absolute(path).lexically_normal().parent_path().string();
+    if (!env.exists(folder)) throw IoError("save.path", cat("there is no folder ", folder));
+    return;
+  }
+  if (!std::filesystem::is_directory(path)) refuse("is no folder");
+  const std::vector<std::string> names = env.list_folder(path);
+  if (names.empty()) return;
+  const auto is_description = [&] {
+    try {
+      const Json json = parse_json(env.read_file(path + "/" + kDescription));
+      return json.is_object() && json.value("format", Json()) == kFormat;
+    } catch (const FormatError&) {
+      return false;
+    }
+  };
+  if (std::ranges::find(names, kDescription) == names.end() || !is_description())
+    refuse("exists and is no saved model");
+  for (const std::string& name : names) {
+    if (!is_ours(name) && !files.contains(name)) refuse(cat("holds ", name, ", which is not the model's"));
+  }
+}
+
 void Model::save(const std::string& path, const SaveOptions& options, Location at) {
   const CallScope scope(at);
   std::vector<TensorType> rows = input_types();
@@ -90,10 +129,8 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     if (is_ours(name) || name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
       throw ValueError("save.files", cat("a saved model cannot hold a file \"", name, "\""));
   }
+  check_save_path(path, files);
   Env& env = posix_env();
-  if (env.exists(path) && !env.exists(path + "/" + kDescription)) {
-    throw IoError("save.path", cat(path, " exists and is no saved model, so it is not replaced"));
-  }
   SafeTensors weights;
   Json variables = Json::array();
   int64_t fixed_batch = 0;
@@ -108,13 +145,15 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     }
   }
   files[kWeights] = safetensors_bytes(weights);
+  const int64_t checksum = checksum_of(files[kWeights]);
   Json inputs = Json::array();
   for (const TensorType& row : rows) {
     inputs.push_back({{"dtype", espalier::name(row.dtype)},
                       {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}});
   }
-  const Json description = {{"format", kFormat}, {"version", kVersion},        {"name", this->path()},
-                            {"inputs", inputs},  {"fixed_batch", fixed_batch}, {"variables", variables}};
+  const Json description = {
+      {"format", kFormat},         {"version", kVersion},        {"name", this->path()},  {"inputs", inputs},
+      {"weights_crc32", checksum}, {"fixed_batch", fixed_batch}, {"variables", variables}};
   files[kDescription] = description.dump(2) + "\n";
   env.write_folder(path, files);
 }
@@ -160,6 +199,8 @@ void LoadedModel::Saved::read_description(const Json& json) {
   }
 
   const std::string bytes = take(kWeights);
+  if (integer(json.value("weights_crc32", Json()), "weights_crc32", 0, UINT32_MAX) != checksum_of(bytes))
+    fail(path, kWeights, "is damaged: its checksum is another than the description's");
   SafeTensors arrays;
   try {
     arrays = parse_safetensors(std::as_bytes(std::span(bytes)));
@@ -168,6 +209,7 @@ void LoadedModel::Saved::read_description(const Json& json) {
   }
   const Json variables = json.value("variables", Json());
   if (!variables.is_array()) fail(path, kDescription, "needs \"variables\"");
+  std::set<std::string> names;
   for (const Json& variable : variables) {
     if (!variable.is_object()) fail(path, kDescription, "a variable needs \"path\" and \"trainable\"");
     const std::string variable_path = text(variable, "path");
@@ -178,7 +220,10 @@ void LoadedModel::Saved::read_description(const Json& json) {
     if (!value) fail(path, kWeights, cat("there is no array \"", variable_path, "\""));
     if (variable_path.empty() || !weight_index.emplace(variable_path, weights.size()).second)
       fail(path, kDescription, cat("variable \"", variable_path, "\" stands twice or has no path"));
-    weights.push_back({relative(variable_path, name), make_concrete(*value), trainable.get<bool>()});
+    // Below the model; a layer of its own may be called as one inside.
+    std::string own = relative(variable_path, name);
+    while (!names.insert(own).second) own = "outside/" + own;
+    weights.push_back({own, make_concrete(*value), trainable.get<bool>()});
   }
 }
 
@@ -335,7 +380,9 @@ LoadedModel load_model(const std::string& path, Location at) {
     throw IoError("load_model.path", cat(path, " is no saved model: there is no ", path, "/", kDescription));
   }
   std::map<std::string, std::string> files;
-  for (const std::string& name : env.list_folder(path)) files[name] = env.read_file(path + "/" + name);
+  for (const std::string& name : env.list_folder(path)) {
+    if (std::filesystem::is_regular_file(path + "/" + name)) files[name] = env.read_file(path + "/" + name);
+  }
   return read_model(std::move(files), path, at);
 }
 

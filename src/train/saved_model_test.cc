@@ -162,6 +162,50 @@ TEST(SavedModel, CarriesTextsAndReplacesOnlyItself) {
   std::filesystem::remove_all(other);
 }
 
+TEST(SavedModel, NeverReplacesWhatIsSomebodyElses) {
+  Sequential model{Dense({.units = 2})};
+  model.predict(rows(4));
+  const std::string path = fresh("foreign");
+  std::filesystem::create_directory(path);
+  model.save(path);  // an empty folder is nobody's
+  std::ofstream(path + "/mine.csv") << "mine";
+  EXPECT_THROW(model.save(path), IoError);
+  EXPECT_TRUE(std::filesystem::exists(path + "/mine.csv"));
+  std::filesystem::remove(path + "/mine.csv");
+  std::filesystem::create_directory(path + "/plots");
+  EXPECT_NO_THROW(load_model(path));
+  std::filesystem::remove(path + "/plots");
+  std::ofstream(path + "/model.json") << "{\"class_name\": \"Sequential\"}";
+  EXPECT_THROW(model.save(path), IoError) << "another program's model";
+  EXPECT_THROW(model.save(path + "/none/model"), IoError);
+  EXPECT_THROW(model.save(""), IoError);
+  std::filesystem::remove_all(path);
+  // A link stays one.
+  const std::string link = fresh("link");
+  model.save(path);
+  std::filesystem::create_directory_symlink(path, link);
+  model.save(link, {.files = {{"note.txt", "new"}}});
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(load_model(path).file("note.txt"), "new");
+  std::filesystem::remove(link);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, LayersOfOneNameInsideAndOutsideStayApart) {
+  const Tensor x = rows(3);
+  Dense outside({.units = 6, .name = "twin"});
+  outside(x);
+  const Placeholder in = Input({6});
+  Functional model({in}, {connect(outside, connect(Dense({.units = 6, .name = "twin"}), in))}, "twins");
+  const auto said = model.predict(x).to_vector<float>();
+  const std::string path = fresh("twins");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.variables().size(), 4u);
+  EXPECT_EQ(loaded.predict(x).to_vector<float>(), said);
+  std::filesystem::remove_all(path);
+}
+
 TEST(SavedModel, DamageIsNamedWithItsFile) {
   Sequential model{Dense({.units = 2}), Dense({.units = 2})};
   model.predict(rows(4));
@@ -169,6 +213,7 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
   const auto refused = [&](const std::string& file, const std::string& from, const std::string& to,
                            std::string named = "") {
     if (named.empty()) named = file;
+    std::filesystem::remove_all(path);
     model.save(path);
     std::string text = posix_env().read_file(path + "/" + file);
     const size_t at = text.find(from);
@@ -190,6 +235,8 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
   EXPECT_EQ(refused("model.json", "dense/kernel", "dense/colonel", "weights.safetensors"), "");
   EXPECT_EQ(refused("model.json", "\"trainable\": true", "\"trainable\": 1"), "");
   EXPECT_EQ(refused("weights.safetensors", "F32", "F64"), "");
+  EXPECT_EQ(refused("model.json", "\"weights_crc32\": ", "\"weights_crc32\": 7, \"other\": ", "weights.safetensors"), "");
+  EXPECT_EQ(refused("model.json", "\"version\": 1", "\"version\": 1e999"), "");
   EXPECT_EQ(refused("inference.mlir", "dot_general", "dot_particular"), "");
   EXPECT_EQ(refused("inference.mlir", "${B}", "$B"), "");
   EXPECT_EQ(refused("inference.mlir", "dense/kernel", "dense/colonel"), "");
