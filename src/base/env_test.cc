@@ -32,6 +32,16 @@ std::string rule_of(F f) {
   return "no error";
 }
 
+TEST_F(EnvTest, LeftOversOfKilledWritersAreRemoved) {
+  posix_env().write_file(path("x.1-2.part"), "");
+  posix_env().make_folder(path("x.3-4.part") + "/inside");
+  for (const char* other : {"x", "x.part", "x..part", "x.a.part", "y.1-2.part", "x.1-2.partial"})
+    posix_env().write_file(path(other), "");
+  posix_env().remove_left_overs(path("x"));
+  EXPECT_EQ(posix_env().list_folder(folder_),
+            (std::vector<std::string>{"x", "x..part", "x.1-2.partial", "x.a.part", "x.part", "y.1-2.part"}));
+}
+
 TEST_F(EnvTest, WritesAndReadsBack) {
   const std::string bytes("a\0b\n", 4);
   posix_env().write_file(path("x"), bytes);

@@ -21,6 +21,8 @@ namespace {
   throw IoError(cat("file.", verb), cat("cannot ", verb, " ", path, ": ", std::strerror(reason)));
 }
 
+constexpr std::string_view kPart = ".part";
+
 class File {
  public:
   File(const std::string& path, int flags, const char* verb) : File(path, flags, verb, path) {}
@@ -82,9 +84,7 @@ class PosixEnv final : public Env {
   }
 
   void write_file(const std::string& wanted, std::string_view bytes) override {
-    std::error_code none;
-    const std::filesystem::path real = std::filesystem::canonical(wanted, none);
-    const std::string path = none ? wanted : real.string();
+    const std::string path = real_path(wanted);
     struct stat status;
     const bool exists = ::stat(path.c_str(), &status) == 0;
     if (exists && !S_ISREG(status.st_mode)) {
@@ -93,7 +93,7 @@ class PosixEnv final : public Env {
       const File file(path, O_WRONLY, "write");
       return write_all(file, bytes);
     }
-    const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
+    const std::string temporary = temporary_of(path);
     try {
       const File file(temporary, O_WRONLY | O_CREAT | O_EXCL, "write", wanted);
       if (exists) file.check(::fchmod(file.descriptor(), status.st_mode & 07777) == 0);
@@ -114,7 +114,7 @@ class PosixEnv final : public Env {
     const fs::path real = fs::canonical(wanted, none);
     std::string path = none ? wanted : real.string();
     while (path.size() > 1 && path.back() == '/') path.pop_back();
-    const std::string temporary = cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), ".part");
+    const std::string temporary = temporary_of(path);
     std::error_code ignored;
     struct stat status;
     const bool exists = ::stat(path.c_str(), &status) == 0;
@@ -145,6 +145,36 @@ class PosixEnv final : public Env {
     if (exists) fs::remove_all(temporary, ignored);
     const std::string folder = folder_of(path);
     File(folder, O_RDONLY | O_DIRECTORY, "sync").sync();
+  }
+
+  void remove_left_overs(const std::string& wanted) override {
+    const std::string path = real_path(wanted), folder = folder_of(path);
+    const size_t slash = path.rfind('/');
+    const std::string begin = path.substr(slash == std::string::npos ? 0 : slash + 1) + ".";
+    for (const std::string& name : list_folder(folder)) {
+      if (!name.starts_with(begin) || !name.ends_with(kPart) || name.size() < begin.size() + kPart.size())
+        continue;
+      const std::string middle = name.substr(begin.size(), name.size() - begin.size() - kPart.size());
+      if (middle.find_first_not_of("0123456789-") == std::string::npos && !middle.empty())
+        remove_all(folder + "/" + name);
+    }
+  }
+
+  static void remove_all(const std::string& path) {
+    std::error_code error;
+    std::filesystem::remove_all(path, error);
+    if (error) fail("remove", path, error.value());
+  }
+
+  // The file that a link stands for.
+  static std::string real_path(const std::string& path) {
+    std::error_code none;
+    const std::filesystem::path real = std::filesystem::canonical(path, none);
+    return none ? path : real.string();
+  }
+
+  std::string temporary_of(const std::string& path) {
+    return cat(path, ".", static_cast<int64_t>(::getpid()), "-", entropy(), kPart);
   }
 
   static void write_all(const File& file, std::string_view bytes) {

@@ -127,6 +127,7 @@ class FakeEnv final : public Env {
   std::string read_file(const std::string&) override { return ""; }
   void write_file(const std::string&, std::string_view) override {}
   void write_folder(const std::string&, const std::map<std::string, std::string>&) override {}
+  void remove_left_overs(const std::string&) override {}
   bool exists(const std::string&) override { return false; }
   std::vector<std::string> list_folder(const std::string&) override { return {}; }
   void make_folder(const std::string&) override {}
