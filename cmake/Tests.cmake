@@ -64,3 +64,10 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   set_target_properties(test_calls PROPERTIES ENABLE_EXPORTS ON)
   gtest_discover_tests(test_calls DISCOVERY_MODE PRE_TEST TEST_PREFIX calls/ PROPERTIES TIMEOUT 300 LABELS calls)
 endif()
+
+# A program of its own, since it runs itself again, to be killed.
+if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
+  espalier_program(test_kills tests/kills/kills_test.cc)
+  target_link_libraries(test_kills PRIVATE GTest::gtest)
+  gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/ PROPERTIES TIMEOUT 300 LABELS kills)
+endif()

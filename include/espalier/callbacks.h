@@ -67,4 +67,38 @@ struct CSVLoggerOptions {
 std::shared_ptr<Callback> CSVLogger(std::string path, CSVLoggerOptions options = {},
                                     Location at = Location::here());
 
+struct BackupAndRestoreOptions {
+  std::string path = {};          // of a file; its folder exists
+  int64_t save_freq = 0;          // steps; 0: at the end of each epoch
+  bool delete_checkpoint = true;  // when the run has ended
+};
+// Saves what the run needs to go on: variables of model, optimizer and metrics, the default generator,
+// seed(), the logs so far, what the callbacks keep, the epoch and the step in it. When a process was killed,
+// the same program goes on where the file was written last and ends in the same bits, with the logs of all
+// epochs as fit's result. Data, batch size, steps of an epoch, shuffle, model, optimizer and the list of
+// callbacks must be the same as before; the seed comes from the file. Hooks see the run begin again, and, in
+// the middle of an epoch, that epoch; then callbacks get their state (Callback::load_state). Generators of
+// one's own are not saved.
+// The file is replaced in one step: it is whole at every moment. A run that stop_training() ended in the
+// middle of an epoch saves there and keeps the file, so that it can go on.
+// fit raises ValueError[backup.twice] for two of them, IoError[file.*], FormatError[checkpoint.*] and
+// [safetensors.*] naming the file when it is no whole checkpoint, ValueError[backup.run] and
+// [backup.variable] when it is one of another run; then nothing has changed. Raises ValueError[backup.path]
+// for an empty path, [backup.save_freq] for less than 0.
+std::shared_ptr<Callback> BackupAndRestore(BackupAndRestoreOptions options, Location at = Location::here());
+
+struct ModelCheckpointOptions {
+  // Of a folder. "{epoch}" (from 1), "{batch}" (from 1, with save_freq) and, at the end of an epoch, names of
+  // logs stand for their numbers; "{epoch:02d}" fills up with zeros, "{val_loss:.3f}" rounds.
+  std::string path = {};
+  std::string monitor = "val_loss";
+  bool save_best_only = false;  // only when `monitor` is better than ever before
+  std::string mode = "auto";
+  int64_t save_freq = 0;  // steps; 0: at the end of each epoch
+};
+// Saves the model (Model::save) as the run goes. Raises ValueError[model_checkpoint.path] for no path and for
+// fields that are no such thing or unknown to the run, [model_checkpoint.save_freq] for less than 0 and
+// together with save_best_only, [model_checkpoint.monitor], [model_checkpoint.mode].
+std::shared_ptr<Callback> ModelCheckpoint(ModelCheckpointOptions options, Location at = Location::here());
+
 }  // namespace espalier

@@ -17,6 +17,19 @@ namespace espalier {
 using Logs = std::map<std::string, double>;
 class Model;
 
+// What a callback keeps, by name, for a run that goes on in another process.
+struct CallbackState {
+  std::map<std::string, Tensor> tensors = {};
+
+  // f64[] and u8[bytes] among them.
+  void put(const std::string& name, double value);
+  void put_text(const std::string& name, const std::string& text);
+  // Raise FormatError[checkpoint.callback] when there is none of that name and kind.
+  double number(const std::string& name) const;
+  int count(const std::string& name) const;  // a number that is whole and not negative
+  std::string text(const std::string& name) const;
+};
+
 // Sees a training run. All hooks default to nothing. Those that come with Espalier: callbacks.h.
 class Callback {
  public:
@@ -34,6 +47,10 @@ class Callback {
   virtual void on_batch_end(int64_t, const Logs&) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
+  // What it needs to go on, besides its options, for a checkpoint (BackupAndRestore); and back, with all that
+  // save_state put there, after on_train_begin.
+  virtual void save_state(CallbackState&) const {}
+  virtual void load_state(const CallbackState&) {}
 
  protected:
   // The model of the run. Raises StateError[callback.model] outside of hooks.

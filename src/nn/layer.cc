@@ -9,6 +9,7 @@
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
+#include "nn/seed.h"
 
 namespace espalier {
 namespace {
@@ -58,6 +59,7 @@ void set_seed(uint64_t seed) {
   const std::lock_guard lock(root_names().mutex);
   root_names().next.clear();
 }
+void continue_seed(uint64_t seed) { process_seed = seed; }
 uint64_t seed() { return process_seed; }
 
 TrainingScope::TrainingScope(bool value) : before_(current()) { set_training(value); }

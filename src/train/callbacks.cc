@@ -1,6 +1,9 @@
 #include "espalier/callbacks.h"
 
 #include <cmath>
+#include <limits>
+
+#include "base/format.h"
 
 namespace espalier {
 namespace {
@@ -34,7 +37,38 @@ class Lambda final : public Callback {
   LambdaCallbackOptions options_;
 };
 
+const Tensor& field(const CallbackState& state, const std::string& name, DType dtype, size_t rank) {
+  const auto it = state.tensors.find(name);
+  if (it != state.tensors.end() && it->second.dtype() == dtype && it->second.rank() == rank)
+    return it->second;
+  throw FormatError("checkpoint.callback",
+                    cat("a callback misses \"", name, "\" as ", espalier::name(dtype), " of rank ", rank,
+                        it == state.tensors.end() ? "" : cat(", it is ", it->second.type())));
+}
+
 }  // namespace
+
+void CallbackState::put(const std::string& name, double value) { tensors[name] = Tensor::scalar(value); }
+
+void CallbackState::put_text(const std::string& name, const std::string& text) {
+  tensors[name] = Tensor::of(std::vector<uint8_t>(text.begin(), text.end()));
+}
+
+double CallbackState::number(const std::string& name) const {
+  return field(*this, name, DType::kF64, 0).item<double>();
+}
+
+int CallbackState::count(const std::string& name) const {
+  const double value = number(name);
+  if (value >= 0 && value <= std::numeric_limits<int>::max() && value == std::floor(value))
+    return static_cast<int>(value);
+  throw FormatError("checkpoint.callback", cat("\"", name, "\" must count something, got ", value));
+}
+
+std::string CallbackState::text(const std::string& name) const {
+  const auto bytes = field(*this, name, DType::kU8, 1).to_vector<uint8_t>();
+  return {bytes.begin(), bytes.end()};
+}
 
 std::shared_ptr<Callback> TerminateOnNaN() { return std::make_shared<Terminate>(); }
 

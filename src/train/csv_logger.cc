@@ -48,6 +48,13 @@ class Logger final : public Callback {
     posix_env().write_file(path_, text_);
   }
 
+  void save_state(CallbackState& state) const override { state.put_text("csv_logger/text", text_); }
+
+  void load_state(const CallbackState& state) override {
+    text_ = state.text("csv_logger/text");
+    posix_env().write_file(path_, text_);
+  }
+
  private:
   std::string quoted(const std::string& name) const {
     if (name.find_first_of(std::string("\"\r\n") + options_.separator) == std::string::npos) return name;

@@ -36,6 +36,27 @@ class Stopping final : public Callback {
     }
   }
 
+  void save_state(CallbackState& state) const override {
+    state.put("early_stopping/wait", wait_);
+    if (best_) state.put("early_stopping/best", *best_);
+    for (const auto& [variable, value] : weights_) state.tensors[kWeights + variable.path()] = value;
+  }
+
+  void load_state(const CallbackState& state) override {
+    wait_ = state.count("early_stopping/wait");
+    if (state.tensors.contains("early_stopping/best")) best_ = state.number("early_stopping/best");
+    for (const Variable& variable : model().variables()) {
+      const auto it = state.tensors.find(kWeights + variable.path());
+      if (it == state.tensors.end()) continue;
+      if (it->second.type() != variable.type()) {
+        throw FormatError("checkpoint.callback",
+                          cat("the best \"", variable.path(), "\" is ", it->second.type(),
+                              ", the model's is ", variable.type()));
+      }
+      weights_.emplace_back(variable, it->second);
+    }
+  }
+
   void on_train_end(const Logs&) override {
     for (auto& [variable, value] : weights_) variable.assign(value);
     weights_.clear();
@@ -46,6 +67,8 @@ class Stopping final : public Callback {
     weights_.clear();
     for (const Variable& variable : model().variables()) weights_.emplace_back(variable, variable.read());
   }
+
+  static constexpr const char* kWeights = "early_stopping/weights/";
 
   EarlyStoppingOptions options_;
   Monitor monitor_;

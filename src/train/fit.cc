@@ -3,6 +3,7 @@
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "train/backup.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
 
@@ -147,20 +148,48 @@ std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOpti
     run.logs.push_back(name);
     if (validates) run.logs.push_back("val_" + name);
   }
-  shared_->stop = false;
+  Backups backups(options, rows.training, run);
+  FitPosition now{options.initial_epoch};
+  const auto variables = [&] { return training->variables(*this); };
+  if (backups.found()) {
+    const BuildTransaction transaction;
+    const std::span<const Tensor> arguments = passes.next();
+    // Traced, they make the variables that the checkpoint has values for.
+    training->test_step->graph(arguments);
+    backups.require(variables(), false);
+    training->train_step->graph(arguments);
+    backups.require(variables(), true);
+    now = backups.position();
+    run.initial_epoch = now.epoch;
+  }
+  shared_->stop = now.stopped;
   for (const auto& callback : options.callbacks) callback->on_train_begin(run);
-  std::vector<Logs> history;
-  for (int epoch = options.initial_epoch; epoch < options.epochs && !shared_->stop; ++epoch) {
-    for (const auto& callback : options.callbacks) callback->on_epoch_begin(epoch);
-    training->reset();
+  const auto begin_epoch = [&] {
+    for (const auto& callback : options.callbacks) callback->on_epoch_begin(now.epoch);
+  };
+  if (backups.found()) {
+    if (now.step > 0) begin_epoch();
+    backups.restore(variables());
+    passes.seek(now.epoch * steps + now.step);
+  }
+  bool interrupted = false;
+  for (; now.epoch < options.epochs && !shared_->stop; ++now.epoch, now.step = 0) {
+    if (now.step == 0) {
+      begin_epoch();
+      training->reset();
+    }
     const Logs not_due;
     Logs logs = training->logs();
-    for (int64_t step = 1; step <= steps && !shared_->stop; ++step) {
+    while (now.step < steps && !shared_->stop) {
       training->train_step->call(passes.next());
+      const int64_t step = ++now.step;
       const bool due = step % 8 == 1 && !options.callbacks.empty();
       if (due) training->refresh(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
+      if (backups.due_after_step(now.epoch * steps + step)) backups.save(variables(), now);
     }
+    interrupted = now.step < steps;
+    if (interrupted && backups.used()) backups.save(variables(), now);
     training->refresh(logs);
     if (validates) {
       if (options.validation_y.defined())
@@ -168,12 +197,15 @@ std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOpti
       for (const auto& [name, value] : training->test(rows.validation, options.batch_size))
         logs["val_" + name] = value;
     }
-    for (const auto& callback : options.callbacks) callback->on_epoch_end(epoch, logs);
-    history.push_back(std::move(logs));
+    for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
+    now.history.push_back(std::move(logs));
+    if (!interrupted && backups.due_after_epoch())
+      backups.save(variables(), {now.epoch + 1, 0, shared_->stop, now.history});
   }
   for (const auto& callback : options.callbacks)
-    callback->on_train_end(history.empty() ? Logs{} : history.back());
-  return history;
+    callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
+  if (!interrupted) backups.end();
+  return now.history;
 }
 
 Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight, Location at) {

@@ -173,10 +173,14 @@ FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options
 
 Passes::Passes(const Rows& rows, const FitOptions& options)
     : rows_(rows), batch_size_(options.batch_size), shuffle_(options.shuffle) {
-  const int64_t first = static_cast<int64_t>(options.initial_epoch) *
-                        (options.steps_per_epoch ? options.steps_per_epoch : batches());
-  pass_ = static_cast<uint64_t>(first / batches());
-  skipped_ = first % batches();
+  seek(static_cast<int64_t>(options.initial_epoch) *
+       (options.steps_per_epoch ? options.steps_per_epoch : batches()));
+}
+
+void Passes::seek(int64_t batch) {
+  now_.reset();
+  pass_ = static_cast<uint64_t>(batch / batches());
+  skipped_ = batch % batches();
 }
 
 int64_t Passes::examples(int64_t batches) const {

@@ -45,6 +45,8 @@ class Passes {
   int64_t batches() const { return (rows_.count - 1) / batch_size_ + 1; }
   // The number of rows of that many batches.
   int64_t examples(int64_t batches) const;
+  // Goes to the place after that many batches of the run.
+  void seek(int64_t batch);
   // The arguments of the next step.
   std::span<const Tensor> next();
 

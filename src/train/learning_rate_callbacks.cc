@@ -47,6 +47,19 @@ class Plateau final : public Callback {
     }
   }
 
+  void save_state(CallbackState& state) const override {
+    state.put("reduce_lr_on_plateau/wait", wait_);
+    state.put("reduce_lr_on_plateau/cooldown", cooldown_);
+    if (best_) state.put("reduce_lr_on_plateau/best", *best_);
+  }
+
+  void load_state(const CallbackState& state) override {
+    wait_ = state.count("reduce_lr_on_plateau/wait");
+    cooldown_ = state.count("reduce_lr_on_plateau/cooldown");
+    if (state.tensors.contains("reduce_lr_on_plateau/best"))
+      best_ = state.number("reduce_lr_on_plateau/best");
+  }
+
  private:
   static void require(bool holds, const char* option, const char* rule, double value) {
     if (!holds)

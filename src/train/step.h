@@ -35,6 +35,9 @@ struct Model::Training {
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
   void reset();
+  // What steps change: the variables of model, optimizer and metrics and the default generator, each under a
+  // name of its own.
+  std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
   // Loss and metrics over these rows.
   Logs test(const Rows& rows, int64_t batch_size);
 

@@ -1,3 +1,4 @@
+#include "espalier/random.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -33,6 +34,25 @@ void Model::Training::refresh(Logs& logs) const {
 void Model::Training::reset() {
   for (const Variable& variable : loss.variables()) clear(variable);
   for (Metric& metric : options.metrics) metric.reset();
+}
+
+std::vector<std::pair<std::string, Variable>> Model::Training::variables(const Model& model) const {
+  std::vector<std::pair<std::string, Variable>> out;
+  std::map<std::string, int> copies;
+  const auto add = [&](const char* part, const std::vector<Variable>& variables) {
+    for (const Variable& variable : variables) {
+      const std::string name = cat(part, variable.path());
+      const int copy = ++copies[name];
+      out.emplace_back(copy == 1 ? name : cat(name, "#", copy), variable);
+    }
+  };
+  add("model/", model.variables());
+  add("optimizer/", options.optimizer.variables());
+  add("", loss.variables());
+  for (const Metric& metric : options.metrics) add("", metric.variables());
+  const Generator& generator = default_generator();
+  add("", {generator.key_variable(), generator.step_variable()});
+  return out;
 }
 
 }  // namespace espalier

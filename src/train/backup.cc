@@ -1,0 +1,144 @@
+#include "train/backup.h"
+
+#include <algorithm>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "ir/sink.h"
+#include "nn/seed.h"
+
+namespace espalier {
+namespace {
+
+// fit looks for it; it does nothing by itself.
+struct Backup final : Callback {
+  explicit Backup(BackupAndRestoreOptions given) : options(std::move(given)) {
+    if (options.path.empty()) throw ValueError("backup.path", "there is no path");
+    if (options.save_freq < 0)
+      throw ValueError("backup.save_freq", cat("save_freq must not be negative, got ", options.save_freq));
+  }
+  const BackupAndRestoreOptions options;
+};
+
+std::map<std::string, std::string> run_of(const FitOptions& options, const Rows& rows,
+                                          const Callback::Run& run) {
+  std::string types, logs;
+  for (const Tensor& array : rows.arrays) types += cat(types.empty() ? "" : " ", array.type());
+  for (const std::string& name : run.logs) logs += cat(logs.empty() ? "" : " ", name);
+  return {{"data", types},
+          {"rows", cat(rows.count)},
+          {"batch_size", cat(options.batch_size)},
+          {"steps_per_epoch", cat(run.steps_per_epoch)},
+          {"logs", logs},
+          {"shuffle", cat(options.shuffle)},
+          {"callbacks", cat(options.callbacks.size())}};
+}
+
+Checkpoint read_checkpoint(const std::string& path) {
+  try {
+    return parse_checkpoint(posix_env().read_file(path));
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(error.rule(), cat(path, ": ", error.message()));
+  }
+}
+
+}  // namespace
+
+Backups::Backups(const FitOptions& options, const Rows& rows, const Callback::Run& run)
+    : callbacks_(options.callbacks), run_(run_of(options, rows, run)) {
+  for (const auto& callback : callbacks_) {
+    const auto* const backup = dynamic_cast<const Backup*>(callback.get());
+    if (backup && backup_) throw ValueError("backup.twice", "a run has at most one BackupAndRestore");
+    if (backup) backup_ = &backup->options;
+  }
+  if (!backup_) return;
+  freq_ = backup_->save_freq;
+  posix_env().remove_left_overs(backup_->path);
+  if (!posix_env().exists(backup_->path)) return;
+  found_ = read_checkpoint(backup_->path);
+  for (const auto& [name, now] : run_) {
+    const std::string& before = found_->run[name];
+    if (before == now) continue;
+    throw ValueError("backup.run",
+                     cat(backup_->path, " is of another run: its ", name, " was ",
+                         before.empty() ? "not said" : before, ", now it is ", now),
+                     "go on with the same run, or remove the file");
+  }
+  if (found_->callbacks.size() != callbacks_.size() || found_->step > run.steps_per_epoch)
+    throw FormatError("checkpoint.run",
+                      cat(backup_->path, ": step ", found_->step, " of ", run.steps_per_epoch, " with ",
+                          found_->callbacks.size(), " callbacks"));
+}
+
+FitPosition Backups::position() const {
+  FitPosition out{static_cast<int>(found_->epoch), found_->step, found_->stopped};
+  for (const auto& [name, values] : found_->history) {
+    out.history.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i) out.history[i][name] = values[i];
+  }
+  return out;
+}
+
+void Backups::require(const NamedVariables& variables, bool all) const {
+  std::map<std::string, const Literal*> saved;
+  for (const NamedArray& array : found_->variables) saved[array.name] = &array.value;
+  const auto refuse = [&](const std::string& message) {
+    throw ValueError("backup.variable", cat(backup_->path, " is of another model or optimizer: ", message),
+                     "go on with the same run, or remove the file");
+  };
+  for (const auto& [name, variable] : variables) {
+    const auto it = saved.find(name);
+    if (it == saved.end()) refuse(cat("it has no variable \"", name, "\""));
+    if (it->second->type() != variable.type())
+      refuse(cat("\"", name, "\" is ", it->second->type(), " there and ", variable.type(), " here"));
+    saved.erase(it);
+  }
+  if (all && !saved.empty()) refuse(cat("its variable \"", saved.begin()->first, "\" is none of this run"));
+}
+
+void Backups::restore(const NamedVariables& variables) {
+  for (size_t i = 0; i < callbacks_.size(); ++i) {
+    CallbackState state;
+    for (auto& [name, value] : found_->callbacks[i]) state.tensors[name] = make_concrete(std::move(value));
+    callbacks_[i]->load_state(state);
+  }
+  std::map<std::string, const Literal*> saved;
+  for (const NamedArray& array : found_->variables) saved[array.name] = &array.value;
+  for (auto [name, variable] : variables) variable.assign(make_concrete(*saved.at(name)));
+  continue_seed(found_->seed);
+  found_.reset();
+}
+
+void Backups::save(const NamedVariables& variables, const FitPosition& position) const {
+  Checkpoint out{.seed = seed(),
+                 .epoch = position.epoch,
+                 .step = position.step,
+                 .stopped = position.stopped,
+                 .run = run_};
+  for (const Logs& logs : position.history) {
+    for (const auto& [name, value] : logs) out.history[name].push_back(value);
+  }
+  for (const auto& callback : callbacks_) {
+    CallbackState state;
+    callback->save_state(state);
+    auto& kept = out.callbacks.emplace_back();
+    for (const auto& [name, tensor] : state.tensors) kept.emplace(name, tensor.node()->dense());
+  }
+  for (const auto& [name, variable] : variables)
+    out.variables.push_back({name, variable.read().node()->dense()});
+  posix_env().write_file(backup_->path, checkpoint_bytes(out));
+}
+
+void Backups::end() const {
+  if (backup_ && backup_->delete_checkpoint && posix_env().exists(backup_->path))
+    posix_env().remove_file(backup_->path);
+}
+
+std::shared_ptr<Callback> BackupAndRestore(BackupAndRestoreOptions options, Location at) {
+  const CallScope scope(at);
+  return std::make_shared<Backup>(std::move(options));
+}
+
+}  // namespace espalier

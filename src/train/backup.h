@@ -1,0 +1,57 @@
+// What BackupAndRestore does in a run of fit.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "espalier/callbacks.h"
+#include "format/checkpoint.h"
+#include "train/fit_rows.h"
+
+namespace espalier {
+
+// All that a run changes, by names that stay the same in another process.
+using NamedVariables = std::vector<std::pair<std::string, Variable>>;
+
+// Where a run of fit is.
+struct FitPosition {
+  int epoch = 0;
+  int64_t step = 0;  // steps of it that are done
+  bool stopped = false;
+  std::vector<Logs> history = {};
+};
+
+// The checkpoints of one run; does nothing unless BackupAndRestore is among its callbacks.
+class Backups {
+ public:
+  // Reads what a run left that was killed. Raises what BackupAndRestore says but for variables.
+  Backups(const FitOptions& options, const Rows& rows, const Callback::Run& run);
+
+  // There is such a run to go on with.
+  bool found() const { return found_.has_value(); }
+  FitPosition position() const;
+  // Raises ValueError[backup.variable] unless all `variables` are in the checkpoint with their types and, if
+  // they are `all`, no others.
+  void require(const NamedVariables& variables, bool all) const;
+  // Gives callbacks and variables their state, and the process its seed. REQUIRES: require(variables, true).
+  void restore(const NamedVariables& variables);
+
+  bool due_after_step(int64_t steps_of_run) const { return freq_ > 0 && steps_of_run % freq_ == 0; }
+  bool due_after_epoch() const { return freq_ == 0; }
+  bool used() const { return backup_ != nullptr; }
+  void save(const NamedVariables& variables, const FitPosition& position) const;
+  // The run has ended as planned.
+  void end() const;
+
+ private:
+  const std::vector<std::shared_ptr<Callback>>& callbacks_;
+  const BackupAndRestoreOptions* backup_ = nullptr;
+  int64_t freq_ = -1;  // steps; 0: epochs; -1: never
+  std::map<std::string, std::string> run_;
+  std::optional<Checkpoint> found_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,221 @@
+#include "train/backup.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/rule_of_test.h"
+#include "espalier/array.h"
+#include "espalier/random.h"
+
+namespace espalier {
+namespace {
+
+constexpr int kEpochs = 6, kRows = 90, kSteps = 6;  // the last batch is smaller
+
+// All that a finished run leaves, in bits.
+struct Outcome {
+  std::vector<Logs> history;
+  std::vector<std::vector<std::byte>> variables;
+  std::string log;
+  bool operator==(const Outcome&) const = default;
+};
+
+struct Killed {};
+
+// The same program every time: it dies after `dies_after` steps, or goes on to the end.
+class Program {
+ public:
+  explicit Program(const std::string& name, int64_t save_freq) : folder_(testing::TempDir() + "/" + name) {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_);
+    options.path = folder_ + "/run.checkpoint";
+    options.save_freq = save_freq;
+  }
+
+  Outcome run(int64_t dies_after = -1, bool stops = false) {
+    set_seed(seed);
+    Generator random(7);
+    const Tensor x = random.normal({kRows, 3});
+    const Tensor y = sum(x * x, 1, true);
+    Sequential model{Dense({.units = units}), BatchNormalization(), Dropout(0.3), Dense({.units = 1})};
+    model.compile({.optimizer = sgd ? Optimizer(SGD{}) : Optimizer(Adam{.learning_rate = 0.05}),
+                   .loss = MeanSquaredError(),
+                   .metrics = {metrics::MeanAbsoluteError(), metrics::R2Score()}});
+    int64_t steps = 0;
+    FitOptions fit{.epochs = kEpochs, .batch_size = batch_size, .validation_split = 0.1};
+    fit.callbacks = {BackupAndRestore(options),
+                     LearningRateScheduler([](int, double rate) { return rate * 0.9; }),
+                     ReduceLROnPlateau({.factor = 0.5, .patience = 1, .min_delta = 0.05}),
+                     EarlyStopping({.patience = 3, .restore_best_weights = true}),
+                     CSVLogger(folder_ + "/log.csv"),
+                     LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) {
+                       if (++steps != dies_after) return;
+                       if (!stops) throw Killed();
+                       model.stop_training();
+                     }})};
+    Outcome out;
+    out.history = model.fit(x, y, fit);
+    std::vector<Variable> variables = model.variables();
+    for (const Variable& variable : model.optimizer().variables()) variables.push_back(variable);
+    variables.push_back(default_generator().step_variable());
+    for (const Variable& variable : variables) {
+      const Tensor value = variable.read();
+      const auto* bytes = static_cast<const std::byte*>(value.bytes());
+      out.variables.emplace_back(bytes, bytes + value.type().bytes());
+    }
+    out.log = posix_env().read_file(folder_ + "/log.csv");
+    return out;
+  }
+  bool has_checkpoint() const { return posix_env().exists(options.path); }
+  const std::string& folder() const { return folder_; }
+
+  BackupAndRestoreOptions options;
+  uint64_t seed = 3;
+  int64_t units = 8, batch_size = 16;
+  bool sgd = false;
+
+ private:
+  std::string folder_;
+};
+
+// The run dies after every `stride` steps, anew from the begin each time.
+void expect_same_bits(int64_t save_freq, int64_t stride) {
+  Program program("backup_died", save_freq);
+  const Outcome wanted = program.run();
+  ASSERT_GT(wanted.history.size(), 3u);
+  EXPECT_FALSE(program.has_checkpoint()) << "the run has ended";
+  const auto all = static_cast<int64_t>(wanted.history.size()) * kSteps;
+  for (int64_t step = stride; step <= all; step += stride) {
+    EXPECT_THROW(program.run(step), Killed);
+    EXPECT_EQ(program.has_checkpoint(), step > (save_freq ? save_freq : kSteps)) << step;
+    // The program that goes on has another seed; that of the file counts.
+    program.seed = program.has_checkpoint() ? 99 : 3;
+    EXPECT_TRUE(program.run() == wanted) << "died in step " << step << ", save_freq " << save_freq;
+    program.seed = 3;
+  }
+}
+
+TEST(Backup, ARunThatDiedGoesOnToTheSameBits) {
+  expect_same_bits(0, 13);
+  expect_same_bits(1, 11);
+  expect_same_bits(4, 10);
+}
+
+TEST(Backup, SlowAndInAnyStep) {
+  for (const int64_t save_freq : {0, 1, 4}) expect_same_bits(save_freq, 1);
+}
+
+TEST(Backup, ARunMayDieManyTimes) {
+  Program program("backup_died_often", 3);
+  const Outcome wanted = program.run();
+  int deaths = 0;
+  for (;; ++deaths) {
+    try {
+      EXPECT_TRUE(program.run(5) == wanted);
+      break;
+    } catch (const Killed&) {
+    }
+  }
+  EXPECT_GT(deaths, 5);
+}
+
+TEST(Backup, ARunThatIsStoppedInAnEpochSavesThereAndGoesOn) {
+  Program program("backup_stopped", 100000);
+  const Outcome wanted = program.run();
+  for (const int64_t step : {1, 8, 17}) {
+    program.run(step, true);
+    EXPECT_TRUE(program.has_checkpoint());
+    EXPECT_TRUE(program.run() == wanted) << step;
+    EXPECT_FALSE(program.has_checkpoint());
+  }
+}
+
+TEST(Backup, ARunThatHasEndedStaysSo) {
+  Program program("backup_ended", 0);
+  program.options.delete_checkpoint = false;
+  const Outcome wanted = program.run();
+  EXPECT_TRUE(program.has_checkpoint());
+  EXPECT_TRUE(program.run() == wanted);
+}
+
+TEST(Backup, AnotherRunIsRefusedAndChangesNothing) {
+  Program program("backup_other", 4);
+  const Outcome wanted = program.run();
+  EXPECT_THROW(program.run(20), Killed);
+  const std::string file = posix_env().read_file(program.options.path);
+  program.units = 9;
+  EXPECT_EQ(rule_of([&] { program.run(); }), "backup.variable");
+  program.units = 8;
+  program.sgd = true;
+  EXPECT_EQ(rule_of([&] { program.run(); }), "backup.variable");
+  program.sgd = false;
+  program.batch_size = 15;
+  EXPECT_EQ(rule_of([&] { program.run(); }), "backup.run");
+  program.batch_size = 16;
+  EXPECT_EQ(posix_env().read_file(program.options.path), file);
+  EXPECT_TRUE(program.run() == wanted);
+}
+
+TEST(Backup, ARefusedFileLeavesTheModelAsItWas) {
+  Program program("backup_refused", 4);
+  EXPECT_THROW(program.run(20), Killed);
+  set_seed(0);
+  Sequential model{Dense({.units = 1})};
+  model.compile({.loss = MeanSquaredError(), .metrics = {}});
+  const FitOptions fit{.callbacks = {BackupAndRestore(program.options)}};
+  const Tensor x = full({kRows, 3}, 1), y = full({kRows, 1}, 1);
+  EXPECT_EQ(rule_of([&] { model.fit(x, y, fit); }), "backup.run");
+  EXPECT_TRUE(model.variables().empty());
+  EXPECT_EQ(model.optimizer().variables().size(), 2u);
+  EXPECT_EQ(seed(), 0u);
+}
+
+TEST(Backup, DamagedFilesAreRefused) {
+  Program program("backup_damaged", 4);
+  EXPECT_THROW(program.run(20), Killed);
+  const std::string file = posix_env().read_file(program.options.path);
+  for (size_t i = 0; i < 40; ++i) {
+    std::string damaged = file;
+    const size_t at = i * (file.size() - 1) / 39;
+    i % 2 ? damaged.resize(at) : static_cast<void>(damaged[at] = static_cast<char>(damaged[at] ^ 16));
+    posix_env().write_file(program.options.path, damaged);
+    try {
+      program.run();
+      ADD_FAILURE() << "byte " << at << " is not missed";
+    } catch (const FormatError& error) {
+      EXPECT_NE(error.message().find(program.options.path), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Backup, LeftOversOfKilledWritersAreRemoved) {
+  Program program("backup_left_overs", 0);
+  const auto make = [&](const std::string& name) { std::ofstream(program.folder() + "/" + name) << "x"; };
+  make("run.checkpoint.12-345.part");
+  make("run.checkpoint.mine.part");
+  make("run.checkpoint2.12-345.part");
+  program.run();
+  EXPECT_EQ(posix_env().list_folder(program.folder()),
+            (std::vector<std::string>{"log.csv", "run.checkpoint.mine.part", "run.checkpoint2.12-345.part"}));
+}
+
+TEST(Backup, OptionsAreChecked) {
+  EXPECT_EQ(rule_of([] { BackupAndRestore({}); }), "backup.path");
+  EXPECT_EQ(rule_of([] { BackupAndRestore({.path = "x", .save_freq = -1}); }), "backup.save_freq");
+  Sequential model{Dense({.units = 1})};
+  model.compile({.loss = MeanSquaredError(), .metrics = {}});
+  const auto backup = BackupAndRestore({.path = testing::TempDir() + "/backup_twice"});
+  const Tensor x = full({4, 1}, 1);
+  EXPECT_EQ(rule_of([&] { model.fit(x, x, {.callbacks = {backup, backup}}); }), "backup.twice");
+  EXPECT_EQ(
+      rule_of([&] { model.fit(x, x, {.callbacks = {BackupAndRestore({.path = "/no/such/folder/x"})}}); }),
+      "file.list");
+  EXPECT_TRUE(model.variables().empty());
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,91 @@
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "espalier/array.h"
+#include "espalier/callbacks.h"
+#include "espalier/saved_model.h"
+
+namespace espalier {
+namespace {
+
+// The loss of epoch i is values[i], the weight 10 * i in it.
+struct Scripted {
+  explicit Scripted(const std::string& name) : folder(testing::TempDir() + "/" + name) {
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const Variable loss = this->loss;
+    model.compile({.optimizer = SGD{.learning_rate = 0},
+                   .loss = {"script",
+                            [loss](const Tensor&, const Tensor& outputs) {
+                              return reshape(outputs, {2}) * 0 + loss.read();
+                            }},
+                   .metrics = {}});
+    model(full({2, 1}, 1));
+  }
+  void run(ModelCheckpointOptions options, const std::vector<double>& values) {
+    options.path = folder + "/" + options.path;
+    const auto script = LambdaCallback({.on_epoch_begin = [&](int epoch) {
+      loss.assign(full({}, values[static_cast<size_t>(epoch)]));
+      model.variables()[0].assign(full({1, 1}, 10 * epoch));
+    }});
+    const Tensor x = full({6, 1}, 1);
+    model.fit(x, x,
+              {.epochs = static_cast<int>(values.size()),
+               .batch_size = 2,
+               .callbacks = {script, ModelCheckpoint(options)}});
+  }
+  std::vector<std::string> files() const { return posix_env().list_folder(folder); }
+  float weight_in(const std::string& name) const {
+    LoadedModel saved = load_model(folder + "/" + name);
+    return saved.predict(full({1, 1}, 1)).item<float>();
+  }
+
+  std::string folder;
+  Variable loss{full({}, 0), {.name = "script", .trainable = false}};
+  Sequential model{Dense({.units = 1, .use_bias = false})};
+};
+
+using Names = std::vector<std::string>;
+
+TEST(ModelCheckpoint, SavesEachEpochUnderItsNumberAndValue) {
+  Scripted scripted("each_epoch");
+  scripted.run({.path = "{epoch:02d}-{loss:.2f}"}, {3, 0.126});
+  EXPECT_EQ(scripted.files(), (Names{"01-3.00", "02-0.13"}));
+  EXPECT_EQ(scripted.weight_in("01-3.00"), 0);
+  EXPECT_EQ(scripted.weight_in("02-0.13"), 10);
+}
+
+TEST(ModelCheckpoint, SavesTheBestOnly) {
+  Scripted scripted("best_only");
+  scripted.run({.path = "best", .monitor = "loss", .save_best_only = true}, {3, 1, 2, 1});
+  EXPECT_EQ(scripted.weight_in("best"), 10);
+  scripted.run({.path = "most", .monitor = "loss", .save_best_only = true, .mode = "max"}, {3, 1, 4, 1});
+  EXPECT_EQ(scripted.weight_in("most"), 20);
+}
+
+TEST(ModelCheckpoint, SavesEveryFewSteps) {
+  Scripted scripted("steps");
+  scripted.run({.path = "{epoch}.{batch}", .save_freq = 2}, {1, 1});
+  EXPECT_EQ(scripted.files(), (Names{"1.2", "2.1", "2.3"}));
+}
+
+TEST(ModelCheckpoint, MistakesAreNamedBeforeTheFirstStep) {
+  Scripted scripted("mistakes");
+  const auto rule = [&](const ModelCheckpointOptions& options) {
+    return rule_of([&] { scripted.run(options, {1}); });
+  };
+  EXPECT_EQ(rule_of([] { ModelCheckpoint({}); }), "model_checkpoint.path");
+  for (const char* path : {"{val_loss}", "{epoch", "{epoch:d}", "{loss:02d}", "{batch}", "{}", "{epoch:.xf}"})
+    EXPECT_EQ(rule({.path = path}), "model_checkpoint.path") << path;
+  EXPECT_EQ(rule({.path = "{loss}", .save_freq = 1}), "model_checkpoint.path");
+  EXPECT_EQ(rule({.path = "x", .save_freq = -1}), "model_checkpoint.save_freq");
+  EXPECT_EQ(rule({.path = "x", .save_best_only = true, .save_freq = 1}), "model_checkpoint.save_freq");
+  EXPECT_EQ(rule({.path = "x", .save_best_only = true}), "model_checkpoint.monitor");
+  EXPECT_TRUE(scripted.files().empty());
+}
+
+}  // namespace
+}  // namespace espalier
