@@ -79,8 +79,8 @@ struct BackupAndRestoreOptions {
 // callbacks must be the same as before; the seed comes from the file. Hooks see the run begin again, and, in
 // the middle of an epoch, that epoch; then callbacks get their state (Callback::load_state). Generators of
 // one's own are not saved.
-// The file is replaced in one step: it is whole at every moment. A run that stop_training() ended in the
-// middle of an epoch saves there and keeps the file, so that it can go on.
+// The file is replaced in one step: it is whole at every moment. A run that stop_training() ended from
+// on_batch_end saves there and keeps the file, so that it can go on.
 // fit raises ValueError[backup.twice] for two of them, IoError[file.*], FormatError[checkpoint.*] and
 // [safetensors.*] naming the file when it is no whole checkpoint, ValueError[backup.run] and
 // [backup.variable] when it is one of another run; then nothing has changed. Raises ValueError[backup.path]

@@ -1,9 +1,16 @@
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cmath>
+#include <csignal>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/philox.h"
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 
@@ -39,6 +46,7 @@ std::string prices_csv(int rows, uint64_t seed) {
   return text;
 }
 
+// One a test: they run side by side.
 struct Folder {
   std::string path =
       fresh_folder(cat("tables-", testing::UnitTest::GetInstance()->current_test_info()->name()));
@@ -110,6 +118,66 @@ TEST(TrainTable, TheSeedSaysAllOfIt) {
   EXPECT_NE(run("2", "2"), once);
   call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--threads", "2",
                         "--epochs", "0"});
+}
+
+// Sends one SIGINT to this process as soon as it is waited for.
+class InterruptOnce {
+ public:
+  InterruptOnce() : before_(std::signal(SIGINT, SIG_IGN)) {}
+  ~InterruptOnce() {
+    sender_.join();
+    std::signal(SIGINT, before_);
+  }
+
+ private:
+  void (*before_)(int);
+  std::thread sender_{[] {
+    for (struct sigaction now = {};; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
+      ::sigaction(SIGINT, nullptr, &now);
+      if (now.sa_handler != SIG_IGN) break;
+    }
+    ::kill(::getpid(), SIGINT);
+  }};
+};
+
+TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(400, 1));
+  const std::string checkpoint = folder.model() + ".checkpoint";
+  std::vector<std::string> arguments = {"--data",       data,       "--label", "kind",  "--model",
+                                        folder.model(), "--epochs", "3",       "--json"};
+  const auto weights = [&] { return posix_env().read_file(folder.model() + "/weights.safetensors"); };
+  const std::string whole = call_verb(add_train, arguments), wanted = weights();
+  EXPECT_FALSE(posix_env().exists(checkpoint));
+
+  std::filesystem::remove_all(folder.model());
+  std::string progress;
+  {
+    const InterruptOnce interrupt;
+    try {
+      call_verb(add_train, arguments, "", &progress);
+      ADD_FAILURE() << "it was not interrupted";
+    } catch (const Exit& exit) {
+      EXPECT_EQ(exit.code, 130);
+    }
+  }
+  EXPECT_NE(progress.find("with --resume goes on"), std::string::npos) << progress;
+  EXPECT_TRUE(posix_env().exists(checkpoint));
+  EXPECT_FALSE(posix_env().exists(folder.model()));
+
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
+  arguments.insert(arguments.end(), {"--resume", "--checkpoint-every", "2"});
+  arguments.insert(arguments.end(), {"--seed", "1"});
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
+  arguments.resize(arguments.size() - 2);
+  EXPECT_EQ(call_verb(add_train, arguments), whole);
+  EXPECT_EQ(weights(), wanted);
+  EXPECT_FALSE(posix_env().exists(checkpoint));
+
+  // Nothing to go on with: it begins anew.
+  call_verb(add_train, arguments, "", &progress);
+  EXPECT_NE(progress.find("begins anew"), std::string::npos) << progress;
+  EXPECT_EQ(weights(), wanted);
 }
 
 TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {

@@ -41,6 +41,8 @@ bool has_words(const std::string& path) {
 void train(TrainRun& run) {
   if (run.table.label.empty()) {
     if (has_words(run.digits.data)) ask_for_label(run.digits.data);
+    if (run.table.resume || run.table.checkpoint_every)
+      throw ValueError("train.resume", "--resume and --checkpoint-every need --label: a table to train on");
     DigitsRun& digits = run.digits;
     digits.epochs = run.epochs.value_or(digits.epochs);
     digits.batch_size = run.batch_size.value_or(digits.batch_size);
@@ -85,6 +87,12 @@ void add_train(CLI::App& app) {
   verb->add_option("--model", table.model,
                    "Folder that the model is saved in; a saved model there is replaced")
       ->option_text("FOLDER [model]");
+  verb->add_option("--checkpoint-every", table.checkpoint_every,
+                   "Steps of a table's training after which the run is saved, as MODEL.checkpoint, to go on "
+                   "after a crash; Ctrl-C saves it at any rate")
+      ->check(CLI::Range(1, 1 << 30))
+      ->option_text("N");
+  verb->add_flag("--resume", table.resume, "Go on with the run that MODEL.checkpoint holds");
   verb->add_option(
           "--epochs", run->epochs,
           "Passes over the training rows: of images 5; of a table at most 60, fewer when the model gets "

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 #include <unordered_set>
 
@@ -14,6 +15,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/philox.h"
+#include "cli/interrupt.h"
 #include "espalier/callbacks.h"
 #include "report/table.h"
 
@@ -26,7 +28,7 @@ struct Split {
 };
 
 constexpr const char* kHistoryFile = "training.json";
-constexpr int kPatience = 6;
+constexpr size_t kPatience = 6;
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
@@ -95,6 +97,51 @@ Sequential make_model(const ColumnProgram& columns, const TableRun& run, DTypePo
   return model;
 }
 
+std::string checkpoint_of(const TableRun& run) {
+  const size_t end = run.model.find_last_not_of('/');
+  return run.model.substr(0, end == std::string::npos ? end : end + 1) + ".checkpoint";
+}
+
+// Before anything is read: whether there is a run to go on with.
+void check_resume(const TableRun& run) {
+  const std::string path = checkpoint_of(run);
+  const bool exists = posix_env().exists(path);
+  if (exists && !run.resume) {
+    throw ValueError("train.resume", cat(path, " holds a run that has not ended"),
+                     "add --resume to go on with it, or remove the file to begin anew");
+  }
+  if (!exists && run.resume) say(cat("there is no ", path, ": the run begins anew\n"));
+}
+
+// What a run depends on besides the data, the model and what fit itself compares.
+std::string flags_of(const TableRun& run) {
+  const nlohmann::ordered_json flags = {
+      {"data", run.data},       {"label", run.label},   {"seed", run.seed},
+      {"test", run.test},       {"ignore", run.ignore}, {"test_fraction", run.test_fraction},
+      {"dropout", run.dropout}, {"hidden", run.hidden}, {"learning_rate", run.learning_rate},
+      {"dtype", run.dtype},     {"epochs", run.epochs}};
+  return flags.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Trains; SIGINT ends it, and what it was at lies in the checkpoint.
+std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& x, const Tensor& y,
+                               FitOptions options) {
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  options.callbacks.push_back(StopOnInterrupt(flags_of(run)));
+  options.callbacks.push_back(
+      BackupAndRestore({.path = checkpoint_of(run),
+                        .save_freq = run.checkpoint_every ? run.checkpoint_every : kNever,
+                        .delete_checkpoint = false}));
+  const InterruptScope interrupts;
+  auto history = model.fit(x, y, options);
+  if (InterruptScope::asked() && posix_env().exists(checkpoint_of(run))) {
+    say(cat("\ninterrupted; ", checkpoint_of(run), " holds the run: the same command ",
+            run.resume ? "" : "with --resume ", "goes on\n"));
+    throw Exit{130};
+  }
+  return history;
+}
+
 }  // namespace
 
 void train_table(TableRun run) {
@@ -103,6 +150,7 @@ void train_table(TableRun run) {
                      cat("the share of test rows must lie between 0 and 1, got ", run.test_fraction));
   }
   check_save_path(run.model, {{kColumnsFile, ""}, {kHistoryFile, ""}});
+  check_resume(run);
   const CsvTable table = run.table.read(run.data);
   ColumnOptions options{.label = label_name(table, run.label),
                         .ignore = run.ignore,
@@ -146,15 +194,16 @@ void train_table(TableRun run) {
     compiled.metrics = {};
   }
   model.compile(compiled);
-  const auto history =
-      model.fit(x, y,
-                {.epochs = run.epochs,
-                 .batch_size = run.batch_size,
-                 .validation_x = columns.inputs(table, rows.validation),
-                 .validation_y = columns.labels(table, rows.validation),
-                 .callbacks = {ConsoleProgress(), ReduceLROnPlateau({.factor = 0.3, .patience = 2}),
-                               EarlyStopping({.patience = kPatience, .restore_best_weights = true})}});
-  if (history.size() < static_cast<size_t>(run.epochs)) {
+  const std::vector<Logs> history = fit_or_leave(
+      model, run, x, y,
+      {.epochs = run.epochs,
+       .batch_size = run.batch_size,
+       .validation_x = columns.inputs(table, rows.validation),
+       .validation_y = columns.labels(table, rows.validation),
+       .callbacks = {
+           ConsoleProgress(), ReduceLROnPlateau({.factor = 0.3, .patience = 2}),
+           EarlyStopping({.patience = static_cast<int>(kPatience), .restore_best_weights = true})}});
+  if (history.size() > kPatience && history.size() < static_cast<size_t>(run.epochs)) {
     say(cat("no better for ", kPatience, " epochs: the weights are those of epoch ",
             history.size() - kPatience, "\n"));
   }
@@ -172,6 +221,7 @@ void train_table(TableRun run) {
                                  {"epochs", history.size()},
                                  {"test", json_of(scores, columns)}};
   model.save(run.model, {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
+  if (posix_env().exists(checkpoint_of(run))) posix_env().remove_file(checkpoint_of(run));
   if (run.results.json) {
     nlohmann::ordered_json notes = nlohmann::ordered_json::array();
     for (const Note& note : columns.notes())

@@ -15,8 +15,10 @@ struct TableRun {
   std::string test = {};  // a file of its own; empty: test_fraction of the rows
   std::string label = {};
   std::vector<std::string> ignore = {};
-  std::string model = "model";  // the folder that is written
-  int epochs = 60;              // at most: training ends when the validation rows get no better
+  std::string model = "model";   // the folder that is written
+  int64_t checkpoint_every = 0;  // steps; 0: only when the run is interrupted
+  bool resume = false;           // the run whose checkpoint lies at `model`.checkpoint
+  int epochs = 60;               // at most: training ends when the validation rows get no better
   int64_t batch_size = 64;
   std::vector<int64_t> hidden = {128, 64};
   double learning_rate = 1e-3;
@@ -30,6 +32,7 @@ struct TableRun {
   Results results = {};
 };
 
+// Throws Exit{130} when SIGINT ended the training: what it was at lies at `model`.checkpoint.
 void train_table(TableRun run);
 
 }  // namespace espalier::cli

@@ -7,7 +7,7 @@ namespace espalier::cli {
 
 // Exit codes of every verb: 0 done or pass, 1 a check said no, 2 wrong use or bad input, 3 undecided, 4 our
 // fault. A callback that ends with another code than 0 throws Exit; espalier::Error becomes 2 (InternalError
-// 4).
+// 4). 130: Ctrl-C ended it.
 struct Exit {
   int code;
 };

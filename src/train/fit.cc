@@ -188,7 +188,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOpti
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
       if (backups.due_after_step(now.epoch * steps + step)) backups.save(variables(), now);
     }
-    interrupted = now.step < steps;
+    interrupted = shared_->stop;
     if (interrupted && backups.used()) backups.save(variables(), now);
     training->refresh(logs);
     if (validates) {

@@ -235,7 +235,9 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
   EXPECT_EQ(refused("model.json", "dense/kernel", "dense/colonel", "weights.safetensors"), "");
   EXPECT_EQ(refused("model.json", "\"trainable\": true", "\"trainable\": 1"), "");
   EXPECT_EQ(refused("weights.safetensors", "F32", "F64"), "");
-  EXPECT_EQ(refused("model.json", "\"weights_crc32\": ", "\"weights_crc32\": 7, \"other\": ", "weights.safetensors"), "");
+  EXPECT_EQ(refused("model.json",
+                    "\"weights_crc32\": ", "\"weights_crc32\": 7, \"other\": ", "weights.safetensors"),
+            "");
   EXPECT_EQ(refused("model.json", "\"version\": 1", "\"version\": 1e999"), "");
   EXPECT_EQ(refused("inference.mlir", "dot_general", "dot_particular"), "");
   EXPECT_EQ(refused("inference.mlir", "${B}", "$B"), "");

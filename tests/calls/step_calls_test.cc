@@ -42,7 +42,8 @@ class CountSteps final : public Callback {
 
 constexpr int kEpochs = 2, kSteps = 18, kCounted = kEpochs * (kSteps - 2);
 
-// `kSteps` batches an epoch, the metrics and ConsoleProgress on.
+// `kSteps` batches an epoch, the metrics, ConsoleProgress and BackupAndRestore on, which saves after those
+// that are counted.
 CountedCalls fit_counted(
     Sequential model, const Shape& example, int64_t batch, const std::function<void()>& planted = [] {}) {
   Generator random(3);
@@ -52,7 +53,11 @@ CountedCalls fit_counted(
   const Tensor y = argmax(slice(reshape(x, {kSteps * batch, -1}), {0, 0}, {kSteps * batch, 10}), 1);
   model.compile({.optimizer = Adam{}, .metrics = {"accuracy"}});
   const auto counter = std::make_shared<CountSteps>(planted);
-  model.fit(x, y, {.epochs = kEpochs, .batch_size = batch, .callbacks = {ConsoleProgress(), counter}});
+  const std::string test = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const auto backup =
+      BackupAndRestore({.path = testing::TempDir() + "/" + test + ".checkpoint", .save_freq = kSteps});
+  model.fit(x, y,
+            {.epochs = kEpochs, .batch_size = batch, .callbacks = {ConsoleProgress(), counter, backup}});
   EXPECT_EQ(counter->seen(), 2u * kEpochs * (1 + (kSteps - 1) / 8)) << "loss and accuracy reach callbacks";
   return counter->total;
 }

@@ -1,0 +1,29 @@
+// Ctrl-C during a training run that can go on.
+#pragma once
+
+#include <csignal>
+#include <memory>
+#include <string>
+
+#include "espalier/model.h"
+
+namespace espalier::cli {
+
+// While it lives, the first SIGINT is only remembered, and the next one ends the process as ever.
+class InterruptScope {
+ public:
+  InterruptScope();
+  ~InterruptScope();
+  InterruptScope(const InterruptScope&) = delete;
+  InterruptScope& operator=(const InterruptScope&) = delete;
+  static bool asked();
+
+ private:
+  struct sigaction before_ = {};
+};
+
+// Ends the run after the step in which SIGINT came. A checkpoint holds `flags`, what else the run depends on:
+// to go on with others raises ValueError[train.resume].
+std::shared_ptr<Callback> StopOnInterrupt(std::string flags);
+
+}  // namespace espalier::cli
