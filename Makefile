@@ -77,7 +77,7 @@ isa: build/release/build.ninja  ## the tests of the core under each lower instru
 	cmake --build build/release -j $(JOBS)
 	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
 
-nightly: clang isa neighbours tsan fuzz  ## what .ci/run has no time for
+nightly: clang asan isa neighbours tsan fuzz  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build
