@@ -189,8 +189,15 @@ void* operator new(size_t size) {
   espalier::fuzz::count(static_cast<int64_t>(malloc_usable_size(p)));
   return p;
 }
+// Sorting asks for its buffer this way.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  void* p = std::malloc(size);
+  if (p) espalier::fuzz::count(static_cast<int64_t>(malloc_usable_size(p)));
+  return p;
+}
 void operator delete(void* p) noexcept {
   if (p) espalier::fuzz::count(-static_cast<int64_t>(malloc_usable_size(p)));
   std::free(p);
 }
 void operator delete(void* p, size_t) noexcept { operator delete(p); }
+void operator delete(void* p, const std::nothrow_t&) noexcept { operator delete(p); }
