@@ -3,7 +3,6 @@
 // with onnx and onnxruntime, ESPALIER_JAX_PYTHON one with jax.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -13,6 +12,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/scratch_test.h"
 #include "format/npy.h"
 #include "format/onnx.h"
 #include "format/stablehlo.h"
@@ -24,20 +24,6 @@ namespace espalier {
 namespace {
 
 constexpr int64_t kBatches[] = {1, 7, 64};
-
-std::string python_with(const char* variable, const std::string& modules) {
-  const char* named = std::getenv(variable);
-  const std::string python = named ? named : "python3";
-  return std::system(cat(python, " -c 'import ", modules, "' > /dev/null 2>&1").c_str()) == 0 ? python : "";
-}
-
-std::filesystem::path fresh_folder(const std::string& name) {
-  const char* build = std::getenv("ESPALIER_BUILD_DIR");
-  const auto folder = std::filesystem::path(build ? build : "build") / "tests" / name;
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  return folder;
-}
 
 std::string model_of(const ForwardPass& pass) {
   const auto other = pass.graph(3);
@@ -95,7 +81,7 @@ TEST(Exports, OnnxModelsReadBackGiveTheSameValues) {
 TEST(ExportsSlow, OnnxruntimeGivesTheSameValues) {
   const std::string python = python_with("ESPALIER_ORT_PYTHON", "onnx, onnxruntime");
   if (python.empty()) GTEST_SKIP() << "no python3 with onnx and onnxruntime";
-  const auto folder = fresh_folder("ort_runs");
+  const std::filesystem::path folder = fresh_folder("ort_runs");
   for (const ForwardPass& pass : forward_passes()) {
     posix_env().write_file((folder / (pass.name + ".onnx")).string(), model_of(pass));
     for (const int64_t batch : kBatches) {
@@ -112,7 +98,7 @@ TEST(ExportsSlow, OnnxruntimeGivesTheSameValues) {
 TEST(ExportsSlow, OnnxOperatorsMeanWhatTheirCasesSay) {
   const std::string python = python_with("ESPALIER_ORT_PYTHON", "onnx");
   if (python.empty()) GTEST_SKIP() << "no python3 with onnx";
-  const auto folder = fresh_folder("onnx_cases");
+  const std::filesystem::path folder = fresh_folder("onnx_cases");
   ASSERT_EQ(std::system(cat(python, " tests/peers/onnx_cases.py ", folder.string()).c_str()), 0);
   size_t right = 0, unsupported = 0;
   for (const auto& file : std::filesystem::directory_iterator(folder)) {
@@ -146,7 +132,7 @@ TEST(ExportsSlow, OnnxOperatorsMeanWhatTheirCasesSay) {
 TEST(ExportsSlow, JaxGivesTheSameValues) {
   const std::string python = python_with("ESPALIER_JAX_PYTHON", "jax");
   if (python.empty()) GTEST_SKIP() << "no python3 with jax";
-  const auto folder = fresh_folder("stablehlo_runs");
+  const std::filesystem::path folder = fresh_folder("stablehlo_runs");
   constexpr int64_t kBatch = 7;
   for (const ForwardPass& pass : forward_passes()) {
     const auto graph = pass.graph(kBatch);

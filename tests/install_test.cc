@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/scratch_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -15,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Install : testing::Test {
-  std::string build = std::getenv("ESPALIER_BUILD_DIR") ? std::getenv("ESPALIER_BUILD_DIR") : "build/release";
+  std::string build = build_folder();
   std::string folder =
       fs::absolute(fs::path(build) / "tests" / testing::UnitTest::GetInstance()->current_test_info()->name())
           .string();

@@ -1,15 +1,22 @@
 // JSON that somebody else wrote.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include <nlohmann/json_fwd.hpp>
 
 namespace espalier {
 
-// The value of a JSON text. Raises FormatError[json.size] beyond 4 MiB, [json.depth] beyond 16 levels,
-// [json.keys] beyond 1000 keys of an object, [json.syntax] with the byte and [json.value] for a number beyond
-// f64: memory stays below 128 MiB whatever the text is.
-nlohmann::ordered_json parse_json(std::string_view text);
+struct JsonLimits {
+  size_t bytes = size_t{4} << 20;
+  int levels = 16;
+  int keys = 1000;  // of an object: each is held against all before it
+};
+
+// The value of a JSON text. Raises FormatError[json.size], [json.levels] and [json.keys] beyond the limits,
+// [json.syntax] with the byte and [json.value] for a number beyond f64: memory stays below 32 times the limit
+// of bytes whatever the text is.
+nlohmann::ordered_json parse_json(std::string_view text, const JsonLimits& limits = {});
 
 }  // namespace espalier

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/find_named.h"
 #include "base/format.h"
 #include "cli/common.h"
 #include "cli/workloads.h"
@@ -155,13 +156,8 @@ std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& 
 
 void bench(const Options& options) {
   const Workload* chosen = nullptr;
-  std::vector<std::string> names;
-  for (const Workload& w : workloads()) {
-    names.emplace_back(w.name);
-    if (w.name == options.workload) chosen = &w;
-  }
-  if (!options.workload.empty() && !chosen)
-    throw_unknown("bench.workload", "workload", options.workload, names);
+  if (!options.workload.empty())
+    chosen = &find_named("bench.workload", "workload", options.workload, workloads());
   const bool low = options.dtype != "f32";
   if (low && chosen && !chosen->mixed)
     throw ValueError("bench.dtype", cat("workload \"", chosen->name, "\" runs in f32 only"));

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "base/find_named.h"
 #include "base/format.h"
 #include "cli/table_data.h"
 #include "passes/bind_variables.h"
@@ -34,9 +35,7 @@ struct Exported {
 // The inference for `batch` rows, its weights as constants.
 std::shared_ptr<const Graph> inference(LoadedModel& model, int64_t batch) {
   const TracedModel traced = trace_model(model, model.input_rows(), batch, false);
-  std::map<std::string, Literal> values;
-  for (const auto& [name, variable] : traced.variables) values[name] = variable.read().node()->dense();
-  return optimize(bind_variables(*traced.graph, values));
+  return optimize(bind_variables(*traced.graph, values_of(traced.variables)));
 }
 
 // What the numbers of a row and of a result are, where a table says it.
@@ -95,17 +94,8 @@ constexpr Format kFormats[] = {
     {"stablehlo", "a module of StableHLO's own ops that JAX runs", export_stablehlo},
 };
 
-const Format& format_named(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Format& format : kFormats) {
-    if (format.name == name) return format;
-    known.emplace_back(format.name);
-  }
-  throw_unknown("export.format", "format", name, known);
-}
-
 void export_model(const ExportRun& run) {
-  const Format& format = format_named(run.format);
+  const Format& format = find_named("export.format", "format", run.format, kFormats);
   namespace fs = std::filesystem;
   std::error_code none;
   if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))

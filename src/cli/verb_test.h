@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -13,18 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/scratch_test.h"
 #include "cli/verbs.h"
 
 namespace espalier::cli {
-
-// An empty folder of this name below the build folder.
-inline std::string fresh_folder(const std::string& name) {
-  const char* build = std::getenv("ESPALIER_BUILD_DIR");
-  const auto folder = std::filesystem::path(build ? build : "build/release") / "tests" / name;
-  std::filesystem::remove_all(folder);
-  std::filesystem::create_directories(folder);
-  return folder.string();
-}
 
 inline std::string write_file(const std::string& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
@@ -63,11 +54,9 @@ struct Outcome {
   std::string output, error;
 };
 inline Outcome call_command(const std::string& arguments) {
-  const char* build = std::getenv("ESPALIER_BUILD_DIR");
   const std::string folder = fresh_folder("command"), out = folder + "/out", err = folder + "/err";
   const int status = std::system(
-      cat(build ? build : "build/release", "/espalier ", arguments, " > ", out, " 2> ", err, " < /dev/null")
-          .c_str());
+      cat(build_folder(), "/espalier ", arguments, " > ", out, " 2> ", err, " < /dev/null").c_str());
   const auto text = [](const std::string& path) {
     std::stringstream all;
     all << std::ifstream(path).rdbuf();

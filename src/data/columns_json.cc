@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "data/column_steps.h"
 
 namespace espalier {
@@ -14,8 +15,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "espalier.columns";
 constexpr int kVersion = 1;
-constexpr size_t kMostBytes = size_t{16} << 20;
-constexpr int kDeepest = 8;
 
 class Writer {
  public:
@@ -93,34 +92,6 @@ class Reader {
   const std::string path_;
 };
 
-// Refuses nesting before anything is built from it.
-class Depth : public nlohmann::json_sax<Json> {
- public:
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(number_integer_t) override { return true; }
-  bool number_unsigned(number_unsigned_t) override { return true; }
-  bool number_float(number_float_t, const string_t&) override { return true; }
-  bool string(string_t&) override { return true; }
-  bool binary(binary_t&) override { return true; }
-  bool key(string_t&) override { return true; }
-  bool start_object(size_t) override { return ++depth_ <= kDeepest; }
-  bool end_object() override { return --depth_ >= 0; }
-  bool start_array(size_t) override { return ++depth_ <= kDeepest; }
-  bool end_array() override { return --depth_ >= 0; }
-  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {
-    byte_ = at;
-    return false;
-  }
-  std::string problem() const {
-    return byte_ ? cat("no JSON at byte ", byte_) : cat("more than ", kDeepest, " levels");
-  }
-
- private:
-  int depth_ = 0;
-  size_t byte_ = 0;
-};
-
 template <class Step>
 Step read_step(const Json& json, const std::string& path) {
   Step step;
@@ -164,10 +135,11 @@ void read_steps(const Json& json, ColumnProgram::Data& data) {
 }
 
 Json parse(std::string_view text) {
-  if (text.size() > kMostBytes) fail("", cat("has ", text.size(), " bytes, more than ", kMostBytes));
-  Depth depth;
-  if (!Json::sax_parse(text, &depth)) fail("", depth.problem());
-  return Json::parse(text);
+  try {
+    return parse_json(text, {.bytes = size_t{16} << 20, .levels = 8});
+  } catch (const FormatError& error) {
+    fail("", error.message());
+  }
 }
 
 }  // namespace

@@ -212,9 +212,10 @@ TEST(Columns, WrongJsonNamesTheField) {
   EXPECT_EQ(error(json), "no error");
   EXPECT_EQ(error("").substr(0, 24), "columns.json the program");
   EXPECT_EQ(error("[]"), "columns.json the program: must be an object");
-  EXPECT_EQ(error(std::string(100000, '[')), "columns.json the program: more than 8 levels");
-  EXPECT_EQ(error("{\"format\": \"\xff\"}").substr(0, 33), "columns.json the program: no JSON");
-  EXPECT_EQ(error(std::string((size_t{16} << 20) + 1, ' ')).substr(0, 28), "columns.json the program: ha");
+  EXPECT_EQ(error(std::string(100000, '[')), "columns.json the program: the text has more than 8 levels");
+  EXPECT_EQ(error("{\"format\": \"\xff\"}").substr(0, 45), "columns.json the program: the text is no JSON");
+  EXPECT_EQ(error(std::string((size_t{16} << 20) + 1, ' ')).substr(0, 38),
+            "columns.json the program: the text has");
   EXPECT_EQ(changed("espalier.columns", "other"), "columns.json format: must be espalier.columns, version 1");
   EXPECT_EQ(changed("\"version\": 1", "\"version\": 2"),
             "columns.json format: must be espalier.columns, version 1");

@@ -1,13 +1,12 @@
 #include "format/checkpoint.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <limits>
 #include <optional>
 
+#include "base/checksum.h"
 #include "base/format.h"
 #include "espalier/error.h"
 
@@ -43,7 +42,7 @@ class Checksum {
       add({static_cast<const char*>(dense.raw()), dense.raw_bytes()});
     }
   }
-  std::string text() const { return cat(static_cast<uint64_t>(value_)); }
+  std::string text() const { return cat(value_); }
 
  private:
   void add(std::string_view bytes) {
@@ -51,10 +50,8 @@ class Checksum {
     add_raw(&size, sizeof size);
     add_raw(bytes.data(), bytes.size());
   }
-  void add_raw(const void* bytes, size_t size) {
-    value_ = ::crc32_z(value_, static_cast<const Bytef*>(bytes), size);
-  }
-  unsigned long value_ = ::crc32_z(0, nullptr, 0);
+  void add_raw(const void* bytes, size_t size) { value_ = crc32_of(bytes, size, value_); }
+  uint32_t value_ = 0;
 };
 
 template <class Number>

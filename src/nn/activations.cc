@@ -1,11 +1,15 @@
+#include "base/find_named.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 
 namespace espalier {
 namespace {
 
-using Function = Tensor (*)(const Tensor&);
-constexpr std::pair<const char*, Function> kActivations[] = {
+struct Known {
+  const char* name;
+  Tensor (*function)(const Tensor&);
+};
+constexpr Known kActivations[] = {
     {"linear", [](const Tensor& x) { return x; }},
     {"relu", [](const Tensor& x) { return relu(x); }},
     {"relu6", [](const Tensor& x) { return relu6(x); }},
@@ -24,12 +28,7 @@ constexpr std::pair<const char*, Function> kActivations[] = {
 
 std::function<Tensor(const Tensor&)> activation(const std::string& name, Location at) {
   const CallScope scope(at);
-  std::vector<std::string> known;
-  for (const auto& [word, function] : kActivations) {
-    if (name == word) return function;
-    known.emplace_back(word);
-  }
-  throw_unknown("activation.name", "activation", name, known);
+  return find_named("activation.name", "activation", name, kActivations).function;
 }
 
 }  // namespace espalier

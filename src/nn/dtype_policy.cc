@@ -1,5 +1,6 @@
 #include <atomic>
 
+#include "base/find_named.h"
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/layers.h"
@@ -24,18 +25,12 @@ DTypePolicy::DTypePolicy() : row_(of_process) {}
 
 DTypePolicy::DTypePolicy(const std::string& name, Location at) {
   const CallScope scope(at);
-  std::vector<std::string> known;
-  for (const Row& row : kPolicies) {
-    if (name == row.name) return;
-    ++row_;
-    known.emplace_back(row.name);
-  }
   if (name == "mixed_float16") {
     throw ValueError("dtype_policy.name",
                      "dtype policy \"mixed_float16\" needs loss scaling, which there is none of",
                      "\"mixed_bfloat16\" has the exponents of f32 and needs none");
   }
-  throw_unknown("dtype_policy.name", "dtype policy", name, known);
+  row_ = static_cast<uint8_t>(&find_named("dtype_policy.name", "dtype policy", name, kPolicies) - kPolicies);
 }
 
 const char* DTypePolicy::name() const { return kPolicies[row_].name; }

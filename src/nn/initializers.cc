@@ -1,5 +1,6 @@
 #include "espalier/initializers.h"
 
+#include "base/find_named.h"
 #include "base/format.h"
 #include "espalier/array.h"
 
@@ -70,15 +71,7 @@ const Known kKnown[] = {
 
 Initializer::Initializer(const std::string& name, Location at) {
   const CallScope scope(at);
-  std::vector<std::string> names;
-  for (const Known& known : kKnown) {
-    if (name == known.name) {
-      *this = known.make();
-      return;
-    }
-    names.emplace_back(known.name);
-  }
-  throw_unknown("initializer.name", "initializer", name, names);
+  *this = find_named("initializer.name", "initializer", name, kKnown).make();
 }
 
 }  // namespace espalier

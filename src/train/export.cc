@@ -9,12 +9,6 @@
 namespace espalier {
 namespace {
 
-std::map<std::string, Literal> values_of(const TracedModel& traced) {
-  std::map<std::string, Literal> out;
-  for (const auto& [path, variable] : traced.variables) out.emplace(path, variable.read().node()->dense());
-  return out;
-}
-
 void require_batch(const LoadedModel& model, int64_t batch) {
   const int64_t fixed = model.fixed_batch();
   if (batch < 1 || (fixed != 0 && batch != fixed))
@@ -30,18 +24,18 @@ std::string model_onnx(LoadedModel& model, int64_t batch) {
   if (batch != 0) {
     require_batch(model, batch);
     const TracedModel traced = at(batch);
-    return onnx_bytes(*traced.graph, values_of(traced));
+    return onnx_bytes(*traced.graph, values_of(traced.variables));
   }
-  // Primes, so that no other size follows them by chance.
-  const TracedModel traced = at(1009), other = at(1013);
-  return onnx_bytes(*traced.graph, values_of(traced), {.other_batch = other.graph.get()});
+  const TracedModel traced = at(kTellingBatches[0]), other = at(kTellingBatches[1]);
+  return onnx_bytes(*traced.graph, values_of(traced.variables), {.other_batch = other.graph.get()});
 }
 
 std::string model_stablehlo(LoadedModel& model, const StablehloOptions& options) {
   require_batch(model, options.batch);
   const TracedModel traced = trace_model(model, model.input_rows(), options.batch, false);
-  return options.weights_as_arguments ? stablehlo_text(*traced.graph)
-                                      : stablehlo_text(*bind_variables(*traced.graph, values_of(traced)));
+  return options.weights_as_arguments
+             ? stablehlo_text(*traced.graph)
+             : stablehlo_text(*bind_variables(*traced.graph, values_of(traced.variables)));
 }
 
 }  // namespace espalier

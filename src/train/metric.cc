@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/find_named.h"
 #include "espalier/array.h"
 #include "nn/build_transaction.h"
 
@@ -52,15 +53,7 @@ Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {
 
 Metric::Metric(const std::string& name, Location at) {
   const CallScope scope(at);
-  std::vector<std::string> names;
-  for (const Known& known : kKnown) {
-    if (name == known.name) {
-      *this = known.make(name);
-      return;
-    }
-    names.emplace_back(known.name);
-  }
-  throw_unknown("metric.name", "metric", name, names);
+  *this = find_named("metric.name", "metric", name, kKnown).make(name);
 }
 
 const std::string& Metric::name() const { return rule_->name; }

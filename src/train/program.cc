@@ -7,9 +7,6 @@
 namespace espalier {
 namespace {
 
-// Primes that no layer has as its size, so that a number that equals one follows the batch.
-constexpr int64_t kFirst = 1009, kSecond = 1013, kThird = 1019;
-
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) out.append(c == '$' ? 2 : 1, c);
@@ -41,14 +38,21 @@ TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t 
   return out;
 }
 
+std::map<std::string, Literal> values_of(std::span<const std::pair<std::string, Variable>> variables) {
+  std::map<std::string, Literal> out;
+  for (const auto& [name, variable] : variables) out.emplace(name, variable.read().node()->dense());
+  return out;
+}
+
 ModelProgram model_program(Model& model, std::span<const TensorType> rows, int64_t batch, bool training) {
   const auto text_at = [&](int64_t size) {
     return print_program(*trace_model(model, rows, size, training).graph);
   };
   const TracedModel traced = trace_model(model, rows, batch, training);
+  const auto& [first, second, third] = kTellingBatches;
   try {
-    const auto any = ProgramTemplate::between(text_at(kFirst), kFirst, text_at(kSecond), kSecond);
-    if (any && any->at(kThird) == text_at(kThird)) return {*any, 0, traced.variables};
+    const auto any = ProgramTemplate::between(text_at(first), first, text_at(second), second);
+    if (any && any->at(third) == text_at(third)) return {*any, 0, traced.variables};
   } catch (const Error&) {
     // The model takes no batches of that size.
   }

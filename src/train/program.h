@@ -1,6 +1,7 @@
 // What a model computes, as a graph, for the folders it is saved in.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,6 +30,13 @@ struct ModelProgram {
 };
 // For any batch size when the traces at two of them tell how it is at a third, else for `batch`.
 ModelProgram model_program(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
+
+// What they hold now, for bind_variables and exports.
+std::map<std::string, Literal> values_of(std::span<const std::pair<std::string, Variable>> variables);
+
+// Batch sizes to trace a model at that no layer has as its size, so that a number that equals one follows
+// the batch.
+inline constexpr int64_t kTellingBatches[] = {1009, 1013, 1019};
 
 // The type of `batch` such rows.
 TensorType of_rows(const TensorType& row, int64_t batch);

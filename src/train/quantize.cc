@@ -111,9 +111,7 @@ QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOpti
   }
   const int64_t count = inputs[0].size(0), asked = std::min(options.batch_size, count);
   const ModelProgram traced = model_program(model, types, asked, false);
-  std::map<std::string, Literal> values;
-  for (const auto& [name, variable] : traced.variables) values[name] = variable.read().node()->dense();
-  QuantizedModel::Program program{traced.text, std::move(values), {}};
+  QuantizedModel::Program program{traced.text, values_of(traced.variables), {}};
 
   const int64_t batch = traced.fixed_batch ? traced.fixed_batch : asked;
   if (batch > count)

@@ -1,7 +1,5 @@
 #include "espalier/saved_model.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
@@ -9,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
@@ -37,11 +36,6 @@ bool is_ours(const std::string& name) {
 
 [[noreturn]] void fail(const std::string& path, const char* file, const std::string& message) {
   throw FormatError("saved_model.content", cat(path, "/", file, ": ", message));
-}
-
-int64_t checksum_of(const std::string& bytes) {
-  return static_cast<int64_t>(
-      crc32_z(crc32_z(0, nullptr, 0), reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
 // A path below the model's own; others stay whole.
@@ -145,7 +139,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     }
   }
   files[kWeights] = safetensors_bytes(weights);
-  const int64_t checksum = checksum_of(files[kWeights]);
+  const int64_t checksum = crc32_of(files[kWeights].data(), files[kWeights].size());
   Json inputs = Json::array();
   for (const TensorType& row : rows) {
     inputs.push_back({{"dtype", espalier::name(row.dtype)},
@@ -199,7 +193,8 @@ void LoadedModel::Saved::read_description(const Json& json) {
   }
 
   const std::string bytes = take(kWeights);
-  if (integer(json.value("weights_crc32", Json()), "weights_crc32", 0, UINT32_MAX) != checksum_of(bytes))
+  if (integer(json.value("weights_crc32", Json()), "weights_crc32", 0, UINT32_MAX) !=
+      crc32_of(bytes.data(), bytes.size()))
     fail(path, kWeights, "is damaged: its checksum is another than the description's");
   SafeTensors arrays;
   try {
