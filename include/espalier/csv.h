@@ -21,6 +21,8 @@ struct CsvOptions {
   // are not (but for the first), and a name stands over a column of numbers, or none of its cells occurs in
   // its column below. A thousand lines are looked at.
   CsvHeader header = CsvHeader::kGuess;
+  // Names that columns may have: a first line of these alone is a header, whatever it looks like.
+  std::vector<std::string> expected = {};
   // Names of the columns, as many as there are; a header's own are then passed over.
   std::vector<std::string> names = {};
 };
@@ -28,9 +30,10 @@ struct CsvOptions {
 // Rows of cells, each a piece of text. Immutable; copies share.
 //
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
-// quotes. Besides: blanks around cells are no part of them, a byte order mark and empty lines at the end are
-// skipped, text that is not UTF-8 is taken for Latin-1. An empty name is column_<number, from 1>, and so are
-// all names of a table without header; a name that stood before gets a number: x, x_2.
+// quotes. Besides: blanks around cells are no part of them, a byte order mark is skipped, and so are empty
+// lines at the end and, in a table of two columns or more, everywhere; text with the byte order mark of
+// UTF-16 is read as such, other text that is not UTF-8 is taken for Latin-1. An empty name is column_<number,
+// from 1>, and so are all names of a table without header; a name that stood before gets a number: x, x_2.
 class CsvTable {
  public:
   int64_t rows() const { return rows_; }
@@ -56,7 +59,7 @@ class CsvTable {
  private:
   struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options);
-  void guess_header();
+  void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
 
   std::shared_ptr<const Cells> cells_;

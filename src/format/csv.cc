@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <unordered_set>
 
 #include "base/env.h"
@@ -34,10 +35,8 @@ void normalise(std::string& text, char delimiter) {
   if (text.size() > limit)
     throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", limit));
   if (const size_t nul = text.find('\0'); nul != text.npos) {
-    throw FormatError(
-        "csv.nul",
-        cat("line ", 1 + std::count(text.data(), text.data() + nul, '\n'), ": a NUL byte, which no text has"),
-        "save the table as CSV in UTF-8");
+    throw FormatError("csv.nul", cat("line ", line_of(text, nul), ": a NUL byte, which no text has"),
+                      "save the table as CSV in UTF-8");
   }
   if (!is_utf8(text)) {
     text = utf8_of_latin1(text);
@@ -105,8 +104,10 @@ std::optional<double> CsvTable::number(int64_t row, int64_t column) const {
 }
 
 int64_t CsvTable::line(int64_t row) const {
-  const char* text = cells_->text.data();
-  return 1 + std::count(text, text + cells_->index.data()[(row + first_) * columns_], '\n');
+  const std::string_view text = cells_->text;
+  size_t begin = cells_->index.data()[(row + first_) * columns_];
+  while (text[begin] != delimiter_ && is_blank(text[begin])) ++begin;
+  return line_of(text, begin);
 }
 
 int64_t CsvTable::column(std::string_view name) const {
@@ -115,9 +116,16 @@ int64_t CsvTable::column(std::string_view name) const {
   return found - names_.begin();
 }
 
-void CsvTable::guess_header() {
+void CsvTable::guess_header(const std::vector<std::string>& expected) {
   constexpr int64_t kLooked = 1000;
   const int64_t looked = std::min(rows_, kLooked);
+  const auto is_expected = [&](int64_t c) {
+    return std::find(expected.begin(), expected.end(), cell(0, c)) != expected.end();
+  };
+  if (std::ranges::all_of(std::views::iota(int64_t{0}, columns_), is_expected)) {
+    first_ = 1;
+    return;
+  }
   bool over_numbers = false, below = false;
   for (int64_t c = 0; c < columns_; ++c) {
     const std::string_view top = cell(0, c);
@@ -151,6 +159,7 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
 
 CsvTable parse_csv(std::string text, const CsvOptions& options) {
   check_delimiter(options.delimiter);
+  if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
   table.delimiter_ = options.delimiter ? options.delimiter : guess_delimiter(text);
   normalise(text, table.delimiter_);
@@ -160,7 +169,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options) {
   table.columns_ = cells->index.columns;
   table.rows_ = static_cast<int64_t>(cells->index.count) / table.columns_;
   table.cells_ = std::move(cells);
-  if (options.header == CsvHeader::kGuess) table.guess_header();
+  if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;
   table.name_columns(options.names);

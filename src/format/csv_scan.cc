@@ -17,9 +17,9 @@ constexpr int64_t kMostColumns = 1 << 18;
 // "line 3, column 7" of a byte.
 std::string place(std::string_view text, size_t offset) {
   const std::string_view before = text.substr(0, offset);
-  const size_t line_end = before.rfind('\n');
+  const size_t line_end = before.find_last_of("\n\f");
   const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
-  return cat("line ", 1 + std::count(before.begin(), before.end(), '\n'), ", column ", column);
+  return cat("line ", line_of(text, offset), ", column ", column);
 }
 
 using Bytes = uint8_t __attribute__((vector_size(16)));
@@ -39,9 +39,34 @@ size_t count_bits(uint64_t word) {
   return ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56;
 }
 
+// Delimiters in each of the first lines that are not blank, outside of quotes.
+std::vector<int64_t> delimiters_of_lines(std::string_view text, char delimiter) {
+  constexpr size_t kLooked = 1 << 16, kLines = 20;
+  std::vector<int64_t> out;
+  int64_t count = 0;
+  bool quoted = false, blank = true;
+  for (const char c : text.substr(0, kLooked)) {
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    count += c == delimiter;
+    blank = blank && (c == '\n' || is_blank(c)) && c != delimiter;
+    if (c != '\n') continue;
+    if (!blank) out.push_back(count);
+    count = 0;
+    blank = true;
+    if (out.size() == kLines) return out;
+  }
+  if (out.empty()) out.push_back(count);
+  return out;
+}
+
 class Scanner {
  public:
-  Scanner(std::string& text, char delimiter) : text_(text), delimiter_(delimiter), unquoted_(text.size()) {
+  Scanner(std::string& text, char delimiter)
+      : text_(text),
+        delimiter_(delimiter),
+        several_(delimiters_of_lines(text, delimiter)[0] > 0),
+        unquoted_(text.size()) {
     // As dense as at the beginning, and an eighth more.
     const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
     const auto ends = static_cast<size_t>(std::count(sample.begin(), sample.end(), delimiter) +
@@ -99,7 +124,14 @@ class Scanner {
     if (capacity_ - count_ < kBlock) grow(capacity_ + capacity_ / 2);
     for (uint64_t lines = masks.lines; lines; lines &= lines - 1) {
       const size_t ends = count_ - 1 + count_bits(masks.ends & (lines ^ (lines - 1)));
-      end_row(ends, at_ + static_cast<size_t>(std::countr_zero(lines)));
+      const size_t offset = at_ + static_cast<size_t>(std::countr_zero(lines));
+      if (ends == row_begin_ + 1 && several_ && is_blank_line(offset)) {
+        text_[offset] = '\f';
+        masks.ends &= ~(lines & -lines);
+      } else {
+        end_row(ends, offset);
+      }
+      line_begin_ = offset + 1;
     }
     // Eight at a time, of which the last ones may be none: cheaper than to foresee how many they are.
     uint32_t* out = starts_ + count_;
@@ -116,6 +148,11 @@ class Scanner {
     buffer_ = std::move(larger);
     starts_ = reinterpret_cast<uint32_t*>(buffer_.get());
     capacity_ = capacity;
+  }
+
+  bool is_blank_line(size_t end) const {
+    return std::all_of(text_.begin() + static_cast<ptrdiff_t>(line_begin_),
+                       text_.begin() + static_cast<ptrdiff_t>(end), is_blank);
   }
 
   // A line ends at `offset`, with so many cells before it in the text.
@@ -165,42 +202,29 @@ class Scanner {
 
   std::string& text_;
   const char delimiter_;
+  const bool several_;  // columns
   Buffer buffer_;
   uint32_t* starts_ = nullptr;
   size_t capacity_ = 0, count_ = 0;  // of starts
   int64_t columns_ = 0;
   size_t row_begin_ = 0;  // cells before this row
+  size_t line_begin_ = 0;
   size_t at_ = 0;
   size_t unquoted_;  // the start of a cell whose quotes are but characters
 };
 
-// Delimiters in each of the first lines, outside of quotes.
-std::vector<int64_t> delimiters_of_lines(std::string_view text, char delimiter) {
-  constexpr size_t kLines = 20;
-  std::vector<int64_t> out;
-  int64_t count = 0;
-  bool quoted = false;
-  for (const char c : text) {
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    count += c == delimiter;
-    if (c != '\n') continue;
-    out.push_back(count);
-    count = 0;
-    if (out.size() == kLines) return out;
-  }
-  if (out.empty()) out.push_back(count);
-  return out;
-}
-
 }  // namespace
 
+int64_t line_of(std::string_view text, size_t offset) {
+  return 1 + std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset),
+                           [](char c) { return c == '\n' || c == '\f'; });
+}
+
 char guess_delimiter(std::string_view text) {
-  constexpr size_t kLooked = 1 << 16;
   char best = ',';
   std::pair<bool, int64_t> best_score{false, 0};
   for (const char candidate : {',', ';', '\t', '|'}) {
-    const std::vector<int64_t> counts = delimiters_of_lines(text.substr(0, kLooked), candidate);
+    const std::vector<int64_t> counts = delimiters_of_lines(text, candidate);
     const bool even = counts[0] > 0 && std::all_of(counts.begin(), counts.end(),
                                                    [&](int64_t count) { return count == counts[0]; });
     const std::pair<bool, int64_t> score{even, counts[0]};

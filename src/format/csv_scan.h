@@ -21,10 +21,13 @@ struct CsvCells {
   const uint32_t* data() const { return reinterpret_cast<const uint32_t*>(starts.get()); }
 };
 // `text` ends with a line end. Doubled quotes are written as one, with blanks behind the closing quote
-// instead. Raises FormatError[csv.columns], FormatError[csv.quote].
+// instead. A line of blanks alone is no row, but for those of a table of one column: its end becomes a form
+// feed, a blank before the next cell. Raises FormatError[csv.columns], FormatError[csv.quote].
 CsvCells scan_cells(std::string& text, char delimiter);
 
 // Blanks around a cell are no part of it.
-inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f'; }
+// The number, from 1, of the line in which the byte at `offset` stands, in a text that was scanned or not.
+int64_t line_of(std::string_view text, size_t offset);
 
 }  // namespace espalier

@@ -48,6 +48,58 @@ TEST(Csv, CellsAreWhatStandsBetweenDelimiters) {
   EXPECT_EQ(parsed("5'10\",a\"b\"\n"), (Rows{{"5'10\"", "a\"b\""}}));
 }
 
+TEST(Csv, EmptyLinesAreNoRowsOfSeveralColumns) {
+  EXPECT_EQ(parsed("\n \na,b\n\n\r\n1,2\n\t\n3,4\n"), (Rows{{"a", "b"}, {"1", "2"}, {"3", "4"}}));
+  const CsvTable table = parse_csv("\na;b\n\n1;2\n\n\n3;\"x\n\ny\"\n\n 5; 6\n7;8\n");
+  EXPECT_EQ(table.delimiter(), ';');
+  EXPECT_EQ(cells_of(table), (Rows{{"1", "2"}, {"3", "x\n\ny"}, {"5", "6"}, {"7", "8"}}));
+  EXPECT_EQ(table.number(2, 0), 5);
+  EXPECT_EQ(table.line(0), 4);
+  EXPECT_EQ(table.line(1), 7);
+  EXPECT_EQ(table.line(2), 11);
+  EXPECT_EQ(table.line(3), 12);
+}
+
+// The same rows, with and without empty lines between them, at every place of a block.
+TEST(Csv, RandomEmptyLinesChangeNothing) {
+  std::mt19937_64 random(11);
+  for (int round = 0; round < 300; ++round) {
+    std::string plain, spaced;
+    std::vector<int64_t> lines;
+    int64_t line = 1;
+    for (size_t r = 0, rows = 1 + random() % 30; r < rows; ++r) {
+      while (random() % 3 == 0) {
+        spaced += random() % 2 ? "\n" : " \t\r\n";
+        ++line;
+      }
+      const std::string row = cat(std::string(random() % 20, 'x'), ",\"", r, "\"\n");
+      lines.push_back(line++);
+      plain += row;
+      spaced += row;
+    }
+    EXPECT_EQ(parsed(spaced), parsed(plain)) << spaced;
+    const CsvTable table = parse_csv(spaced, {.delimiter = ',', .header = CsvHeader::kNo});
+    for (size_t r = 0; r < lines.size(); ++r) EXPECT_EQ(table.line(static_cast<int64_t>(r)), lines[r]);
+  }
+}
+
+TEST(Csv, Utf16WithItsMarkIsRead) {
+  using namespace std::string_literals;
+  const Rows expected{{"\xc3\xa9", "\xe2\x82\xac"}, {"\xf0\x9f\x8c\xb3", "\xef\xbf\xbd"}};
+  EXPECT_EQ(parsed("\xff\xfe\xe9\0,\0\xac\x20\n\0\x3c\xd8\x33\xdf,\0\x3c\xd8\n\0"s), expected);
+  EXPECT_EQ(parsed("\xfe\xff\0\xe9\0,\x20\xac\0\n\xd8\x3c\xdf\x33\0,\xdf\x33\0\n"s), expected);
+  EXPECT_EQ(parsed("\xff\xfe"
+                   "a\0\n\0b"s),
+            (Rows{{"a"}}));
+}
+
+TEST(Csv, ALineOfExpectedNamesIsAHeader) {
+  const CsvOptions options{.expected = {"x", "y", "z"}};
+  EXPECT_FALSE(parse_csv("x,y\nx,y\nb,y\n").had_header());
+  EXPECT_TRUE(parse_csv("x,y\nx,y\nb,y\n", options).had_header());
+  EXPECT_FALSE(parse_csv("x,b\nx,b\nb,y\n", options).had_header());
+}
+
 TEST(Csv, QuotedCellsHoldAnything) {
   EXPECT_EQ(parsed("\"a,b\",\"c\nd\"\n\"\",\"x\"\"y\"\"\"\n"), (Rows{{"a,b", "c\nd"}, {"", "x\"y\""}}));
   EXPECT_EQ(parsed("  \" kept \"  ,b\r\n"), (Rows{{" kept ", "b"}}));
@@ -102,7 +154,8 @@ TEST(Csv, ErrorsNameTheirPlace) {
             "csv.columns line 2, column 2: the line ends after 1 cell, the first line has 2");
   EXPECT_EQ(error_of("a,b\n\"x\ny\",b,c\n"),
             "csv.columns line 3, column 7: the line ends after 3 cells, the first line has 2");
-  EXPECT_EQ(error_of("a,b\n\nc,d\n").substr(0, 19), "csv.columns line 2,");
+  EXPECT_EQ(error_of("a,b\n\n \r\nc\n"),
+            "csv.columns line 4, column 2: the line ends after 1 cell, the first line has 2");
   EXPECT_EQ(error_of("a,b\nc,\"d\n"), "csv.quote line 2, column 3: a quote that does not end");
   EXPECT_EQ(error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
   EXPECT_EQ(error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");

@@ -23,6 +23,25 @@ size_t character_size(std::string_view text) {
   return size;
 }
 
+void append(std::string& out, uint32_t character) {
+  const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (character >> shift & 0x3f)); };
+  if (character < 0x80) {
+    out += static_cast<char>(character);
+  } else if (character < 0x800) {
+    out += static_cast<char>(0xc0 | character >> 6);
+    tail(0);
+  } else if (character < 0x10000) {
+    out += static_cast<char>(0xe0 | character >> 12);
+    tail(6);
+    tail(0);
+  } else {
+    out += static_cast<char>(0xf0 | character >> 18);
+    tail(12);
+    tail(6);
+    tail(0);
+  }
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -47,12 +66,30 @@ std::string utf8_of_latin1(std::string_view bytes) {
   std::string out;
   out.reserve(bytes.size() + static_cast<size_t>(high));
   for (const char c : bytes) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (byte < 0x80) {
-      out += c;
+    append(out, static_cast<uint8_t>(c));
+  }
+  return out;
+}
+
+std::optional<std::string> utf8_of_utf16(std::string_view bytes) {
+  const bool little = bytes.starts_with("\xff\xfe");
+  if (!little && !bytes.starts_with("\xfe\xff")) return std::nullopt;
+  const size_t units = bytes.size() / 2;
+  const auto unit = [&](size_t i) {
+    const auto first = static_cast<uint8_t>(bytes[2 * i]), second = static_cast<uint8_t>(bytes[2 * i + 1]);
+    return static_cast<uint32_t>(little ? second << 8 | first : first << 8 | second);
+  };
+  std::string out;
+  out.reserve(units);
+  for (size_t i = 1; i < units; ++i) {
+    const uint32_t value = unit(i);
+    const bool high = value >= 0xd800 && value < 0xdc00, low = value >= 0xdc00 && value < 0xe000;
+    const uint32_t next = high && i + 1 < units ? unit(i + 1) : 0;
+    if (next >= 0xdc00 && next < 0xe000) {
+      append(out, 0x10000 + ((value - 0xd800) << 10) + (next - 0xdc00));
+      ++i;
     } else {
-      out += static_cast<char>(0xc0 | byte >> 6);
-      out += static_cast<char>(0x80 | (byte & 0x3f));
+      append(out, high || low ? 0xfffd : value);
     }
   }
   return out;

@@ -1,6 +1,7 @@
 // UTF-8.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,5 +11,9 @@ namespace espalier {
 bool is_utf8(std::string_view text);
 // Each byte of ISO 8859-1 as the character it stands for.
 std::string utf8_of_latin1(std::string_view bytes);
+
+// UTF-16 that begins with its byte order mark, of either order, without the mark; half a pair of surrogates
+// is U+FFFD. Nothing for other text.
+std::optional<std::string> utf8_of_utf16(std::string_view bytes);
 
 }  // namespace espalier
