@@ -62,6 +62,7 @@ struct ColumnReport {
     int64_t missing = 0;     // cells without a value
     int64_t unreadable = 0;  // no number, date or truth value: count as missing
     int64_t other = 0;       // categories without an input of their own
+    double usual_other = 0;  // their share of the training rows
     int64_t line = 0;        // of the first unreadable cell, from 1
   };
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
@@ -75,12 +76,15 @@ struct ColumnReport {
 //   numeric   (x - mean) / scale with the training rows' mean and standard deviation, limited to [-10, 10];
 //   of
 //             log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median. Numbers
-//             may have thousands between commas (1,234.5) where the whole column agrees.
+//             may have thousands between commas (1,234.5), decimal commas and one of the units $ € £ ¥ ₹ %
+//             before or behind them where nearly the whole column agrees.
 //   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the training
 //   rows
 //             had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
-//   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied), or seconds or
+//   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied); day or month
+//             first (29.2.2024, 2/29/24 2:30 PM), as the column's days above 12 tell, else day first with
+//             points between them and month first otherwise, with a warning; or seconds or
 //             milliseconds since 1970 in a column named so: year and day scaled; month, weekday and hour as
 //             sine and cosine.
 // Numeric, boolean and date columns whose training rows had missing cells have a further input, 1 for
@@ -107,8 +111,14 @@ class ColumnProgram {
   // label_log(). Raises ValueError[columns.label] with the line of a label that is missing, unknown or no
   // number.
   Tensor labels(const CsvTable& table, Rows rows = {}, Location at = Location::here()) const;
-  // Whether a table has the label column, by the rules of `inputs`.
+  // Whether a table has the label column, by the rules of `inputs`; its rows whose label is not missing, all
+  // of them without such a column.
   bool has_label(const CsvTable& table) const;
+  std::vector<int64_t> labelled_rows(const CsvTable& table) const;
+  // Whether columns are found by position: one of the two tables has no names.
+  bool by_position(const CsvTable& table) const;
+  // The names of all columns of the table that was fitted; none when it had none.
+  std::vector<std::string> column_names() const;
 
   bool classification() const;
   const std::string& label() const;

@@ -39,9 +39,10 @@ class Error : public std::exception {
   const std::string& kind() const { return kind_; }
   const std::string& rule() const { return rule_; }
   const std::string& message() const { return message_; }
+  const std::string& fix() const { return fix_; }
 
  private:
-  std::string kind_, rule_, message_, text_;
+  std::string kind_, rule_, message_, fix_, text_;
 };
 
 #define ESPALIER_ERROR(Name)                                                         \

@@ -50,7 +50,7 @@ std::string to_string(const Location& location) {
 }
 
 Error::Error(std::string_view kind, std::string_view rule, std::string_view message, std::string_view fix)
-    : kind_(kind), rule_(rule), message_(message), text_(compose(kind, rule, message, fix)) {}
+    : kind_(kind), rule_(rule), message_(message), fix_(fix), text_(compose(kind, rule, message, fix)) {}
 
 InternalError::InternalError(std::string_view message, Location at)
     : Error("InternalError", "", cat(message, " (", at, ")"),

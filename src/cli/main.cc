@@ -4,6 +4,8 @@
 #include <iostream>
 #include <new>
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
 #include "cli/common.h"
 #include "espalier/error.h"
@@ -47,6 +49,26 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char*
   return 2;
 }
 
+// For people on standard error; with --json for programs on standard output, too.
+int report(const espalier::Error& error, int argc, char** argv) {
+  std::fprintf(stderr, "espalier: %s%s%s%s\n", error.message().c_str(), error.rule().empty() ? "" : " [",
+               error.rule().c_str(), error.rule().empty() ? "" : "]");
+  if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", error.fix().c_str());
+  const bool json =
+      std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); });
+  if (json) {
+    const nlohmann::ordered_json body = {{"version", 1},
+                                         {"verb", argv[1]},
+                                         {"error",
+                                          {{"kind", error.kind()},
+                                           {"rule", error.rule()},
+                                           {"message", error.message()},
+                                           {"fix", error.fix()}}}};
+    std::fputs(espalier::cli::json_text(body).c_str(), stdout);
+  }
+  return 2;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -76,8 +98,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.what());
     return 4;
   } catch (const espalier::Error& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
+    return report(error, argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("espalier: not enough memory for sizes like these\n", stderr);
     return 2;

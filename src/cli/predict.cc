@@ -115,7 +115,7 @@ void add_predict(CLI::App& app) {
   add_threads(*verb);
   verb->callback([run] {
     TableModel saved = TableModel::load(run->model);
-    const CsvTable table = run->table.read(run->data);
+    const CsvTable table = saved.read(run->table, run->data);
     run->results.json ? predict_json(*run, saved, table) : predict_csv(*run, saved, table);
   });
 }

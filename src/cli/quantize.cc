@@ -22,7 +22,7 @@ struct QuantizeRun {
 void quantize_model(const QuantizeRun& run) {
   TableModel saved = TableModel::load(run.model);
   ColumnReport report;
-  const Tensor rows = saved.columns.inputs(run.table.read(run.calibrate), {}, &report);
+  const Tensor rows = saved.columns.inputs(saved.read(run.table, run.calibrate), {}, &report);
   std::fputs(warnings_of(report).c_str(), stderr);
   QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
   quantized.save(run.out, {.files = {{kColumnsFile, saved.model.file(kColumnsFile)}}});

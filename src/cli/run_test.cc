@@ -151,7 +151,7 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
   EXPECT_TRUE(good.output.starts_with("out0 result0 f32[3]: 11 4 -27\n")) << good.output;
   const struct {
     std::string arguments, error;
-  } wrong[] = {{cat("run ", files.program), "ValueError[run.inputs]"},
+  } wrong[] = {{cat("run ", files.program), "[run.inputs]\n"},
                {cat("run ", files.program, " --inptus x"), "unknown flag --inptus: did you mean --inputs"},
                {cat("rnu ", files.program), "unknown verb rnu: did you mean run"},
                {"run", "program is required"},
@@ -162,6 +162,15 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
     EXPECT_EQ(outcome.output, "") << arguments;
     EXPECT_NE(outcome.error.find(error), std::string::npos) << arguments << ": " << outcome.error;
   }
+  const Outcome json = call_command(cat("run ", files.program, " --json"));
+  EXPECT_EQ(json.code, 2);
+  const auto body = nlohmann::json::parse(json.output);
+  EXPECT_EQ(body["verb"], "run");
+  EXPECT_EQ(body["error"]["rule"], "run.inputs");
+  EXPECT_EQ(
+      cat("espalier: ", body["error"]["message"].get<std::string>(), " [run.inputs]\n",
+          body["error"]["fix"] == "" ? "" : cat("  fix: ", body["error"]["fix"].get<std::string>(), "\n")),
+      json.error);
   EXPECT_EQ(call_command("--help").code, 0);
   EXPECT_NE(call_command("run --help").output.find("--reference"), std::string::npos);
 }

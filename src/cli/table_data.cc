@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include <nlohmann/json.hpp>
@@ -66,8 +67,8 @@ std::vector<std::string> TableFlags::words() const {
   return out;
 }
 
-CsvTable TableFlags::read(const std::string& path) const {
-  CsvOptions options;
+CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
+  CsvOptions options{.expected = expected};
   if (delimiter == "\\t" || delimiter == "tab") {
     options.delimiter = '\t';
   } else if (delimiter.size() > 1) {
@@ -90,6 +91,18 @@ TableModel TableModel::load(const std::string& path) {
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(path, "/", kColumnsFile, ": ", error.message()));
   }
+}
+
+CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {
+  const std::vector<std::string> names = columns.column_names();
+  CsvTable table = flags.read(path, names);
+  if (columns.by_position(table) && !names.empty()) {
+    std::fputs(cat("note: ", path == "-" ? "standard input" : path,
+                   " has no line of names: its columns are taken in the order of the training data\n")
+                   .c_str(),
+               stderr);
+  }
+  return table;
 }
 
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs) {
@@ -208,14 +221,12 @@ Tensor about(const std::string& path, F f) {
   try {
     return f();
   } catch (const ValueError& error) {
-    const std::string text = error.what();
-    if (text.find("strip_label_dots") != std::string::npos)
+    if (error.fix() == "set strip_label_dots")
       throw ValueError(error.rule(), cat(path, ", ", error.message()), "add --strip-label-dots");
     const bool lacks = error.rule() == "csv.column";
-    const size_t fix = text.rfind("\n  fix: ");
     throw ValueError(error.rule(),
                      cat(path, lacks ? " lacks a column that the model needs: " : ": ", error.message()),
-                     fix == std::string::npos || lacks ? "" : text.substr(fix + 8));
+                     lacks ? "" : error.fix());
   }
 }
 
@@ -254,9 +265,12 @@ std::string warnings_of(const ColumnReport& report) {
     }
   }
   for (const auto& column : report.columns) {
-    if (column.other && column.other + column.missing == report.rows) {
-      out += cat("warning: ", column.name, ": none of its ", column.other,
-                 " values is one of those that training met often; are they written otherwise?\n");
+    const auto rows = static_cast<double>(report.rows), usual = rows * column.usual_other;
+    const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
+    if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {
+      out += cat("warning: ", column.name, ": ", column.other, " of ", report.rows,
+                 " values are none of those that training met often (there ", percent(column.usual_other, 1),
+                 "); are they written otherwise?\n");
     }
   }
   return out;

@@ -18,8 +18,8 @@ struct TableFlags {
   void add(CLI::App& verb);
   // The flags that were given, for a command that reads the same file.
   std::vector<std::string> words() const;
-  // The table at `path`; "-" is standard input.
-  CsvTable read(const std::string& path) const;
+  // The table at `path`; "-" is standard input. `expected`: names that it may have.
+  CsvTable read(const std::string& path, const std::vector<std::string>& expected = {}) const;
 };
 
 // A saved model that takes rows of a table.
@@ -29,6 +29,9 @@ struct TableModel {
 
   // Raises IoError, FormatError, and ValueError[model.columns] for a model that takes no tables.
   static TableModel load(const std::string& path);
+  // The table at `path`, which must have this model's columns. A line on standard error says when they are
+  // taken by position.
+  CsvTable read(const TableFlags& flags, const std::string& path) const;
 };
 inline constexpr const char* kColumnsFile = "columns.json";
 

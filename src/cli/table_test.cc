@@ -201,6 +201,37 @@ TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {
   EXPECT_EQ(scores["accuracy"], json["test"]["accuracy"]);
 }
 
+TEST(TrainTable, WhatIsOddAboutRowsIsSaid) {
+  const Folder folder;
+  const std::string data = folder.file("shapes.csv", shapes_csv(300, 1));
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs", "1"});
+  const auto said = [&](AddVerb add, const std::string& file) {
+    std::string progress;
+    call_verb(add, {folder.model(), file}, "", &progress);
+    return progress;
+  };
+  // A file of one row and the names.
+  const std::string names = "colour,size,name,weight,planet";
+  EXPECT_EQ(said(add_predict, folder.file("names.csv", names + "\nred,2,a,0.5,earth\n")), "");
+  const std::string header_only = folder.file("strings.csv", "colour,name,planet,size,weight\n");
+  EXPECT_EQ(rule_of([&] { call_verb(add_predict, {folder.model(), header_only}); }), "table.rows");
+  // The same without names.
+  EXPECT_NE(
+      said(add_predict, folder.file("nameless.csv", shapes_csv(50, 2, "", false))).find("no line of names"),
+      std::string::npos);
+  const std::string other = said(
+      add_predict,
+      folder.file("other.csv", names + "\nred,2,a,0.5,earth\nmauve,2,a,0.5,earth\nteal,3,a,0.5,earth\n"));
+  EXPECT_NE(
+      other.find("warning: colour: 2 of 3 values are none of those that training met often (there 0.0%)"),
+      std::string::npos)
+      << other;
+  // Rows without a label.
+  const std::string some = folder.file("some.csv", shapes_csv(60, 3) + "red,2,a,0.5,earth,\n");
+  EXPECT_NE(said(add_evaluate, some).find("warning: 1 of 61 rows have no label"), std::string::npos);
+  EXPECT_EQ(json_of_verb(add_evaluate, {folder.model(), some})["rows"], 60);
+}
+
 TEST(TrainTable, ARareLabelTrains) {
   const Folder folder;
   std::string text = "size,kind\n";

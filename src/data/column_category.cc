@@ -4,6 +4,7 @@
 namespace espalier {
 
 std::string CategoryStep::prepare() {
+  if (!(other >= 0 && other <= 1)) return "other must be a share";
   places.clear();
   for (const std::string& category : categories) {
     if (!places.emplace(category, places.size()).second)

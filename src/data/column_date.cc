@@ -19,16 +19,49 @@ int64_t days_of_civil(int64_t year, int64_t month, int64_t day) {
   return era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
 }
 
-class IsoReader {
+class DateReader {
  public:
-  explicit IsoReader(std::string_view text) : text_(text) {}
+  explicit DateReader(std::string_view text) : text_(text) {}
 
-  std::optional<Moment> read() {
+  // 2024-02-29, 2024/02/29, 20240229.
+  std::optional<Moment> read_iso() {
     const int64_t year = digits(4);
-    const bool extended = accept("-");
+    const char separator = accept_any("-/");
     const int64_t month = digits(2);
-    if (extended && !accept("-")) return std::nullopt;
-    const int64_t day = digits(2);
+    if (separator && !accept({&separator, 1})) return std::nullopt;
+    return rest(year, month, digits(2));
+  }
+
+  // 29.2.2024, 2/29/24, with /, . or - between the numbers. https://pubs.opengroup.org/onlinepubs/9699919799/
+  // functions/strptime.html: years 69 to 99 are of the 20th century, 00 to 68 of the 21st.
+  std::optional<Moment> read_civil(bool day_first) {
+    const int64_t first = one_or_two();
+    const char separator = accept_any("/.-");
+    const int64_t second = one_or_two();
+    if (!separator || !accept({&separator, 1})) return std::nullopt;
+    const size_t before = text_.size();
+    int64_t year = digits(2);
+    if (!text_.empty() && is_digit(text_[0])) year = 100 * year + digits(2);
+    if (before - text_.size() == 2) year += year < 69 ? 2000 : 1900;
+    return day_first ? rest(year, second, first) : rest(year, first, second);
+  }
+
+ private:
+  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
+  // The character that was accepted, or 0.
+  char accept_any(std::string_view any) {
+    if (text_.empty() || any.find(text_[0]) == any.npos) return 0;
+    const char found = text_[0];
+    text_.remove_prefix(1);
+    return found;
+  }
+  bool accept(std::string_view any) { return accept_any(any) != 0; }
+  int64_t one_or_two() {
+    const int64_t tens = digits(1);
+    return !text_.empty() && is_digit(text_[0]) ? 10 * tens + digits(1) : tens;
+  }
+  // What follows the date, and all of it together.
+  std::optional<Moment> rest(int64_t year, int64_t month, int64_t day) {
     if (failed_ || year < 1 || month < 1 || month > 12 || day < 1) return std::nullopt;
     const int64_t next = month == 12 ? days_of_civil(year + 1, 1, 1) : days_of_civil(year, month + 1, 1);
     Moment out{days_of_civil(year, month, day), 0};
@@ -41,17 +74,10 @@ class IsoReader {
     if (failed_ || !text_.empty()) return std::nullopt;
     return out;
   }
-
- private:
-  bool accept(std::string_view any) {
-    if (text_.empty() || any.find(text_[0]) == any.npos) return false;
-    text_.remove_prefix(1);
-    return true;
-  }
   int64_t digits(size_t count) {
     int64_t value = 0;
     for (size_t i = 0; i < count; ++i) {
-      if (text_.empty() || text_[0] < '0' || text_[0] > '9') {
+      if (text_.empty() || !is_digit(text_[0])) {
         failed_ = true;
         return 0;
       }
@@ -65,19 +91,28 @@ class IsoReader {
     if (value >= limit) failed_ = true;
     return value;
   }
+  // 12:30, 123000, 12:30:00.5, 2:30 PM.
   int64_t time() {
-    int64_t seconds = 3600 * below(24);
+    const bool short_hour = text_.size() > 1 && text_[1] == ':';
+    int64_t hour = short_hour ? digits(1) : below(24);
     const bool extended = accept(":");
-    seconds += 60 * below(60);
-    const bool more = extended ? accept(":") : !text_.empty() && text_[0] >= '0' && text_[0] <= '9';
-    if (!more) return seconds;
-    seconds += std::min<int64_t>(below(61), 59);
-    if (accept(".,")) {
-      digits(1);
-      while (accept("0123456789")) {
+    int64_t seconds = 60 * below(60);
+    const bool more = extended ? accept(":") : !text_.empty() && is_digit(text_[0]);
+    if (more) {
+      seconds += std::min<int64_t>(below(61), 59);
+      if (accept(".,")) {
+        digits(1);
+        while (accept("0123456789")) {
+        }
       }
     }
-    return seconds;
+    const std::string_view half = text_.substr(text_.starts_with(' '));
+    if (half.size() == 2 && (half[1] | 32) == 'm' && ((half[0] | 32) == 'a' || (half[0] | 32) == 'p')) {
+      if (hour < 1 || hour > 12) failed_ = true;
+      hour = hour % 12 + ((half[0] | 32) == 'p' ? 12 : 0);
+      text_ = {};
+    }
+    return 3600 * hour + seconds;
   }
   // Checked, but not applied.
   void zone() {
@@ -125,7 +160,11 @@ CivilDate civil_of_days(int64_t days) {
 std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
   switch (style) {
     case DateStyle::kIso:
-      return IsoReader(text).read();
+      return DateReader(text).read_iso();
+    case DateStyle::kDayFirst:
+      return DateReader(text).read_civil(true);
+    case DateStyle::kMonthFirst:
+      return DateReader(text).read_civil(false);
     case DateStyle::kSeconds:
       return of_seconds(parse_decimal(text));
     case DateStyle::kMilliseconds: {

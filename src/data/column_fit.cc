@@ -24,9 +24,9 @@ std::string unreadable_text(const ColumnProfile& profile, int64_t read, const ch
 
 double scale_of(const Moments& moments) { return moments.deviation > 0 ? moments.deviation : 1; }
 
-FittedStep fit_numeric(NumberStyle style, const ColumnProfile& profile) {
-  const WeightedNumbers numbers = numbers_of(profile, style);
-  NumericStep step{.style = style};
+FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
+  const WeightedNumbers numbers = numbers_of(profile, form);
+  NumericStep step{.form = form};
   step.log = wants_logarithm(numbers, 0, kSkewed);
   const Moments moments = moments_of(numbers, step.log);
   step.median = numbers.median();
@@ -34,8 +34,9 @@ FittedStep fit_numeric(NumberStyle style, const ColumnProfile& profile) {
   step.scale = scale_of(moments);
   step.indicator = numbers.count < profile.rows();
   std::string text = cat("numeric, ", short_number(numbers.least()), " to ", short_number(numbers.most()));
-  if (style == NumberStyle::kThousands) text += ", with commas between thousands";
-  if (style == NumberStyle::kDecimalComma) text += ", with decimal commas";
+  if (!form.unit.empty()) text += cat(", in ", form.unit);
+  if (form.style == NumberStyle::kThousands) text += ", with commas between thousands";
+  if (form.style == NumberStyle::kDecimalComma) text += ", with decimal commas";
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
   text += missing_text(profile) + unreadable_text(profile, numbers.count, "number");
   return {{.how = std::move(step)}, std::move(text)};
@@ -58,6 +59,7 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
     step.categories.emplace_back(value.text);
     named += value.count;
   }
+  step.other = static_cast<double>(profile.present() - named) / static_cast<double>(profile.rows());
   step.indicator = profile.missing > 0;
   std::string text =
       cat("category of ", profile.different(), profile.different() == 1 ? " value" : " values");
@@ -102,7 +104,9 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   step.indicator = read < profile.rows();
   return {{.how = step},
           cat("date, ", date_text(first), " to ", date_text(last), step.hours ? ", with the hour" : "",
-              missing_text(profile), unreadable_text(profile, read, "date"))};
+              style == DateStyle::kDayFirst ? ", day before month" : "",
+              style == DateStyle::kMonthFirst ? ", month before day" : "", missing_text(profile),
+              unreadable_text(profile, read, "date"))};
 }
 
 FittedStep fit_how(const ColumnGuess& guess, const ColumnProfile& profile, int64_t max_categories) {

@@ -40,8 +40,8 @@ bool named_like_an_id(const std::string& name) {
   return camel || capital || word.starts_with("id_") || word.starts_with("unnamed:");
 }
 
-bool is_whole(std::string_view text, NumberStyle style) {
-  const std::optional<double> value = read_number(text, style);
+bool is_whole(std::string_view text, const NumberForm& form) {
+  const std::optional<double> value = read_number(text, form);
   return value && *value == std::floor(*value);
 }
 
@@ -69,9 +69,9 @@ bool are_codes(const ColumnProfile& profile) {
 ColumnGuess dropped(std::string why) { return {.kind = ColumnKind::kDropped, .why = std::move(why)}; }
 
 ColumnGuess guess_number(const std::string& name, bool nameless, const ColumnProfile& profile,
-                         NumberStyle style) {
+                         const NumberForm& form) {
   const bool whole =
-      nearly_all(profile.count([&](std::string_view text) { return is_whole(text, style); }), profile);
+      nearly_all(profile.count([&](std::string_view text) { return is_whole(text, form); }), profile);
   const bool all_differ = profile.different() == profile.present() && profile.rows() >= kFewRows;
   const ColumnGuess category{.kind = ColumnKind::kCategory};
   if (profile.different() == 1) return category;
@@ -79,7 +79,7 @@ ColumnGuess guess_number(const std::string& name, bool nameless, const ColumnPro
   if (whole && all_differ && nameless && counts_up(profile)) return dropped("it numbers the rows");
   if (whole && named_like_an_id(name)) return category;
   if (are_codes(profile)) return category;
-  return {.kind = ColumnKind::kNumeric, .numbers = style};
+  return {.kind = ColumnKind::kNumeric, .numbers = form};
 }
 
 ColumnGuess guess_text(const ColumnProfile& profile) {
@@ -95,6 +95,33 @@ ColumnGuess guess_text(const ColumnProfile& profile) {
   return dropped(cat(different, " different texts in ", present, " cells"));
 }
 
+// Why a column of many numbers is taken for text.
+std::string words_among(const FormCount& numbers, const ColumnProfile& profile) {
+  const ColumnProfile::Value* most = nullptr;
+  int64_t words = 0;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (read_number(value.text, numbers.form)) continue;
+    ++words;
+    if (!most || value.count > most->count) most = &value;
+  }
+  return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()), ", but taken as text for ",
+             words == 1 ? "" : cat(words, " others, most often "), "\"", shortened(most->text), "\" (",
+             share_of_rows(most->count, profile.rows()),
+             "); words that mean no value can be named as missing");
+}
+
+std::string doubt_of(DateStyle style, const ColumnProfile& profile) {
+  if (style != DateStyle::kDayFirst && style != DateStyle::kMonthFirst) return {};
+  const bool month_first = style == DateStyle::kMonthFirst;
+  const DateStyle other = month_first ? DateStyle::kDayFirst : DateStyle::kMonthFirst;
+  const auto is = [](DateStyle read) {
+    return [read](std::string_view text) { return read_moment(text, read).has_value(); };
+  };
+  if (profile.count(is(style)) > profile.count(is(other))) return {};
+  return cat("no day above 12 tells which number is the month: taken for the ",
+             month_first ? "first" : "second");
+}
+
 }  // namespace
 
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile) {
@@ -102,6 +129,12 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
     return profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
   };
   if (nearly_all(dates(DateStyle::kIso), profile)) return DateStyle::kIso;
+  const int64_t day_first = dates(DateStyle::kDayFirst), month_first = dates(DateStyle::kMonthFirst);
+  if (nearly_all(std::max(day_first, month_first), profile)) {
+    const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
+    return day_first > month_first || (day_first == month_first && points) ? DateStyle::kDayFirst
+                                                                           : DateStyle::kMonthFirst;
+  }
   const std::string word = lower(name);
   const bool named = word.find("timestamp") != word.npos || word.find("unix") != word.npos ||
                      word.find("epoch") != word.npos;
@@ -130,11 +163,14 @@ ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnPro
   const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
   if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
   if (const auto style = date_style(name, profile); style && profile.different() > 1)
-    return {.kind = ColumnKind::kDate, .dates = *style};
-  const StyleCount numbers = number_style(profile, delimiter);
+    return {.kind = ColumnKind::kDate, .dates = *style, .hint = doubt_of(*style, profile)};
+  const FormCount numbers = number_form(profile, delimiter);
   if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
-    return guess_number(name, nameless, profile, numbers.style);
-  return guess_text(profile);
+    return guess_number(name, nameless, profile, numbers.form);
+  ColumnGuess out = guess_text(profile);
+  if (2 * numbers.cells >= profile.present() && profile.count(has_leading_zero) == 0)
+    out.hint = words_among(numbers, profile);
+  return out;
 }
 
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
@@ -142,11 +178,12 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
   ColumnGuess out{.kind = kind};
   int64_t fitting = profile.present();
   if (kind == ColumnKind::kNumeric) {
-    const StyleCount numbers = number_style(profile, delimiter);
-    out.numbers = numbers.style;
+    const FormCount numbers = number_form(profile, delimiter);
+    out.numbers = numbers.form;
     fitting = numbers.cells;
   } else if (kind == ColumnKind::kDate) {
-    for (const DateStyle style : {DateStyle::kIso, DateStyle::kSeconds}) {
+    for (const DateStyle style :
+         {DateStyle::kIso, DateStyle::kDayFirst, DateStyle::kMonthFirst, DateStyle::kSeconds}) {
       out.dates = style;
       fitting = profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
       if (fitting > 0) break;

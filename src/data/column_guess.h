@@ -9,9 +9,10 @@ namespace espalier {
 
 struct ColumnGuess {
   ColumnKind kind = ColumnKind::kDropped;
-  NumberStyle numbers = NumberStyle::kPlain;
+  NumberForm numbers = {};
   DateStyle dates = DateStyle::kIso;
-  std::string why = {};  // of a dropped one: "every value differs"
+  std::string why = {};   // of a dropped one: "every value differs"
+  std::string hint = {};  // what is worth a look
 };
 // `nameless`: the name is invented.
 ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnProfile& profile,

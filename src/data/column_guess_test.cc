@@ -28,6 +28,41 @@ TEST(ColumnGuess, Numbers) {
             "numeric, 0 to 100, 1 cell is no number and counts as missing");
 }
 
+TEST(ColumnGuess, AmountsWithAUnit) {
+  EXPECT_EQ(note_of("x", [](int i) { return cat("$ ", i * 7 % 41, ".50"); }), "numeric, 0.5 to 40.5, in $");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(i % 2 ? "-$" : "$", i); }), "numeric, -39 to 38, in $");
+  EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 41, i % 3 ? "%" : " %"); }),
+            "numeric, 0 to 40, in %");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("€1.", 500 + i, ",25"); }),
+            "numeric, 1500.25 to 1539.25, in €, with decimal commas");
+  EXPECT_EQ(
+      note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
+      "numbers in 75 %, but taken as text for \"free\" (25 %); words that mean no value can be named as "
+      "missing\ncategory of 10 values");
+  const auto value = [](std::string_view text) { return read_number(text, {NumberStyle::kPlain, "$"}); };
+  EXPECT_EQ(value("$12"), 12);
+  EXPECT_EQ(value("12$"), 12);
+  EXPECT_EQ(value("12"), 12);
+  EXPECT_EQ(value("- $ 12.5"), -12.5);
+  EXPECT_EQ(value("$-12"), -12);
+  for (const char* bad : {"", "$", "-", "-$", "-$-1", "$$1", "$1$", "1 $ 2", "£1"})
+    EXPECT_FALSE(value(bad)) << bad;
+  for (const char* bare : {"", "12", "-12", "usd 12", "x"}) EXPECT_EQ(unit_of(bare), "") << bare;
+}
+
+// A word for "no value" that nobody named must not make a column of numbers text in silence.
+TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
+  const auto mixed = [](int i) { return i % 5 == 0 ? std::string(i % 2 ? "unknown" : "n/k") : number(i); };
+  EXPECT_EQ(
+      note_of("x", mixed),
+      "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); words that mean no value "
+      "can be named as missing\nset aside: 34 different texts in 40 cells");
+  EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
+            "numeric, 3 to 97, missing in 20 %");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
+            "category of 6 values");
+}
+
 TEST(ColumnGuess, DigitsThatAreNoAmounts) {
   EXPECT_EQ(note_of("x", [](int i) { return cat("00", i % 4); }), "category of 4 values");
   EXPECT_EQ(note_of("shop_id", [](int i) { return cat(i % 4); }), "category of 4 values");
@@ -86,6 +121,20 @@ TEST(ColumnGuess, Dates) {
             "numeric, 1400269500 to 1402775100");
 }
 
+TEST(ColumnGuess, DatesOfDaysAndMonths) {
+  const std::string doubt = "no day above 12 tells which number is the month: taken for the ";
+  EXPECT_EQ(note_of("x", [](int i) { return cat(1 + i % 28, ".2.2019"); }),
+            "date, 2019-02-01 to 2019-02-28, day before month");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("2/", 1 + i % 28, "/19"); }),
+            "date, 2019-02-01 to 2019-02-28, month before day");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("2/", 1 + i % 12, "/1999 ", 1 + i % 12, ":00 PM"); }),
+            doubt + "first\ndate, 1999-02-01 to 1999-02-12, with the hour, month before day");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("2.", 1 + i % 12, ".1999"); }),
+            doubt + "second\ndate, 1999-01-02 to 1999-12-02, day before month");
+  EXPECT_EQ(note_of("x", [](int i) { return cat("2024/02/", 10 + i % 19); }),
+            "date, 2024-02-10 to 2024-02-28");
+}
+
 TEST(ColumnGuess, KindsMayBeGiven) {
   const CsvTable table = table_of("x", [](int i) { return cat(i % 4); });
   EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kCategory}}}), "x"),
@@ -133,6 +182,34 @@ TEST(Dates, FollowTheCalendar) {
     ASSERT_EQ(moment->seconds, 12345);
     ASSERT_EQ(read_moment(cat(seconds), DateStyle::kSeconds)->days, day);
   }
+}
+
+// The C library writes them.
+TEST(Dates, DayAndMonthFirstFollowTheCalendar) {
+  for (int64_t day = -360; day < 36000; day += 13) {
+    const time_t seconds = day * 86400 + (day * 7919 % 1440 + 1440) % 1440 * 60;
+    tm written{};
+    gmtime_r(&seconds, &written);
+    const auto check = [&](const char* format, DateStyle style, bool century) {
+      char text[64];
+      strftime(text, sizeof text, format, &written);
+      const auto moment = read_moment(text, style);
+      ASSERT_TRUE(moment) << text;
+      if (century || (written.tm_year >= 69 && written.tm_year < 169)) {
+        ASSERT_EQ(moment->days * 86400 + moment->seconds, seconds) << text;
+      }
+    };
+    check("%d.%m.%Y %H:%M", DateStyle::kDayFirst, true);
+    check("%d/%m/%y %I:%M %p", DateStyle::kDayFirst, false);
+    check("%m/%d/%Y %I:%M:00%p", DateStyle::kMonthFirst, true);
+    check("%m-%d-%y %H:%M:00", DateStyle::kMonthFirst, false);
+    check("%Y/%m/%d %H:%M", DateStyle::kIso, true);
+  }
+  for (const char* bad : {"1.2", "1.2.", "1.2.3", "1.2.345", "1.2/2024", "32.1.2024", "29.2.2023", "1..2024",
+                          "1.2.2024 13:00 PM", "1.2.2024 0:00 AM", "1.2.20245", "127.0.0.1", "-1.2.2024"})
+    EXPECT_FALSE(read_moment(bad, DateStyle::kDayFirst)) << bad;
+  EXPECT_FALSE(read_moment("13/1/2024", DateStyle::kMonthFirst));
+  EXPECT_FALSE(read_moment("1/13/2024", DateStyle::kDayFirst));
 }
 
 TEST(Dates, OnlyTheStandardsForms) {

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "data/column_fit.h"
+#include "format/csv_scan.h"
 
 namespace espalier {
 namespace {
@@ -19,8 +20,8 @@ constexpr double kSkewedLabel = 3;
   throw ValueError("columns.label", message, fix);
 }
 
-bool is_whole(std::string_view text, NumberStyle style) {
-  const std::optional<double> value = read_number(text, style);
+bool is_whole(std::string_view text, const NumberForm& form) {
+  const std::optional<double> value = read_number(text, form);
   return value && *value == std::floor(*value);
 }
 
@@ -62,6 +63,23 @@ void note_classes(FittedLabel& label) {
                          true});
 }
 
+// Yes, yes, YES.
+void note_spellings(FittedLabel& label) {
+  std::map<std::string, std::string> spellings;
+  for (const std::string& text : label.step.classes) {
+    std::string plain;
+    for (const char c : text) {
+      if (!is_blank(c)) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+    }
+    const auto [found, first] = spellings.emplace(plain, text);
+    if (first) continue;
+    label.notes.push_back(
+        {label.step.column,
+         cat("classes ", found->second, " and ", text, " differ in capitals or blanks alone: are they one?"),
+         true});
+  }
+}
+
 void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
   label.step.classification = true;
   label.step.whole_numbers = profile.count([&](std::string_view text) {
@@ -82,11 +100,12 @@ void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
     of_value.push_back(*label.step.class_of(value.text));
   for (const uint32_t code : profile.codes) label.classes.push_back(of_value[code]);
   note_classes(label);
+  note_spellings(label);
 }
 
 void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
   label.step.classification = false;
-  const WeightedNumbers numbers = numbers_of(profile, label.step.style);
+  const WeightedNumbers numbers = numbers_of(profile, label.step.form);
   if (numbers.least() == numbers.most()) {
     refuse(cat("label \"", label.step.column, "\": all ", profile.rows(), " training rows are ",
                short_number(numbers.least()), ", so there is nothing to learn"));
@@ -99,11 +118,13 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
   label.step.scale = moments.deviation > 0 ? moments.deviation : 1;
   std::vector<double> of_value;
   for (const ColumnProfile::Value& value : profile.values)
-    of_value.push_back(*read_number(value.text, label.step.style));
+    of_value.push_back(*read_number(value.text, label.step.form));
   for (const uint32_t code : profile.codes) label.numbers.push_back(of_value[code]);
-  label.notes.push_back({label.step.column, cat("the label, a number from ", short_number(numbers.least()),
-                                                " to ", short_number(numbers.most()),
-                                                label.step.log ? ", learned as its logarithm" : "")});
+  label.notes.push_back(
+      {label.step.column,
+       cat("the label, a number from ", short_number(numbers.least()), " to ", short_number(numbers.most()),
+           label.step.form.unit.empty() ? "" : cat(" in ", label.step.form.unit),
+           label.step.log ? ", learned as its logarithm" : "")});
 }
 
 }  // namespace
@@ -137,7 +158,7 @@ std::optional<int32_t> LabelStep::class_of(std::string_view text) const {
 }
 
 std::optional<double> LabelStep::scaled(std::string_view text) const {
-  const std::optional<double> value = read_number(text, style);
+  const std::optional<double> value = read_number(text, form);
   if (!value || (log && *value <= -1)) return std::nullopt;
   return ((log ? std::log1p(*value) : *value) - mean) / scale;
 }
@@ -162,15 +183,15 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   FittedLabel label;
   label.step.column = options.label;
   label.step.strip_dots = options.strip_label_dots;
-  const StyleCount numbers = number_style(profile, table.delimiter());
-  label.step.style = numbers.style;
+  const FormCount numbers = number_form(profile, table.delimiter());
+  label.step.form = numbers.form;
   const bool all_numbers = numbers.cells == profile.rows();
   const int64_t different = profile.different();
   bool classes = options.task == ColumnTask::kClassification;
   if (options.task == ColumnTask::kGuess) {
     const bool few = different == 2 || (different <= kMostNumberClasses && different * 5 <= profile.rows());
     const bool whole =
-        profile.count([&](std::string_view text) { return is_whole(text, numbers.style); }) == profile.rows();
+        profile.count([&](std::string_view text) { return is_whole(text, numbers.form); }) == profile.rows();
     const bool mostly_numbers = 20 * numbers.cells >= 19 * profile.rows() && different > kMostNumberClasses;
     classes = all_numbers ? (whole && few) || profile.count(has_leading_zero) > 0 : !mostly_numbers;
     if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
@@ -183,8 +204,8 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   } else if (all_numbers) {
     fit_numbers(label, profile);
   } else {
-    const int64_t line = line_without(
-        table, rows, column, [&](std::string_view text) { return read_number(text, numbers.style); });
+    const int64_t line = line_without(table, rows, column,
+                                      [&](std::string_view text) { return read_number(text, numbers.form); });
     refuse(cat(what, " is a number in ", numbers.cells, " of ", profile.rows(),
                " training rows, but not in line ", line));
   }

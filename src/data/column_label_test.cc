@@ -31,6 +31,29 @@ std::string error_of(const std::function<void()>& call) {
   return "no error";
 }
 
+TEST(ColumnLabel, SpellingsOfOneClassAreNamed) {
+  EXPECT_EQ(noted(learned([](int i) { return i % 3 == 0   ? "Yes"
+                                             : i % 3 == 1 ? "no"
+                                                          : "yes"; }), "y"),
+            "the label, 3 classes: Yes (33 %), no (34 %), yes (33 %)\n"
+            "classes Yes and yes differ in capitals or blanks alone: are they one?");
+}
+
+TEST(ColumnLabel, AmountsWithAUnitAreNumbers) {
+  const auto price = [](int i) { return cat("$", i, ".25"); };
+  const ColumnProgram program = learned(price);
+  EXPECT_EQ(noted(program, "y"), "the label, a number from 1.25 to 100.25 in $");
+  const Tensor y = program.labels(labels_of(price));
+  const std::vector<double> values = program.label_values(y.data<float>());
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i], static_cast<double>(i) + 1.25, 1e-4);
+}
+
+TEST(ColumnLabel, RowsWithoutALabelAreNotAmongTheLabelled) {
+  const ColumnProgram program = learned([](int i) { return i % 3 ? "no" : "yes"; });
+  EXPECT_EQ(program.labelled_rows(parse_csv("x,y\n1,no\n2,\n3,?\n4,other\n")), (std::vector<int64_t>{0, 3}));
+  EXPECT_EQ(program.labelled_rows(parse_csv("x,z\n1,no\n2,\n")), (std::vector<int64_t>{0, 1}));
+}
+
 TEST(ColumnLabel, TextAndFewIntegersAreClasses) {
   EXPECT_EQ(learned([](int i) { return i % 3 ? "no" : "yes"; }).classes(), (Names{"no", "yes"}));
   EXPECT_EQ(learned([](int i) { return cat(i % 12); }).classes(),

@@ -38,10 +38,43 @@ std::optional<double> in_range(std::optional<double> value) {
   return *value;
 }
 
+constexpr std::string_view kUnits[] = {"$", "€", "£", "¥", "₹", "%"};
+
+// `text` without a unit in front of the digits, with or without a sign ahead of it, or behind them. Empty
+// when the unit is all there is.
+std::string without_unit(std::string_view text, std::string_view unit) {
+  const auto trim = [](std::string_view part) {
+    while (part.starts_with(' ')) part.remove_prefix(1);
+    while (part.ends_with(' ')) part.remove_suffix(1);
+    return part;
+  };
+  const size_t sign = text.starts_with('-') || text.starts_with('+');
+  const std::string_view digits = trim(text.substr(sign));
+  std::string_view bare = digits;
+  if (bare.starts_with(unit)) {
+    bare.remove_prefix(unit.size());
+  } else if (bare.ends_with(unit)) {
+    bare.remove_suffix(unit.size());
+  } else {
+    return std::string(text);
+  }
+  bare = trim(bare);
+  const bool second_sign = sign && (bare.starts_with('-') || bare.starts_with('+'));
+  return second_sign ? std::string() : cat(text.substr(0, sign), bare);
+}
+
 }  // namespace
 
-std::optional<double> read_number(std::string_view text, NumberStyle style) {
-  switch (style) {
+std::string_view unit_of(std::string_view text) {
+  for (const std::string_view unit : kUnits) {
+    if (without_unit(text, unit) != text) return unit;
+  }
+  return {};
+}
+
+std::optional<double> read_number(std::string_view text, const NumberForm& form) {
+  if (!form.unit.empty()) return read_number(without_unit(text, form.unit), form.style);
+  switch (form.style) {
     case NumberStyle::kPlain:
       return in_range(parse_decimal(text));
     case NumberStyle::kThousands:
@@ -52,9 +85,10 @@ std::optional<double> read_number(std::string_view text, NumberStyle style) {
   return std::nullopt;
 }
 
-std::optional<double> read_number(const Cell& cell, NumberStyle style) {
-  if (style == NumberStyle::kPlain) return in_range(cell.table.number(cell.row, cell.column));
-  return read_number(cell.text, style);
+std::optional<double> read_number(const Cell& cell, const NumberForm& form) {
+  if (form.style == NumberStyle::kPlain && form.unit.empty())
+    return in_range(cell.table.number(cell.row, cell.column));
+  return read_number(cell.text, form);
 }
 
 std::string NumericStep::prepare() {
@@ -73,7 +107,7 @@ float NumericStep::scaled(double value) const {
 }
 
 CellOutcome NumericStep::read(const Cell& cell, float* out) const {
-  const std::optional<double> value = read_number(cell, style);
+  const std::optional<double> value = read_number(cell, form);
   if (!value) {
     read_missing(out);
     return CellOutcome::kUnreadable;

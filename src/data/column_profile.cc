@@ -30,10 +30,10 @@ ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> row
   return out;
 }
 
-WeightedNumbers numbers_of(const ColumnProfile& profile, NumberStyle style) {
+WeightedNumbers numbers_of(const ColumnProfile& profile, const NumberForm& form) {
   WeightedNumbers out;
   for (const ColumnProfile::Value& value : profile.values) {
-    if (const std::optional<double> number = read_number(value.text, style)) {
+    if (const std::optional<double> number = read_number(value.text, form)) {
       out.values.emplace_back(*number, value.count);
       out.count += value.count;
     }
@@ -72,15 +72,27 @@ Moments moments_of(const WeightedNumbers& numbers, bool log) {
   return {mean, deviation, cubed > 0 ? cubes / count / cubed : 0};
 }
 
-StyleCount number_style(const ColumnProfile& profile, char delimiter) {
+FormCount number_form(const ColumnProfile& profile, char delimiter) {
   std::array styles{NumberStyle::kPlain, NumberStyle::kThousands, NumberStyle::kDecimalComma};
   if (delimiter == ';') std::swap(styles[1], styles[2]);
-  StyleCount best;
-  for (const NumberStyle style : styles) {
-    const int64_t cells =
-        profile.count([&](std::string_view text) { return read_number(text, style).has_value(); });
-    if (cells > best.cells) best = {style, cells};
-    if (cells == profile.present()) break;
+  FormCount best;
+  const auto try_unit = [&](std::string_view unit) {
+    for (const NumberStyle style : styles) {
+      if (best.cells == profile.present()) return;
+      const NumberForm form(style, std::string(unit));
+      const int64_t cells =
+          profile.count([&](std::string_view text) { return read_number(text, form).has_value(); });
+      if (cells > best.cells) best = {form, cells};
+    }
+  };
+  try_unit("");
+  if (best.cells == profile.present()) return best;
+  // The first one that occurs among the cells that are no numbers.
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::string_view unit = unit_of(value.text);
+    if (unit.empty()) continue;
+    try_unit(unit);
+    break;
   }
   return best;
 }

@@ -44,7 +44,7 @@ struct WeightedNumbers {
   double least() const { return values.front().first; }
   double most() const { return values.back().first; }
 };
-WeightedNumbers numbers_of(const ColumnProfile& profile, NumberStyle style);
+WeightedNumbers numbers_of(const ColumnProfile& profile, const NumberForm& form);
 
 // Of numbers, or of log(1 + x): mean, standard deviation (divisor n), skewness (third standardised moment; 0
 // for a constant).
@@ -53,12 +53,12 @@ struct Moments {
 };
 Moments moments_of(const WeightedNumbers& numbers, bool log);
 
-// The style that most cells follow, plain first; and how many do.
-struct StyleCount {
-  NumberStyle style = NumberStyle::kPlain;
+// The form that most cells follow, plain first; and how many do.
+struct FormCount {
+  NumberForm form = {};
   int64_t cells = 0;
 };
-StyleCount number_style(const ColumnProfile& profile, char delimiter);
+FormCount number_form(const ColumnProfile& profile, char delimiter);
 
 // 007: digits that begin with 0, which are no amount.
 bool has_leading_zero(std::string_view text);

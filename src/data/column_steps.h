@@ -30,13 +30,24 @@ enum class CellOutcome { kRead, kUnreadable, kOther };
 // How numbers are written: 1234.5, 1,234.5 or 1234,5 (also 1.234,5).
 enum class NumberStyle { kPlain, kThousands, kDecimalComma };
 inline constexpr std::string_view kNumberStyles[] = {"plain", "thousands", "decimal comma"};
+// Such a number with a unit before or behind it, as $ or %; empty: none. Cells without it are read too.
+struct NumberForm {
+  NumberForm(NumberStyle style = NumberStyle::kPlain, std::string unit = {})
+      : style(style), unit(std::move(unit)) {}
+  NumberStyle style;
+  std::string unit;
+};
 // Within f32's range; nothing for other text.
-std::optional<double> read_number(const Cell& cell, NumberStyle style);
-std::optional<double> read_number(std::string_view text, NumberStyle style);
+std::optional<double> read_number(const Cell& cell, const NumberForm& form);
+std::optional<double> read_number(std::string_view text, const NumberForm& form);
+// What stands around the digits of an amount: "$" in "$ 12", "-$1.50"; empty for all that is none of the
+// known units.
+std::string_view unit_of(std::string_view text);
 
 // How dates are written.
-enum class DateStyle { kIso, kSeconds, kMilliseconds };
-inline constexpr std::string_view kDateStyles[] = {"iso", "seconds", "milliseconds"};
+enum class DateStyle { kIso, kSeconds, kMilliseconds, kDayFirst, kMonthFirst };
+inline constexpr std::string_view kDateStyles[] = {"iso", "seconds", "milliseconds", "day first",
+                                                   "month first"};
 // A moment on a calendar without zones.
 struct Moment {
   int64_t days = 0;     // since 1970-01-01
@@ -55,7 +66,7 @@ CivilDate civil_of_days(int64_t days);
 std::optional<bool> read_truth(std::string_view text);
 
 struct NumericStep {
-  NumberStyle style = NumberStyle::kPlain;
+  NumberForm form = {};
   bool log = false;
   double median = 0;  // as written
   double mean = 0, scale = 1;
@@ -63,7 +74,8 @@ struct NumericStep {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
-    visit("style", self.style, kNumberStyles);
+    visit("style", self.form.style, kNumberStyles);
+    visit("unit", self.form.unit);
     visit("log", self.log);
     visit("median", self.median);
     visit("mean", self.mean);
@@ -80,11 +92,13 @@ struct NumericStep {
 
 struct CategoryStep {
   std::vector<std::string> categories;
+  double other = 0;  // the share of the training rows' cells that are none of them
   bool indicator = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit("categories", self.categories);
+    visit("other", self.other);
     visit("indicator", self.indicator);
   }
   std::string prepare();
@@ -154,7 +168,7 @@ struct LabelStep {
   std::vector<std::string> classes;
   bool whole_numbers = false;  // classes are written as whole numbers: 1, 1.0 and 01 are one
   bool strip_dots = false;
-  NumberStyle style = NumberStyle::kPlain;
+  NumberForm form = {};
   bool log = false;
   double mean = 0, scale = 1;
   double least = 0, most = 0;  // of the training rows
@@ -168,7 +182,8 @@ struct LabelStep {
       visit("whole_numbers", self.whole_numbers);
       visit("strip_dots", self.strip_dots);
     } else {
-      visit("style", self.style, kNumberStyles);
+      visit("style", self.form.style, kNumberStyles);
+      visit("unit", self.form.unit);
       visit("log", self.log);
       visit("mean", self.mean);
       visit("scale", self.scale);

@@ -33,7 +33,8 @@ class Application {
       : data_(data), table_(table), rows_(rows), places_(find_columns(data, table, true).inputs) {
     for (const ColumnStep& step : data.steps) {
       width_ += step.width();
-      report_.columns.push_back({.name = step.column});
+      const auto* category = std::get_if<CategoryStep>(&step.how);
+      report_.columns.push_back({.name = step.column, .usual_other = category ? category->other : 0});
     }
     report_.rows = rows.size();
   }
@@ -177,6 +178,21 @@ Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) cons
 
 bool ColumnProgram::has_label(const CsvTable& table) const {
   return find_columns(*data_, table, false).label >= 0;
+}
+
+std::vector<int64_t> ColumnProgram::labelled_rows(const CsvTable& table) const {
+  const int64_t column = find_columns(*data_, table, false).label;
+  std::vector<int64_t> out;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    if (column < 0 || !data_->missing.contains(table.cell(row, column))) out.push_back(row);
+  }
+  return out;
+}
+
+bool ColumnProgram::by_position(const CsvTable& table) const { return data_->numbered || table.numbered(); }
+
+std::vector<std::string> ColumnProgram::column_names() const {
+  return data_->numbered ? std::vector<std::string>() : data_->columns;
 }
 
 bool ColumnProgram::classification() const { return data_->label.classification; }

@@ -67,6 +67,7 @@ class Fitter {
     const bool nameless = c == 0 && name == "column_1" && table_.columns() > 2;
     const ColumnGuess guess = guessed ? guess_column(name, nameless, profile, table_.delimiter())
                                       : styled_column(name, told->second, profile, table_.delimiter());
+    if (!guess.hint.empty()) note(name, guess.hint, true);
     if (guess.kind == ColumnKind::kDropped) {
       note(name, guessed ? cat("set aside: ", guess.why) : "left out, as told", guessed);
       return;

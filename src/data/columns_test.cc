@@ -88,6 +88,7 @@ TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   EXPECT_EQ(program.inputs(other, {}, &report).to_vector<float>(),
             (std::vector<float>{0, 1, 0, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 1}));
   EXPECT_EQ(report.columns[0].other, 1);
+  EXPECT_EQ(report.columns[0].usual_other, 0.125);
   EXPECT_EQ(report.columns[0].missing, 1);
   // Without a missing cell in training, a missing one is among the others.
   const ColumnProgram full = fit_all(table_of("x", [](int i) { return std::string(i % 3 ? "a" : "b"); }),
