@@ -18,6 +18,7 @@
 #include "espalier/merging.h"
 #include "espalier/metrics.h"
 #include "espalier/model.h"
+#include "espalier/npy.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
 #include "espalier/pooling.h"
