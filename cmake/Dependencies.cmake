@@ -2,6 +2,8 @@
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(espalier_files REQUIRED libpng libturbojpeg)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 if(BUILD_TESTING)

@@ -12,7 +12,7 @@ add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
 target_link_libraries(espalier_private INTERFACE
-  espalier_flags Threads::Threads ZLIB::ZLIB nlohmann_json::nlohmann_json CLI11::CLI11)
+  espalier_flags Threads::Threads ZLIB::ZLIB ${espalier_files_LIBRARIES} nlohmann_json::nlohmann_json CLI11::CLI11)
 
 if(library_files)
   add_library(espalier STATIC ${library_files})
@@ -20,7 +20,9 @@ if(library_files)
   target_include_directories(espalier PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(espalier PUBLIC cxx_std_20)
-  target_link_libraries(espalier PRIVATE $<BUILD_INTERFACE:espalier_private> PUBLIC Threads::Threads ZLIB::ZLIB)
+  target_link_libraries(espalier
+    PRIVATE $<BUILD_INTERFACE:espalier_private>
+    PUBLIC Threads::Threads ZLIB::ZLIB ${espalier_files_LIBRARIES})
 else()
   message(STATUS "espalier: no library sources in src/ yet, skipped")
 endif()

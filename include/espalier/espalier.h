@@ -11,6 +11,7 @@
 #include "espalier/error.h"
 #include "espalier/function.h"
 #include "espalier/functional.h"
+#include "espalier/images.h"
 #include "espalier/indexing.h"
 #include "espalier/initializers.h"
 #include "espalier/layers.h"
