@@ -21,6 +21,8 @@ struct Install : testing::Test {
       fs::absolute(fs::path(build) / "tests" / testing::UnitTest::GetInstance()->current_test_info()->name())
           .string();
   std::string prefix = folder + "/prefix";
+  // Needs the libraries of others that the static one leaves to its users.
+  std::string image = fs::absolute("tests/golden/images/rgb.png").string();
 
   void SetUp() override {
     if (!std::string(ESPALIER_CONFIG).starts_with("Rel")) GTEST_SKIP() << "only release builds are installed";
@@ -31,7 +33,8 @@ struct Install : testing::Test {
 #include <espalier/espalier.h>
 int main(int, char** arguments) {
   espalier::LoadedModel model = espalier::load_model(arguments[1]);
-  std::cout << model.predict(espalier::Tensor::of<float>({1, 2}, {1, 2})) << "\n";
+  std::cout << model.predict(espalier::Tensor::of<float>({1, 2}, {1, 2})) << "\n"
+            << espalier::load_image(arguments[2]).size(0) << " pixels\n";
 })";
     std::ofstream(folder + "/project/CMakeLists.txt") << R"(cmake_minimum_required(VERSION 3.25)
 project(elsewhere LANGUAGES CXX)
@@ -53,8 +56,9 @@ TEST_F(Install, SlowFindPackage) {
                       " && cmake --build build")),
             0)
       << log();
-  ASSERT_EQ(shell(cat(folder, "/project/build/elsewhere ", folder, "/model")), 0) << log();
+  ASSERT_EQ(shell(cat(folder, "/project/build/elsewhere ", folder, "/model ", image)), 0) << log();
   EXPECT_NE(log().find("3.0"), std::string::npos) << log();
+  EXPECT_NE(log().find("13 pixels"), std::string::npos) << log();
 }
 
 TEST_F(Install, SlowPkgConfig) {
@@ -62,7 +66,7 @@ TEST_F(Install, SlowPkgConfig) {
       shell(cat("cd ", folder, "/project && export PKG_CONFIG_PATH=", prefix, "/lib/pkgconfig:", prefix,
                 "/lib/x86_64-linux-gnu/pkgconfig && g++ $(pkg-config --cflags espalier) main.cc -o elsewhere "
                 "$(pkg-config --libs espalier) && ./elsewhere ",
-                folder, "/model")),
+                folder, "/model ", image)),
       0)
       << log();
   EXPECT_NE(log().find("3.0"), std::string::npos) << log();
