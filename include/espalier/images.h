@@ -41,7 +41,7 @@ Tensor resize_images(Operand images, int64_t height, int64_t width, const Resize
 
 // Images by class, not yet read.
 struct ImageFiles {
-  std::vector<std::string> paths;        // by class, then in alphabetical order
+  std::vector<std::string> paths;        // by class, folder and name, in alphabetical order
   std::vector<int32_t> labels;           // one a path: its class's place in `class_names`
   std::vector<std::string> class_names;  // in alphabetical order
   int64_t skipped = 0;                   // files that are no images by their names, or hidden

@@ -23,21 +23,23 @@ bool is_image(const fs::path& path) {
 
 // The images anywhere below a class's folder. Links to folders are not followed, so that there is an end.
 std::vector<std::string> images_below(const fs::path& folder, int64_t& skipped) {
-  std::vector<std::string> out;
+  std::vector<std::pair<std::string, std::string>> found;  // folder and name: Keras' order
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const bool hidden = is_hidden(it->path());
     if (it->is_directory(error)) {
       if (hidden) it.disable_recursion_pending();
     } else if (!hidden && is_image(it->path()) && it->is_regular_file(error)) {
-      out.push_back(it->path().string());
+      found.emplace_back(it->path().parent_path().string(), it->path().filename().string());
     } else {
       ++skipped;
     }
     error.clear();  // of a link to nowhere, which is no file
   }
   if (error) throw IoError("images.folder", cat(folder.string(), ": ", error.message()));
-  std::ranges::sort(out);
+  std::ranges::sort(found);
+  std::vector<std::string> out;
+  for (const auto& [parent, name] : found) out.push_back(cat(parent, "/", name));
   return out;
 }
 

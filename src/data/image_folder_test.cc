@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "espalier/images.h"
+#include "espalier/npy.h"
 
 namespace espalier {
 namespace {
@@ -39,7 +40,7 @@ TEST_F(ImageFolder, ClassesAreFoldersInOrder) {
   const ImageFiles files = list_image_folder(root.string());
   EXPECT_EQ(files.class_names, (std::vector<std::string>{"cats", "dogs"}));
   EXPECT_EQ(names(files),
-            (std::vector<std::string>{"cats/old/far/c.jpg", "cats/z.png", "dogs/a.jpeg", "dogs/b.PNG"}));
+            (std::vector<std::string>{"cats/z.png", "cats/old/far/c.jpg", "dogs/a.jpeg", "dogs/b.PNG"}));
   EXPECT_EQ(files.labels, (std::vector<int32_t>{0, 0, 1, 1}));
   EXPECT_EQ(files.skipped, 0);
 }
@@ -78,6 +79,20 @@ TEST_F(ImageFolder, ExamplesAreTheResizedImages) {
     EXPECT_EQ(max(abs(all.slice(i, i + 1).x - expand_dims(image, 0))).item<float>(), 0) << i;
   }
   EXPECT_EQ(load_image_folder(root.string(), {.height = 8, .width = 10, .channels = 1}).x.size(-1), 1);
+}
+
+TEST_F(ImageFolder, ExamplesAreThoseOfKeras) {
+  const auto golden = load_npz("tests/golden/keras_folder.npz");
+  const ImageExamples all = load_image_folder(root.string(), {.height = 8, .width = 10});
+  EXPECT_EQ(all.y.to_vector<int32_t>(), golden.at("y").to_vector<int32_t>());
+  EXPECT_EQ(golden.at("dogs").item<int64_t>(), 1);
+  ASSERT_EQ(all.x.type(), golden.at("x").type());
+  // TensorFlow decodes JPEGs by the faster and less exact of libjpeg's transforms.
+  const Tensor worst = max(abs(all.x - golden.at("x")), {1, 2, 3});
+  for (size_t i = 0; i < 4; ++i) {
+    const bool jpeg = i == 1 || i == 2;
+    EXPECT_LT(worst.data<float>()[i], jpeg ? 5 : 1e-3f) << i;
+  }
 }
 
 TEST_F(ImageFolder, ALimitTakesFromAllClasses) {
