@@ -7,6 +7,7 @@
 #include "espalier/control.h"
 #include "espalier/csv.h"
 #include "espalier/data.h"
+#include "espalier/dataset.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 #include "espalier/function.h"

@@ -1,0 +1,200 @@
+// Datasets: elements that are read, transformed and batched one after another, as tf.data has it.
+//
+//     Dataset data = Dataset::from_tensor_slices({x, y})
+//                        .shuffle(10000)
+//                        .map([](const Tensor& image, const Tensor& label) -> Tensors {
+//                          return {convert(image, DType::kF32) / 255, label};
+//                        })
+//                        .batch(32)
+//                        .prefetch(2);
+//     for (const Tensors& batch : data) ...  // batch[0] is f32[32, ...], batch[1] the labels
+//     model.fit(data, {.epochs = 5});
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "espalier/tensor_function.h"
+
+namespace espalier {
+
+class DatasetIterator;
+class DatasetNode;
+class DatasetRange;
+
+// Gives one element after another, then nothing.
+using ElementSource = std::function<std::optional<Tensors>()>;
+// The arrays of a file, by its path; they have equal first axes, the rows.
+using FileReader = std::function<Tensors(const std::string& path)>;
+// The array of a .npy file, of an IDX file (*-ubyte) or of a CSV of numbers without header (f32[rows,
+// columns]); the latter two plain or .gz. Raises ValueError[read_rows.path] for another name, IoError,
+// FormatError.
+Tensors read_rows(const std::string& path);
+
+struct MapOptions {
+  // So many elements at a time are worked on by all threads. The order stays, and so do the results: also an
+  // error is raised where its element would come.
+  int num_parallel_calls = 1;
+};
+struct BatchOptions {
+  bool drop_remainder = false;  // the last elements, when they are fewer than a batch
+};
+struct PaddedBatchOptions {
+  // What fills up each tensor of an element: numbers that their dtypes hold. Empty: zeros.
+  std::vector<Operand> padding_values = {};
+  bool drop_remainder = false;
+};
+struct ShuffleOptions {
+  std::optional<uint64_t> seed = {};  // none: follows set_seed()
+  bool reshuffle_each_iteration = true;
+};
+
+// A cheap, immutable handle on how elements are made; copies share. An element is a list of tensors. Nothing
+// is read before an iterator asks. Every iterator starts anew, and the n-th one of two equal datasets gives
+// the same elements in the same order, with the same bits, whatever the number of threads. Handles may be
+// passed between threads; an iterator belongs to one thread at a time.
+//
+// Functions that are given to a dataset (of map, generators, readers) give the same for the same argument and
+// run on any thread; a random change of an element draws by its number (enumerate()) with the functions of
+// ops.h that take a key and a step. What they throw reaches the caller of next(). Elements that they give
+// without a tensor, or with one that holds nothing, raise ValueError[dataset.element].
+class Dataset {
+ public:
+  static constexpr int64_t kInfinite = -1, kUnknown = -2;
+
+  // Holds nothing; every use but assignment and defined() raises StateError[dataset.undefined].
+  Dataset() = default;
+  bool defined() const { return node_ != nullptr; }
+
+  // The slices of the first axis. They share the memory of the tensors. Raises ShapeError
+  // [from_tensor_slices.rows] without a tensor, for scalars, and for unequal first axes.
+  static Dataset from_tensor_slices(const TensorList& tensors);
+  // What the function that `make` gives returns until it returns nothing; each iterator makes one. Every time
+  // the same elements, with as many tensors of the same dtypes and ranks as the first: raises ShapeError
+  // [from_generator.signature], DTypeError[from_generator.signature], and ValueError[from_generator.function]
+  // for an empty function.
+  static Dataset from_generator(std::function<ElementSource()> make, Location at = Location::here());
+  // The rows of one file after another; one is in memory at a time. A path that is no file is a pattern, with
+  // *, ? and [a-z], for the paths it fits, sorted. Raises IoError[from_files.pattern] when it fits none,
+  // ValueError[from_files.reader] for an empty function; and, when the file is read, what the reader raises,
+  // ShapeError[from_files.rows] unless its arrays have equal first axes, and ShapeError
+  // [from_files.signature] unless its rows are as those of the first file.
+  static Dataset from_files(const std::vector<std::string>& paths, FileReader reader = read_rows,
+                            Location at = Location::here());
+  // One element of each, their tensors in one list, until one has no more. Raises ValueError[zip.datasets]
+  // for none.
+  static Dataset zip(const std::vector<Dataset>& datasets, Location at = Location::here());
+
+  // function(element), a list or one tensor. It takes a list, or as many tensors as elements have. Raises
+  // ValueError[map.num_parallel_calls] for less than 1.
+  Dataset map(TensorFunction function, MapOptions options = {}, Location at = Location::here()) const;
+  // `size` elements as one, each tensor with a new first axis. Iterators raise ShapeError[batch.shape] and
+  // DTypeError[batch.dtype] for elements that are not alike. Raises ValueError[batch.size] for less than 1.
+  Dataset batch(int64_t size, BatchOptions options = {}, Location at = Location::here()) const;
+  // The same for tensors of equal ranks: each axis is filled up at its end to the longest of the batch.
+  // Raises, under padded_batch, what batch raises, and ValueError[padded_batch.padding_values] for another
+  // number of them than of tensors, and what Operand::as raises for one that a dtype does not hold.
+  Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}, Location at = Location::here()) const;
+  // Keeps `buffer_size` elements and gives any of them, with equal probability, then takes the next one in
+  // its place: with at least as many as there are elements, each order is as likely as any other. Directly
+  // behind from_tensor_slices it keeps their numbers, 8 bytes each. Raises ValueError[shuffle.buffer_size]
+  // for less than 1.
+  Dataset shuffle(int64_t buffer_size, ShuffleOptions options = {}, Location at = Location::here()) const;
+  // All elements `count` times; kInfinite: again and again, unless there are none. Raises
+  // ValueError[repeat.count] for less.
+  Dataset repeat(int64_t count = kInfinite, Location at = Location::here()) const;
+  // Up to `count` elements are made by a thread of their own while the caller works; an error is raised where
+  // its element would come. An iterator that is dropped waits for the element that is being made. Raises
+  // ValueError[prefetch.count] for less than 1.
+  Dataset prefetch(int64_t count, Location at = Location::here()) const;
+  // At most the first `count` elements, and those behind them. Raise ValueError[take.count], [skip.count] for
+  // less than 0.
+  Dataset take(int64_t count, Location at = Location::here()) const;
+  Dataset skip(int64_t count, Location at = Location::here()) const;
+  // Every `count`-th element, from number `index` on. Raises ValueError[shard.count] for less than 1 and
+  // ValueError[shard.index] outside of [0, count).
+  Dataset shard(int64_t count, int64_t index, Location at = Location::here()) const;
+  // The elements of this one, then those of `next`.
+  Dataset concatenate(const Dataset& next, Location at = Location::here()) const;
+  // Elements with their number, i64[], before their tensors.
+  Dataset enumerate(int64_t start = 0, Location at = Location::here()) const;
+
+  // The number of elements of an iterator, kInfinite or kUnknown (generators and files). What is repeated
+  // without end counts as infinite unless it is known to be empty.
+  int64_t cardinality() const;
+  // A new iterator, by the number of those that this handle and its copies have given before.
+  DatasetRange begin() const;
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class DatasetIterator;
+  friend std::string to_string(const Dataset& dataset);
+  explicit Dataset(std::shared_ptr<const DatasetNode> node) : node_(std::move(node)) {}
+  const std::shared_ptr<const DatasetNode>& node() const;
+  template <class Node, class... Arguments>
+  static Dataset make(Arguments&&... arguments);
+  std::shared_ptr<const DatasetNode> node_;
+};
+// "from_tensor_slices(100 rows of f32[3], i32[]).shuffle(100).batch(32)".
+std::string to_string(const Dataset& dataset);
+
+// Where an iterator is.
+struct DatasetState {
+  uint64_t seed = 0;       // of shuffles that were given none
+  uint64_t iteration = 0;  // the number of the iterator
+  int64_t elements = 0;    // that the caller has seen, whatever was fetched ahead
+  bool operator==(const DatasetState&) const = default;
+};
+
+// Goes over the elements of a dataset once. Movable. Where next() has raised an error it raises it again.
+class DatasetIterator {
+ public:
+  // Number `iteration` decides the orders of shuffles that reshuffle; without one it is as begin() says.
+  explicit DatasetIterator(const Dataset& dataset, Location at = Location::here());
+  DatasetIterator(const Dataset& dataset, uint64_t iteration, Location at = Location::here());
+  DatasetIterator(DatasetIterator&&) noexcept;
+  DatasetIterator& operator=(DatasetIterator&&) noexcept;
+  ~DatasetIterator();
+
+  // Nothing at the end.
+  std::optional<Tensors> next();
+  DatasetState save() const;
+  // Goes on where an iterator of an equal dataset was saved. Rows in memory and whole passes of repeat() are
+  // jumped over, map() does not compute what is passed; generators, files, and what stands before a shuffle
+  // are gone through up to there. Raises ValueError[dataset.restore] when there are fewer elements, and what
+  // they raise; then the iterator stays where it was.
+  void restore(const DatasetState& state, Location at = Location::here());
+
+ private:
+  struct Inside;
+  std::unique_ptr<Inside> inside_;
+};
+
+// What a range-based for walks over.
+class DatasetRange {
+ public:
+  using value_type = Tensors;
+  using difference_type = std::ptrdiff_t;
+
+  const Tensors& operator*() const { return *element_; }
+  DatasetRange& operator++() {
+    element_ = iterator_->next();
+    return *this;
+  }
+  void operator++(int) { ++*this; }
+  bool operator==(std::default_sentinel_t) const { return !element_; }
+
+ private:
+  friend class Dataset;
+  explicit DatasetRange(DatasetIterator iterator)
+      : iterator_(std::make_shared<DatasetIterator>(std::move(iterator))), element_(iterator_->next()) {}
+  std::shared_ptr<DatasetIterator> iterator_;
+  std::optional<Tensors> element_;
+};
+
+}  // namespace espalier

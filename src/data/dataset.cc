@@ -1,0 +1,141 @@
+#include "espalier/dataset.h"
+
+#include <exception>
+
+#include "data/dataset_node.h"
+#include "eager/trace.h"
+#include "espalier/random.h"
+
+namespace espalier {
+
+DatasetNode::DatasetNode(int64_t depth, Location at) : depth_(depth), at_(at) {
+  constexpr int64_t kDeepest = 4096;
+  if (depth > kDeepest)
+    throw UnsupportedError("dataset.depth", cat("a dataset has at most ", kDeepest, " steps one on another"));
+}
+
+int64_t ElementIterator::skip(int64_t count) {
+  int64_t skipped = 0;
+  for (Tensors element; skipped < count && next(element);) ++skipped;
+  return skipped;
+}
+
+int64_t saturating_product(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+int64_t saturating_sum(int64_t a, int64_t b) {
+  int64_t out = 0;
+  return __builtin_add_overflow(a, b, &out) ? std::numeric_limits<int64_t>::max() : out;
+}
+
+void check_element(const Tensors& element, const char* maker) {
+  if (element.empty()) throw ValueError("dataset.element", cat(maker, " gave an element without a tensor"));
+  for (size_t i = 0; i < element.size(); ++i) {
+    if (!element[i].defined() || !element[i].concrete())
+      throw ValueError("dataset.element", cat(maker, " gave an element whose tensor ", i, " has no data"));
+  }
+}
+
+std::string types_text(const std::vector<TensorType>& types) {
+  std::string out;
+  for (const TensorType& type : types) out += cat(out.empty() ? "" : ", ", type);
+  return out;
+}
+
+std::string types_text(const Tensors& element) { return types_text(types_of(element)); }
+
+std::vector<TensorType> types_of(const Tensors& element) {
+  std::vector<TensorType> out;
+  for (const Tensor& tensor : element) out.push_back(tensor.type());
+  return out;
+}
+
+std::vector<TensorType> row_types(const Tensors& arrays) {
+  std::vector<TensorType> out = types_of(arrays);
+  for (TensorType& type : out) type.shape.erase(0);
+  return out;
+}
+
+int64_t common_rows(const std::string& rule, const Tensors& arrays, const std::string& where) {
+  bool fits = !arrays.empty();
+  for (const Tensor& array : arrays) fits = fits && array.rank() > 0;
+  for (const Tensor& array : arrays) fits = fits && array.size(0) == arrays[0].size(0);
+  if (fits) return arrays[0].size(0);
+  throw ShapeError(rule, cat(where, "all tensors must have one row per element: ",
+                             arrays.empty() ? "there is none" : types_text(arrays)));
+}
+
+const std::shared_ptr<const DatasetNode>& Dataset::node() const {
+  if (!node_) throw StateError("dataset.undefined", "this dataset holds nothing", "assign it before use");
+  return node_;
+}
+
+int64_t Dataset::cardinality() const { return node()->cardinality(); }
+DatasetRange Dataset::begin() const { return DatasetRange(DatasetIterator(*this)); }
+std::string to_string(const Dataset& dataset) { return dataset.node()->text(); }
+
+struct DatasetIterator::Inside {
+  Inside(std::shared_ptr<const DatasetNode> dataset, const DatasetState& state)
+      : node(std::move(dataset)), now(state), elements(node->iterate({now.seed, now.iteration})) {}
+  std::shared_ptr<const DatasetNode> node;
+  DatasetState now;
+  ElementIteratorPtr elements;
+  std::exception_ptr error;
+};
+
+namespace {
+
+uint64_t default_seed() {
+  const EagerScope eager;
+  return default_generator().key().item<uint64_t>();
+}
+
+}  // namespace
+
+DatasetIterator::DatasetIterator(const Dataset& dataset, Location at)
+    : DatasetIterator(dataset, (CallScope(at), dataset.node()->next_iteration()), at) {}
+
+DatasetIterator::DatasetIterator(const Dataset& dataset, uint64_t iteration, Location at) {
+  const CallScope scope(at);
+  const EagerScope eager;
+  inside_ = std::make_unique<Inside>(dataset.node(), DatasetState{default_seed(), iteration});
+}
+
+DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
+DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
+DatasetIterator::~DatasetIterator() = default;
+
+std::optional<Tensors> DatasetIterator::next() {
+  if (inside_->error) std::rethrow_exception(inside_->error);
+  const EagerScope eager;
+  try {
+    Tensors element;
+    if (!inside_->elements->next(element)) return std::nullopt;
+    ++inside_->now.elements;
+    return element;
+  } catch (...) {
+    inside_->error = std::current_exception();
+    throw;
+  }
+}
+
+DatasetState DatasetIterator::save() const { return inside_->now; }
+
+void DatasetIterator::restore(const DatasetState& state, Location at) {
+  const CallScope scope(at);
+  const EagerScope eager;
+  if (state.elements < 0)
+    throw ValueError("dataset.restore",
+                     cat("the number of elements must not be negative, got ", state.elements));
+  auto restored = std::make_unique<Inside>(inside_->node, state);
+  const int64_t skipped = restored->elements->skip(state.elements);
+  if (skipped != state.elements) {
+    throw ValueError("dataset.restore", cat("the state is of an iterator that had given ", state.elements,
+                                            " elements, ", restored->node->text(), " gives ", skipped));
+  }
+  inside_ = std::move(restored);
+}
+
+}  // namespace espalier

@@ -1,0 +1,112 @@
+#include <exception>
+
+#include "base/thread_pool.h"
+#include "data/dataset_node.h"
+
+namespace espalier {
+namespace {
+
+class Map : public ElementIterator {
+ public:
+  Map(ElementIteratorPtr input, const TensorFunction& function)
+      : input_(std::move(input)), function_(function) {}
+  bool next(Tensors& element) override {
+    Tensors given;
+    if (!input_->next(given)) return false;
+    element = made_of(given);
+    return true;
+  }
+  int64_t skip(int64_t count) override { return input_->skip(count); }
+
+ protected:
+  Tensors made_of(const Tensors& element) const {
+    Tensors out = function_(std::span<const Tensor>(element));
+    check_element(out, "the function of map()");
+    return out;
+  }
+  ElementIteratorPtr input_;
+
+ private:
+  const TensorFunction& function_;
+};
+
+// Takes some elements, makes all of theirs, and hands them out.
+class ParallelMap final : public Map {
+ public:
+  ParallelMap(ElementIteratorPtr input, const TensorFunction& function, int calls)
+      : Map(std::move(input), function), calls_(static_cast<size_t>(calls)) {}
+
+  bool next(Tensors& element) override {
+    if (now_ == ahead_.size()) fetch();
+    if (now_ == ahead_.size()) return false;
+    Made& made = ahead_[now_++];
+    if (made.error) std::rethrow_exception(made.error);
+    element = std::move(made.element);
+    return true;
+  }
+
+  int64_t skip(int64_t count) override {
+    int64_t skipped = 0;
+    for (Tensors element; skipped < count && now_ < ahead_.size() && next(element);) ++skipped;
+    return skipped + Map::skip(count - skipped);
+  }
+
+ private:
+  struct Made {
+    Tensors element;
+    std::exception_ptr error;
+  };
+  void fetch() {
+    ahead_.clear();
+    now_ = 0;
+    for (Tensors element; ahead_.size() < calls_;) {
+      try {
+        if (!input_->next(element)) break;
+        ahead_.push_back({std::move(element), nullptr});
+      } catch (...) {
+        ahead_.push_back({{}, std::current_exception()});
+        break;
+      }
+    }
+    thread_pool().parallel_for(static_cast<int64_t>(ahead_.size()), [this](int64_t i) {
+      Made& made = ahead_[static_cast<size_t>(i)];
+      if (made.error) return;
+      try {
+        made.element = made_of(made.element);
+      } catch (...) {
+        made.error = std::current_exception();
+      }
+    });
+  }
+
+  size_t calls_;
+  std::vector<Made> ahead_;
+  size_t now_ = 0;
+};
+
+class MapNode final : public DatasetStep {
+ public:
+  MapNode(DatasetNodePtr input, TensorFunction function, int calls, Location at)
+      : DatasetStep(std::move(input), at), function_(std::move(function)), calls_(calls) {
+    if (calls < 1)
+      throw ValueError("map.num_parallel_calls", cat("num_parallel_calls must be positive, got ", calls));
+  }
+  ElementIteratorPtr iterate(const DatasetPass& pass) const override {
+    if (calls_ == 1) return std::make_unique<Map>(input().iterate(pass), function_);
+    return std::make_unique<ParallelMap>(input().iterate(pass), function_, calls_);
+  }
+  std::string text() const override { return input().text() + ".map()"; }
+
+ private:
+  TensorFunction function_;
+  int calls_;
+};
+
+}  // namespace
+
+Dataset Dataset::map(TensorFunction function, MapOptions options, Location at) const {
+  const CallScope scope(at);
+  return make<MapNode>(node(), std::move(function), options.num_parallel_calls, at);
+}
+
+}  // namespace espalier

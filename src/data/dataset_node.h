@@ -1,0 +1,99 @@
+// How one step of a dataset makes its elements.
+#pragma once
+
+#include <atomic>
+#include <limits>
+
+#include "base/format.h"
+#include "espalier/dataset.h"
+
+namespace espalier {
+
+// Goes over the elements of one pass.
+class ElementIterator {
+ public:
+  virtual ~ElementIterator() = default;
+  // False at the end, and then always.
+  virtual bool next(Tensors& element) = 0;
+  // Passes over so many elements, and says how many there were. REQUIRES: count >= 0.
+  virtual int64_t skip(int64_t count);
+};
+using ElementIteratorPtr = std::unique_ptr<ElementIterator>;
+
+// What the order of elements follows from.
+struct DatasetPass {
+  uint64_t seed;    // of shuffles that have none
+  uint64_t number;  // of the pass
+};
+
+class DatasetNode {
+ public:
+  // Raises UnsupportedError[dataset.depth] before the stack of what recurses over nodes could end.
+  explicit DatasetNode(int64_t depth, Location at);
+  virtual ~DatasetNode() = default;
+  // REQUIRES: the node outlives the iterator.
+  virtual ElementIteratorPtr iterate(const DatasetPass& pass) const = 0;
+  virtual int64_t cardinality() const = 0;
+  // As to_string(Dataset) gives it.
+  virtual std::string text() const = 0;
+
+  // The nodes on the longest way to a source.
+  int64_t depth() const { return depth_; }
+  Location at() const { return at_; }
+  uint64_t next_iteration() const { return iterations_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  int64_t depth_;
+  Location at_;
+  mutable std::atomic<uint64_t> iterations_{0};
+};
+using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
+
+// A node over one other.
+class DatasetStep : public DatasetNode {
+ public:
+  DatasetStep(DatasetNodePtr input, Location at)
+      : DatasetNode(input->depth() + 1, at), input_(std::move(input)) {}
+  const DatasetNode& input() const { return *input_; }
+  int64_t cardinality() const override { return input_->cardinality(); }
+
+ private:
+  DatasetNodePtr input_;
+};
+
+// Rows of tensors in memory.
+class SlicesNode final : public DatasetNode {
+ public:
+  SlicesNode(Tensors arrays, Location at);
+  ElementIteratorPtr iterate(const DatasetPass& pass) const override;
+  int64_t cardinality() const override { return rows_; }
+  std::string text() const override;
+  // REQUIRES: 0 <= number < cardinality().
+  void row(int64_t number, Tensors& element) const;
+
+ private:
+  Tensors arrays_;
+  std::vector<TensorType> row_types_;
+  int64_t rows_ = 0;
+};
+
+template <class Node, class... Arguments>
+Dataset Dataset::make(Arguments&&... arguments) {
+  return Dataset(std::make_shared<const Node>(std::forward<Arguments>(arguments)...));
+}
+
+// a * b, and a + b, of numbers >= 0; the largest number where that is larger.
+int64_t saturating_product(int64_t a, int64_t b);
+int64_t saturating_sum(int64_t a, int64_t b);
+// Raises ValueError[dataset.element] unless every tensor of a list, and there is one, has data.
+void check_element(const Tensors& element, const char* maker);
+// "f32[3], i32[]".
+std::string types_text(const std::vector<TensorType>& types);
+std::string types_text(const Tensors& element);
+std::vector<TensorType> types_of(const Tensors& element);
+// The types of one row of each. REQUIRES: they have a first axis.
+std::vector<TensorType> row_types(const Tensors& arrays);
+// Raises ShapeError[rule] unless arrays have equal first axes and there is one. The number of rows.
+int64_t common_rows(const std::string& rule, const Tensors& arrays, const std::string& where = "");
+
+}  // namespace espalier

@@ -1,0 +1,106 @@
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "data/dataset_node.h"
+
+namespace espalier {
+namespace {
+
+class Prefetch final : public ElementIterator {
+ public:
+  Prefetch(ElementIteratorPtr input, size_t count) : input_(std::move(input)), count_(count) {}
+  ~Prefetch() override {
+    {
+      const std::lock_guard hold(mutex_);
+      stopped_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  bool next(Tensors& element) override {
+    if (!thread_.joinable()) start();
+    std::unique_lock hold(mutex_);
+    changed_.wait(hold, [this] { return !ready_.empty() || ended_; });
+    if (ready_.empty()) {
+      if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+      return false;
+    }
+    element = std::move(ready_.front());
+    ready_.pop_front();
+    hold.unlock();
+    changed_.notify_all();
+    return true;
+  }
+
+  // What nobody has asked for yet can be passed over where it is made.
+  int64_t skip(int64_t count) override {
+    return thread_.joinable() ? ElementIterator::skip(count) : input_->skip(count);
+  }
+
+ private:
+  void start() {
+    try {
+      thread_ = std::thread([this] { fetch(); });
+    } catch (const std::system_error& error) {
+      throw IoError("prefetch.thread", cat("the system gives no thread: ", error.what()));
+    }
+  }
+
+  void fetch() {
+    std::exception_ptr error;
+    try {
+      for (Tensors element; input_->next(element);) {
+        std::unique_lock hold(mutex_);
+        changed_.wait(hold, [this] { return ready_.size() < count_ || stopped_; });
+        if (stopped_) return;
+        ready_.push_back(std::move(element));
+        hold.unlock();
+        changed_.notify_all();
+      }
+    } catch (...) {
+      error = std::current_exception();
+    }
+    const std::lock_guard hold(mutex_);
+    error_ = std::move(error);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  ElementIteratorPtr input_;
+  size_t count_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Tensors> ready_;
+  std::exception_ptr error_;
+  bool ended_ = false, stopped_ = false;
+  std::thread thread_;
+};
+
+class PrefetchNode final : public DatasetStep {
+ public:
+  PrefetchNode(DatasetNodePtr input, int64_t count, Location at)
+      : DatasetStep(std::move(input), at), count_(count) {
+    if (count < 1) throw ValueError("prefetch.count", cat("count must be positive, got ", count));
+  }
+  ElementIteratorPtr iterate(const DatasetPass& pass) const override {
+    return std::make_unique<Prefetch>(input().iterate(pass), static_cast<size_t>(count_));
+  }
+  std::string text() const override { return input().text() + ".prefetch()"; }
+
+ private:
+  int64_t count_;
+};
+
+}  // namespace
+
+Dataset Dataset::prefetch(int64_t count, Location at) const {
+  const CallScope scope(at);
+  return make<PrefetchNode>(node(), count, at);
+}
+
+}  // namespace espalier

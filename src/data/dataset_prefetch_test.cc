@@ -1,0 +1,66 @@
+#include <atomic>
+#include <thread>
+
+#include "base/rule_of_test.h"
+#include "data/dataset_pipelines_test.h"
+
+namespace espalier {
+namespace {
+
+Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
+
+TEST(DatasetPrefetch, AThousandIteratorsAreDroppedAnywhere) {
+  const Dataset data = rows(20).map([](const Tensor& x) { return x + 1; }).prefetch(3).batch(2).prefetch(2);
+  for (size_t i = 0; i < 1000; ++i) {
+    DatasetIterator iterator(data, 0);
+    EXPECT_EQ(rest_of(iterator, i % 13).size(), std::min<size_t>(i % 13, 10));
+  }
+}
+
+TEST(DatasetPrefetch, ErrorsComeWhereTheirElementWould) {
+  for (int32_t bad = 0; bad < 6; ++bad) {
+    const Dataset data = rows(6)
+                             .map([bad](const Tensor& x) {
+                               if (x.item<int32_t>() == bad) throw ValueError("test.bad", "bad");
+                               return x;
+                             })
+                             .prefetch(4);
+    DatasetIterator iterator(data, 0);
+    for (int32_t i = 0; i < bad; ++i) EXPECT_EQ(iterator.next()->at(0).item<int32_t>(), i);
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(rule_of([&] { iterator.next(); }), "test.bad");
+  }
+}
+
+TEST(DatasetPrefetch, MakesAtMostItsCountAhead) {
+  std::atomic<int> made{0};
+  const Dataset data = rows(100)
+                           .map([&](const Tensor& x) {
+                             ++made;
+                             return x;
+                           })
+                           .prefetch(3);
+  DatasetIterator iterator(data, 0);
+  EXPECT_EQ(made, 0) << "nothing before it is asked";
+  iterator.next();
+  // One was given, three wait, and one is held by the thread that found no place for it.
+  for (int i = 0; i < 2000 && made < 5; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(made, 5);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(made, 5);
+}
+
+TEST(DatasetPrefetch, RunsBesideItsCaller) {
+  std::atomic<std::thread::id> maker;
+  const Dataset data = rows(2)
+                           .map([&](const Tensor& x) {
+                             maker = std::this_thread::get_id();
+                             return x;
+                           })
+                           .prefetch(1);
+  DatasetIterator iterator(data, 0);
+  iterator.next();
+  EXPECT_NE(maker.load(), std::this_thread::get_id());
+}
+
+}  // namespace
+}  // namespace espalier

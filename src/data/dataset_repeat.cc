@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "base/hash.h"
+#include "data/dataset_node.h"
+
+namespace espalier {
+namespace {
+
+class Repeat final : public ElementIterator {
+ public:
+  // count < 0: without end.
+  Repeat(const DatasetNode& input, const DatasetPass& pass, int64_t count)
+      : input_(input), pass_(pass), count_(count) {}
+
+  bool next(Tensors& element) override {
+    while (begin()) {
+      if (now_->next(element)) {
+        ++given_;
+        return true;
+      }
+      end();
+    }
+    return false;
+  }
+
+  int64_t skip(int64_t count) override {
+    int64_t skipped = 0;
+    while (skipped < count && begin()) {
+      const int64_t passed = now_->skip(count - skipped);
+      skipped += passed;
+      given_ += passed;
+      if (skipped == count) break;
+      end();
+      if (size_ > 0) {
+        int64_t passes = (count - skipped) / size_;
+        if (count_ >= 0) passes = std::min(passes, count_ - passes_);
+        passes_ += passes;
+        skipped += passes * size_;
+      }
+    }
+    return skipped;
+  }
+
+ private:
+  // Whether there is a pass, perhaps a new one.
+  bool begin() {
+    if (now_) return true;
+    if (passes_ == count_ || size_ == 0) return false;
+    now_ = input_.iterate({pass_.seed, hash_combine(pass_.number, static_cast<uint64_t>(passes_))});
+    ++passes_;
+    given_ = 0;
+    return true;
+  }
+  void end() {
+    size_ = given_;
+    now_.reset();
+  }
+
+  const DatasetNode& input_;
+  DatasetPass pass_;
+  int64_t count_, passes_ = 0;  // begun
+  ElementIteratorPtr now_;
+  int64_t given_ = 0;  // elements of this pass
+  int64_t size_ = -1;  // of a pass, all have as many; -1 before the end of the first
+};
+
+class RepeatNode final : public DatasetStep {
+ public:
+  RepeatNode(DatasetNodePtr input, int64_t count, Location at)
+      : DatasetStep(std::move(input), at), count_(count) {
+    if (count < Dataset::kInfinite)
+      throw ValueError("repeat.count", cat("count must not be negative, or kInfinite, got ", count));
+  }
+  ElementIteratorPtr iterate(const DatasetPass& pass) const override {
+    return std::make_unique<Repeat>(input(), pass, count_);
+  }
+  int64_t cardinality() const override {
+    const int64_t all = input().cardinality();
+    if (all == 0 || count_ == 0) return 0;
+    if (count_ == Dataset::kInfinite) return Dataset::kInfinite;
+    return all < 0 ? all : saturating_product(all, count_);
+  }
+  std::string text() const override {
+    return cat(input().text(), ".repeat(", count_ == Dataset::kInfinite ? "" : cat(count_), ")");
+  }
+
+ private:
+  int64_t count_;
+};
+
+}  // namespace
+
+Dataset Dataset::repeat(int64_t count, Location at) const {
+  const CallScope scope(at);
+  return make<RepeatNode>(node(), count, at);
+}
+
+}  // namespace espalier

@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "data/dataset_pipelines_test.h"
+#include "espalier/layers.h"
+
+namespace espalier {
+namespace {
+
+std::vector<int32_t> order(const Dataset& dataset, uint64_t iteration = 0) {
+  std::vector<int32_t> out;
+  for (const PlainElement& element : all_of(dataset, iteration)) out.push_back(element[0].values[0]);
+  return out;
+}
+
+Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
+// The same without numbers of rows.
+Dataset made(int64_t count) {
+  return Dataset::from_generator([count]() -> ElementSource {
+    return [count, i = int32_t{0}]() mutable -> std::optional<Tensors> {
+      if (i == count) return std::nullopt;
+      return Tensors{Tensor::scalar(i++)};
+    };
+  });
+}
+
+// 24 orders of 4 rows, 200 expected each. Chi-square with 23 degrees of freedom exceeds 69 with a probability
+// below 2e-6; four such statistics.
+TEST(DatasetShuffle, EveryPermutationIsAsLikelyAsAnyOther) {
+  constexpr int kDraws = 4800;
+  for (const bool kept_as_numbers : {true, false}) {
+    for (const bool seeds : {true, false}) {
+      std::map<std::vector<int32_t>, int> counts;
+      for (uint64_t i = 0; i < kDraws; ++i) {
+        const Dataset data =
+            (kept_as_numbers ? rows(4) : made(4)).shuffle(i % 2 ? 4 : 9, {.seed = seeds ? i : 5});
+        ++counts[order(data, seeds ? 0 : i)];
+      }
+      EXPECT_EQ(counts.size(), 24u);
+      double chi_square = 0;
+      for (const auto& [permutation, count] : counts) chi_square += (count - 200.0) * (count - 200.0) / 200.0;
+      EXPECT_LT(chi_square, 69) << kept_as_numbers << seeds;
+    }
+  }
+}
+
+TEST(DatasetShuffle, RowNumbersAndElementsAreShuffledAlike) {
+  for (const int64_t size : {1, 3, 50, 1000})
+    EXPECT_EQ(order(rows(100).shuffle(size, {.seed = 2})), order(made(100).shuffle(size, {.seed = 2})))
+        << size;
+}
+
+TEST(DatasetShuffle, AnElementMovesForwardByLessThanTheBuffer) {
+  for (const int64_t size : {1, 2, 7, 40}) {
+    const std::vector<int32_t> out = order(made(100).shuffle(size, {.seed = 9}));
+    std::set<int32_t> seen(out.begin(), out.end());
+    ASSERT_EQ(seen.size(), 100u) << "each once";
+    for (int32_t place = 0; place < 100; ++place)
+      EXPECT_LT(out[static_cast<size_t>(place)], place + size) << "it was not read yet";
+    EXPECT_EQ(std::is_sorted(out.begin(), out.end()), size == 1);
+  }
+}
+
+TEST(DatasetShuffle, IterationsHaveOrdersOfTheirOwnUnlessTheyMayNot) {
+  const Dataset data = rows(50).shuffle(50, {.seed = 3});
+  EXPECT_EQ(order(data, 4), order(rows(50).shuffle(50, {.seed = 3}), 4)) << "the same seed, the same order";
+  EXPECT_NE(order(data, 4), order(data, 5));
+  EXPECT_NE(order(data), order(rows(50).shuffle(50, {.seed = 4})));
+  const auto next_order = [](const Dataset& dataset) {
+    std::vector<int32_t> out;
+    for (const Tensors& element : dataset) out.push_back(element[0].item<int32_t>());
+    return out;
+  };
+  for (uint64_t i = 0; i < 3; ++i) EXPECT_EQ(next_order(data), order(data, i)) << "begin() counts";
+  const std::vector<int32_t> twice = order(data.repeat(2));
+  EXPECT_NE(std::vector<int32_t>(twice.begin(), twice.begin() + 50),
+            std::vector<int32_t>(twice.begin() + 50, twice.end()));
+  const Dataset fixed = rows(50).shuffle(50, {.seed = 3, .reshuffle_each_iteration = false});
+  EXPECT_EQ(order(fixed, 1), order(fixed, 2));
+  EXPECT_EQ(next_order(fixed), next_order(fixed));
+}
+
+TEST(DatasetShuffle, WithoutASeedFollowsSetSeed) {
+  const Dataset data = rows(50).shuffle(50);
+  set_seed(1);
+  const auto first = order(data);
+  set_seed(2);
+  EXPECT_NE(order(data), first);
+  set_seed(1);
+  EXPECT_EQ(order(data), first);
+  const auto two = order(data.shuffle(50));
+  EXPECT_NE(two, first) << "the second has an order of its own";
+  set_seed(0);
+}
+
+}  // namespace
+}  // namespace espalier
