@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   seeds.push_back(checkpoint_bytes(checkpoint));
   checkpoint = {.seed = 7, .epoch = 2, .step = 20, .stopped = true};
   checkpoint.run = {{"batch_size", "32"}};
+  checkpoint.cursor = {{"elements", 3}};
   checkpoint.history = {{"loss", {1, 0.5}}, {"val_loss", {2, 1}}};
   checkpoint.callbacks.resize(2);
   checkpoint.callbacks[1]["wait"] = Literal::splat({DType::kF64, {}}, 1.0);
@@ -52,7 +53,7 @@ int main(int argc, char** argv) {
   seeds.push_back(checkpoint_bytes(checkpoint));
   return fuzz::run(argc, argv, "fuzz_checkpoint", seeds,
                    {"\"callbacks\":\"4096\"", "callbacks/1/", "callbacks//", "history/", "variables/", "run/",
-                    "\"epoch\":\"2147483647\"", "\"seed\":\"18446744073709551615\"", "-1", "\"F64\"",
-                    "[281474976710656]", "{}", "}"},
+                    "cursor/", "\"epoch\":\"2147483647\"", "\"seed\":\"18446744073709551615\"", "-1",
+                    "\"F64\"", "[281474976710656]", "{}", "}"},
                    accept);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "espalier/dataset.h"
 #include "espalier/layers.h"
 #include "espalier/losses.h"
 #include "espalier/metrics.h"
@@ -37,7 +38,7 @@ class Callback {
   struct Run {
     int epochs = 0;
     int64_t steps_per_epoch = 0;
-    int64_t examples = 0;  // of an epoch
+    int64_t examples = 0;  // of an epoch; 0: not known, as of a dataset
     int initial_epoch = 0;
     std::vector<std::string> logs = {};  // the names that on_epoch_end sees
   };
@@ -74,14 +75,22 @@ struct FitOptions {
   TensorList validation_x = {};
   Tensor validation_y = {};
   double validation_split = 0;  // instead: this share of the rows, the last ones as they are given
+  // Or instead: batches of x..., y and perhaps the weights of their rows, as many tensors of x as are trained
+  // on.
+  Dataset validation_data = {};
   // What a class, or a row, counts for in loss and metrics, which are weighted means: the sum of weight *
   // value divided by the sum of the weights. (Keras divides the loss by the number of rows, and metrics count
   // all rows alike.) Classes that are not named count 1. sample_weight is f[rows], not negative.
   std::map<int64_t, double> class_weight = {};
   Tensor sample_weight = {};
+  bool weighted = false;    // the last tensor of a dataset's elements is the sample_weight of their rows
   int steps_per_epoch = 0;  // 0: all rows once; else an epoch goes on with the rows where the last one ended
   int initial_epoch = 0;    // the first one, of a run that is continued
   std::vector<std::shared_ptr<Callback>> callbacks = {};
+};
+
+struct EvaluateOptions {
+  bool weighted = false;  // as in FitOptions
 };
 
 struct SaveOptions {
@@ -111,6 +120,17 @@ class Model : public Layer {
   // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
   std::vector<Logs> fit(const TensorList& x, const Tensor& y, const FitOptions& options = {},
                         Location at = Location::here());
+  // Trains on the elements of a dataset, which are batches: x, y, or x_1, ..., x_n, y, and the weight of each
+  // row behind y where options.weighted says so; batch_size and shuffle do not count. Batches may differ in
+  // their number of rows. An epoch is a pass over the dataset, or steps_per_epoch batches: then it goes on
+  // where the last one ended, and behind the end of the dataset comes its begin (repeat()). Needs
+  // steps_per_epoch unless the cardinality is known: ValueError[fit.steps_per_epoch]. Raises besides what fit
+  // raises for rows in memory, of each batch before its step, ShapeError[fit.rows] for batches of other
+  // tensors and a dataset without any, ValueError[fit.validation] for a validation_split, and for
+  // validation_data without end, ValueError[fit.sample_weight] for one beside the dataset, and what its
+  // iterators raise.
+  std::vector<Logs> fit(const Dataset& batches, const FitOptions& options = {},
+                        Location at = Location::here());
   // Ends the run of fit() after this batch, or this epoch, with the hooks that belong to its end.
   void stop_training();
   // One step on these rows, as a step of fit: its loss and metrics. Raises as fit does, under
@@ -120,12 +140,20 @@ class Model : public Layer {
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
   Logs evaluate(const TensorList& x, const Tensor& y, int64_t batch_size = 256,
                 Location at = Location::here());
+  // The same over the batches of a dataset, which are as for fit. Raises ValueError[evaluate.dataset] for one
+  // without end.
+  Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}, Location at = Location::here());
   // Outputs for all rows, in order, in the dtype of the last layer; needs no compile(). Raises
   // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,
   // ValueError[predict.batch_size] for less than 1, ValueError[layer.outputs] when there are several.
   Tensor predict(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());
   // The same for models of several outputs.
   Tensors predict_all(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());
+  // The same for the batches of a dataset: x, or the first tensors, as many as the model took in its first
+  // call, so that what fit takes can be predicted too. Raises ValueError[predict.dataset] for one without
+  // end.
+  Tensor predict(const Dataset& batches, Location at = Location::here());
+  Tensors predict_all(const Dataset& batches, Location at = Location::here());
   // A table of the layers in the order of their calls: path, outputs, variables, arithmetic, each for the
   // layer itself, without those that it calls, and by the types of the model's first inputs. A variable
   // counts where it is met first. Below it the totals, and the memory of activations: the outputs of the
@@ -142,6 +170,7 @@ class Model : public Layer {
   struct Training;
   struct Shared;
   std::shared_ptr<Training> training(const char* rule) const;
+  Tensor only_output(Tensors outputs) const;
   std::shared_ptr<Shared> shared_;
 };
 

@@ -10,7 +10,7 @@ class Repeat final : public ElementIterator {
  public:
   // count < 0: without end.
   Repeat(const DatasetNode& input, const DatasetPass& pass, int64_t count)
-      : input_(input), pass_(pass), count_(count) {}
+      : input_(input), pass_(pass), count_(count), size_(std::max<int64_t>(input.cardinality(), -1)) {}
 
   bool next(Tensors& element) override {
     while (begin()) {
@@ -25,18 +25,18 @@ class Repeat final : public ElementIterator {
 
   int64_t skip(int64_t count) override {
     int64_t skipped = 0;
-    while (skipped < count && begin()) {
-      const int64_t passed = now_->skip(count - skipped);
-      skipped += passed;
-      given_ += passed;
-      if (skipped == count) break;
-      end();
-      if (size_ > 0) {
+    while (skipped < count) {
+      if (!now_ && size_ > 0) {
         int64_t passes = (count - skipped) / size_;
         if (count_ >= 0) passes = std::min(passes, count_ - passes_);
         passes_ += passes;
         skipped += passes * size_;
       }
+      if (skipped == count || !begin()) break;
+      const int64_t passed = now_->skip(count - skipped);
+      skipped += passed;
+      given_ += passed;
+      if (skipped < count) end();
     }
     return skipped;
   }
@@ -61,7 +61,7 @@ class Repeat final : public ElementIterator {
   int64_t count_, passes_ = 0;  // begun
   ElementIteratorPtr now_;
   int64_t given_ = 0;  // elements of this pass
-  int64_t size_ = -1;  // of a pass, all have as many; -1 before the end of the first
+  int64_t size_;       // of a pass, all have as many; -1 while it is not known
 };
 
 class RepeatNode final : public DatasetStep {

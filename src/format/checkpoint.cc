@@ -17,6 +17,7 @@ constexpr const char* kFormat = "espalier.checkpoint";
 constexpr int64_t kVersion = 1;
 constexpr const char* kChecksum = "crc32";
 constexpr const char* kRun = "run/";
+constexpr const char* kCursor = "cursor/";
 constexpr const char* kHistory = "history/";
 constexpr const char* kCallbacks = "callbacks/";
 constexpr const char* kVariables = "variables/";
@@ -90,6 +91,8 @@ class Reader {
     out_.callbacks.resize(static_cast<size_t>(number("callbacks", kMostCallbacks)));
     for (auto& [name, text] : file_.metadata) {
       if (const auto run = after(kRun, name)) out_.run[*run] = std::move(text);
+      if (const auto place = after(kCursor, name))
+        out_.cursor[*place] = number(name.c_str(), std::numeric_limits<uint64_t>::max());
     }
     for (auto& [name, value] : file_.arrays) {
       if (const auto path = after(kVariables, name)) {
@@ -165,6 +168,7 @@ std::string checkpoint_bytes(const Checkpoint& checkpoint) {
                    {"stopped", checkpoint.stopped ? "1" : "0"},
                    {"callbacks", cat(checkpoint.callbacks.size())}};
   for (const auto& [name, text] : checkpoint.run) file.metadata[kRun + name] = text;
+  for (const auto& [name, number] : checkpoint.cursor) file.metadata[kCursor + name] = cat(number);
   for (const auto& [name, value] : checkpoint.variables) file.arrays.push_back({kVariables + name, value});
   for (const auto& [name, numbers] : checkpoint.history) {
     const TensorType type{DType::kF64, {static_cast<int64_t>(numbers.size())}};

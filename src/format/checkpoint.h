@@ -16,6 +16,7 @@ struct Checkpoint {
   int64_t step = 0;                                            // steps of it that are done
   bool stopped = false;                                        // no epoch follows
   std::map<std::string, std::string> run = {};                 // what must be the same to go on
+  std::map<std::string, uint64_t> cursor = {};                 // where its data are, if they say so
   std::map<std::string, std::vector<double>> history = {};     // of each epoch that has ended
   std::vector<std::map<std::string, Literal>> callbacks = {};  // what each of them keeps
   std::vector<NamedArray> variables = {};

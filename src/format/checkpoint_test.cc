@@ -14,6 +14,7 @@ namespace {
 Checkpoint example() {
   Checkpoint out{.seed = 18446744073709551615u, .epoch = 2, .step = 40, .stopped = true};
   out.run = {{"batch_size", "32"}, {"data", "f32[100,2] i32[100]"}};
+  out.cursor = {{"elements", 18446744073709551615u}, {"seed", 0}};
   out.history = {{"loss", {0.1, std::numeric_limits<double>::denorm_min()}}, {"val_loss", {1e300, -0.0}}};
   out.callbacks.resize(3);
   out.callbacks[1] = {{"wait", Literal::splat({DType::kF64, {}}, 3.0)},
@@ -29,6 +30,7 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
   EXPECT_EQ(a.step, b.step);
   EXPECT_EQ(a.stopped, b.stopped);
   EXPECT_EQ(a.run, b.run);
+  EXPECT_EQ(a.cursor, b.cursor);
   EXPECT_EQ(a.history, b.history);
   EXPECT_EQ(a.callbacks, b.callbacks);
   ASSERT_EQ(a.variables.size(), b.variables.size());

@@ -20,18 +20,15 @@ struct Backup final : Callback {
   const BackupAndRestoreOptions options;
 };
 
-std::map<std::string, std::string> run_of(const FitOptions& options, const Rows& rows,
+std::map<std::string, std::string> run_of(const FitOptions& options, const TrainingBatches& batches,
                                           const Callback::Run& run) {
-  std::string types, logs;
-  for (const Tensor& array : rows.arrays) types += cat(types.empty() ? "" : " ", array.type());
+  std::string logs;
   for (const std::string& name : run.logs) logs += cat(logs.empty() ? "" : " ", name);
-  return {{"data", types},
-          {"rows", cat(rows.count)},
-          {"batch_size", cat(options.batch_size)},
-          {"steps_per_epoch", cat(run.steps_per_epoch)},
-          {"logs", logs},
-          {"shuffle", cat(options.shuffle)},
-          {"callbacks", cat(options.callbacks.size())}};
+  std::map<std::string, std::string> out = batches.run();
+  out["steps_per_epoch"] = cat(run.steps_per_epoch);
+  out["logs"] = logs;
+  out["callbacks"] = cat(options.callbacks.size());
+  return out;
 }
 
 Checkpoint read_checkpoint(const std::string& path) {
@@ -46,8 +43,8 @@ Checkpoint read_checkpoint(const std::string& path) {
 
 }  // namespace
 
-Backups::Backups(const FitOptions& options, const Rows& rows, const Callback::Run& run)
-    : callbacks_(options.callbacks), run_(run_of(options, rows, run)) {
+Backups::Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run)
+    : callbacks_(options.callbacks), run_(run_of(options, batches, run)) {
   for (const auto& callback : callbacks_) {
     const auto* const backup = dynamic_cast<const Backup*>(callback.get());
     if (backup && backup_) throw ValueError("backup.twice", "a run has at most one BackupAndRestore");
@@ -73,7 +70,7 @@ Backups::Backups(const FitOptions& options, const Rows& rows, const Callback::Ru
 }
 
 FitPosition Backups::position() const {
-  FitPosition out{static_cast<int>(found_->epoch), found_->step, found_->stopped};
+  FitPosition out{static_cast<int>(found_->epoch), found_->step, found_->stopped, {}, found_->cursor};
   for (const auto& [name, values] : found_->history) {
     out.history.resize(values.size());
     for (size_t i = 0; i < values.size(); ++i) out.history[i][name] = values[i];
@@ -116,7 +113,8 @@ void Backups::save(const NamedVariables& variables, const FitPosition& position)
                  .epoch = position.epoch,
                  .step = position.step,
                  .stopped = position.stopped,
-                 .run = run_};
+                 .run = run_,
+                 .cursor = position.cursor};
   for (const Logs& logs : position.history) {
     for (const auto& [name, value] : logs) out.history[name].push_back(value);
   }

@@ -9,7 +9,7 @@
 
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
-#include "train/fit_rows.h"
+#include "train/step_batches.h"
 
 namespace espalier {
 
@@ -22,13 +22,14 @@ struct FitPosition {
   int64_t step = 0;  // steps of it that are done
   bool stopped = false;
   std::vector<Logs> history = {};
+  TrainingBatches::Cursor cursor = {};
 };
 
 // The checkpoints of one run; does nothing unless BackupAndRestore is among its callbacks.
 class Backups {
  public:
   // Reads what a run left that was killed. Raises what BackupAndRestore says but for variables.
-  Backups(const FitOptions& options, const Rows& rows, const Callback::Run& run);
+  Backups(const FitOptions& options, const TrainingBatches& batches, const Callback::Run& run);
 
   // There is such a run to go on with.
   bool found() const { return found_.has_value(); }

@@ -3,27 +3,12 @@
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "train/backup.h"
+#include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
 
 namespace espalier {
 namespace {
-
-// Remembers which class numbers `y` holds, and checks them against outputs that are known already.
-template <class Training>
-void take_labels(Training& training, const char* rule, const Tensor& y) {
-  auto& range = training.labels;
-  range = {rule};
-  if (!training.options.loss.class_labels || !is_integer(y.dtype())) return;
-  const Tensor wide = convert(y, DType::kI64);
-  const auto values = wide.template data<int64_t>();
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  if (least == values.end()) return;
-  const int64_t a_row = y.type().elements() / y.size(0);
-  range = {rule, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
-  training.check_labels();
-}
 
 // The arguments of a step.
 struct Parts {
@@ -113,13 +98,25 @@ void Model::compile(ModelOptions options, Location at) {
   shared_->training = std::move(next);
 }
 
+void Model::Training::take_labels(const char* rule, const Tensor& y, const char* of) {
+  labels = {rule, of};
+  if (!options.loss.class_labels || !is_integer(y.dtype())) return;
+  const Tensor wide = convert(y, DType::kI64);
+  const auto values = wide.data<int64_t>();
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  if (least == values.end()) return;
+  const int64_t a_row = y.type().elements() / y.size(0);
+  labels = {rule, of, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
+  check_labels();
+}
+
 void Model::Training::check_labels() const {
   if (classes < 0 || (labels.least >= 0 && labels.most < classes)) return;
   const bool low = labels.least < 0;
   throw ValueError(
       labels.rule,
       cat("label ", low ? labels.least : labels.most, " of row ", low ? labels.least_row : labels.most_row,
-          " is no class: the outputs have ", classes, ", numbered from 0"),
+          labels.of, " is no class: the outputs have ", classes, ", numbered from 0"),
       classes == 1 ? "give the last layer one unit for each class" : "");
 }
 
@@ -137,75 +134,48 @@ std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOpti
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const FitRows rows(x, y, options);
-  const bool validates = rows.validation.count > 0;
-  if (options.validation_y.defined()) take_labels(*training, "fit.validation_labels", options.validation_y);
-  take_labels(*training, "fit.labels", y);
-
+  const std::function<Logs()> validate = training->validation(rows.validation, options);
+  training->take_labels("fit.labels", y);
   Passes passes(rows.training, options);
-  const int64_t steps = options.steps_per_epoch ? options.steps_per_epoch : passes.batches();
-  Callback::Run run{options.epochs, steps, passes.examples(steps), options.initial_epoch};
-  for (const auto& [name, value] : training->logs()) {
-    run.logs.push_back(name);
-    if (validates) run.logs.push_back("val_" + name);
+  return training->fit(passes, options, validate, shared_->stop);
+}
+
+std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("fit.compile");
+  DatasetPasses passes(batches, options, training->labels_check("fit.labels"));
+  const Rows rows = validation_rows(options);
+  return training->fit(passes, options, training->validation(rows, options), shared_->stop);
+}
+
+std::function<void(const Tensor& y)> Model::Training::labels_check(const char* rule) {
+  return [this, rule](const Tensor& y) { take_labels(rule, y, " of its batch"); };
+}
+
+std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options) {
+  constexpr const char* kLabels = "fit.validation_labels";
+  if (options.validation_data.defined()) {
+    return [this, &options] {
+      // They are known by now.
+      const size_t inputs = Running::model()->input_types().size();
+      DatasetBatches batches(options.validation_data, {.verb = "fit",
+                                                       .rows_rule = "fit.validation",
+                                                       .inputs = inputs,
+                                                       .check_labels = labels_check(kLabels)});
+      return test(batches);
+    };
   }
-  Backups backups(options, rows.training, run);
-  FitPosition now{options.initial_epoch};
-  const auto variables = [&] { return training->variables(*this); };
-  if (backups.found()) {
-    const BuildTransaction transaction;
-    const std::span<const Tensor> arguments = passes.next();
-    // Traced, they make the variables that the checkpoint has values for.
-    training->test_step->graph(arguments);
-    backups.require(variables(), false);
-    training->train_step->graph(arguments);
-    backups.require(variables(), true);
-    now = backups.position();
-    run.initial_epoch = now.epoch;
-  }
-  shared_->stop = now.stopped;
-  for (const auto& callback : options.callbacks) callback->on_train_begin(run);
-  const auto begin_epoch = [&] {
-    for (const auto& callback : options.callbacks) callback->on_epoch_begin(now.epoch);
+  if (rows.count == 0) return {};
+  const auto take_validation_labels = [this, &options] {
+    if (options.validation_y.defined()) take_labels(kLabels, options.validation_y);
   };
-  if (backups.found()) {
-    if (now.step > 0) begin_epoch();
-    backups.restore(variables());
-    passes.seek(now.epoch * steps + now.step);
-  }
-  bool interrupted = false;
-  for (; now.epoch < options.epochs && !shared_->stop; ++now.epoch, now.step = 0) {
-    if (now.step == 0) {
-      begin_epoch();
-      training->reset();
-    }
-    const Logs not_due;
-    Logs logs = training->logs();
-    while (now.step < steps && !shared_->stop) {
-      training->train_step->call(passes.next());
-      const int64_t step = ++now.step;
-      const bool due = step % 8 == 1 && !options.callbacks.empty();
-      if (due) training->refresh(logs);
-      for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
-      if (backups.due_after_step(now.epoch * steps + step)) backups.save(variables(), now);
-    }
-    interrupted = shared_->stop;
-    if (interrupted && backups.used()) backups.save(variables(), now);
-    training->refresh(logs);
-    if (validates) {
-      if (options.validation_y.defined())
-        take_labels(*training, "fit.validation_labels", options.validation_y);
-      for (const auto& [name, value] : training->test(rows.validation, options.batch_size))
-        logs["val_" + name] = value;
-    }
-    for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
-    now.history.push_back(std::move(logs));
-    if (!interrupted && backups.due_after_epoch())
-      backups.save(variables(), {now.epoch + 1, 0, shared_->stop, now.history});
-  }
-  for (const auto& callback : options.callbacks)
-    callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
-  if (!interrupted) backups.end();
-  return now.history;
+  take_validation_labels();
+  return [this, &rows, &options, take_validation_labels] {
+    take_validation_labels();
+    RowBatches batches(rows, options.batch_size);
+    return test(batches);
+  };
 }
 
 Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight, Location at) {
@@ -213,7 +183,7 @@ Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& s
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
   const Rows rows = rows_of("train_on_batch", x, y, sample_weight);
-  take_labels(*training, "train_on_batch.labels", y);
+  training->take_labels("train_on_batch.labels", y);
   training->reset();
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
@@ -227,14 +197,35 @@ Logs Model::evaluate(const TensorList& x, const Tensor& y, int64_t batch_size, L
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   const Rows rows = rows_of("evaluate", x, y);
   check_batch_size("evaluate", batch_size);
-  take_labels(*training, "evaluate.labels", y);
-  return training->test(rows, batch_size);
+  training->take_labels("evaluate.labels", y);
+  RowBatches batches(rows, batch_size);
+  return training->test(batches);
+}
+
+Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("evaluate.compile");
+  DatasetBatches all(batches, {.verb = "evaluate",
+                               .rows_rule = "evaluate.rows",
+                               .weighted = options.weighted,
+                               .check_labels = training->labels_check("evaluate.labels")});
+  return training->test(all);
 }
 
 Tensor Model::predict(const TensorList& x, int64_t batch_size, Location at) {
   const CallScope scope(at);
   const BuildTransaction transaction;
-  Tensors outputs = predict_all(x, batch_size, at);
+  return only_output(predict_all(x, batch_size, at));
+}
+
+Tensor Model::predict(const Dataset& batches, Location at) {
+  const CallScope scope(at);
+  const BuildTransaction transaction;
+  return only_output(predict_all(batches, at));
+}
+
+Tensor Model::only_output(Tensors outputs) const {
   if (outputs.size() == 1) return std::move(outputs[0]);
   throw ValueError("layer.outputs",
                    cat("model \"", path(), "\" gives ", outputs.size(), " tensors where one is needed"),
@@ -249,16 +240,37 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   const Rows rows = rows_to_predict(x);
   const std::vector<int64_t> order = rows.numbers();
   std::vector<Tensors> parts;
+  std::vector<int64_t> sizes;
   Batches batches(rows.arrays, order, batch_size);
-  while (batches.next()) parts.push_back(shared_->forward.call(batches.rows()));
-  return join_rows(parts, rows.count, batch_size);
+  while (batches.next()) {
+    sizes.push_back(batches[0].size(0));
+    parts.push_back(shared_->forward.call(batches.rows()));
+  }
+  return join_rows(parts, sizes);
 }
 
-Logs Model::Training::test(const Rows& rows, int64_t batch_size) {
+Tensors Model::predict_all(const Dataset& batches, Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const BuildTransaction transaction;
+  require_end("predict", batches);
+  std::vector<Tensors> parts;
+  std::vector<int64_t> sizes;
+  DatasetIterator iterator(batches, 0);
+  while (std::optional<Tensors> element = iterator.next()) {
+    const size_t inputs = input_types().size();
+    if (inputs > 0 && inputs < element->size()) element->resize(inputs);
+    sizes.push_back(rows_to_predict(*element).count);
+    parts.push_back(shared_->forward.call(*element));
+  }
+  if (parts.empty()) throw ShapeError("predict.rows", cat("there are no batches: ", batches, " is empty"));
+  return join_rows(parts, sizes);
+}
+
+Logs Model::Training::test(StepBatches& batches) {
   reset();
-  const std::vector<int64_t> order = rows.numbers();
-  Batches batches(rows.arrays, order, batch_size);
-  while (batches.next()) test_step->call(rows.weighted ? batches.rows() : batches.rows_and_ones());
+  for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next())
+    test_step->call(arguments);
   return logs();
 }
 

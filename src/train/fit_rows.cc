@@ -10,19 +10,18 @@
 #include "ir/sink.h"
 
 namespace espalier {
-namespace {
+namespace {}  // namespace
 
-void check_rows(const std::string& rule, const TensorList& x, const Tensor& y) {
+void check_rows(const std::string& rule, std::span<const Tensor> x, const Tensor& y) {
   bool fits = x.size() > 0 && y.rank() > 0;
   for (size_t i = 0; fits && i < x.size(); ++i) fits = x[i].rank() > 0 && x[i].size(0) == y.size(0);
   if (fits && y.size(0) > 0) return;
   std::string types;
-  for (const Tensor& tensor : x.tensors()) types += cat(types.empty() ? "" : ", ", tensor.type());
+  for (const Tensor& tensor : x) types += cat(types.empty() ? "" : ", ", tensor.type());
   throw ShapeError(rule, fits ? cat("there are no rows: x is ", types)
                               : cat("x and y must have one row per example: ", types, " and ", y.type()));
 }
 
-// Refuses what is no weight of a row.
 Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
   const std::string rule = verb + ".sample_weight";
   if (given.shape() != Shape{rows})
@@ -50,6 +49,8 @@ Tensor class_weights(const Tensor& y, const std::map<int64_t, double>& weights) 
   return Tensor::of(out);
 }
 
+namespace {
+
 std::vector<int64_t> row_order(const Rows& rows, bool shuffle, uint64_t pass) {
   std::vector<int64_t> order = rows.numbers();
   if (!shuffle) return order;
@@ -58,8 +59,9 @@ std::vector<int64_t> row_order(const Rows& rows, bool shuffle, uint64_t pass) {
   return order;
 }
 
+}  // namespace
+
 void check_options(const FitOptions& options) {
-  check_batch_size("fit", options.batch_size);
   const std::pair<const char*, int> numbers[] = {{"epochs", options.epochs},
                                                  {"steps_per_epoch", options.steps_per_epoch},
                                                  {"initial_epoch", options.initial_epoch}};
@@ -70,8 +72,14 @@ void check_options(const FitOptions& options) {
     throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
                                            options.validation_x.defined() ? "y" : "x", " is missing"));
   }
-  if (options.validation_split != 0 && options.validation_y.defined())
-    throw ValueError("fit.validation", "validation_split and validation_x are two answers to one question");
+  if ((options.validation_split != 0) + options.validation_y.defined() + options.validation_data.defined() >
+      1)
+    throw ValueError("fit.validation",
+                     "validation_split, validation_x and validation_data are answers to one "
+                     "question");
+  if (options.validation_data.defined() && options.validation_data.cardinality() == Dataset::kInfinite)
+    throw ValueError("fit.validation", cat(options.validation_data, " has no end"),
+                     "take() as many batches as are meant");
   if (!options.class_weight.empty() && options.sample_weight.defined())
     throw ValueError("fit.class_weight", "class_weight and sample_weight do not come together");
   for (const auto& [label, weight] : options.class_weight) {
@@ -84,8 +92,6 @@ void check_options(const FitOptions& options) {
   }
 }
 
-}  // namespace
-
 std::vector<int64_t> Rows::numbers() const {
   std::vector<int64_t> out(static_cast<size_t>(count));
   std::iota(out.begin(), out.end(), first);
@@ -93,7 +99,7 @@ std::vector<int64_t> Rows::numbers() const {
 }
 
 Rows rows_of(const std::string& verb, const TensorList& x, const Tensor& y, const Tensor& sample_weight) {
-  check_rows(verb + ".rows", x, y);
+  check_rows(verb + ".rows", x.tensors(), y);
   Rows out{x.tensors(), sample_weight.defined(), 0, y.size(0)};
   out.arrays.push_back(y);
   if (out.weighted) out.arrays.push_back(row_weights(verb, sample_weight, out.count));
@@ -113,26 +119,24 @@ Rows rows_to_predict(const TensorList& x) {
   return {x.tensors(), false, 0, x[0].size(0)};
 }
 
-Tensors join_rows(const std::vector<Tensors>& batches, int64_t rows, int64_t batch_size) {
+Tensors join_rows(const std::vector<Tensors>& batches, std::span<const int64_t> rows) {
+  const int64_t all = std::accumulate(rows.begin(), rows.end(), int64_t{0});
   Tensors out;
   for (size_t k = 0; k < batches[0].size(); ++k) {
     TensorType type;
     Buffer buffer;
     size_t offset = 0;
-    int64_t left = rows;
-    for (const Tensors& batch : batches) {
-      const int64_t expected = std::min(batch_size, left);
-      left -= expected;
-      const Tensor& part = batch[k];
+    for (size_t i = 0; i < batches.size(); ++i) {
+      const Tensor& part = batches[i][k];
       if (!buffer) {
         type = part.type();
-        if (!type.shape.empty()) type.shape[0] = rows;
+        if (!type.shape.empty()) type.shape[0] = all;
         buffer = allocate_buffer(type.bytes());
       }
       TensorType wanted = type;
-      if (!wanted.shape.empty()) wanted.shape[0] = expected;
+      if (!wanted.shape.empty()) wanted.shape[0] = rows[i];
       if (part.rank() == 0 || part.type() != wanted) {
-        throw ShapeError("predict.rows", cat("outputs must have one row for each of ", expected,
+        throw ShapeError("predict.rows", cat("outputs must have one row for each of ", rows[i],
                                              " rows of x, all alike: ", part.type()));
       }
       std::memcpy(buffer.get() + offset, part.bytes(), part.type().bytes());
@@ -148,13 +152,21 @@ void check_batch_size(const std::string& verb, int64_t batch_size) {
     throw ValueError(cat(verb, ".batch_size"), cat("batch_size must be positive, got ", batch_size));
 }
 
+Rows validation_rows(const FitOptions& options) {
+  if (!options.validation_y.defined()) return {};
+  check_batch_size("fit", options.batch_size);
+  check_rows("fit.validation", options.validation_x.tensors(), options.validation_y);
+  return rows_of("fit", options.validation_x, options.validation_y);
+}
+
 FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options) {
   training = rows_of("fit", x, y, options.sample_weight);
   check_options(options);
-  if (options.validation_y.defined()) {
-    check_rows("fit.validation", options.validation_x, options.validation_y);
-    validation = rows_of("fit", options.validation_x, options.validation_y);
-  } else if (options.validation_split != 0) {
+  check_batch_size("fit", options.batch_size);
+  if (options.weighted)
+    throw ValueError("fit.weighted", "rows in memory have their weights in sample_weight");
+  validation = validation_rows(options);
+  if (options.validation_split != 0) {
     const double share = options.validation_split;
     const double kept = std::floor(static_cast<double>(training.count) * (1 - share));
     if (!(kept >= 1 && kept < static_cast<double>(training.count))) {
@@ -171,10 +183,29 @@ FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options
   training.weighted = true;
 }
 
+RowBatches::RowBatches(const Rows& rows, int64_t batch_size)
+    : weighted_(rows.weighted), order_(rows.numbers()), batches_(rows.arrays, order_, batch_size) {}
+
+std::span<const Tensor> RowBatches::next() {
+  if (!batches_.next()) return {};
+  return weighted_ ? batches_.rows() : batches_.rows_and_ones();
+}
+
 Passes::Passes(const Rows& rows, const FitOptions& options)
-    : rows_(rows), batch_size_(options.batch_size), shuffle_(options.shuffle) {
-  seek(static_cast<int64_t>(options.initial_epoch) *
-       (options.steps_per_epoch ? options.steps_per_epoch : batches()));
+    : rows_(rows),
+      batch_size_(options.batch_size),
+      steps_per_epoch_(options.steps_per_epoch),
+      shuffle_(options.shuffle) {
+  seek(options.initial_epoch * steps_per_epoch());
+}
+
+std::map<std::string, std::string> Passes::run() const {
+  std::string types;
+  for (const Tensor& array : rows_.arrays) types += cat(types.empty() ? "" : " ", array.type());
+  return {{"data", types},
+          {"rows", cat(rows_.count)},
+          {"batch_size", cat(batch_size_)},
+          {"shuffle", cat(shuffle_)}};
 }
 
 void Passes::seek(int64_t batch) {

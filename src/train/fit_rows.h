@@ -6,6 +6,7 @@
 
 #include "espalier/model.h"
 #include "train/batches.h"
+#include "train/step_batches.h"
 
 namespace espalier {
 
@@ -18,18 +19,43 @@ struct Rows {
   std::vector<int64_t> numbers() const;
 };
 
+// One pass over rows as they are given.
+class RowBatches final : public StepBatches {
+ public:
+  RowBatches(const Rows& rows, int64_t batch_size);
+  std::span<const Tensor> next() override;
+
+ private:
+  const bool weighted_;
+  std::vector<int64_t> order_;
+  Batches batches_;
+};
+
 // All rows. Raises ShapeError[verb.rows] unless there is one of x for each of y, and at least one,
 // [verb.sample_weight] and ValueError[verb.sample_weight] when weights are given that are not one finite
 // number, 0 or more, for each row.
 Rows rows_of(const std::string& verb, const TensorList& x, const Tensor& y, const Tensor& sample_weight = {});
 // The rows of x alone. Raises ShapeError[predict.rows] without any, or when tensors have different numbers.
 Rows rows_to_predict(const TensorList& x);
-// What a model gave for batches of at most `batch_size` of `rows` rows, one list of outputs a batch: each
-// output as one tensor. Raises ShapeError[predict.rows] unless outputs have one row for each row of their
-// batch and agree in the rest.
-Tensors join_rows(const std::vector<Tensors>& batches, int64_t rows, int64_t batch_size);
+// What a model gave for batches of so many rows, one list of outputs a batch: each output as one tensor.
+// Raises ShapeError[predict.rows] unless outputs have one row for each row of their batch and agree in the
+// rest. REQUIRES: there is a batch.
+Tensors join_rows(const std::vector<Tensors>& batches, std::span<const int64_t> rows);
+// Raises ShapeError[rule] unless there is a row, and as many of each of x as of y.
+void check_rows(const std::string& rule, std::span<const Tensor> x, const Tensor& y);
+// Weights as f32[rows]. Raises ShapeError[verb.sample_weight] and ValueError[verb.sample_weight] unless they
+// are one finite number, 0 or more, for each row.
+Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows);
+// f32[rows]: the weight of the class of each row, 1 for those without. Raises ValueError[fit.class_weight]
+// unless y is one class number a row.
+Tensor class_weights(const Tensor& y, const std::map<int64_t, double>& weights);
+// Raises what Model::fit says of options that do not belong to rows in memory alone.
+void check_options(const FitOptions& options);
 // Raises ValueError[verb.batch_size] for less than 1.
 void check_batch_size(const std::string& verb, int64_t batch_size);
+
+// Those of validation_x and validation_y; none without. Raises ShapeError[fit.validation] as rows_of does.
+Rows validation_rows(const FitOptions& options);
 
 // What fit trains on, and what it validates on: perhaps no rows. Raises what Model::fit says of its options.
 struct FitRows {
@@ -38,7 +64,7 @@ struct FitRows {
 };
 
 // Batches of one pass over all rows after the other, each in an order of its own.
-class Passes {
+class Passes final : public TrainingBatches {
  public:
   Passes(const Rows& rows, const FitOptions& options);
   // The number of batches of one pass.
@@ -47,12 +73,15 @@ class Passes {
   int64_t examples(int64_t batches) const;
   // Goes to the place after that many batches of the run.
   void seek(int64_t batch);
-  // The arguments of the next step.
-  std::span<const Tensor> next();
+  std::span<const Tensor> next() override;
+  int64_t steps_per_epoch() const override { return steps_per_epoch_ ? steps_per_epoch_ : batches(); }
+  int64_t examples_per_epoch() const override { return examples(steps_per_epoch()); }
+  std::map<std::string, std::string> run() const override;
+  void restore(int64_t steps, const Cursor&) override { seek(steps); }
 
  private:
   const Rows& rows_;
-  int64_t batch_size_;
+  int64_t batch_size_, steps_per_epoch_;
   bool shuffle_;
   uint64_t pass_ = 0;
   int64_t skipped_ = 0;  // batches of the first pass

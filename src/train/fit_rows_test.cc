@@ -127,7 +127,7 @@ TEST(Fit, PredictRefusesRowsThatItDidNotGive) {
   };
   EXPECT_EQ(rule_of([] { Twice().predict(counting(4), 2); }), "predict.rows");
   const std::vector<Tensors> uneven = {{full({2, 1}, 1)}, {full({2, 2}, 1)}};
-  EXPECT_EQ(rule_of([&] { join_rows(uneven, 4, 2); }), "predict.rows");
+  EXPECT_EQ(rule_of([&] { join_rows(uneven, std::vector<int64_t>{2, 2}); }), "predict.rows");
 }
 
 TEST(Fit, EpochsAndStepsAreCounted) {

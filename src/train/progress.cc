@@ -22,16 +22,18 @@ class Progress final : public Callback {
     last_.clear();
   }
   void on_epoch_begin(int epoch) override {
-    bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), run_.examples);
+    bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), total());
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     for (const auto& [name, value] : logs) last_[name] = value;
-    bar_->update(std::min(run_.examples, run_.examples * step / std::max<int64_t>(1, run_.steps_per_epoch)),
+    bar_->update(std::min(total(), total() * step / std::max<int64_t>(1, run_.steps_per_epoch)),
                  [this] { return metrics_text(last_); });
   }
   void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
 
  private:
+  // Steps when nobody knows the examples.
+  int64_t total() const { return run_.examples ? run_.examples : run_.steps_per_epoch; }
   Run run_;
   Logs last_;
   std::optional<ProgressBar> bar_;

@@ -40,7 +40,7 @@ std::string cure(const Tensor& labels, const Tensor& outputs) {
 
 }  // namespace
 
-Rows rows_of_one_shape(const std::string& name, const Tensor& labels, const Tensor& outputs) {
+LabelsAndOutputs rows_of_one_shape(const std::string& name, const Tensor& labels, const Tensor& outputs) {
   require_float_outputs(name, labels, outputs);
   if (outputs.rank() == 0 || labels.shape() != outputs.shape()) {
     throw ShapeError(cat(name, ".labels"),

@@ -8,12 +8,12 @@
 namespace espalier {
 
 // Both f32[batch, ...], of one shape.
-struct Rows {
+struct LabelsAndOutputs {
   Tensor labels, outputs;
 };
 // Labels of any dtype and floating-point outputs. Raises ShapeError[<name>.labels] for other shapes,
 // DTypeError[<name>.outputs].
-Rows rows_of_one_shape(const std::string& name, const Tensor& labels, const Tensor& outputs);
+LabelsAndOutputs rows_of_one_shape(const std::string& name, const Tensor& labels, const Tensor& outputs);
 
 // Raises ShapeError[<name>.labels] unless labels have the shape of the outputs f[batch, ..., classes] without
 // the last axis, DTypeError[<name>.labels] unless they are integers, DTypeError[<name>.outputs].

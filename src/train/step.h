@@ -8,10 +8,9 @@
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "train/metric.h"
+#include "train/step_batches.h"
 
 namespace espalier {
-
-struct Rows;
 
 // The copy of a model that this thread runs: its steps belong to all copies, so they hold none.
 class Running {
@@ -27,6 +26,8 @@ class Running {
   Model* before_;
 };
 
+struct Rows;
+
 struct Model::Training {
   Training(ModelOptions options);
   // Adds a batch to what `logs` says.
@@ -38,15 +39,26 @@ struct Model::Training {
   // What steps change: the variables of model, optimizer and metrics and the default generator, each under a
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
-  // Loss and metrics over these rows.
-  Logs test(const Rows& rows, int64_t batch_size);
+  // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
+  // that begin with "val_".
+  std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
+                        const std::function<Logs()>& validate, bool& stop);
+  // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
+  std::function<Logs()> validation(const Rows& rows, const FitOptions& options);
+  // Loss and metrics over these batches.
+  Logs test(StepBatches& batches);
 
   // What class labels must lie in: of the labels at hand, and of the outputs once they are known.
   void check_labels() const;
+  // Remembers which class numbers `y` holds, and checks them against outputs that are known already; rows are
+  // those `of` something.
+  void take_labels(const char* rule, const Tensor& y, const char* of = "");
+  // The same, for batch after batch.
+  std::function<void(const Tensor& y)> labels_check(const char* rule);
 
   ModelOptions options;
   struct {
-    const char* rule = "fit.labels";
+    const char *rule = "fit.labels", *of = "";
     int64_t least = 0, most = 0, least_row = 0, most_row = 0;
   } labels;
   int64_t classes = -1;

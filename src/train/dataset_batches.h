@@ -1,0 +1,76 @@
+// Batches of a dataset as steps take them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "espalier/model.h"
+#include "train/step_batches.h"
+
+namespace espalier {
+
+struct DatasetFormat {
+  std::string verb, rows_rule;  // of errors
+  // The number of tensors of x. When it is known, one more than x and y is the weights of rows; 0: all but y
+  // and, if elements are weighted, those.
+  size_t inputs = 0;
+  bool weighted = false;
+  std::map<int64_t, double> class_weight = {};
+  // Sees the labels of a batch before its step.
+  std::function<void(const Tensor& y)> check_labels = {};
+};
+
+// Elements as arguments of steps.
+class StepArguments {
+ public:
+  explicit StepArguments(DatasetFormat format) : format_(std::move(format)) {}
+  // Raises ShapeError[rows_rule] for an element of another number of tensors, or without equal first axes,
+  // and what row_weights and class_weights raise.
+  std::span<const Tensor> of(Tensors element);
+
+ private:
+  DatasetFormat format_;
+  Tensors arguments_;
+  Tensor ones_;
+};
+
+// Raises ValueError[verb.dataset] for a dataset without end.
+void require_end(const std::string& verb, const Dataset& dataset);
+
+// One pass.
+class DatasetBatches final : public StepBatches {
+ public:
+  // Raises what require_end raises.
+  DatasetBatches(const Dataset& dataset, DatasetFormat format);
+  // Raises ShapeError[rows_rule] when there is not a single batch.
+  std::span<const Tensor> next() override;
+
+ private:
+  StepArguments arguments_;
+  DatasetIterator iterator_;
+  std::string rows_rule_;
+};
+
+// What fit trains on.
+class DatasetPasses final : public TrainingBatches {
+ public:
+  // Raises what Model::fit says of options for datasets.
+  DatasetPasses(const Dataset& dataset, const FitOptions& options,
+                std::function<void(const Tensor& y)> check_labels);
+  std::span<const Tensor> next() override;
+  int64_t steps_per_epoch() const override { return steps_per_epoch_; }
+  int64_t examples_per_epoch() const override { return 0; }
+  std::map<std::string, std::string> run() const override;
+  Cursor save() const override;
+  void restore(int64_t steps, const Cursor& cursor) override;
+
+ private:
+  int64_t steps_per_epoch_;
+  bool weighted_;
+  StepArguments arguments_;
+  Dataset repeated_;
+  DatasetIterator iterator_;
+};
+
+}  // namespace espalier

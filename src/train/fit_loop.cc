@@ -1,0 +1,75 @@
+#include "nn/build_transaction.h"
+#include "train/backup.h"
+#include "train/step.h"
+
+namespace espalier {
+
+std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
+                                       const std::function<Logs()>& validate, bool& stop) {
+  const int64_t steps = batches.steps_per_epoch();
+  Callback::Run run{options.epochs, steps, batches.examples_per_epoch(), options.initial_epoch};
+  for (const auto& [name, value] : this->logs()) {
+    run.logs.push_back(name);
+    if (validate) run.logs.push_back("val_" + name);
+  }
+  Backups backups(options, batches, run);
+  FitPosition now{options.initial_epoch};
+  const auto variables = [&] { return this->variables(*Running::model()); };
+  const auto save = [&](FitPosition position) {
+    position.cursor = batches.save();
+    backups.save(variables(), position);
+  };
+  if (backups.found()) {
+    const BuildTransaction transaction;
+    const std::span<const Tensor> arguments = batches.next();
+    // Traced, they make the variables that the checkpoint has values for.
+    test_step->graph(arguments);
+    backups.require(variables(), false);
+    train_step->graph(arguments);
+    backups.require(variables(), true);
+    now = backups.position();
+    batches.restore(now.epoch * steps + now.step, now.cursor);
+    run.initial_epoch = now.epoch;
+  }
+  stop = now.stopped;
+  for (const auto& callback : options.callbacks) callback->on_train_begin(run);
+  const auto begin_epoch = [&] {
+    for (const auto& callback : options.callbacks) callback->on_epoch_begin(now.epoch);
+  };
+  if (backups.found()) {
+    if (now.step > 0) begin_epoch();
+    backups.restore(variables());
+  }
+  bool interrupted = false;
+  for (; now.epoch < options.epochs && !stop; ++now.epoch, now.step = 0) {
+    if (now.step == 0) {
+      begin_epoch();
+      reset();
+    }
+    const Logs not_due;
+    Logs logs = this->logs();
+    while (now.step < steps && !stop) {
+      train_step->call(batches.next());
+      const int64_t step = ++now.step;
+      const bool due = step % 8 == 1 && !options.callbacks.empty();
+      if (due) refresh(logs);
+      for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
+      if (backups.due_after_step(now.epoch * steps + step)) save(now);
+    }
+    interrupted = stop;
+    if (interrupted && backups.used()) save(now);
+    refresh(logs);
+    if (validate) {
+      for (const auto& [name, value] : validate()) logs["val_" + name] = value;
+    }
+    for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
+    now.history.push_back(std::move(logs));
+    if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stop, now.history});
+  }
+  for (const auto& callback : options.callbacks)
+    callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
+  if (!interrupted) backups.end();
+  return now.history;
+}
+
+}  // namespace espalier

@@ -1,0 +1,36 @@
+// What steps are given, batch after batch.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+class StepBatches {
+ public:
+  virtual ~StepBatches() = default;
+  // The arguments of the next step: x, y and the weight of each row, which stay until the next call. Empty at
+  // the end.
+  virtual std::span<const Tensor> next() = 0;
+};
+
+// Those of fit, without end: behind the last batch comes the first, perhaps in another order.
+class TrainingBatches : public StepBatches {
+ public:
+  using Cursor = std::map<std::string, uint64_t>;
+  virtual int64_t steps_per_epoch() const = 0;
+  // Rows; 0: it is not known.
+  virtual int64_t examples_per_epoch() const = 0;
+  // What must be the same for a run to go on.
+  virtual std::map<std::string, std::string> run() const = 0;
+  // What the place of the next batch depends on besides the steps of the run.
+  virtual Cursor save() const { return {}; }
+  // Goes to the place behind so many steps of the run, where save() gave `cursor`.
+  virtual void restore(int64_t steps, const Cursor& cursor) = 0;
+};
+
+}  // namespace espalier
