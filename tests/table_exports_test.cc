@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/philox.h"
+#include "base/scratch_test.h"
 #include "cli/verb_test.h"
 #include "espalier/array.h"
 #include "espalier/columns.h"
@@ -88,15 +89,8 @@ void expect_same_read_back(TableModel& table) {
   }
 }
 
-std::string python_with(const char* variable, const std::string& modules) {
-  const char* named = std::getenv(variable);
-  const std::string python = named ? named : "python3";
-  return std::system(cat(python, " -c 'import ", modules, "' > /dev/null 2>&1").c_str()) == 0 ? python : "";
-}
-
 void expect_same_in_onnxruntime(TableModel& table, const std::string& python) {
-  const std::string folder =
-      cli::fresh_folder(std::filesystem::path(table.folder).filename().string() + "_ort");
+  const std::string folder = fresh_folder(std::filesystem::path(table.folder).filename().string() + "_ort");
   posix_env().write_file(folder + "/table.onnx", table.exported("onnx", "net.onnx"));
   for (const int64_t batch : kBatches) {
     write_npy(cat(folder, "/table.", batch, ".in0.npy"), table.rows(0, batch));
@@ -106,8 +100,7 @@ void expect_same_in_onnxruntime(TableModel& table, const std::string& python) {
 }
 
 void expect_same_in_jax(TableModel& table, const std::string& python) {
-  const std::string folder =
-      cli::fresh_folder(std::filesystem::path(table.folder).filename().string() + "_jax");
+  const std::string folder = fresh_folder(std::filesystem::path(table.folder).filename().string() + "_jax");
   posix_env().write_file(folder + "/table.mlir", table.exported("stablehlo", "net.mlir", {"--batch", "64"}));
   write_npy(folder + "/table.in0.npy", table.rows(0, 64));
   write_npy(folder + "/table.out0.npy", table.outputs(0, 64));
@@ -134,7 +127,7 @@ std::string people_csv(uint64_t seed, int rows) {
 
 TableModel people() {
   const std::string folder =
-      cli::fresh_folder(cat("table_", testing::UnitTest::GetInstance()->current_test_info()->name()));
+      fresh_folder(cat("table_", testing::UnitTest::GetInstance()->current_test_info()->name()));
   const std::string train = cli::write_file(folder + "/train.csv", people_csv(1, 400)),
                     test = cli::write_file(folder + "/test.csv", people_csv(2, 100));
   return {folder, {"--data", train, "--label", "paid", "--hidden", "16"}, test};
@@ -146,7 +139,7 @@ struct AdultExportsSlow : testing::Test {
     if (!std::filesystem::exists(data + "adult-train.csv")) GTEST_SKIP() << "there is no " << data;
   }
   TableModel adult() const {
-    return {cli::fresh_folder(cat("adult_", testing::UnitTest::GetInstance()->current_test_info()->name())),
+    return {fresh_folder(cat("adult_", testing::UnitTest::GetInstance()->current_test_info()->name())),
             {"--data", data + "adult-train.csv", "--label", "last"},
             data + "adult-test.csv"};
   }
