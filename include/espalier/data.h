@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "espalier/csv.h"
 #include "espalier/tensor.h"
 
 namespace espalier {
@@ -26,5 +27,7 @@ struct Examples {
 // whose other columns are a square image; its range is 0 to 1, 0 to 16 or 0 to 255, whichever holds the
 // brightest pixel. Raises IoError or FormatError.
 Examples load_digits(const std::string& path, Location at = Location::here());
+// The same of a table that was read already, without a header; errors name `path`.
+Examples digits_of(const CsvTable& table, const std::string& path, Location at = Location::here());
 
 }  // namespace espalier

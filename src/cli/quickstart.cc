@@ -35,7 +35,7 @@ void add_quickstart(CLI::App& app) {
     // Small sets need more passes for as many steps.
     run->epochs = run->data.ends_with(".gz") ? 60 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", run->data.c_str());
-    train_digits(*run);
+    train_digits(*run, load_digits(run->data));
     if (run->results.json || run->results.out != "-") return;
     std::printf(
         "\nnext:\n"

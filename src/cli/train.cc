@@ -19,10 +19,8 @@ struct TrainRun {
   std::vector<int64_t> hidden;
 };
 
-// Whether a file begins as text that is no number does: a header, or cells of words.
-bool has_words(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return false;
-  const CsvTable table = read_csv(path);
+// Whether a table begins as text that is no number does: a header, or cells of words.
+bool has_words(const CsvTable& table) {
   if (table.rows() == 0 || table.had_header()) return true;
   for (int64_t column = 0; column < table.columns(); ++column) {
     if (!table.number(0, column)) return true;
@@ -30,17 +28,24 @@ bool has_words(const std::string& path) {
   return false;
 }
 
-[[noreturn]] void ask_for_label(const std::string& path) {
-  const CsvTable table = read_csv(path);
+[[noreturn]] void ask_for_label(const CsvTable& table, const std::string& path) {
   std::string names;
   for (const std::string& name : table.names()) names += cat(names.empty() ? "" : ", ", name);
   throw ValueError("train.label", cat(path, " is a table; which of its columns is to be learned? ", names),
                    cat("add --label ", table.names().back()));
 }
 
+// Of a folder of IDX files or a table of numbers.
+Examples digits_at(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return load_digits(path);
+  const CsvTable table = read_csv(path);
+  if (has_words(table)) ask_for_label(table, path);
+  return digits_of(table, path);
+}
+
 void train(TrainRun& run) {
   if (run.table.label.empty()) {
-    if (has_words(run.digits.data)) ask_for_label(run.digits.data);
+    const Examples examples = digits_at(run.digits.data);
     if (run.table.resume || run.table.checkpoint_every)
       throw ValueError("train.resume", "--resume and --checkpoint-every need --label: a table to train on");
     DigitsRun& digits = run.digits;
@@ -49,7 +54,7 @@ void train(TrainRun& run) {
     if (run.hidden.size() > 1)
       throw ValueError("train.hidden", cat("images take one hidden layer, got ", run.hidden.size()));
     if (!run.hidden.empty()) digits.hidden = run.hidden[0];
-    train_digits(digits);
+    train_digits(digits, examples);
     return digits.results.suggest({"train", "--data", digits.data, "--hidden", "256", "--epochs", "10"});
   }
   TableRun& table = run.table;

@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "espalier/data.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
 #include "report/image.h"
@@ -124,8 +123,7 @@ std::string gallery(const Outcome& outcome, const Examples& test, const Terminal
 
 }  // namespace
 
-void train_digits(const DigitsRun& run) {
-  const Examples all = load_digits(run.data);
+void train_digits(const DigitsRun& run, const Examples& all) {
   if (!(run.test_fraction > 0 && run.test_fraction < 1)) {
     throw ValueError("train.test_fraction",
                      cat("the share of test rows must lie between 0 and 1, got ", run.test_fraction));

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/common.h"
+#include "espalier/data.h"
 
 namespace espalier::cli {
 
@@ -22,6 +23,7 @@ struct DigitsRun {
   bool show_digits = true;
 };
 
-void train_digits(const DigitsRun& run);
+// `all`: what lies at run.data.
+void train_digits(const DigitsRun& run, const Examples& all);
 
 }  // namespace espalier::cli

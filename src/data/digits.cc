@@ -37,8 +37,7 @@ Examples from_idx(const std::string& folder) {
           Tensor::of(std::vector<int32_t>(classes, classes + labels.type().elements()), labels.type().shape)};
 }
 
-Examples from_csv(const std::string& path) {
-  const Literal table = read_csv_numbers(path);
+Examples from_numbers(const Literal& table, const std::string& path) {
   const int64_t rows = table.type().shape[0], columns = table.type().shape[1];
   const auto side =
       static_cast<int64_t>(std::lround(std::sqrt(std::max<double>(0, static_cast<double>(columns - 1)))));
@@ -96,7 +95,17 @@ Examples Examples::slice(int64_t begin, int64_t end) const {
 Examples load_digits(const std::string& path, Location at) {
   const CallScope scope(at);
   if (!posix_env().exists(path)) throw IoError("digits.path", cat("there is no ", path));
-  return std::filesystem::is_directory(path) ? from_idx(path) : from_csv(path);
+  return std::filesystem::is_directory(path) ? from_idx(path) : from_numbers(read_csv_numbers(path), path);
+}
+
+Examples digits_of(const CsvTable& table, const std::string& path, Location at) {
+  const CallScope scope(at);
+  try {
+    return from_numbers(csv_numbers(table), path);
+  } catch (const FormatError& error) {
+    if (error.rule() != "csv.number") throw;
+    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+  }
 }
 
 }  // namespace espalier

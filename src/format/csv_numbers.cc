@@ -6,7 +6,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "espalier/csv.h"
 #include "format/gzip.h"
 
 namespace espalier {
@@ -23,8 +22,7 @@ std::string printable(std::string_view text) {
 
 }  // namespace
 
-Literal parse_csv_numbers(std::string text) {
-  const CsvTable table = parse_csv(std::move(text), {.delimiter = ',', .header = CsvHeader::kNo});
+Literal csv_numbers(const CsvTable& table) {
   const TensorType type{DType::kF32, {table.rows(), table.columns()}};
   Buffer buffer = allocate_buffer(type.bytes());
   auto* out = reinterpret_cast<float*>(buffer.get());
@@ -39,6 +37,10 @@ Literal parse_csv_numbers(std::string text) {
     }
   }
   return Literal(type, std::move(buffer));
+}
+
+Literal parse_csv_numbers(std::string text) {
+  return csv_numbers(parse_csv(std::move(text), {.delimiter = ',', .header = CsvHeader::kNo}));
 }
 
 Literal read_csv_numbers(const std::string& path) {
