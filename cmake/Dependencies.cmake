@@ -6,6 +6,8 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(espalier_files REQUIRED libpng libturbojpeg)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+# Headers alone: its own package would have us link the library.
+find_path(TOMLPLUSPLUS_INCLUDE_DIR toml++/toml.h REQUIRED)
 if(BUILD_TESTING)
   find_package(GTest REQUIRED)
 endif()

@@ -87,19 +87,20 @@ void Results::suggest(const std::vector<std::string>& arguments) const {
   if (!json && out == "-" && again) std::printf("next: %s\n", command(arguments).c_str());
 }
 
-void add_seed(CLI::App& verb, uint64_t& seed) {
+CLI::Option* add_seed(CLI::App& verb, uint64_t& seed) {
   const auto digits = [](const std::string& text) {
     const bool fine = !text.empty() &&
                       std::all_of(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); });
     return fine ? std::string() : cat("a seed is a whole number from 0 on, not ", text);
   };
-  verb.add_option("--seed", seed, "Decides initial weights and row order")
+  return verb.add_option("--seed", seed, "Decides initial weights and row order")
       ->capture_default_str()
       ->check(CLI::Validator(digits, ""));
 }
 
-void add_dtype(CLI::App& verb, std::string& dtype) {
-  verb.add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
+CLI::Option* add_dtype(CLI::App& verb, std::string& dtype) {
+  return verb
+      .add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
       ->capture_default_str()
       ->check(CLI::IsMember({"f32", "bf16"}));
 }

@@ -42,9 +42,9 @@ void set_program(const std::string& name);
 std::string command(const std::vector<std::string>& arguments);
 
 // --seed.
-void add_seed(CLI::App& verb, uint64_t& seed);
+CLI::Option* add_seed(CLI::App& verb, uint64_t& seed);
 // --dtype: f32 or bf16.
-void add_dtype(CLI::App& verb, std::string& dtype);
+CLI::Option* add_dtype(CLI::App& verb, std::string& dtype);
 // The policy of a --dtype: float32 or mixed_bfloat16.
 DTypePolicy policy_of(const std::string& dtype);
 // --threads.

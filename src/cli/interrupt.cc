@@ -1,5 +1,7 @@
 #include "cli/interrupt.h"
 
+#include <sstream>
+
 #include "base/format.h"
 
 namespace espalier::cli {
@@ -7,21 +9,32 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+// Of two plans that differ.
+std::string first_difference(const std::string& before, const std::string& now) {
+  std::istringstream a(before), b(now);
+  std::string x, y;
+  do {
+    if (!std::getline(a, x)) x = "nothing more";
+    if (!std::getline(b, y)) y = "nothing more";
+  } while (x == y);
+  return cat("the run was begun with \"", x, "\", now it is \"", y, "\"");
+}
+
 class Stop final : public Callback {
  public:
-  explicit Stop(std::string flags) : flags_(std::move(flags)) {}
+  explicit Stop(std::string plan) : plan_(std::move(plan)) {}
   void on_batch_end(int64_t, const Logs&) override {
     if (InterruptScope::asked()) model().stop_training();
   }
-  void save_state(CallbackState& state) const override { state.put_text("train/flags", flags_); }
+  void save_state(CallbackState& state) const override { state.put_text("train/plan", plan_); }
   void load_state(const CallbackState& state) override {
-    if (const std::string before = state.text("train/flags"); before != flags_)
-      throw ValueError("train.resume", cat("the run was begun with ", before, ", now it is ", flags_),
+    if (const std::string before = state.text("train/plan"); before != plan_)
+      throw ValueError("train.resume", first_difference(before, plan_),
                        "repeat the command that began it, with --resume");
   }
 
  private:
-  std::string flags_;
+  std::string plan_;
 };
 
 }  // namespace
@@ -36,8 +49,8 @@ InterruptScope::InterruptScope() {
 InterruptScope::~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
 bool InterruptScope::asked() { return interrupted != 0; }
 
-std::shared_ptr<Callback> StopOnInterrupt(std::string flags) {
-  return std::make_shared<Stop>(std::move(flags));
+std::shared_ptr<Callback> StopOnInterrupt(std::string plan) {
+  return std::make_shared<Stop>(std::move(plan));
 }
 
 }  // namespace espalier::cli

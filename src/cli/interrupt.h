@@ -22,8 +22,8 @@ class InterruptScope {
   struct sigaction before_ = {};
 };
 
-// Ends the run after the step in which SIGINT came. A checkpoint holds `flags`, what else the run depends on:
-// to go on with others raises ValueError[train.resume].
-std::shared_ptr<Callback> StopOnInterrupt(std::string flags);
+// Ends the run after the step in which SIGINT came. A checkpoint holds `plan`, what else the run depends on,
+// a line each: to go on with another raises ValueError[train.resume], which names the first that differs.
+std::shared_ptr<Callback> StopOnInterrupt(std::string plan);
 
 }  // namespace espalier::cli

@@ -25,17 +25,18 @@ void add_quickstart(CLI::App& app) {
   auto run = std::make_shared<DigitsRun>(DigitsRun{.verb = "quickstart"});
   CLI::App* verb =
       app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
-  verb->add_option("--data", run->data, "As in train; found by itself when left out");
-  add_seed(*verb, run->seed);
+  verb->add_option("--data", run->plan.data.file, "As in train; found by itself when left out");
+  add_seed(*verb, run->plan.fit.seed);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
   verb->callback([run] {
-    if (run->data.empty()) run->data = find_digits();
+    std::string& data = run->plan.data.file;
+    if (data.empty()) data = find_digits();
     // Small sets need more passes for as many steps.
-    run->epochs = run->data.ends_with(".gz") ? 60 : 5;
-    std::fprintf(stderr, "training on the digits of %s\n", run->data.c_str());
-    train_digits(*run, load_digits(run->data));
+    run->plan.fit.epochs = data.ends_with(".gz") ? 60 : 5;
+    std::fprintf(stderr, "training on the digits of %s\n", data.c_str());
+    train_digits(*run, load_digits(data));
     if (run->results.json || run->results.out != "-") return;
     std::printf(
         "\nnext:\n"
@@ -43,7 +44,7 @@ void add_quickstart(CLI::App& app) {
         "  %s    what it can compute\n"
         "  %s\n",
         command({"info", "--ops"}).c_str(),
-        command({"train", "--data", run->data, "--hidden", "256", "--epochs", "10"}).c_str());
+        command({"train", "--data", data, "--hidden", "256", "--epochs", "10"}).c_str());
   });
 }
 

@@ -51,7 +51,9 @@ void TableFlags::add(CLI::App& verb) {
   verb.add_option("--header", header, "Whether the first line holds the columns' names")
       ->check(CLI::IsMember({"guess", "yes", "no"}))
       ->option_text("guess|yes|no [guess]");
-  verb.add_option("--names", names, "Names of the columns, between commas, for a file without them")
+  verb.add_option_function<std::string>(
+          "--names", [this](const std::string& text) { names = split(text); },
+          "Names of the columns, for a file without them")
       ->option_text("A,B,...");
 }
 
@@ -63,21 +65,23 @@ std::vector<std::string> TableFlags::words() const {
   };
   if (!delimiter.empty()) add("--delimiter", delimiter);
   if (header != "guess") add("--header", header);
-  if (!names.empty()) add("--names", names);
+  std::string joined;
+  for (const std::string& name : names) joined += cat(&name == &names[0] ? "" : ",", name);
+  if (!names.empty()) add("--names", joined);
   return out;
 }
 
-CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
-  CsvOptions options{.expected = expected};
-  if (delimiter == "\\t" || delimiter == "tab") {
-    options.delimiter = '\t';
-  } else if (delimiter.size() > 1) {
+char TableFlags::separator() const {
+  if (delimiter == "\\t" || delimiter == "tab") return '\t';
+  if (delimiter.size() > 1)
     throw ValueError("csv.delimiter", cat("a delimiter is one character, got \"", delimiter, "\""));
-  } else if (!delimiter.empty()) {
-    options.delimiter = delimiter[0];
-  }
+  return delimiter.empty() ? '\0' : delimiter[0];
+}
+
+CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
+  CsvOptions options{.delimiter = separator(), .expected = expected};
   options.header = header == "yes" ? CsvHeader::kYes : header == "no" ? CsvHeader::kNo : CsvHeader::kGuess;
-  if (!names.empty()) options.names = split(names);
+  options.names = names;
   return path == "-" ? parse_csv(read_text(path), options) : read_csv(path, options);
 }
 

@@ -13,9 +13,12 @@ namespace espalier::cli {
 
 // How a CSV is read.
 struct TableFlags {
-  std::string delimiter, header = "guess", names;
+  std::string delimiter, header = "guess";
+  std::vector<std::string> names = {};
 
   void add(CLI::App& verb);
+  // The character of --delimiter, 0 when it is to be guessed. Raises ValueError[csv.delimiter].
+  char separator() const;
   // The flags that were given, for a command that reads the same file.
   std::vector<std::string> words() const;
   // The table at `path`; "-" is standard input. `expected`: names that it may have.

@@ -168,7 +168,15 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
   arguments.insert(arguments.end(), {"--resume", "--checkpoint-every", "2"});
   arguments.insert(arguments.end(), {"--seed", "1"});
-  EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
+  try {
+    call_verb(add_train, arguments);
+    ADD_FAILURE() << "it goes on with another seed";
+  } catch (const ValueError& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(error.rule(), "train.resume");
+    EXPECT_NE(text.find("begun with \"seed = 0 "), std::string::npos) << text;
+    EXPECT_NE(text.find("now it is \"seed = 1 "), std::string::npos) << text;
+  }
   arguments.resize(arguments.size() - 2);
   EXPECT_EQ(call_verb(add_train, arguments), whole);
   EXPECT_EQ(weights(), wanted);

@@ -1,6 +1,6 @@
 #include <filesystem>
+#include <functional>
 #include <memory>
-#include <optional>
 
 #include "base/format.h"
 #include "cli/train_digits.h"
@@ -10,13 +10,17 @@
 namespace espalier::cli {
 namespace {
 
-// Flags that digits and tables share, where they differ in their defaults.
-struct TrainRun {
-  DigitsRun digits{.verb = "train"};
-  TableRun table;
-  std::optional<int> epochs;
-  std::optional<int64_t> batch_size;
+// What the flags say: changes of a plan, in the order of their declaration.
+struct TrainFlags {
+  std::string plan;
+  std::string label;
+  std::vector<std::function<void(TrainPlan&)>> changes;
   std::vector<int64_t> hidden;
+  TableFlags table;
+  uint64_t seed = 0;
+  std::string dtype = "f32";
+  bool resume = false, write_plan = false;
+  Results results;
 };
 
 // Whether a table begins as text that is no number does: a header, or cells of words.
@@ -43,91 +47,189 @@ Examples digits_at(const std::string& path) {
   return digits_of(table, path);
 }
 
-void train(TrainRun& run) {
-  if (run.table.label.empty()) {
-    const Examples examples = digits_at(run.digits.data);
-    if (run.table.resume || run.table.checkpoint_every)
-      throw ValueError("train.resume", "--resume and --checkpoint-every need --label: a table to train on");
-    DigitsRun& digits = run.digits;
-    digits.epochs = run.epochs.value_or(digits.epochs);
-    digits.batch_size = run.batch_size.value_or(digits.batch_size);
-    if (run.hidden.size() > 1)
-      throw ValueError("train.hidden", cat("images take one hidden layer, got ", run.hidden.size()));
-    if (!run.hidden.empty()) digits.hidden = run.hidden[0];
-    train_digits(digits, examples);
-    return digits.results.suggest({"train", "--data", digits.data, "--hidden", "256", "--epochs", "10"});
+TrainPlan plan_in(const std::string& path, const std::string& label) {
+  try {
+    const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
+    return read_plan(read_text(path), source_name(path), folder, label);
+  } catch (const FormatError& error) {
+    if (error.rule() != "plan.syntax" || !path.ends_with(".csv")) throw;
+    throw FormatError(error.rule(), cat(error.message(), "; a plan is TOML"), cat("--data ", path));
   }
-  TableRun& table = run.table;
-  table.data = run.digits.data;
-  table.epochs = run.epochs.value_or(table.epochs);
-  table.batch_size = run.batch_size.value_or(table.batch_size);
-  if (!run.hidden.empty()) table.hidden = run.hidden;
-  table.learning_rate = run.digits.learning_rate;
-  table.dtype = run.digits.dtype;
-  table.seed = run.digits.seed;
-  table.test_fraction = run.digits.test_fraction;
-  table.results = run.digits.results;
-  train_table(table);
+}
+
+// The plan, and the flags beside it, which count more.
+TrainPlan plan_of(const TrainFlags& flags) {
+  TrainPlan plan = !flags.plan.empty()   ? plan_in(flags.plan, flags.label)
+                   : flags.label.empty() ? image_plan()
+                                         : table_plan();
+  for (const auto& change : flags.changes) change(plan);
+  if (!flags.hidden.empty()) plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
+  if (plan.data.file.empty()) {
+    if (flags.plan.empty()) throw CLI::RequiredError("--data, or a plan,");
+    throw ValueError("plan.required", cat(source_name(flags.plan), ": data needs file"), "add --data FILE");
+  }
+  const double share = plan.data.test_fraction;
+  if (!(share > 0 && share < 1)) {
+    throw ValueError("train.test_fraction",
+                     cat("the share of test rows must lie between 0 and 1, got ", share));
+  }
+  return plan;
+}
+
+// As a file in the folder of `out` says it.
+std::string text_beside(TrainPlan plan, const std::string& out) {
+  if (out != "-") {
+    const auto folder = std::filesystem::absolute(out).parent_path();
+    for_paths(plan, [&](std::string& path) {
+      if (!path.empty() && path != "-" && path[0] != '/')
+        path = std::filesystem::absolute(path).lexically_relative(folder).string();
+    });
+  }
+  return write_plan(plan);
+}
+
+void train(const TrainFlags& flags) {
+  const TrainPlan plan = plan_of(flags);
+  if (!plan.data.label.empty()) {
+    if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
+    return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
+  }
+  const std::string& data = plan.data.file;
+  const Examples examples = digits_at(data);
+  if (flags.resume || plan.fit.checkpoint_every)
+    throw ValueError("train.resume", "--resume and --checkpoint-every need --label: a table to train on");
+  if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
+  train_digits({.verb = "train", .plan = plan, .results = flags.results}, examples);
+  flags.results.suggest({"train", "--data", data, "--hidden", "256", "--epochs", "10"});
+}
+
+// A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.
+template <class T, class Set>
+CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, const char* help, Set set) {
+  return verb.add_option_function<T>(
+      name,
+      [&flags, set](const T& value) {
+        flags.changes.push_back([set, value](TrainPlan& plan) {
+          if constexpr (std::is_invocable_v<Set, TrainPlan&>)
+            set(plan) = value;
+          else
+            set(plan, value);
+        });
+      },
+      help);
+}
+
+void add_data_flags(CLI::App& verb, TrainFlags& flags) {
+  add_change<std::string>(verb, flags, "--data",
+                          "The rows: a CSV; or, without --label, a folder with IDX files (MNIST) or a CSV of "
+                          "square images, label last",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.file; })
+      ->option_text("FILE");
+  verb.add_option("--label", flags.label,
+                  "The column of the table to learn: its name, its number from 1, or `last`")
+      ->option_text("COLUMN");
+  add_change<std::string>(verb, flags, "--test",
+                          "CSV whose rows judge the model, instead of a share of --data",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.test; })
+      ->option_text("FILE");
+  add_change<double>(verb, flags, "--test-fraction",
+                     "Share of rows kept for the test: of images from the end, of a table at random",
+                     [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
+      ->option_text("X [0.2]");
+  add_change<std::vector<std::string>>(
+      verb, flags, "--ignore", "Columns that are no inputs, between commas",
+      [](TrainPlan& plan) -> std::vector<std::string>& { return plan.data.ignore; })
+      ->delimiter(',')
+      ->option_text("COLUMN,...");
+  add_change<std::string>(verb, flags, "--task",
+                          "Whether the label is a class or a number; guessed when not given",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.task; })
+      ->check(CLI::IsMember({"guess", "class", "number"}))
+      ->option_text("guess|class|number [guess]");
+  verb.add_flag_callback(
+      "--strip-label-dots",
+      [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.strip_label_dots = true; }); },
+      "Labels \"x.\" are \"x\"");
+  flags.table.add(verb);
+}
+
+void add_training_flags(CLI::App& verb, TrainFlags& flags) {
+  add_change<int>(verb, flags, "--epochs",
+                  "Passes over the training rows: of images 5; of a table at most 60, fewer when the model "
+                  "gets no better",
+                  [](TrainPlan& plan) -> int& { return plan.fit.epochs; })
+      ->check(CLI::Range(0, 1 << 30))
+      ->option_text("N");
+  add_change<int64_t>(verb, flags, "--batch", "Rows of one step",
+                      [](TrainPlan& plan) -> int64_t& { return plan.fit.batch_size; })
+      ->check(CLI::Range(1, 1 << 30))
+      ->option_text("N [64]");
+  verb.add_option("--hidden", flags.hidden, "Units of each hidden layer, between commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 20))
+      ->option_text("N,... [128; of a table 128,64]");
+  add_change<double>(verb, flags, "--learning-rate",
+                     "Of the optimizer, which is Adam unless a plan names another",
+                     [](TrainPlan& plan, double rate) {
+                       std::visit([&](auto& optimizer) { optimizer.learning_rate = rate; }, plan.optimizer);
+                     })
+      ->check(CLI::Range(0.0, 1e6))
+      ->option_text("X [0.001]");
+  add_dtype(verb, flags.dtype);
+  add_seed(verb, flags.seed);
+}
+
+void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
+  add_change<std::string>(
+      verb, flags, "--model",
+      "Folder that the model is saved in; a saved model there is replaced. Images are saved "
+      "when it is given",
+      [](TrainPlan& plan) -> std::string& { return plan.model.path; })
+      ->option_text("FOLDER [model]");
+  add_change<int64_t>(
+      verb, flags, "--checkpoint-every",
+      "Steps of a table's training after which the run is saved, as MODEL.checkpoint, to go on "
+      "after a crash; Ctrl-C saves it at any rate",
+      [](TrainPlan& plan) -> int64_t& { return plan.fit.checkpoint_every; })
+      ->check(CLI::Range(1, 1 << 30))
+      ->option_text("N");
+  verb.add_flag("--resume", flags.resume, "Go on with the run that MODEL.checkpoint holds");
 }
 
 }  // namespace
 
 void add_train(CLI::App& app) {
-  auto run = std::make_shared<TrainRun>();
-  DigitsRun& digits = run->digits;
-  TableRun& table = run->table;
+  auto flags = std::make_shared<TrainFlags>();
   CLI::App* verb = app.add_subcommand("train", "Train a model on the rows of a table, or on labelled images");
   verb->add_option(
-          "--data", digits.data,
-          "CSV; or, without --label, a folder with IDX files (MNIST) or a CSV of square images, label last")
-      ->required();
-  verb->add_option("--label", table.label,
-                   "The column of the table to learn: its name, its number from 1, or `last`")
-      ->option_text("COLUMN");
-  verb->add_option("--test", table.test, "CSV whose rows judge the model, instead of a share of --data")
-      ->option_text("FILE");
-  verb->add_option("--ignore", table.ignore, "Columns that are no inputs, between commas")
-      ->delimiter(',')
-      ->option_text("COLUMN,...");
-  verb->add_option("--model", table.model,
-                   "Folder that the model is saved in; a saved model there is replaced")
-      ->option_text("FOLDER [model]");
-  verb->add_option("--checkpoint-every", table.checkpoint_every,
-                   "Steps of a table's training after which the run is saved, as MODEL.checkpoint, to go on "
-                   "after a crash; Ctrl-C saves it at any rate")
-      ->check(CLI::Range(1, 1 << 30))
-      ->option_text("N");
-  verb->add_flag("--resume", table.resume, "Go on with the run that MODEL.checkpoint holds");
-  verb->add_option(
-          "--epochs", run->epochs,
-          "Passes over the training rows: of images 5; of a table at most 60, fewer when the model gets "
-          "no better")
-      ->check(CLI::Range(0, 1 << 30))
-      ->option_text("N");
-  verb->add_option("--batch", run->batch_size, "Rows of one step")
-      ->check(CLI::Range(1, 1 << 30))
-      ->option_text("N [64]");
-  verb->add_option("--hidden", run->hidden, "Units of each hidden layer, between commas")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
-      ->option_text("N,... [128; of a table 128,64]");
-  verb->add_option("--learning-rate", digits.learning_rate, "Of Adam")
-      ->check(CLI::Range(0.0, 1e6))
-      ->option_text("X [0.001]");
-  add_dtype(*verb, digits.dtype);
-  add_seed(*verb, digits.seed);
-  verb->add_option("--test-fraction", digits.test_fraction,
-                   "Share of rows kept for the test: of images from the end, of a table at random")
-      ->option_text("X [0.2]");
-  verb->add_option("--task", table.task, "Whether the label is a class or a number; guessed when not given")
-      ->check(CLI::IsMember({"guess", "class", "number"}))
-      ->option_text("guess|class|number [guess]");
-  verb->add_flag("--strip-label-dots", table.strip_label_dots, "Labels \"x.\" are \"x\"");
-  table.table.add(*verb);
-  digits.results.add_json(*verb);
-  digits.results.add_out(*verb);
+          "plan", flags->plan,
+          "TOML file that says what flags say, and more: layers, optimizer, schedule, callbacks. Its "
+          "paths are relative to its folder; flags beside it count more; - is standard input")
+      ->option_text("PLAN");
+  add_data_flags(*verb, *flags);
+  add_training_flags(*verb, *flags);
+  add_saving_flags(*verb, *flags);
+  verb->add_flag("--write-plan", flags->write_plan,
+                 "Write the plan that the flags mean, every default spelled out, and do not train");
+  flags->results.add_json(*verb);
+  flags->results.add_out(*verb);
   add_threads(*verb);
-  verb->callback([run] { train(*run); });
+  verb->callback([flags, verb] {
+    const auto given = [&](const char* name, std::function<void(TrainPlan&)> change) {
+      if (verb->count(name)) flags->changes.push_back(std::move(change));
+    };
+    const TableFlags& table = flags->table;
+    given("--label", [&](TrainPlan& plan) { plan.data.label = flags->label; });
+    given("--seed", [&](TrainPlan& plan) { plan.fit.seed = flags->seed; });
+    given("--dtype", [&](TrainPlan& plan) { plan.fit.dtype = flags->dtype; });
+    given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });
+    given("--names", [&](TrainPlan& plan) { plan.data.names = table.names; });
+    given("--delimiter", [&](TrainPlan& plan) {
+      const char separator = table.separator();
+      plan.data.delimiter = separator ? std::string(1, separator) : "";
+    });
+    train(*flags);
+  });
 }
 
 }  // namespace espalier::cli

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "espalier/model.h"
 #include "espalier/ops.h"
+#include "espalier/saved_model.h"
 #include "report/image.h"
 #include "report/table.h"
 
@@ -124,16 +124,14 @@ std::string gallery(const Outcome& outcome, const Examples& test, const Terminal
 }  // namespace
 
 void train_digits(const DigitsRun& run, const Examples& all) {
-  if (!(run.test_fraction > 0 && run.test_fraction < 1)) {
-    throw ValueError("train.test_fraction",
-                     cat("the share of test rows must lie between 0 and 1, got ", run.test_fraction));
-  }
+  const TrainPlan& plan = run.plan;
   const auto test_rows =
-      static_cast<int64_t>(std::llround(run.test_fraction * static_cast<double>(all.rows())));
+      static_cast<int64_t>(std::llround(plan.data.test_fraction * static_cast<double>(all.rows())));
   if (test_rows < 1 || test_rows >= all.rows()) {
-    throw ValueError("train.rows", cat(run.data, " has ", all.rows(), " rows, of which ", test_rows,
+    throw ValueError("train.rows", cat(plan.data.file, " has ", all.rows(), " rows, of which ", test_rows,
                                        " are for the test: both sides need one"));
   }
+  if (!plan.model.path.empty()) check_save_path(plan.model.path, {});
   const auto [train, test] = all.split(all.rows() - test_rows);
   const auto labels = all.y.data<int32_t>();
   const int64_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
@@ -151,31 +149,33 @@ void train_digits(const DigitsRun& run, const Examples& all) {
                  "warning: %ld test rows have a label that no training row has; is the file sorted?\n",
                  static_cast<long>(unseen));
   }
-  set_seed(run.seed);
-  const DTypePolicy dtype = policy_of(run.dtype);
-  Sequential model{Flatten(dtype), Dense({.units = run.hidden, .activation = "relu", .dtype = dtype}),
-                   Dense({.units = classes, .dtype = dtype})};
-  model.compile({.optimizer = Adam{.learning_rate = run.learning_rate}});
-  const auto history =
-      model.fit(train.x, train.y,
-                {.epochs = run.epochs, .batch_size = run.batch_size, .callbacks = {ConsoleProgress()}});
+  std::vector<std::string> names;
+  for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
+  set_seed(plan.fit.seed);
+  const DTypePolicy dtype = policy_of(plan.fit.dtype);
+  Sequential model;
+  for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
+  model.add(Dense({.units = classes, .dtype = dtype}));
+  compile(model, plan, true);
+  FitOptions options = fit_options(plan);
+  options.class_weight = make_class_weights(plan.fit.class_weight, names, train.y);
+  const auto history = model.fit(train.x, train.y, options);
+  if (!plan.model.path.empty()) model.save(plan.model.path);
 
   const Outcome outcome = judge(model, test, classes);
   const double accuracy = static_cast<double>(outcome.right) / static_cast<double>(test.rows());
   if (run.results.json) {
-    return run.results.write_json(run.verb, {{"data", run.data},
+    return run.results.write_json(run.verb, {{"data", plan.data.file},
                                              {"train_rows", train.rows()},
                                              {"test_rows", test.rows()},
-                                             {"seed", run.seed},
-                                             {"dtype", run.dtype},
+                                             {"seed", plan.fit.seed},
+                                             {"dtype", plan.fit.dtype},
                                              {"accuracy", accuracy},
                                              {"confusion", rows_of(outcome.counts, classes)},
                                              {"epochs", history}});
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
   // A page has no room for more.
   constexpr int64_t kTableClasses = 30;
   std::string text;
@@ -185,7 +185,7 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   }
   if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
   text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
-              " images it never saw", dtype == "float32" ? "" : cat(", computed in ", run.dtype), "\n");
+              " images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n");
   if (!history.empty() && !std::isfinite(history.back().at("loss")))
     text += "the loss is no number: lower --learning-rate, or look at the data\n";
   run.results.write(text);

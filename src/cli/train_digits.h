@@ -5,25 +5,19 @@
 #include <string>
 
 #include "cli/common.h"
+#include "cli/plan.h"
 #include "espalier/data.h"
 
 namespace espalier::cli {
 
 struct DigitsRun {
   std::string verb = {};
-  std::string data = {};
-  int epochs = 5;
-  int64_t batch_size = 64;
-  int64_t hidden = 128;
-  double learning_rate = 1e-3;
-  std::string dtype = "f32";  // or "bf16"
-  uint64_t seed = 0;
-  double test_fraction = 0.2;  // the last rows
+  TrainPlan plan = image_plan();
   Results results = {};
   bool show_digits = true;
 };
 
-// `all`: what lies at run.data.
+// `all`: what lies at plan.data.file; the last rows judge.
 void train_digits(const DigitsRun& run, const Examples& all);
 
 }  // namespace espalier::cli

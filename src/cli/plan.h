@@ -1,0 +1,174 @@
+// A training run as plain data: what flags and TOML files say, and all that a run depends on. docs/plan.md
+// says what each key means. Without a label a plan is one for images.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "espalier/callbacks.h"
+#include "espalier/columns.h"
+#include "espalier/pooling.h"
+
+namespace espalier::cli {
+
+struct DataPlan {
+  std::string file = {};
+  std::string test = {};   // a file of its own; empty: test_fraction of the rows
+  std::string label = {};  // empty: `file` holds images
+  std::vector<std::string> ignore = {};
+  std::string task = "guess";
+  bool strip_label_dots = false;
+  std::string delimiter = {};  // empty: guessed
+  std::string header = "guess";
+  std::vector<std::string> names = {};
+  std::vector<std::string> missing = ColumnOptions{}.missing;
+  int64_t max_categories = ColumnOptions{}.max_categories;
+  double test_fraction = 0.2;
+  double validation_fraction = 0.1;  // of the other rows
+};
+
+// One by its name, or with options.
+struct NamedInitializer {
+  std::string name = "glorot_uniform";
+};
+struct ConstantPlan {
+  double value = 0;
+};
+struct IdentityPlan {
+  double gain = 1;
+};
+struct OrthogonalPlan {
+  double gain = 1;
+};
+struct RandomNormalPlan : initializers::RandomNormalOptions {};
+struct TruncatedNormalPlan : initializers::RandomNormalOptions {};
+using InitializerPlan = std::variant<NamedInitializer, ConstantPlan, IdentityPlan, OrthogonalPlan,
+                                     initializers::RandomUniformOptions, RandomNormalPlan,
+                                     TruncatedNormalPlan, initializers::VarianceScalingOptions>;
+
+struct DensePlan {
+  int64_t units = 1;
+  std::string activation = "linear";
+  bool use_bias = true;
+  InitializerPlan kernel_initializer = NamedInitializer{};
+  InitializerPlan bias_initializer = NamedInitializer{"zeros"};
+  regularizers::L1L2Options kernel_regularizer = {};
+};
+struct Conv2DPlan {
+  int64_t filters = 1;
+  Dims kernel_size = {3, 3};
+  Dims strides = {1, 1};
+  std::string padding = "valid";
+  std::string activation = "linear";
+  bool use_bias = true;
+  InitializerPlan kernel_initializer = NamedInitializer{};
+  regularizers::L1L2Options kernel_regularizer = {};
+};
+struct DropoutPlan {
+  double rate = 0;
+};
+struct ActivationPlan {
+  std::string activation = "linear";
+};
+struct FlattenPlan {};
+struct ReshapePlan {
+  Dims target_shape = {-1};
+};
+using LayerPlan = std::variant<DensePlan, DropoutPlan, BatchNormalizationOptions, LayerNormalizationOptions,
+                               ActivationPlan, ReLUOptions, FlattenPlan, ReshapePlan, Conv2DPlan,
+                               MaxPooling2DOptions, AveragePooling2DOptions, GlobalAveragePooling2DOptions>;
+
+struct ModelPlan {
+  std::string path = "model";     // the folder that is written; of images none when empty
+  std::vector<LayerPlan> layers;  // a Dense layer that fits the label follows them
+};
+
+using RatePlan = std::variant<double, CosineDecay, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay>;
+// `learning_rate` stands for the one of `rule`.
+template <class Rule>
+struct OptimizerOf {
+  Rule rule = {};
+  RatePlan learning_rate = *Rule{}.learning_rate.constant();
+};
+using OptimizerPlan = std::variant<OptimizerOf<SGD>, OptimizerOf<Adam>, OptimizerOf<AdamW>,
+                                   OptimizerOf<RMSprop>, OptimizerOf<Adagrad>>;
+
+// Cross-entropy for a class, mean squared error for a number.
+struct AutoLoss {};
+struct CrossentropyPlan {};
+struct MeanSquaredErrorPlan {};
+struct MeanAbsoluteErrorPlan {};
+using LossPlan =
+    std::variant<AutoLoss, CrossentropyPlan, MeanSquaredErrorPlan, MeanAbsoluteErrorPlan, HuberOptions>;
+
+// "none", "balanced", or a weight for each class that does not count 1.
+using ClassWeights = std::variant<std::string, std::map<std::string, double>>;
+
+struct FitPlan {
+  int epochs = 60;  // at most
+  int64_t batch_size = 64;
+  bool shuffle = true;
+  int steps_per_epoch = 0;
+  uint64_t seed = 0;
+  std::string dtype = "f32";
+  ClassWeights class_weight = "none";
+  std::vector<std::string> metrics = {"auto"};  // "auto": accuracy of a class, nothing of a number
+  int64_t checkpoint_every = 0;                 // steps; 0: only when the run is interrupted
+};
+
+struct CSVLoggerPlan {
+  std::string path = {};
+  CSVLoggerOptions options = {};
+};
+struct TerminateOnNaNPlan {};
+using CallbackPlan = std::variant<EarlyStoppingOptions, ReduceLROnPlateauOptions, ModelCheckpointOptions,
+                                  CSVLoggerPlan, TerminateOnNaNPlan>;
+
+struct TrainPlan {
+  DataPlan data;
+  ModelPlan model;
+  OptimizerPlan optimizer = OptimizerOf<Adam>{};
+  LossPlan loss = AutoLoss{};
+  FitPlan fit;
+  std::vector<CallbackPlan> callbacks;
+};
+
+// What `train` does when it is told nothing else.
+TrainPlan table_plan();
+TrainPlan image_plan();
+// The layers of --hidden.
+std::vector<LayerPlan> hidden_layers(const std::vector<int64_t>& units, bool images);
+
+// The plan that TOML text says; keys that it leaves out are those of table_plan, or of image_plan when there
+// is no label, neither there nor as `label`, which counts more. Relative paths are taken from `folder`.
+// Raises FormatError with `source`, line and column: plan.size beyond 1 MiB, plan.syntax, plan.key,
+// plan.type, plan.range, plan.choice, plan.required, plan.options for options that do not fit together.
+TrainPlan read_plan(const std::string& text, const std::string& source, const std::string& folder = "",
+                    const std::string& label = "");
+// As TOML, every key spelled out, with comments. Raises ValueError[plan.utf8] for text that TOML cannot hold.
+std::string write_plan(const TrainPlan& plan);
+// Every path of the plan, as it may be rewritten.
+void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& visit);
+
+// What a plan's parts stand for. They raise what the library raises for options outside of their range.
+std::shared_ptr<Callback> make_callback(const CallbackPlan& plan);
+Optimizer make_optimizer(const OptimizerPlan& plan);
+LearningRateSchedule make_schedule(const RatePlan& plan);
+Initializer make_initializer(const InitializerPlan& plan);
+void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype);
+// Raises ValueError[train.loss] for one that does not fit what is learned.
+Loss make_loss(const LossPlan& plan, bool classification);
+void compile(Model& model, const TrainPlan& plan, bool classification);
+// Epochs, batches and callbacks, progress on standard error among them.
+FitOptions fit_options(const TrainPlan& plan);
+std::vector<Metric> make_metrics(const std::vector<std::string>& names, bool classification);
+// By class number, for classes of these names and the training rows' labels i32[rows]. Raises
+// ValueError[train.class_weight] for a name that is no class.
+std::map<int64_t, double> make_class_weights(const ClassWeights& weights,
+                                             const std::vector<std::string>& classes, const Tensor& labels);
+
+}  // namespace espalier::cli

@@ -1,0 +1,90 @@
+#include "cli/plan_fields.h"
+
+namespace espalier::cli {
+namespace {
+
+Field monitor_field(std::string& target) {
+  return {"monitor", &target, "What is watched: loss, val_loss, val_accuracy, ..."};
+}
+Field mode_field(std::string& target) {
+  return {"mode", &target, "Which values are better; auto knows by the name", {}, {"auto", "min", "max"}};
+}
+
+}  // namespace
+
+template <>
+struct Kind<EarlyStoppingOptions> {
+  static constexpr const char* kName = "EarlyStopping";
+  static Fields fields(EarlyStoppingOptions& plan) {
+    return {monitor_field(plan.monitor),
+            {"min_delta", &plan.min_delta, "A smaller change is no improvement", at_least(0)},
+            {"patience", &plan.patience, "Epochs without improvement until the end", at_least(0)},
+            mode_field(plan.mode),
+            {"baseline", &plan.baseline, "Only what is better than this, too, counts"},
+            {"restore_best_weights", &plan.restore_best_weights, "Whether the best epoch's weights are kept"},
+            {"start_from_epoch", &plan.start_from_epoch, "Earlier ones, from 0, do not count", at_least(0)}};
+  }
+};
+template <>
+struct Kind<ReduceLROnPlateauOptions> {
+  static constexpr const char* kName = "ReduceLROnPlateau";
+  static Fields fields(ReduceLROnPlateauOptions& plan) {
+    return {monitor_field(plan.monitor),
+            {"factor", &plan.factor, "Of the learning rate", {.low = 0, .high = 1, .open_high = true}},
+            {"patience", &plan.patience, "Epochs without improvement until then", at_least(0)},
+            mode_field(plan.mode),
+            {"min_delta", &plan.min_delta, "A smaller change is no improvement", at_least(0)},
+            {"cooldown", &plan.cooldown, "Epochs after a reduction that do not count", at_least(0)},
+            {"min_lr", &plan.min_lr, "The rate is never less", at_least(0)}};
+  }
+};
+template <>
+struct Kind<ModelCheckpointOptions> {
+  static constexpr const char* kName = "ModelCheckpoint";
+  static Fields fields(ModelCheckpointOptions& plan) {
+    return {{.key = "path",
+             .target = &plan.path,
+             .meaning = "Of a folder; {epoch:02d} and {val_loss:.3f} stand for numbers",
+             .required = true,
+             .path = true},
+            monitor_field(plan.monitor),
+            {"save_best_only", &plan.save_best_only, "Only when better than ever before"},
+            mode_field(plan.mode),
+            {"save_freq", &plan.save_freq, "Steps; 0: at the end of each epoch", at_least(0)}};
+  }
+};
+template <>
+struct Kind<CSVLoggerPlan> {
+  static constexpr const char* kName = "CSVLogger";
+  static Fields fields(CSVLoggerPlan& plan) {
+    return {{.key = "path", .target = &plan.path, .meaning = "Of the file", .required = true, .path = true},
+            {"separator", &plan.options.separator, "Between values"},
+            {"append", &plan.options.append, "To a file with the same columns, if there is one"}};
+  }
+};
+template <>
+struct Kind<TerminateOnNaNPlan> {
+  static constexpr const char* kName = "TerminateOnNaN";
+  static Fields fields(TerminateOnNaNPlan&) { return {}; }
+};
+
+OneOf one_of(CallbackPlan& plan) {
+  return one_of_variant("type", plan, [&plan] { make_callback(plan); });
+}
+
+std::shared_ptr<Callback> make_callback(const CallbackPlan& plan) {
+  struct Make {
+    std::shared_ptr<Callback> operator()(const EarlyStoppingOptions& x) const { return EarlyStopping(x); }
+    std::shared_ptr<Callback> operator()(const ReduceLROnPlateauOptions& x) const {
+      return ReduceLROnPlateau(x);
+    }
+    std::shared_ptr<Callback> operator()(const ModelCheckpointOptions& x) const { return ModelCheckpoint(x); }
+    std::shared_ptr<Callback> operator()(const CSVLoggerPlan& x) const {
+      return CSVLogger(x.path, x.options);
+    }
+    std::shared_ptr<Callback> operator()(const TerminateOnNaNPlan&) const { return TerminateOnNaN(); }
+  };
+  return std::visit(Make{}, plan);
+}
+
+}  // namespace espalier::cli

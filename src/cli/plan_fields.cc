@@ -1,0 +1,174 @@
+#include "cli/plan_fields.h"
+
+#include <cmath>
+
+#include "base/format.h"
+#include "cli/plan_text.h"
+
+namespace espalier::cli {
+namespace {
+
+const std::vector<std::string> kMetrics = {"auto",
+                                           "accuracy",
+                                           "sparse_categorical_accuracy",
+                                           "top_k_categorical_accuracy",
+                                           "mean_absolute_error",
+                                           "mean_squared_error",
+                                           "root_mean_squared_error",
+                                           "r2_score"};
+
+// Of images there is less to say.
+Fields data_fields(DataPlan& plan) {
+  Fields out = {{.key = "file",
+                 .target = &plan.file,
+                 .meaning = "CSV; without a label a folder of IDX files or a CSV of square images",
+                 .path = true},
+                {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
+                {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}}};
+  if (plan.label.empty()) return out;
+  const Fields tables = {
+      {.key = "test",
+       .target = &plan.test,
+       .meaning = "CSV that judges, instead of test_fraction",
+       .path = true},
+      {"validation_fraction",
+       &plan.validation_fraction,
+       "Share of the others that say when to stop",
+       {0, 1, true, true}},
+      {"ignore", &plan.ignore, "Columns that are no inputs"},
+      {"task", &plan.task, "What the label is", {}, {"guess", "class", "number"}},
+      {"strip_label_dots", &plan.strip_label_dots, "Whether labels \"x.\" are \"x\""},
+      {"delimiter", &plan.delimiter, "Between cells; empty: guessed", between(0, 1)},
+      {"header", &plan.header, "Whether the first line holds names", {}, {"guess", "yes", "no"}},
+      {"names", &plan.names, "Names of the columns; [] for the file's"},
+      {"missing", &plan.missing, "Cells that hold no value"},
+      {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)}};
+  out.insert(out.end(), tables.begin(), tables.end());
+  return out;
+}
+
+Fields model_fields(ModelPlan& plan) {
+  return {{.key = "path", .target = &plan.path, .meaning = "Folder that the model is saved in", .path = true},
+          {"layers", many(plan.layers), "A Dense layer that fits the label follows them"}};
+}
+
+Fields fit_fields(FitPlan& plan, bool images) {
+  Fields out = {
+      {"epochs", &plan.epochs, "Passes over the training rows, at most", between(0, 1 << 30)},
+      {"batch_size", &plan.batch_size, "Rows of one step", between(1, 1 << 30)},
+      {"shuffle", &plan.shuffle, "Whether each epoch has an order of its own"},
+      {"steps_per_epoch", &plan.steps_per_epoch, "0: as many as the rows make", between(0, 1 << 30)},
+      {"seed", &plan.seed, "Decides initial weights, row order and split"},
+      {"dtype", &plan.dtype, "What layers compute in", {}, {"f32", "bf16"}},
+      {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
+      {"metrics", &plan.metrics, "Shown for each epoch; auto: accuracy of a class", {}, kMetrics}};
+  if (!images) {
+    out.push_back({"checkpoint_every", &plan.checkpoint_every,
+                   "Steps between saves of the run; 0: when interrupted", between(0, 1 << 30)});
+  }
+  return out;
+}
+
+void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {
+  for (Field& field : fields) {
+    if (field.path) visit(*std::get<std::string*>(field.target));
+    if (auto* group = std::get_if<Fields>(&field.target)) visit_paths(*group, visit);
+    if (auto* one = std::get_if<OneOf>(&field.target)) visit_paths(one->fields(), visit);
+    if (auto* many = std::get_if<Many>(&field.target)) {
+      for (size_t i = 0; i < many->size(); ++i) visit_paths(many->at(i).fields(), visit);
+    }
+  }
+}
+
+std::string range_text(const Range& range) {
+  const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
+  if (low && high && !range.open_low && !range.open_high)
+    return cat(" from ", number_text(range.low), " to ", number_text(range.high));
+  std::string out;
+  if (low) out = cat(range.open_low ? " above " : " of at least ", number_text(range.low));
+  if (high)
+    out += cat(low ? " and" : "", range.open_high ? " below " : " of at most ", number_text(range.high));
+  return out;
+}
+
+std::string choice_text(const std::vector<std::string>& choices) {
+  std::string out;
+  for (const std::string& choice : choices) out += cat(out.empty() ? "" : ", ", choice);
+  return cat("one of ", out);
+}
+
+}  // namespace
+
+bool Range::holds(double value) const {
+  return (open_low ? value > low : value >= low) && (open_high ? value < high : value <= high);
+}
+
+std::string allowed(const Field& field) {
+  struct Text {
+    const Field& field;
+    std::string operator()(bool*) const { return "true or false"; }
+    std::string operator()(int*) const { return whole(); }
+    std::string operator()(int64_t*) const { return whole(); }
+    std::string operator()(uint64_t*) const {
+      return "a whole number of at least 0, in quotes above 2^63 - 1";
+    }
+    std::string operator()(double*) const { return cat("a number", range_text(field.range)); }
+    std::string operator()(std::optional<double>*) const {
+      return cat("a number", range_text(field.range), ", or \"none\"");
+    }
+    std::string operator()(char*) const { return "one character"; }
+    std::string operator()(std::string*) const {
+      if (!field.choices.empty()) return choice_text(field.choices);
+      return std::isfinite(field.range.high) ? "one character, or none" : "text";
+    }
+    std::string operator()(Dims*) const { return list("whole numbers"); }
+    std::string operator()(std::vector<int64_t>*) const { return list("whole numbers"); }
+    std::string operator()(std::vector<double>*) const { return list("numbers"); }
+    std::string operator()(std::vector<std::string>*) const {
+      return field.choices.empty() ? "a list of texts" : cat("a list, each ", choice_text(field.choices));
+    }
+    std::string operator()(ClassWeights*) const {
+      return cat("\"none\", \"balanced\", or a table of classes and numbers", range_text(field.range));
+    }
+    std::string operator()(const Fields&) const { return "a table"; }
+    std::string operator()(const OneOf& x) const {
+      return x.names[0].empty() ? cat(bare(), ", or a table with ", x.tag) : cat("a table with ", x.tag);
+    }
+    std::string operator()(const Many&) const { return "a list of tables"; }
+
+    std::string whole() const { return cat("a whole number", range_text(field.range)); }
+    std::string list(const char* what) const { return cat("a list of ", what, range_text(field.range)); }
+    std::string bare() const { return field.key == "learning_rate" ? "a number" : "a name"; }
+  };
+  return std::visit(Text{field}, field.target);
+}
+
+Fields fields_of(TrainPlan& plan) {
+  return {{"data", data_fields(plan.data), "What is learned from"},
+          {"model", model_fields(plan.model), "What learns"},
+          {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
+          {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
+          {"fit", fit_fields(plan.fit, plan.data.label.empty()), "The training"},
+          {"callbacks", many(plan.callbacks), "What happens between epochs"}};
+}
+
+void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& visit) {
+  visit_paths(fields_of(plan), visit);
+}
+
+TrainPlan table_plan() {
+  TrainPlan out;
+  out.model.layers = hidden_layers({128, 64}, false);
+  out.callbacks = {ReduceLROnPlateauOptions{.factor = 0.3, .patience = 2},
+                   EarlyStoppingOptions{.patience = 6, .restore_best_weights = true}};
+  return out;
+}
+
+TrainPlan image_plan() {
+  TrainPlan out;
+  out.model = {.path = "", .layers = hidden_layers({128}, true)};
+  out.fit.epochs = 5;
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,310 @@
+#include "cli/plan_fields.h"
+
+namespace espalier::cli {
+namespace {
+
+const std::vector<std::string> kActivations = {"linear",   "relu",    "relu6",   "leaky_relu",
+                                               "elu",      "gelu",    "silu",    "tanh",
+                                               "softplus", "sigmoid", "softmax", "exponential"};
+const std::vector<std::string> kInitializers = {
+    "zeros",      "ones",          "constant",      "identity",         "orthogonal",      "random_uniform",
+    "uniform",    "random_normal", "normal",        "truncated_normal", "glorot_uniform",  "glorot_normal",
+    "he_uniform", "he_normal",     "lecun_uniform", "lecun_normal",     "variance_scaling"};
+constexpr double kMostUnits = 1 << 20;
+
+Field activation_field(std::string& target) {
+  return {"activation", &target, "Applied to the outputs", {}, kActivations};
+}
+Field padding_field(std::string& target) {
+  return {"padding",
+          &target,
+          "valid: windows inside of the image; same: output size is input size / stride",
+          {},
+          {"valid", "same"}};
+}
+Field regularizer_field(regularizers::L1L2Options& target) {
+  return {"kernel_regularizer",
+          Fields{{"l1", &target.l1, "Penalty: this times the sum of |w|", at_least(0)},
+                 {"l2", &target.l2, "Penalty: this times the sum of w^2", at_least(0)}},
+          "Added to the loss"};
+}
+Field initializer_field(const char* key, InitializerPlan& target) {
+  return {key, one_of(target), "First values"};
+}
+Fields normal_fields(initializers::RandomNormalOptions& plan) {
+  return {{"mean", &plan.mean, "Of the distribution"},
+          {"stddev", &plan.stddev, "Standard deviation", at_least(0)}};
+}
+template <class Options>
+Fields pooling_fields(Options& plan) {
+  return {{"pool_size", &plan.pool_size, "Height and width of the window", at_least(1)},
+          {"strides", &plan.strides, "From window to window; [] for pool_size", at_least(1)},
+          padding_field(plan.padding)};
+}
+
+Regularizer make_regularizer(const regularizers::L1L2Options& plan) {
+  return plan.l1 == 0 && plan.l2 == 0 ? Regularizer() : regularizers::L1L2(plan);
+}
+
+}  // namespace
+
+template <>
+struct Kind<NamedInitializer> {
+  static constexpr const char* kName = "";
+  static Fields fields(NamedInitializer& plan) {
+    return {{"", &plan.name, "One of Keras' initializers, with its defaults", {}, kInitializers}};
+  }
+};
+template <>
+struct Kind<ConstantPlan> {
+  static constexpr const char* kName = "Constant";
+  static Fields fields(ConstantPlan& plan) { return {{"value", &plan.value, "Of every element"}}; }
+};
+template <>
+struct Kind<IdentityPlan> {
+  static constexpr const char* kName = "Identity";
+  static Fields fields(IdentityPlan& plan) { return {{"gain", &plan.gain, "On the diagonal"}}; }
+};
+template <>
+struct Kind<OrthogonalPlan> {
+  static constexpr const char* kName = "Orthogonal";
+  static Fields fields(OrthogonalPlan& plan) { return {{"gain", &plan.gain, "Factor of all elements"}}; }
+};
+template <>
+struct Kind<initializers::RandomUniformOptions> {
+  static constexpr const char* kName = "RandomUniform";
+  static Fields fields(initializers::RandomUniformOptions& plan) {
+    return {{"minval", &plan.minval, "The least value"}, {"maxval", &plan.maxval, "The largest value"}};
+  }
+};
+template <>
+struct Kind<RandomNormalPlan> {
+  static constexpr const char* kName = "RandomNormal";
+  static Fields fields(RandomNormalPlan& plan) { return normal_fields(plan); }
+};
+template <>
+struct Kind<TruncatedNormalPlan> {
+  static constexpr const char* kName = "TruncatedNormal";
+  static Fields fields(TruncatedNormalPlan& plan) { return normal_fields(plan); }
+};
+template <>
+struct Kind<initializers::VarianceScalingOptions> {
+  static constexpr const char* kName = "VarianceScaling";
+  static Fields fields(initializers::VarianceScalingOptions& plan) {
+    return {{"scale", &plan.scale, "The variance is scale / fan", above(0)},
+            {"mode", &plan.mode, "Which fan", {}, {"fan_in", "fan_out", "fan_avg"}},
+            {"distribution",
+             &plan.distribution,
+             "Its shape",
+             {},
+             {"truncated_normal", "untruncated_normal", "uniform"}}};
+  }
+};
+
+OneOf one_of(InitializerPlan& plan) {
+  return one_of_variant("type", plan, [&plan] { make_initializer(plan); });
+}
+
+Initializer make_initializer(const InitializerPlan& plan) {
+  namespace all = initializers;
+  struct Make {
+    Initializer operator()(const NamedInitializer& x) const { return x.name; }
+    Initializer operator()(const ConstantPlan& x) const { return all::Constant(x.value); }
+    Initializer operator()(const IdentityPlan& x) const { return all::Identity(x.gain); }
+    Initializer operator()(const OrthogonalPlan& x) const { return all::Orthogonal(x.gain); }
+    Initializer operator()(const all::RandomUniformOptions& x) const { return all::RandomUniform(x); }
+    Initializer operator()(const RandomNormalPlan& x) const { return all::RandomNormal(x); }
+    Initializer operator()(const TruncatedNormalPlan& x) const { return all::TruncatedNormal(x); }
+    Initializer operator()(const all::VarianceScalingOptions& x) const { return all::VarianceScaling(x); }
+  };
+  return std::visit(Make{}, plan);
+}
+
+template <>
+struct Kind<DensePlan> {
+  static constexpr const char* kName = "Dense";
+  static Fields fields(DensePlan& plan) {
+    return {{.key = "units",
+             .target = &plan.units,
+             .meaning = "Outputs",
+             .range = between(1, kMostUnits),
+             .required = true},
+            activation_field(plan.activation),
+            {"use_bias", &plan.use_bias, "Whether a bias is added"},
+            initializer_field("kernel_initializer", plan.kernel_initializer),
+            initializer_field("bias_initializer", plan.bias_initializer),
+            regularizer_field(plan.kernel_regularizer)};
+  }
+};
+template <>
+struct Kind<DropoutPlan> {
+  static constexpr const char* kName = "Dropout";
+  static Fields fields(DropoutPlan& plan) {
+    return {{.key = "rate",
+             .target = &plan.rate,
+             .meaning = "Share of the elements that are zero while training",
+             .range = {.low = 0, .high = 1, .open_high = true},
+             .required = true}};
+  }
+};
+template <>
+struct Kind<BatchNormalizationOptions> {
+  static constexpr const char* kName = "BatchNormalization";
+  static Fields fields(BatchNormalizationOptions& plan) {
+    return {{"axis", &plan.axis, "Of the features"},
+            {"momentum", &plan.momentum, "Of the moving averages", between(0, 1)},
+            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)}};
+  }
+};
+template <>
+struct Kind<LayerNormalizationOptions> {
+  static constexpr const char* kName = "LayerNormalization";
+  static Fields fields(LayerNormalizationOptions& plan) {
+    return {{"axis", &plan.axis, "Taken together; never the first"},
+            {"epsilon", &plan.epsilon, "Added to the variance", at_least(0)},
+            {"center", &plan.center, "Whether beta is added"},
+            {"scale", &plan.scale, "Whether gamma is a factor"}};
+  }
+};
+template <>
+struct Kind<ActivationPlan> {
+  static constexpr const char* kName = "Activation";
+  static Fields fields(ActivationPlan& plan) {
+    return {{.key = "activation",
+             .target = &plan.activation,
+             .meaning = "Its name",
+             .choices = kActivations,
+             .required = true}};
+  }
+};
+template <>
+struct Kind<ReLUOptions> {
+  static constexpr const char* kName = "ReLU";
+  static Fields fields(ReLUOptions& plan) {
+    return {{"max_value", &plan.max_value, "The largest output", at_least(0)},
+            {"negative_slope", &plan.negative_slope, "Slope below the threshold", at_least(0)},
+            {"threshold", &plan.threshold, "Below it, outputs are negative_slope * (x - threshold)",
+             at_least(0)}};
+  }
+};
+template <>
+struct Kind<FlattenPlan> {
+  static constexpr const char* kName = "Flatten";
+  static Fields fields(FlattenPlan&) { return {}; }
+};
+template <>
+struct Kind<ReshapePlan> {
+  static constexpr const char* kName = "Reshape";
+  static Fields fields(ReshapePlan& plan) {
+    return {{.key = "target_shape",
+             .target = &plan.target_shape,
+             .meaning = "Of a row; one size may be -1, which stands for what is left",
+             .range = between(-1, 1 << 30),
+             .required = true}};
+  }
+};
+template <>
+struct Kind<Conv2DPlan> {
+  static constexpr const char* kName = "Conv2D";
+  static Fields fields(Conv2DPlan& plan) {
+    return {{.key = "filters",
+             .target = &plan.filters,
+             .meaning = "Output channels",
+             .range = between(1, kMostUnits),
+             .required = true},
+            {"kernel_size", &plan.kernel_size, "Height and width of the window", at_least(1)},
+            {"strides", &plan.strides, "From window to window", at_least(1)},
+            padding_field(plan.padding),
+            activation_field(plan.activation),
+            {"use_bias", &plan.use_bias, "Whether a bias is added"},
+            initializer_field("kernel_initializer", plan.kernel_initializer),
+            regularizer_field(plan.kernel_regularizer)};
+  }
+};
+template <>
+struct Kind<MaxPooling2DOptions> {
+  static constexpr const char* kName = "MaxPooling2D";
+  static Fields fields(MaxPooling2DOptions& plan) { return pooling_fields(plan); }
+};
+template <>
+struct Kind<AveragePooling2DOptions> {
+  static constexpr const char* kName = "AveragePooling2D";
+  static Fields fields(AveragePooling2DOptions& plan) { return pooling_fields(plan); }
+};
+template <>
+struct Kind<GlobalAveragePooling2DOptions> {
+  static constexpr const char* kName = "GlobalAveragePooling2D";
+  static Fields fields(GlobalAveragePooling2DOptions& plan) {
+    return {{"keepdims", &plan.keepdims, "Whether height and width stay, as 1"}};
+  }
+};
+
+OneOf one_of(LayerPlan& plan) {
+  return one_of_variant("type", plan, [&plan] {
+    Sequential alone;
+    add_layer(alone, plan, "float32");
+  });
+}
+
+namespace {
+
+struct Add {
+  Sequential& model;
+  const DTypePolicy& dtype;
+  void operator()(const DensePlan& x) const {
+    model.add(Dense({.units = x.units,
+                     .activation = x.activation,
+                     .use_bias = x.use_bias,
+                     .kernel_initializer = make_initializer(x.kernel_initializer),
+                     .bias_initializer = make_initializer(x.bias_initializer),
+                     .kernel_regularizer = make_regularizer(x.kernel_regularizer),
+                     .dtype = dtype}));
+  }
+  void operator()(const Conv2DPlan& x) const {
+    model.add(Conv2D({.filters = x.filters,
+                      .kernel_size = x.kernel_size,
+                      .strides = x.strides,
+                      .padding = x.padding,
+                      .activation = x.activation,
+                      .use_bias = x.use_bias,
+                      .kernel_initializer = make_initializer(x.kernel_initializer),
+                      .kernel_regularizer = make_regularizer(x.kernel_regularizer),
+                      .dtype = dtype}));
+  }
+  void operator()(const DropoutPlan& x) const { model.add(Dropout(x.rate, "dropout", dtype)); }
+  void operator()(const ActivationPlan& x) const { model.add(Activation(x.activation, dtype)); }
+  void operator()(const FlattenPlan&) const { model.add(Flatten(dtype)); }
+  void operator()(const ReshapePlan& x) const { model.add(Reshape(x.target_shape, "reshape", dtype)); }
+  void operator()(const BatchNormalizationOptions& x) const { add<BatchNormalization>(x); }
+  void operator()(const LayerNormalizationOptions& x) const { add<LayerNormalization>(x); }
+  void operator()(const ReLUOptions& x) const { add<ReLU>(x); }
+  void operator()(const MaxPooling2DOptions& x) const { add<MaxPooling2D>(x); }
+  void operator()(const AveragePooling2DOptions& x) const { add<AveragePooling2D>(x); }
+  void operator()(const GlobalAveragePooling2DOptions& x) const { add<GlobalAveragePooling2D>(x); }
+  template <class L, class Options>
+  void add(Options options) const {
+    options.dtype = dtype;
+    model.add(L(options));
+  }
+};
+
+}  // namespace
+
+void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype) {
+  std::visit(Add{model, dtype}, plan);
+}
+
+std::vector<LayerPlan> hidden_layers(const std::vector<int64_t>& units, bool images) {
+  constexpr double kDropout = 0.1;
+  std::vector<LayerPlan> out;
+  if (images) out.emplace_back(FlattenPlan{});
+  for (const int64_t n : units) {
+    DensePlan dense{.units = n, .activation = "relu"};
+    if (!images) dense.kernel_initializer = NamedInitializer{"he_normal"};
+    out.emplace_back(dense);
+    if (!images) out.emplace_back(DropoutPlan{kDropout});
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,110 @@
+#include "base/format.h"
+#include "cli/plan_fields.h"
+
+namespace espalier::cli {
+
+template <>
+struct Kind<AutoLoss> {
+  static constexpr const char* kName = "auto";
+  static Fields fields(AutoLoss&) { return {}; }
+};
+template <>
+struct Kind<CrossentropyPlan> {
+  static constexpr const char* kName = "SparseCategoricalCrossentropy";
+  static Fields fields(CrossentropyPlan&) { return {}; }
+};
+template <>
+struct Kind<MeanSquaredErrorPlan> {
+  static constexpr const char* kName = "MeanSquaredError";
+  static Fields fields(MeanSquaredErrorPlan&) { return {}; }
+};
+template <>
+struct Kind<MeanAbsoluteErrorPlan> {
+  static constexpr const char* kName = "MeanAbsoluteError";
+  static Fields fields(MeanAbsoluteErrorPlan&) { return {}; }
+};
+template <>
+struct Kind<HuberOptions> {
+  static constexpr const char* kName = "Huber";
+  static Fields fields(HuberOptions& plan) {
+    return {{"delta", &plan.delta, "Up to this error the loss is a square, then a line", above(0)}};
+  }
+};
+
+OneOf one_of(LossPlan& plan) {
+  return one_of_variant("type", plan, [&plan] {
+    if (const auto* huber = std::get_if<HuberOptions>(&plan)) Huber(*huber);
+  });
+}
+
+Loss make_loss(const LossPlan& plan, bool classification) {
+  struct Make {
+    bool classification;
+    Loss operator()(const AutoLoss&) const {
+      return classification ? (*this)(CrossentropyPlan{}) : MeanSquaredError();
+    }
+    Loss operator()(const CrossentropyPlan&) const {
+      return SparseCategoricalCrossentropy({.from_logits = true});
+    }
+    Loss operator()(const MeanSquaredErrorPlan&) const { return MeanSquaredError(); }
+    Loss operator()(const MeanAbsoluteErrorPlan&) const { return MeanAbsoluteError(); }
+    Loss operator()(const HuberOptions& x) const { return Huber(x); }
+  };
+  Loss out = std::visit(Make{classification}, plan);
+  if (out.class_labels != classification) {
+    throw ValueError("train.loss",
+                     cat("the loss ", out.name, " is for ", out.class_labels ? "classes" : "numbers",
+                         ", and the label is a ", classification ? "class" : "number"));
+  }
+  return out;
+}
+
+void compile(Model& model, const TrainPlan& plan, bool classification) {
+  model.compile({.optimizer = make_optimizer(plan.optimizer),
+                 .loss = make_loss(plan.loss, classification),
+                 .metrics = make_metrics(plan.fit.metrics, classification)});
+}
+
+FitOptions fit_options(const TrainPlan& plan) {
+  FitOptions out{.epochs = plan.fit.epochs,
+                 .batch_size = plan.fit.batch_size,
+                 .shuffle = plan.fit.shuffle,
+                 .steps_per_epoch = plan.fit.steps_per_epoch};
+  out.callbacks.push_back(ConsoleProgress());
+  for (const CallbackPlan& callback : plan.callbacks) out.callbacks.push_back(make_callback(callback));
+  return out;
+}
+
+std::vector<Metric> make_metrics(const std::vector<std::string>& names, bool classification) {
+  std::vector<Metric> out;
+  for (const std::string& name : names) {
+    if (name != "auto")
+      out.emplace_back(name);
+    else if (classification)
+      out.emplace_back("accuracy");
+  }
+  return out;
+}
+
+std::map<int64_t, double> make_class_weights(const ClassWeights& weights,
+                                             const std::vector<std::string>& classes, const Tensor& labels) {
+  std::map<int64_t, double> out;
+  if (const auto* given = std::get_if<std::map<std::string, double>>(&weights)) {
+    for (const auto& [name, weight] : *given) {
+      const auto found = std::find(classes.begin(), classes.end(), name);
+      if (found == classes.end()) throw_unknown("train.class_weight", "class", name, classes);
+      out[found - classes.begin()] = weight;
+    }
+  } else if (std::get<std::string>(weights) == "balanced") {
+    std::vector<int64_t> rows(classes.size());
+    for (const int32_t label : labels.data<int32_t>()) ++rows[static_cast<size_t>(label)];
+    for (size_t i = 0; i < rows.size(); ++i) {
+      if (rows[i])
+        out[static_cast<int64_t>(i)] = static_cast<double>(labels.size(0)) /
+                                       static_cast<double>(classes.size()) / static_cast<double>(rows[i]);
+    }
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

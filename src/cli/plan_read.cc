@@ -1,0 +1,296 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 1
+#define TOML_ENABLE_FORMATTERS 0
+// No plan nests deeper than layers, layer, initializer.
+#define TOML_MAX_NESTED_VALUES 16
+#include <toml++/toml.h>
+
+#include "base/format.h"
+#include "cli/plan_text.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr size_t kMostBytes = 1 << 20;
+
+class Reader {
+ public:
+  explicit Reader(std::string source) : source_(std::move(source)) {}
+
+  void plan(const toml::table& from, TrainPlan& to) {
+    images_ = to.data.label.empty();
+    table(from, fields_of(to), "", {});
+  }
+
+  [[noreturn]] void fail(const char* rule, const toml::source_position& at, const std::string& message,
+                         const std::string& fix = "") const {
+    throw FormatError(rule, cat(source_, ", line ", at.line, ", column ", at.column, ": ", message), fix);
+  }
+
+ private:
+  using Node = toml::node;
+
+  [[noreturn]] void fail(const char* rule, const Node& at, const std::string& message) const {
+    fail(rule, at.source().begin, message);
+  }
+  [[noreturn]] void unknown(const char* rule, const toml::source_position& at, const std::string& what,
+                            const std::string& word, const std::vector<std::string>& known) const {
+    std::string all, fix;
+    for (const std::string& one : known) all += cat(all.empty() ? "" : ", ", one);
+    for (const std::string& one : nearest(word, known))
+      fix += cat(fix.empty() ? "did you mean \"" : " or \"", one, "\"");
+    fail(rule, at, cat("unknown ", what, " \"", word, "\": known are ", all), fix.empty() ? "" : fix + "?");
+  }
+  [[noreturn]] void wrong_type(const Node& at, const std::string& path, const Field& field) const {
+    std::ostringstream type;
+    type << at.type();
+    fail("plan.type", at, cat(path, " is ", allowed(field), ", not a TOML ", type.str()));
+  }
+
+  // `tag`: the key beside those of `fields`, if there is one.
+  void table(const toml::table& from, Fields fields, const std::string& path, const std::string& tag) {
+    std::vector<std::string> known;
+    if (!tag.empty()) known.push_back(tag);
+    for (const Field& field : fields) known.push_back(field.key);
+    const toml::key* first = nullptr;
+    for (const auto& [key, node] : from) {
+      if (std::ranges::find(known, key.str()) != known.end()) continue;
+      if (!first || before(key.source().begin, first->source().begin)) first = &key;
+    }
+    if (first) {
+      unknown("plan.key", first->source().begin,
+              path.empty() ? "table" : cat("key of ", path, images_ ? ", without a label," : ""),
+              std::string(first->str()), known);
+    }
+    for (Field& field : fields) {
+      const std::string name = path.empty() ? field.key : cat(path, ".", field.key);
+      if (const Node* node = from.get(field.key))
+        value(*node, field, name);
+      else if (field.required)
+        fail("plan.required", from, cat(path, " needs ", field.key, ", ", allowed(field)));
+    }
+  }
+  static bool before(const toml::source_position& a, const toml::source_position& b) {
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+  }
+
+  void value(const Node& node, Field& field, const std::string& path) {
+    std::visit([&](auto& target) { take(node, field, path, target); }, field.target);
+  }
+
+  void in_range(const Node& node, const Field& field, const std::string& path, double number) const {
+    if (!field.range.holds(number))
+      fail("plan.range", node, cat(path, " is ", allowed(field), ", not ", number_text(number)));
+  }
+  double number(const Node& node, const Field& field, const std::string& path) const {
+    if (!node.is_number()) wrong_type(node, path, field);
+    const double out =
+        node.is_integer() ? static_cast<double>(**node.as_integer()) : **node.as_floating_point();
+    in_range(node, field, path, out);
+    return out;
+  }
+  int64_t whole(const Node& node, const Field& field, const std::string& path) const {
+    if (!node.is_integer()) wrong_type(node, path, field);
+    const int64_t out = **node.as_integer();
+    in_range(node, field, path, static_cast<double>(out));
+    return out;
+  }
+  std::string word(const Node& node, const Field& field, const std::string& path) const {
+    if (!node.is_string()) wrong_type(node, path, field);
+    std::string out = **node.as_string();
+    if (!field.choices.empty() && std::ranges::find(field.choices, out) == field.choices.end())
+      unknown("plan.choice", node.source().begin, path, out, field.choices);
+    if (!field.range.holds(static_cast<double>(out.size())))
+      fail("plan.range", node, cat(path, " is ", allowed(field), ", not \"", out, "\""));
+    return out;
+  }
+  template <class F>
+  void each(const Node& node, const Field& field, const std::string& path, F f) const {
+    const toml::array* array = node.as_array();
+    if (!array) wrong_type(node, path, field);
+    for (size_t i = 0; i < array->size(); ++i) f((*array)[i], cat(path, "[", i, "]"));
+  }
+
+  void take(const Node& node, const Field& field, const std::string& path, bool* to) const {
+    if (!node.is_boolean()) wrong_type(node, path, field);
+    *to = **node.as_boolean();
+  }
+  void take(const Node& node, const Field& field, const std::string& path, int* to) const {
+    const int64_t out = whole(node, field, path);
+    if (out != static_cast<int>(out)) fail("plan.range", node, cat(path, ": ", out, " is too large"));
+    *to = static_cast<int>(out);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, int64_t* to) const {
+    *to = whole(node, field, path);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, uint64_t* to) const {
+    if (const auto* integer = node.as_integer()) {
+      if (**integer < 0) fail("plan.range", node, cat(path, " is ", allowed(field), ", not ", **integer));
+      *to = static_cast<uint64_t>(**integer);
+      return;
+    }
+    const std::string digits = word(node, field, path);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), *to);
+    if (error != std::errc() || end != digits.data() + digits.size())
+      fail("plan.range", node, cat(path, " is ", allowed(field), ", not \"", digits, "\""));
+  }
+  void take(const Node& node, const Field& field, const std::string& path, double* to) const {
+    *to = number(node, field, path);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, std::optional<double>* to) const {
+    if (const auto* text = node.as_string(); text && **text == "none")
+      to->reset();
+    else
+      *to = number(node, field, path);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, char* to) const {
+    const std::string text = word(node, field, path);
+    if (text.size() != 1) fail("plan.range", node, cat(path, " is ", allowed(field), ", not \"", text, "\""));
+    *to = text[0];
+  }
+  void take(const Node& node, const Field& field, const std::string& path, std::string* to) const {
+    *to = word(node, field, path);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, Dims* to) const {
+    std::vector<int64_t> sizes;
+    take(node, field, path, &sizes);
+    *to = sizes;
+  }
+  void take(const Node& node, const Field& field, const std::string& path, std::vector<int64_t>* to) const {
+    to->clear();
+    each(node, field, path,
+         [&](const Node& x, const std::string& name) { to->push_back(whole(x, field, name)); });
+  }
+  void take(const Node& node, const Field& field, const std::string& path, std::vector<double>* to) const {
+    to->clear();
+    each(node, field, path,
+         [&](const Node& x, const std::string& name) { to->push_back(number(x, field, name)); });
+  }
+  void take(const Node& node, const Field& field, const std::string& path,
+            std::vector<std::string>* to) const {
+    to->clear();
+    each(node, field, path,
+         [&](const Node& x, const std::string& name) { to->push_back(word(x, field, name)); });
+  }
+  void take(const Node& node, const Field& field, const std::string& path, ClassWeights* to) const {
+    if (const toml::table* table = node.as_table()) {
+      auto& weights = to->emplace<1>();
+      for (const auto& [key, weight] : *table)
+        weights[std::string(key.str())] = number(weight, field, cat(path, ".", key.str()));
+      return;
+    }
+    if (!node.is_string()) wrong_type(node, path, field);
+    const std::string mode = **node.as_string();
+    if (std::ranges::find(field.choices, mode) == field.choices.end())
+      unknown("plan.choice", node.source().begin, path, mode, field.choices);
+    *to = mode;
+  }
+  void take(const Node& node, const Field& field, const std::string& path, Fields& to) {
+    if (!node.is_table()) wrong_type(node, path, field);
+    table(*node.as_table(), to, path, {});
+  }
+  void take(const Node& node, const Field& field, const std::string& path, OneOf& to) {
+    one(node, field, path, to, false);
+  }
+  void take(const Node& node, const Field& field, const std::string& path, Many& to) {
+    const toml::array* array = node.as_array();
+    if (!array) wrong_type(node, path, field);
+    to.resize(0);
+    to.resize(array->size());
+    for (size_t i = 0; i < array->size(); ++i) {
+      OneOf element = to.at(i);
+      one((*array)[i], field, cat(path, "[", i, "]"), element, true);
+    }
+  }
+
+  void one(const Node& node, const Field& field, const std::string& path, OneOf& to, bool element) {
+    const toml::table* table = node.as_table();
+    std::string about = path;
+    if (!table) {
+      if (!to.names[0].empty()) wrong_type(node, path, element ? Field{path, to, ""} : field);
+      to.choose(0);
+      Fields bare = to.fields();
+      value(node, bare[0], path);
+    } else {
+      const std::string name = kind(*table, path, to, element);
+      this->table(*table, to.fields(), cat(path, " (", name, ")"), to.tag);
+    }
+    try {
+      to.check();
+    } catch (const Error& error) {
+      fail("plan.options", node, cat(path, ": ", error.message()));
+    }
+  }
+  // Chooses as the tag says.
+  std::string kind(const toml::table& table, const std::string& path, OneOf& to, bool element) const {
+    std::vector<std::string> known = to.names;
+    std::erase(known, "");
+    const Node* tag = table.get(to.tag);
+    if (!tag) {
+      const std::string& now = to.names[to.index()];
+      if (!element && !now.empty()) return now;
+      std::string all;
+      for (const std::string& name : known) all += cat(all.empty() ? "" : ", ", name);
+      fail("plan.required", table, cat(path, " needs ", to.tag, ", one of ", all));
+    }
+    if (!tag->is_string()) fail("plan.type", *tag, cat(path, ".", to.tag, " is text"));
+    const std::string name = **tag->as_string();
+    const auto found = std::ranges::find(to.names, name);
+    if (name.empty() || found == to.names.end())
+      unknown("plan.choice", tag->source().begin, cat(to.tag, " of ", path), name, known);
+    to.choose(static_cast<size_t>(found - to.names.begin()));
+    return name;
+  }
+
+  std::string source_;
+  bool images_ = false;
+};
+
+// A key of points nests as many tables, and the parser sets no bound on them.
+void check_points(const std::string& text, const Reader& reader) {
+  constexpr uint32_t kMost = 256;
+  uint32_t line = 1, points = 0, column = 0;
+  for (const char c : text) {
+    ++column;
+    if (c == '\n') {
+      ++line;
+      points = column = 0;
+    } else if (c == '.' && ++points > kMost) {
+      reader.fail("plan.syntax", {line, column}, cat("a line has at most ", kMost, " points"));
+    }
+  }
+}
+
+}  // namespace
+
+TrainPlan read_plan(const std::string& text, const std::string& source, const std::string& folder,
+                    const std::string& label) {
+  if (text.size() > kMostBytes)
+    throw FormatError("plan.size",
+                      cat(source, ": a plan has at most ", kMostBytes, " bytes, this has ", text.size()));
+  Reader reader(source);
+  check_points(text, reader);
+  toml::table from;
+  try {
+    from = toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    reader.fail("plan.syntax", error.source().begin, std::string(error.description()));
+  }
+  const std::string learned = label.empty() ? from["data"]["label"].value_or(std::string()) : label;
+  TrainPlan plan = learned.empty() ? image_plan() : table_plan();
+  // Says which keys there are.
+  plan.data.label = learned;
+  reader.plan(from, plan);
+  if (!label.empty()) plan.data.label = label;
+  for_paths(plan, [&](std::string& path) {
+    if (!folder.empty() && !path.empty() && path != "-" && path[0] != '/') path = cat(folder, "/", path);
+  });
+  return plan;
+}
+
+}  // namespace espalier::cli
