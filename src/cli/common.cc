@@ -62,7 +62,7 @@ void Results::add_out(CLI::App& verb) {
     return cat("there is no folder ", folder.string());
   };
   verb.add_option("--out", out, "File for the results; - is standard output")
-      ->capture_default_str()
+      ->option_text("FILE [-]")
       ->check(CLI::Validator(writable, ""));
 }
 
@@ -94,14 +94,14 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed) {
     return fine ? std::string() : cat("a seed is a whole number from 0 on, not ", text);
   };
   return verb.add_option("--seed", seed, "Decides initial weights and row order")
-      ->capture_default_str()
+      ->option_text(cat("N [", seed, "]"))
       ->check(CLI::Validator(digits, ""));
 }
 
 CLI::Option* add_dtype(CLI::App& verb, std::string& dtype) {
   return verb
       .add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
-      ->capture_default_str()
+      ->option_text(cat("f32|bf16 [", dtype, "]"))
       ->check(CLI::IsMember({"f32", "bf16"}));
 }
 
@@ -110,7 +110,7 @@ DTypePolicy policy_of(const std::string& dtype) { return dtype == "bf16" ? "mixe
 void add_threads(CLI::App& verb) {
   verb.add_option_function<int>("--threads", set_threads,
                                 "Threads that compute (results do not depend on it)")
-      ->default_str(cat(threads()));
+      ->option_text(cat("N [", threads(), "]"));
 }
 
 }  // namespace espalier::cli

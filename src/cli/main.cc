@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "cli/common.h"
+#include "cli/help.h"
 #include "espalier/error.h"
 
 namespace {
@@ -74,6 +75,7 @@ int report(const espalier::Error& error, int argc, char** argv) {
 int main(int argc, char** argv) {
   CLI::App app("Trains machine-learning models and carries them from raw data to a watched release.",
                "espalier");
+  app.formatter(espalier::cli::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
   app.set_help_all_flag("--help-all", "Help of every verb");

@@ -196,6 +196,23 @@ void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_flag("--resume", flags.resume, "Go on with the run that MODEL.checkpoint holds");
 }
 
+constexpr const char* kExamples =
+    R"(Of a table it finds out what each column holds, keeps rows that say when to
+stop and rows that judge, and saves the model together with the way a row is
+read: `espalier predict` and `espalier evaluate` take raw rows.
+
+Examples:
+  espalier train --data people.csv --label income
+      learns the column income, shows how good the model is, saves it in model/
+  espalier train --data people.csv --label income --write-plan > plan.toml
+  espalier train plan.toml --epochs 100
+      the same run as a file in which everything can be changed, and a flag
+      that counts more than the file; its keys: docs/plan.md
+  espalier train --data ../shared/data/mnist --hidden 256 --epochs 10
+      learns images
+
+Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
+
 }  // namespace
 
 void add_train(CLI::App& app) {
@@ -206,14 +223,19 @@ void add_train(CLI::App& app) {
           "TOML file that says what flags say, and more: layers, optimizer, schedule, callbacks. Its "
           "paths are relative to its folder; flags beside it count more; - is standard input")
       ->option_text("PLAN");
+  verb->option_defaults()->group("The data");
   add_data_flags(*verb, *flags);
+  verb->option_defaults()->group("The training");
   add_training_flags(*verb, *flags);
+  verb->option_defaults()->group("What is saved");
   add_saving_flags(*verb, *flags);
+  verb->option_defaults()->group("What is shown");
   verb->add_flag("--write-plan", flags->write_plan,
                  "Write the plan that the flags mean, every default spelled out, and do not train");
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   add_threads(*verb);
+  verb->footer(kExamples);
   verb->callback([flags, verb] {
     const auto given = [&](const char* name, std::function<void(TrainPlan&)> change) {
       if (verb->count(name)) flags->changes.push_back(std::move(change));
