@@ -12,8 +12,11 @@ namespace espalier::cli {
 namespace {
 
 struct TrainPlans : testing::Test {
+  // Relative, as the paths of a plan are.
   std::string folder =
-      fresh_folder(cat("plans-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+      std::filesystem::relative(
+          fresh_folder(cat("plans-", testing::UnitTest::GetInstance()->current_test_info()->name())))
+          .string();
 
   std::string file(const std::string& name, const std::string& text) const {
     return write_file(folder + "/" + name, text);

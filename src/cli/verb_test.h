@@ -54,7 +54,8 @@ struct Outcome {
   std::string output, error;
 };
 inline Outcome call_command(const std::string& arguments) {
-  const std::string folder = fresh_folder("command"), out = folder + "/out", err = folder + "/err";
+  const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+  const std::string folder = fresh_folder("command-" + name), out = folder + "/out", err = folder + "/err";
   const int status = std::system(
       cat(build_folder(), "/espalier ", arguments, " > ", out, " 2> ", err, " < /dev/null").c_str());
   const auto text = [](const std::string& path) {
