@@ -23,14 +23,7 @@ void evaluate(const EvaluateRun& run) {
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const std::vector<int64_t> rows = columns.labelled_rows(table);
-  if (const int64_t without = table.rows() - static_cast<int64_t>(rows.size()); without > 0) {
-    if (rows.empty())
-      throw ValueError("evaluate.labels", cat(run.data, ": no row has a label \"", columns.label(), "\""));
-    std::fputs(
-        cat("warning: ", without, " of ", table.rows(), " rows have no label and are passed over\n").c_str(),
-        stderr);
-  }
+  const std::vector<int64_t> rows = labelled_test_rows(columns, table, run.data);
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);

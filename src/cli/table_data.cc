@@ -260,6 +260,21 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
   return out;
 }
 
+std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
+                                        const std::string& path) {
+  std::vector<int64_t> rows = columns.labelled_rows(table);
+  const int64_t without = table.rows() - static_cast<int64_t>(rows.size());
+  if (rows.empty() && without > 0)
+    throw ValueError("table.labels", cat(path, ": no row has a label \"", columns.label(), "\""));
+  if (without > 0) {
+    std::fputs(cat("warning: ", without, " of ", table.rows(), " rows of ", path,
+                   " have no label and are passed over\n")
+                   .c_str(),
+               stderr);
+  }
+  return rows;
+}
+
 std::string warnings_of(const ColumnReport& report) {
   std::string out;
   for (const auto& column : report.columns) {

@@ -68,6 +68,10 @@ Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const st
                    ColumnProgram::Rows rows = {});
 Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows = {}, ColumnReport* report = nullptr);
+// The rows of such a table that have a label; how many have none is a line on standard error. Raises
+// ValueError[table.labels] when there is none.
+std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
+                                        const std::string& path);
 // Cells that could not be used, a line each, for standard error.
 std::string warnings_of(const ColumnReport& report);
 

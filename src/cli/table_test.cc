@@ -236,8 +236,42 @@ TEST(TrainTable, WhatIsOddAboutRowsIsSaid) {
       << other;
   // Rows without a label.
   const std::string some = folder.file("some.csv", shapes_csv(60, 3) + "red,2,a,0.5,earth,\n");
-  EXPECT_NE(said(add_evaluate, some).find("warning: 1 of 61 rows have no label"), std::string::npos);
+  EXPECT_NE(said(add_evaluate, some).find("warning: 1 of 61 rows of "), std::string::npos);
   EXPECT_EQ(json_of_verb(add_evaluate, {folder.model(), some})["rows"], 60);
+}
+
+// 7 of 100 rows are rare: a test of 20 and a validation of 8 rows have their share, whatever the seed.
+TEST(TrainTable, EachSideHasItsShareOfEachClass) {
+  const Folder folder;
+  std::string text = "size,kind\n";
+  for (int i = 0; i < 200; ++i) text += cat(i * 7 % 201, ",", i % 100 < 7 ? "rare" : "common", "\n");
+  const std::string data = folder.file("rare.csv", text);
+  for (const char* seed : {"1", "2", "3", "4", "5", "6", "7", "8"}) {
+    const auto json = json_of_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(),
+                                               "--epochs", "0", "--seed", seed});
+    const auto& rare = json["test"]["confusion"][1];
+    const int64_t count = rare[0].get<int64_t>() + rare[1].get<int64_t>();
+    EXPECT_EQ(json["test"]["rows"], 40);
+    EXPECT_GE(count, 2);
+    EXPECT_LE(count, 3);
+  }
+}
+
+TEST(TrainTable, MoreWordsCanMeanNoValue) {
+  const Folder folder;
+  std::string text = "size,more,kind\n";
+  for (int i = 0; i < 90; ++i)
+    text += cat(i % 3 ? cat(i) : "not given", ",", i, ",", i % 2 ? "a" : "b", "\n");
+  const std::string data = folder.file("words.csv", text);
+  std::vector<std::string> arguments = {"--data",  data,           "--label",  "kind",
+                                        "--model", folder.model(), "--epochs", "1"};
+  std::string progress;
+  call_verb(add_train, arguments, "", &progress);
+  EXPECT_NE(progress.find("taken as text for \"not given\""), std::string::npos) << progress;
+  arguments.insert(arguments.end(), {"--missing", "unknown, not given", "--ignore", " more"});
+  call_verb(add_train, arguments, "", &progress);
+  EXPECT_NE(progress.find("size: missing in 3"), std::string::npos) << progress;
+  EXPECT_NE(progress.find("more: left out, as told"), std::string::npos) << progress;
 }
 
 TEST(TrainTable, ARareLabelTrains) {

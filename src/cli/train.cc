@@ -103,6 +103,15 @@ void train(const TrainFlags& flags) {
   flags.results.suggest({"train", "--data", data, "--hidden", "256", "--epochs", "10"});
 }
 
+// Cells and names have no blanks around them.
+std::vector<std::string> trimmed(std::vector<std::string> words) {
+  for (std::string& word : words) {
+    word.erase(0, word.find_first_not_of(' '));
+    word.erase(word.find_last_not_of(' ') + 1);
+  }
+  return words;
+}
+
 // A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.
 template <class T, class Set>
 CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, const char* help, Set set) {
@@ -136,11 +145,18 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                      "Share of rows kept for the test: of images from the end, of a table at random",
                      [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
       ->option_text("X [0.2]");
-  add_change<std::vector<std::string>>(
-      verb, flags, "--ignore", "Columns that are no inputs, between commas",
-      [](TrainPlan& plan) -> std::vector<std::string>& { return plan.data.ignore; })
+  using Words = std::vector<std::string>;
+  add_change<Words>(verb, flags, "--ignore", "Columns that are no inputs, between commas",
+                    [](TrainPlan& plan, const Words& names) { plan.data.ignore = trimmed(names); })
       ->delimiter(',')
       ->option_text("COLUMN,...");
+  add_change<Words>(verb, flags, "--missing",
+                    "More words for cells that hold no value, besides ?, NA, null ...",
+                    [](TrainPlan& plan, const Words& words) {
+                      for (const std::string& word : trimmed(words)) plan.data.missing.push_back(word);
+                    })
+      ->delimiter(',')
+      ->option_text("WORD,...");
   add_change<std::string>(verb, flags, "--task",
                           "Whether the label is a class or a number; guessed when not given",
                           [](TrainPlan& plan) -> std::string& { return plan.data.task; })

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <numeric>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
@@ -45,17 +44,25 @@ std::string label_name(const CsvTable& table, const std::string& wanted) {
   return wanted;
 }
 
-// Rows in an order that the seed alone says: `share` of them at the end of it are taken out.
-std::vector<int64_t> take(std::vector<int64_t>& rows, double share) {
-  const auto count = static_cast<size_t>(std::llround(share * static_cast<double>(rows.size())));
-  const auto first = rows.end() - static_cast<std::ptrdiff_t>(std::min(count, rows.size()));
-  std::vector<int64_t> out(first, rows.end());
-  rows.erase(first, rows.end());
+// Takes a share of the rows behind the first `kept`, in equal steps from a random one on: of rows by label, a
+// share of each.
+std::vector<int64_t> take(std::vector<int64_t>& rows, size_t kept, double share, Philox& random) {
+  const size_t others = rows.size() - kept;
+  const auto count =
+      std::min(static_cast<size_t>(std::llround(share * static_cast<double>(rows.size()))), others);
+  std::vector<int64_t> out, left(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept));
+  const uint64_t first = random.below(std::max<size_t>(others, 1));
+  for (size_t i = 0; i < others; ++i) {
+    // A step ends where the multiples of `others` pass.
+    const bool taken = (i * count + first) / others != ((i + 1) * count + first) / others;
+    (taken ? out : left).push_back(rows[kept + i]);
+  }
+  rows = std::move(left);
   std::ranges::sort(out);
   return out;
 }
 
-// A row of each label trains, so that none is met later that the model cannot know.
+// Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
 Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label, const TrainPlan& plan) {
   constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
   Philox random(plan.fit.seed, kStream);
@@ -63,10 +70,14 @@ Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label
   std::unordered_set<std::string_view> met;
   std::stable_partition(rows.begin(), rows.end(),
                         [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
+  // Labels that hardly ever come again are numbers.
+  const size_t kept = 2 * met.size() <= rows.size() ? met.size() : 0;
+  std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
+                   [&](int64_t a, int64_t b) { return table.cell(a, label) < table.cell(b, label); });
   Split out;
   const DataPlan& data = plan.data;
-  if (data.test.empty()) out.test = take(rows, data.test_fraction);
-  out.validation = take(rows, data.validation_fraction);
+  if (data.test.empty()) out.test = take(rows, kept, data.test_fraction, random);
+  out.validation = take(rows, kept, data.validation_fraction, random);
   out.train = std::move(rows);
   std::ranges::sort(out.train);
   const size_t least =
@@ -190,12 +201,11 @@ void train_table(const TableRun& run) {
     say(cat("warning: ", unlabelled, " rows have no ", columns.label(), " and are left out\n"));
   show_notes(columns, progress);
 
-  const CsvTable other = data.test.empty() ? CsvTable() : reading.read(data.test);
+  const CsvTable other = data.test.empty() ? CsvTable() : reading.read(data.test, columns.column_names());
   const CsvTable& test_table = data.test.empty() ? table : other;
   std::vector<int64_t> test_rows = rows.test;
   if (!data.test.empty()) {
-    test_rows.resize(static_cast<size_t>(other.rows()));
-    std::iota(test_rows.begin(), test_rows.end(), 0);
+    test_rows = labelled_test_rows(columns, other, data.test);
   }
   const std::string& test_path = data.test.empty() ? data.file : data.test;
   ColumnReport report;
