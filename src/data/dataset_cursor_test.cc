@@ -64,6 +64,10 @@ TEST(DatasetCursor, JumpsOverWhatNeedNotBeMade) {
   EXPECT_EQ(made, 0);
   ASSERT_TRUE(iterator.next());
   EXPECT_EQ(made, 3);
+  made = 0;
+  DatasetIterator ahead(data.prefetch(2), 0);
+  ahead.restore({.elements = int64_t{1} << 60});
+  EXPECT_EQ(made, 0);
 }
 
 TEST(DatasetCursor, AStateBehindTheEndIsRefused) {

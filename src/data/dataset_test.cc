@@ -40,6 +40,12 @@ TEST(Dataset, StaysAtItsEnd) {
     rest_of(iterator);
     for (int i = 0; i < 3; ++i) EXPECT_FALSE(iterator.next()) << to_string(dataset);
   }
+  const Dataset again = Dataset::from_generator([]() -> ElementSource {
+    return [i = 0]() mutable { return ++i == 2 ? std::nullopt : std::optional(Tensors{counting({1})}); };
+  });
+  DatasetIterator iterator(again, 0);
+  EXPECT_EQ(rest_of(iterator).size(), 1u);
+  EXPECT_FALSE(iterator.next());
 }
 
 TEST(Dataset, CardinalityIsKnownInfiniteOrUnknown) {
@@ -231,6 +237,16 @@ TEST(Dataset, FilesAreReadOneAfterTheOther) {
               }));
             }),
             "from_files.rows");
+}
+
+TEST(Dataset, ARowOfAFileDoesNotKeepTheFile) {
+  const Tensor array = counting({3, 2});
+  const Dataset data = Dataset::from_files({"x"}, [array](const std::string&) { return Tensors{array}; });
+  const auto begin = static_cast<const std::byte*>(array.bytes());
+  for (const Tensors& row : data) {
+    const auto* bytes = static_cast<const std::byte*>(row[0].bytes());
+    EXPECT_TRUE(bytes < begin || bytes >= begin + 24);
+  }
 }
 
 TEST(Dataset, IsReadTheSameWhileAFunctionIsTraced) {
