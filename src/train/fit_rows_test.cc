@@ -103,7 +103,7 @@ struct Given : Model {
 
 TEST(Fit, RowsCountByTheirWeight) {
   Given model;
-  const Tensor x = counting(4), y = Tensor::of<int32_t>({0, 1, 1, 0});
+  const Tensor x = counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
   const auto loss = [&](FitOptions options) {
     options.batch_size = 3;
     return model.fit(x, y, options)[0];
@@ -111,7 +111,7 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_FLOAT_EQ(static_cast<float>(loss({}).at("loss")), 1.5f);
   EXPECT_FLOAT_EQ(static_cast<float>(loss({.sample_weight = Tensor::of<float>({0, 1, 2, 0.5f})}).at("loss")),
                   6.5f / 3.5f);
-  EXPECT_FLOAT_EQ(static_cast<float>(loss({.class_weight = {{1, 3}}}).at("loss")), 12.0f / 8);
+  EXPECT_FLOAT_EQ(static_cast<float>(loss({.class_weight = {{1, 3}}}).at("loss")), 16.0f / 8);
   const Logs split = loss({.validation_split = 0.5, .sample_weight = Tensor::of<float>({1, 3, 1, 3})});
   EXPECT_FLOAT_EQ(static_cast<float>(split.at("loss")), 0.75f);
   EXPECT_FLOAT_EQ(static_cast<float>(split.at("val_loss")), 2.75f);
