@@ -139,6 +139,9 @@ class ColumnProgram {
   // Inputs of one row, one name each: "age", "age missing", "sex=Male", "sex=(other)", "date month sin".
   int64_t width() const;
   std::vector<std::string> feature_names() const;
+  // How each of them follows from the cell x of its column: "(x - 38.5) / 13.6, at least -10, at most 10; x
+  // is 37 where missing".
+  std::vector<std::string> feature_formulas() const;
   // The label's first, then the columns in order.
   const std::vector<Note>& notes() const;
 

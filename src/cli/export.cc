@@ -43,8 +43,9 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
   if (!model.has_file(kColumnsFile)) return {};
   const ColumnProgram columns = ColumnProgram::from_json(model.file(kColumnsFile));
   std::vector<std::string> out = {"The input is what the column program of the model makes of a row:"};
-  const std::vector<std::string> features = columns.feature_names();
-  for (size_t i = 0; i < features.size(); ++i) out.push_back(cat("  ", i, " ", features[i]));
+  const std::vector<std::string> features = columns.feature_names(), formulas = columns.feature_formulas();
+  for (size_t i = 0; i < features.size(); ++i)
+    out.push_back(cat("  ", i, " ", features[i], ": ", formulas[i]));
   if (columns.classification()) {
     out.push_back("The output has a number for each class, as the last layer gives it:");
     for (size_t i = 0; i < columns.classes().size(); ++i)

@@ -24,6 +24,13 @@ std::vector<std::string> BooleanStep::names(const std::string& column) const {
   return {column, cat(column, " missing")};
 }
 
+std::vector<std::string> BooleanStep::formulas() const {
+  std::vector<std::string> out = {
+      cat("1 where x is true, yes, t or y, else 0; ", often ? 1 : 0, " where missing")};
+  if (indicator) out.emplace_back("1 where missing, else 0");
+  return out;
+}
+
 CellOutcome BooleanStep::read(const Cell& cell, float* out) const {
   const std::optional<bool> value = read_truth(cell.text);
   if (!value) {

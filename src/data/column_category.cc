@@ -21,6 +21,15 @@ std::vector<std::string> CategoryStep::names(const std::string& column) const {
   return out;
 }
 
+std::vector<std::string> CategoryStep::formulas() const {
+  std::vector<std::string> out;
+  for (const std::string& category : categories)
+    out.push_back(cat("1 where x is \"", category, "\", else 0"));
+  out.emplace_back("1 where x is none of these, else 0");
+  if (indicator) out.emplace_back("1 where missing, else 0");
+  return out;
+}
+
 CellOutcome CategoryStep::read(const Cell& cell, float* out) const {
   const auto found = places.find(cell.text);
   out[found == places.end() ? categories.size() : found->second] = 1;

@@ -189,6 +189,22 @@ std::vector<std::string> DateStep::names(const std::string& column) const {
   return out;
 }
 
+std::vector<std::string> DateStep::formulas() const {
+  std::vector<std::string> out = {cat("(year - ", mean, ") / ", scale, ", at least -10, at most 10"),
+                                  "sin(2 pi (month - 1) / 12)",
+                                  "cos(2 pi (month - 1) / 12)",
+                                  "(day - 16) / 8.94",
+                                  "sin(2 pi weekday / 7), Monday is 0",
+                                  "cos(2 pi weekday / 7), Monday is 0"};
+  if (hours) {
+    out.emplace_back("sin(2 pi seconds of the day / 86400)");
+    out.emplace_back("cos(2 pi seconds of the day / 86400)");
+  }
+  for (std::string& formula : out) formula += "; 0 where missing";
+  if (indicator) out.emplace_back("1 where missing, else 0");
+  return out;
+}
+
 CellOutcome DateStep::read(const Cell& cell, float* out) const {
   const std::optional<Moment> moment = read_moment(cell.text, style);
   if (!moment) {

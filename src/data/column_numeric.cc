@@ -101,6 +101,13 @@ std::vector<std::string> NumericStep::names(const std::string& column) const {
   return {column, cat(column, " missing")};
 }
 
+std::vector<std::string> NumericStep::formulas() const {
+  std::vector<std::string> out = {cat("(", log ? "log(1 + x)" : "x", " - ", mean, ") / ", scale,
+                                      ", at least -10, at most 10; x is ", median, " where missing")};
+  if (indicator) out.emplace_back("1 where missing, else 0");
+  return out;
+}
+
 float NumericStep::scaled(double value) const {
   const double x = log ? std::log1p(std::max(value, 0.0)) : value;
   return static_cast<float>(std::clamp((x - mean) / scale, -kMostScaled, kMostScaled));

@@ -4,6 +4,7 @@
 //   fields(self, visit)         what JSON holds of it
 //   prepare()                   what follows from the fields; "" or what is wrong with them
 //   width(), names(column)      its inputs
+//   formulas()                  what each of them is of the cell x, for people who compute it elsewhere
 //   read(cell, out)             writes the inputs of a cell over zeros
 //   read_missing(out)           the same for a cell without a value
 #pragma once
@@ -85,6 +86,7 @@ struct NumericStep {
   std::string prepare();
   int64_t width() const { return 1 + indicator; }
   std::vector<std::string> names(const std::string& column) const;
+  std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
   float scaled(double value) const;
@@ -105,6 +107,7 @@ struct CategoryStep {
   // The categories, other, and missing when there is an indicator.
   int64_t width() const { return static_cast<int64_t>(categories.size()) + 1 + indicator; }
   std::vector<std::string> names(const std::string& column) const;
+  std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
 
@@ -126,6 +129,7 @@ struct BooleanStep {
   std::string prepare() { return {}; }
   int64_t width() const { return 1 + indicator; }
   std::vector<std::string> names(const std::string& column) const;
+  std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
 };
@@ -147,6 +151,7 @@ struct DateStep {
   std::string prepare();
   int64_t width() const { return 6 + 2 * hours + indicator; }
   std::vector<std::string> names(const std::string& column) const;
+  std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
 };

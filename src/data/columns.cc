@@ -238,6 +238,15 @@ std::vector<std::string> ColumnProgram::feature_names() const {
   return out;
 }
 
+std::vector<std::string> ColumnProgram::feature_formulas() const {
+  std::vector<std::string> out;
+  for (const ColumnStep& column : data_->steps) {
+    const auto formulas = std::visit([](const auto& step) { return step.formulas(); }, column.how);
+    out.insert(out.end(), formulas.begin(), formulas.end());
+  }
+  return out;
+}
+
 const std::vector<Note>& ColumnProgram::notes() const { return data_->notes; }
 
 }  // namespace espalier

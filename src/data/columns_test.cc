@@ -73,6 +73,47 @@ TEST(Columns, SkewedAmountsAreTakenAsTheirLogarithm) {
   EXPECT_EQ(noted(fit_all(negative, {.label = "y"}), "x"), "numeric, -1 to 5000");
 }
 
+// What is said of each input is what it is, computed by hand.
+TEST(Columns, FormulasAreWhatIsComputed) {
+  const auto x = [](int i) { return i % 10 == 4 ? std::string() : cat(i * 7 % 23); };
+  const CsvTable table = table_of("x", x);
+  const ColumnProgram program = fit_all(table, {.label = "y", .ignore = {"z"}});
+  const std::string formula = program.feature_formulas()[0];
+  double mean = 0, scale = 0, median = 0;
+  ASSERT_EQ(std::sscanf(formula.c_str(), "(x - %lf) / %lf, at least -10, at most 10; x is %lf where missing",
+                        &mean, &scale, &median),
+            3)
+      << formula;
+  const std::vector<float> inputs = feature(program, program.inputs(table), "x");
+  for (int i = 0; i < 40; ++i) {
+    const double value = x(i).empty() ? median : i * 7 % 23;
+    EXPECT_NEAR(inputs[static_cast<size_t>(i)], (value - mean) / scale, 1e-6);
+  }
+  EXPECT_EQ(program.feature_formulas()[1], "1 where missing, else 0");
+  const ColumnProgram others =
+      fit_all(parse_csv("a,b,c,y\nred,yes,2024-05-06 06:00,1.5\nred,no,2024-05-07 12:00,2\n"
+                        "blue,yes,2025-01-01 18:00,3\n"),
+              {.label = "y", .task = ColumnTask::kRegression});
+  const auto names = others.feature_names(), formulas = others.feature_formulas();
+  ASSERT_EQ(names.size(), formulas.size());
+  const std::vector<float> row =
+      others.inputs(parse_csv("a,b,c\nred,no,2024-05-07 12:00\n")).to_vector<float>();
+  const std::map<std::string, std::pair<std::string, double>> expected = {
+      {"a=red", {"1 where x is \"red\", else 0", 1}},
+      {"a=(other)", {"1 where x is none of these, else 0", 0}},
+      {"b", {"1 where x is true, yes, t or y, else 0; 1 where missing", 0}},
+      {"c month cos", {"cos(2 pi (month - 1) / 12); 0 where missing", std::cos(2 * M_PI * 4 / 12)}},
+      {"c day", {"(day - 16) / 8.94; 0 where missing", -9 / 8.94}},
+      {"c weekday sin", {"sin(2 pi weekday / 7), Monday is 0; 0 where missing", std::sin(2 * M_PI / 7)}},
+      {"c hour cos", {"cos(2 pi seconds of the day / 86400); 0 where missing", -1}}};
+  for (const auto& [name, what] : expected) {
+    const auto at = static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
+    ASSERT_LT(at, names.size()) << name;
+    EXPECT_EQ(formulas[at], what.first);
+    EXPECT_NEAR(row[at], what.second, 1e-6) << name;
+  }
+}
+
 TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   // Of 40 rows: red in 20, blue in 10, green in 5, none in 5.
   const CsvTable table = table_of("x", [](int i) {
