@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/find_named.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/table_data.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
@@ -51,9 +52,9 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
     for (size_t i = 0; i < columns.classes().size(); ++i)
       out.push_back(cat("  ", i, " ", columns.classes()[i]));
   } else {
-    out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "", columns.label_mean(), " + ",
-                      columns.label_scale(), " y", columns.label_log() ? ") - 1" : "", " of ",
-                      columns.label()));
+    out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "",
+                      shortest(columns.label_mean()), " + ", shortest(columns.label_scale()), " y",
+                      columns.label_log() ? ") - 1" : "", " of ", columns.label()));
   }
   return out;
 }

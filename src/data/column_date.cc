@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "data/column_steps.h"
 #include "format/decimal.h"
 
@@ -190,12 +191,13 @@ std::vector<std::string> DateStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> DateStep::formulas() const {
-  std::vector<std::string> out = {cat("(year - ", mean, ") / ", scale, ", at least -10, at most 10"),
-                                  "sin(2 pi (month - 1) / 12)",
-                                  "cos(2 pi (month - 1) / 12)",
-                                  "(day - 16) / 8.94",
-                                  "sin(2 pi weekday / 7), Monday is 0",
-                                  "cos(2 pi weekday / 7), Monday is 0"};
+  std::vector<std::string> out = {
+      cat("(year - ", shortest(mean), ") / ", shortest(scale), ", at least -10, at most 10"),
+      "sin(2 pi (month - 1) / 12)",
+      "cos(2 pi (month - 1) / 12)",
+      "(day - 16) / 8.94",
+      "sin(2 pi weekday / 7), Monday is 0",
+      "cos(2 pi weekday / 7), Monday is 0"};
   if (hours) {
     out.emplace_back("sin(2 pi seconds of the day / 86400)");
     out.emplace_back("cos(2 pi seconds of the day / 86400)");

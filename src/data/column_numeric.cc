@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "data/column_steps.h"
 #include "format/decimal.h"
 
@@ -102,8 +103,9 @@ std::vector<std::string> NumericStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> NumericStep::formulas() const {
-  std::vector<std::string> out = {cat("(", log ? "log(1 + x)" : "x", " - ", mean, ") / ", scale,
-                                      ", at least -10, at most 10; x is ", median, " where missing")};
+  std::vector<std::string> out = {cat("(", log ? "log(1 + x)" : "x", " - ", shortest(mean), ") / ",
+                                      shortest(scale), ", at least -10, at most 10; x is ", shortest(median),
+                                      " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
 }

@@ -1,17 +1,8 @@
 #include "format/csv_writer.h"
 
-#include <charconv>
+#include "base/shortest.h"
 
 namespace espalier {
-namespace {
-
-template <class T>
-std::string shortest(T value) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, value).ptr);
-}
-
-}  // namespace
 
 CsvWriter& CsvWriter::cell(std::string_view text) {
   if (row_begun_) text_ += ',';
