@@ -62,8 +62,9 @@ struct CSVLoggerOptions {
   bool append = false;  // to a file with the same columns, if there is one
 };
 // A line an epoch: its number from 0 and what it logs, by name, with as many digits as make the number. The
-// file is whole after each epoch. Raises ValueError[csv_logger.separator] for a quote or a line's end,
-// ValueError[csv_logger.columns] when the file to append to has others, IoError[file.write].
+// file is whole after the first step, which replaces it, and after each epoch. Raises
+// ValueError[csv_logger.separator] for a quote or a line's end, ValueError[csv_logger.columns] when the file
+// to append to has others, IoError[file.write].
 std::shared_ptr<Callback> CSVLogger(std::string path, CSVLoggerOptions options = {},
                                     Location at = Location::here());
 

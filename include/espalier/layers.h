@@ -223,8 +223,9 @@ struct BatchNormalizationOptions {
   DTypePolicy dtype = {};
 };
 // Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also
-// moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise. bf16
-// is normalised in f32 and rounded once; gamma, beta and the averages are used in variable_dtype().
+// moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise; a
+// batch of no elements moves nothing. bf16 is normalised in f32 and rounded once; gamma, beta and the
+// averages are used in variable_dtype().
 class BatchNormalization : public Layer {
  public:
   // Raises ValueError unless 0 <= momentum <= 1.

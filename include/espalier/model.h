@@ -163,7 +163,7 @@ class Model : public Layer {
   // of training for any batch size, or, when the model computes otherwise for each, for that of its first
   // call. A saved model that is there is replaced in one step. Raises StateError[save.built] before the first
   // call, ShapeError[save.rows] when inputs have no rows, IoError[save.path] when `path` is something else,
-  // ValueError[save.files].
+  // ValueError[save.name] for a layer whose name is not UTF-8, ValueError[save.files].
   void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
 
  private:

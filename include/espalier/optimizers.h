@@ -106,6 +106,7 @@ class Optimizer {
 
   struct Rule;
   explicit Optimizer(std::shared_ptr<Rule> rule) : rule_(std::move(rule)) {}
+  const std::shared_ptr<Rule>& rule() const { return rule_; }
 
  private:
   std::shared_ptr<Rule> rule_;

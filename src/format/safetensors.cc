@@ -11,6 +11,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "espalier/error.h"
+#include "format/utf8.h"
 
 namespace espalier {
 namespace {
@@ -205,11 +206,22 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes) {
   return out;
 }
 
+namespace {
+
+void require_utf8(const std::string& text) {
+  if (!is_utf8(text))
+    throw ValueError("safetensors.names", cat("\"", utf8_of_latin1(text), "\" is not UTF-8"));
+}
+
+}  // namespace
+
 std::string safetensors_bytes(const SafeTensors& tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  for (const auto& [name, text] : tensors.metadata) require_utf8(name), require_utf8(text);
   if (!tensors.metadata.empty()) header[std::string(kMetadata)] = tensors.metadata;
   uint64_t end = 0;
   for (const auto& [name, value] : tensors.arrays) {
+    require_utf8(name);
     if (name == kMetadata || header.contains(name))
       throw ValueError("safetensors.names", cat("\"", name, "\" cannot be the name of another array"));
     const uint64_t begin = end;
@@ -219,7 +231,7 @@ std::string safetensors_bytes(const SafeTensors& tensors) {
                     {"shape", std::vector<int64_t>(value.type().shape.begin(), value.type().shape.end())},
                     {"data_offsets", {begin, end}}};
   }
-  std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string text = header.dump();
   text.resize((text.size() + 7) / 8 * 8, ' ');
   const uint64_t length = text.size();
   std::string out(reinterpret_cast<const char*>(&length), sizeof length);

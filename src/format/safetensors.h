@@ -27,8 +27,9 @@ struct SafeTensors {
 // FormatError[safetensors.*] with the name of the array for anything else; memory stays within a few times
 // the bytes' size.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes);
-// Arrays in the order given; the elements begin at a multiple of 8 bytes. Raises ValueError for a name that
-// stands twice or is "__metadata__".
+// Arrays in the order given; the elements begin at a multiple of 8 bytes. Raises
+// ValueError[safetensors.names] for a name that stands twice, is "__metadata__" or, as any text of the
+// metadata, no UTF-8.
 std::string safetensors_bytes(const SafeTensors& tensors);
 
 // The same from a file. Raises IoError naming the file.

@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/rule_of_test.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 
@@ -74,6 +75,14 @@ TEST(SafeTensors, EveryDTypeComesBack) {
   }
   EXPECT_EQ(back.metadata, out.metadata);
   EXPECT_EQ(safetensors_bytes(back), bytes);
+}
+
+TEST(SafeTensors, NamesAreUtf8) {
+  SafeTensors arrays, metadata;
+  arrays.arrays.push_back({"caf\xe9", Literal::of<float>({1})});
+  metadata.metadata["name"] = "caf\xe9";
+  EXPECT_EQ(rule_of([&] { safetensors_bytes(arrays); }), "safetensors.names");
+  EXPECT_EQ(rule_of([&] { safetensors_bytes(metadata); }), "safetensors.names");
 }
 
 TEST(SafeTensors, RefusesWhatTheFormatForbids) {

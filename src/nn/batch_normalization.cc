@@ -30,7 +30,8 @@ Tensor BatchNormalization::call(const Tensor& x) {
   const NormalizationOptions options{.axis = options_.axis, .epsilon = options_.epsilon};
   const Variable gamma = weight("gamma"), beta = weight("beta");
   Variable averages[] = {weight("moving_mean"), weight("moving_variance")};
-  if (!TrainingScope::current() || !trainable())
+  const bool batch_has_values = x.type().elements() > 0;
+  if (!TrainingScope::current() || !trainable() || !batch_has_values)
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
   const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options);
   for (const size_t i : {0, 1}) {

@@ -98,6 +98,14 @@ TEST(Layers, BatchNormalizationByTheBatchThenByItsAverages) {
   EXPECT_NEAR(norm(x).to_vector<float>()[0], 0, 1e-6);  // (1 - 1) / 1
 }
 
+TEST(Layers, BatchNormalizationOfNoRowsMovesNothing) {
+  const TrainingScope training(true);
+  BatchNormalization norm;
+  EXPECT_EQ(norm(full({0, 2}, 1)).shape(), (Shape{0, 2}));
+  EXPECT_EQ(norm.variables()[2].read().to_vector<float>(), (std::vector<float>{0, 0}));
+  EXPECT_EQ(norm.variables()[3].read().to_vector<float>(), (std::vector<float>{1, 1}));
+}
+
 TEST(Layers, Conv2DCountsAndMaxPooling2DPicks) {
   Conv2D conv({.filters = 1, .kernel_size = {2, 2}, .padding = "same", .kernel_initializer = "ones"});
   const Tensor x = Tensor::of<float>({1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 3, 3, 1});

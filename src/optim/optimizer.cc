@@ -41,6 +41,13 @@ Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& var
   return slots[it->second];
 }
 
+void Optimizer::Rule::keep_slots(size_t count) {
+  if (slots.size() <= count) return;
+  std::erase_if(slot_index, [count](const auto& slot) { return slot.second >= count; });
+  slots.erase(slots.begin() + static_cast<std::ptrdiff_t>(count), slots.end());
+  owners.erase(owners.begin() + static_cast<std::ptrdiff_t>(count), owners.end());
+}
+
 void PlainRule::update(const Variable& variable, const Tensor& gradient, const Operand& scale) {
   const DType dtype = compute_dtype_of(variable);
   const Tensor rate = convert(learning_rate, dtype);

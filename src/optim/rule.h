@@ -35,6 +35,8 @@ struct Optimizer::Rule {
   void require(bool holds, const char* option, const char* must, double value) const;
   // The slot `name` of `variable`: of its type, every element `initial` at first.
   Variable slot(const std::string& name, const Variable& variable, double initial = 0);
+  // Forgets the slots that were made after the first `count`.
+  void keep_slots(size_t count);
 
   std::string name;
   CommonOptions common;

@@ -185,6 +185,16 @@ TEST(Backup, VariablesThatTheRunHasNotAreNamed) {
   }
 }
 
+TEST(Backup, ARefusedCheckpointLeavesNoSlots) {
+  Program program("backup_slots", 4);
+  program.sgd = true;
+  EXPECT_THROW(program.run(20), Killed);
+  program.momentum = 0.9;
+  EXPECT_EQ(rule_of([&] { program.run(); }), "backup.variable");
+  EXPECT_TRUE(program.model->variables().empty());
+  EXPECT_EQ(program.model->optimizer().variables().size(), 2u);
+}
+
 TEST(Backup, DamagedFilesAreRefused) {
   Program program("backup_damaged", 4);
   EXPECT_THROW(program.run(20), Killed);

@@ -160,9 +160,30 @@ TEST(CsvLogger, AppendsToTheSameColumnsOnly) {
   EXPECT_EQ(text_of_file(path), "epoch,loss\n0,0.1\n1,1e-20\n");
   const auto anew = CSVLogger(path);
   anew->on_train_begin({.logs = {"a,b", "say \"x\""}});
+  anew->on_batch_end(1, {});
   EXPECT_EQ(text_of_file(path), "epoch,\"a,b\",\"say \"\"x\"\"\"\n");
   EXPECT_EQ(rule_of([] { CSVLogger("x.csv", {.separator = '\n'}); }), "csv_logger.separator");
-  EXPECT_THROW(CSVLogger(testing::TempDir() + "/none/x.csv")->on_train_begin({.logs = {"loss"}}), IoError);
+  const auto nowhere = CSVLogger(testing::TempDir() + "/none/x.csv");
+  nowhere->on_train_begin({.logs = {"loss"}});
+  EXPECT_THROW(nowhere->on_batch_end(1, {}), IoError);
+}
+
+TEST(CsvLogger, ARefusedRunLeavesTheFileAsItWas) {
+  const std::string path = testing::TempDir() + "/csv_refused.csv";
+  std::ofstream(path) << "the log of last night\n";
+  const Tensor x = full({4, 2}, 1), y = full({4}, 0, DType::kI32);
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  const auto logger = CSVLogger(path);
+  EXPECT_EQ(rule_of([&] {
+              model.fit(x, y, {.callbacks = {logger, EarlyStopping({.monitor = "los", .mode = "min"})}});
+            }),
+            "early_stopping.monitor");
+  EXPECT_EQ(rule_of([&] { model.fit(x, full({4}, 1), {.callbacks = {logger}}); }),
+            "sparse_categorical_crossentropy.labels");
+  EXPECT_EQ(text_of_file(path), "the log of last night\n");
+  model.fit(x, y, {.epochs = 0, .callbacks = {logger}});
+  EXPECT_EQ(text_of_file(path), "epoch,accuracy,loss\n");
 }
 
 TEST(Callbacks, MistakesAreNamedBeforeTheFirstStep) {

@@ -38,24 +38,37 @@ class Logger final : public Callback {
     } else if (text_.back() != '\n') {
       text_ += '\n';
     }
-    posix_env().write_file(path_, text_);
+    written_ = false;
+  }
+
+  void on_batch_end(int64_t, const Logs&) override {
+    if (!written_) write();
   }
 
   void on_epoch_end(int epoch, const Logs& logs) override {
     text_ += cat(epoch);
     for (const std::string& name : names_) text_ += options_.separator + shortest(logs.at(name));
     text_ += '\n';
-    posix_env().write_file(path_, text_);
+    write();
+  }
+
+  void on_train_end(const Logs&) override {
+    if (!written_) write();
   }
 
   void save_state(CallbackState& state) const override { state.put_text("csv_logger/text", text_); }
 
   void load_state(const CallbackState& state) override {
     text_ = state.text("csv_logger/text");
-    posix_env().write_file(path_, text_);
+    written_ = false;
   }
 
  private:
+  void write() {
+    posix_env().write_file(path_, text_);
+    written_ = true;
+  }
+
   std::string quoted(const std::string& name) const {
     if (name.find_first_of(std::string("\"\r\n") + options_.separator) == std::string::npos) return name;
     std::string out = "\"";
@@ -67,6 +80,8 @@ class Logger final : public Callback {
   CSVLoggerOptions options_;
   std::vector<std::string> names_;
   std::string text_;  // of the whole file
+  // A run that is refused before its first step ends leaves the file as it was.
+  bool written_ = false;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "optim/rule.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
@@ -79,7 +80,8 @@ void Model::compile(ModelOptions options, Location at) {
           }
         }
         training.observe(losses, y, outputs, row_weight);
-        // Last: a step that is refused leaves no slots.
+        const auto rule = training.options.optimizer.rule();
+        BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
         training.options.optimizer.apply(gradients, weights);
         return {};
       },

@@ -9,14 +9,17 @@
 namespace espalier::metrics {
 namespace {
 
+// Counts go on beyond 2^24.
+constexpr DType kCount = DType::kF64;
+
 // `weights` of rows for every element of `values`.
 Tensor spread(const Tensor& weights, const Tensor& values) {
-  return broadcast_in_dim(weights, values.shape(), {0});
+  return broadcast_in_dim(convert(weights, kCount), values.shape(), {0});
 }
 
 double ratio(const Variable& part, const Variable& whole) {
-  const double all = whole.read().item<float>();
-  return all == 0 ? 0 : part.read().item<float>() / all;
+  const double all = whole.read().item<double>();
+  return all == 0 ? 0 : part.read().item<double>() / all;
 }
 
 // True positives as a share of the positives that are predicted, or that there are.
@@ -26,8 +29,8 @@ struct PositivesRule final : Metric::Rule {
         kind(kind),
         threshold(threshold),
         of_predicted(of_predicted),
-        true_positives(metric_variable(name, "true_positives")),
-        positives(metric_variable(name, of_predicted ? "predicted_positives" : "positives")) {}
+        true_positives(metric_variable(name, "true_positives", {kCount, {}})),
+        positives(metric_variable(name, of_predicted ? "predicted_positives" : "positives", {kCount, {}})) {}
 
   void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
     const auto [labels, outputs] = rows_of_one_shape(kind, given_labels, given_outputs);
@@ -52,8 +55,8 @@ struct AUCRule final : Metric::Rule {
       : Rule(options.name),
         intervals(options.num_thresholds - 1),
         from_logits(options.from_logits),
-        positives(metric_variable(name, "positives", {DType::kF32, {intervals}})),
-        negatives(metric_variable(name, "negatives", {DType::kF32, {intervals}})) {}
+        positives(metric_variable(name, "positives", {kCount, {intervals}})),
+        negatives(metric_variable(name, "negatives", {kCount, {intervals}})) {}
 
   void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
     const auto [labels, outputs] = rows_of_one_shape("auc", given_labels, given_outputs);
@@ -73,7 +76,7 @@ struct AUCRule final : Metric::Rule {
 
   double result() const override {
     const Tensor all_positives = positives.read(), all_negatives = negatives.read();
-    const auto p = all_positives.data<float>(), n = all_negatives.data<float>();
+    const auto p = all_positives.data<double>(), n = all_negatives.data<double>();
     double true_positives = 0, false_positives = 0, area = 0;
     for (size_t i = p.size(); i-- > 0;) {
       area += n[i] * (true_positives + p[i] / 2.0);

@@ -10,14 +10,16 @@
 namespace espalier::metrics {
 namespace {
 
-// Sums of each output of a row: f64[outputs].
+// Sums of each output of a row, f64[outputs]; those of labels are of their distances from `origin`, so that
+// labels that are all equal give exact zeros.
 struct R2Sums {
   R2Sums(const std::string& name, int64_t outputs)
       : count(metric_variable(name, "count", {DType::kF64, {}})),
+        origin(metric_variable(name, "origin", {DType::kF64, {outputs}})),
         sum(metric_variable(name, "sum", {DType::kF64, {outputs}})),
         squared_sum(metric_variable(name, "squared_sum", {DType::kF64, {outputs}})),
         residual(metric_variable(name, "residual", {DType::kF64, {outputs}})) {}
-  Variable count, sum, squared_sum, residual;
+  Variable count, origin, sum, squared_sum, residual;
 };
 
 struct R2Rule final : Metric::Rule {
@@ -25,16 +27,21 @@ struct R2Rule final : Metric::Rule {
 
   void update(const Tensor& given_labels, const Tensor& given_outputs, const Tensor& weights) override {
     const auto [labels, outputs] = rows_of_one_shape("r2_score", given_labels, given_outputs);
-    const int64_t rows = labels.size(0), width = rows ? labels.type().elements() / rows : 0;
+    const int64_t rows = labels.size(0);
+    if (rows == 0) return;
+    const int64_t width = labels.type().elements() / rows;
     const auto wide = [&](const Tensor& values) {
       return convert(reshape(values, {rows, width}), DType::kF64);
     };
-    const Tensor y = wide(labels), error = wide(outputs) - y;
+    R2Sums& kept = sums_for(width);
+    const Tensor given = wide(labels), error = wide(outputs) - given;
     const Tensor w = convert(weights, DType::kF64);
+    const Tensor counted = take(given, argmax(w, 0), 0);
+    kept.origin.assign(where(kept.count.read() > 0, kept.origin, counted));
+    const Tensor y = given - kept.origin;
     const auto total = [&](const Tensor& values) {
       return reduce_sum(values * broadcast_in_dim(w, values.shape(), {0}), {0});
     };
-    R2Sums& kept = sums_for(width);
     kept.count.assign_add(reduce_sum(w, {0}));
     kept.sum.assign_add(total(y));
     kept.squared_sum.assign_add(total(y * y));
@@ -57,7 +64,7 @@ struct R2Rule final : Metric::Rule {
 
   std::vector<Variable> variables() const override {
     if (!sums) return {};
-    return {sums->count, sums->sum, sums->squared_sum, sums->residual};
+    return {sums->count, sums->origin, sums->sum, sums->squared_sum, sums->residual};
   }
 
   R2Sums& sums_for(int64_t width) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "espalier/array.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
@@ -154,6 +155,34 @@ TEST(Metrics, R2ScoreOfLabelsFarFromZero) {
   }
   for (int part = 0; part < 10; ++part) r2.update(Tensor::of(labels), Tensor::of(outputs));
   EXPECT_NEAR(r2.result(), 1 - 0.25 / 1.25, 1e-9);
+}
+
+TEST(Metrics, R2ScoreOfLabelsThatAreAllEqual) {
+  // 0.1 is no number of f64: sums of its squares leave something over.
+  for (const bool weighted : {false, true}) {
+    Metric r2 = "r2_score";
+    const Tensor labels = full({7, 1}, 0.1), outputs = reshape(linspace(0, 1, 7), {7, 1});
+    const Tensor padded = concatenate({full({1, 1}, 5), slice(labels, {1, 0}, {7, 1})}, 0);
+    const Tensor weights = Tensor::of<float>({0, 0.3f, 1, 2, 0.7f, 1, 3});
+    for (int part = 0; part < 3; ++part) {
+      weighted ? r2.update(padded, outputs, weights) : r2.update(labels, outputs);
+      EXPECT_EQ(r2.result(), 0);
+    }
+  }
+}
+
+TEST(Metrics, CountsGoOnBeyondWhatAFloatHolds) {
+  const Tensor y = full({1, 1}, 1), x = full({1, 1}, 0.9);
+  for (const char* name : {"auc", "precision", "recall"}) {
+    Metric metric = name;
+    metric.update(y, x, Tensor::of<float>({1 << 24}));
+    metric.update(y, x);
+    double most = 0;
+    for (const Variable& variable : metric.variables()) {
+      for (const double count : variable.read().to_vector<double>()) most = std::max(most, count);
+    }
+    EXPECT_EQ(most, (1 << 24) + 1) << name;
+  }
 }
 
 TEST(Metrics, OfNothing) {

@@ -14,6 +14,7 @@
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "format/safetensors.h"
+#include "format/utf8.h"
 #include "ir/builder.h"
 #include "text/text.h"
 #include "train/program.h"
@@ -123,6 +124,11 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     if (is_ours(name) || name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
       throw ValueError("save.files", cat("a saved model cannot hold a file \"", name, "\""));
   }
+  const auto require_utf8 = [](const char* what, const std::string& name) {
+    if (!is_utf8(name))
+      throw ValueError("save.name", cat("the ", what, " \"", utf8_of_latin1(name), "\" is not UTF-8"));
+  };
+  require_utf8("model", this->path());
   check_save_path(path, files);
   Env& env = posix_env();
   SafeTensors weights;
@@ -134,6 +140,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     files[kPrograms[training]] = program.text.text();
     for (const auto& [name, variable] : program.variables) {
       if (weights.find(name)) continue;
+      require_utf8("variable", name);
       weights.arrays.push_back({name, variable.state()->value.node()->dense()});
       variables.push_back({{"path", name}, {"trainable", variable.trainable()}});
     }

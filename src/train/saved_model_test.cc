@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/rule_of_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -244,6 +245,24 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
   EXPECT_EQ(refused("inference.mlir", "dense/kernel", "dense/colonel"), "");
   EXPECT_NE(refused("model.json", "\"version\": 1", "\"version\": 2").find("UnsupportedError"),
             std::string::npos);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, NamesThatAreNotUtf8AreRefused) {
+  const std::string path = fresh("latin1");
+  const auto rule = [&](const std::string& model_name, const std::string& layer_name) {
+    struct Named : Model {
+      Named(const std::string& name, const std::string& layer) : Model(name), out({.name = layer}) {}
+      Dense out;
+      Tensor call(const Tensor& x) override { return out(x); }
+    } model(model_name, layer_name);
+    model.predict(full({2, 3}, 1));
+    return rule_of([&] { model.save(path); });
+  };
+  EXPECT_EQ(rule("caf\xe9", "dense"), "save.name");
+  EXPECT_EQ(rule("model", "caf\xe9"), "save.name");
+  EXPECT_FALSE(posix_env().exists(path));
+  EXPECT_EQ(rule("model", "caf\xc3\xa9"), "nothing");
   std::filesystem::remove_all(path);
 }
 
