@@ -82,6 +82,9 @@ class CallScope {
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
   static Location current();
+  // Makes `at` the call site, or none if it is unknown, so that the next scope is an outermost one; gives the
+  // one before. For who runs the user's code again to look inside.
+  static Location exchange(Location at);
 
  private:
   bool outermost_;

@@ -21,6 +21,7 @@
 #include "espalier/metrics.h"
 #include "espalier/model.h"
 #include "espalier/npy.h"
+#include "espalier/numerics.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
 #include "espalier/pooling.h"

@@ -29,9 +29,14 @@ struct FunctionOptions {
 class TracedFunction {
  public:
   using Body = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
+  // Whether the results are good, so that variables get their new values.
+  using Accept = std::function<bool(std::span<const Tensor>)>;
   TracedFunction(Body body, FunctionOptions options);
 
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;
+  // The same, but variables change only when `accept`, which sees the results, says so; until then their old
+  // values are kept beside the new ones. REQUIRES: it is called outside of graphs under construction.
+  std::vector<Tensor> call_if(std::span<const Tensor> arguments, const Accept& accept) const;
   // How often the body has been traced to make a plan: a number that grows with every call is a program that
   // recompiles all the time.
   size_t traces() const;
@@ -40,6 +45,7 @@ class TracedFunction {
 
  private:
   struct Impl;
+  std::vector<Tensor> call(std::span<const Tensor> arguments, const Accept* accept) const;
   std::shared_ptr<Impl> impl_;
 };
 

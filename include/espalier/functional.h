@@ -67,6 +67,8 @@ class Functional : public Model {
   // that is not among them, ValueError[functional.outputs] when there is none.
   Functional(const std::vector<Placeholder>& inputs, const std::vector<Placeholder>& outputs,
              std::string name = "functional", Location at = Location::here());
+  // The names of the layers, or of the Inputs, that give the outputs; one that stood before becomes x_1.
+  std::vector<std::string> output_names() const override;
 
  protected:
   Tensors call_many(std::span<const Tensor> inputs) override;

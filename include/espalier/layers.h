@@ -102,6 +102,8 @@ class Layer {
   Tensor operator()(const TensorList& inputs);
   // All that the layer gives.
   Tensors apply(const TensorList& inputs);
+  // What it was called when it was made.
+  const std::string& name() const;
   // Empty before the first call.
   const std::string& path() const;
   // Variables of this layer and of the layers it called, in the order they were built, each once.

@@ -62,10 +62,34 @@ class Callback {
 // terminal.
 std::shared_ptr<Callback> ConsoleProgress();
 
+// What one output of a model of several is held against.
+struct OutputOptions {
+  // Which output: one of Model::output_names(). Empty for all: they stand in the order of the outputs, and
+  // are called as the model calls them, or output_0, output_1, ... where it has no names.
+  std::string name = {};
+  Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
+  double loss_weight = 1;  // what the loss counts in that of the model, a sum
+  std::vector<Metric> metrics = {};
+};
+
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
   std::vector<Metric> metrics = {"accuracy"};
+  // Instead of loss and metrics, for models of several outputs: one for each. Labels are then a list, one
+  // tensor an output, and logs are "loss", "<output>_loss" (without its weight) and "<output>_<metric>".
+  std::vector<OutputOptions> outputs = {};
+  // Steps, and predict, call the model's code each time instead of tracing it once: breakpoints and prints in
+  // call() see every batch, and slowly. Values may differ from those of traced steps where plans fuse: by the
+  // bounds of docs/decisions/0002.
+  bool run_eagerly = false;
+  // A step of fit, train_on_batch or evaluate whose loss, gradients or new weights are not all finite changes
+  // nothing and raises ValueError[check_numerics]. It says where that began: the rows, a variable, or the
+  // first op that made NaN or infinity of finite numbers, with its layer, line, how many elements and the
+  // index of the first; in the forward pass, in which gradient, or in which variable's update. An infinity
+  // that a constant brings, as in a mask, is no fault, nor is any that does not reach the loss. A check reads
+  // gradients and weights once more, and new values need memory beside the old ones.
+  bool check_numerics = false;
 };
 
 struct FitOptions {
@@ -73,7 +97,7 @@ struct FitOptions {
   int64_t batch_size = 32;
   bool shuffle = true;
   TensorList validation_x = {};
-  Tensor validation_y = {};
+  TensorList validation_y = {};
   double validation_split = 0;  // instead: this share of the rows, the last ones as they are given
   // Or instead: batches of x..., y and perhaps the weights of their rows, as many tensors of x as are trained
   // on.
@@ -106,39 +130,44 @@ class Model : public Layer {
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
 
-  // Raises ValueError for two metrics of one name and a loss without a function.
+  // Raises ValueError for two metrics of one name, a loss without a function, ValueError[model.outputs] for
+  // `outputs` whose names are not those of the model's outputs, each once, or only some of which have one,
+  // and [model.loss_weight] for one that is not finite.
   void compile(ModelOptions options = {}, Location at = Location::here());
   // The optimizer of compile(). Raises StateError[model.compile] before it.
   Optimizer optimizer() const;
-  // Trains on rows of x and y (equal first axes). Loss and metrics of each epoch, "val_" ones where
-  // validation data is given. The row order of every epoch follows from seed() alone. Raises
-  // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
+  // What the model calls its outputs, in order; empty when it has no names for them.
+  virtual std::vector<std::string> output_names() const { return {}; }
+  // Trains on rows of x and y (equal first axes); y has one tensor for each output. Loss and metrics of each
+  // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
+  // alone. Raises ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
   // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
-  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for,
-  // ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit,
+  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for and for
+  // another number of tensors than compile() knows outputs of, ValueError[fit.outputs] when the model gives
+  // another number, ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit,
   // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
-  std::vector<Logs> fit(const TensorList& x, const Tensor& y, const FitOptions& options = {},
+  std::vector<Logs> fit(const TensorList& x, const TensorList& y, const FitOptions& options = {},
                         Location at = Location::here());
-  // Trains on the elements of a dataset, which are batches: x, y, or x_1, ..., x_n, y, and the weight of each
-  // row behind y where options.weighted says so; batch_size and shuffle do not count. Batches may differ in
-  // their number of rows. An epoch is a pass over the dataset, or steps_per_epoch batches: then it goes on
-  // where the last one ended, and behind the end of the dataset comes its begin (repeat()). Needs
-  // steps_per_epoch unless the cardinality is known: ValueError[fit.steps_per_epoch]. Raises besides what fit
-  // raises for rows in memory, of each batch before its step, ShapeError[fit.rows] for batches of other
-  // tensors and a dataset without any, ValueError[fit.validation] for a validation_split, and for
-  // validation_data without end, ValueError[fit.sample_weight] for one beside the dataset, and what its
-  // iterators raise.
+  // Trains on the elements of a dataset, which are batches: the tensors of x, those of y, one for each
+  // output, and the weight of each row behind them where options.weighted says so; batch_size and shuffle do
+  // not count. Batches may differ in their number of rows. An epoch is a pass over the dataset, or
+  // steps_per_epoch batches: then it goes on where the last one ended, and behind the end of the dataset
+  // comes its begin (repeat()). Needs steps_per_epoch unless the cardinality is known:
+  // ValueError[fit.steps_per_epoch]. Raises besides what fit raises for rows in memory, of each batch before
+  // its step, ShapeError[fit.rows] for batches of other tensors and a dataset without any,
+  // ValueError[fit.validation] for a validation_split, and for validation_data without end,
+  // ValueError[fit.sample_weight] for one beside the dataset, and what its iterators raise.
   std::vector<Logs> fit(const Dataset& batches, const FitOptions& options = {},
                         Location at = Location::here());
   // Ends the run of fit() after this batch, or this epoch, with the hooks that belong to its end.
   void stop_training();
   // One step on these rows, as a step of fit: its loss and metrics. Raises as fit does, under
   // "train_on_batch".
-  Logs train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight = {},
+  Logs train_on_batch(const TensorList& x, const TensorList& y, const Tensor& sample_weight = {},
                       Location at = Location::here());
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
-  Logs evaluate(const TensorList& x, const Tensor& y, int64_t batch_size = 256,
+  Logs evaluate(const TensorList& x, const TensorList& y, int64_t batch_size = 256,
                 Location at = Location::here());
   // The same over the batches of a dataset, which are as for fit. Raises ValueError[evaluate.dataset] for one
   // without end.

@@ -18,6 +18,8 @@ class LoadedModel : public Model {
   int64_t fixed_batch() const;
   // The types of one row of each input: f32[784].
   const std::vector<TensorType>& input_rows() const;
+  // Those of the model that was saved.
+  std::vector<std::string> output_names() const override;
   // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
   const std::string& file(const std::string& name) const;
   bool has_file(const std::string& name) const;

@@ -1,6 +1,7 @@
 #include "espalier/error.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 
@@ -63,6 +64,7 @@ CallScope::~CallScope() {
   if (outermost_) call_state = {};
 }
 Location CallScope::current() { return call_state.at; }
+Location CallScope::exchange(Location at) { return std::exchange(call_state, {at, at.known()}).at; }
 
 NameScope::NameScope(std::string_view name) : length_(name_path.size()) {
   if (name.empty()) return;

@@ -57,7 +57,9 @@ struct CallState {
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
 };
 
-std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
+using Accept = TracedFunction::Accept;
+
+std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const Accept* accept) {
   const Plan& plan = *call.plan;
   const Graph& graph = *plan.graph;
   call.inputs.clear();
@@ -76,7 +78,7 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
   results.reserve(plan.results);
   for (size_t i = 0; i < plan.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
   for (const VariablePtr& variable : plan.updated) {
-    if (sole_owner(variable->value)) {
+    if (!accept && sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
       call.next.emplace_back();
     } else {
@@ -84,6 +86,10 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
     }
   }
   run(*plan.executable, call.inputs, call.outputs);
+  if (accept && !(*accept)(results)) {
+    call.next.clear();
+    return results;
+  }
   for (size_t i = 0; i < plan.updated.size(); ++i) {
     if (call.next[i].defined()) plan.updated[i]->value = std::move(call.next[i]);
   }
@@ -92,14 +98,15 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
 
 // Under a tape the function is one call whose gradient is that of its graph.
 std::vector<Tensor> call_recorded(const Plan& plan, const std::string& name,
-                                  std::span<const Tensor> arguments) {
+                                  std::span<const Tensor> arguments, const Accept* accept) {
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
   for (const VariablePtr& variable : plan.variables) inputs.push_back(variable->read());
   auto attributes = std::make_shared<CallAttributes>();
   attributes->callee = name;
   const GraphPtr region = plan.graph;
   std::vector<Tensor> outputs = emit_all(op_call, attributes, inputs, {&region, 1});
-  for (size_t i = 0; i < plan.updated.size(); ++i)
+  const bool keeps = !accept || (*accept)(std::span(outputs).first(plan.results));
+  for (size_t i = 0; keeps && i < plan.updated.size(); ++i)
     Variable(plan.updated[i]).assign(outputs[plan.results + i]);
   outputs.resize(plan.results);
   return outputs;
@@ -188,6 +195,14 @@ TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::
 }
 
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
+  return call(arguments, nullptr);
+}
+
+std::vector<Tensor> TracedFunction::call_if(std::span<const Tensor> arguments, const Accept& accept) const {
+  return call(arguments, &accept);
+}
+
+std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments, const Accept* accept) const {
   const Depth depth("function");
   // Inside a graph, a region or vmap the ops of the body join those around them.
   if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
@@ -195,8 +210,8 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   if (!state) state = std::make_unique<CallState>();
   impl_->find_plan(*state, arguments);
   std::vector<Tensor> results = is_recorded(Sink::current())
-                                    ? call_recorded(*state->plan, impl_->options.name, arguments)
-                                    : replay(*state, arguments);
+                                    ? call_recorded(*state->plan, impl_->options.name, arguments, accept)
+                                    : replay(*state, arguments, accept);
   impl_->calls.give(std::move(state));
   return results;
 }

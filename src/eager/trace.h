@@ -77,6 +77,13 @@ class ReadObserver : public ThreadChain<ReadObserver> {
   virtual void on_read(const VariablePtr& variable, const Tensor& value) = 0;
 };
 
+// Told about every assignment to a variable on this thread outside of traces and regions, before it is made.
+class AssignObserver : public ThreadChain<AssignObserver> {
+ public:
+  virtual ~AssignObserver() = default;
+  virtual void on_assign(const VariablePtr&, const Tensor& next) = 0;
+};
+
 // While it lives, variables that cast are read in `dtype`. The innermost one of a thread counts.
 class AutocastScope {
  public:

@@ -114,6 +114,7 @@ void VariableState::assign(const Tensor& next) {
   if (trace) {
     trace->assign(shared_from_this(), next);
   } else {
+    AssignObserver::each([&](AssignObserver& observer) { observer.on_assign(shared_from_this(), next); });
     // A node of its own: two variables that were assigned one tensor stay two sources for a tape.
     value = make_concrete(next.node()->dense());
   }

@@ -153,6 +153,7 @@ std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Te
       reached = true;
     }
     if (!reached) continue;
+    ReverseObserver::each([&](ReverseObserver& observer) { observer.on_reverse(call); });
     context.cotangents = found;
     context.wanted.resize(in_count);
     for (size_t k = 0; k < in_count; ++k) context.wanted[k] = operand[k] != NodeMap::kNone;

@@ -29,6 +29,13 @@ class CallTape final : public Recorder {
   std::vector<TapeEntry> calls_;
 };
 
+// Told before reverse mode differentiates a call, on this thread.
+class ReverseObserver : public ThreadChain<ReverseObserver> {
+ public:
+  virtual ~ReverseObserver() = default;
+  virtual void on_reverse(const TapeEntry& call) = 0;
+};
+
 // Gradients of `targets` weighted by `cotangents` (undefined = ones) with respect to `sources`, over calls in
 // the order they were made. The gradient ops go to the current sink. A source that no target depends on gets
 // an undefined tensor. Raises UnsupportedError[<op>.gradient] for a call on the way that has no gradient

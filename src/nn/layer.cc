@@ -224,6 +224,7 @@ std::vector<TensorType> Layer::input_types() const {
   return state_->built ? state_->inputs : std::vector<TensorType>();
 }
 
+const std::string& Layer::name() const { return state_->name; }
 const std::string& Layer::path() const { return state_->path; }
 
 std::vector<Variable> Layer::variables() const {

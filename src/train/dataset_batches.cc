@@ -40,17 +40,20 @@ int64_t checked_steps(const Dataset& dataset, const FitOptions& options) {
 }  // namespace
 
 std::span<const Tensor> StepArguments::of(Tensors element) {
-  const bool weighted = format_.inputs ? element.size() == format_.inputs + 2 : format_.weighted;
-  const size_t others = weighted ? 2 : 1;
+  const size_t labels = format_.labels;
+  const bool weighted = format_.inputs ? element.size() == format_.inputs + labels + 1 : format_.weighted;
+  const size_t others = labels + weighted;
   const size_t inputs = format_.inputs ? format_.inputs : element.size() - std::min(others, element.size());
   if (inputs == 0 || element.size() != inputs + others) {
     throw ShapeError(format_.rows_rule,
-                     cat("a batch must be ", format_.inputs ? cat(inputs, " tensors of x") : "x", ", y",
+                     cat("a batch must be ", format_.inputs ? cat(inputs, " tensors of x") : "x",
+                         labels == 1 ? ", y" : cat(", ", labels, " tensors of y"),
                          weighted ? " and the weight of each row" : "", ", it is ", types_text(element)));
   }
-  const Tensor y = element[inputs];
+  const Tensors y(element.begin() + static_cast<std::ptrdiff_t>(inputs),
+                  element.begin() + static_cast<std::ptrdiff_t>(inputs + labels));
   check_rows(format_.rows_rule, std::span(element).first(inputs), y);
-  const int64_t rows = y.size(0);
+  const int64_t rows = y[0].size(0);
   if (weighted) {
     element.back() = row_weights(format_.verb, element.back(), rows);
   } else if (!format_.class_weight.empty()) {
@@ -81,11 +84,12 @@ std::span<const Tensor> DatasetBatches::next() {
   return {};
 }
 
-DatasetPasses::DatasetPasses(const Dataset& dataset, const FitOptions& options,
-                             std::function<void(const Tensor& y)> check_labels)
+DatasetPasses::DatasetPasses(const Dataset& dataset, const FitOptions& options, size_t labels,
+                             std::function<void(const TensorList& y)> check_labels)
     : steps_per_epoch_(checked_steps(dataset, options)),
       weighted_(options.weighted),
-      arguments_({"fit", "fit.rows", 0, options.weighted, options.class_weight, std::move(check_labels)}),
+      arguments_(
+          {"fit", "fit.rows", 0, labels, options.weighted, options.class_weight, std::move(check_labels)}),
       repeated_(dataset.repeat()),
       iterator_(repeated_, 0) {
   if (options.initial_epoch > 0)

@@ -15,10 +15,11 @@ struct DatasetFormat {
   // The number of tensors of x. When it is known, one more than x and y is the weights of rows; 0: all but y
   // and, if elements are weighted, those.
   size_t inputs = 0;
+  size_t labels = 1;  // tensors of y
   bool weighted = false;
   std::map<int64_t, double> class_weight = {};
   // Sees the labels of a batch before its step.
-  std::function<void(const Tensor& y)> check_labels = {};
+  std::function<void(const TensorList& y)> check_labels = {};
 };
 
 // Elements as arguments of steps.
@@ -56,8 +57,8 @@ class DatasetBatches final : public StepBatches {
 class DatasetPasses final : public TrainingBatches {
  public:
   // Raises what Model::fit says of options for datasets.
-  DatasetPasses(const Dataset& dataset, const FitOptions& options,
-                std::function<void(const Tensor& y)> check_labels);
+  DatasetPasses(const Dataset& dataset, const FitOptions& options, size_t labels,
+                std::function<void(const TensorList& y)> check_labels);
   std::span<const Tensor> next() override;
   int64_t steps_per_epoch() const override { return steps_per_epoch_; }
   int64_t examples_per_epoch() const override { return 0; }

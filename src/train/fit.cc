@@ -1,26 +1,10 @@
-#include <algorithm>
-
-#include "espalier/tape.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
-#include "optim/rule.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
 
 namespace espalier {
-namespace {
-
-// The arguments of a step.
-struct Parts {
-  std::span<const Tensor> x;
-  const Tensor &y, &row_weight;
-};
-Parts parts(std::span<const Tensor> in) {
-  return {in.first(in.size() - 2), in[in.size() - 2], in[in.size() - 1]};
-}
-
-}  // namespace
 
 Model& Callback::model() {
   Model* const running = Running::model();
@@ -28,99 +12,23 @@ Model& Callback::model() {
   return *running;
 }
 
-Model::Shared::Shared()
-    : forward(
-          [](std::span<const Tensor> in) -> std::vector<Tensor> {
-            TrainingScope mode(false);
-            return Running::model()->apply(Tensors(in.begin(), in.end()));
-          },
-          {.name = "predict"}) {}
+namespace {
+
+Tensors infer(std::span<const Tensor> x) {
+  const TrainingScope mode(false);
+  return Running::model()->apply(Tensors(x.begin(), x.end()));
+}
+
+}  // namespace
+
+Model::Shared::Shared() : forward(infer, {.name = "predict"}) {}
+
+Tensors Model::Shared::predict(std::span<const Tensor> x) {
+  return training && training->options.run_eagerly ? infer(x) : forward.call(x);
+}
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
     : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {}
-
-void Model::compile(ModelOptions options, Location at) {
-  const CallScope scope(at);
-  auto next = std::make_shared<Training>(std::move(options));
-  Training& training = *next;
-  const auto losses_of = [&training](std::span<const Tensor> x, const Tensor& y, Tensor& outputs) {
-    outputs = (*Running::model())(Tensors(x.begin(), x.end()));
-    if (is_float(outputs.dtype())) outputs = convert(outputs, DType::kF32);
-    if (training.options.loss.class_labels && outputs.rank() > 0) {
-      training.classes = outputs.size(-1);
-      training.check_labels();
-    }
-    Tensor losses = training.options.loss.per_example(y, outputs);
-    if (losses.shape() != Shape{x[0].size(0)}) {
-      throw ShapeError("loss.shape", cat("loss \"", training.options.loss.name,
-                                         "\" must give one value per row: ", losses.type()));
-    }
-    for (const Tensor& penalty : Running::model()->losses()) losses += penalty;
-    return losses;
-  };
-  training.train_step = std::make_unique<TracedFunction>(
-      [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
-        const BuildTransaction transaction;
-        TrainingScope mode(true);
-        GradientTape tape;
-        const auto [x, y, row_weight] = parts(in);
-        Tensor outputs;
-        const Tensor losses = losses_of(x, y, outputs);
-        const Tensor loss =
-            reduce_sum(losses * row_weight, {0}) / maximum(reduce_sum(row_weight, {0}), 1e-12);
-        const std::vector<Variable> weights = Running::model()->trainable_variables();
-        const std::vector<Tensor> gradients = tape.gradient(loss, weights);
-        for (const Variable& read : tape.watched_variables()) {
-          const auto same = [&](const Variable& own) { return own.state() == read.state(); };
-          if (std::none_of(weights.begin(), weights.end(), same)) {
-            throw StateError("fit.variable",
-                             cat("the model reads the trainable variable \"", read.path(),
-                                 "\", which is none of its own, so it would not be trained"),
-                             "make it in build() with add_weight, or set_trainable(false)");
-          }
-        }
-        training.observe(losses, y, outputs, row_weight);
-        const auto rule = training.options.optimizer.rule();
-        BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
-        training.options.optimizer.apply(gradients, weights);
-        return {};
-      },
-      FunctionOptions{.name = "train_step"});
-  training.test_step = std::make_unique<TracedFunction>(
-      [losses_of, &training](std::span<const Tensor> in) -> std::vector<Tensor> {
-        const BuildTransaction transaction;
-        TrainingScope mode(false);
-        const auto [x, y, row_weight] = parts(in);
-        Tensor outputs;
-        const Tensor losses = losses_of(x, y, outputs);
-        training.observe(losses, y, outputs, row_weight);
-        return {};
-      },
-      FunctionOptions{.name = "test_step"});
-  shared_->training = std::move(next);
-}
-
-void Model::Training::take_labels(const char* rule, const Tensor& y, const char* of) {
-  labels = {rule, of};
-  if (!options.loss.class_labels || !is_integer(y.dtype())) return;
-  const Tensor wide = convert(y, DType::kI64);
-  const auto values = wide.data<int64_t>();
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  if (least == values.end()) return;
-  const int64_t a_row = y.type().elements() / y.size(0);
-  labels = {rule, of, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
-  check_labels();
-}
-
-void Model::Training::check_labels() const {
-  if (classes < 0 || (labels.least >= 0 && labels.most < classes)) return;
-  const bool low = labels.least < 0;
-  throw ValueError(
-      labels.rule,
-      cat("label ", low ? labels.least : labels.most, " of row ", low ? labels.least_row : labels.most_row,
-          labels.of, " is no class: the outputs have ", classes, ", numbered from 0"),
-      classes == 1 ? "give the last layer one unit for each class" : "");
-}
 
 std::shared_ptr<Model::Training> Model::training(const char* rule) const {
   if (!shared_->training) throw StateError(rule, "the model is not compiled", "call compile() first");
@@ -131,7 +39,8 @@ Optimizer Model::optimizer() const { return training("model.compile")->options.o
 
 void Model::stop_training() { shared_->stop = true; }
 
-std::vector<Logs> Model::fit(const TensorList& x, const Tensor& y, const FitOptions& options, Location at) {
+std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const FitOptions& options,
+                             Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
@@ -146,13 +55,13 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
-  DatasetPasses passes(batches, options, training->labels_check("fit.labels"));
+  DatasetPasses passes(batches, options, training->outputs.size(), training->labels_check("fit.labels"));
   const Rows rows = validation_rows(options);
   return training->fit(passes, options, training->validation(rows, options), shared_->stop);
 }
 
-std::function<void(const Tensor& y)> Model::Training::labels_check(const char* rule) {
-  return [this, rule](const Tensor& y) { take_labels(rule, y, " of its batch"); };
+std::function<void(const TensorList& y)> Model::Training::labels_check(const char* rule) {
+  return [this, rule](const TensorList& y) { take_labels(rule, y, " of its batch"); };
 }
 
 std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options) {
@@ -164,6 +73,7 @@ std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOpt
       DatasetBatches batches(options.validation_data, {.verb = "fit",
                                                        .rows_rule = "fit.validation",
                                                        .inputs = inputs,
+                                                       .labels = outputs.size(),
                                                        .check_labels = labels_check(kLabels)});
       return test(batches);
     };
@@ -180,7 +90,8 @@ std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOpt
   };
 }
 
-Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& sample_weight, Location at) {
+Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tensor& sample_weight,
+                           Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
@@ -193,7 +104,7 @@ Logs Model::train_on_batch(const TensorList& x, const Tensor& y, const Tensor& s
   return training->logs();
 }
 
-Logs Model::evaluate(const TensorList& x, const Tensor& y, int64_t batch_size, Location at) {
+Logs Model::evaluate(const TensorList& x, const TensorList& y, int64_t batch_size, Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
@@ -210,6 +121,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   DatasetBatches all(batches, {.verb = "evaluate",
                                .rows_rule = "evaluate.rows",
+                               .labels = training->outputs.size(),
                                .weighted = options.weighted,
                                .check_labels = training->labels_check("evaluate.labels")});
   return training->test(all);
@@ -246,7 +158,7 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   Batches batches(rows.arrays, order, batch_size);
   while (batches.next()) {
     sizes.push_back(batches[0].size(0));
-    parts.push_back(shared_->forward.call(batches.rows()));
+    parts.push_back(shared_->predict(batches.rows()));
   }
   return join_rows(parts, sizes);
 }
@@ -263,7 +175,7 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
     const size_t inputs = input_types().size();
     if (inputs > 0 && inputs < element->size()) element->resize(inputs);
     sizes.push_back(rows_to_predict(*element).count);
-    parts.push_back(shared_->forward.call(*element));
+    parts.push_back(shared_->predict(*element));
   }
   if (parts.empty()) throw ShapeError("predict.rows", cat("there are no batches: ", batches, " is empty"));
   return join_rows(parts, sizes);

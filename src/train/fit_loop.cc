@@ -22,10 +22,10 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
   if (backups.found()) {
     const BuildTransaction transaction;
     const std::span<const Tensor> arguments = batches.next();
-    // Traced, they make the variables that the checkpoint has values for.
-    test_step->graph(arguments);
+    // They make the variables that the checkpoint has values for.
+    test_step->make_variables(arguments);
     backups.require(variables(), false);
-    train_step->graph(arguments);
+    train_step->make_variables(arguments);
     backups.require(variables(), true);
     now = backups.position();
     batches.restore(now.epoch * steps + now.step, now.cursor);

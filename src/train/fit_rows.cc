@@ -10,16 +10,25 @@
 #include "ir/sink.h"
 
 namespace espalier {
-namespace {}  // namespace
+namespace {
 
-void check_rows(const std::string& rule, std::span<const Tensor> x, const Tensor& y) {
-  bool fits = x.size() > 0 && y.rank() > 0;
-  for (size_t i = 0; fits && i < x.size(); ++i) fits = x[i].rank() > 0 && x[i].size(0) == y.size(0);
-  if (fits && y.size(0) > 0) return;
+std::string types_of(std::span<const Tensor> tensors) {
   std::string types;
-  for (const Tensor& tensor : x) types += cat(types.empty() ? "" : ", ", tensor.type());
-  throw ShapeError(rule, fits ? cat("there are no rows: x is ", types)
-                              : cat("x and y must have one row per example: ", types, " and ", y.type()));
+  for (const Tensor& tensor : tensors) types += cat(types.empty() ? "" : ", ", tensor.type());
+  return types;
+}
+
+}  // namespace
+
+void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y) {
+  bool fits = !x.empty() && !y.empty() && y[0].rank() > 0;
+  for (const auto& list : {x, y}) {
+    for (const Tensor& rows : list) fits = fits && rows.rank() > 0 && rows.size(0) == y[0].size(0);
+  }
+  if (fits && y[0].size(0) > 0) return;
+  throw ShapeError(rule,
+                   fits ? cat("there are no rows: x is ", types_of(x))
+                        : cat("x and y must have one row per example: ", types_of(x), " and ", types_of(y)));
 }
 
 Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
@@ -35,7 +44,11 @@ Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
   return weights;
 }
 
-Tensor class_weights(const Tensor& y, const std::map<int64_t, double>& weights) {
+Tensor class_weights(std::span<const Tensor> labels, const std::map<int64_t, double>& weights) {
+  if (labels.size() != 1)
+    throw ValueError("fit.class_weight", cat("class weights are for one output, y has ", labels.size()),
+                     "give each row its weight: sample_weight");
+  const Tensor& y = labels[0];
   if (!is_integer(y.dtype()) || y.type().elements() != y.size(0)) {
     throw ValueError("fit.class_weight",
                      cat("class weights need one class number a row, labels are ", y.type()));
@@ -98,10 +111,10 @@ std::vector<int64_t> Rows::numbers() const {
   return out;
 }
 
-Rows rows_of(const std::string& verb, const TensorList& x, const Tensor& y, const Tensor& sample_weight) {
-  check_rows(verb + ".rows", x.tensors(), y);
-  Rows out{x.tensors(), sample_weight.defined(), 0, y.size(0)};
-  out.arrays.push_back(y);
+Rows rows_of(const std::string& verb, const TensorList& x, const TensorList& y, const Tensor& sample_weight) {
+  check_rows(verb + ".rows", x.tensors(), y.tensors());
+  Rows out{x.tensors(), sample_weight.defined(), 0, y[0].size(0)};
+  out.arrays.insert(out.arrays.end(), y.tensors().begin(), y.tensors().end());
   if (out.weighted) out.arrays.push_back(row_weights(verb, sample_weight, out.count));
   return out;
 }
@@ -155,11 +168,11 @@ void check_batch_size(const std::string& verb, int64_t batch_size) {
 Rows validation_rows(const FitOptions& options) {
   if (!options.validation_y.defined()) return {};
   check_batch_size("fit", options.batch_size);
-  check_rows("fit.validation", options.validation_x.tensors(), options.validation_y);
+  check_rows("fit.validation", options.validation_x.tensors(), options.validation_y.tensors());
   return rows_of("fit", options.validation_x, options.validation_y);
 }
 
-FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options) {
+FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& options) {
   training = rows_of("fit", x, y, options.sample_weight);
   check_options(options);
   check_batch_size("fit", options.batch_size);
@@ -179,7 +192,7 @@ FitRows::FitRows(const TensorList& x, const Tensor& y, const FitOptions& options
     training.count = validation.first;
   }
   if (options.class_weight.empty()) return;
-  training.arrays.push_back(class_weights(y, options.class_weight));
+  training.arrays.push_back(class_weights(y.tensors(), options.class_weight));
   training.weighted = true;
 }
 

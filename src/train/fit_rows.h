@@ -12,7 +12,7 @@ namespace espalier {
 
 // Rows first, ..., first + count - 1 of some arrays.
 struct Rows {
-  Tensors arrays;         // x, then y, then f32[rows] of weights where they are
+  Tensors arrays;         // those of x, of y, then f32[rows] of weights where they are
   bool weighted = false;  // they are
   int64_t first = 0, count = 0;
 
@@ -34,21 +34,22 @@ class RowBatches final : public StepBatches {
 // All rows. Raises ShapeError[verb.rows] unless there is one of x for each of y, and at least one,
 // [verb.sample_weight] and ValueError[verb.sample_weight] when weights are given that are not one finite
 // number, 0 or more, for each row.
-Rows rows_of(const std::string& verb, const TensorList& x, const Tensor& y, const Tensor& sample_weight = {});
+Rows rows_of(const std::string& verb, const TensorList& x, const TensorList& y,
+             const Tensor& sample_weight = {});
 // The rows of x alone. Raises ShapeError[predict.rows] without any, or when tensors have different numbers.
 Rows rows_to_predict(const TensorList& x);
 // What a model gave for batches of so many rows, one list of outputs a batch: each output as one tensor.
 // Raises ShapeError[predict.rows] unless outputs have one row for each row of their batch and agree in the
 // rest. REQUIRES: there is a batch.
 Tensors join_rows(const std::vector<Tensors>& batches, std::span<const int64_t> rows);
-// Raises ShapeError[rule] unless there is a row, and as many of each of x as of y.
-void check_rows(const std::string& rule, std::span<const Tensor> x, const Tensor& y);
+// Raises ShapeError[rule] unless there is a row, and as many of each of x and y.
+void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y);
 // Weights as f32[rows]. Raises ShapeError[verb.sample_weight] and ValueError[verb.sample_weight] unless they
 // are one finite number, 0 or more, for each row.
 Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows);
 // f32[rows]: the weight of the class of each row, 1 for those without. Raises ValueError[fit.class_weight]
-// unless y is one class number a row.
-Tensor class_weights(const Tensor& y, const std::map<int64_t, double>& weights);
+// unless there is one y, one class number a row.
+Tensor class_weights(std::span<const Tensor> y, const std::map<int64_t, double>& weights);
 // Raises what Model::fit says of options that do not belong to rows in memory alone.
 void check_options(const FitOptions& options);
 // Raises ValueError[verb.batch_size] for less than 1.
@@ -59,7 +60,7 @@ Rows validation_rows(const FitOptions& options);
 
 // What fit trains on, and what it validates on: perhaps no rows. Raises what Model::fit says of its options.
 struct FitRows {
-  FitRows(const TensorList& x, const Tensor& y, const FitOptions& options);
+  FitRows(const TensorList& x, const TensorList& y, const FitOptions& options);
   Rows training, validation;
 };
 

@@ -72,6 +72,7 @@ struct Functional::Plan {
   std::vector<Given> given;
   std::vector<Step> steps;
   std::vector<Value> outputs;
+  std::vector<std::string> output_names;
 
   using Key = std::pair<const Placeholder::Origin*, size_t>;
   void check(std::span<const Tensor> inputs) const;
@@ -133,9 +134,17 @@ Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector
       open.pop_back();
     }
     plan->outputs.push_back(value_of(output));
+    const Origin& origin = *output.origin_;
+    const std::string& own = origin.layer ? origin.layer->name() : origin.name;
+    std::string unique = own;
+    for (int i = 1; std::ranges::find(plan->output_names, unique) != plan->output_names.end(); ++i)
+      unique = cat(own, "_", i);
+    plan->output_names.push_back(unique);
   }
   plan_ = std::move(plan);
 }
+
+std::vector<std::string> Functional::output_names() const { return plan_->output_names; }
 
 void Functional::Plan::check(std::span<const Tensor> inputs) const {
   if (inputs.size() != given.size()) {

@@ -11,10 +11,11 @@ namespace {
 // Whether more is better; none when the name does not say.
 std::optional<bool> direction(std::string_view name) {
   if (name.starts_with("val_")) name.remove_prefix(4);
-  if (name.ends_with("loss") || name.ends_with("error") || name == "mae" || name == "mse" || name == "rmse")
-    return false;
-  if (name == "acc" || name == "val_acc" || name.ends_with("accuracy") || name.ends_with("precision") ||
-      name.ends_with("recall") || name.ends_with("auc") || name.starts_with("r2"))
+  // Alone, or behind the name of an output.
+  const auto is = [&](std::string_view metric) { return name == metric || name.ends_with(cat("_", metric)); };
+  if (name.ends_with("loss") || name.ends_with("error") || is("mae") || is("mse") || is("rmse")) return false;
+  if (is("acc") || name.ends_with("accuracy") || name.ends_with("precision") || name.ends_with("recall") ||
+      name.ends_with("auc") || name.starts_with("r2") || is("r2_score"))
     return true;
   return std::nullopt;
 }

@@ -63,6 +63,7 @@ struct LoadedModel::Saved {
 
   std::string path, name;
   std::vector<TensorType> rows;
+  std::vector<std::string> outputs;  // their names, if they have some
   int64_t fixed_batch = 0;
   std::vector<Weight> weights;
   std::map<std::string, size_t> weight_index;  // by the name in the programs
@@ -152,9 +153,12 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     inputs.push_back({{"dtype", espalier::name(row.dtype)},
                       {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}});
   }
-  const Json description = {
-      {"format", kFormat},         {"version", kVersion},        {"name", this->path()},  {"inputs", inputs},
-      {"weights_crc32", checksum}, {"fixed_batch", fixed_batch}, {"variables", variables}};
+  const std::vector<std::string> outputs = output_names();
+  for (const std::string& output : outputs) require_utf8("output", output);
+  Json description = {{"format", kFormat},     {"version", kVersion},       {"name", this->path()},
+                      {"inputs", inputs},      {"weights_crc32", checksum}, {"fixed_batch", fixed_batch},
+                      {"variables", variables}};
+  if (!outputs.empty()) description["outputs"] = outputs;
   files[kDescription] = description.dump(2) + "\n";
   env.write_folder(path, files);
 }
@@ -197,6 +201,16 @@ void LoadedModel::Saved::read_description(const Json& json) {
     if (!sizes.is_array() || sizes.size() > 64) fail(path, kDescription, "\"row\" needs a list of sizes");
     rows.push_back({*dtype, {}});
     for (const Json& size : sizes) rows.back().shape.push_back(integer(size, "row", 0, kMost));
+  }
+
+  const Json names_of_outputs = json.value("outputs", Json::array());
+  if (!names_of_outputs.is_array() || names_of_outputs.size() > kMostInputs)
+    fail(path, kDescription, "\"outputs\" needs a list of names");
+  std::set<std::string> different;
+  for (const Json& output : names_of_outputs) {
+    if (!output.is_string() || !different.insert(output.get<std::string>()).second)
+      fail(path, kDescription, "\"outputs\" needs names, each once");
+    outputs.push_back(output.get<std::string>());
   }
 
   const std::string bytes = take(kWeights);
@@ -260,6 +274,8 @@ void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t bat
   if (arguments != rows.size() || results == 0)
     fail(path, file,
          cat("has ", arguments, " arguments and ", results, " results for ", rows.size(), " inputs"));
+  if (!outputs.empty() && results != outputs.size())
+    fail(path, file, cat("has ", results, " results, the description names ", outputs.size(), " outputs"));
 }
 
 std::shared_ptr<const Graph> LoadedModel::Saved::graph(bool training, int64_t batch) {
@@ -286,6 +302,7 @@ LoadedModel::LoadedModel(std::shared_ptr<Saved> saved, Location at)
   keep_input_dtype();
 }
 
+std::vector<std::string> LoadedModel::output_names() const { return saved_->outputs; }
 int64_t LoadedModel::fixed_batch() const { return saved_->fixed_batch; }
 const std::vector<TensorType>& LoadedModel::input_rows() const { return saved_->rows; }
 

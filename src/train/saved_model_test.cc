@@ -240,6 +240,11 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
                     "\"weights_crc32\": ", "\"weights_crc32\": 7, \"other\": ", "weights.safetensors"),
             "");
   EXPECT_EQ(refused("model.json", "\"version\": 1", "\"version\": 1e999"), "");
+  for (const char* outputs : {"7", "[7]", "[\"a\", \"a\"]", "{}"})
+    EXPECT_EQ(refused("model.json", "\"version\"", cat("\"outputs\": ", outputs, ", \"version\"")), "")
+        << outputs;
+  EXPECT_EQ(
+      refused("model.json", "\"version\"", "\"outputs\": [\"a\", \"b\"], \"version\"", "inference.mlir"), "");
   EXPECT_EQ(refused("inference.mlir", "dot_general", "dot_particular"), "");
   EXPECT_EQ(refused("inference.mlir", "${B}", "$B"), "");
   EXPECT_EQ(refused("inference.mlir", "dense/kernel", "dense/colonel"), "");

@@ -1,4 +1,4 @@
-// What a compiled model keeps: its traced steps and the variables that metrics live in.
+// What a compiled model keeps: its steps and the variables that metrics live in.
 #pragma once
 
 #include <utility>
@@ -28,10 +28,54 @@ class Running {
 
 struct Rows;
 
+// What a step shows of itself, in this order; a step of evaluate has a loss only.
+class StepWatch {
+ public:
+  virtual ~StepWatch() = default;
+  virtual void loss(const Tensor& loss) = 0;
+  // Undefined for a variable that the loss does not depend on.
+  virtual void gradients(const std::vector<Variable>& variables, const std::vector<Tensor>& gradients) = 0;
+  virtual void updated(const std::vector<Variable>& variables) = 0;
+};
+
+// A step of fit or evaluate on x, y and the weight of each row: traced and replayed, or made of eager calls.
+class Step {
+ public:
+  // Shows itself to `watch` unless that is null.
+  using Body = std::function<void(std::span<const Tensor> arguments, StepWatch* watch)>;
+  struct Options {
+    std::string name;
+    size_t labels = 1;  // tensors of y
+    bool eager = false, checks = false;
+  };
+  Step(Body body, Options options);
+
+  // Variables stay as they were when it raises. Raises ValueError[check_numerics] if it checks.
+  void call(std::span<const Tensor> arguments) const;
+  // Makes the variables that a call on these arguments makes, and changes none.
+  void make_variables(std::span<const Tensor> arguments) const;
+
+ private:
+  Body body_;
+  Options options_;
+  TracedFunction traced_;
+};
+
 struct Model::Training {
-  Training(ModelOptions options);
+  // `names` are the model's for its outputs, if it has some.
+  Training(ModelOptions options, const std::vector<std::string>& names);
+  // Remembers which class numbers `y` holds, and checks them against outputs that are known already. Raises
+  // ValueError[rule]; rows are those `of` something.
+  void take_labels(const char* rule, const TensorList& y, const char* of = "");
+  // The same, for batch after batch.
+  std::function<void(const TensorList& y)> labels_check(const char* rule);
+  // The loss of each row under each output, from its outputs in f32.
+  Tensors losses(std::span<const Tensor> labels, const Tensors& outputs);
+  // Their sum, by their weights, and all penalties.
+  Tensor total(const Tensors& losses) const;
   // Adds a batch to what `logs` says.
-  void observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs, const Tensor& weights);
+  void observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
+               const Tensors& outputs, const Tensor& weights);
   Logs logs() const;
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
@@ -48,27 +92,31 @@ struct Model::Training {
   // Loss and metrics over these batches.
   Logs test(StepBatches& batches);
 
-  // What class labels must lie in: of the labels at hand, and of the outputs once they are known.
-  void check_labels() const;
-  // Remembers which class numbers `y` holds, and checks them against outputs that are known already; rows are
-  // those `of` something.
-  void take_labels(const char* rule, const Tensor& y, const char* of = "");
-  // The same, for batch after batch.
-  std::function<void(const Tensor& y)> labels_check(const char* rule);
+  struct Output : OutputOptions {
+    Output(OutputOptions options, bool one_of_several);
+    // Class labels lie in the classes of the outputs, once those are known.
+    void check_labels() const;
 
+    std::string prefix;                                          // of its names in logs
+    std::vector<std::pair<std::string, RunningMean>> mean_loss;  // by its name, of one of several
+    struct {
+      const char *rule = "fit.labels", *of = "";
+      int64_t least = 0, most = 0, least_row = 0, most_row = 0;
+    } labels;
+    int64_t classes = -1;
+  };
   ModelOptions options;
-  struct {
-    const char *rule = "fit.labels", *of = "";
-    int64_t least = 0, most = 0, least_row = 0, most_row = 0;
-  } labels;
-  int64_t classes = -1;
+  std::vector<Output> outputs;
   RunningMean loss;
-  std::unique_ptr<TracedFunction> train_step, test_step;  // of x, y and the weight of each row
+  std::unique_ptr<Step> train_step, test_step;
 };
 
 // What copies of a model have in common, besides the state of layers.
 struct Model::Shared {
   Shared();
+  // The model's code by eager calls when it is compiled so, else traced.
+  Tensors predict(std::span<const Tensor> x);
+
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()

@@ -1,23 +1,140 @@
+#include <algorithm>
+#include <cmath>
+
 #include "espalier/random.h"
 #include "train/step.h"
 
 namespace espalier {
+namespace {
 
-Model::Training::Training(ModelOptions given) : options(std::move(given)), loss("loss") {
-  if (!options.loss.per_example)
-    throw ValueError("loss.function", cat("loss \"", options.loss.name, "\" has no function"));
-  Logs names{{"loss", 0}};
-  for (const Metric& metric : options.metrics) {
-    if (names.try_emplace(metric.name(), 0).second) continue;
-    throw ValueError("metric.name", cat("the logs have one \"", metric.name(), "\" already"),
+// `given` in the order of the model's outputs, with names.
+std::vector<OutputOptions> ordered(const std::vector<OutputOptions>& given,
+                                   const std::vector<std::string>& names) {
+  const auto named =
+      std::ranges::count_if(given, [](const OutputOptions& output) { return !output.name.empty(); });
+  const auto refuse = [](const std::string& message) { throw ValueError("model.outputs", message); };
+  if (named != 0 && static_cast<size_t>(named) != given.size())
+    refuse(cat(named, " of ", given.size(), " outputs have a name: name all of them or none"));
+  if (!names.empty() && names.size() != given.size())
+    refuse(cat("the model has ", names.size(), " outputs, options are for ", given.size()));
+  std::vector<OutputOptions> out = given;
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (named == 0) {
+      out[i].name = names.empty() ? cat("output_", i) : names[i];
+      continue;
+    }
+    for (size_t k = 0; k < i; ++k) {
+      if (given[k].name == given[i].name) refuse(cat("output \"", given[i].name, "\" stands there twice"));
+    }
+    if (names.empty()) continue;
+    const auto place = std::ranges::find(names, given[i].name);
+    if (place == names.end()) throw_unknown("model.outputs", "output", given[i].name, names);
+    out[static_cast<size_t>(place - names.begin())] = given[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
+  if (!loss.per_example) throw ValueError("loss.function", cat("loss \"", loss.name, "\" has no function"));
+  if (!std::isfinite(loss_weight))
+    throw ValueError("model.loss_weight",
+                     cat("loss_weight of \"", name, "\" must be finite, got ", loss_weight));
+  if (!one_of_several) return;
+  prefix = name + "_";
+  mean_loss.emplace_back(prefix + "loss", RunningMean(prefix + "loss"));
+}
+
+Model::Training::Training(ModelOptions given, const std::vector<std::string>& names)
+    : options(std::move(given)), loss("loss") {
+  if (options.outputs.empty()) {
+    outputs.emplace_back(OutputOptions{.loss = options.loss, .metrics = options.metrics}, false);
+  } else {
+    for (OutputOptions& output : ordered(options.outputs, names))
+      outputs.emplace_back(std::move(output), options.outputs.size() > 1);
+  }
+  Logs logged{{"loss", 0}};
+  const auto add = [&](const std::string& log) {
+    if (logged.try_emplace(log, 0).second) return;
+    throw ValueError("metric.name", cat("the logs have one \"", log, "\" already"),
                      "give the metric another name");
+  };
+  for (const Output& output : outputs) {
+    for (const auto& [log, mean] : output.mean_loss) add(log);
+    for (const Metric& metric : output.metrics) add(output.prefix + metric.name());
   }
 }
 
-void Model::Training::observe(const Tensor& losses, const Tensor& labels, const Tensor& outputs,
-                              const Tensor& weights) {
-  loss.add(losses, weights);
-  for (Metric& metric : options.metrics) metric.update(labels, outputs, weights);
+void Model::Training::take_labels(const char* rule, const TensorList& y, const char* of) {
+  if (y.size() != outputs.size()) {
+    throw ValueError(
+        rule,
+        cat("y has ", y.size(), " tensors of labels, the model is compiled for ", outputs.size(), " outputs"),
+        outputs.size() == 1 ? "compile with one of ModelOptions::outputs for each" : "");
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = outputs[i];
+    output.labels = {rule, of};
+    if (!output.loss.class_labels || !is_integer(y[i].dtype())) continue;
+    const Tensor wide = convert(y[i], DType::kI64);
+    const auto values = wide.data<int64_t>();
+    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    if (least == values.end()) continue;
+    const int64_t a_row = wide.type().elements() / wide.size(0);
+    output.labels = {
+        rule, of, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
+    output.check_labels();
+  }
+}
+
+void Model::Training::Output::check_labels() const {
+  if (classes < 0 || (labels.least >= 0 && labels.most < classes)) return;
+  const bool low = labels.least < 0;
+  throw ValueError(labels.rule,
+                   cat("label ", low ? labels.least : labels.most, " of row ",
+                       low ? labels.least_row : labels.most_row, labels.of, " is no class: ",
+                       prefix.empty() ? "the outputs have " : cat("output \"", name, "\" has "), classes,
+                       ", numbered from 0"),
+                   classes == 1 ? "give the last layer one unit for each class" : "");
+}
+
+Tensors Model::Training::losses(std::span<const Tensor> labels, const Tensors& values) {
+  Tensors out;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    Output& output = outputs[i];
+    const Loss& rule = output.loss;
+    if (rule.class_labels && values[i].rank() > 0) {
+      output.classes = values[i].size(-1);
+      output.check_labels();
+    }
+    out.push_back(rule.per_example(labels[i], values[i]));
+    if (out[i].shape() != Shape{labels[i].size(0)}) {
+      throw ShapeError("loss.shape",
+                       cat("loss \"", rule.name, "\" must give one value per row: ", out[i].type()));
+    }
+  }
+  return out;
+}
+
+Tensor Model::Training::total(const Tensors& losses) const {
+  Tensor sum;
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const double weight = outputs[i].loss_weight;
+    const Tensor part = weight == 1 ? losses[i] : losses[i] * weight;
+    sum = sum.defined() ? sum + part : part;
+  }
+  for (const Tensor& penalty : Running::model()->losses()) sum += penalty;
+  return sum;
+}
+
+void Model::Training::observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
+                              const Tensors& values, const Tensor& weights) {
+  loss.add(total, weights);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (auto& [log, mean] : outputs[i].mean_loss) mean.add(losses[i], weights);
+    for (Metric& metric : outputs[i].metrics) metric.update(labels[i], values[i], weights);
+  }
 }
 
 Logs Model::Training::logs() const {
@@ -28,20 +145,34 @@ Logs Model::Training::logs() const {
 
 void Model::Training::refresh(Logs& logs) const {
   logs["loss"] = loss.result();
-  for (const Metric& metric : options.metrics) logs[metric.name()] = metric.result();
+  for (const Output& output : outputs) {
+    for (const auto& [log, mean] : output.mean_loss) logs[log] = mean.result();
+    for (const Metric& metric : output.metrics) {
+      if (output.prefix.empty()) {
+        logs[metric.name()] = metric.result();
+      } else {
+        logs[output.prefix + metric.name()] = metric.result();
+      }
+    }
+  }
 }
 
 void Model::Training::reset() {
   for (const Variable& variable : loss.variables()) clear(variable);
-  for (Metric& metric : options.metrics) metric.reset();
+  for (Output& output : outputs) {
+    for (const auto& [log, mean] : output.mean_loss) {
+      for (const Variable& variable : mean.variables()) clear(variable);
+    }
+    for (Metric& metric : output.metrics) metric.reset();
+  }
 }
 
 std::vector<std::pair<std::string, Variable>> Model::Training::variables(const Model& model) const {
   std::vector<std::pair<std::string, Variable>> out;
   std::map<std::string, int> copies;
-  const auto add = [&](const char* part, const std::vector<Variable>& variables) {
+  const auto add = [&](const std::string& part, const std::vector<Variable>& variables) {
     for (const Variable& variable : variables) {
-      const std::string name = cat(part, variable.path());
+      const std::string name = part + variable.path();
       const int copy = ++copies[name];
       out.emplace_back(copy == 1 ? name : cat(name, "#", copy), variable);
     }
@@ -49,7 +180,11 @@ std::vector<std::pair<std::string, Variable>> Model::Training::variables(const M
   add("model/", model.variables());
   add("optimizer/", options.optimizer.variables());
   add("", loss.variables());
-  for (const Metric& metric : options.metrics) add("", metric.variables());
+  for (const Output& output : outputs) {
+    for (const auto& [log, mean] : output.mean_loss) add("", mean.variables());
+    const std::string part = output.prefix.empty() ? "" : cat("outputs/", output.name, "/");
+    for (const Metric& metric : output.metrics) add(part, metric.variables());
+  }
   const Generator& generator = default_generator();
   add("", {generator.key_variable(), generator.step_variable()});
   return out;

@@ -1,0 +1,92 @@
+#include <algorithm>
+
+#include "espalier/tape.h"
+#include "nn/build_transaction.h"
+#include "optim/rule.h"
+#include "train/step.h"
+
+namespace espalier {
+namespace {
+
+// The arguments of a step.
+struct Parts {
+  std::span<const Tensor> x, y;
+  const Tensor& row_weight;
+};
+Parts parts(std::span<const Tensor> in, size_t labels) {
+  const size_t inputs = in.size() - labels - 1;
+  return {in.first(inputs), in.subspan(inputs, labels), in.back()};
+}
+
+// What the running model gives for `x`, floats in f32.
+Tensors outputs_for(std::span<const Tensor> x, size_t count) {
+  Tensors out = Running::model()->apply(Tensors(x.begin(), x.end()));
+  if (out.size() != count) {
+    throw ValueError("fit.outputs",
+                     cat("model \"", Running::model()->path(), "\" gives ", out.size(),
+                         " tensors, it is compiled for ", count),
+                     "compile with one of ModelOptions::outputs for each");
+  }
+  for (Tensor& output : out) {
+    if (is_float(output.dtype())) output = convert(output, DType::kF32);
+  }
+  return out;
+}
+
+Tensor mean_by_weight(const Tensor& losses, const Tensor& row_weight) {
+  return reduce_sum(losses * row_weight, {0}) / maximum(reduce_sum(row_weight, {0}), 1e-12);
+}
+
+void require_own(const std::vector<Variable>& read, const std::vector<Variable>& own) {
+  for (const Variable& variable : read) {
+    const auto same = [&](const Variable& other) { return other.state() == variable.state(); };
+    if (std::none_of(own.begin(), own.end(), same)) {
+      throw StateError("fit.variable",
+                       cat("the model reads the trainable variable \"", variable.path(),
+                           "\", which is none of its own, so it would not be trained"),
+                       "make it in build() with add_weight, or set_trainable(false)");
+    }
+  }
+}
+
+}  // namespace
+
+void Model::compile(ModelOptions options, Location at) {
+  const CallScope scope(at);
+  auto next = std::make_shared<Training>(std::move(options), output_names());
+  Training& training = *next;
+  const size_t labels = training.outputs.size();
+  const auto train = [&training, labels](std::span<const Tensor> in, StepWatch* watch) {
+    const BuildTransaction transaction;
+    const TrainingScope mode(true);
+    GradientTape tape;
+    const Parts given = parts(in, labels);
+    const Tensors outputs = outputs_for(given.x, labels), losses = training.losses(given.y, outputs);
+    const Tensor total = training.total(losses), loss = mean_by_weight(total, given.row_weight);
+    if (watch) watch->loss(loss);
+    const std::vector<Variable> weights = Running::model()->trainable_variables();
+    const std::vector<Tensor> gradients = tape.gradient(loss, weights);
+    require_own(tape.watched_variables(), weights);
+    if (watch) watch->gradients(weights, gradients);
+    training.observe(total, losses, given.y, outputs, given.row_weight);
+    const auto rule = training.options.optimizer.rule();
+    BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
+    training.options.optimizer.apply(gradients, weights);
+    if (watch) watch->updated(Running::model()->variables());
+  };
+  const auto test = [&training, labels](std::span<const Tensor> in, StepWatch* watch) {
+    const BuildTransaction transaction;
+    const TrainingScope mode(false);
+    const Parts given = parts(in, labels);
+    const Tensors outputs = outputs_for(given.x, labels), losses = training.losses(given.y, outputs);
+    const Tensor total = training.total(losses);
+    if (watch) watch->loss(mean_by_weight(total, given.row_weight));
+    training.observe(total, losses, given.y, outputs, given.row_weight);
+  };
+  const bool eager = training.options.run_eagerly, checks = training.options.check_numerics;
+  training.train_step = std::make_unique<Step>(train, Step::Options{"train_step", labels, eager, checks});
+  training.test_step = std::make_unique<Step>(test, Step::Options{"test_step", labels, eager, checks});
+  shared_->training = std::move(next);
+}
+
+}  // namespace espalier

@@ -1,0 +1,98 @@
+#include "train/step.h"
+
+#include "eager/trace.h"
+#include "ir/sink.h"
+#include "nn/build_transaction.h"
+#include "train/culprit.h"
+
+namespace espalier {
+namespace {
+
+// The sum of x - x over all that a step shows: 0 when all of it is finite, else NaN.
+class FiniteFlag final : public StepWatch {
+ public:
+  void loss(const Tensor& loss) override { add(loss); }
+  void gradients(const std::vector<Variable>&, const std::vector<Tensor>& gradients) override {
+    for (const Tensor& gradient : gradients) {
+      if (gradient.defined()) add(gradient);
+    }
+  }
+  void updated(const std::vector<Variable>& variables) override {
+    for (const Variable& variable : variables) {
+      if (is_float(variable.dtype())) add(variable.state()->read());
+    }
+  }
+  const Tensor& value() const { return value_; }
+
+ private:
+  void add(const Tensor& x) {
+    const Tensor none = convert(reduce_sum(x - x, Dims::range(x.rank())), DType::kF32);
+    value_ = value_.defined() ? value_ + none : none;
+  }
+  Tensor value_;
+};
+
+bool all_finite(std::span<const Tensor> flag) { return flag[0].item<float>() == 0; }
+
+// Eager calls after which all variables have their new values, or, without keep(), the old ones.
+class EagerTransaction final : AssignObserver, Recorder {
+ public:
+  ~EagerTransaction() override {
+    for (const auto& [variable, value] : before_) variable->value = value;
+  }
+  void keep() { before_.clear(); }
+
+ private:
+  void on_assign(const VariablePtr& variable, const Tensor&) override {
+    before_.try_emplace(variable, variable->value);
+  }
+  // Being recorded, traced functions inside assign their variables one by one as well.
+  void record(const Call&, std::span<const Tensor>) override {}
+
+  std::unordered_map<VariablePtr, Tensor> before_;
+};
+
+}  // namespace
+
+Step::Step(Body body, Options options)
+    : body_(std::move(body)),
+      options_(std::move(options)),
+      traced_(
+          [body = body_, checks = options_.checks](std::span<const Tensor> arguments) -> Tensors {
+            const BuildTransaction transaction;
+            FiniteFlag flag;
+            body(arguments, checks ? &flag : nullptr);
+            return checks ? Tensors{flag.value()} : Tensors{};
+          },
+          {.name = options_.name}) {}
+
+void Step::call(std::span<const Tensor> arguments) const {
+  bool finite = true;
+  const auto accept = [&](std::span<const Tensor> flag) { return finite = all_finite(flag); };
+  if (options_.eager) {
+    EagerTransaction transaction;
+    FiniteFlag flag;
+    body_(arguments, options_.checks ? &flag : nullptr);
+    if (!options_.checks || accept({&flag.value(), 1})) transaction.keep();
+  } else if (options_.checks) {
+    traced_.call_if(arguments, accept);
+  } else {
+    traced_.call(arguments);
+  }
+  if (finite) return;
+  const EagerTransaction transaction;
+  Culprit culprit(arguments, options_.labels);
+  body_(arguments, &culprit);
+  culprit.give_up();
+}
+
+void Step::make_variables(std::span<const Tensor> arguments) const {
+  if (!options_.eager) {
+    traced_.graph(arguments);
+    return;
+  }
+  const EagerTransaction transaction;
+  body_(arguments, nullptr);
+}
+
+}  // namespace espalier
