@@ -119,7 +119,7 @@ std::string allowed(const Field& field) {
     std::string operator()(char*) const { return "one character"; }
     std::string operator()(std::string*) const {
       if (!field.choices.empty()) return choice_text(field.choices);
-      return std::isfinite(field.range.high) ? "one character, or none" : "text";
+      return std::isfinite(field.range.high) ? "one character, or none" : field.path ? "a path" : "text";
     }
     std::string operator()(Dims*) const { return list("whole numbers"); }
     std::string operator()(std::vector<int64_t>*) const { return list("whole numbers"); }
@@ -132,13 +132,13 @@ std::string allowed(const Field& field) {
     }
     std::string operator()(const Fields&) const { return "a table"; }
     std::string operator()(const OneOf& x) const {
-      return x.names[0].empty() ? cat(bare(), ", or a table with ", x.tag) : cat("a table with ", x.tag);
+      const std::string table = cat("a table with ", x.tag);
+      return x.names[x.index()].empty() ? cat(allowed(x.fields()[0]), ", or ", table) : table;
     }
     std::string operator()(const Many&) const { return "a list of tables"; }
 
     std::string whole() const { return cat("a whole number", range_text(field.range)); }
     std::string list(const char* what) const { return cat("a list of ", what, range_text(field.range)); }
-    std::string bare() const { return field.key == "learning_rate" ? "a number" : "a name"; }
   };
   return std::visit(Text{field}, field.target);
 }

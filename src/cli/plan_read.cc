@@ -3,6 +3,12 @@
 #include <cmath>
 #include <filesystem>
 
+// What the parser asserts is at times about the text: "[.a]" holds no key. Without this it would be
+// undefined.
+struct TomlAssertion {};
+[[noreturn]] static void toml_assertion() { throw TomlAssertion{}; }
+#undef NDEBUG
+#define TOML_ASSERT(holds) ((holds) ? static_cast<void>(0) : toml_assertion())
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
@@ -215,7 +221,12 @@ class Reader {
       if (!to.names[0].empty()) wrong_type(node, path, element ? Field{path, to, ""} : field);
       to.choose(0);
       Fields bare = to.fields();
-      value(node, bare[0], path);
+      try {
+        value(node, bare[0], path);
+      } catch (const FormatError& error) {
+        if (error.rule() == "plan.type") wrong_type(node, path, field);
+        throw;
+      }
     } else {
       const std::string name = kind(*table, path, to, element);
       this->table(*table, to.fields(), cat(path, " (", name, ")"), to.tag);
@@ -251,6 +262,32 @@ class Reader {
   bool images_ = false;
 };
 
+toml::table parse(const std::string& text, const Reader& reader) {
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& error) {
+    reader.fail("plan.syntax", error.source().begin, std::string(error.description()));
+  }
+}
+
+// The first line that the parser's assertions do not hold for: it reads in order.
+uint32_t line_of_assertion(const std::string& text) {
+  std::vector<size_t> ends;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\n' || i + 1 == text.size()) ends.push_back(i + 1);
+  }
+  const auto holds_before = [&](size_t end) {
+    try {
+      static_cast<void>(toml::parse(std::string_view(text).substr(0, end)));
+    } catch (const TomlAssertion&) {
+      return false;
+    } catch (const toml::parse_error&) {
+    }
+    return true;
+  };
+  return static_cast<uint32_t>(std::ranges::partition_point(ends, holds_before) - ends.begin()) + 1;
+}
+
 // A key of points nests as many tables, and the parser sets no bound on them.
 void check_points(const std::string& text, const Reader& reader) {
   constexpr uint32_t kMost = 256;
@@ -277,9 +314,9 @@ TrainPlan read_plan(const std::string& text, const std::string& source, const st
   check_points(text, reader);
   toml::table from;
   try {
-    from = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    reader.fail("plan.syntax", error.source().begin, std::string(error.description()));
+    from = parse(text, reader);
+  } catch (const TomlAssertion&) {
+    reader.fail("plan.syntax", {line_of_assertion(text), 1}, "here the text does not follow TOML");
   }
   const std::string learned = label.empty() ? from["data"]["label"].value_or(std::string()) : label;
   TrainPlan plan = learned.empty() ? image_plan() : table_plan();

@@ -178,6 +178,7 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
     const char *text, *rule, *place, *says;
   } cases[] = {
       {"[data]\nfile = [", "plan.syntax", "line 2, column 9", "array"},
+      {"[fit]\nseed = 1\n[.a]\n", "plan.syntax", "line 3, column 1", "TOML"},
       {"x = \"\\q\"", "plan.syntax", "line 1, column 7", "escape"},
       {"[data]\nfile = \"a\"\nfile = \"b\"", "plan.syntax", "line 3, column 8", "file"},
       {"[fit]\n[modle]\n", "plan.key", "line 2, column 2", "did you mean \"model\"?"},
@@ -191,7 +192,8 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"model.layers = [3]", "plan.type", "line 1, column 17", "a table with type"},
       {"model.layers = 3", "plan.type", "line 1, column 16", "a list of tables"},
       {"optimizer = \"Adam\"", "plan.type", "line 1, column 13", "a table with type"},
-      {"[optimizer]\nlearning_rate = \"fast\"", "plan.type", "line 2, column 17", "a number"},
+      {"[optimizer]\nlearning_rate = \"fast\"", "plan.type", "line 2, column 17",
+       "a number of at least 0, or a table with schedule"},
       {"[optimizer]\nlearning_rate = { schedule = \"cosin\" }", "plan.choice", "line 2, column 30",
        "did you mean \"cosine\"?"},
       {"[optimizer]\nlearning_rate = { decay_steps = 3 }", "plan.required", "line 2, column 17",

@@ -68,6 +68,8 @@ TrainPlan plan_of(const TrainFlags& flags) {
     if (flags.plan.empty()) throw CLI::RequiredError("--data, or a plan,");
     throw ValueError("plan.required", cat(source_name(flags.plan), ": data needs file"), "add --data FILE");
   }
+  if (flags.plan == "-" && plan.data.file == "-")
+    throw ValueError("train.data", "standard input is the plan, so the data must lie elsewhere");
   const double share = plan.data.test_fraction;
   if (!(share > 0 && share < 1)) {
     throw ValueError("train.test_fraction",

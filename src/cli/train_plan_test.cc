@@ -76,7 +76,7 @@ TEST_F(TrainPlans, TheWrittenPlanGivesTheBitsOfItsFlags) {
   EXPECT_FALSE(posix_env().exists(folder + "/plan"));
   EXPECT_EQ(progress, "");
   auto by_plan = run({folder + "/plan.toml"});
-  EXPECT_EQ(weights("plan"), weights("flags"));
+  EXPECT_TRUE(weights("plan") == weights("flags"));
   by_plan["model"] = by_flags["model"];
   by_plan["data"] = by_flags["data"];
   EXPECT_EQ(by_plan, by_flags);
@@ -100,7 +100,7 @@ TEST_F(TrainPlans, ThePlanOfImagesGivesTheBitsOfItsFlags) {
   const std::string text = posix_env().read_file(folder + "/plan.toml");
   EXPECT_NE(text.find("Flatten"), std::string::npos) << text;
   EXPECT_EQ(run({folder + "/plan.toml"})["epochs"], by_flags["epochs"]);
-  EXPECT_EQ(weights("plan"), weights("flags"));
+  EXPECT_TRUE(weights("plan") == weights("flags"));
 }
 
 TEST_F(TrainPlans, FlagsCountMoreThanThePlanAndThePlanMoreThanDefaults) {
@@ -196,10 +196,11 @@ TEST_F(TrainPlans, PathsInAPlanBeginAtItsFolder) {
   EXPECT_NE(text.find("file = \"../table.csv\""), std::string::npos) << text;
   std::filesystem::remove_all(folder + "/m");
   run({folder + "/inner/plan.toml"});
-  EXPECT_EQ(weights("m"), bits);
+  EXPECT_TRUE(weights("m") == bits);
 }
 
-TEST_F(TrainPlans, EveryPartOfAPlanActs) {
+using TrainPlansSlow = TrainPlans;
+TEST_F(TrainPlansSlow, EveryPartOfAPlanActs) {
   const std::string data = table();
   const std::string head = cat("[data]\nfile = \"", std::filesystem::path(data).filename().string(),
                                "\"\nlabel = \"kind\"\nignore = [\"price\"]\n");
@@ -244,7 +245,7 @@ TEST_F(TrainPlans, EveryPartOfAPlanActs) {
         "[fit]\nclass_weight = \"balanced\"",
         "[fit]\nclass_weight = { small = 3 }"}) {
     others.push_back(bits(part));
-    for (size_t i = 0; i + 1 < others.size(); ++i) EXPECT_NE(others[i], others.back()) << part;
+    for (size_t i = 0; i + 1 < others.size(); ++i) EXPECT_TRUE(others[i] != others.back()) << part;
   }
   // Callbacks act, and only those that stand there.
   const auto epochs = [&](const std::string& top, const std::string& rest) {
@@ -268,11 +269,11 @@ TEST_F(TrainPlans, LossesAndMetricsFitTheLabel) {
   for (const char* loss : {"MeanAbsoluteError", "Huber", "MeanSquaredError"}) {
     call_verb(add_train,
               {plan("price", cat("metrics = [\"mean_absolute_error\"]\n[loss]\ntype = \"", loss, "\"\n"))});
-    EXPECT_NE(weights("model"), squares);
+    EXPECT_TRUE(weights("model") != squares) << loss;
     squares = weights("model");
   }
   call_verb(add_train, {plan("price", "")});
-  EXPECT_EQ(weights("model"), squares);
+  EXPECT_TRUE(weights("model") == squares);
   EXPECT_NE(message({plan("kind", "[loss]\ntype = \"Huber\"\n")}).find("the label is a class"),
             std::string::npos);
   EXPECT_NE(
@@ -301,6 +302,7 @@ TEST_F(TrainPlans, WrongUseIsNamed) {
   EXPECT_NE(message({data}).find(cat("--data ", data)), std::string::npos) << message({data});
   EXPECT_NE(message({folder + "/absent.toml"}).find("absent.toml"), std::string::npos);
   EXPECT_NE(message({file("empty.toml", "")}).find("add --data FILE"), std::string::npos);
+  EXPECT_NE(message({"-", "--data", "-", "--label", "kind"}).find("elsewhere"), std::string::npos);
   EXPECT_NE(message({"--data", data, "--write-plan"}).find("add --label kind"), std::string::npos);
   EXPECT_EQ(
       rule_of([&] {
