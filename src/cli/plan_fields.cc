@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/plan_text.h"
 
 namespace espalier::cli {
@@ -83,11 +84,10 @@ void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) 
 std::string range_text(const Range& range) {
   const bool low = std::isfinite(range.low), high = std::isfinite(range.high);
   if (low && high && !range.open_low && !range.open_high)
-    return cat(" from ", number_text(range.low), " to ", number_text(range.high));
+    return cat(" from ", shortest(range.low), " to ", shortest(range.high));
   std::string out;
-  if (low) out = cat(range.open_low ? " above " : " of at least ", number_text(range.low));
-  if (high)
-    out += cat(low ? " and" : "", range.open_high ? " below " : " of at most ", number_text(range.high));
+  if (low) out = cat(range.open_low ? " above " : " of at least ", shortest(range.low));
+  if (high) out += cat(low ? " and" : "", range.open_high ? " below " : " of at most ", shortest(range.high));
   return out;
 }
 

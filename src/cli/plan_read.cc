@@ -17,6 +17,7 @@ struct TomlAssertion {};
 #include <toml++/toml.h>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/plan_text.h"
 
 namespace espalier::cli {
@@ -91,7 +92,7 @@ class Reader {
 
   void in_range(const Node& node, const Field& field, const std::string& path, double number) const {
     if (!field.range.holds(number))
-      fail("plan.range", node, cat(path, " is ", allowed(field), ", not ", number_text(number)));
+      fail("plan.range", node, cat(path, " is ", allowed(field), ", not ", shortest(number)));
   }
   double number(const Node& node, const Field& field, const std::string& path) const {
     if (!node.is_number()) wrong_type(node, path, field);

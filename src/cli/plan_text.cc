@@ -1,9 +1,9 @@
 #include "cli/plan_text.h"
 
-#include <charconv>
 #include <set>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "format/utf8.h"
 
 namespace espalier::cli {
@@ -11,7 +11,7 @@ namespace {
 
 // With a point, an exponent or a name, as TOML tells floats from integers.
 std::string float_text(double value) {
-  const std::string text = number_text(value);
+  const std::string text = shortest(value);
   return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
 }
 
@@ -141,11 +141,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string number_text(double value) {
-  char digits[32];
-  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
-}
 
 std::string quoted(const std::string& text) {
   if (!is_utf8(text))

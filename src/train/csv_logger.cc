@@ -1,18 +1,12 @@
 #include <algorithm>
-#include <charconv>
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/callbacks.h"
 
 namespace espalier {
 namespace {
-
-// The fewest digits that read back as the same number.
-std::string shortest(double value) {
-  char text[32];
-  return {text, std::to_chars(text, text + sizeof text, value).ptr};
-}
 
 class Logger final : public Callback {
  public:
