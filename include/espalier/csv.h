@@ -32,7 +32,8 @@ struct CsvOptions {
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
 // quotes. Besides: blanks around cells are no part of them, a byte order mark is skipped, and so are empty
 // lines at the end and, in a table of two columns or more, everywhere; text with the byte order mark of
-// UTF-16 is read as such, other text that is not UTF-8 is taken for Latin-1. An empty name is column_<number,
+// UTF-16 is read as such, other text that is not UTF-8 is taken for Windows-1252. A first line
+// "sep=;" names the delimiter, as Excel writes it, and is no row. An empty name is column_<number,
 // from 1>, and so are all names of a table without header; a name that stood before gets a number: x, x_2.
 class CsvTable {
  public:

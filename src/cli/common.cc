@@ -72,6 +72,15 @@ void Results::write(std::string_view text) const {
     throw IoError("file.write", "cannot write standard output");
 }
 
+void Results::keep(const std::vector<std::string>& inputs) const {
+  std::error_code none;
+  for (const std::string& input : inputs) {
+    if (out != "-" && input != "-" && std::filesystem::equivalent(out, input, none))
+      throw ValueError("results.out", cat("--out ", out, " is what is read here, and would be replaced"),
+                       "name another file");
+  }
+}
+
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

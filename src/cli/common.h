@@ -26,6 +26,8 @@ struct Results {
   void add_out(CLI::App& verb);
   // To `out`: whole or not at all when it is a file.
   void write(std::string_view text) const;
+  // Raises ValueError[results.out] when `out` is one of these files, which a verb reads.
+  void keep(const std::vector<std::string>& inputs) const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
   // "next: " and a command on standard output, unless what stands there is for a program or the results are

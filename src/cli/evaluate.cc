@@ -19,6 +19,7 @@ struct EvaluateRun {
 };
 
 void evaluate(const EvaluateRun& run) {
+  run.results.keep({run.data});
   TableModel saved = TableModel::load(run.model);
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =

@@ -48,7 +48,7 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
   for (size_t i = 0; i < features.size(); ++i)
     out.push_back(cat("  ", i, " ", features[i], ": ", formulas[i]));
   if (columns.classification()) {
-    out.push_back("The output has a number for each class, as the last layer gives it:");
+    out.push_back("The output has a number for each class, of which softmax makes probabilities:");
     for (size_t i = 0; i < columns.classes().size(); ++i)
       out.push_back(cat("  ", i, " ", columns.classes()[i]));
   } else {
@@ -64,6 +64,8 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
   const CExport code =
       print_c(*inference(model, batch), {},
               {.name = run.name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
+  if (run.out == "-")
+    throw ValueError("export.out", "C is two files, which standard output cannot be", "--out net.c");
   const std::string header = std::filesystem::path(run.out).replace_extension(".h").string();
   if (header == run.out)
     throw ValueError("export.out", cat("the file ", run.out, " would be its own header; name it .c"));
@@ -74,15 +76,15 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
 }
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
-  posix_env().write_file(run.out, model_onnx(model, run.batch));
+  Results{.out = run.out}.write(model_onnx(model, run.batch));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
   return {{run.out}, batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n"};
 }
 
 Exported export_stablehlo(LoadedModel& model, const ExportRun& run) {
   const int64_t batch = run.batch ? run.batch : std::max<int64_t>(model.fixed_batch(), 1);
-  posix_env().write_file(
-      run.out, model_stablehlo(model, {.batch = batch, .weights_as_arguments = run.weights_as_arguments}));
+  Results{.out = run.out}.write(
+      model_stablehlo(model, {.batch = batch, .weights_as_arguments = run.weights_as_arguments}));
   return {{run.out}, cat("a module for ", batch, batch == 1 ? " row\n" : " rows\n")};
 }
 
@@ -103,7 +105,10 @@ void export_model(const ExportRun& run) {
   if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))
     throw ValueError("export.out", cat(run.out, " lies in the model's own folder; write it elsewhere"));
   LoadedModel model = load_model(run.model);
+  if (run.out == "-" && run.results.json)
+    throw ValueError("export.out", "--json and the program cannot both be on standard output", "--out FILE");
   const Exported exported = format.write(model, run);
+  if (run.out == "-") return;
   if (run.results.json) {
     return run.results.write_json("export",
                                   {{"model", run.model}, {"format", run.format}, {"files", exported.files}});

@@ -62,6 +62,12 @@ TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
   const std::string bytes = posix_env().read_file(onnx);
   EXPECT_NE(bytes.find("x0"), std::string::npos);
   EXPECT_NO_THROW(parse_onnx(std::as_bytes(std::span(bytes))));
+  const std::string written = call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", "-"});
+  EXPECT_EQ(written.size(), bytes.size());
+  EXPECT_NO_THROW(parse_onnx(std::as_bytes(std::span(written))));
+  EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", "-"}), ValueError);
+  EXPECT_THROW(call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", "-", "--json"}),
+               ValueError);
   const auto rows_of_module = [&](std::vector<std::string> flags) {
     std::vector<std::string> arguments = {trained() + "/model", "--to", "stablehlo", "--out", module};
     arguments.insert(arguments.end(), flags.begin(), flags.end());

@@ -9,6 +9,12 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
+// A line of a plan without its explanation.
+std::string without_comment(const std::string& line) {
+  const size_t end = line.find("  #");
+  return line.substr(0, line.find_last_not_of(' ', end == line.npos ? end : end + 1) + 1);
+}
+
 // Of two plans that differ.
 std::string first_difference(const std::string& before, const std::string& now) {
   std::istringstream a(before), b(now);
@@ -17,7 +23,7 @@ std::string first_difference(const std::string& before, const std::string& now) 
     if (!std::getline(a, x)) x = "nothing more";
     if (!std::getline(b, y)) y = "nothing more";
   } while (x == y);
-  return cat("the run was begun with \"", x, "\", now it is \"", y, "\"");
+  return cat("the run was begun with ", without_comment(x), ", now it is ", without_comment(y));
 }
 
 class Stop final : public Callback {

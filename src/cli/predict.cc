@@ -38,6 +38,7 @@ void predict_table(TableModel& saved, const CsvTable& table, const std::string& 
                    const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
   constexpr int64_t kRows = 16384;  // so that memory does not grow with the table
   ColumnReport total;
+  int64_t cut = 0;
   if (table.rows() == 0) read_inputs(saved.columns, table, path);
   for (int64_t begin = 0; begin < table.rows(); begin += kRows) {
     std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, table.rows() - begin)));
@@ -45,7 +46,15 @@ void predict_table(TableModel& saved, const CsvTable& table, const std::string& 
     ColumnReport report;
     const Tensor x = read_inputs(saved.columns, table, path, rows, &report);
     add_report(total, report);
-    on_rows(rows, predict_rows(saved.model, saved.columns, x));
+    const Predictions said = predict_rows(saved.model, saved.columns, x);
+    cut += said.cut;
+    on_rows(rows, said);
+  }
+  if (cut) {
+    std::fputs(cat("warning: ", cut, " of ", table.rows(), " predictions lay beyond every ",
+                   saved.columns.label(), " that training saw, and are cut to the nearest\n")
+                   .c_str(),
+               stderr);
   }
   std::fputs(warnings_of(total).c_str(), stderr);
 }
@@ -114,6 +123,7 @@ void add_predict(CLI::App& app) {
   run->results.add_out(*verb);
   add_threads(*verb);
   verb->callback([run] {
+    run->results.keep({run->data});
     TableModel saved = TableModel::load(run->model);
     const CsvTable table = saved.read(run->table, run->data);
     run->results.json ? predict_json(*run, saved, table) : predict_csv(*run, saved, table);

@@ -120,6 +120,8 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
   if (!columns.classification()) {
     out.outputs = outputs.to_vector<float>();
     out.values = columns.predicted_values(out.outputs);
+    const std::vector<double> whole = columns.label_values(out.outputs);
+    for (size_t i = 0; i < whole.size(); ++i) out.cut += whole[i] != out.values[i];
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();
@@ -288,7 +290,8 @@ std::string warnings_of(const ColumnReport& report) {
     const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
     if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {
       out += cat("warning: ", column.name, ": ", column.other, " of ", report.rows,
-                 " values are none of those that training met often (there ", percent(column.usual_other, 1),
+                 " values are none of those that training met often (there ",
+                 column.usual_other == 0 ? "none was" : cat(percent(column.usual_other, 1), " were"),
                  "); are they written otherwise?\n");
     }
   }

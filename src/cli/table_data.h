@@ -42,7 +42,8 @@ inline constexpr const char* kColumnsFile = "columns.json";
 struct Predictions {
   std::vector<float> outputs;  // of a classification: probabilities [rows, classes]
   std::vector<int64_t> best;   // the likeliest class
-  std::vector<double> values;  // of a regression, in the label's unit
+  std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
+  int64_t cut = 0;             // values that lay beyond those
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
 

@@ -174,10 +174,15 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   } catch (const ValueError& error) {
     const std::string text = error.what();
     EXPECT_EQ(error.rule(), "train.resume");
-    EXPECT_NE(text.find("begun with \"seed = 0 "), std::string::npos) << text;
-    EXPECT_NE(text.find("now it is \"seed = 1 "), std::string::npos) << text;
+    EXPECT_NE(text.find("begun with seed = 0,"), std::string::npos) << text;
+    EXPECT_NE(text.find("now it is seed = 1\n"), std::string::npos) << text;
   }
   arguments.resize(arguments.size() - 2);
+  // Other rows are another run.
+  const std::string text = posix_env().read_file(data);
+  posix_env().write_file(data, shapes_csv(400, 2));
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
+  posix_env().write_file(data, text);
   EXPECT_EQ(call_verb(add_train, arguments), whole);
   EXPECT_EQ(weights(), wanted);
   EXPECT_FALSE(posix_env().exists(checkpoint));
@@ -231,7 +236,7 @@ TEST(TrainTable, WhatIsOddAboutRowsIsSaid) {
       add_predict,
       folder.file("other.csv", names + "\nred,2,a,0.5,earth\nmauve,2,a,0.5,earth\nteal,3,a,0.5,earth\n"));
   EXPECT_NE(
-      other.find("warning: colour: 2 of 3 values are none of those that training met often (there 0.0%)"),
+      other.find("warning: colour: 2 of 3 values are none of those that training met often (there none was)"),
       std::string::npos)
       << other;
   // Rows without a label.
@@ -272,6 +277,57 @@ TEST(TrainTable, MoreWordsCanMeanNoValue) {
   call_verb(add_train, arguments, "", &progress);
   EXPECT_NE(progress.find("size: numeric, 1 to 8"), std::string::npos) << progress;
   EXPECT_NE(progress.find("more: left out, as told"), std::string::npos) << progress;
+}
+
+TEST(TrainTable, ResultsReplaceNoInput) {
+  const Folder folder;
+  const std::string text = shapes_csv(80, 1), data = folder.file("shapes.csv", text);
+  const std::vector<std::string> train = {"--data",  data,           "--label",  "kind",
+                                          "--model", folder.model(), "--epochs", "1"};
+  const auto with = [](std::vector<std::string> words, const std::vector<std::string>& more) {
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  call_verb(add_train, train);
+  const std::string same =
+      folder.path + "/../" + std::filesystem::path(folder.path).filename().string() + "/shapes.csv";
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, with(train, {"--out", same})); }), "results.out");
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_train, with(train, {"--write-plan", "--out", data}));
+            }),
+            "results.out");
+  EXPECT_EQ(rule_of([&] { call_verb(add_predict, {folder.model(), data, "--out", data}); }), "results.out");
+  EXPECT_EQ(rule_of([&] { call_verb(add_evaluate, {folder.model(), data, "--out", data}); }), "results.out");
+  EXPECT_EQ(posix_env().read_file(data), text);
+}
+
+TEST(TrainTable, AModelThatSaysOneClassIsNamed) {
+  const Folder folder;
+  std::string text = "size,more,kind\n";
+  for (int i = 0; i < 300; ++i)
+    text += cat(i * 7919 % 1009, ",", i * 31 % 97, ",", i % 11 == 3 ? "rare" : "common", "\n");
+  const std::vector<std::string> arguments = {
+      "--data", folder.file("rare.csv", text), "--label", "kind", "--model", folder.model(), "--epochs", "2"};
+  std::string progress;
+  call_verb(add_train, arguments, "", &progress);
+  EXPECT_NE(progress.find("warning: it says common of every row; --class-weight balanced"), std::string::npos)
+      << progress;
+  auto balanced = arguments;
+  balanced.insert(balanced.end(), {"--class-weight", "balanced"});
+  call_verb(add_train, balanced, "", &progress);
+  EXPECT_EQ(progress.find("commonest class would be better"), std::string::npos) << progress;
+}
+
+TEST(TrainTable, PredictionsBeyondTheTrainingRowsAreSaid) {
+  const Folder folder;
+  std::string text = "a,c,b\n";
+  for (int i = 0; i < 200; ++i) text += cat(i % 60, ",", i % 7, ",", 3 * (i % 60), "\n");
+  call_verb(add_train, {"--data", folder.file("line.csv", text), "--label", "b", "--model", folder.model(),
+                        "--task", "number"});
+  std::string progress;
+  const std::string said = call_verb(add_predict, {folder.model(), "-"}, "a,c\n10,1\n300,2\n", &progress);
+  EXPECT_NE(said.find("\n177\n"), std::string::npos) << said;
+  EXPECT_NE(progress.find("warning: 1 of 2 predictions lay beyond every b"), std::string::npos) << progress;
 }
 
 TEST(TrainTable, ARareLabelTrains) {

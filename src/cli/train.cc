@@ -92,6 +92,7 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
 
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
+  flags.results.keep({flags.plan, plan.data.file, plan.data.test});
   if (!plan.data.label.empty()) {
     if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
@@ -182,6 +183,12 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
                       [](TrainPlan& plan) -> int64_t& { return plan.fit.batch_size; })
       ->check(CLI::Range(1, 1 << 30))
       ->option_text("N [64]");
+  add_change<std::string>(
+      verb, flags, "--class-weight",
+      "balanced: every class counts as much as any other, however few its rows",
+      [](TrainPlan& plan, const std::string& weight) { plan.fit.class_weight = ClassWeights(weight); })
+      ->check(CLI::IsMember({"none", "balanced"}))
+      ->option_text("none|balanced [none]");
   verb.add_option("--hidden", flags.hidden, "Units of each hidden layer, between commas")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))

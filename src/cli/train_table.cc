@@ -11,11 +11,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/philox.h"
 #include "cli/interrupt.h"
 #include "format/utf8.h"
+#include "ir/sink.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -122,20 +124,25 @@ void check_resume(const TableRun& run) {
   if (!exists && run.resume) say(cat("there is no ", path, ": the run begins anew\n"));
 }
 
-// All that a run depends on.
-std::string identity(TrainPlan plan) {
+// All that a run depends on: the plan, and the numbers that it trains on.
+std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y) {
   plan.fit.checkpoint_every = 0;
   for_paths(plan, [](std::string& path) {
-    if (!is_utf8(path)) path = utf8_of_latin1(path);
+    if (!is_utf8(path)) path = utf8_of_windows1252(path);
   });
-  return write_plan(plan);
+  uint32_t sum = 0;
+  for (const Tensor* rows : {&x, &y}) {
+    const Literal numbers = rows->node()->dense();
+    sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
+  }
+  return cat(write_plan(plan), "training rows with checksum ", sum, "\n");
 }
 
 // Trains; SIGINT ends it, and what it was at lies in the checkpoint.
 std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& x, const Tensor& y,
                                FitOptions options) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  options.callbacks.push_back(StopOnInterrupt(identity(run.plan)));
+  options.callbacks.push_back(StopOnInterrupt(identity(run.plan, x, y)));
   options.callbacks.push_back(
       BackupAndRestore({.path = checkpoint_of(run.plan),
                         .save_freq = run.plan.fit.checkpoint_every ? run.plan.fit.checkpoint_every : kNever,
@@ -171,6 +178,24 @@ std::string ending(const TrainPlan& plan, const std::vector<Logs>& history) {
     }
   }
   return cat("ended after ", epochs, " of ", plan.fit.epochs, " epochs\n");
+}
+
+// What is wrong with the model as a whole, if something is.
+std::string verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
+  if (!columns.classification())
+    return scores.r2 < 0 ? "warning: always saying the mean would be better than this model\n" : "";
+  const size_t classes = columns.classes().size();
+  std::vector<int64_t> said(classes);
+  for (size_t i = 0; i < scores.counts.size(); ++i) said[i % classes] += scores.counts[i];
+  const auto most = std::ranges::max_element(said);
+  const bool plain = plan.fit.class_weight == ClassWeights("none");
+  if (*most == scores.rows) {
+    return cat("warning: it says ", columns.classes()[static_cast<size_t>(most - said.begin())],
+               " of every row", plain ? "; --class-weight balanced makes rare classes count more\n" : "\n");
+  }
+  // Balanced weights give accuracy away for rare classes, as asked.
+  const bool worse = plain && scores.accuracy < scores.base_rate;
+  return worse ? "warning: always saying the commonest class would be better than this model\n" : "";
 }
 
 }  // namespace
@@ -252,8 +277,7 @@ void train_table(const TableRun& run) {
   if (run.results.out != "-") terminal.colors = false;
   run.results.write(cat(report_of(scores, columns, terminal), replaced ? "replaced " : "saved ",
                         plan.model.path, ": the model, and how a row is read\n"));
-  if (columns.classification() ? scores.accuracy < scores.base_rate : scores.r2 < 0)
-    say("warning: always giving the same answer would be better than this model\n");
+  say(verdict(scores, columns, plan));
   std::vector<std::string> next = {"predict", plan.model.path, test_path};
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);

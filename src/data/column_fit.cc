@@ -35,8 +35,8 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   step.indicator = numbers.count < profile.rows();
   std::string text = cat("numeric, ", short_number(numbers.least()), " to ", short_number(numbers.most()));
   if (!form.unit.empty()) text += cat(", in ", form.unit);
-  if (form.style == NumberStyle::kThousands) text += ", with commas between thousands";
-  if (form.style == NumberStyle::kDecimalComma) text += ", with decimal commas";
+  if (form.style == NumberStyle::kThousands) text += ", written as 1,234.5";
+  if (form.style == NumberStyle::kDecimalComma) text += ", written as 1.234,5";
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
   text += missing_text(profile) + unreadable_text(profile, numbers.count, "number");
   return {{.how = std::move(step)}, std::move(text)};

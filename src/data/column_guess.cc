@@ -32,7 +32,8 @@ bool named_like_an_id(const std::string& name) {
   for (const std::string_view whole : {"id", "ids", "index", "idx", "key", "uuid", "guid", "row", "rownum"}) {
     if (word == whole) return true;
   }
-  for (const std::string_view ending : {"_id", "-id", " id", ".id", "_key", "_uuid", "_index", "_no"}) {
+  for (const std::string_view ending :
+       {"_id", "-id", " id", ".id", "_key", "_uuid", "_index", "_no", " no", " no.", "nr", "nr.", "nummer"}) {
     if (word.ends_with(ending)) return true;
   }
   const bool camel = name.size() > 2 && name.ends_with("Id") && name[name.size() - 3] >= 'a';
@@ -107,7 +108,7 @@ std::string words_among(const FormCount& numbers, const ColumnProfile& profile) 
   return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()), ", but taken as text for ",
              words == 1 ? "" : cat(words, " others, most often "), "\"", shortened(most->text), "\" (",
              share_of_rows(most->count, profile.rows()),
-             "); words that mean no value can be named as missing");
+             "); if that means no value, name it as missing (--missing)");
 }
 
 std::string doubt_of(DateStyle style, const ColumnProfile& profile) {

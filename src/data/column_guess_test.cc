@@ -19,9 +19,9 @@ TEST(ColumnGuess, Numbers) {
   EXPECT_EQ(note_of("x", [](int i) { return cat("-", i, ".5e1"); }), "numeric, -395 to -5");
   EXPECT_EQ(note_of("x", [](int i) { return cat(i % 2); }), "numeric, 0 to 1");
   EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? cat(1 + i % 5, ",", 500 + i, ".5") : "7"; }),
-            "numeric, 7 to 5539.5, with commas between thousands");
+            "numeric, 7 to 5539.5, written as 1,234.5");
   EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 11, ",", i); }),
-            "numeric, 0 to 10.36, with decimal commas");
+            "numeric, 0 to 10.36, written as 1.234,5");
   EXPECT_EQ(note_of("x", [](int i) { return i % 20 == 3 ? "?" : number(i); }),
             "numeric, 0 to 100, missing in 5 %");
   EXPECT_EQ(note_of("x", [](int i) { return i == 3 ? "much" : number(i); }),
@@ -34,11 +34,10 @@ TEST(ColumnGuess, AmountsWithAUnit) {
   EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 41, i % 3 ? "%" : " %"); }),
             "numeric, 0 to 40, in %");
   EXPECT_EQ(note_of("x", [](int i) { return cat("€1.", 500 + i, ",25"); }),
-            "numeric, 1500.25 to 1539.25, in €, with decimal commas");
-  EXPECT_EQ(
-      note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
-      "numbers in 75 %, but taken as text for \"free\" (25 %); words that mean no value can be named as "
-      "missing\ncategory of 10 values");
+            "numeric, 1500.25 to 1539.25, in €, written as 1.234,5");
+  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
+            "numbers in 75 %, but taken as text for \"free\" (25 %); if that means no value, name it as "
+            "missing (--missing)\ncategory of 10 values");
   const auto value = [](std::string_view text) { return read_number(text, {NumberStyle::kPlain, "$"}); };
   EXPECT_EQ(value("$12"), 12);
   EXPECT_EQ(value("12$"), 12);
@@ -55,12 +54,25 @@ TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   const auto mixed = [](int i) { return i % 5 == 0 ? std::string(i % 2 ? "unknown" : "n/k") : number(i); };
   EXPECT_EQ(
       note_of("x", mixed),
-      "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); words that mean no value "
-      "can be named as missing\nset aside: 34 different texts in 40 cells");
+      "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
+      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
             "numeric, 3 to 97, missing in 20 %");
   EXPECT_EQ(note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
             "category of 6 values");
+}
+
+// 950 and 4.643 from a German table.
+TEST(ColumnGuess, PointsBetweenThousandsBesideSemicolons) {
+  const auto guessed = [](const std::string& delimiter, const std::string& value) {
+    std::string text = cat("x", delimiter, "y\n");
+    for (int i = 0; i < 40; ++i)
+      text += cat(i % 2 ? cat(900 + i) : value, delimiter, i * i % 7 < 3 ? "a\n" : "b\n");
+    return noted(fit_all(parse_csv(text), {.label = "y"}), "x");
+  };
+  EXPECT_EQ(guessed(";", "4.643"), "numeric, 901 to 4643, written as 1.234,5");
+  EXPECT_EQ(guessed(";", "4.64"), "numeric, 4.64 to 939");
+  EXPECT_EQ(guessed(",", "4.643"), "numeric, 4.643 to 939");
 }
 
 TEST(ColumnGuess, DigitsThatAreNoAmounts) {
@@ -74,6 +86,7 @@ TEST(ColumnGuess, DigitsThatAreNoAmounts) {
 TEST(ColumnGuess, Identifiers) {
   const std::string id = "set aside: an identifier: every value differs";
   EXPECT_EQ(note_of("id", [](int i) { return cat(i); }), id);
+  EXPECT_EQ(note_of("Kunden-Nr.", [](int i) { return cat(100000 + i); }), id);
   EXPECT_EQ(note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
   EXPECT_EQ(note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
   EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }), "set aside: every value differs");

@@ -194,10 +194,11 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
         profile.count([&](std::string_view text) { return is_whole(text, numbers.form); }) == profile.rows();
     const bool mostly_numbers = 20 * numbers.cells >= 19 * profile.rows() && different > kMostNumberClasses;
     classes = all_numbers ? (whole && few) || profile.count(has_leading_zero) > 0 : !mostly_numbers;
-    if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
-      refuse(cat(what, " has ", different, " different texts in ", profile.rows(),
-                 " training rows: too many to learn as classes"));
-    }
+  }
+  if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
+    refuse(cat(what, " has ", different, all_numbers ? " different numbers in " : " different texts in ",
+               profile.rows(), " training rows: too many to learn as classes"),
+           all_numbers ? "learn it as a number" : "");
   }
   if (classes) {
     fit_classes(label, profile);

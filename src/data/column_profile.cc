@@ -72,9 +72,22 @@ Moments moments_of(const WeightedNumbers& numbers, bool log) {
   return {mean, deviation, cubed > 0 ? cubes / count / cubed : 0};
 }
 
+// 4.643: a point before three digits, and no other.
+bool all_points_group(const ColumnProfile& profile) {
+  bool any = false;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (value.text.find('.') == value.text.npos) continue;
+    if (!read_number(value.text, NumberStyle::kDecimalComma)) return false;
+    any = true;
+  }
+  return any;
+}
+
 FormCount number_form(const ColumnProfile& profile, char delimiter) {
   std::array styles{NumberStyle::kPlain, NumberStyle::kThousands, NumberStyle::kDecimalComma};
+  // Semicolons part cells where commas are decimal.
   if (delimiter == ';') std::swap(styles[1], styles[2]);
+  if (delimiter == ';' && all_points_group(profile)) std::swap(styles[0], styles[1]);
   FormCount best;
   const auto try_unit = [&](std::string_view unit) {
     for (const NumberStyle style : styles) {

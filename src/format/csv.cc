@@ -39,7 +39,7 @@ void normalise(std::string& text, char delimiter) {
                       "save the table as CSV in UTF-8");
   }
   if (!is_utf8(text)) {
-    text = utf8_of_latin1(text);
+    text = utf8_of_windows1252(text);
     if (text.size() > limit)
       throw FormatError("csv.size", cat("the text has ", text.size(), " bytes as UTF-8, more than ", limit));
   }
@@ -48,6 +48,18 @@ void normalise(std::string& text, char delimiter) {
   if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows");
   text.resize(last + 1);
   text += '\n';
+}
+
+// The character that a first line "sep=;" names, or 0. The line becomes one of blanks.
+char take_separator_line(std::string& text) {
+  const size_t begin = text.starts_with(kMark) ? kMark.size() : 0;
+  if (text.size() < begin + 6 || text.compare(begin, 4, "sep=") != 0) return 0;
+  const size_t end = begin + 5;
+  if (text[end] != '\n' && text.compare(end, 2, "\r\n") != 0) return 0;
+  const char out = text[begin + 4];
+  check_delimiter(out);
+  std::fill_n(text.begin() + static_cast<ptrdiff_t>(begin), 5, ' ');
+  return out;
 }
 
 // `names`, without an empty or a second one.
@@ -161,7 +173,8 @@ CsvTable parse_csv(std::string text, const CsvOptions& options) {
   check_delimiter(options.delimiter);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
-  table.delimiter_ = options.delimiter ? options.delimiter : guess_delimiter(text);
+  const char named = take_separator_line(text);
+  table.delimiter_ = options.delimiter ? options.delimiter : named ? named : guess_delimiter(text);
   normalise(text, table.delimiter_);
   auto cells = std::make_shared<CsvTable::Cells>();
   cells->index = scan_cells(text, table.delimiter_);

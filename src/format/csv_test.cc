@@ -93,6 +93,18 @@ TEST(Csv, Utf16WithItsMarkIsRead) {
             (Rows{{"a"}}));
 }
 
+TEST(Csv, WhatExcelWrites) {
+  EXPECT_EQ(cells_of(parse_csv("sep=;\r\nx;y\r\n1,5;2\r\n")), (Rows{{"1,5", "2"}}));
+  EXPECT_EQ(parse_csv("\xef\xbb\xbf"
+                      "sep=|\nx|y\n1|2\n")
+                .line(0),
+            3);
+  EXPECT_EQ(parsed("sep=ab,c\n1,2\n"), (Rows{{"sep=ab", "c"}, {"1", "2"}}));
+  EXPECT_EQ(error_of("sep=5\n1,2\n", {}).substr(0, 13), "csv.delimiter");
+  // Windows-1252: the euro sign, a dash, a letter.
+  EXPECT_EQ(parsed("\x80,\x96,\xfc\n"), (Rows{{"\xe2\x82\xac", "\xe2\x80\x93", "\xc3\xbc"}}));
+}
+
 TEST(Csv, ALineOfExpectedNamesIsAHeader) {
   const CsvOptions options{.expected = {"x", "y", "z"}};
   EXPECT_FALSE(parse_csv("x,y\nx,y\nb,y\n").had_header());
@@ -230,14 +242,14 @@ TEST(Csv, NumbersAndLines) {
   EXPECT_EQ(table.line(2), 5);
 }
 
-TEST(Csv, OtherTextIsLatin1) {
+TEST(Csv, OtherTextIsWindows1252) {
   EXPECT_EQ(parsed("caf\xe9,\xfc\n"), (Rows{{"caf\xc3\xa9", "\xc3\xbc"}}));
   EXPECT_EQ(parsed("caf\xc3\xa9,a\n"), (Rows{{"caf\xc3\xa9", "a"}}));
   // An overlong slash, half a surrogate, beyond U+10FFFF, and a character that ends early are not UTF-8.
   EXPECT_EQ(parsed("\xc0\xaf")[0][0], "\xc3\x80\xc2\xaf");
-  EXPECT_EQ(parsed("\xed\xa0\x80")[0][0].size(), 6u);
-  EXPECT_EQ(parsed("\xf4\x90\x80\x80")[0][0].size(), 8u);
-  EXPECT_EQ(parsed("aaaaaaaa\xe2\x82")[0][0].size(), 12u);
+  EXPECT_EQ(parsed("\xed\xa0\x80")[0][0].size(), 7u);
+  EXPECT_EQ(parsed("\xf4\x90\x80\x80")[0][0].size(), 10u);
+  EXPECT_EQ(parsed("aaaaaaaa\xe2\x82")[0][0].size(), 13u);
   EXPECT_EQ(parsed("\xe2\x82\xac\xf0\x9f\x8c\xb3")[0][0], "\xe2\x82\xac\xf0\x9f\x8c\xb3");
 }
 

@@ -210,7 +210,7 @@ namespace {
 
 void require_utf8(const std::string& text) {
   if (!is_utf8(text))
-    throw ValueError("safetensors.names", cat("\"", utf8_of_latin1(text), "\" is not UTF-8"));
+    throw ValueError("safetensors.names", cat("\"", utf8_of_windows1252(text), "\" is not UTF-8"));
 }
 
 }  // namespace

@@ -61,12 +61,17 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-std::string utf8_of_latin1(std::string_view bytes) {
+std::string utf8_of_windows1252(std::string_view bytes) {
+  constexpr uint16_t kHigh[32] = {0x20ac, 0x81,   0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021,
+                                  0x02c6, 0x2030, 0x0160, 0x2039, 0x0152, 0x8d,   0x017d, 0x8f,
+                                  0x90,   0x2018, 0x2019, 0x201c, 0x201d, 0x2022, 0x2013, 0x2014,
+                                  0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0x9d,   0x017e, 0x0178};
   const auto high = std::count_if(bytes.begin(), bytes.end(), [](char c) { return (c & 0x80) != 0; });
   std::string out;
-  out.reserve(bytes.size() + static_cast<size_t>(high));
+  out.reserve(bytes.size() + 2 * static_cast<size_t>(high));
   for (const char c : bytes) {
-    append(out, static_cast<uint8_t>(c));
+    const auto byte = static_cast<uint8_t>(c);
+    append(out, byte >= 0x80 && byte < 0xa0 ? kHigh[byte - 0x80] : byte);
   }
   return out;
 }

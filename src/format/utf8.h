@@ -9,8 +9,9 @@ namespace espalier {
 
 // Whether `text` is well-formed: no overlong forms, no surrogates, nothing beyond U+10FFFF.
 bool is_utf8(std::string_view text);
-// Each byte of ISO 8859-1 as the character it stands for.
-std::string utf8_of_latin1(std::string_view bytes);
+// Each byte of Windows-1252, of ISO 8859-1 where that has none, as the character it stands for.
+// https://encoding.spec.whatwg.org/index-windows-1252.txt
+std::string utf8_of_windows1252(std::string_view bytes);
 
 // UTF-16 that begins with its byte order mark, of either order, without the mark; half a pair of surrogates
 // is U+FFFD. Nothing for other text.

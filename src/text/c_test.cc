@@ -424,11 +424,14 @@ TEST(C, ElementwiseChainsAreOneLoop) {
 
 TEST(C, TheCommentNamesInputsAndCannotBeEnded) {
   const auto graph = mlp(2, 2, 2);
-  const CExport code = print_c(*graph, random_variables(*graph),
-                               {.name = "net", .notes = {"columns: age, */ int x; /* ?\?/", "line\nbreak"}});
+  const CExport code = print_c(
+      *graph, random_variables(*graph),
+      {.name = "net",
+       .notes = {"columns: age, */ int x; /* ?\?/", "line\nbreak", "K\xc3\xb6ln \xf0\x9f\x8c\xb3 \xff\xc3"}});
   EXPECT_NE(code.source.find(" * input: f32[1,2] \"x0\"\n"), std::string::npos);
   EXPECT_NE(code.source.find("int net_predict(const float *input, float *output);"), std::string::npos);
   EXPECT_EQ(code.source.find("int x; /*"), std::string::npos);
+  EXPECT_NE(code.source.find("K\\u00f6ln \\U0001f333 ?\n"), std::string::npos);
   if (have_command("gcc")) {
     EXPECT_EQ(refusal("gcc", code.source), "");
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdio>
 
 #include "ir/dispatch.h"
 
@@ -129,15 +130,46 @@ Literal without_repeats(const Literal& literal, Dims& strides) {
   return {{type.dtype, shape}, data};
 }
 
+namespace {
+
+// The character at the begin of `text` beyond ASCII, and its bytes; 0 bytes when it is no UTF-8.
+std::pair<uint32_t, size_t> beyond_ascii(std::string_view text) {
+  const auto first = static_cast<uint8_t>(text[0]);
+  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (size == 0 || text.size() < size) return {0, 0};
+  uint32_t character = first & (0xff >> (size + 1));
+  for (size_t i = 1; i < size; ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if ((byte & 0xc0) != 0x80) return {0, 0};
+    character = character << 6 | (byte & 0x3f);
+  }
+  return {character, size};
+}
+
+}  // namespace
+
 std::string comment_text(const std::string& text) {
   std::string out;
-  for (const char c : text) {
-    const bool plain = c >= ' ' && c <= '~';
-    // No end of a comment, no begin of one, no trigraph.
+  for (size_t i = 0; i < text.size();) {
+    const char c = text[i];
     const char last = out.empty() ? ' ' : out.back();
-    if ((last == '*' && c == '/') || (last == '/' && c == '*') || (last == '?' && c == '?')) out += ' ';
-    out += plain ? c : '?';
-    if (!plain && out.size() > 1 && out[out.size() - 2] == '?') out.pop_back();
+    if (c >= ' ' && c <= '~') {
+      // No end of a comment, no begin of one, no trigraph.
+      if ((last == '*' && c == '/') || (last == '/' && c == '*') || (last == '?' && c == '?')) out += ' ';
+      out += c;
+      ++i;
+      continue;
+    }
+    // As C spells it: \u00fc.
+    const auto [character, size] = beyond_ascii(std::string_view(text).substr(i));
+    if (size) {
+      char spelled[16];
+      std::snprintf(spelled, sizeof spelled, character < 0x10000 ? "\\u%04x" : "\\U%08x", character);
+      out += spelled;
+    } else if (last != '?') {
+      out += '?';
+    }
+    i += std::max<size_t>(size, 1);
   }
   return out;
 }

@@ -127,7 +127,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   }
   const auto require_utf8 = [](const char* what, const std::string& name) {
     if (!is_utf8(name))
-      throw ValueError("save.name", cat("the ", what, " \"", utf8_of_latin1(name), "\" is not UTF-8"));
+      throw ValueError("save.name", cat("the ", what, " \"", utf8_of_windows1252(name), "\" is not UTF-8"));
   };
   require_utf8("model", this->path());
   check_save_path(path, files);
