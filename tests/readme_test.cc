@@ -1,12 +1,15 @@
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/format.h"
 #include "base/scratch_test.h"
+#include "espalier/csv.h"
 
 namespace espalier {
 namespace {
@@ -16,12 +19,14 @@ std::string read(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(Readme, ItsProgramIsTheCompiledExample) {
+TEST(Readme, ItsProgramsAreTheCompiledExamples) {
   const std::string page = read("README.md"), fence = "```cpp\n";
-  const size_t begin = page.find(fence);
-  ASSERT_NE(begin, std::string::npos);
-  const size_t code = begin + fence.size();
-  EXPECT_EQ(page.substr(code, page.find("```", code) - code), read("examples/first.cc"));
+  std::vector<std::string> programs;
+  for (size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
+    at += fence.size();
+    programs.push_back(page.substr(at, page.find("```", at) - at));
+  }
+  EXPECT_EQ(programs, (std::vector{read("examples/first.cc"), read("examples/predict.cc")}));
 }
 
 TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
@@ -31,6 +36,46 @@ TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
   for (const char c : read(out)) block += c == '\n' ? "\n    " : std::string(1, c);
   block.resize(block.size() - 4);
   EXPECT_NE(read("README.md").find(block + "\n"), std::string::npos) << block;
+}
+
+void expect_the_commands_predictions(const std::string& name, const std::string& table,
+                                     const std::string& label) {
+  SCOPED_TRACE(name);
+  const std::string folder = fresh_folder("readme-" + name), data = folder + "/rows.csv";
+  std::ofstream(data) << table;
+  const auto run = [&](const std::string& program, const std::string& arguments) {
+    const std::string out = folder + "/out";
+    const std::string command = cat(build_folder(), "/", program, " ", arguments, " 2> ", folder, "/errors");
+    EXPECT_EQ(std::system(cat(command, " > ", out).c_str()), 0) << read(folder + "/errors");
+    return read(out);
+  };
+  run("espalier", cat("train --data ", data, " --label ", label, " --epochs 3 --model ", folder, "/model"));
+  const std::string arguments = cat(folder, "/model ", data);
+  const CsvTable expected = parse_csv(run("espalier", "predict " + arguments), {.header = CsvHeader::kYes});
+  const CsvTable said = parse_csv(run("example_predict", arguments), {.header = CsvHeader::kNo});
+  ASSERT_EQ(said.rows(), expected.rows());
+  ASSERT_EQ(said.columns(), expected.columns());
+  for (int64_t row = 0; row < said.rows(); ++row) {
+    for (int64_t column = 0; column < said.columns(); ++column) {
+      const auto value = expected.number(row, column);
+      if (!value) {
+        EXPECT_EQ(said.cell(row, column), expected.cell(row, column));
+      } else {
+        EXPECT_NEAR(said.number(row, column).value_or(NAN), *value, 1e-5 * std::abs(*value));
+      }
+    }
+  }
+}
+
+TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
+  std::string fruit = "weight,colour,fruit\n", houses = "rooms,district,price\n";
+  for (int i = 0; i < 200; ++i) {
+    fruit += i % 2 ? cat(120 + i % 40, i % 3 ? ",green" : ",red", ",apple\n")
+                   : cat(40 + i % 30, i % 3 ? ",blue" : ",red", ",plum\n");
+    houses += cat(1 + i % 6, i % 4 ? ",west,$" : ",east,$", 900 * (1 + i % 6) + 7 * i, "\n");
+  }
+  expect_the_commands_predictions("classes", fruit, "fruit");
+  expect_the_commands_predictions("numbers", houses, "price");
 }
 
 }  // namespace

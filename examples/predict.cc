@@ -1,0 +1,28 @@
+// What a model of `espalier train` says of raw rows. usage: example_predict MODEL CSV
+#include <iostream>
+#include <stdexcept>
+
+#include <espalier/espalier.h>
+
+using namespace espalier;
+
+int main(int argc, char** argv) try {
+  if (argc != 3) throw std::invalid_argument("usage: predict MODEL CSV");
+  LoadedModel model = load_model(argv[1]);
+  const ColumnProgram columns = ColumnProgram::from_json(model.file("columns.json"));
+  const CsvTable rows = read_csv(argv[2], {.expected = columns.column_names()});
+
+  const Tensor outputs = convert(model.predict(columns.inputs(rows)), DType::kF32);
+  if (columns.classification()) {
+    const auto best = argmax(outputs, 1).to_vector<int32_t>();
+    const auto probability = max(softmax(outputs, 1), 1).to_vector<float>();
+    for (size_t i = 0; i < best.size(); ++i)
+      std::cout << columns.classes()[static_cast<size_t>(best[i])] << "," << probability[i] << "\n";
+  } else {
+    for (const double value : columns.predicted_values(outputs.to_vector<float>()))
+      std::cout << value << "\n";
+  }
+} catch (const std::exception& error) {
+  std::cerr << error.what() << "\n";
+  return 2;
+}
