@@ -74,19 +74,18 @@ struct ColumnReport {
 // thread-safe.
 //
 //   numeric   (x - mean) / scale with the training rows' mean and standard deviation, limited to [-10, 10];
-//   of
-//             log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median. Numbers
-//             may have thousands between commas (1,234.5), decimal commas and one of the units $ € £ ¥ ₹ %
-//             before or behind them where nearly the whole column agrees.
-//   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the training
-//   rows
-//             had missing cells.
+//             of log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median.
+//             Numbers may have thousands between commas (1,234.5), decimal commas and one of the units
+//             $ € £ ¥ ₹ % before or behind them where nearly the whole column agrees.
+//   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the
+//             training rows had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
 //   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied); day or month
 //             first (29.2.2024, 2/29/24 2:30 PM), as the column's days above 12 tell, else day first with
-//             points between them and month first otherwise, with a warning; or seconds or
-//             milliseconds since 1970 in a column named so: year and day scaled; month, weekday and hour as
-//             sine and cosine.
+//             points between them and month first otherwise, with a warning; or seconds or milliseconds
+//             since 1970 in a column named so: year and day scaled; month, weekday and hour as sine and
+//             cosine.
+//
 // Numeric, boolean and date columns whose training rows had missing cells have a further input, 1 for
 // missing.
 class ColumnProgram {
