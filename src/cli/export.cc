@@ -54,7 +54,8 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
   } else {
     out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "",
                       shortest(columns.label_mean()), " + ", shortest(columns.label_scale()), " y",
-                      columns.label_log() ? ") - 1" : "", " of ", columns.label()));
+                      columns.label_log() ? ") - 1" : "", " of ", columns.label(),
+                      ", which `espalier predict` keeps within the labels of the training rows"));
   }
   return out;
 }

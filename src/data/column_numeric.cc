@@ -103,7 +103,7 @@ std::vector<std::string> NumericStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> NumericStep::formulas() const {
-  std::vector<std::string> out = {cat("(", log ? "log(1 + x)" : "x", " - ", shortest(mean), ") / ",
+  std::vector<std::string> out = {cat("(", log ? "log(1 + max(x, 0))" : "x", " - ", shortest(mean), ") / ",
                                       shortest(scale), ", at least -10, at most 10; x is ", shortest(median),
                                       " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");

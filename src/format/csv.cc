@@ -50,15 +50,17 @@ void normalise(std::string& text, char delimiter) {
   text += '\n';
 }
 
-// The character that a first line "sep=;" names, or 0. The line becomes one of blanks.
+// The character that a first line "sep=;" names, or 0. The line becomes blanks before the next one.
 char take_separator_line(std::string& text) {
   const size_t begin = text.starts_with(kMark) ? kMark.size() : 0;
   if (text.size() < begin + 6 || text.compare(begin, 4, "sep=") != 0) return 0;
-  const size_t end = begin + 5;
-  if (text[end] != '\n' && text.compare(end, 2, "\r\n") != 0) return 0;
+  size_t end = begin + 5;
+  if (text.compare(end, 2, "\r\n") == 0) ++end;
+  if (text[end] != '\n') return 0;
   const char out = text[begin + 4];
   check_delimiter(out);
-  std::fill_n(text.begin() + static_cast<ptrdiff_t>(begin), 5, ' ');
+  std::fill(text.begin() + static_cast<ptrdiff_t>(begin), text.begin() + static_cast<ptrdiff_t>(end), ' ');
+  text[end] = '\f';
   return out;
 }
 

@@ -99,6 +99,9 @@ TEST(Csv, WhatExcelWrites) {
                       "sep=|\nx|y\n1|2\n")
                 .line(0),
             3);
+  const CsvTable one = parse_csv("sep=;\r\nx\r\n1\r\n2\r\n");
+  EXPECT_EQ(one.names(), (std::vector<std::string>{"x"}));
+  EXPECT_EQ(one.line(0), 3);
   EXPECT_EQ(parsed("sep=ab,c\n1,2\n"), (Rows{{"sep=ab", "c"}, {"1", "2"}}));
   EXPECT_EQ(error_of("sep=5\n1,2\n", {}).substr(0, 13), "csv.delimiter");
   // Windows-1252: the euro sign, a dash, a letter.
