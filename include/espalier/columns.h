@@ -38,7 +38,8 @@ struct ColumnOptions {
   // Kinds of columns that are not to be guessed.
   std::map<std::string, ColumnKind> kinds = {};
   // Cells that hold no value.
-  std::vector<std::string> missing = {"", "?", "NA", "N/A", "NaN", "nan", "null", "NULL", "None"};
+  std::vector<std::string> missing = {"",     "?",   "-",   "NA",   "N/A",  "n/a", "#N/A",
+                                      "<NA>", "NaN", "nan", "null", "NULL", "None"};
   // The most frequent ones have an input each, all others share one.
   int64_t max_categories = 64;
   // Labels "x." are "x", as in UCI's adult.test.

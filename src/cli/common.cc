@@ -76,7 +76,7 @@ void Results::keep(const std::vector<std::string>& inputs) const {
   std::error_code none;
   for (const std::string& input : inputs) {
     if (out != "-" && input != "-" && std::filesystem::equivalent(out, input, none))
-      throw ValueError("results.out", cat("--out ", out, " is what is read here, and would be replaced"),
+      throw ValueError("results.out", cat("results into ", out, " would replace what is read here"),
                        "name another file");
   }
 }

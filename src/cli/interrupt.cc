@@ -8,6 +8,7 @@ namespace espalier::cli {
 namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
+bool obeyed = false;
 
 // A line of a plan without its explanation.
 std::string without_comment(const std::string& line) {
@@ -30,7 +31,9 @@ class Stop final : public Callback {
  public:
   explicit Stop(std::string plan) : plan_(std::move(plan)) {}
   void on_batch_end(int64_t, const Logs&) override {
-    if (InterruptScope::asked()) model().stop_training();
+    if (!InterruptScope::asked()) return;
+    obeyed = true;
+    model().stop_training();
   }
   void save_state(CallbackState& state) const override { state.put_text("train/plan", plan_); }
   void load_state(const CallbackState& state) override {
@@ -47,6 +50,7 @@ class Stop final : public Callback {
 
 InterruptScope::InterruptScope() {
   interrupted = 0;
+  cli::obeyed = false;
   struct sigaction action = {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = SA_RESETHAND | SA_RESTART;
@@ -54,6 +58,7 @@ InterruptScope::InterruptScope() {
 }
 InterruptScope::~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
 bool InterruptScope::asked() { return interrupted != 0; }
+bool InterruptScope::obeyed() { return cli::obeyed; }
 
 std::shared_ptr<Callback> StopOnInterrupt(std::string plan) {
   return std::make_shared<Stop>(std::move(plan));

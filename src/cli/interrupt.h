@@ -17,6 +17,8 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
   static bool asked();
+  // Whether a run ended for it.
+  static bool obeyed();
 
  private:
   struct sigaction before_ = {};

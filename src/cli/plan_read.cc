@@ -98,6 +98,10 @@ class Reader {
     if (!node.is_number()) wrong_type(node, path, field);
     const double out =
         node.is_integer() ? static_cast<double>(**node.as_integer()) : **node.as_floating_point();
+    // An infinity where that is the default says "no limit".
+    const auto* target = std::get_if<double*>(&field.target);
+    if (std::isinf(out) && !(target && std::isinf(**target)))
+      fail("plan.range", node, cat(path, " is ", allowed(field), ", not ", shortest(out)));
     in_range(node, field, path, out);
     return out;
   }
@@ -289,18 +293,52 @@ uint32_t line_of_assertion(const std::string& text) {
   return static_cast<uint32_t>(std::ranges::partition_point(ends, holds_before) - ends.begin()) + 1;
 }
 
-// A key of points nests as many tables, and the parser sets no bound on them.
-void check_points(const std::string& text, const Reader& reader) {
-  constexpr uint32_t kMost = 256;
-  uint32_t line = 1, points = 0, column = 0;
-  for (const char c : text) {
-    ++column;
-    if (c == '\n') {
-      ++line;
-      points = column = 0;
-    } else if (c == '.' && ++points > kMost) {
-      reader.fail("plan.syntax", {line, column}, cat("a line has at most ", kMost, " points"));
+// The place behind a quoted text that begins at `at`; a line's end ends one of a single line.
+size_t after_quotes(const std::string& text, size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool lines = text.compare(at, 3, three) == 0;
+  for (at += lines ? 3 : 1; at < text.size();) {
+    if (text[at] == '\\' && quote == '"') {
+      at += 2;
+    } else if (lines && text.compare(at, 3, three) == 0) {
+      at += 3;
+      for (int more = 0; more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
+      return at;
+    } else if (!lines && (text[at] == quote || text[at] == '\n')) {
+      return text[at] == quote ? at + 1 : at;
+    } else {
+      ++at;
     }
+  }
+  return text.size();
+}
+
+// What the parser takes for granted: outside of quotes and comments there is ASCII alone, and no key of so
+// many points, each a table in a table, that the stack ends.
+void check_bare_text(const std::string& text, const Reader& reader) {
+  constexpr int kMostPoints = 256;
+  int points = 0;
+  const auto fail = [&](size_t at, const std::string& message) {
+    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    reader.fail("plan.syntax",
+                {static_cast<toml::source_index>(line), static_cast<toml::source_index>(at - begin + 1)},
+                message);
+  };
+  for (size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = after_quotes(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size());
+    if (at == text.size()) return;
+    if ((text[at] & 0x80) != 0) fail(at, "a character beyond ASCII stands in quotes");
+    if (text[at] == '.' && ++points > kMostPoints)
+      fail(at, cat("a key has at most ", kMostPoints, " points"));
+    if (std::string_view("\n=,[{").find(text[at]) != std::string_view::npos) points = 0;
+    ++at;
   }
 }
 
@@ -312,7 +350,7 @@ TrainPlan read_plan(const std::string& text, const std::string& source, const st
     throw FormatError("plan.size",
                       cat(source, ": a plan has at most ", kMostBytes, " bytes, this has ", text.size()));
   Reader reader(source);
-  check_points(text, reader);
+  check_bare_text(text, reader);
   toml::table from;
   try {
     from = parse(text, reader);

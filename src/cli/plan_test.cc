@@ -63,10 +63,14 @@ class AnyPlan {
   void put(const Field& field, int* x) { *x = static_cast<int>(any_whole(field.range)); }
   void put(const Field& field, int64_t* x) { *x = any_whole(field.range); }
   void put(const Field&, uint64_t* x) { *x = random_() >> below(64); }
-  void put(const Field& field, double* x) { *x = any_double(field.range); }
+  void put(const Field& field, double* x) {
+    const bool unlimited = std::isinf(*x);
+    *x = any_double(field.range);
+    if (std::isinf(*x) && !unlimited) *x = std::numeric_limits<double>::max();
+  }
   void put(const Field& field, std::optional<double>* x) {
     x->reset();
-    if (below(2)) *x = any_double(field.range);
+    if (below(2)) *x = std::clamp(any_double(field.range), -1e300, 1e300);
   }
   void put(const Field&, char* x) { *x = ",;\t|"[below(4)]; }
   void put(const Field& field, std::string* x) { *x = any_text(field); }
@@ -77,14 +81,16 @@ class AnyPlan {
     *x = list([&] { return any_whole(field.range); });
   }
   void put(const Field& field, std::vector<double>* x) {
-    *x = list([&] { return any_double(field.range); });
+    *x = list([&] { return std::clamp(any_double(field.range), -1e300, 1e300); });
   }
   void put(const Field& field, std::vector<std::string>* x) {
     *x = list([&] { return any_text(field); });
   }
   void put(const Field& field, ClassWeights* x) {
     *x = field.choices[below(2)];
-    if (below(2)) *x = std::map<std::string, double>{{"a.b", any_double(field.range)}, {"", 1}, {"c", 2}};
+    if (below(2))
+      *x =
+          std::map<std::string, double>{{"a.b", std::min(any_double(field.range), 1e300)}, {"", 1}, {"c", 2}};
   }
   void put(const Field&, Fields& fields) { fill(fields); }
   void put(const Field& field, Many& many) {
@@ -252,6 +258,15 @@ TEST(Plan, SizeAndDepthAreBounded) {
   for (int i = 0; i < 1 << 18; ++i) points += ".x";
   EXPECT_EQ(rule(points + " = 1"), "plan.syntax");
   EXPECT_EQ(rule("[" + points + "]"), "plan.syntax");
+  // Those of numbers, texts and comments are none.
+  std::string numbers = "[fit]\nclass_weight = {";
+  for (int i = 0; i < 300; ++i) numbers += cat(i ? ", " : " ", "\"a.b.c", i, "\" = 1.5");
+  EXPECT_EQ(rule(numbers + " } # " + std::string(300, '.')), "nothing");
+  // What toml++ takes for granted.
+  for (const char* bare :
+       {"caf\xc3\xa9 = 1", "a = \xef\xbb\x9c", "a = 1 \xc2\xa0", "a = \"x\"\xc3\xa9", "a = '''x''''\xc3\xa9"})
+    EXPECT_EQ(rule(bare), "plan.syntax") << bare;
+  EXPECT_EQ(rule("\xef\xbb\xbf[data] # caf\xc3\xa9\nfile = \"caf\xc3\xa9\"\nlabel = '\xc3\xa9'"), "nothing");
   // As deep as the bounds allow.
   std::string deep, lines;
   for (int i = 0; i < 250; ++i) deep += "x.";

@@ -172,6 +172,7 @@ namespace {
 // A number for people: four digits that matter.
 std::string number(double value) {
   const double size = std::abs(value);
+  if (!std::isfinite(size)) return "no number";
   const int before = size < 1 ? 1 : static_cast<int>(std::log10(size)) + 1;
   return fixed(value, std::clamp(4 - before, 0, 4));
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -92,7 +93,14 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
 
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
-  flags.results.keep({flags.plan, plan.data.file, plan.data.test});
+  const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test};
+  if (std::ranges::count(inputs, "-") > 1)
+    throw ValueError("train.input", "standard input is one of the plan, the data and the test, not several");
+  flags.results.keep(inputs);
+  for (const CallbackPlan& callback : plan.callbacks) {
+    const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
+    if (logger) Results{.out = logger->path}.keep(inputs);
+  }
   if (!plan.data.label.empty()) {
     if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});

@@ -64,8 +64,24 @@ std::vector<int64_t> take(std::vector<int64_t>& rows, size_t kept, double share,
   return out;
 }
 
+// What ColumnProgram::fit may take for classes: texts, and few different numbers.
+bool may_be_classes(const CsvTable& table, const std::vector<int64_t>& rows, const ColumnOptions& options) {
+  constexpr size_t kMostNumbers = 20;
+  if (options.task != ColumnTask::kGuess) return options.task == ColumnTask::kClassification;
+  const int64_t label = table.column(options.label);
+  std::unordered_set<std::string_view> met;
+  int64_t numbers = 0;
+  for (const int64_t row : rows) {
+    met.insert(table.cell(row, label));
+    numbers += table.number(row, label).has_value();
+  }
+  return met.size() <= kMostNumbers || 2 * numbers < static_cast<int64_t>(rows.size());
+}
+
 // Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
-Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label, const TrainPlan& plan) {
+// `classes`: the label may be one.
+Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label, bool classes,
+                 const TrainPlan& plan) {
   constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
   Philox random(plan.fit.seed, kStream);
   for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
@@ -73,7 +89,7 @@ Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label
   std::stable_partition(rows.begin(), rows.end(),
                         [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
   // Labels that hardly ever come again are numbers.
-  const size_t kept = 2 * met.size() <= rows.size() ? met.size() : 0;
+  const size_t kept = classes && 2 * met.size() <= rows.size() ? met.size() : 0;
   std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
                    [&](int64_t a, int64_t b) { return table.cell(a, label) < table.cell(b, label); });
   Split out;
@@ -149,7 +165,7 @@ std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& 
                         .delete_checkpoint = false}));
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
-  if (InterruptScope::asked() && posix_env().exists(checkpoint_of(run.plan))) {
+  if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(run.plan))) {
     say(cat("\ninterrupted; ", checkpoint_of(run.plan), " holds the run: the same command ",
             run.resume ? "" : "with --resume ", "goes on\n"));
     throw Exit{130};
@@ -182,6 +198,8 @@ std::string ending(const TrainPlan& plan, const std::vector<Logs>& history) {
 
 // What is wrong with the model as a whole, if something is.
 std::string verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
+  if (!std::isfinite(columns.classification() ? scores.log_loss : scores.rmse))
+    return "warning: what it says is no number: the training diverged; try a smaller --learning-rate\n";
   if (!columns.classification())
     return scores.r2 < 0 ? "warning: always saying the mean would be better than this model\n" : "";
   const size_t classes = columns.classes().size();
@@ -216,7 +234,8 @@ void train_table(const TableRun& run) {
                                 : data.task == "number" ? ColumnTask::kRegression
                                                         : ColumnTask::kGuess};
   const std::vector<int64_t> labelled = labelled_rows(table, options);
-  const Split rows = split_rows(labelled, table, table.column(options.label), plan);
+  const Split rows = split_rows(labelled, table, table.column(options.label),
+                                may_be_classes(table, labelled, options), plan);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
 
   const Terminal progress = Terminal::of(STDERR_FILENO);

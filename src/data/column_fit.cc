@@ -51,8 +51,8 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   });
   if (profile.rows() >= kLargeTable && sorted[0].count > 1)
     std::erase_if(sorted, [](const auto& value) { return value.count == 1; });
-  if (static_cast<int64_t>(sorted.size()) > max_categories)
-    sorted.resize(static_cast<size_t>(max_categories));
+  const bool many = static_cast<int64_t>(sorted.size()) > max_categories;
+  if (many) sorted.resize(static_cast<size_t>(max_categories));
   CategoryStep step;
   int64_t named = 0;
   for (const ColumnProfile::Value& value : sorted) {
@@ -66,6 +66,7 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   if (named < profile.present()) {
     text += cat(", of which the ", sorted.size(), " most frequent stand for themselves and the others (",
                 share_of_rows(profile.present() - named, profile.rows()), ") together");
+    if (many) text += cat("; max_categories is ", max_categories);
   }
   text += missing_text(profile);
   return {{.how = std::move(step)}, std::move(text)};

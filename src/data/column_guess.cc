@@ -41,11 +41,6 @@ bool named_like_an_id(const std::string& name) {
   return camel || capital || word.starts_with("id_") || word.starts_with("unnamed:");
 }
 
-bool is_whole(std::string_view text, const NumberForm& form) {
-  const std::optional<double> value = read_number(text, form);
-  return value && *value == std::floor(*value);
-}
-
 // 1, 2, 3, ...: an index that a program wrote beside the rows.
 bool counts_up(const ColumnProfile& profile) {
   for (size_t i = 1; i < profile.values.size(); ++i) {

@@ -20,11 +20,6 @@ constexpr double kSkewedLabel = 3;
   throw ValueError("columns.label", message, fix);
 }
 
-bool is_whole(std::string_view text, const NumberForm& form) {
-  const std::optional<double> value = read_number(text, form);
-  return value && *value == std::floor(*value);
-}
-
 // The first training row whose label does not `hold`.
 template <class F>
 int64_t line_without(const CsvTable& table, std::span<const int64_t> rows, int64_t column, F holds) {

@@ -22,7 +22,7 @@ std::string plain_digits(std::string_view text, char mark, char point) {
   const size_t whole_end = std::min(text.find_first_of(std::string{point, 'e', 'E'}), text.size());
   const size_t first_mark = std::min(text.find(mark), whole_end);
   const bool grouped = first_mark < whole_end;
-  if (grouped && (first_mark == sign || first_mark > sign + 3)) return {};
+  if (grouped && (first_mark == sign || first_mark > sign + 3 || text[sign] == '0')) return {};
   for (size_t i = 0; i < text.size(); ++i) {
     if (text[i] == mark) {
       const size_t next = std::min(text.find(mark, i + 1), whole_end);
@@ -84,6 +84,11 @@ std::optional<double> read_number(std::string_view text, const NumberForm& form)
       return in_range(parse_decimal(plain_digits(text, '.', ',')));
   }
   return std::nullopt;
+}
+
+bool is_whole(std::string_view text, const NumberForm& form) {
+  const std::optional<double> value = read_number(text, form);
+  return value && *value == std::floor(*value);
 }
 
 std::optional<double> read_number(const Cell& cell, const NumberForm& form) {

@@ -41,6 +41,7 @@ struct NumberForm {
 // Within f32's range; nothing for other text.
 std::optional<double> read_number(const Cell& cell, const NumberForm& form);
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
+bool is_whole(std::string_view text, const NumberForm& form);
 // What stands around the digits of an amount: "$" in "$ 12", "-$1.50"; empty for all that is none of the
 // known units.
 std::string_view unit_of(std::string_view text);

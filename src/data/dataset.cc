@@ -1,5 +1,6 @@
 #include "espalier/dataset.h"
 
+#include <algorithm>
 #include <exception>
 
 #include "data/dataset_node.h"
@@ -8,9 +9,16 @@
 
 namespace espalier {
 
-DatasetNode::DatasetNode(int64_t depth, Location at) : depth_(depth), at_(at) {
-  constexpr int64_t kDeepest = 4096;
-  if (depth > kDeepest)
+DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location at) : at_(at) {
+  constexpr int64_t kDeepest = 4096, kMost = 1 << 16;
+  for (const DatasetNode* input : inputs) {
+    depth_ = std::max(depth_, input->depth_ + 1);
+    nodes_ += input->nodes_;
+  }
+  if (nodes_ > kMost)
+    throw UnsupportedError("dataset.depth",
+                           cat("a dataset has at most ", kMost, " steps, counted wherever they stand"));
+  if (depth_ > kDeepest)
     throw UnsupportedError("dataset.depth", cat("a dataset has at most ", kDeepest, " steps one on another"));
 }
 

@@ -25,7 +25,7 @@ std::vector<std::string> files_of(const std::string& pattern) {
 class FilesNode final : public DatasetNode {
  public:
   FilesNode(const std::vector<std::string>& paths, FileReader reader, Location at)
-      : DatasetNode(1, at), reader_(std::move(reader)) {
+      : DatasetNode({}, at), reader_(std::move(reader)) {
     if (!reader_) throw ValueError("from_files.reader", "the function is empty");
     for (const std::string& path : paths) {
       const auto files = files_of(path);

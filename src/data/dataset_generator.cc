@@ -46,7 +46,7 @@ class Elements final : public ElementIterator {
 class GeneratorNode final : public DatasetNode {
  public:
   GeneratorNode(std::function<ElementSource()> make, Location at)
-      : DatasetNode(1, at), make_(std::move(make)) {
+      : DatasetNode({}, at), make_(std::move(make)) {
     require(static_cast<bool>(make_));
   }
   ElementIteratorPtr iterate(const DatasetPass&) const override {

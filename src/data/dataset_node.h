@@ -28,8 +28,9 @@ struct DatasetPass {
 
 class DatasetNode {
  public:
-  // Raises UnsupportedError[dataset.depth] before the stack of what recurses over nodes could end.
-  explicit DatasetNode(int64_t depth, Location at);
+  // Raises UnsupportedError[dataset.depth] before the stack of what recurses over nodes could end, or the
+  // time.
+  DatasetNode(const std::vector<const DatasetNode*>& inputs, Location at);
   virtual ~DatasetNode() = default;
   // REQUIRES: the node outlives the iterator.
   virtual ElementIteratorPtr iterate(const DatasetPass& pass) const = 0;
@@ -43,7 +44,7 @@ class DatasetNode {
   uint64_t next_iteration() const { return iterations_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  int64_t depth_;
+  int64_t depth_ = 1, nodes_ = 1;  // of all ways to the sources
   Location at_;
   mutable std::atomic<uint64_t> iterations_{0};
 };
@@ -52,8 +53,7 @@ using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
 // A node over one other.
 class DatasetStep : public DatasetNode {
  public:
-  DatasetStep(DatasetNodePtr input, Location at)
-      : DatasetNode(input->depth() + 1, at), input_(std::move(input)) {}
+  DatasetStep(DatasetNodePtr input, Location at) : DatasetNode({input.get()}, at), input_(std::move(input)) {}
   const DatasetNode& input() const { return *input_; }
   int64_t cardinality() const override { return input_->cardinality(); }
 

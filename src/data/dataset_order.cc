@@ -132,9 +132,7 @@ class Concatenate final : public ElementIterator {
 class ConcatenateNode final : public DatasetNode {
  public:
   ConcatenateNode(DatasetNodePtr first, DatasetNodePtr second, Location at)
-      : DatasetNode(std::max(first->depth(), second->depth()) + 1, at),
-        first_(std::move(first)),
-        second_(std::move(second)) {}
+      : DatasetNode({first.get(), second.get()}, at), first_(std::move(first)), second_(std::move(second)) {}
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Concatenate>(first_->iterate(pass), second_->iterate(pass));
   }

@@ -27,7 +27,7 @@ class Slices final : public ElementIterator {
 
 }  // namespace
 
-SlicesNode::SlicesNode(Tensors arrays, Location at) : DatasetNode(1, at), arrays_(std::move(arrays)) {
+SlicesNode::SlicesNode(Tensors arrays, Location at) : DatasetNode({}, at), arrays_(std::move(arrays)) {
   rows_ = common_rows("from_tensor_slices.rows", arrays_);
   check_element(arrays_, "from_tensor_slices");
   row_types_ = row_types(arrays_);

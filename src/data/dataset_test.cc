@@ -172,6 +172,12 @@ TEST(Dataset, ArgumentsAreChecked) {
               for (int i = 0; i < 5000; ++i) deep = deep.take(1);
             }),
             "dataset.depth");
+  EXPECT_EQ(rule_of([] {
+              Dataset twice = rows(1);
+              for (int i = 0; i < 60; ++i)
+                twice = i % 2 ? twice.concatenate(twice) : Dataset::zip({twice, twice});
+            }),
+            "dataset.depth");
 }
 
 TEST(Dataset, GeneratorsKeepToTheirFirstElement) {

@@ -28,17 +28,17 @@ class Zip final : public ElementIterator {
   std::vector<ElementIteratorPtr> inputs_;
 };
 
-int64_t greatest_depth(const std::vector<DatasetNodePtr>& inputs) {
+std::vector<const DatasetNode*> pointers(const std::vector<DatasetNodePtr>& inputs) {
   if (inputs.empty()) throw ValueError("zip.datasets", "there is no dataset");
-  int64_t out = 0;
-  for (const DatasetNodePtr& input : inputs) out = std::max(out, input->depth());
+  std::vector<const DatasetNode*> out;
+  for (const DatasetNodePtr& input : inputs) out.push_back(input.get());
   return out;
 }
 
 class ZipNode final : public DatasetNode {
  public:
   ZipNode(std::vector<DatasetNodePtr> inputs, Location at)
-      : DatasetNode(greatest_depth(inputs) + 1, at), inputs_(std::move(inputs)) {}
+      : DatasetNode(pointers(inputs), at), inputs_(std::move(inputs)) {}
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     std::vector<ElementIteratorPtr> iterators;
     for (const DatasetNodePtr& input : inputs_) iterators.push_back(input->iterate(pass));

@@ -17,6 +17,26 @@ struct Markers {
   bool adobe = false;     // CMYK is stored inverted
 };
 
+// A marker without a segment behind it: TEM, RST0 to RST7, SOI.
+bool stands_alone(unsigned marker) { return marker == 0x01 || (marker >= 0xd0 && marker <= 0xd8); }
+
+// The same file without the bytes between the segments ahead of the first scan that belong to none.
+std::string without_strays(std::string_view bytes) {
+  std::string out(bytes.substr(0, 2));
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  for (size_t at = 2; at + 4 <= bytes.size();) {
+    if (byte(at) != 0xff || byte(at + 1) == 0xff || byte(at + 1) == 0) {
+      ++at;
+      continue;
+    }
+    const size_t size = stands_alone(byte(at + 1)) ? 2 : 2 + (byte(at + 2) << 8 | byte(at + 3));
+    if (byte(at + 1) == 0xda) return out.append(bytes.substr(at));
+    out.append(bytes.substr(at, size));
+    at += size;
+  }
+  return out;
+}
+
 Markers markers_of(std::string_view bytes) {
   const auto byte = [&](size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u; };
   Markers out;
@@ -27,6 +47,10 @@ Markers markers_of(std::string_view bytes) {
       continue;
     }
     const unsigned marker = byte(at + 1), length = byte(at + 2) << 8 | byte(at + 3);
+    if (stands_alone(marker)) {
+      at += 2;
+      continue;
+    }
     if (marker == 0xda) {  // start of scan
       out.buffered |= byte(at + 4) < components;
       return out;
@@ -83,16 +107,23 @@ Literal decode_jpeg(std::string_view bytes, const ImageBudget& budget) {
 
   const TensorType type{DType::kU8, {height, width, channels}};
   Buffer buffer = allocate_buffer(type.bytes());
-  const auto decode = [&](int flags) {
-    return tjDecompress2(decoder.get(), data, bytes.size(), reinterpret_cast<unsigned char*>(buffer.get()),
-                         width, 0, height,
+  const auto decode = [&](std::string_view file, int flags) {
+    return tjDecompress2(decoder.get(), reinterpret_cast<const unsigned char*>(file.data()), file.size(),
+                         reinterpret_cast<unsigned char*>(buffer.get()), width, 0, height,
                          gray   ? TJPF_GRAY
                          : cmyk ? TJPF_CMYK
                                 : TJPF_RGB,
                          TJFLAG_LIMITSCANS | flags) == 0;
   };
-  const bool fine = decode(TJFLAG_STOPONWARNING) ||
-                    (is_harmless(decoder.get()) && (decode(0) || is_harmless(decoder.get())));
+  // Decoding tells of its first warning only, so that this one must not stand before others: those of a file
+  // that is cut off.
+  bool fine = decode(bytes, TJFLAG_STOPONWARNING);
+  if (!fine && is_harmless(decoder.get())) {
+    const std::string clean = without_strays(bytes);
+    const bool whole = clean.ends_with("\xff\xd9");
+    fine = decode(clean, TJFLAG_STOPONWARNING) ||
+           (whole && is_harmless(decoder.get()) && (decode(clean, 0) || is_harmless(decoder.get())));
+  }
   if (!fine) fail(tjGetErrorStr2(decoder.get()));
   const Literal out(type, std::move(buffer));
   return cmyk ? rgb_of_cmyk(out, markers.adobe) : out;

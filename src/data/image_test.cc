@@ -108,6 +108,18 @@ TEST(Images, DamageIsAnErrorAndBytesBetweenMarkersAreNone) {
   std::string extra = jpeg;
   extra.insert(jpeg.size() - 2, 40, '\x11');
   EXPECT_EQ(difference(decode_image(extra), decode_image(jpeg)), 0);
+  // Before the scan, and then cut off.
+  std::string early = jpeg;
+  early.insert(jpeg.find("\xff\xdb"), 3, '\x11');
+  EXPECT_EQ(difference(decode_image(early), decode_image(jpeg)), 0);
+  EXPECT_TRUE(error_of(early.substr(0, early.size() * 4 / 5)).starts_with("image.jpeg: "));
+  // A marker without a segment does not hide what follows from the limit of memory.
+  std::string progressive = image_file("progressive.jpg");
+  uint64_t least = 1;
+  while (error_of(progressive, {.limit = least}) != "read") ++least;
+  progressive.insert(2, "\xff\x01");
+  EXPECT_EQ(error_of(progressive, {.limit = least}), "read");
+  EXPECT_TRUE(error_of(progressive, {.limit = least - 1}).starts_with("image.size: "));
   std::string no_scan = jpeg;
   no_scan.erase(jpeg.find("\xff\xda"), jpeg.size() - 2 - jpeg.find("\xff\xda"));
   EXPECT_TRUE(error_of(no_scan).starts_with("image.jpeg: ")) << error_of(no_scan);

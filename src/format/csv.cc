@@ -50,18 +50,14 @@ void normalise(std::string& text, char delimiter) {
   text += '\n';
 }
 
-// The character that a first line "sep=;" names, or 0. The line becomes blanks before the next one.
-char take_separator_line(std::string& text) {
-  const size_t begin = text.starts_with(kMark) ? kMark.size() : 0;
-  if (text.size() < begin + 6 || text.compare(begin, 4, "sep=") != 0) return 0;
-  size_t end = begin + 5;
-  if (text.compare(end, 2, "\r\n") == 0) ++end;
-  if (text[end] != '\n') return 0;
-  const char out = text[begin + 4];
-  check_delimiter(out);
-  std::fill(text.begin() + static_cast<ptrdiff_t>(begin), text.begin() + static_cast<ptrdiff_t>(end), ' ');
-  text[end] = '\f';
-  return out;
+// The character that a first line "sep=;" names, or 0, and the bytes of that line without its end.
+std::pair<char, size_t> separator_line(std::string_view text) {
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  if (!text.starts_with("sep=") || text.size() < 6) return {0, 0};
+  const size_t size = text.substr(5).starts_with("\r\n") ? 6 : 5;
+  if (text[size] != '\n') return {0, 0};
+  check_delimiter(text[4]);
+  return {text[4], size};
 }
 
 // `names`, without an empty or a second one.
@@ -175,9 +171,13 @@ CsvTable parse_csv(std::string text, const CsvOptions& options) {
   check_delimiter(options.delimiter);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
-  const char named = take_separator_line(text);
+  const auto [named, size] = separator_line(text);
   table.delimiter_ = options.delimiter ? options.delimiter : named ? named : guess_delimiter(text);
   normalise(text, table.delimiter_);
+  if (named && text.size() > size + 1) {
+    std::fill_n(text.begin(), size, '\r');
+    text[size] = '\0';
+  }
   auto cells = std::make_shared<CsvTable::Cells>();
   cells->index = scan_cells(text, table.delimiter_);
   cells->text = std::move(text);

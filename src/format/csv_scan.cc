@@ -17,7 +17,7 @@ constexpr int64_t kMostColumns = 1 << 18;
 // "line 3, column 7" of a byte.
 std::string place(std::string_view text, size_t offset) {
   const std::string_view before = text.substr(0, offset);
-  const size_t line_end = before.find_last_of("\n\f");
+  const size_t line_end = before.find_last_of(std::string_view("\n\0", 2));
   const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
   return cat("line ", line_of(text, offset), ", column ", column);
 }
@@ -126,7 +126,7 @@ class Scanner {
       const size_t ends = count_ - 1 + count_bits(masks.ends & (lines ^ (lines - 1)));
       const size_t offset = at_ + static_cast<size_t>(std::countr_zero(lines));
       if (ends == row_begin_ + 1 && several_ && is_blank_line(offset)) {
-        text_[offset] = '\f';
+        text_[offset] = '\0';
         masks.ends &= ~(lines & -lines);
       } else {
         end_row(ends, offset);
@@ -217,7 +217,7 @@ class Scanner {
 
 int64_t line_of(std::string_view text, size_t offset) {
   return 1 + std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset),
-                           [](char c) { return c == '\n' || c == '\f'; });
+                           [](char c) { return c == '\n' || c == '\0'; });
 }
 
 char guess_delimiter(std::string_view text) {

@@ -20,13 +20,13 @@ struct CsvCells {
   int64_t columns = 0;
   const uint32_t* data() const { return reinterpret_cast<const uint32_t*>(starts.get()); }
 };
-// `text` ends with a line end. Doubled quotes are written as one, with blanks behind the closing quote
-// instead. A line of blanks alone is no row, but for those of a table of one column: its end becomes a form
-// feed, a blank before the next cell. Raises FormatError[csv.columns], FormatError[csv.quote].
+// `text` ends with a line end and holds no NUL. Doubled quotes are written as one, with blanks behind the
+// closing quote instead. A line of blanks alone is no row, but for those of a table of one column: its end
+// becomes a NUL, a blank before the next cell. Raises FormatError[csv.columns], FormatError[csv.quote].
 CsvCells scan_cells(std::string& text, char delimiter);
 
 // Blanks around a cell are no part of it.
-inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\f'; }
+inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\0'; }
 // The number, from 1, of the line in which the byte at `offset` stands, in a text that was scanned or not.
 int64_t line_of(std::string_view text, size_t offset);
 

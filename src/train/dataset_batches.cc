@@ -7,12 +7,6 @@
 namespace espalier {
 namespace {
 
-std::string types_text(const Tensors& element) {
-  std::string out;
-  for (const Tensor& tensor : element) out += cat(out.empty() ? "" : ", ", tensor.type());
-  return out;
-}
-
 [[noreturn]] void no_batches(const std::string& rule, const Dataset& dataset) {
   throw ShapeError(rule, cat("there are no batches: ", dataset, " is empty"));
 }

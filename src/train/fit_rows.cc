@@ -10,15 +10,12 @@
 #include "ir/sink.h"
 
 namespace espalier {
-namespace {
 
-std::string types_of(std::span<const Tensor> tensors) {
+std::string types_text(std::span<const Tensor> tensors) {
   std::string types;
   for (const Tensor& tensor : tensors) types += cat(types.empty() ? "" : ", ", tensor.type());
   return types;
 }
-
-}  // namespace
 
 void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y) {
   bool fits = !x.empty() && !y.empty() && y[0].rank() > 0;
@@ -26,9 +23,9 @@ void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<co
     for (const Tensor& rows : list) fits = fits && rows.rank() > 0 && rows.size(0) == y[0].size(0);
   }
   if (fits && y[0].size(0) > 0) return;
-  throw ShapeError(rule,
-                   fits ? cat("there are no rows: x is ", types_of(x))
-                        : cat("x and y must have one row per example: ", types_of(x), " and ", types_of(y)));
+  throw ShapeError(
+      rule, fits ? cat("there are no rows: x is ", types_text(x))
+                 : cat("x and y must have one row per example: ", types_text(x), " and ", types_text(y)));
 }
 
 Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {

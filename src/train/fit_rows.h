@@ -42,6 +42,8 @@ Rows rows_to_predict(const TensorList& x);
 // Raises ShapeError[predict.rows] unless outputs have one row for each row of their batch and agree in the
 // rest. REQUIRES: there is a batch.
 Tensors join_rows(const std::vector<Tensors>& batches, std::span<const int64_t> rows);
+// "f32[4,3], i32[4]".
+std::string types_text(std::span<const Tensor> tensors);
 // Raises ShapeError[rule] unless there is a row, and as many of each of x and y.
 void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y);
 // Weights as f32[rows]. Raises ShapeError[verb.sample_weight] and ValueError[verb.sample_weight] unless they
