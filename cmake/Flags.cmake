@@ -5,6 +5,11 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(sanitize_asan "-fsanitize=address,undefined -fno-sanitize-recover=all")
+option(ESPALIER_LIGHT_SANITIZERS
+  "Asan without the checks that take most of the time to compile: vptr, null, alignment, object-size" OFF)
+if(ESPALIER_LIGHT_SANITIZERS)
+  string(APPEND sanitize_asan " -fno-sanitize=vptr,null,alignment,object-size")
+endif()
 set(sanitize_tsan "-fsanitize=thread")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 set(CMAKE_CXX_FLAGS_DEBUG "-O0 -g -D_GLIBCXX_ASSERTIONS")
