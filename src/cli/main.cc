@@ -58,14 +58,9 @@ int report(const espalier::Error& error, int argc, char** argv) {
   const bool json =
       std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); });
   if (json) {
-    const nlohmann::ordered_json body = {{"version", 1},
-                                         {"verb", argv[1]},
-                                         {"error",
-                                          {{"kind", error.kind()},
-                                           {"rule", error.rule()},
-                                           {"message", error.message()},
-                                           {"fix", error.fix()}}}};
-    std::fputs(espalier::cli::json_text(body).c_str(), stdout);
+    const nlohmann::ordered_json body = {
+        {"kind", error.kind()}, {"rule", error.rule()}, {"message", error.message()}, {"fix", error.fix()}};
+    espalier::cli::Results{.json = true}.write_json(argv[1], {{"error", body}});
   }
   return 2;
 }

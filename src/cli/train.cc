@@ -69,8 +69,6 @@ TrainPlan plan_of(const TrainFlags& flags) {
     if (flags.plan.empty()) throw CLI::RequiredError("--data, or a plan,");
     throw ValueError("plan.required", cat(source_name(flags.plan), ": data needs file"), "add --data FILE");
   }
-  if (flags.plan == "-" && plan.data.file == "-")
-    throw ValueError("train.data", "standard input is the plan, so the data must lie elsewhere");
   const double share = plan.data.test_fraction;
   if (!(share > 0 && share < 1)) {
     throw ValueError("train.test_fraction",
@@ -95,7 +93,8 @@ void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test};
   if (std::ranges::count(inputs, "-") > 1)
-    throw ValueError("train.input", "standard input is one of the plan, the data and the test, not several");
+    throw ValueError("train.input",
+                     "standard input is the plan, the data or the test; the others must lie elsewhere");
   flags.results.keep(inputs);
   for (const CallbackPlan& callback : plan.callbacks) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);

@@ -12,6 +12,7 @@
 #include "espalier/merging.h"
 #include "espalier/random.h"
 #include "nn/seed.h"
+#include "train/given_test.h"
 
 namespace espalier {
 namespace {
@@ -20,16 +21,6 @@ std::vector<std::byte> bytes_of(const Tensor& tensor) {
   const auto* bytes = static_cast<const std::byte*>(tensor.bytes());
   return {bytes, bytes + tensor.type().bytes()};
 }
-
-// Outputs its input; the loss of a row is that output.
-struct Given : Model {
-  Given() {
-    compile({.loss = {"given", [](const Tensor&,
-                                  const Tensor& outputs) { return reshape(outputs, {outputs.size(0)}); }},
-             .metrics = {}});
-  }
-  Tensor call(const Tensor& x) override { return x; }
-};
 
 Tensor counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
 Tensor zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }

@@ -9,6 +9,7 @@
 #include "espalier/function.h"
 #include "espalier/ops.h"
 #include "espalier/tape.h"
+#include "train/given_test.h"
 
 namespace espalier {
 namespace {
@@ -90,16 +91,6 @@ TEST(FitRows, MistakesAreNamed) {
   EXPECT_EQ(rule({.initial_epoch = -1}), "fit.initial_epoch");
   EXPECT_EQ(rule({.callbacks = {nullptr}}), "fit.callbacks");
 }
-
-// Outputs its input; the loss of a row is that output.
-struct Given : Model {
-  Given() {
-    compile({.loss = {"given", [](const Tensor&,
-                                  const Tensor& outputs) { return reshape(outputs, {outputs.size(0)}); }},
-             .metrics = {}});
-  }
-  Tensor call(const Tensor& x) override { return x; }
-};
 
 TEST(Fit, RowsCountByTheirWeight) {
   Given model;
