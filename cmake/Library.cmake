@@ -20,6 +20,10 @@ if(library_files)
   target_include_directories(espalier PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(espalier PUBLIC cxx_std_20)
+  # The standard headers of nearly every source, compiled once; the preset clang does without and so sees what a
+  # source forgot to include.
+  target_precompile_headers(espalier PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string> <vector>)
+  target_compile_options(espalier PRIVATE ${ESPALIER_PCH_FLAGS})
   target_link_libraries(espalier
     PRIVATE $<BUILD_INTERFACE:espalier_private>
     PUBLIC Threads::Threads ZLIB::ZLIB ${espalier_files_LIBRARIES})
