@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
+#include "text/text.h"
 
 namespace espalier::cli {
 namespace {
@@ -50,6 +51,20 @@ std::string read_text(const std::string& path) {
 
 std::string source_name(const std::string& path) {
   return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
+}
+
+std::shared_ptr<const Graph> read_program(const std::string& path) {
+  const std::string text = read_text(path);
+  try {
+    return parse_program(text, source_name(path));
+  } catch (const FormatError& error) {
+    if (text.find("${") == std::string::npos) throw;
+    throw FormatError(error.rule(),
+                      cat(error.message(),
+                          "; a saved model's programs are templates, ${...} stands for numbers "
+                          "that follow from the batch"),
+                      "give what `espalier export MODEL --to stablehlo --out program.mlir` writes");
+  }
 }
 
 void Results::add_json(CLI::App& verb) { verb.add_flag("--json", json, "Results as JSON"); }

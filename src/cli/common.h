@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 
 #include "cli/verbs.h"
 #include "espalier/layers.h"
+#include "ir/graph.h"
 
 namespace espalier::cli {
 
@@ -16,6 +18,9 @@ namespace espalier::cli {
 std::string read_text(const std::string& path);
 // The name that errors give the text of `path`.
 std::string source_name(const std::string& path);
+
+// The program in the text of `path`. Raises IoError, FormatError[text.*].
+std::shared_ptr<const Graph> read_program(const std::string& path);
 
 // Where results go: text for people or JSON, standard output or a file.
 struct Results {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/scores.h"
 #include "cli/table_data.h"
 #include "report/terminal.h"
 

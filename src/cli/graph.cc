@@ -23,8 +23,7 @@ nlohmann::ordered_json values(const Graph& graph, const auto& list) {
 }
 
 void graph(const Options& options) {
-  std::shared_ptr<const Graph> program =
-      parse_program(read_text(options.program), source_name(options.program));
+  std::shared_ptr<const Graph> program = read_program(options.program);
   if (options.primitives) program = inline_composites(*program);
   if (options.dot || options.text)
     return options.results.write(options.dot ? to_dot(*program) : print_program(*program));

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/common.h"
+#include "cli/info_model.h"
 #include "espalier/threads.h"
 #include "kernels/isa.h"
 #include "kernels/kernel.h"
@@ -145,16 +145,20 @@ void add_info(CLI::App& app) {
     std::vector<std::string> names;
     Results results;
   };
-  CLI::App* verb = app.add_subcommand("info", "What this build can do");
+  CLI::App* verb = app.add_subcommand("info", "What this build can do, and what a model is");
   auto options = std::make_shared<Options>();
   verb->add_flag("--ops", options->ops, "Every op: dtypes, gradient, batching, meaning");
-  verb->add_option("names", options->names,
-                   "Ops to say all about: meaning, constraints (c1, c2, ...), dtypes");
+  verb->add_option(
+          "names", options->names,
+          "Ops to say all about: meaning, constraints (c1, c2, ...), dtypes; or the folder of a model")
+      ->option_text("NAME ...");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   verb->callback([options] {
     const Results& results = options->results;
     const std::string_view isa = name(current_isa());
+    if (options->names.size() == 1 && is_model(options->names[0]))
+      return info_model(options->names[0], results);
     if (!options->names.empty()) {
       const std::vector<const OpDef*> ops = named_ops(options->names);
       if (results.json) return results.write_json("info", {{"ops", ops_json(ops)}});

@@ -162,10 +162,14 @@ Initializer make_initializer(const InitializerPlan& plan);
 void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype);
 // Raises ValueError[train.loss] for one that does not fit what is learned.
 Loss make_loss(const LossPlan& plan, bool classification);
-void compile(Model& model, const TrainPlan& plan, bool classification);
+// `classes`: how many the label has, 0 when it is a number.
+void compile(Model& model, const TrainPlan& plan, int64_t classes);
 // Epochs, batches and callbacks, progress on standard error among them.
 FitOptions fit_options(const TrainPlan& plan);
-std::vector<Metric> make_metrics(const std::vector<std::string>& names, bool classification);
+// What a plan's metrics may be called.
+std::vector<std::string> metric_names();
+// Of these names. Raises ValueError[train.metrics] for one that does not fit what is learned.
+std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t classes);
 // By class number, for classes of these names and the training rows' labels i32[rows]. Raises
 // ValueError[train.class_weight] for a name that is no class.
 std::map<int64_t, double> make_class_weights(const ClassWeights& weights,

@@ -9,15 +9,6 @@
 namespace espalier::cli {
 namespace {
 
-const std::vector<std::string> kMetrics = {"auto",
-                                           "accuracy",
-                                           "sparse_categorical_accuracy",
-                                           "top_k_categorical_accuracy",
-                                           "mean_absolute_error",
-                                           "mean_squared_error",
-                                           "root_mean_squared_error",
-                                           "r2_score"};
-
 // Of images there is less to say.
 Fields data_fields(DataPlan& plan) {
   Fields out = {{.key = "file",
@@ -62,7 +53,11 @@ Fields fit_fields(FitPlan& plan, bool images) {
       {"seed", &plan.seed, "Decides initial weights, row order and split"},
       {"dtype", &plan.dtype, "What layers compute in", {}, {"f32", "bf16"}},
       {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
-      {"metrics", &plan.metrics, "Shown for each epoch; auto: accuracy of a class", {}, kMetrics}};
+      {"metrics",
+       &plan.metrics,
+       "Shown for each epoch; auto: accuracy of a class; auc, precision, recall: of the second of two",
+       {},
+       metric_names()}};
   if (!images) {
     out.push_back({"checkpoint_every", &plan.checkpoint_every,
                    "Steps between saves of the run; 0: when interrupted", between(0, 1 << 30)});

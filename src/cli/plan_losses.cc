@@ -59,10 +59,10 @@ Loss make_loss(const LossPlan& plan, bool classification) {
   return out;
 }
 
-void compile(Model& model, const TrainPlan& plan, bool classification) {
+void compile(Model& model, const TrainPlan& plan, int64_t classes) {
   model.compile({.optimizer = make_optimizer(plan.optimizer),
-                 .loss = make_loss(plan.loss, classification),
-                 .metrics = make_metrics(plan.fit.metrics, classification)});
+                 .loss = make_loss(plan.loss, classes > 0),
+                 .metrics = make_metrics(plan.fit.metrics, classes)});
 }
 
 FitOptions fit_options(const TrainPlan& plan) {
@@ -72,17 +72,6 @@ FitOptions fit_options(const TrainPlan& plan) {
                  .steps_per_epoch = plan.fit.steps_per_epoch};
   out.callbacks.push_back(ConsoleProgress());
   for (const CallbackPlan& callback : plan.callbacks) out.callbacks.push_back(make_callback(callback));
-  return out;
-}
-
-std::vector<Metric> make_metrics(const std::vector<std::string>& names, bool classification) {
-  std::vector<Metric> out;
-  for (const std::string& name : names) {
-    if (name != "auto")
-      out.emplace_back(name);
-    else if (classification)
-      out.emplace_back("accuracy");
-  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/scores.h"
 #include "cli/table_data.h"
 #include "format/csv_writer.h"
 
@@ -13,6 +14,7 @@ namespace {
 struct PredictRun {
   std::string model, data;
   bool all = false, keep = false;
+  std::vector<std::string> id;
   TableFlags table;
   Results results;
 };
@@ -59,25 +61,34 @@ void predict_table(TableModel& saved, const CsvTable& table, const std::string& 
   std::fputs(warnings_of(total).c_str(), stderr);
 }
 
+// The columns whose cells stand before a prediction.
+std::vector<int64_t> kept_columns(const PredictRun& run, const CsvTable& table) {
+  std::vector<int64_t> out(run.keep ? static_cast<size_t>(table.columns()) : 0);
+  std::iota(out.begin(), out.end(), 0);
+  for (const std::string& name : run.id) out.push_back(table.column(name));
+  return out;
+}
+
 void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table) {
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
-  CsvWriter out;
-  for (int64_t c = 0; run.keep && c < table.columns(); ++c) out.cell(table.names()[static_cast<size_t>(c)]);
+  const std::vector<int64_t> kept = kept_columns(run, table);
+  CsvWriter out(table.delimiter());
+  for (const int64_t c : kept) out.cell(table.names()[static_cast<size_t>(c)]);
   out.cell("prediction");
   if (columns.classification() && !run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
   out.end_row();
   predict_table(saved, table, run.data, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
-      for (int64_t c = 0; run.keep && c < table.columns(); ++c) out.cell(table.cell(rows[i], c));
+      for (const int64_t c : kept) out.cell(table.cell(rows[i], c));
       if (columns.classification()) {
         const float* probabilities = said.outputs.data() + i * classes.size();
         out.cell(classes[static_cast<size_t>(said.best[i])]);
         if (!run.all) out.cell(probabilities[said.best[i]]);
         for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(probabilities[c]);
       } else {
-        out.cell(said.values[i]);
+        out.cell(static_cast<float>(said.values[i]));  // what the model computes in has no more digits
       }
       out.end_row();
     }
@@ -117,9 +128,15 @@ void add_predict(CLI::App& app) {
   verb->add_option("data", run->data, "CSV with the columns of the training data, raw; - is standard input")
       ->required();
   verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
-  verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
-  run->table.add(*verb);
   run->results.add_json(*verb);
+  CLI::Option* keep = verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
+  keep->excludes("--json");
+  verb->add_option("--id", run->id, "Of each row's own cells those of these columns, between commas")
+      ->delimiter(',')
+      ->option_text("COLUMN,...")
+      ->excludes(keep)
+      ->excludes("--json");
+  run->table.add(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
   verb->callback([run] {

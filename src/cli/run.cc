@@ -85,7 +85,7 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
 }
 
 void run(const Options& options) {
-  const auto graph = parse_program(read_text(options.program), source_name(options.program));
+  const auto graph = read_program(options.program);
   std::vector<Literal> inputs;
   if (options.inputs.size() != graph->inputs().size())
     throw ValueError("run.inputs", cat(options.program, " takes ", graph->inputs().size(), " inputs, got ",

@@ -1,4 +1,4 @@
-// Tables for verbs: the flags that say how one is read, and what a model makes of its rows.
+// Tables for verbs: the flags that say how one is read, and what a model takes of it.
 #pragma once
 
 #include <string>
@@ -7,7 +7,6 @@
 #include "cli/common.h"
 #include "espalier/columns.h"
 #include "espalier/saved_model.h"
-#include "report/terminal.h"
 
 namespace espalier::cli {
 
@@ -37,32 +36,9 @@ struct TableModel {
   CsvTable read(const TableFlags& flags, const std::string& path) const;
 };
 inline constexpr const char* kColumnsFile = "columns.json";
+// How it was trained and how good it was, beside its columns: what `train --json` says.
+inline constexpr const char* kHistoryFile = "training.json";
 
-// What a model says of each row.
-struct Predictions {
-  std::vector<float> outputs;  // of a classification: probabilities [rows, classes]
-  std::vector<int64_t> best;   // the likeliest class
-  std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
-  int64_t cut = 0;             // values that lay beyond those
-};
-Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
-
-// How good predictions are.
-struct Scores {
-  int64_t rows = 0;
-  // Of a classification.
-  double accuracy = 0, base_rate = 0, log_loss = 0;  // base_rate: always saying the commonest class
-  double auc = -1;                                   // -1: not two classes, or one of them is absent
-  std::vector<int64_t> counts = {};                  // [true * classes + predicted]
-  // Of a regression.
-  double r2 = 0, mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean
-};
-Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels);
-
-// For people: metrics, and the table of mistakes.
-std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal);
-// The same fields as JSON.
-nlohmann::ordered_json json_of(const Scores& scores, const ColumnProgram& columns);
 // ColumnProgram::labels and inputs of the table at `path`, whose mistakes name that and flags of verbs. A
 // column of which no cell can be read is a mistake, raised as ValueError[table.column].
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,

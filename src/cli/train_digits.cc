@@ -156,7 +156,7 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   Sequential model;
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
   model.add(Dense({.units = classes, .dtype = dtype}));
-  compile(model, plan, true);
+  compile(model, plan, classes);
   FitOptions options = fit_options(plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, names, train.y);
   const auto history = model.fit(train.x, train.y, options);

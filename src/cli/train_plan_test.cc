@@ -274,11 +274,14 @@ TEST_F(TrainPlans, LossesAndMetricsFitTheLabel) {
   }
   call_verb(add_train, {plan("price", "")});
   EXPECT_TRUE(weights("model") == squares);
+  std::filesystem::remove_all(folder + "/model");
   EXPECT_NE(message({plan("kind", "[loss]\ntype = \"Huber\"\n")}).find("the label is a class"),
             std::string::npos);
   EXPECT_NE(
       message({plan("price", "[loss]\ntype = \"SparseCategoricalCrossentropy\"\n")}).find("is a number"),
       std::string::npos);
+  EXPECT_NE(message({plan("price", "metrics = [\"accuracy\"]\n")}).find("accuracy is of classes"),
+            std::string::npos);
   EXPECT_NE(message({plan("price", "class_weight = \"balanced\"\n")}).find("is a number"), std::string::npos);
   const std::string unknown = message({plan("kind", "class_weight = { smal = 3 }\n")});
   EXPECT_NE(unknown.find("did you mean \"small\""), std::string::npos) << unknown;

@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/philox.h"
 #include "cli/interrupt.h"
+#include "cli/scores.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
 #include "report/table.h"
@@ -27,8 +28,6 @@ namespace {
 struct Split {
   std::vector<int64_t> train, validation, test;
 };
-
-constexpr const char* kHistoryFile = "training.json";
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
@@ -117,9 +116,9 @@ Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan) {
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
   Sequential model;
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
-  const auto outputs = columns.classification() ? static_cast<int64_t>(columns.classes().size()) : 1;
-  model.add(Dense({.units = outputs, .dtype = dtype}));
-  compile(model, plan, columns.classification());
+  const auto classes = static_cast<int64_t>(columns.classes().size());
+  model.add(Dense({.units = std::max<int64_t>(1, classes), .dtype = dtype}));
+  compile(model, plan, classes);
   return model;
 }
 
@@ -138,6 +137,22 @@ void check_resume(const TableRun& run) {
                      "add --resume to go on with it, or remove the file to begin anew");
   }
   if (!exists && run.resume) say(cat("there is no ", path, ": the run begins anew\n"));
+}
+
+// A model of another question is not replaced: `model`, the folder of who names none, is soon met again.
+void check_question(const std::string& path, const ColumnProgram& columns) {
+  if (!posix_env().exists(path + "/" + kColumnsFile)) return;
+  std::string label;
+  try {
+    label = ColumnProgram::from_json(posix_env().read_file(path + "/" + kColumnsFile)).label();
+  } catch (const FormatError&) {
+    return;  // of no use to anybody
+  }
+  if (label == columns.label()) return;
+  throw ValueError(
+      "train.model",
+      cat(path, " holds a model of \"", label, "\", and this one is of \"", columns.label(), "\""),
+      "name another folder with --model, or remove that one");
 }
 
 // All that a run depends on: the plan, and the numbers that it trains on.
@@ -237,6 +252,7 @@ void train_table(const TableRun& run) {
   const Split rows = split_rows(labelled, table, table.column(options.label),
                                 may_be_classes(table, labelled, options), plan);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
+  check_question(plan.model.path, columns);
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",

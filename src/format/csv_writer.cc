@@ -5,11 +5,12 @@
 namespace espalier {
 
 CsvWriter& CsvWriter::cell(std::string_view text) {
-  if (row_begun_) text_ += ',';
+  if (row_begun_) text_ += delimiter_;
   row_begun_ = true;
   const bool blank_end = !text.empty() && (text.front() == ' ' || text.back() == ' ' ||
                                            text.front() == '\t' || text.back() == '\t');
-  if (!blank_end && text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  if (!blank_end && text.find(delimiter_) == std::string_view::npos &&
+      text.find_first_of("\"\r\n") == std::string_view::npos) {
     text_ += text;
     return *this;
   }

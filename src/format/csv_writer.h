@@ -10,6 +10,7 @@ namespace espalier {
 // blanks at an end.
 class CsvWriter {
  public:
+  explicit CsvWriter(char delimiter = ',') : delimiter_(delimiter) {}
   CsvWriter& cell(std::string_view text);
   // The shortest text that reads back to the same number.
   CsvWriter& cell(double value);
@@ -19,6 +20,7 @@ class CsvWriter {
 
  private:
   std::string text_;
+  char delimiter_;
   bool row_begun_ = false;
 };
 

@@ -12,6 +12,9 @@ TEST(CsvWriter, QuotesWhatWouldBeReadOtherwise) {
   csv.cell("").cell(0.1).cell(0.1f).cell(-3.0).cell(1e300);
   csv.end_row();
   EXPECT_EQ(csv.text(), "a,,\"x,y\",\"say \"\"no\"\"\",\" b\",\"two\nlines\"\n,0.1,0.1,-3,1e+300\n");
+  CsvWriter semicolons(';');
+  semicolons.cell("x,y").cell("x;y");
+  EXPECT_EQ(semicolons.text(), "x,y;\"x;y\"");
 }
 
 }  // namespace

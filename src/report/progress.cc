@@ -22,6 +22,11 @@ std::string clock_text(double seconds) {
   return cat(s / 3600, ":", two(s / 60 % 60), ":", two(s % 60));
 }
 
+std::string padded(std::string text, size_t width) {
+  if (text.size() < width) text.insert(0, width - text.size(), ' ');
+  return text;
+}
+
 }  // namespace
 
 std::string duration(double seconds) {
@@ -73,7 +78,9 @@ void ProgressBar::update(int64_t done, const std::function<std::string()>& metri
 void ProgressBar::finish(const std::string& metrics) {
   const double seconds = env_.steady_seconds() - started_;
   if (terminal_.interactive) out_ << "\r\x1b[2K";
-  out_ << label_ << "  " << done_ << " in " << duration(seconds) << "  " << rate(seconds);
+  // Lines of one loop line up.
+  out_ << label_ << "  " << done_ << " in " << padded(duration(seconds), 5) << "  "
+       << padded(rate(seconds), 8);
   if (!metrics.empty()) out_ << "  " << metrics;
   out_ << '\n' << std::flush;
 }

@@ -13,7 +13,7 @@ namespace espalier {
 // On an interactive terminal one line that is overwritten, at most ten times a second:
 //     epoch 3/10 [=========>          ]  24000/50000  812/s  eta 0:32  loss 0.1234
 // Elsewhere nothing until finish(), which in both cases leaves one line:
-//     epoch 3/10  50000 in 61.6s  812/s  loss 0.1201
+//     epoch 3/10  50000 in 61.6s     812/s  loss 0.1201
 // Not thread-safe.
 class ProgressBar {
  public:

@@ -86,17 +86,23 @@ TEST(Table, NumbersAsText) {
 TEST(ConfusionMatrix, ShowsMistakes) {
   const int64_t counts[] = {9, 1, 0, 0, 20, 0, 0, 0, 0};
   EXPECT_EQ(confusion_matrix(counts, {"0", "1", "2"}, kPlain),
-            "true  0   1  2   right\n"
-            "----  -  --  -  ------\n"
-            "   0  9   1  .   90.0%\n"
-            "   1  .  20  .  100.0%\n"
-            "   2  .   .  .       -\n");
+            "true            0      1  2  recall\n"
+            "---------  ------  -----  -  ------\n"
+            "0               9      1  .   90.0%\n"
+            "1               .     20  .  100.0%\n"
+            "2               .      .  .       -\n"
+            "precision  100.0%  95.2%  -\n");
   const int64_t two[] = {3, 1, 0, 2};
   EXPECT_EQ(confusion_matrix(two, {"a", "b"}, kColors),
-            "\x1b[1mtrue\x1b[0m  \x1b[1ma\x1b[0m  \x1b[1mb\x1b[0m   \x1b[1mright\x1b[0m\n"
-            "\x1b[2m----\x1b[0m  \x1b[2m-\x1b[0m  \x1b[2m-\x1b[0m  \x1b[2m------\x1b[0m\n"
-            "\x1b[1ma\x1b[0m     \x1b[2m3\x1b[0m  \x1b[1;31m1\x1b[0m   75.0%\n"
-            "\x1b[1mb\x1b[0m     \x1b[2m.\x1b[0m  \x1b[2m2\x1b[0m  100.0%\n");
+            "\x1b[1mtrue\x1b[0m            \x1b[1ma\x1b[0m      \x1b[1mb\x1b[0m  \x1b[1mrecall\x1b[0m\n"
+            "\x1b[2m---------\x1b[0m  \x1b[2m------\x1b[0m  \x1b[2m-----\x1b[0m  \x1b[2m------\x1b[0m\n"
+            "\x1b[1ma\x1b[0m               \x1b[2m3\x1b[0m      \x1b[1;31m1\x1b[0m   75.0%\n"
+            "\x1b[1mb\x1b[0m               \x1b[2m.\x1b[0m      \x1b[2m2\x1b[0m  100.0%\n"
+            "\x1b[1mprecision\x1b[0m  100.0%  66.7%\n");
+  // Ten classes fit a terminal.
+  std::vector<std::string> digits;
+  for (int i = 0; i < 10; ++i) digits.push_back(cat(i));
+  EXPECT_LE(confusion_matrix(std::vector<int64_t>(100, 9999), digits, kPlain).find('\n'), 80u);
   EXPECT_THROW(confusion_matrix(two, {"a"}, kPlain), ValueError);
 }
 
@@ -153,7 +159,7 @@ TEST(Progress, OneLineThatIsOverwritten) {
   EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2 [====================]  200/200  25/s  eta 0:00");
   out.str("");
   bar.finish("loss 0.25");
-  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2  200 in 8.0s  25/s  loss 0.25\n");
+  EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2  200 in  8.0s      25/s  loss 0.25\n");
 }
 
 TEST(Progress, ALogGetsOneLine) {
@@ -164,7 +170,7 @@ TEST(Progress, ALogGetsOneLine) {
   bar.update(50, "loss 0.5");
   EXPECT_EQ(out.str(), "");
   bar.finish();
-  EXPECT_EQ(out.str(), "epoch 1/2  50 in 2:00  0.4/s\n");
+  EXPECT_EQ(out.str(), "epoch 1/2  50 in  2:00     0.4/s\n");
 }
 
 TEST(Progress, NarrowTerminalsGetCutLines) {

@@ -76,22 +76,31 @@ std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<
                      cat(n, " classes need ", n * n, " counts, got ", counts.size()));
   std::vector<std::string> header{"true"};
   header.insert(header.end(), labels.begin(), labels.end());
-  header.push_back("right");
+  header.push_back("recall");
   Table table(header);
+  const auto share = [](int64_t right, int64_t all, int digits) {
+    return all == 0 ? "-" : percent(static_cast<double>(right) / static_cast<double>(all), digits);
+  };
+  const int narrow = n > 5 ? 0 : 1;  // digits, so that ten classes fit 80 columns
+  std::vector<int64_t> said(n);
   for (size_t truth = 0; truth < n; ++truth) {
     std::vector<Cell> row{Cell(labels[truth], Ink::kBold)};
     int64_t total = 0;
     for (size_t predicted = 0; predicted < n; ++predicted) {
       const int64_t count = counts[truth * n + predicted];
       total += count;
+      said[predicted] += count;
       const Ink ink = count == 0 || truth == predicted ? Ink::kDim : Ink::kBad;
       row.push_back(count == 0 ? Cell(".", ink) : Cell(count, ink));
     }
-    row.push_back(total == 0 ? Cell("-")
-                             : Cell(percent(static_cast<double>(counts[truth * n + truth]) /
-                                            static_cast<double>(total))));
+    row.emplace_back(share(counts[truth * n + truth], total, 1));
     table.row(std::move(row));
   }
+  std::vector<Cell> precision{Cell("precision", Ink::kBold)};
+  for (size_t predicted = 0; predicted < n; ++predicted)
+    precision.emplace_back(share(counts[predicted * n + predicted], said[predicted], narrow));
+  precision.emplace_back("");
+  table.row(std::move(precision));
   return table.text(terminal);
 }
 

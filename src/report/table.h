@@ -40,8 +40,9 @@ std::string fixed(double value, int digits);
 // "97.5%".
 std::string percent(double fraction, int digits = 1);
 
-// Counts by true class (rows) and predicted class (columns), `counts[true * n + predicted]`, with the share
-// that was right. The diagonal is dimmed, mistakes stand out, and zeros are dots.
+// Counts by true class (rows) and predicted class (columns), `counts[true * n + predicted]`, with the shares
+// of rows and of columns that are right: recall and precision. The diagonal is dimmed, mistakes stand out,
+// and zeros are dots.
 std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<std::string>& labels,
                              const Terminal& terminal);
 

@@ -22,7 +22,10 @@ class Progress final : public Callback {
     last_.clear();
   }
   void on_epoch_begin(int epoch) override {
-    bar_.emplace(cat("epoch ", epoch + 1, "/", run_.epochs), total());
+    const std::string last = cat(run_.epochs), number = cat(epoch + 1);
+    bar_.emplace(cat("epoch ", std::string(last.size() - std::min(last.size(), number.size()), ' '), number,
+                     "/", last),
+                 total());
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     for (const auto& [name, value] : logs) last_[name] = value;

@@ -1,0 +1,119 @@
+#include "cli/info_model.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "cli/table_data.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json variables_json(const Model& model) {
+  Json out = Json::array();
+  for (const Variable& variable : model.variables()) {
+    out.push_back({{"name", variable.path()},
+                   {"type", to_string(variable.type())},
+                   {"elements", variable.type().elements()},
+                   {"bytes", variable.type().bytes()},
+                   {"trainable", variable.trainable()}});
+  }
+  return out;
+}
+
+Json columns_json(const ColumnProgram& columns) {
+  Json notes = Json::array();
+  for (const Note& note : columns.notes())
+    notes.push_back({{"column", note.column}, {"text", note.text}, {"warning", note.warning}});
+  Json out = {{"label", columns.label()},
+              {"task", columns.classification() ? "classification" : "regression"},
+              {"features", columns.feature_names()},
+              {"notes", notes}};
+  if (columns.classification()) out["classes"] = columns.classes();
+  return out;
+}
+
+// What `train` wrote beside the model; anybody may have edited it.
+Json training_of(const LoadedModel& model) {
+  return model.has_file(kHistoryFile) ? parse_json(model.file(kHistoryFile)) : Json();
+}
+
+std::string line(const std::string& head, const std::string& text) {
+  constexpr size_t kWidth = 10;
+  return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
+}
+
+std::string training_text(const Json& training) {
+  const auto text = [&](const char* key) {
+    const auto it = training.find(key);
+    return it == training.end() ? std::string("?") : it->is_string() ? it->get<std::string>() : it->dump();
+  };
+  std::string out = line("trained", cat("on ", text("train_rows"), " rows of ", text("data"), ", ",
+                                        text("epochs"), " epochs, seed ", text("seed")));
+  const auto test = training.find("test");
+  if (test == training.end() || !test->is_object()) return out;
+  std::string scores;
+  for (const auto& [name, value] : test->items()) {
+    if (value.is_number_float())
+      scores += cat(scores.empty() ? "" : ", ", name, " ", fixed(value.get<double>(), 4));
+  }
+  return out + line("judged", scores);
+}
+
+std::string variables_text(const Model& model, const Terminal& terminal) {
+  Table table({"variable", "type", "elements", "bytes"});
+  for (const Variable& variable : model.variables()) {
+    table.row({variable.path(), to_string(variable.type()), variable.type().elements(),
+               static_cast<int64_t>(variable.type().bytes())});
+  }
+  return table.text(terminal);
+}
+
+}  // namespace
+
+bool is_model(const std::string& path) { return posix_env().exists(path + "/model.json"); }
+
+void info_model(const std::string& path, const Results& results) {
+  const LoadedModel model = load_model(path);
+  const Json training = training_of(model);
+  int64_t parameters = 0;
+  for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
+  const bool table = model.has_file(kColumnsFile);
+  if (results.json) {
+    Json body = {{"model", path}, {"parameters", parameters}, {"variables", variables_json(model)}};
+    body["inputs"] = Json::array();
+    for (const TensorType& type : model.input_rows()) body["inputs"].push_back(to_string(type));
+    body["outputs"] = model.output_names();
+    if (model.fixed_batch()) body["batch"] = model.fixed_batch();
+    if (table) body["columns"] = columns_json(TableModel::load(path).columns);
+    if (training.is_object()) body["training"] = training;
+    return results.write_json("info", body);
+  }
+  Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (results.out != "-") terminal.colors = false;
+  std::string rows;
+  for (const TensorType& type : model.input_rows()) rows += cat(rows.empty() ? "" : ", ", type);
+  std::string text =
+      line("model", cat(path, ": ", parameters, " parameters; a row is ", rows,
+                        model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
+  if (table) {
+    const ColumnProgram columns = TableModel::load(path).columns;
+    text += line("learned", cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
+    if (training.is_object()) text += training_text(training);
+    text += "\n";
+    for (const Note& note : columns.notes())
+      text += terminal.paint(note.warning ? Ink::kBold : Ink::kPlain, to_string(note)) + "\n";
+    text += "\n";
+  }
+  results.write(text + variables_text(model, terminal));
+  if (table) return results.suggest({"predict", path, "new.csv"});
+  results.suggest({"export", path, "--to", "onnx", "--out", "model.onnx"});
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,109 @@
+// What predict, info and graph do with the folder of a trained model.
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+struct ModelVerbs : testing::Test {
+  std::string folder =
+      fresh_folder(cat("model-verbs-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string model = folder + "/model";
+
+  std::string table() const {
+    std::string text = "key;size;kind\n";
+    for (int i = 0; i < 60; ++i)
+      text += cat("k-", i, ";", i * 7 % 60, ";", i * 7 % 60 < 30 ? "small" : "big", "\n");
+    return write_file(folder + "/table.csv", text);
+  }
+  std::string train(const std::string& label) const {
+    return call_verb(add_train, {"--data", table(), "--label", label, "--model", model, "--epochs", "2"});
+  }
+};
+
+TEST_F(ModelVerbs, PredictionsHaveTheirKeysAndTheDelimiterOfTheirRows) {
+  train("kind");
+  const std::string rows = "key;size\n\"a;b\";7\nc,d;50\n";
+  const auto first_cells = [&](const std::vector<std::string>& flags) {
+    std::vector<std::string> arguments = {model, "-"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    std::istringstream lines(call_verb(add_predict, arguments, rows));
+    std::string out;
+    for (std::string line; std::getline(lines, line);) out += line.substr(0, line.rfind(';')) + "\n";
+    return out;
+  };
+  const std::string kept = first_cells({"--keep"}), keyed = first_cells({"--id", "key"});
+  EXPECT_TRUE(kept.starts_with("key;size;prediction\n\"a;b\";7;")) << kept;
+  EXPECT_NE(kept.find("\nc,d;50;"), std::string::npos) << kept;
+  EXPECT_TRUE(keyed.starts_with("key;prediction\n\"a;b\";")) << keyed;
+  EXPECT_NE(keyed.find("\nc,d;"), std::string::npos) << keyed;
+  EXPECT_TRUE(first_cells({"--id", "size,key"}).starts_with("size;key;prediction\n7;\"a;b\";"));
+  EXPECT_EQ(rule_of([&] { first_cells({"--id", "kye"}); }), "csv.column");
+  EXPECT_THROW(first_cells({"--id", "key", "--keep"}), CLI::ParseError);
+  EXPECT_THROW(first_cells({"--id", "key", "--json"}), CLI::ParseError);
+}
+
+TEST_F(ModelVerbs, AModelOfAnotherLabelIsNotReplaced) {
+  train("kind");
+  const std::string before = posix_env().read_file(model + "/model.json");
+  EXPECT_NE(train("kind").find("replaced "), std::string::npos);
+  EXPECT_EQ(rule_of([&] { train("size"); }), "train.model");
+  EXPECT_EQ(posix_env().read_file(model + "/model.json"), before);
+}
+
+TEST_F(ModelVerbs, InfoSaysWhatAModelIs) {
+  train("kind");
+  const std::string text = call_verb(add_info, {model});
+  for (const char* part :
+       {"kind as a class", "43 rows of ", "2 epochs", "accuracy ", "size: numeric", "f32[1,128]"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const auto json = nlohmann::json::parse(call_verb(add_info, {model, "--json"}));
+  EXPECT_EQ(json["inputs"], nlohmann::json({"f32[1]"}));
+  EXPECT_EQ(json["columns"]["classes"], nlohmann::json({"big", "small"}));
+  EXPECT_EQ(json["training"]["epochs"], 2);
+  int64_t elements = 0;
+  for (const auto& variable : json["variables"]) {
+    if (variable["trainable"]) elements += variable["elements"].get<int64_t>();
+  }
+  EXPECT_EQ(json["parameters"], elements);
+  EXPECT_EQ(elements, 1 * 128 + 128 + 128 * 64 + 64 + 64 * 2 + 2);
+  // Beside a model a damaged note is no reason to say nothing of it, but it is not believed either.
+  write_file(model + "/training.json", "{");
+  EXPECT_EQ(rule_of([&] { call_verb(add_info, {model}); }), "json.syntax");
+}
+
+TEST_F(ModelVerbs, ProgramsOfAModelAreTemplates) {
+  train("kind");
+  for (const AddVerb add : {add_graph, add_run}) {
+    try {
+      call_verb(add, {model + "/inference.mlir"});
+      FAIL() << "a template is no program";
+    } catch (const FormatError& error) {
+      EXPECT_NE(error.message().find("templates"), std::string::npos) << error.message();
+      EXPECT_NE(error.fix().find("export"), std::string::npos) << error.fix();
+    }
+  }
+}
+
+TEST_F(ModelVerbs, ScoresOfEachClassFollowFromTheTableOfMistakes) {
+  train("kind");
+  const auto json = nlohmann::json::parse(call_verb(add_evaluate, {model, folder + "/table.csv", "--json"}));
+  const auto& counts = json["confusion"];
+  const auto at = [&](int truth, int said) { return counts[truth][said].get<double>(); };
+  for (int c = 0; c < 2; ++c) {
+    const auto& one = json["per_class"][c];
+    EXPECT_EQ(one["class"], json["classes"][c]);
+    EXPECT_EQ(one["rows"], at(c, 0) + at(c, 1));
+    const double precision = at(c, c) / (at(0, c) + at(1, c)), recall = at(c, c) / (at(c, 0) + at(c, 1));
+    EXPECT_NEAR(one["precision"].get<double>(), precision, 1e-12);
+    EXPECT_NEAR(one["recall"].get<double>(), recall, 1e-12);
+    EXPECT_NEAR(one["f1"].get<double>(), 2 / (1 / precision + 1 / recall), 1e-12);
+  }
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,183 @@
+#include "cli/scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "espalier/error.h"
+#include "espalier/ops.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The chance that a row of class 1 gets a higher score than one of class 0; ties count half.
+double area_under_curve(const std::vector<float>& outputs, std::span<const int32_t> labels) {
+  if (std::ranges::any_of(outputs, [](float value) { return std::isnan(value); })) return -1;
+  std::vector<size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  const auto score_of = [&](size_t row) { return outputs[2 * row + 1]; };
+  std::ranges::sort(order, {}, score_of);
+  double below = 0, wins = 0, positives = 0;
+  for (size_t i = 0; i < order.size();) {
+    double ones = 0, zeros = 0;
+    const float score = score_of(order[i]);
+    for (; i < order.size() && score_of(order[i]) == score; ++i) (labels[order[i]] ? ones : zeros) += 1;
+    wins += ones * (below + zeros / 2);
+    below += zeros;
+    positives += ones;
+  }
+  return positives == 0 || below == 0 ? -1 : wins / (positives * below);
+}
+
+double share(int64_t part, int64_t whole) {
+  return whole == 0 ? -1 : static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::vector<ClassScores> class_scores(const std::vector<int64_t>& counts, size_t classes) {
+  std::vector<ClassScores> out(classes);
+  for (size_t c = 0; c < classes; ++c) {
+    const int64_t right = counts[c * classes + c];
+    int64_t said = 0;
+    for (size_t other = 0; other < classes; ++other) {
+      out[c].rows += counts[c * classes + other];
+      said += counts[other * classes + c];
+    }
+    out[c].precision = share(right, said);
+    out[c].recall = share(right, out[c].rows);
+    out[c].f1 = share(2 * right, said + out[c].rows);
+  }
+  return out;
+}
+
+}  // namespace
+
+Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs) {
+  const Tensor outputs = convert(model.predict(inputs, 1024), DType::kF32);
+  const auto width = columns.classification() ? static_cast<int64_t>(columns.classes().size()) : 1;
+  if (outputs.rank() != 2 || outputs.size(1) != width) {
+    throw ShapeError("model.outputs", cat("the model gives ", outputs.type(), " where its columns need ",
+                                          width, columns.classification() ? " classes" : " number"));
+  }
+  Predictions out;
+  if (!columns.classification()) {
+    out.outputs = outputs.to_vector<float>();
+    out.values = columns.predicted_values(out.outputs);
+    const std::vector<double> whole = columns.label_values(out.outputs);
+    for (size_t i = 0; i < whole.size(); ++i) out.cut += whole[i] != out.values[i];
+    return out;
+  }
+  out.outputs = softmax(outputs, 1).to_vector<float>();
+  for (auto row = out.outputs.begin(); row != out.outputs.end(); row += width)
+    out.best.push_back(std::max_element(row, row + width) - row);
+  return out;
+}
+
+Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels) {
+  Scores out{.rows = labels.size(0)};
+  const auto rows = static_cast<size_t>(out.rows);
+  const auto count = static_cast<double>(out.rows);
+  if (columns.classification()) {
+    const size_t classes = columns.classes().size();
+    const auto truth = labels.data<int32_t>();
+    out.counts.resize(classes * classes);
+    for (size_t i = 0; i < rows; ++i) {
+      const auto label = static_cast<size_t>(truth[i]);
+      ++out.counts[label * classes + static_cast<size_t>(predictions.best[i])];
+      out.accuracy += predictions.best[i] == truth[i];
+      out.log_loss -= std::log(std::max(predictions.outputs[i * classes + label], 1e-7f));
+    }
+    out.accuracy /= count;
+    out.log_loss /= count;
+    out.of_class = class_scores(out.counts, classes);
+    for (const ClassScores& one : out.of_class)
+      out.base_rate = std::max(out.base_rate, static_cast<double>(one.rows) / count);
+    if (classes == 2) out.auc = area_under_curve(predictions.outputs, truth);
+    return out;
+  }
+  const std::vector<double> truth = columns.label_values(labels.data<float>());
+  const double mean = std::accumulate(truth.begin(), truth.end(), 0.0) / count;
+  double squares = 0, around_mean = 0;
+  for (size_t i = 0; i < rows; ++i) {
+    const double error = predictions.values[i] - truth[i], deviation = truth[i] - mean;
+    squares += error * error;
+    around_mean += deviation * deviation;
+    out.mae += std::abs(error) / count;
+    out.mae_of_mean += std::abs(deviation) / count;
+  }
+  out.rmse = std::sqrt(squares / count);
+  out.r2 = around_mean == 0 ? 0 : 1 - squares / around_mean;
+  return out;
+}
+
+namespace {
+
+// A number for people: four digits that matter.
+std::string number(double value) {
+  const double size = std::abs(value);
+  if (!std::isfinite(size)) return "no number";
+  const int before = size < 1 ? 1 : static_cast<int>(std::log10(size)) + 1;
+  return fixed(value, std::clamp(4 - before, 0, 4));
+}
+
+}  // namespace
+
+std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal) {
+  if (!columns.classification()) {
+    return cat("r2 ", terminal.paint(Ink::kBold, fixed(scores.r2, 4)), " on ", scores.rows,
+               " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", number(scores.mae),
+               " on average (always saying the mean: ", number(scores.mae_of_mean), "); rmse ",
+               number(scores.rmse), "\n");
+  }
+  constexpr size_t kTableClasses = 20;
+  std::string out;
+  if (columns.classes().size() <= kTableClasses) {
+    out = cat(
+        "rows are the true ", columns.label(),
+        ", columns what the model says; recall: the share of a row that is right, precision: of a column\n",
+        confusion_matrix(scores.counts, columns.classes(), terminal), "\n");
+  }
+  return out + cat("accuracy ", terminal.paint(Ink::kBold, percent(scores.accuracy, 2)), " on ", scores.rows,
+                   " rows (always saying the commonest class: ", percent(scores.base_rate, 2), ")\n",
+                   scores.auc < 0 ? "" : cat("auc ", fixed(scores.auc, 4), ", "), "log loss ",
+                   fixed(scores.log_loss, 4), "\n");
+}
+
+Json json_of(const Scores& scores, const ColumnProgram& columns) {
+  if (!columns.classification()) {
+    return {{"rows", scores.rows},
+            {"r2", scores.r2},
+            {"mae", scores.mae},
+            {"rmse", scores.rmse},
+            {"mae_of_mean", scores.mae_of_mean}};
+  }
+  Json confusion = Json::array();
+  const auto classes = static_cast<std::ptrdiff_t>(columns.classes().size());
+  for (auto it = scores.counts.begin(); it != scores.counts.end(); it += classes)
+    confusion.push_back(std::vector<int64_t>(it, it + classes));
+  Json out = {{"rows", scores.rows},
+              {"accuracy", scores.accuracy},
+              {"base_rate", scores.base_rate},
+              {"log_loss", scores.log_loss}};
+  if (scores.auc >= 0) out["auc"] = scores.auc;
+  out["classes"] = columns.classes();
+  out["confusion"] = confusion;
+  const auto or_null = [](double value) { return value < 0 ? Json() : Json(value); };
+  out["per_class"] = Json::array();
+  for (size_t c = 0; c < scores.of_class.size(); ++c) {
+    const ClassScores& one = scores.of_class[c];
+    out["per_class"].push_back({{"class", columns.classes()[c]},
+                                {"rows", one.rows},
+                                {"precision", or_null(one.precision)},
+                                {"recall", or_null(one.recall)},
+                                {"f1", or_null(one.f1)}});
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

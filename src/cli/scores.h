@@ -1,0 +1,49 @@
+// What a model says of the rows of a table, and how good that is.
+#pragma once
+
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "espalier/columns.h"
+#include "espalier/model.h"
+#include "report/terminal.h"
+
+namespace espalier::cli {
+
+// What a model says of each row.
+struct Predictions {
+  std::vector<float> outputs;  // of a classification: probabilities [rows, classes]
+  std::vector<int64_t> best;   // the likeliest class
+  std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
+  int64_t cut = 0;             // values that lay beyond those
+};
+Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
+
+// How good predictions of one class are; -1 for the share of none.
+struct ClassScores {
+  int64_t rows = 0;
+  double precision = -1;  // of the rows said to be of the class
+  double recall = -1;     // of the rows that are of the class
+  double f1 = -1;         // 2 * right / (rows said to be + rows that are)
+};
+
+// How good predictions are.
+struct Scores {
+  int64_t rows = 0;
+  // Of a classification.
+  double accuracy = 0, base_rate = 0, log_loss = 0;  // base_rate: always saying the commonest class
+  double auc = -1;                                   // -1: not two classes, or one of them is absent
+  std::vector<int64_t> counts = {};                  // [true * classes + predicted]
+  std::vector<ClassScores> of_class = {};
+  // Of a regression.
+  double r2 = 0, mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean
+};
+Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels);
+
+// For people: metrics, and the table of mistakes.
+std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal);
+// The same fields as JSON.
+nlohmann::ordered_json json_of(const Scores& scores, const ColumnProgram& columns);
+
+}  // namespace espalier::cli
