@@ -137,10 +137,10 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
   constexpr size_t kTableClasses = 20;
   std::string out;
   if (columns.classes().size() <= kTableClasses) {
-    out = cat(
-        "rows are the true ", columns.label(),
-        ", columns what the model says; recall: the share of a row that is right, precision: of a column\n",
-        confusion_matrix(scores.counts, columns.classes(), terminal), "\n");
+    out = cat("rows are the true ", columns.label(),
+              ", columns what the model says\nrecall: the share of a row that is right; precision: that of a "
+              "column\n",
+              confusion_matrix(scores.counts, columns.classes(), terminal), "\n");
   }
   return out + cat("accuracy ", terminal.paint(Ink::kBold, percent(scores.accuracy, 2)), " on ", scores.rows,
                    " rows (always saying the commonest class: ", percent(scores.base_rate, 2), ")\n",
