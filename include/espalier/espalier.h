@@ -22,6 +22,7 @@
 #include "espalier/model.h"
 #include "espalier/npy.h"
 #include "espalier/numerics.h"
+#include "espalier/onnx.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
 #include "espalier/pooling.h"

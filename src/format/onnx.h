@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 
@@ -27,14 +28,17 @@ std::string onnx_bytes(const Graph& graph, const std::map<std::string, Literal>&
                        const OnnxWriteOptions& options = {});
 
 struct OnnxReadOptions {
-  // Sizes of the symbols in the shapes of inputs; one that is not named, or has no name, is 1.
+  // Sizes of the symbols in the shapes of inputs; one that is not named, or has no name, is 1, but for `batch`.
   std::map<std::string, int64_t> sizes = {};
+  // The size of an input's first axis that has a symbol which is not named, or no name; 1 for 0.
+  int64_t batch = 0;
 };
 
 // A graph whose variables are the model's floating-point initializers, and their values by path.
 struct OnnxProgram {
   std::shared_ptr<Graph> graph;
   std::map<std::string, Literal> variables;
+  std::set<std::string> averages;  // of them: means and variances of BatchNormalization
 };
 
 // The program of an ONNX model of operator sets 11 to 21. Initializers of integers and bool are constants, as

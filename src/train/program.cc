@@ -2,6 +2,8 @@
 
 #include "base/format.h"
 #include "eager/trace.h"
+#include "espalier/error.h"
+#include "ir/builder.h"
 #include "text/text.h"
 
 namespace espalier {
@@ -19,6 +21,42 @@ TensorType of_rows(const TensorType& row, int64_t batch) {
   TensorType out = row;
   out.shape.insert(0, batch);
   return out;
+}
+
+int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch) {
+  if (given.size() != rows.size())
+    throw ValueError("loaded_model.inputs",
+                     cat("the model takes ", rows.size(), " inputs, got ", given.size()));
+  const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
+      throw ShapeError("loaded_model.input", cat("input ", i, " takes rows of ", rows[i],
+                                                 ", as many as each other has, got ", given[i].type()));
+    }
+  }
+  if (fixed_batch && batch != fixed_batch) {
+    throw ShapeError("loaded_model.batch", cat("this model was saved for batches of ", fixed_batch,
+                                               " rows alone, got ", batch));
+  }
+  return batch;
+}
+
+Tensors call_program(const Graph& graph, std::span<const Tensor> given,
+                     const std::function<Variable(const std::string&)>& variable) {
+  Tensors inputs;
+  size_t argument = 0;
+  for (const GraphInput& input : graph.inputs())
+    inputs.push_back(input.kind == InputKind::kArgument ? given[argument++] : variable(input.name).read());
+  const Tensors outputs = inline_graph(graph, inputs);
+  Tensors results;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GraphOutput& output = graph.outputs()[i];
+    if (output.kind == OutputKind::kResult)
+      results.push_back(outputs[i]);
+    else
+      variable(output.name).assign(outputs[i]);
+  }
+  return results;
 }
 
 TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training) {

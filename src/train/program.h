@@ -1,6 +1,7 @@
 // What a model computes, as a graph, for the folders it is saved in.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -40,5 +41,12 @@ inline constexpr int64_t kTellingBatches[] = {1009, 1013, 1019};
 
 // The type of `batch` such rows.
 TensorType of_rows(const TensorType& row, int64_t batch);
+
+// The batch of a call of a loaded model whose inputs have such rows, `fixed_batch` of them if that is not 0.
+// Raises ValueError[loaded_model.inputs], ShapeError[loaded_model.input], [loaded_model.batch].
+int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch);
+// What a program gives: `given` are its arguments, `variable` finds its variables, which are read and updated.
+Tensors call_program(const Graph& graph, std::span<const Tensor> given,
+                     const std::function<Variable(const std::string&)>& variable);
 
 }  // namespace espalier

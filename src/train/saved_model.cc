@@ -321,39 +321,10 @@ void LoadedModel::build_many(std::span<const TensorType>) {
 }
 
 Tensors LoadedModel::call_many(std::span<const Tensor> given) {
-  const std::vector<TensorType>& rows = saved_->rows;
-  if (given.size() != rows.size())
-    throw ValueError("loaded_model.inputs",
-                     cat("the model takes ", rows.size(), " inputs, got ", given.size()));
-  const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
-      throw ShapeError("loaded_model.input", cat("input ", i, " takes rows of ", rows[i],
-                                                 ", as many as each other has, got ", given[i].type()));
-    }
-  }
-  if (saved_->fixed_batch && batch != saved_->fixed_batch) {
-    throw ShapeError("loaded_model.batch", cat("this model was saved for batches of ", saved_->fixed_batch,
-                                               " rows alone, got ", batch));
-  }
-  const auto graph = saved_->graph(TrainingScope::current(), batch);
-  const auto variable = [&](const std::string& name) {
+  const int64_t batch = batch_of(given, saved_->rows, saved_->fixed_batch);
+  return call_program(*saved_->graph(TrainingScope::current(), batch), given, [&](const std::string& name) {
     return weight(saved_->weights[saved_->weight_index.at(name)].name);
-  };
-  Tensors inputs;
-  size_t argument = 0;
-  for (const GraphInput& input : graph->inputs())
-    inputs.push_back(input.kind == InputKind::kArgument ? given[argument++] : variable(input.name).read());
-  const Tensors outputs = inline_graph(*graph, inputs);
-  Tensors results;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const GraphOutput& output = graph->outputs()[i];
-    if (output.kind == OutputKind::kResult)
-      results.push_back(outputs[i]);
-    else
-      variable(output.name).assign(outputs[i]);
-  }
-  return results;
+  });
 }
 
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path, Location at) {

@@ -65,7 +65,7 @@ class Importer {
       if (!named.emplace(output.name, true).second) twice(output.name);
       builder_.result(output.name, value(output.name, "the outputs"));
     }
-    return {builder_.finish(), std::move(variables_)};
+    return {builder_.finish(), std::move(variables_), std::move(averages_)};
   }
 
  private:
@@ -88,8 +88,9 @@ class Importer {
     TensorType type{input.dtype, {}};
     for (const Dimension& dimension : *input.shape) {
       const auto named = options_.sizes.find(dimension.symbol);
+      const int64_t unnamed = type.shape.empty() && options_.batch ? options_.batch : 1;
       type.shape.push_back(dimension.size                  ? *dimension.size
-                           : named == options_.sizes.end() ? 1
+                           : named == options_.sizes.end() ? unnamed
                                                            : named->second);
     }
     try {
@@ -125,6 +126,7 @@ class Importer {
     if (!standard || rule == rules_.end())
       throw UnsupportedError("onnx.op", cat(place, ": the operator ", standard ? "" : node.domain + ".",
                                             node.op, " is not read"));
+    if (node.op == "BatchNormalization" && node.inputs.size() == 5) averages_.insert({node.inputs[3], node.inputs[4]});
     std::vector<Tensor> inputs;
     for (const std::string& name : node.inputs)
       inputs.push_back(name.empty() ? Tensor() : value(name, cat("inputs of ", place)));
@@ -153,6 +155,7 @@ class Importer {
   std::unordered_map<std::string_view, Results (*)(const Operator&)> rules_;
   std::unordered_map<std::string, Tensor> values_;
   std::map<std::string, Literal> variables_;
+  std::set<std::string> averages_;
 };
 
 }  // namespace

@@ -1,0 +1,72 @@
+// espalier import: a model that others wrote, as a saved model.
+#include <charconv>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "espalier/error.h"
+#include "espalier/onnx.h"
+
+namespace espalier::cli {
+namespace {
+
+struct ImportRun {
+  std::string file, out;
+  std::vector<std::string> sizes;
+  Results results;
+};
+
+// "length=128".
+std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
+  std::map<std::string, int64_t> out;
+  for (const std::string& text : texts) {
+    const size_t at = text.find('=');
+    int64_t size = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data() + std::min(at, text.size() - 1) + 1, end, size);
+    if (at == std::string::npos || read.ec != std::errc() || read.ptr != end || size < 1)
+      throw ValueError("import.size", cat("a size is NAME=N with a whole number from 1 on, not \"", text, "\""));
+    out[text.substr(0, at)] = size;
+  }
+  return out;
+}
+
+void import_model(const ImportRun& run) {
+  OnnxModel model = load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
+  model.save(run.out);
+  const auto& rows = model.input_rows();
+  int64_t parameters = 0;
+  for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
+  if (run.results.json) {
+    nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
+    for (size_t i = 0; i < rows.size(); ++i)
+      inputs.push_back({{"name", model.input_names()[i]}, {"row", to_string(rows[i])}});
+    return run.results.write_json("import", {{"file", run.file},
+                                             {"out", run.out},
+                                             {"parameters", parameters},
+                                             {"batch", model.fixed_batch()},
+                                             {"inputs", inputs}});
+  }
+  std::string text = cat("wrote ", run.out, ": ", parameters, " parameters, ",
+                         model.fixed_batch() ? cat("batches of ", model.fixed_batch()) : "any number of rows", "\n");
+  for (size_t i = 0; i < rows.size(); ++i) text += cat("  input ", model.input_names()[i], " ", rows[i], "\n");
+  run.results.write(text);
+  run.results.suggest({"info", run.out});
+}
+
+}  // namespace
+
+void add_import(CLI::App& app) {
+  auto run = std::make_shared<ImportRun>();
+  CLI::App* verb = app.add_subcommand("import", "Make a saved model of an ONNX file that others wrote");
+  verb->add_option("file", run->file, "ONNX, operator sets 11 to 28")->required();
+  verb->add_option("--out", run->out, "Folder for the model")->required();
+  verb->add_option("--size", run->sizes, "Of a symbol in the inputs' shapes but the batch; 1 when not told")
+      ->option_text("NAME=N");
+  run->results.add_json(*verb);
+  verb->callback([run] { import_model(*run); });
+}
+
+}  // namespace espalier::cli

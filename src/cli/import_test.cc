@@ -1,0 +1,56 @@
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+#include "espalier/ops.h"
+#include "espalier/saved_model.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Import : testing::Test {
+  std::string folder =
+      fresh_folder(cat("import-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  // A model of a table in ONNX.
+  std::string onnx() const {
+    std::string text = "size,more,kind\n";
+    for (int i = 0; i < 80; ++i) text += cat(i * 7 % 80, ",", i % 5, ",", i * 7 % 80 < 40 ? "small" : "big", "\n");
+    call_verb(add_train, {"--data", write_file(folder + "/table.csv", text), "--label", "kind", "--model",
+                          folder + "/model", "--epochs", "3"});
+    call_verb(add_export, {folder + "/model", "--to", "onnx", "--out", folder + "/net.onnx"});
+    return folder + "/net.onnx";
+  }
+};
+
+TEST_F(Import, GivesBackTheModelThatWasExported) {
+  const auto json = nlohmann::json::parse(call_verb(add_import, {onnx(), "--out", folder + "/back", "--json"}));
+  EXPECT_EQ(json["batch"], 0);
+  ASSERT_EQ(json["inputs"].size(), 1u);
+  LoadedModel model = load_model(folder + "/model"), back = load_model(folder + "/back");
+  EXPECT_EQ(json["inputs"][0]["row"], to_string(model.input_rows()[0]));
+  const Tensor x = convert(iota({DType::kI32, {11, model.input_rows()[0].shape[0]}}, 0), DType::kF32) * 0.1;
+  const auto wanted = model.predict(x).to_vector<float>(), got = back.predict(x).to_vector<float>();
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
+  // As any other model: exported again, for other rows.
+  call_verb(add_export, {folder + "/back", "--to", "c", "--out", folder + "/back.c"});
+  EXPECT_NE(call_verb(add_info, {folder + "/back"}).find(cat(json["parameters"].get<int64_t>(), " parameters")),
+            std::string::npos);
+}
+
+TEST_F(Import, WrongUseIsNamed) {
+  const std::string file = onnx();
+  const auto rule = [&](std::vector<std::string> arguments) {
+    return rule_of([&] { call_verb(add_import, arguments); });
+  };
+  EXPECT_EQ(rule({folder + "/absent.onnx", "--out", folder + "/back"}), "file.read");
+  for (const char* size : {"length", "length=", "length=0", "length=x", "="})
+    EXPECT_EQ(rule({file, "--out", folder + "/back", "--size", size}), "import.size") << size;
+  EXPECT_EQ(rule({folder + "/table.csv", "--out", folder + "/back"}).substr(0, 5), "onnx.");
+  EXPECT_EQ(rule({file, "--out", folder + "/absent/back"}), "save.path");
+  EXPECT_FALSE(posix_env().exists(folder + "/back"));
+}
+
+}  // namespace
+}  // namespace espalier::cli
