@@ -48,10 +48,12 @@ int main(int argc, char** argv) {
       "a;b\n\"x;y\";\"1,5\"\n\"two\nlines\";\"a \"\"word\"\"\"\n",
       "\xef\xbb\xbfx\ty\n1e5\t-.5\n007\t1234567890123456789012\n",
       "caf\xe9|\xc3\xa9\n1|2\n",
+      "Report 2024\n\"of, all\"\n\na,b,\n1,x,\n2,y,\n",
+      {"a\0,\0b\0\n\0001\0,\0002\0\n\0", 16},
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,b\n\"q\",2\n"};
-  return fuzz::run(
-      argc, argv, "fuzz_csv", seeds,
-      {"\"", "\"\"", "\",\"", ",", ";", "\t", "|", "\n", "\r\n", " ", "\n\n", "\xef\xbb\xbf", "1e999", "-",
-       "0.1", "?", ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"},
-      accept);
+  return fuzz::run(argc, argv, "fuzz_csv", seeds,
+                   {"\"", "\"\"", "\",\"", ",", ";", "\t", "|", "\n", "\r\n", " ", "\n\n", "\xef\xbb\xbf",
+                    "PK\x03\x04", "sep=;\n", "1e999", "-", "0.1", "?",
+                    ",,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,,"},
+                   accept);
 }

@@ -31,10 +31,14 @@ struct CsvOptions {
 //
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
 // quotes. Besides: blanks around cells are no part of them, a byte order mark is skipped, and so are empty
-// lines at the end and, in a table of two columns or more, everywhere; text with the byte order mark of
-// UTF-16 is read as such, other text that is not UTF-8 is taken for Windows-1252. A first line
-// "sep=;" names the delimiter, as Excel writes it, and is no row. An empty name is column_<number,
-// from 1>, and so are all names of a table without header; a name that stood before gets a number: x, x_2.
+// lines at the end and, in a table of two columns or more, everywhere; UTF-16, with its byte order mark or
+// known by its NUL bytes, is read as such, other text that is not UTF-8 is taken for Windows-1252. A first
+// line "sep=;" names the delimiter, as Excel writes it, and is no row. An empty name is column_<number, from
+// 1>, and so are all names of a table without header; a name that stood before gets a number: x, x_2.
+//
+// Unless CsvHeader::kNo says that every line is a row, a title is passed over, one to five lines of one cell
+// over lines of several cells that agree; and so is an empty last column without a name, where every line
+// ends in a delimiter. notes() say so.
 class CsvTable {
  public:
   int64_t rows() const { return rows_; }
@@ -45,6 +49,8 @@ class CsvTable {
   // Whether the names are invented: there was no header and none were given.
   bool numbered() const { return numbered_; }
   char delimiter() const { return delimiter_; }
+  // What of the text is not in the table, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   // The number of the column of this name. Raises ValueError[csv.column] that lists the nearest.
   int64_t column(std::string_view name) const;
@@ -60,20 +66,23 @@ class CsvTable {
  private:
   struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options);
+  bool last_is_empty() const;
   void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
 
   std::shared_ptr<const Cells> cells_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, notes_;
   int64_t rows_ = 0, columns_ = 0;
-  int64_t first_ = 0;  // rows of names: 0 or 1
+  int64_t stride_ = 0;  // cells of a line
+  int64_t first_ = 0;   // rows of names: 0 or 1
   bool numbered_ = false;
   char delimiter_ = ',';
 };
 
 // Memory is at most 16 times the text and 64 MiB. Raises FormatError with line and column: csv.columns for a
 // line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,
-// csv.empty, csv.size beyond 4 GiB; ValueError[csv.delimiter], ValueError[csv.names] for wrong options.
+// csv.empty, csv.size beyond 4 GiB, csv.spreadsheet for .xlsx, .xls and .ods, csv.zip;
+// ValueError[csv.delimiter], ValueError[csv.names] for wrong options.
 CsvTable parse_csv(std::string text, const CsvOptions& options = {});
 // The same from a file, plain or gzip; the message names the path. Raises IoError too.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, Location at = Location::here());

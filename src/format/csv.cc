@@ -9,6 +9,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortened.h"
 #include "format/csv_scan.h"
 #include "format/decimal.h"
 #include "format/gzip.h"
@@ -27,6 +28,26 @@ void check_delimiter(char delimiter) {
                      "the delimiter is an ASCII character, and no letter, digit, quote, sign, "
                      "point or line end");
   }
+}
+
+// Files that people take for tables of text.
+void refuse_spreadsheet(std::string_view bytes) {
+  constexpr std::string_view kZip = "PK\x03\x04", kCompoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+  const std::string_view begin = bytes.substr(0, 4096);
+  const bool zip = begin.starts_with(kZip);
+  const auto holds = [&](std::string_view word) { return begin.find(word) != begin.npos; };
+  const bool xlsx = zip && (holds("[Content_Types].xml") || holds("xl/") || holds("docProps/"));
+  const bool ods = zip && holds("opendocument.spreadsheet");
+  if (xlsx || ods || begin.starts_with(kCompoundFile)) {
+    throw FormatError("csv.spreadsheet",
+                      cat("this is a spreadsheet (",
+                          ods    ? ".ods"
+                          : xlsx ? ".xlsx"
+                                 : ".xls",
+                          "), no text"),
+                      "open it and save the sheet as CSV");
+  }
+  if (zip) throw FormatError("csv.zip", "this is a zip archive, no text", "unpack it");
 }
 
 // UTF-8 without a mark at the beginning, whose last character ends the only line end at the end.
@@ -60,6 +81,20 @@ std::pair<char, size_t> separator_line(std::string_view text) {
   return {text[4], size};
 }
 
+// The first bytes become blanks before the next cell.
+void pass_over(std::string& text, size_t bytes) {
+  std::transform(text.begin(), text.begin() + static_cast<ptrdiff_t>(bytes), text.begin(),
+                 [](char c) { return c == '\n' ? '\0' : '\r'; });
+}
+
+std::string title_note(std::string_view text, size_t bytes) {
+  const int64_t lines = line_of(text, bytes) - 1;
+  const size_t begin = text.find_first_not_of("\r\n ");
+  const std::string_view first = text.substr(begin, text.find_first_of("\r\n", begin) - begin);
+  return cat(lines == 1 ? "line 1 is" : cat("lines 1 to ", lines, " are"), " passed over as a title: \"",
+             shortened(first), "\"");
+}
+
 // `names`, without an empty or a second one.
 std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   std::vector<std::string> out;
@@ -89,7 +124,7 @@ struct CsvTable::Cells {
 };
 
 std::string_view CsvTable::cell(int64_t row, int64_t column) const {
-  const uint32_t* start = cells_->index.data() + (row + first_) * columns_ + column;
+  const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
   const char *begin = cells_->text.data() + start[0], *end = cells_->text.data() + start[1] - 1;
   while (begin != end && is_blank(*begin)) ++begin;
   while (begin != end && is_blank(end[-1])) --end;
@@ -103,7 +138,7 @@ std::string_view CsvTable::cell(int64_t row, int64_t column) const {
 std::optional<double> CsvTable::number(int64_t row, int64_t column) const {
   const std::string& text = cells_->text;
   const char* const limit = text.data() + text.size();
-  const uint32_t* start = cells_->index.data() + (row + first_) * columns_ + column;
+  const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
   // Most numbers have nothing around them.
   double value = 0;
   if (parse_decimal(text.data() + start[0], text.data() + start[1] - 1, limit, value)) return value;
@@ -115,7 +150,7 @@ std::optional<double> CsvTable::number(int64_t row, int64_t column) const {
 
 int64_t CsvTable::line(int64_t row) const {
   const std::string_view text = cells_->text;
-  size_t begin = cells_->index.data()[(row + first_) * columns_];
+  size_t begin = cells_->index.data()[(row + first_) * stride_];
   while (text[begin] != delimiter_ && is_blank(text[begin])) ++begin;
   return line_of(text, begin);
 }
@@ -124,6 +159,13 @@ int64_t CsvTable::column(std::string_view name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) throw_unknown("csv.column", "column", name, names_);
   return found - names_.begin();
+}
+
+bool CsvTable::last_is_empty() const {
+  for (int64_t row = 0; row < rows_; ++row) {
+    if (!cell(row, columns_ - 1).empty()) return false;
+  }
+  return columns_ > 1;
 }
 
 void CsvTable::guess_header(const std::vector<std::string>& expected) {
@@ -169,24 +211,33 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
 
 CsvTable parse_csv(std::string text, const CsvOptions& options) {
   check_delimiter(options.delimiter);
+  refuse_spreadsheet(text);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
   const auto [named, size] = separator_line(text);
-  table.delimiter_ = options.delimiter ? options.delimiter : named ? named : guess_delimiter(text);
-  normalise(text, table.delimiter_);
-  if (named && text.size() > size + 1) {
-    std::fill_n(text.begin(), size, '\r');
-    text[size] = '\0';
-  }
+  const char given = options.delimiter ? options.delimiter : named;
+  normalise(text, given);
+  table.delimiter_ = given ? given : guess_delimiter(text);
+  const bool strict = options.header == CsvHeader::kNo;
+  const size_t title = named || strict ? 0 : title_size(text, table.delimiter_);
+  if (title) table.notes_.push_back(title_note(text, title));
+  if (const size_t passed = named ? size + 1 : title; passed < text.size()) pass_over(text, passed);
   auto cells = std::make_shared<CsvTable::Cells>();
   cells->index = scan_cells(text, table.delimiter_);
   cells->text = std::move(text);
-  table.columns_ = cells->index.columns;
+  table.stride_ = table.columns_ = cells->index.columns;
   table.rows_ = static_cast<int64_t>(cells->index.count) / table.columns_;
   table.cells_ = std::move(cells);
+  const bool trailing = !strict && table.last_is_empty();
+  table.columns_ -= trailing;
   if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;
+  if (trailing && table.first_) {
+    table.notes_.push_back("every line ends in a delimiter: the empty column behind it is left out");
+  } else {
+    table.columns_ = table.stride_;
+  }
   table.name_columns(options.names);
   return table;
 }
@@ -196,7 +247,7 @@ CsvTable read_csv(const std::string& path, const CsvOptions& options, Location a
   try {
     return parse_csv(gunzip(posix_env().read_file(path)), options);
   } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+    throw FormatError(error.rule(), cat(path, ": ", error.message()), error.fix());
   }
 }
 

@@ -47,7 +47,7 @@ Literal read_csv_numbers(const std::string& path) {
   try {
     return parse_csv_numbers(gunzip(posix_env().read_file(path)));
   } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+    throw FormatError(error.rule(), cat(path, ": ", error.message()), error.fix());
   }
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <tuple>
 
 #include "base/format.h"
 #include "espalier/error.h"
@@ -39,25 +40,47 @@ size_t count_bits(uint64_t word) {
   return ((word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f) * 0x0101010101010101 >> 56;
 }
 
-// Delimiters in each of the first lines that are not blank, outside of quotes.
-std::vector<int64_t> delimiters_of_lines(std::string_view text, char delimiter) {
+// One of the first lines that are not blank: its delimiters outside of quotes, and where the next line
+// begins.
+struct FirstLine {
+  int64_t delimiters = 0;
+  size_t end = 0;
+};
+
+std::vector<FirstLine> first_lines(std::string_view text, char delimiter) {
   constexpr size_t kLooked = 1 << 16, kLines = 20;
-  std::vector<int64_t> out;
+  std::vector<FirstLine> out;
   int64_t count = 0;
   bool quoted = false, blank = true;
-  for (const char c : text.substr(0, kLooked)) {
+  const size_t looked = std::min(text.size(), kLooked);
+  for (size_t i = 0; i < looked; ++i) {
+    const char c = text[i];
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
     count += c == delimiter;
     blank = blank && (c == '\n' || is_blank(c)) && c != delimiter;
     if (c != '\n') continue;
-    if (!blank) out.push_back(count);
+    if (!blank) out.push_back({count, i + 1});
     count = 0;
     blank = true;
     if (out.size() == kLines) return out;
   }
-  if (out.empty()) out.push_back(count);
+  if (out.empty()) out.push_back({count, looked});
   return out;
+}
+
+bool agree(const std::vector<FirstLine>& lines, size_t begin) {
+  const int64_t delimiters = lines[begin].delimiters;
+  return delimiters > 0 && std::all_of(lines.begin() + static_cast<ptrdiff_t>(begin), lines.end(),
+                                       [&](const FirstLine& line) { return line.delimiters == delimiters; });
+}
+
+// How many lines of one cell stand over lines of several that agree.
+size_t title_lines(const std::vector<FirstLine>& lines) {
+  constexpr size_t kMost = 5;
+  size_t titles = 0;
+  while (titles < lines.size() && lines[titles].delimiters == 0) ++titles;
+  return titles <= kMost && titles + 2 <= lines.size() && agree(lines, titles) ? titles : 0;
 }
 
 class Scanner {
@@ -65,7 +88,7 @@ class Scanner {
   Scanner(std::string& text, char delimiter)
       : text_(text),
         delimiter_(delimiter),
-        several_(delimiters_of_lines(text, delimiter)[0] > 0),
+        several_(first_lines(text, delimiter)[0].delimiters > 0),
         unquoted_(text.size()) {
     // As dense as at the beginning, and an eighth more.
     const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
@@ -222,18 +245,23 @@ int64_t line_of(std::string_view text, size_t offset) {
 
 char guess_delimiter(std::string_view text) {
   char best = ',';
-  std::pair<bool, int64_t> best_score{false, 0};
+  std::tuple<bool, bool, int64_t> best_score{false, false, 0};
   for (const char candidate : {',', ';', '\t', '|'}) {
-    const std::vector<int64_t> counts = delimiters_of_lines(text, candidate);
-    const bool even = counts[0] > 0 && std::all_of(counts.begin(), counts.end(),
-                                                   [&](int64_t count) { return count == counts[0]; });
-    const std::pair<bool, int64_t> score{even, counts[0]};
+    const std::vector<FirstLine> lines = first_lines(text, candidate);
+    const size_t titles = title_lines(lines);
+    const std::tuple<bool, bool, int64_t> score{agree(lines, titles), titles == 0, lines[titles].delimiters};
     if (score > best_score) {
       best_score = score;
       best = candidate;
     }
   }
   return best;
+}
+
+size_t title_size(std::string_view text, char delimiter) {
+  const std::vector<FirstLine> lines = first_lines(text, delimiter);
+  const size_t titles = title_lines(lines);
+  return titles ? lines[titles - 1].end : 0;
 }
 
 CsvCells scan_cells(std::string& text, char delimiter) { return Scanner(text, delimiter).run(); }

@@ -10,9 +10,12 @@
 
 namespace espalier {
 
-// The delimiter among , ; tab | that parts the first lines into equally many cells, the most of them; else
-// the most frequent one of the first line, and a comma without any.
+// The delimiter among , ; tab | that parts the first lines, but for a title, into equally many cells, the
+// most of them; else the most frequent one of the first line, and a comma without any.
 char guess_delimiter(std::string_view text);
+// The bytes of a title with its line end: one to five lines of one cell over lines of several cells that
+// agree. 0 without one.
+size_t title_size(std::string_view text, char delimiter);
 
 struct CsvCells {
   Buffer starts;  // u32, row by row, and one more; the character before the next start ends a cell

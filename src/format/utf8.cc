@@ -42,6 +42,21 @@ void append(std::string& out, uint32_t character) {
   }
 }
 
+// Whether the first bytes look like UTF-16 whose high bytes stand at `high`, 0 or 1, of each pair: a quarter
+// of them NUL, none of the others, and a line end among them.
+bool looks_like_utf16(std::string_view bytes, size_t high) {
+  constexpr size_t kLooked = 4096;
+  const size_t units = std::min(bytes.size(), kLooked) / 2;
+  size_t latin = 0, line_ends = 0;
+  for (size_t i = 0; i < units; ++i) {
+    const char first = bytes[2 * i + high], second = bytes[2 * i + 1 - high];
+    if (second == '\0') return false;
+    latin += first == '\0';
+    line_ends += first == '\0' && second == '\n';
+  }
+  return line_ends > 0 && 4 * latin >= units;
+}
+
 }  // namespace
 
 bool is_utf8(std::string_view text) {
@@ -77,8 +92,10 @@ std::string utf8_of_windows1252(std::string_view bytes) {
 }
 
 std::optional<std::string> utf8_of_utf16(std::string_view bytes) {
-  const bool little = bytes.starts_with("\xff\xfe");
-  if (!little && !bytes.starts_with("\xfe\xff")) return std::nullopt;
+  const bool little_mark = bytes.starts_with("\xff\xfe"), big_mark = bytes.starts_with("\xfe\xff");
+  const bool little = little_mark || (!big_mark && looks_like_utf16(bytes, 1));
+  if (!little && !big_mark && !looks_like_utf16(bytes, 0)) return std::nullopt;
+  if (little_mark || big_mark) bytes.remove_prefix(2);
   const size_t units = bytes.size() / 2;
   const auto unit = [&](size_t i) {
     const auto first = static_cast<uint8_t>(bytes[2 * i]), second = static_cast<uint8_t>(bytes[2 * i + 1]);
@@ -86,7 +103,7 @@ std::optional<std::string> utf8_of_utf16(std::string_view bytes) {
   };
   std::string out;
   out.reserve(units);
-  for (size_t i = 1; i < units; ++i) {
+  for (size_t i = 0; i < units; ++i) {
     const uint32_t value = unit(i);
     const bool high = value >= 0xd800 && value < 0xdc00, low = value >= 0xdc00 && value < 0xe000;
     const uint32_t next = high && i + 1 < units ? unit(i + 1) : 0;

@@ -13,8 +13,9 @@ bool is_utf8(std::string_view text);
 // https://encoding.spec.whatwg.org/index-windows-1252.txt
 std::string utf8_of_windows1252(std::string_view bytes);
 
-// UTF-16 that begins with its byte order mark, of either order, without the mark; half a pair of surrogates
-// is U+FFFD. Nothing for other text.
+// UTF-16 of either order, without the byte order mark; half a pair of surrogates is U+FFFD. Without a mark it
+// is known by the NUL bytes of its line ends and of a quarter of its first characters. Nothing for other
+// text.
 std::optional<std::string> utf8_of_utf16(std::string_view bytes);
 
 }  // namespace espalier
