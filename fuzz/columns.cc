@@ -12,9 +12,10 @@ namespace {
 
 const CsvTable& table() {
   static const CsvTable kTable = parse_csv(
-      "size,colour,kind,day,ok,price\n"
-      "1.5,red,a,2024-02-29,yes,3\n-1e300,green,b,1999-12-31T23:59:59Z,no,4\n?,,c,x,maybe,\n"
-      "\"1,234\",blue,b,20240101,no,-5\n12,red,a,2024-05-05,yes,1e30\n");
+      "size,colour,kind,day,ok,price,weight\n"
+      "1.5,red,a,2024-02-29,yes,3,1'200 kg\n-1e300,green,b,1999-12-31T23:59:59Z,no,4,(2) kg\n"
+      "?,,c,x,maybe,,3\n\"1,234\",blue,B,20240101,no,-5,\xe2\x88\x92 4 \xc2\xa0kg\n"
+      "12,red,a,2024-05-05,yes,1e30,(((\n");
   return kTable;
 }
 
@@ -54,7 +55,11 @@ std::string fitted(const std::string& label, ColumnTask task) {
 int main(int argc, char** argv) {
   return fuzz::run(argc, argv, "fuzz_columns",
                    {fitted("kind", ColumnTask::kGuess), fitted("price", ColumnTask::kRegression)},
-                   {"null",
+                   {"\"merge\": true",
+                    "\"spaces\"",
+                    "\"apostrophes, decimal comma\"",
+                    "\"first_day\"",
+                    "null",
                     "true",
                     "false",
                     "[]",

@@ -44,6 +44,9 @@ struct ColumnOptions {
   int64_t max_categories = 64;
   // Labels "x." are "x", as in UCI's adult.test.
   bool strip_label_dots = false;
+  // Classes whose spellings differ in letter case (A to Z, À to Þ) and blanks alone are one, written as the
+  // most frequent of them.
+  bool merge_labels = false;
   ColumnTask task = ColumnTask::kGuess;
 };
 
@@ -65,9 +68,12 @@ struct ColumnReport {
     int64_t other = 0;       // categories without an input of their own
     double usual_other = 0;  // their share of the training rows
     int64_t line = 0;        // of the first unreadable cell, from 1
+    int64_t beyond = 0;      // numbers and dates outside of the training rows' range
+    std::string range = {};  // which is this: "17 to 90", "2019-02-01 to 2019-02-28"; empty when not known
   };
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
   int64_t rows = 0;
+  int64_t rows_beyond = 0;  // with such a number or date
 };
 
 // Everything between the cells of a table and the tensors of a model, as data without code: fitted on
@@ -76,8 +82,9 @@ struct ColumnReport {
 //
 //   numeric   (x - mean) / scale with the training rows' mean and standard deviation, limited to [-10, 10];
 //             of log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median.
-//             Numbers may have thousands between commas (1,234.5), decimal commas and one of the units
-//             $ € £ ¥ ₹ % before or behind them where nearly the whole column agrees.
+//             Numbers may have marks between thousands (1,234.5, 1.234,5, 1'234.5, 1 234.5), decimal commas,
+//             one of $ € £ ¥ ₹ % or a currency's code (EUR) before or behind them or a word behind them (70
+//             kg) where nearly the whole column agrees; (12) is -12.
 //   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the
 //             training rows had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
@@ -104,7 +111,7 @@ class ColumnProgram {
 
   // f32[rows, width()]. Columns are found by name, others than those fitted are passed over; by position
   // where one of the two tables has no names: as many columns, or one less without the label. Raises
-  // ValueError[csv.column] for a missing column, columns.count, columns.rows.
+  // ValueError[csv.column] that names the missing columns, columns.count, columns.rows.
   Tensor inputs(const CsvTable& table, Rows rows = {}, ColumnReport* report = nullptr,
                 Location at = Location::here()) const;
   // i32[rows] class numbers, or f32[rows, 1]: (y - label_mean()) / label_scale(), of log(1 + y) when

@@ -28,13 +28,10 @@ Json variables_json(const Model& model) {
 }
 
 Json columns_json(const ColumnProgram& columns) {
-  Json notes = Json::array();
-  for (const Note& note : columns.notes())
-    notes.push_back({{"column", note.column}, {"text", note.text}, {"warning", note.warning}});
   Json out = {{"label", columns.label()},
               {"task", columns.classification() ? "classification" : "regression"},
               {"features", columns.feature_names()},
-              {"notes", notes}};
+              {"notes", json_of_notes(columns)}};
   if (columns.classification()) out["classes"] = columns.classes();
   return out;
 }

@@ -25,6 +25,7 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
     return;
   }
   total.rows += part.rows;
+  total.rows_beyond += part.rows_beyond;
   for (size_t i = 0; i < total.columns.size(); ++i) {
     auto& into = total.columns[i];
     const auto& from = part.columns[i];
@@ -32,6 +33,7 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
     into.missing += from.missing;
     into.unreadable += from.unreadable;
     into.other += from.other;
+    into.beyond += from.beyond;
   }
 }
 
@@ -58,7 +60,7 @@ void predict_table(TableModel& saved, const CsvTable& table, const std::string& 
                    .c_str(),
                stderr);
   }
-  std::fputs(warnings_of(total).c_str(), stderr);
+  std::fputs((warnings_of(total) + beyond_of(total)).c_str(), stderr);
 }
 
 // The columns whose cells stand before a prediction.

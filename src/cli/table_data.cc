@@ -4,63 +4,12 @@
 #include <cmath>
 #include <cstdio>
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
 #include "report/table.h"
 
 namespace espalier::cli {
-namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out{""};
-  for (const char c : text) {
-    if (c == ',')
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
-}  // namespace
-
-void TableFlags::add(CLI::App& verb) {
-  verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
-  verb.add_option("--header", header, "Whether the first line holds the columns' names")
-      ->check(CLI::IsMember({"guess", "yes", "no"}))
-      ->option_text("guess|yes|no [guess]");
-  verb.add_option_function<std::string>(
-          "--names", [this](const std::string& text) { names = split(text); },
-          "Names of the columns, for a file without them")
-      ->option_text("A,B,...");
-}
-
-std::vector<std::string> TableFlags::words() const {
-  std::vector<std::string> out;
-  const auto add = [&](const char* flag, const std::string& value) {
-    out.emplace_back(flag);
-    out.push_back(value);
-  };
-  if (!delimiter.empty()) add("--delimiter", delimiter);
-  if (header != "guess") add("--header", header);
-  std::string joined;
-  for (const std::string& name : names) joined += cat(&name == &names[0] ? "" : ",", name);
-  if (!names.empty()) add("--names", joined);
-  return out;
-}
-
-char TableFlags::separator() const {
-  if (delimiter == "\\t" || delimiter == "tab") return '\t';
-  if (delimiter.size() > 1)
-    throw ValueError("csv.delimiter", cat("a delimiter is one character, got \"", delimiter, "\""));
-  return delimiter.empty() ? '\0' : delimiter[0];
-}
-
-CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
-  CsvOptions options{.delimiter = separator(), .expected = expected};
-  options.header = header == "yes" ? CsvHeader::kYes : header == "no" ? CsvHeader::kNo : CsvHeader::kGuess;
-  options.names = names;
-  return path == "-" ? parse_csv(read_text(path), options) : read_csv(path, options);
-}
 
 TableModel TableModel::load(const std::string& path) {
   LoadedModel model = load_model(path);
@@ -77,13 +26,27 @@ TableModel TableModel::load(const std::string& path) {
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {
   const std::vector<std::string> names = columns.column_names();
   CsvTable table = flags.read(path, names);
+  if (table.columns() == 1) {
+    try {
+      columns.inputs(table, std::vector<int64_t>());
+    } catch (const ValueError&) {
+      flags.check_parted(table, path);
+    }
+  }
   if (columns.by_position(table) && !names.empty()) {
-    std::fputs(cat("note: ", path == "-" ? "standard input" : path,
+    std::fputs(cat("note: ", source_name(path),
                    " has no line of names: its columns are taken in the order of the training data\n")
                    .c_str(),
                stderr);
   }
   return table;
+}
+
+nlohmann::ordered_json json_of_notes(const ColumnProgram& columns) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const Note& note : columns.notes())
+    out.push_back({{"column", note.column}, {"text", note.text}, {"warning", note.warning}});
+  return out;
 }
 
 namespace {
@@ -96,10 +59,7 @@ Tensor about(const std::string& path, F f) {
   } catch (const ValueError& error) {
     if (error.fix() == "set strip_label_dots")
       throw ValueError(error.rule(), cat(path, ", ", error.message()), "add --strip-label-dots");
-    const bool lacks = error.rule() == "csv.column";
-    throw ValueError(error.rule(),
-                     cat(path, lacks ? " lacks a column that the model needs: " : ": ", error.message()),
-                     lacks ? "" : error.fix());
+    throw ValueError(error.rule(), cat(path, ": ", error.message()), error.fix());
   }
 }
 
@@ -161,6 +121,23 @@ std::string warnings_of(const ColumnReport& report) {
                  column.usual_other == 0 ? "none was" : cat(percent(column.usual_other, 1), " were"),
                  "); are they written otherwise?\n");
     }
+  }
+  return out;
+}
+
+std::string beyond_of(const ColumnReport& report) {
+  constexpr size_t kNamed = 5;
+  std::vector<ColumnReport::Column> columns = report.columns;
+  std::erase_if(columns, [](const auto& column) { return column.beyond == 0 || column.range.empty(); });
+  std::ranges::stable_sort(columns, std::greater(), &ColumnReport::Column::beyond);
+  std::string out;
+  for (size_t i = 0; i < std::min(kNamed, columns.size()); ++i) {
+    out += cat("warning: ", columns[i].name, ": ", columns[i].beyond, " of ", report.rows, " rows outside ",
+               columns[i].range, ", which training saw\n");
+  }
+  if (columns.size() > 1) {
+    out += cat("warning: in all ", report.rows_beyond, " of ", report.rows,
+               " rows outside of what training saw, in ", columns.size(), " columns\n");
   }
   return out;
 }

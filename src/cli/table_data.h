@@ -20,8 +20,12 @@ struct TableFlags {
   char separator() const;
   // The flags that were given, for a command that reads the same file.
   std::vector<std::string> words() const;
-  // The table at `path`; "-" is standard input. `expected`: names that it may have.
+  // The table at `path`; "-" is standard input. `expected`: names that it may have. What of the file is not
+  // in it is said on standard error.
   CsvTable read(const std::string& path, const std::vector<std::string>& expected = {}) const;
+  // Raises ValueError[table.delimiter] for a table of one column where another delimiter would part it, or
+  // none was to be given.
+  void check_parted(const CsvTable& table, const std::string& path) const;
 };
 
 // A saved model that takes rows of a table.
@@ -39,6 +43,8 @@ inline constexpr const char* kColumnsFile = "columns.json";
 // How it was trained and how good it was, beside its columns: what `train --json` says.
 inline constexpr const char* kHistoryFile = "training.json";
 
+// What is known of the columns.
+nlohmann::ordered_json json_of_notes(const ColumnProgram& columns);
 // ColumnProgram::labels and inputs of the table at `path`, whose mistakes name that and flags of verbs. A
 // column of which no cell can be read is a mistake, raised as ValueError[table.column].
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
@@ -51,5 +57,7 @@ std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvT
                                         const std::string& path);
 // Cells that could not be used, a line each, for standard error.
 std::string warnings_of(const ColumnReport& report);
+// Numbers and dates outside of the training rows' range, a line for each of five columns and one for all.
+std::string beyond_of(const ColumnReport& report);
 
 }  // namespace espalier::cli

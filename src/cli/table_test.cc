@@ -389,7 +389,9 @@ TEST(TrainTable, WrongUseIsNamed) {
             std::string::npos);
   call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs", "1"});
   const std::string few = folder.file("few.csv", "colour,weight\nred,1\n");
-  EXPECT_NE(message(add_predict, {folder.model(), few}).find("few.csv lacks a column"), std::string::npos)
+  EXPECT_NE(message(add_predict, {folder.model(), few})
+                .find("few.csv: the table lacks a column that is needed: \"size\""),
+            std::string::npos)
       << message(add_predict, {folder.model(), few});
   const std::string words = folder.file("words.csv", "colour,weight,size\nred,much,1\nred,little,2\n");
   EXPECT_NE(message(add_predict, {folder.model(), words}).find("no cell of column \"weight\""),

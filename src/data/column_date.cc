@@ -11,6 +11,7 @@ namespace espalier {
 namespace {
 
 constexpr int64_t kDaySeconds = 24 * 60 * 60;
+constexpr int64_t kFirstDay = -719162, kLastDay = 2932896;  // of the years 1 and 9999
 
 // Days since 1970-01-01. https://howardhinnant.github.io/date_algorithms.html
 int64_t days_of_civil(int64_t year, int64_t month, int64_t day) {
@@ -132,8 +133,9 @@ class DateReader {
 };
 
 std::optional<Moment> of_seconds(std::optional<double> seconds) {
-  constexpr double kLast = 253402300799, kFirst = -62135596800;  // of the years 9999 and 1
-  if (!seconds || *seconds < kFirst || *seconds > kLast) return std::nullopt;
+  constexpr auto kFirst = static_cast<double>(kFirstDay * kDaySeconds),
+                 kEnd = static_cast<double>((kLastDay + 1) * kDaySeconds);
+  if (!seconds || *seconds < kFirst || *seconds >= kEnd) return std::nullopt;
   const auto whole = static_cast<int64_t>(std::floor(*seconds));
   const int64_t days = (whole >= 0 ? whole : whole - kDaySeconds + 1) / kDaySeconds;
   return Moment{days, whole - days * kDaySeconds};
@@ -176,7 +178,24 @@ std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
   return std::nullopt;
 }
 
-std::string DateStep::prepare() { return scale > 0 ? "" : "scale must be positive"; }
+std::string date_text(int64_t days) {
+  const CivilDate date = civil_of_days(days);
+  const auto two = [](int value) { return cat(value < 10 ? "-0" : "-", value); };
+  return cat(date.year, two(date.month), two(date.day));
+}
+
+std::string DateStep::prepare() {
+  if (!(scale > 0)) return "scale must be positive";
+  return range.least > range.most ? "first_day is behind last_day" : "";
+}
+
+std::string DateStep::seen() const {
+  const bool dates =
+      range.least >= static_cast<double>(kFirstDay) && range.most <= static_cast<double>(kLastDay);
+  return dates ? cat(date_text(static_cast<int64_t>(range.least)), " to ",
+                     date_text(static_cast<int64_t>(range.most)))
+               : "";
+}
 
 std::vector<std::string> DateStep::names(const std::string& column) const {
   std::vector<std::string> out;
@@ -221,7 +240,7 @@ CellOutcome DateStep::read(const Cell& cell, float* out) const {
   *out++ = static_cast<float>((date.day - 16) / 8.94);
   out = write_cycle(static_cast<double>(((moment->days + 3) % 7 + 7) % 7), 7, out);
   if (hours) write_cycle(static_cast<double>(moment->seconds), kDaySeconds, out);
-  return CellOutcome::kRead;
+  return range.contains(static_cast<double>(moment->days)) ? CellOutcome::kRead : CellOutcome::kBeyond;
 }
 
 void DateStep::read_missing(float* out) const {

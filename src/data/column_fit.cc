@@ -22,6 +22,19 @@ std::string unreadable_text(const ColumnProfile& profile, int64_t read, const ch
                : "";
 }
 
+const char* example_of(NumberStyle style) {
+  constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1.234,5", "1'234.5",
+                                       "1 234.5", "1 234,5", "1'234,5"};
+  return kExamples[static_cast<size_t>(style)];
+}
+
+std::string negatives_text(const ColumnProfile& profile, const NumberForm& form) {
+  const int64_t cells = profile.count([&](std::string_view text) {
+    return text.find('(') != text.npos && read_number(text, form).has_value();
+  });
+  return cells ? cat(", negative where in parentheses (", share_of_rows(cells, profile.rows()), ")") : "";
+}
+
 double scale_of(const Moments& moments) { return moments.deviation > 0 ? moments.deviation : 1; }
 
 FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
@@ -33,10 +46,11 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   step.mean = moments.mean;
   step.scale = scale_of(moments);
   step.indicator = numbers.count < profile.rows();
-  std::string text = cat("numeric, ", short_number(numbers.least()), " to ", short_number(numbers.most()));
+  step.range = {numbers.least(), numbers.most()};
+  std::string text = cat("numeric, ", step.seen());
   if (!form.unit.empty()) text += cat(", in ", form.unit);
-  if (form.style == NumberStyle::kThousands) text += ", written as 1,234.5";
-  if (form.style == NumberStyle::kDecimalComma) text += ", written as 1.234,5";
+  if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style));
+  text += negatives_text(profile, form);
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
   text += missing_text(profile) + unreadable_text(profile, numbers.count, "number");
   return {{.how = std::move(step)}, std::move(text)};
@@ -79,12 +93,6 @@ FittedStep fit_boolean(const ColumnProfile& profile) {
           cat("boolean, true in ", share_of_rows(yes, profile.present()), missing_text(profile))};
 }
 
-std::string date_text(int64_t days) {
-  const CivilDate date = civil_of_days(days);
-  const auto two = [](int value) { return cat(value < 10 ? "-0" : "-", value); };
-  return cat(date.year, two(date.month), two(date.day));
-}
-
 FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   DateStep step{.style = style};
   int64_t read = 0, first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
@@ -103,8 +111,9 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   step.mean = moments.mean;
   step.scale = scale_of(moments);
   step.indicator = read < profile.rows();
+  step.range = {static_cast<double>(first), static_cast<double>(last)};
   return {{.how = step},
-          cat("date, ", date_text(first), " to ", date_text(last), step.hours ? ", with the hour" : "",
+          cat("date, ", step.seen(), step.hours ? ", with the hour" : "",
               style == DateStyle::kDayFirst ? ", day before month" : "",
               style == DateStyle::kMonthFirst ? ", month before day" : "", missing_text(profile),
               unreadable_text(profile, read, "date"))};

@@ -29,13 +29,17 @@ int64_t line_without(const CsvTable& table, std::span<const int64_t> rows, int64
   return 0;
 }
 
+// Of a class (1) is a name.
+std::optional<double> class_number(std::string_view text) {
+  return text.find('(') == text.npos ? read_number(text, NumberStyle::kPlain) : std::nullopt;
+}
+
 // Numbers by their size, other texts by their characters.
 void sort_classes(std::vector<std::string>& classes) {
-  const auto number = [](const std::string& text) { return read_number(text, NumberStyle::kPlain); };
   const bool numbers = std::all_of(classes.begin(), classes.end(),
-                                   [&](const std::string& text) { return number(text).has_value(); });
+                                   [](const std::string& text) { return class_number(text).has_value(); });
   std::sort(classes.begin(), classes.end(), [&](const std::string& a, const std::string& b) {
-    return numbers && *number(a) != *number(b) ? *number(a) < *number(b) : a < b;
+    return numbers && *class_number(a) != *class_number(b) ? *class_number(a) < *class_number(b) : a < b;
   });
 }
 
@@ -62,28 +66,40 @@ void note_classes(FittedLabel& label) {
 void note_spellings(FittedLabel& label) {
   std::map<std::string, std::string> spellings;
   for (const std::string& text : label.step.classes) {
-    std::string plain;
-    for (const char c : text) {
-      if (!is_blank(c)) plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
-    }
-    const auto [found, first] = spellings.emplace(plain, text);
+    const auto [found, first] = spellings.emplace(spelling_key(text), text);
     if (first) continue;
-    label.notes.push_back(
-        {label.step.column,
-         cat("classes ", found->second, " and ", text, " differ in capitals or blanks alone: are they one?"),
-         true});
+    label.notes.push_back({label.step.column,
+                           cat("classes ", found->second, " and ", text,
+                               " differ in capitals or blanks alone: are they one? (--merge-labels)"),
+                           true});
+  }
+}
+
+// The classes of texts that stand so often in the column: of those with one key the most frequent.
+void choose_classes(FittedLabel& label, const std::map<std::string, int64_t>& counts) {
+  std::map<std::string, std::vector<std::pair<std::string, int64_t>>> spellings;
+  for (const auto& [text, count] : counts) spellings[label.step.class_key(text)].emplace_back(text, count);
+  for (auto& [key, texts] : spellings) {
+    std::stable_sort(texts.begin(), texts.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    label.step.classes.push_back(texts[0].first);
+    if (texts.size() == 1) continue;
+    std::string others;
+    for (size_t i = 1; i < texts.size(); ++i)
+      others += cat(i == 1 ? "" : i + 1 == texts.size() ? " and " : ", ", texts[i].first);
+    label.notes.push_back({label.step.column, cat("class ", texts[0].first, " is also written ", others)});
   }
 }
 
 void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
   label.step.classification = true;
   label.step.whole_numbers = profile.count([&](std::string_view text) {
-    return is_whole(text, NumberStyle::kPlain) && !has_leading_zero(text);
+    return class_number(text) && is_whole(text, NumberStyle::kPlain) && !has_leading_zero(text);
   }) == profile.rows();
   std::map<std::string, int64_t> counts;
   for (const ColumnProfile::Value& value : profile.values)
     counts[label.step.class_text(value.text)] += value.count;
-  for (const auto& [text, count] : counts) label.step.classes.push_back(text);
+  choose_classes(label, counts);
   if (label.step.classes.size() < 2) {
     refuse(cat("label \"", label.step.column, "\": all ", profile.rows(), " training rows are \"",
                label.step.classes[0], "\", so there is nothing to tell apart"));
@@ -130,13 +146,15 @@ std::string LabelStep::prepare() {
     return scale <= 0 ? "scale must be positive" : least > most ? "least is above most" : "";
   if (classes.size() < 2) return "fewer than two classes";
   for (const std::string& text : classes) {
-    if (!places.emplace(text, static_cast<int32_t>(places.size())).second)
+    if (!places.emplace(class_key(text), static_cast<int32_t>(places.size())).second)
       return cat("class \"", text, "\" stands there twice");
   }
   return {};
 }
 
 std::string LabelStep::class_text(std::string_view text) const {
+  while (merge && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
+  while (merge && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
   if (strip_dots && text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
   if (whole_numbers && is_whole(text, NumberStyle::kPlain)) {
     char number[64];
@@ -146,8 +164,10 @@ std::string LabelStep::class_text(std::string_view text) const {
   return std::string(text);
 }
 
+std::string LabelStep::class_key(const std::string& text) const { return merge ? spelling_key(text) : text; }
+
 std::optional<int32_t> LabelStep::class_of(std::string_view text) const {
-  const auto found = places.find(class_text(text));
+  const auto found = places.find(class_key(class_text(text)));
   if (found == places.end()) return std::nullopt;
   return found->second;
 }
@@ -178,6 +198,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   FittedLabel label;
   label.step.column = options.label;
   label.step.strip_dots = options.strip_label_dots;
+  label.step.merge = options.merge_labels;
   const FormCount numbers = number_form(profile, table.delimiter());
   label.step.form = numbers.form;
   const bool all_numbers = numbers.cells == profile.rows();

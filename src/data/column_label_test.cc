@@ -36,7 +36,33 @@ TEST(ColumnLabel, SpellingsOfOneClassAreNamed) {
                                              : i % 3 == 1 ? "no"
                                                           : "yes"; }), "y"),
             "the label, 3 classes: Yes (33 %), no (34 %), yes (33 %)\n"
-            "classes Yes and yes differ in capitals or blanks alone: are they one?");
+            "classes Yes and yes differ in capitals or blanks alone: are they one? (--merge-labels)");
+}
+
+TEST(ColumnLabel, SpellingsOfOneClassMayBeMerged) {
+  const auto spelled = [](int i) {
+    constexpr const char* kSpellings[] = {"no",  "Yes", " NO", "yes", "no",
+                                          "yes", "ÉTÉ", "été", "été", "Y E S"};
+    return kSpellings[i % 10];
+  };
+  const ColumnProgram program = learned(spelled, {.merge_labels = true});
+  EXPECT_EQ(program.classes(), (Names{"no", "yes", "été"}));
+  EXPECT_EQ(noted(program, "y"),
+            "class no is also written NO\nclass yes is also written Y E S and Yes\n"
+            "class été is also written ÉTÉ\n"
+            "the label, 3 classes: no (30 %), yes (40 %), été (30 %)");
+  const CsvTable other = parse_csv("x,y\n1,yEs\n2,\" no\"\n3,été\n4,\"yes\u00a0\"\n");
+  const std::vector<int32_t> expected{1, 0, 2, 1};
+  EXPECT_EQ(program.labels(other).to_vector<int32_t>(), expected);
+  // A saved program merges the same way.
+  EXPECT_EQ(ColumnProgram::from_json(program.to_json()).labels(other).to_vector<int32_t>(), expected);
+  EXPECT_EQ(error_of([&] { program.labels(parse_csv("x,y\n1,maybe\n2,no\n")); }),
+            "columns.label line 2: the label \"maybe\" is none of the 3 classes no, yes, été");
+  EXPECT_EQ(learned(spelled).classes().size(), 7u);
+  EXPECT_EQ(error_of([] {
+              learned([](int i) { return i % 2 ? "a" : "A"; }, {.merge_labels = true});
+            }).substr(0, 39),
+            "columns.label label \"y\": all 100 traini");
 }
 
 TEST(ColumnLabel, AmountsWithAUnitAreNumbers) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <unordered_map>
 
 #include "base/format.h"
@@ -73,40 +74,64 @@ Moments moments_of(const WeightedNumbers& numbers, bool log) {
 }
 
 // 4.643: a point before three digits, and no other.
-bool all_points_group(const ColumnProfile& profile) {
+bool all_points_group(const ColumnProfile& profile, const std::string& unit) {
   bool any = false;
   for (const ColumnProfile::Value& value : profile.values) {
     if (value.text.find('.') == value.text.npos) continue;
-    if (!read_number(value.text, NumberStyle::kDecimalComma)) return false;
+    if (!read_number(value.text, {NumberStyle::kDecimalComma, unit})) return false;
     any = true;
   }
   return any;
 }
 
-FormCount number_form(const ColumnProfile& profile, char delimiter) {
-  std::array styles{NumberStyle::kPlain, NumberStyle::kThousands, NumberStyle::kDecimalComma};
+// The styles in the order in which they are likely.
+auto number_styles(const ColumnProfile& profile, const std::string& unit, char delimiter) {
+  std::array styles{NumberStyle::kPlain,
+                    NumberStyle::kThousands,
+                    NumberStyle::kDecimalComma,
+                    NumberStyle::kApostrophes,
+                    NumberStyle::kSpaces,
+                    NumberStyle::kSpacesDecimalComma,
+                    NumberStyle::kApostrophesDecimalComma};
   // Semicolons part cells where commas are decimal.
   if (delimiter == ';') std::swap(styles[1], styles[2]);
-  if (delimiter == ';' && all_points_group(profile)) std::swap(styles[0], styles[1]);
+  if (delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
+  return styles;
+}
+
+// The unit of most cells, the first of them in doubt.
+std::string commonest_unit(const ColumnProfile& profile) {
+  std::map<std::string, int64_t> counts;
+  std::string best;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::string unit = unit_of(value.text);
+    if (unit.empty()) continue;
+    counts[unit] += value.count;
+    if (best.empty()) best = unit;
+  }
+  for (const auto& [unit, count] : counts) {
+    if (count > counts[best]) best = unit;
+  }
+  return best;
+}
+
+FormCount number_form(const ColumnProfile& profile, char delimiter) {
   FormCount best;
-  const auto try_unit = [&](std::string_view unit) {
-    for (const NumberStyle style : styles) {
+  const auto try_unit = [&](const std::string& unit) {
+    // Without the word it may be another unit's number; $ and % are often left out.
+    const std::string must_have = is_symbol(unit) ? "" : unit;
+    for (const NumberStyle style : number_styles(profile, unit, delimiter)) {
       if (best.cells == profile.present()) return;
-      const NumberForm form(style, std::string(unit));
-      const int64_t cells =
-          profile.count([&](std::string_view text) { return read_number(text, form).has_value(); });
+      const NumberForm form(style, unit);
+      const int64_t cells = profile.count([&](std::string_view text) {
+        return text.find(must_have) != text.npos && read_number(text, form).has_value();
+      });
       if (cells > best.cells) best = {form, cells};
     }
   };
   try_unit("");
   if (best.cells == profile.present()) return best;
-  // The first one that occurs among the cells that are no numbers.
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::string_view unit = unit_of(value.text);
-    if (unit.empty()) continue;
-    try_unit(unit);
-    break;
-  }
+  if (const std::string unit = commonest_unit(profile); !unit.empty()) try_unit(unit);
   return best;
 }
 

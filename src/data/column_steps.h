@@ -7,9 +7,11 @@
 //   formulas()                  what each of them is of the cell x, for people who compute it elsewhere
 //   read(cell, out)             writes the inputs of a cell over zeros
 //   read_missing(out)           the same for a cell without a value
+//   seen()                      the range of the training rows for people: "17 to 90"; "" when not known
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,25 +28,46 @@ struct Cell {
   int64_t row, column;
   std::string_view text;
 };
-enum class CellOutcome { kRead, kUnreadable, kOther };
+// kBeyond: read, and beyond what the training rows held.
+enum class CellOutcome { kRead, kBeyond, kUnreadable, kOther };
 
-// How numbers are written: 1234.5, 1,234.5 or 1234,5 (also 1.234,5).
-enum class NumberStyle { kPlain, kThousands, kDecimalComma };
-inline constexpr std::string_view kNumberStyles[] = {"plain", "thousands", "decimal comma"};
-// Such a number with a unit before or behind it, as $ or %; empty: none. Cells without it are read too.
+// How numbers are written: what stands between groups of three digits, and whether a comma is the point.
+enum class NumberStyle {
+  kPlain,                   // 1234.5
+  kThousands,               // 1,234.5
+  kDecimalComma,            // 1.234,5
+  kApostrophes,             // 1'234.5
+  kSpaces,                  // 1 234.5
+  kSpacesDecimalComma,      // 1 234,5
+  kApostrophesDecimalComma  // 1'234,5
+};
+inline constexpr std::string_view kNumberStyles[] = {"plain",
+                                                     "thousands",
+                                                     "decimal comma",
+                                                     "apostrophes",
+                                                     "spaces",
+                                                     "spaces, decimal comma",
+                                                     "apostrophes, decimal comma"};
+// Such a number with a unit before or behind it, as $, % or kg; empty: none. Cells without it are read too.
 struct NumberForm {
   NumberForm(NumberStyle style = NumberStyle::kPlain, std::string unit = {})
       : style(style), unit(std::move(unit)) {}
   NumberStyle style;
   std::string unit;
 };
-// Within f32's range; nothing for other text.
+// Within f32's range; a number in parentheses is negative. Nothing for other text.
 std::optional<double> read_number(const Cell& cell, const NumberForm& form);
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
 bool is_whole(std::string_view text, const NumberForm& form);
-// What stands around the digits of an amount: "$" in "$ 12", "-$1.50"; empty for all that is none of the
-// known units.
-std::string_view unit_of(std::string_view text);
+// What stands around the digits of an amount: "$" in "$ 12", "-$1.50", "EUR" in "12 EUR", "kg" in "70 kg".
+// Empty for all other text, and for words in front of the digits that are no currency.
+std::string unit_of(std::string_view text);
+// `text` without blanks and in small letters, À to Þ too: what two spellings of a word have in common.
+std::string spelling_key(std::string_view text);
+// $ and %, other than kg and EUR.
+bool is_symbol(std::string_view unit);
+// Typographic apostrophes, minus signs and spaces as those of ASCII.
+std::string plain_marks(std::string_view text);
 
 // How dates are written.
 enum class DateStyle { kIso, kSeconds, kMilliseconds, kDayFirst, kMonthFirst };
@@ -63,9 +86,18 @@ struct CivilDate {
 };
 // By the Gregorian calendar. https://howardhinnant.github.io/date_algorithms.html
 CivilDate civil_of_days(int64_t days);
+// 2024-02-29.
+std::string date_text(int64_t days);
 
 // true, yes, t, y; false, no, f, n, in any case.
 std::optional<bool> read_truth(std::string_view text);
+
+// What training rows held; infinite on a side that a program does not say.
+struct SeenRange {
+  static constexpr double kAny = std::numeric_limits<double>::infinity();
+  double least = -kAny, most = kAny;
+  bool contains(double value) const { return (value >= least) & (value <= most); }
+};
 
 struct NumericStep {
   NumberForm form = {};
@@ -73,16 +105,19 @@ struct NumericStep {
   double median = 0;  // as written
   double mean = 0, scale = 1;
   bool indicator = false;
+  SeenRange range = {};  // as written
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit("style", self.form.style, kNumberStyles);
-    visit("unit", self.form.unit);
+    visit.optional("unit", self.form.unit);
     visit("log", self.log);
     visit("median", self.median);
     visit("mean", self.mean);
     visit("scale", self.scale);
     visit("indicator", self.indicator);
+    visit.optional("least", self.range.least);
+    visit.optional("most", self.range.most);
   }
   std::string prepare();
   int64_t width() const { return 1 + indicator; }
@@ -90,18 +125,19 @@ struct NumericStep {
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
+  std::string seen() const;
   float scaled(double value) const;
 };
 
 struct CategoryStep {
   std::vector<std::string> categories;
-  double other = 0;  // the share of the training rows' cells that are none of them
+  double other = 1;  // the share of the training rows' cells that are none of them; 1 when not known
   bool indicator = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit("categories", self.categories);
-    visit("other", self.other);
+    visit.optional("other", self.other);
     visit("indicator", self.indicator);
   }
   std::string prepare();
@@ -111,6 +147,7 @@ struct CategoryStep {
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
+  std::string seen() const { return {}; }
 
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -133,6 +170,7 @@ struct BooleanStep {
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
+  std::string seen() const { return {}; }
 };
 
 struct DateStep {
@@ -140,6 +178,7 @@ struct DateStep {
   bool hours = false;          // whether the time of the day is an input
   double mean = 0, scale = 1;  // of the years
   bool indicator = false;
+  SeenRange range = {};  // in days since 1970-01-01
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
@@ -148,6 +187,8 @@ struct DateStep {
     visit("mean", self.mean);
     visit("scale", self.scale);
     visit("indicator", self.indicator);
+    visit.optional("first_day", self.range.least);
+    visit.optional("last_day", self.range.most);
   }
   std::string prepare();
   int64_t width() const { return 6 + 2 * hours + indicator; }
@@ -155,6 +196,7 @@ struct DateStep {
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
+  std::string seen() const;
 };
 
 struct ColumnStep {
@@ -174,6 +216,7 @@ struct LabelStep {
   std::vector<std::string> classes;
   bool whole_numbers = false;  // classes are written as whole numbers: 1, 1.0 and 01 are one
   bool strip_dots = false;
+  bool merge = false;  // spellings that differ in letter case and blanks alone are one class
   NumberForm form = {};
   bool log = false;
   double mean = 0, scale = 1;
@@ -187,9 +230,10 @@ struct LabelStep {
       visit("classes", self.classes);
       visit("whole_numbers", self.whole_numbers);
       visit("strip_dots", self.strip_dots);
+      visit.optional("merge", self.merge);
     } else {
       visit("style", self.form.style, kNumberStyles);
-      visit("unit", self.form.unit);
+      visit.optional("unit", self.form.unit);
       visit("log", self.log);
       visit("mean", self.mean);
       visit("scale", self.scale);
@@ -200,6 +244,8 @@ struct LabelStep {
   std::string prepare();
   // The cell as a class is written, without the dot that may be stripped.
   std::string class_text(std::string_view text) const;
+  // What must be equal for two such texts to be one class.
+  std::string class_key(const std::string& text) const;
   // The number of a class; nothing for an unknown one.
   std::optional<int32_t> class_of(std::string_view text) const;
   // In units of the label's deviation.

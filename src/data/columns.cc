@@ -1,6 +1,7 @@
 #include "espalier/columns.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <unordered_map>
 
@@ -34,7 +35,9 @@ class Application {
     for (const ColumnStep& step : data.steps) {
       width_ += step.width();
       const auto* category = std::get_if<CategoryStep>(&step.how);
-      report_.columns.push_back({.name = step.column, .usual_other = category ? category->other : 0});
+      report_.columns.push_back({.name = step.column,
+                                 .usual_other = category ? category->other : 0,
+                                 .range = std::visit([](const auto& how) { return how.seen(); }, step.how)});
     }
     report_.rows = rows.size();
   }
@@ -44,21 +47,24 @@ class Application {
     Buffer buffer = allocate_buffer(type.bytes());
     std::memset(buffer.get(), 0, type.bytes());
     auto* out = reinterpret_cast<float*>(buffer.get());
-    // So many rows of text stay in the cache while each column is read.
-    constexpr int64_t kBlock = 128;
     for (int64_t begin = 0; begin < rows_.size(); begin += kBlock) {
       const int64_t end = std::min(begin + kBlock, rows_.size());
       float* inputs = out + begin * width_;
+      beyond_.fill(false);
       for (size_t i = 0; i < data_.steps.size(); ++i) {
         std::visit([&](const auto& step) { read(step, i, begin, end, inputs); }, data_.steps[i].how);
         inputs += data_.steps[i].width();
       }
+      report_.rows_beyond += std::count(beyond_.begin(), beyond_.end(), true);
     }
     return make_concrete(Literal(type, std::move(buffer)));
   }
   const ColumnReport& report() const { return report_; }
 
  private:
+  // So many rows of text stay in the cache while each column is read.
+  static constexpr int64_t kBlock = 128;
+
   template <class Step>
   void read(const Step& step, size_t index, int64_t begin, int64_t end, float* out) {
     ColumnReport::Column& report = report_.columns[index];
@@ -71,7 +77,10 @@ class Application {
         continue;
       }
       const CellOutcome outcome = step.read(cell, out);
-      if (outcome == CellOutcome::kRead) continue;
+      const bool beyond = outcome == CellOutcome::kBeyond;
+      report.beyond += beyond;
+      beyond_[static_cast<size_t>(i - begin)] |= beyond;
+      if (beyond || outcome == CellOutcome::kRead) continue;
       report.other += outcome == CellOutcome::kOther;
       if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0)
         report.line = table_.line(cell.row);
@@ -83,6 +92,7 @@ class Application {
   const RowList& rows_;
   const std::vector<int64_t> places_;
   int64_t width_ = 0;
+  std::array<bool, kBlock> beyond_ = {};  // rows of the block
   ColumnReport report_;
 };
 
@@ -102,6 +112,25 @@ class Application {
     known += cat(c ? ", " : "", label.classes[c]);
   throw ValueError("columns.label", cat(what, "is none of the ", label.classes.size(), " classes ", known,
                                         label.classes.size() > kShown ? ", ..." : ""));
+}
+
+// Names every column that is missing, each with the nearest one of the table.
+[[noreturn]] void refuse_table(const std::vector<std::string>& missing, const CsvTable& table) {
+  static constexpr size_t kNamed = 10;
+  const auto listed = [](const std::vector<std::string>& names, auto&& text) {
+    std::string out;
+    for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) out += cat(i ? ", " : "", text(names[i]));
+    return names.size() > kNamed ? cat(out, " and ", names.size() - kNamed, " more") : out;
+  };
+  const auto with_nearest = [&](const std::string& name) {
+    const std::vector<std::string> near = nearest(name, table.names());
+    return cat("\"", shortened(name), "\"",
+               near.empty() ? "" : cat(" (perhaps \"", shortened(near[0]), "\")"));
+  };
+  throw ValueError("csv.column",
+                   cat("the table lacks ", missing.size() == 1 ? "a column that is" : "columns that are",
+                       " needed: ", listed(missing, with_nearest), "; it has ",
+                       listed(table.names(), [](const std::string& name) { return shortened(name); })));
 }
 
 }  // namespace
@@ -131,11 +160,14 @@ ColumnPlaces find_columns(const ColumnProgram::Data& data, const CsvTable& table
     if (!without_label || name != data.label.column) by_name.emplace(name, place++);
   }
   ColumnPlaces out;
+  std::vector<std::string> missing;
   for (const ColumnStep& step : data.steps) {
     if (!inputs) break;
     const auto found = by_name.find(step.column);
-    out.inputs.push_back(found != by_name.end() ? found->second : table.column(step.column));
+    if (found == by_name.end()) missing.push_back(step.column);
+    out.inputs.push_back(found != by_name.end() ? found->second : -1);
   }
+  if (!missing.empty()) refuse_table(missing, table);
   if (const auto found = by_name.find(data.label.column); found != by_name.end()) out.label = found->second;
   return out;
 }
@@ -154,11 +186,11 @@ Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) cons
   const LabelStep& label = data_->label;
   const RowList list(table, rows);
   const int64_t place = find_columns(*data_, table, false).label;
-  const int64_t column = place >= 0 ? place : table.column(label.column);
+  if (place < 0) refuse_table({label.column}, table);
   std::vector<int32_t> classes;
   std::vector<float> numbers;
   for (int64_t i = 0; i < list.size(); ++i) {
-    const std::string_view text = table.cell(list[i], column);
+    const std::string_view text = table.cell(list[i], place);
     if (data_->missing.contains(text)) {
       throw ValueError("columns.label",
                        cat("line ", table.line(list[i]), ": the label \"", label.column, "\" is missing"));

@@ -27,6 +27,14 @@ class Writer {
   void operator()(const char* key, T value, const std::string_view (&names)[n]) {
     json_[key] = std::string(names[static_cast<size_t>(value)]);
   }
+  template <class T>
+  void optional(const char* key, const T& value) {
+    (*this)(key, value);
+  }
+  // Of a bound: infinity is none.
+  void optional(const char* key, double value) {
+    if (std::isfinite(value)) (*this)(key, value);
+  }
 
  private:
   Json& json_;
@@ -83,6 +91,11 @@ class Reader {
     const auto found = std::find(std::begin(names), std::end(names), text);
     if (found == std::end(names)) fail(at(key), "is none of the known names");
     value = static_cast<T>(found - std::begin(names));
+  }
+  // A field that programs written before it do not have.
+  template <class T>
+  void optional(const char* key, T& value) {
+    if (json_.is_object() && json_.contains(key)) (*this)(key, value);
   }
 
  private:

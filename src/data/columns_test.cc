@@ -201,11 +201,34 @@ TEST(Columns, AreFoundByNameAndElseByPlace) {
     program.inputs(parse_csv("aa,b\n1,5\n"));
     ADD_FAILURE();
   } catch (const ValueError& error) {
-    EXPECT_EQ(error.message(), "unknown column \"a\": known are aa, b");
+    EXPECT_EQ(error.message(),
+              "the table lacks a column that is needed: \"a\" (perhaps \"aa\"); it has aa, b");
   }
   // The label may stand anywhere.
   const CsvTable first = parse_csv("y,a,b\nx,1,5\nz,2,9\nx,3,7\n");
   EXPECT_EQ(fit_all(first, {.label = "y"}).inputs(bare).to_vector<float>(), expected);
+}
+
+TEST(Columns, EveryMissingColumnIsNamed) {
+  std::string names = "y", row = "a", other = "b";
+  for (int i = 0; i < 14; ++i) {
+    names += cat(",income_", i);
+    row += cat(",", i);
+    other += cat(",", i + 1);
+  }
+  const ColumnProgram program = fit_all(parse_csv(cat(names, "\n", row, "\n", other, "\n")), {.label = "y"});
+  try {
+    program.inputs(parse_csv("Income_0,income_1,x\n1,2,3\n"));
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "csv.column");
+    const std::string text = error.message();
+    EXPECT_TRUE(
+        text.starts_with("the table lacks columns that are needed: \"income_0\" (perhaps \"Income_0\"), "
+                         "\"income_2\" (perhaps \"income_1\"), "))
+        << text;
+    EXPECT_TRUE(text.ends_with(" and 3 more; it has Income_0, income_1, x")) << text;
+  }
 }
 
 TEST(Columns, OnlyTrainingRowsAreLookedAt) {

@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "cli/table_data.h"
+
+namespace espalier::cli {
+namespace {
+
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> out{""};
+  for (const char c : text) {
+    if (c == ',')
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+void TableFlags::add(CLI::App& verb) {
+  verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
+  verb.add_option("--header", header, "Whether the first line holds the columns' names")
+      ->check(CLI::IsMember({"guess", "yes", "no"}))
+      ->option_text("guess|yes|no [guess]");
+  verb.add_option_function<std::string>(
+          "--names", [this](const std::string& text) { names = split(text); },
+          "Names of the columns, for a file without them")
+      ->option_text("A,B,...");
+}
+
+std::vector<std::string> TableFlags::words() const {
+  std::vector<std::string> out;
+  const auto add = [&](const char* flag, const std::string& value) {
+    out.emplace_back(flag);
+    out.push_back(value);
+  };
+  if (!delimiter.empty()) add("--delimiter", delimiter);
+  if (header != "guess") add("--header", header);
+  std::string joined;
+  for (const std::string& name : names) joined += cat(&name == &names[0] ? "" : ",", name);
+  if (!names.empty()) add("--names", joined);
+  return out;
+}
+
+char TableFlags::separator() const {
+  if (delimiter == "\\t" || delimiter == "tab") return '\t';
+  if (delimiter.size() > 1)
+    throw ValueError("csv.delimiter", cat("a delimiter is one character, got \"", delimiter, "\""));
+  return delimiter.empty() ? '\0' : delimiter[0];
+}
+
+CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
+  CsvOptions options{.delimiter = separator(), .expected = expected};
+  options.header = header == "yes" ? CsvHeader::kYes : header == "no" ? CsvHeader::kNo : CsvHeader::kGuess;
+  options.names = names;
+  CsvTable table = path == "-" ? parse_csv(read_text(path), options) : read_csv(path, options);
+  for (const std::string& note : table.notes())
+    std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);
+  return table;
+}
+
+void TableFlags::check_parted(const CsvTable& table, const std::string& path) const {
+  if (table.columns() > 1) return;
+  const std::string_view first = table.had_header() ? table.names()[0] : table.cell(0, 0);
+  char other = 0;
+  for (const char c : std::string_view(";,\t|")) {
+    const auto count = [&](char wanted) { return std::ranges::count(first, wanted); };
+    if (c != table.delimiter() && count(c) > (other ? count(other) : 0)) other = c;
+  }
+  const auto named = [](char c) { return cat("'", c == '\t' ? "tab" : std::string(1, c), "'"); };
+  const std::string message = cat(source_name(path), " has one column, \"", shortened(first), "\": ");
+  if (!delimiter.empty()) {
+    throw ValueError("table.delimiter",
+                     cat(message, "--delimiter ", named(table.delimiter()), " does not part its lines"),
+                     other ? cat("--delimiter ", named(other)) : "");
+  }
+  if (other) {
+    throw ValueError(
+        "table.delimiter",
+        cat(message, "each line stands in quotes as a whole, with ", named(other), " between its cells"),
+        "save the table again, without quotes around its lines");
+  }
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,178 @@
+// Numbers as people write them.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/format.h"
+#include "data/column_steps.h"
+#include "format/decimal.h"
+
+namespace espalier {
+namespace {
+
+// Longer text than this is no amount.
+constexpr size_t kLongest = 64;
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_high(char c) { return (c & 0x80) != 0; }
+bool is_letter(char c) { return is_high(c) || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
+
+std::string_view trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<double> in_range(std::optional<double> value) {
+  if (!value || std::fabs(*value) > std::numeric_limits<float>::max()) return std::nullopt;
+  return *value;
+}
+
+// `text` without the marks between groups of three digits, and with a point for what stands for it. Empty
+// when a mark stands elsewhere.
+std::string plain_digits(std::string_view text, char mark, char point) {
+  std::string out;
+  const size_t whole_end = std::min(text.find_first_of(std::string{point, 'e', 'E'}), text.size());
+  const size_t first_mark = std::min(text.find(mark), whole_end);
+  const bool grouped = first_mark < whole_end;
+  if (grouped && (first_mark == 0 || first_mark > 3 || text[0] == '0')) return {};
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == mark) {
+      const size_t next = std::min(text.find(mark, i + 1), whole_end);
+      if (i > whole_end || next != i + 4) return {};
+    } else {
+      out += text[i] == point ? '.' : text[i];
+    }
+  }
+  return out;
+}
+
+// What is left of an amount without one sign or pair of parentheses and without one unit, in any order.
+struct BareAmount {
+  std::string_view digits;
+  bool negative = false;
+};
+BareAmount bare_amount(std::string_view text, std::string_view unit) {
+  bool has_sign = false, has_unit = unit.empty(), negative = false;
+  for (;;) {
+    text = trimmed(text);
+    if (!has_sign && (text.starts_with('-') || text.starts_with('+'))) {
+      negative = text[0] == '-';
+      has_sign = true;
+      text.remove_prefix(1);
+    } else if (!has_sign && text.starts_with('(') && text.ends_with(')')) {
+      negative = has_sign = true;
+      text = text.substr(1, text.size() - 2);
+    } else if (!has_unit && text.starts_with(unit)) {
+      has_unit = true;
+      text.remove_prefix(unit.size());
+    } else if (!has_unit && text.ends_with(unit)) {
+      has_unit = true;
+      text.remove_suffix(unit.size());
+    } else {
+      return {text, negative};
+    }
+  }
+}
+
+constexpr std::string_view kSymbols[] = {"$", "€", "£", "¥", "₹", "%"};
+// ISO 4217. Other words in front of a number are names: "room 12".
+constexpr std::string_view kCurrencies[] = {
+    "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK", "DKK", "EGP", "EUR",
+    "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KRW", "MXN", "MYR", "NGN", "NOK", "NZD",
+    "PHP", "PLN", "RON", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "TWD", "UAH", "USD", "VND", "ZAR"};
+
+// Letters, and behind the first one digits and what stands in units: kg, m², km/h, m3, Std.
+bool is_unit_word(std::string_view text) {
+  constexpr size_t kLongestUnit = 16;
+  return !text.empty() && text.size() <= kLongestUnit && is_letter(text[0]) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_letter(c) || is_digit(c) || c == '/' || c == '.' || c == '^' || c == '-';
+         });
+}
+
+}  // namespace
+
+std::string plain_marks(std::string_view text) {
+  // Apostrophe, minus, no-break, narrow no-break, thin and figure space.
+  constexpr std::pair<std::string_view, char> kMarks[] = {{"\xe2\x80\x99", '\''}, {"\xe2\x88\x92", '-'},
+                                                          {"\xc2\xa0", ' '},      {"\xe2\x80\xaf", ' '},
+                                                          {"\xe2\x80\x89", ' '},  {"\xe2\x80\x87", ' '}};
+  std::string out;
+  while (!text.empty()) {
+    const auto* const mark = std::find_if(std::begin(kMarks), std::end(kMarks), [&](const auto& candidate) {
+      return text.starts_with(candidate.first);
+    });
+    const bool found = mark != std::end(kMarks);
+    out += found ? mark->second : text[0];
+    text.remove_prefix(found ? mark->first.size() : 1);
+  }
+  return out;
+}
+
+std::string spelling_key(std::string_view text) {
+  std::string out;
+  for (const char c : plain_marks(text)) {
+    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') continue;
+    const auto byte = static_cast<uint8_t>(c);
+    const bool latin = !out.empty() && out.back() == '\xc3' && byte >= 0x80 && byte <= 0x9e && byte != 0x97;
+    out += (c >= 'A' && c <= 'Z') || latin ? static_cast<char>(c | 32) : c;
+  }
+  return out;
+}
+
+bool is_symbol(std::string_view unit) {
+  return std::find(std::begin(kSymbols), std::end(kSymbols), unit) != std::end(kSymbols);
+}
+
+std::string unit_of(std::string_view text) {
+  if (text.size() > kLongest || std::none_of(text.begin(), text.end(), is_digit)) return {};
+  const std::string plain = plain_marks(text);
+  const std::string_view rest = bare_amount(plain, "").digits;
+  for (const std::string_view unit : kSymbols) {
+    if (rest.starts_with(unit) || rest.ends_with(unit)) return std::string(unit);
+  }
+  for (const std::string_view unit : kCurrencies) {
+    if (rest.starts_with(unit)) return std::string(unit);
+  }
+  if (is_letter(rest[0])) return {};
+  const auto begins_word = [&](size_t i) {
+    const bool exponent = (rest[i] | 32) == 'e' && i + 1 < rest.size() &&
+                          (is_digit(rest[i + 1]) || rest[i + 1] == '-' || rest[i + 1] == '+');
+    return is_letter(rest[i]) && !exponent;
+  };
+  size_t begin = 0;
+  while (begin < rest.size() && !begins_word(begin)) ++begin;
+  return is_unit_word(rest.substr(begin)) ? std::string(rest.substr(begin)) : std::string();
+}
+
+std::optional<double> read_number(std::string_view text, const NumberForm& form) {
+  struct Marks {
+    char group, point;
+  };
+  constexpr Marks kMarks[] = {{0, '.'},   {',', '.'}, {'.', ','}, {'\'', '.'},
+                              {' ', '.'}, {' ', ','}, {'\'', ','}};
+  const auto [group, point] = kMarks[static_cast<size_t>(form.style)];
+  std::string plain;
+  if (text.size() <= kLongest && std::any_of(text.begin(), text.end(), is_high))
+    text = plain = plain_marks(text);
+  const BareAmount amount = bare_amount(text, form.unit);
+  const std::string_view digits = amount.digits;
+  if (digits.empty() || (!is_digit(digits[0]) && digits[0] != point)) return std::nullopt;
+  std::optional<double> value;
+  if (group == 0) {
+    value = parse_decimal(digits);
+  } else if (digits.size() <= kLongest) {
+    value = parse_decimal(plain_digits(digits, group, point));
+  }
+  return in_range(value && amount.negative ? std::optional(-*value) : value);
+}
+
+bool is_whole(std::string_view text, const NumberForm& form) {
+  const std::optional<double> value = read_number(text, form);
+  return value && *value == std::floor(*value);
+}
+
+}  // namespace espalier
