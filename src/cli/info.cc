@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -157,7 +158,8 @@ void add_info(CLI::App& app) {
   verb->callback([options] {
     const Results& results = options->results;
     const std::string_view isa = name(current_isa());
-    if (options->names.size() == 1 && is_model(options->names[0]))
+    if (options->names.size() == 1 && !find_op(options->names[0]) &&
+        std::filesystem::is_directory(options->names[0]))
       return info_model(options->names[0], results);
     if (!options->names.empty()) {
       const std::vector<const OpDef*> ops = named_ops(options->names);

@@ -4,7 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "cli/table_data.h"
@@ -73,8 +72,6 @@ std::string variables_text(const Model& model, const Terminal& terminal) {
 }
 
 }  // namespace
-
-bool is_model(const std::string& path) { return posix_env().exists(path + "/model.json"); }
 
 void info_model(const std::string& path, const Results& results) {
   const LoadedModel model = load_model(path);

@@ -7,8 +7,6 @@
 
 namespace espalier::cli {
 
-// Whether a folder of a saved model lies at `path`.
-bool is_model(const std::string& path);
 // What it learned, from which columns and rows, how it did, its variables. Raises what load_model raises.
 void info_model(const std::string& path, const Results& results);
 

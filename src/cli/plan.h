@@ -22,6 +22,7 @@ struct DataPlan {
   std::vector<std::string> ignore = {};
   std::string task = "guess";
   bool strip_label_dots = false;
+  bool merge_labels = false;
   std::string delimiter = {};  // empty: guessed
   std::string header = "guess";
   std::vector<std::string> names = {};

@@ -30,6 +30,7 @@ Fields data_fields(DataPlan& plan) {
       {"ignore", &plan.ignore, "Columns that are no inputs"},
       {"task", &plan.task, "What the label is", {}, {"guess", "class", "number"}},
       {"strip_label_dots", &plan.strip_label_dots, "Whether labels \"x.\" are \"x\""},
+      {"merge_labels", &plan.merge_labels, "Whether labels that differ in capitals or blanks alone are one"},
       {"delimiter", &plan.delimiter, "Between cells; empty: guessed", between(0, 1)},
       {"header", &plan.header, "Whether the first line holds names", {}, {"guess", "yes", "no"}},
       {"names", &plan.names, "Names of the columns; [] for the file's"},

@@ -176,6 +176,10 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       "--strip-label-dots",
       [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.strip_label_dots = true; }); },
       "Labels \"x.\" are \"x\"");
+  verb.add_flag_callback(
+      "--merge-labels",
+      [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.merge_labels = true; }); },
+      "Labels that differ in capitals or blanks alone are one");
   flags.table.add(verb);
 }
 

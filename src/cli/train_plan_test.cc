@@ -152,6 +152,7 @@ TEST_F(TrainPlans, FlagsCountMoreThanThePlanAndThePlanMoreThanDefaults) {
                                   "--test",
                                   "t.csv",
                                   "--strip-label-dots",
+                                  "--merge-labels",
                                   "--checkpoint-every",
                                   "5",
                                   "--data",
@@ -174,6 +175,7 @@ TEST_F(TrainPlans, FlagsCountMoreThanThePlanAndThePlanMoreThanDefaults) {
   EXPECT_EQ(both.data.names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(both.data.ignore, (std::vector<std::string>{"a"}));
   EXPECT_TRUE(both.data.strip_label_dots);
+  EXPECT_TRUE(both.data.merge_labels);
   // A label beside a plan makes it one for tables, with their defaults.
   const std::string bare = file("bare.toml", "[data]\nfile = \"table.csv\"\n");
   EXPECT_EQ(read_plan(call_verb(add_train, {bare, "--label", "kind", "--write-plan"}), "written").fit.epochs,

@@ -240,11 +240,13 @@ void train_table(const TableRun& run) {
   check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}});
   check_resume(run);
   const CsvTable table = reading.read(data.file);
+  reading.check_parted(table, data.file);
   ColumnOptions options{.label = label_name(table, data.label),
                         .ignore = data.ignore,
                         .missing = data.missing,
                         .max_categories = data.max_categories,
                         .strip_label_dots = data.strip_label_dots,
+                        .merge_labels = data.merge_labels,
                         .task = data.task == "class"    ? ColumnTask::kClassification
                                 : data.task == "number" ? ColumnTask::kRegression
                                                         : ColumnTask::kGuess};
@@ -302,10 +304,7 @@ void train_table(const TableRun& run) {
              {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
   if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));
   if (run.results.json) {
-    nlohmann::ordered_json notes = nlohmann::ordered_json::array();
-    for (const Note& note : columns.notes())
-      notes.push_back({{"column", note.column}, {"text", note.text}, {"warning", note.warning}});
-    body["notes"] = notes;
+    body["notes"] = json_of_notes(columns);
     return run.results.write_json("train", body);
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);

@@ -1,0 +1,166 @@
+// The command on files as people have them.
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// A model of two columns, trained for no epoch, and what verbs say of other files.
+class TableFiles : public ::testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(folder_ + "/" + name, text);
+  }
+  std::string fresh() const { return folder_ + "/new.csv"; }
+  std::string model() const { return folder_ + "/model"; }
+  // What training says.
+  std::string train(const std::string& text, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> arguments = {
+        "--data", file("train.csv", text), "--label", "paid", "--model", model(), "--epochs", "0"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    std::string said;
+    call_verb(add_train, arguments, "", &said);
+    return said;
+  }
+  std::string said_of(const std::string& text, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {model(), file("new.csv", text)});
+    std::string said;
+    call_verb(add_predict, more, "", &said);
+    return said;
+  }
+  // Message and fix.
+  template <class F>
+  static std::string error_of(F call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return cat(error.message(), " -> ", error.fix());
+    }
+    return "accepted";
+  }
+  static std::string people(const std::string& before = "", const std::string& ending = "") {
+    std::string text = cat(before, "age,day,paid", ending, "\n");
+    for (int i = 0; i < 60; ++i)
+      text += cat(i % 3 == 0   ? 17
+                  : i % 3 == 1 ? 76
+                               : 40,
+                  ",2019-02-", i % 2 ? 10 : 28, i * i % 7 < 3 ? ",yes" : ",no", ending, "\n");
+    return text;
+  }
+
+ private:
+  const std::string folder_ =
+      fresh_folder(cat("files-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+};
+
+bool holds(const std::string& text, const std::string& part) { return text.find(part) != text.npos; }
+
+TEST_F(TableFiles, AllMissingColumnsAreNamed) {
+  train(people());
+  EXPECT_EQ(error_of([&] { said_of("Age,weight\n1,2\n3,4\n"); }),
+            cat(fresh(),
+                ": the table lacks columns that are needed: \"age\" (perhaps \"Age\"), \"day\"; "
+                "it has Age, weight -> "));
+}
+
+TEST_F(TableFiles, AnotherDelimiterIsNamed) {
+  train(people());
+  const std::string text = "age;day\n30;2019-02-12\n31;2019-02-13\n";
+  EXPECT_EQ(said_of(text), "");
+  EXPECT_EQ(
+      error_of([&] {
+        said_of(text, {"--delimiter", ","});
+      }),
+      "new.csv has one column, \"age;day\": --delimiter ',' does not part its lines -> --delimiter ';'");
+  EXPECT_EQ(
+      error_of([&] {
+        said_of(text, {"--delimiter", ",", "--header", "no"});
+      }),
+      "new.csv has one column, \"age;day\": --delimiter ',' does not part its lines -> --delimiter ';'");
+  EXPECT_EQ(error_of([&] {
+              said_of("age day\n30 2019-02-12\n", {"--delimiter", ","});
+            }),
+            "new.csv has one column, \"age day\": --delimiter ',' does not part its lines -> ");
+  EXPECT_TRUE(
+      holds(error_of([&] { said_of("\"age;day\"\n\"30;2019-02-12\"\n"); }),
+            "each line stands in quotes as a whole, with ';' between its cells -> save the table again"));
+  EXPECT_TRUE(holds(error_of([&] { train(people(), {"--delimiter", "|"}); }), "-> --delimiter ','"));
+  // One column may be all that a model needs.
+  train("age,paid\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n9,a\n10,b\n11,a\n12,b\n");
+  EXPECT_EQ(said_of("age\n5\n6\n", {"--delimiter", ";"}), "");
+}
+
+TEST_F(TableFiles, TitlesAndDelimitersAtTheEndAreSaid) {
+  const std::string said = train(people("Customers\n", ","));
+  EXPECT_TRUE(holds(said, "train.csv: line 1 is passed over as a title: \"Customers\"\n")) << said;
+  EXPECT_TRUE(holds(said, "train.csv: every line ends in a delimiter")) << said;
+  EXPECT_TRUE(holds(said, "60 rows, 3 columns;")) << said;
+  EXPECT_TRUE(holds(said_of("New ones\nage,day\n30,2019-02-12\n"), "new.csv: line 1 is passed over"));
+}
+
+TEST_F(TableFiles, SpreadsheetsAreNamed) {
+  train(people());
+  EXPECT_EQ(error_of([&] { said_of("PK\x03\x04 [Content_Types].xml"); }),
+            cat(fresh(), ": this is a spreadsheet (.xlsx), no text -> open it and save the sheet as CSV"));
+}
+
+TEST_F(TableFiles, SpellingsOfALabelAreMergedOnDemand) {
+  std::string text = people(), shouted = text;
+  for (size_t at = 0; (at = shouted.find(",yes", at)) != shouted.npos; at += 30)
+    shouted.replace(at, 4, ",YES");
+  EXPECT_TRUE(holds(train(shouted), "are they one? (--merge-labels)"));
+  EXPECT_TRUE(holds(train(shouted, {"--merge-labels"}), "the label, 2 classes: "));
+  const auto evaluated = nlohmann::json::parse(call_verb(
+      add_evaluate,
+      {model(), file("other.csv", "age,day,paid\n30,2019-02-12,Yes\n31,2019-02-13,nO\n"), "--json"}));
+  EXPECT_EQ(evaluated["rows"], 2);
+}
+
+TEST_F(TableFiles, WhatLiesBeyondTheTrainingRowsIsSaid) {
+  train(people());
+  EXPECT_EQ(said_of("age,day\n30,2019-02-12\n"), "");
+  EXPECT_EQ(said_of("age,day\n30,2019-02-12\n99,2019-02-12\n12,2020-01-01\n"),
+            "warning: age: 2 of 3 rows outside 17 to 76, which training saw\n"
+            "warning: day: 1 of 3 rows outside 2019-02-10 to 2019-02-28, which training saw\n"
+            "warning: in all 2 of 3 rows outside of what training saw, in 2 columns\n");
+}
+
+TEST_F(TableFiles, FiveColumnsAreNamed) {
+  std::string text = "a,b,c,d,e,f,g,paid\n", other = text.substr(0, text.size() - 6) + "\n";
+  for (int i = 0; i < 80; ++i) {
+    for (int c = 0; c < 7; ++c) text += cat((i + c) % 3 * 5, ",");
+    text += i * i % 7 < 3 ? "yes\n" : "no\n";
+  }
+  train(text);
+  const std::string said = said_of(other + "99,99,99,99,99,99,99\n5,5,5,5,5,99,99\n");
+  EXPECT_TRUE(
+      said.starts_with("warning: f: 2 of 2 rows outside 0 to 10, which training saw\n"
+                       "warning: g: 2 of 2 rows outside"))
+      << said;
+  EXPECT_TRUE(
+      said.ends_with("warning: c: 1 of 2 rows outside 0 to 10, which training saw\n"
+                     "warning: in all 2 of 2 rows outside of what training saw, in 7 columns\n"))
+      << said;
+}
+
+TEST_F(TableFiles, AmountsOfASwissTableAreNumbersAndInfoSaysSo) {
+  std::string text = "price;weight;paid\n";
+  for (int i = 0; i < 60; ++i)
+    text +=
+        cat("CHF ", 1 + i, "'", 200 + i, ".50;", 40 + i * 7 % 60, " kg;", i * i % 7 < 3 ? "yes\n" : "no\n");
+  const std::string said = train(text);
+  EXPECT_TRUE(holds(said, "in CHF, written as 1'234.5\n")) << said;
+  const std::string info = call_verb(add_info, {model()});
+  EXPECT_TRUE(holds(info, "learned   paid as ")) << info;
+  EXPECT_TRUE(holds(info, ", in kg\n")) << info;
+  const auto json = nlohmann::json::parse(call_verb(add_info, {model(), "--json"}));
+  EXPECT_EQ(json["columns"]["features"], (std::vector<std::string>{"price", "weight"}));
+  EXPECT_EQ(json["columns"]["notes"].size(), 3u);
+  EXPECT_EQ(said_of("price;weight\n2’300.00 CHF;45\n"), "");
+}
+
+}  // namespace
+}  // namespace espalier::cli
