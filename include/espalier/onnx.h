@@ -17,8 +17,8 @@ struct LoadOnnxOptions {
 };
 
 // The program of an ONNX file as a model: its floating-point initializers are its variables. It predicts, is
-// compiled, fitted and saved as any other model; what is saved is a LoadedModel. The same program runs when it
-// trains: there is no dropout in it, and BatchNormalization uses its averages, which are not trained. A
+// compiled, fitted and saved as any other model; what is saved is a LoadedModel. The same program runs when
+// it trains: there is no dropout in it, and BatchNormalization uses its averages, which are not trained. A
 // handle, as every model.
 class OnnxModel : public Model {
  public:
@@ -42,8 +42,8 @@ class OnnxModel : public Model {
   std::shared_ptr<Program> program_;
 };
 
-// Reads a file of operator sets 11 to 28; docs/formats.md lists the operators. Raises IoError; FormatError for
-// bytes that are no model and, naming the node, for one that does not follow its operator's rules;
+// Reads a file of operator sets 11 to 28; docs/formats.md lists the operators. Raises IoError; FormatError
+// for bytes that are no model and, naming the node, for one that does not follow its operator's rules;
 // UnsupportedError naming the node for what is not read, and [onnx.batch] for inputs without a first axis or
 // of different batches.
 OnnxModel load_onnx(const std::string& path, const LoadOnnxOptions& options = {},

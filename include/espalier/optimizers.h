@@ -95,8 +95,9 @@ class Optimizer {
   Optimizer(const Adagrad& options, Location at = Location::here());
 
   // New values of `variables` from their gradients (same order; an undefined gradient leaves its variable
-  // alone). Raises ValueError when the counts differ, ShapeError or DTypeError when a gradient's type is not
-  // its variable's or no floating-point type; then nothing has changed.
+  // alone). Raises ValueError when the counts differ, [optimizer.gradients] when there is no gradient at all,
+  // ShapeError or DTypeError when a gradient's type is not its variable's or no floating-point type; then
+  // nothing has changed.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              Location at = Location::here());
   // Assign it to change the rate between or inside steps. Under a schedule it is the rate of the last update

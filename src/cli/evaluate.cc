@@ -30,10 +30,13 @@ void evaluate(const EvaluateRun& run) {
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
   std::fputs(warnings_of(report).c_str(), stderr);
-  const Scores scores = score(columns, predict_rows(saved.model, columns, inputs), labels);
+  const Predictions predictions = predict_rows(saved.model, columns, inputs);
+  std::fputs(cut_warning(predictions.cut, columns, labels.size(0)).c_str(), stderr);
+  const Scores scores = score(columns, predictions, labels);
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
     body.update(json_of(scores, columns));
+    if (!columns.classification()) body["cut"] = predictions.cut;
     return run.results.write_json("evaluate", body);
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);

@@ -27,7 +27,8 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
     const char* end = text.data() + text.size();
     const auto read = std::from_chars(text.data() + std::min(at, text.size() - 1) + 1, end, size);
     if (at == std::string::npos || read.ec != std::errc() || read.ptr != end || size < 1)
-      throw ValueError("import.size", cat("a size is NAME=N with a whole number from 1 on, not \"", text, "\""));
+      throw ValueError("import.size",
+                       cat("a size is NAME=N with a whole number from 1 on, not \"", text, "\""));
     out[text.substr(0, at)] = size;
   }
   return out;
@@ -49,9 +50,11 @@ void import_model(const ImportRun& run) {
                                              {"batch", model.fixed_batch()},
                                              {"inputs", inputs}});
   }
-  std::string text = cat("wrote ", run.out, ": ", parameters, " parameters, ",
-                         model.fixed_batch() ? cat("batches of ", model.fixed_batch()) : "any number of rows", "\n");
-  for (size_t i = 0; i < rows.size(); ++i) text += cat("  input ", model.input_names()[i], " ", rows[i], "\n");
+  std::string text =
+      cat("wrote ", run.out, ": ", parameters, " parameters, ",
+          model.fixed_batch() ? cat("batches of ", model.fixed_batch()) : "any number of rows", "\n");
+  for (size_t i = 0; i < rows.size(); ++i)
+    text += cat("  input ", model.input_names()[i], " ", rows[i], "\n");
   run.results.write(text);
   run.results.suggest({"info", run.out});
 }

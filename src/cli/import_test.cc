@@ -16,7 +16,8 @@ struct Import : testing::Test {
   // A model of a table in ONNX.
   std::string onnx() const {
     std::string text = "size,more,kind\n";
-    for (int i = 0; i < 80; ++i) text += cat(i * 7 % 80, ",", i % 5, ",", i * 7 % 80 < 40 ? "small" : "big", "\n");
+    for (int i = 0; i < 80; ++i)
+      text += cat(i * 7 % 80, ",", i % 5, ",", i * 7 % 80 < 40 ? "small" : "big", "\n");
     call_verb(add_train, {"--data", write_file(folder + "/table.csv", text), "--label", "kind", "--model",
                           folder + "/model", "--epochs", "3"});
     call_verb(add_export, {folder + "/model", "--to", "onnx", "--out", folder + "/net.onnx"});
@@ -25,7 +26,8 @@ struct Import : testing::Test {
 };
 
 TEST_F(Import, GivesBackTheModelThatWasExported) {
-  const auto json = nlohmann::json::parse(call_verb(add_import, {onnx(), "--out", folder + "/back", "--json"}));
+  const auto json =
+      nlohmann::json::parse(call_verb(add_import, {onnx(), "--out", folder + "/back", "--json"}));
   EXPECT_EQ(json["batch"], 0);
   ASSERT_EQ(json["inputs"].size(), 1u);
   LoadedModel model = load_model(folder + "/model"), back = load_model(folder + "/back");
@@ -35,8 +37,9 @@ TEST_F(Import, GivesBackTheModelThatWasExported) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
   // As any other model: exported again, for other rows.
   call_verb(add_export, {folder + "/back", "--to", "c", "--out", folder + "/back.c"});
-  EXPECT_NE(call_verb(add_info, {folder + "/back"}).find(cat(json["parameters"].get<int64_t>(), " parameters")),
-            std::string::npos);
+  EXPECT_NE(
+      call_verb(add_info, {folder + "/back"}).find(cat(json["parameters"].get<int64_t>(), " parameters")),
+      std::string::npos);
 }
 
 TEST_F(Import, WrongUseIsNamed) {

@@ -7,6 +7,7 @@
 namespace espalier::cli {
 namespace {
 
+constexpr int kSignals[] = {SIGINT, SIGTERM};
 volatile std::sig_atomic_t interrupted = 0;
 bool obeyed = false;
 
@@ -54,9 +55,11 @@ InterruptScope::InterruptScope() {
   struct sigaction action = {};
   action.sa_handler = [](int) { interrupted = 1; };
   action.sa_flags = SA_RESETHAND | SA_RESTART;
-  ::sigaction(SIGINT, &action, &before_);
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
 }
-InterruptScope::~InterruptScope() { ::sigaction(SIGINT, &before_, nullptr); }
+InterruptScope::~InterruptScope() {
+  for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &before_[i], nullptr);
+}
 bool InterruptScope::asked() { return interrupted != 0; }
 bool InterruptScope::obeyed() { return cli::obeyed; }
 

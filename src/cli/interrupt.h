@@ -1,4 +1,4 @@
-// Ctrl-C during a training run that can go on.
+// Ctrl-C, or SIGTERM, during a training run that can go on.
 #pragma once
 
 #include <csignal>
@@ -9,7 +9,7 @@
 
 namespace espalier::cli {
 
-// While it lives, the first SIGINT is only remembered, and the next one ends the process as ever.
+// While it lives, the first SIGINT or SIGTERM is only remembered, and the next one ends the process as ever.
 class InterruptScope {
  public:
   InterruptScope();
@@ -21,11 +21,11 @@ class InterruptScope {
   static bool obeyed();
 
  private:
-  struct sigaction before_ = {};
+  struct sigaction before_[2] = {};
 };
 
-// Ends the run after the step in which SIGINT came. A checkpoint holds `plan`, what else the run depends on,
-// a line each: to go on with another raises ValueError[train.resume], which names the first that differs.
+// Ends the run after the step in which the signal came. A checkpoint holds `plan`, what else the run depends
+// on, a line each: to go on with another raises ValueError[train.resume], which names the first that differs.
 std::shared_ptr<Callback> StopOnInterrupt(std::string plan);
 
 }  // namespace espalier::cli

@@ -77,6 +77,10 @@ int main(int argc, char** argv) {
   espalier::cli::set_program(argv[0]);
   try {
     for (const auto add : espalier::cli::kVerbs) add(app);
+    if (argc == 1) {
+      std::fputs(app.help().c_str(), stderr);
+      return 2;
+    }
     if (argc == 2 && std::string_view(argv[1]) == "help") throw CLI::CallForHelp();
     app.parse(argc, argv);
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {

@@ -28,6 +28,7 @@ struct DataPlan {
   std::vector<std::string> names = {};
   std::vector<std::string> missing = ColumnOptions{}.missing;
   int64_t max_categories = ColumnOptions{}.max_categories;
+  std::string split = "random";  // or "order": the last rows judge
   double test_fraction = 0.2;
   double validation_fraction = 0.1;  // of the other rows
 };
@@ -86,6 +87,7 @@ using LayerPlan = std::variant<DensePlan, DropoutPlan, BatchNormalizationOptions
 struct ModelPlan {
   std::string path = "model";     // the folder that is written; of images none when empty
   std::vector<LayerPlan> layers;  // a Dense layer that fits the label follows them
+  bool compare_linear = false;    // a linear model is kept where it is better on the validation rows
 };
 
 using RatePlan = std::variant<double, CosineDecay, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay>;

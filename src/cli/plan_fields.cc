@@ -23,6 +23,11 @@ Fields data_fields(DataPlan& plan) {
        .target = &plan.test,
        .meaning = "CSV that judges, instead of test_fraction",
        .path = true},
+      {"split",
+       &plan.split,
+       "Which rows judge: some at random, or in the file's order the last",
+       {},
+       {"random", "order"}},
       {"validation_fraction",
        &plan.validation_fraction,
        "Share of the others that say when to stop",
@@ -40,9 +45,17 @@ Fields data_fields(DataPlan& plan) {
   return out;
 }
 
-Fields model_fields(ModelPlan& plan) {
-  return {{.key = "path", .target = &plan.path, .meaning = "Folder that the model is saved in", .path = true},
-          {"layers", many(plan.layers), "A Dense layer that fits the label follows them"}};
+Fields model_fields(ModelPlan& plan, bool images) {
+  Fields out = {
+      {.key = "path", .target = &plan.path, .meaning = "Folder that the model is saved in", .path = true},
+      {"layers", many(plan.layers), "A Dense layer that fits the label follows them"}};
+  if (!images) {
+    out.push_back(
+        {"compare_linear", &plan.compare_linear,
+         "Whether a linear model is kept where it is better on the rows that say when to stop; false "
+         "where layers are given"});
+  }
+  return out;
 }
 
 Fields fit_fields(FitPlan& plan, bool images) {
@@ -141,7 +154,7 @@ std::string allowed(const Field& field) {
 
 Fields fields_of(TrainPlan& plan) {
   return {{"data", data_fields(plan.data), "What is learned from"},
-          {"model", model_fields(plan.model), "What learns"},
+          {"model", model_fields(plan.model, plan.data.label.empty()), "What learns"},
           {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
           {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
           {"fit", fit_fields(plan.fit, plan.data.label.empty()), "The training"},
@@ -155,6 +168,7 @@ void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& vi
 TrainPlan table_plan() {
   TrainPlan out;
   out.model.layers = hidden_layers({128, 64}, false);
+  out.model.compare_linear = true;
   out.callbacks = {ReduceLROnPlateauOptions{.factor = 0.3, .patience = 2},
                    EarlyStoppingOptions{.patience = 6, .restore_best_weights = true}};
   return out;

@@ -361,6 +361,7 @@ TrainPlan read_plan(const std::string& text, const std::string& source, const st
   TrainPlan plan = learned.empty() ? image_plan() : table_plan();
   // Says which keys there are.
   plan.data.label = learned;
+  if (from["model"]["layers"]) plan.model.compare_linear = false;
   reader.plan(from, plan);
   if (!label.empty()) plan.data.label = label;
   for_paths(plan, [&](std::string& path) {

@@ -54,12 +54,7 @@ void predict_table(TableModel& saved, const CsvTable& table, const std::string& 
     cut += said.cut;
     on_rows(rows, said);
   }
-  if (cut) {
-    std::fputs(cat("warning: ", cut, " of ", table.rows(), " predictions lay beyond every ",
-                   saved.columns.label(), " that training saw, and are cut to the nearest\n")
-                   .c_str(),
-               stderr);
-  }
+  std::fputs(cut_warning(cut, saved.columns, table.rows()).c_str(), stderr);
   std::fputs((warnings_of(total) + beyond_of(total)).c_str(), stderr);
 }
 

@@ -88,8 +88,10 @@ void run(const Options& options) {
   const auto graph = read_program(options.program);
   std::vector<Literal> inputs;
   if (options.inputs.size() != graph->inputs().size())
-    throw ValueError("run.inputs", cat(options.program, " takes ", graph->inputs().size(), " inputs, got ",
-                                       options.inputs.size(), " files"));
+    throw ValueError("run.inputs",
+                     cat(options.program, " takes ", graph->inputs().size(), " inputs, got ",
+                         options.inputs.size(), " files"),
+                     options.inputs.empty() ? "--inputs x.npy ..." : "");
   for (size_t i = 0; i < options.inputs.size(); ++i)
     inputs.push_back(as_type(read_npy(options.inputs[i]), graph->type(graph->inputs()[i].value)));
   const std::vector<Literal> outputs =

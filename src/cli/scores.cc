@@ -78,6 +78,12 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
   return out;
 }
 
+std::string cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows) {
+  if (cut == 0) return "";
+  return cat("warning: ", cut, " of ", rows, " predictions lay beyond every ", columns.label(),
+             " that training saw, and are cut to the nearest\n");
+}
+
 Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels) {
   Scores out{.rows = labels.size(0)};
   const auto rows = static_cast<size_t>(out.rows);
@@ -125,6 +131,17 @@ std::string number(double value) {
   return fixed(value, std::clamp(4 - before, 0, 4));
 }
 
+constexpr int64_t kFewRows = 100;
+
+// Between which shares the true one lies with 95 %: Wilson, Probable Inference, 1927.
+std::string interval_of(double share, int64_t rows) {
+  constexpr double z = 1.959963985;
+  const auto n = static_cast<double>(rows);
+  const double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
+  const double half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
+  return cat("between ", percent(middle - half, 0), " and ", percent(std::min(1.0, middle + half), 0));
+}
+
 }  // namespace
 
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal) {
@@ -132,7 +149,8 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
     return cat("r2 ", terminal.paint(Ink::kBold, fixed(scores.r2, 4)), " on ", scores.rows,
                " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", number(scores.mae),
                " on average (always saying the mean: ", number(scores.mae_of_mean), "); rmse ",
-               number(scores.rmse), "\n");
+               number(scores.rmse), "\n",
+               scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
   }
   constexpr size_t kTableClasses = 20;
   std::string out;
@@ -145,7 +163,10 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
   return out + cat("accuracy ", terminal.paint(Ink::kBold, percent(scores.accuracy, 2)), " on ", scores.rows,
                    " rows (always saying the commonest class: ", percent(scores.base_rate, 2), ")\n",
                    scores.auc < 0 ? "" : cat("auc ", fixed(scores.auc, 4), ", "), "log loss ",
-                   fixed(scores.log_loss, 4), "\n");
+                   fixed(scores.log_loss, 4), "\n",
+                   scores.rows < kFewRows ? cat("few rows judge: the accuracy on others may well lie ",
+                                                interval_of(scores.accuracy, scores.rows), "\n")
+                                          : "");
 }
 
 Json json_of(const Scores& scores, const ColumnProgram& columns) {

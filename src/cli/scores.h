@@ -1,6 +1,7 @@
 // What a model says of the rows of a table, and how good that is.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -19,6 +20,8 @@ struct Predictions {
   int64_t cut = 0;             // values that lay beyond those
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
+// A line for standard error when `cut` of `rows` predictions are.
+std::string cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
 
 // How good predictions of one class are; -1 for the share of none.
 struct ClassScores {

@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/table_data.h"
+#include "format/gzip.h"
 
 namespace espalier::cli {
 namespace {
@@ -57,7 +58,7 @@ CsvTable TableFlags::read(const std::string& path, const std::vector<std::string
   CsvOptions options{.delimiter = separator(), .expected = expected};
   options.header = header == "yes" ? CsvHeader::kYes : header == "no" ? CsvHeader::kNo : CsvHeader::kGuess;
   options.names = names;
-  CsvTable table = path == "-" ? parse_csv(read_text(path), options) : read_csv(path, options);
+  CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_csv(path, options);
   for (const std::string& note : table.notes())
     std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);
   return table;

@@ -120,23 +120,24 @@ TEST(TrainTable, TheSeedSaysAllOfIt) {
                         "--epochs", "0"});
 }
 
-// Sends one SIGINT to this process as soon as it is waited for.
+// Sends one signal to this process as soon as it is waited for.
 class InterruptOnce {
  public:
-  InterruptOnce() : before_(std::signal(SIGINT, SIG_IGN)) {}
+  explicit InterruptOnce(int signal) : signal_(signal), before_(std::signal(signal, SIG_IGN)) {}
   ~InterruptOnce() {
     sender_.join();
-    std::signal(SIGINT, before_);
+    std::signal(signal_, before_);
   }
 
  private:
+  int signal_;
   void (*before_)(int);
-  std::thread sender_{[] {
+  std::thread sender_{[signal = signal_] {
     for (struct sigaction now = {};; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-      ::sigaction(SIGINT, nullptr, &now);
+      ::sigaction(signal, nullptr, &now);
       if (now.sa_handler != SIG_IGN) break;
     }
-    ::kill(::getpid(), SIGINT);
+    ::kill(::getpid(), signal);
   }};
 };
 
@@ -152,8 +153,9 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
 
   std::filesystem::remove_all(folder.model());
   std::string progress;
-  {
-    const InterruptOnce interrupt;
+  for (const int signal : {SIGTERM, SIGINT}) {
+    std::filesystem::remove(checkpoint);
+    const InterruptOnce interrupt(signal);
     try {
       call_verb(add_train, arguments, "", &progress);
       ADD_FAILURE() << "it was not interrupted";

@@ -64,7 +64,10 @@ TrainPlan plan_of(const TrainFlags& flags) {
                    : flags.label.empty() ? image_plan()
                                          : table_plan();
   for (const auto& change : flags.changes) change(plan);
-  if (!flags.hidden.empty()) plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
+  if (!flags.hidden.empty()) {
+    plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
+    plan.model.compare_linear = false;
+  }
   if (plan.data.file.empty()) {
     if (flags.plan.empty()) throw CLI::RequiredError("--data, or a plan,");
     throw ValueError("plan.required", cat(source_name(flags.plan), ": data needs file"), "add --data FILE");
@@ -155,6 +158,12 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                      "Share of rows kept for the test: of images from the end, of a table at random",
                      [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
       ->option_text("X [0.2]");
+  add_change<std::string>(verb, flags, "--split",
+                          "Which rows of a table judge: some at random, or the last in the file's order, as "
+                          "where the future is to be told from the past",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.split; })
+      ->check(CLI::IsMember({"random", "order"}))
+      ->option_text("random|order [random]");
   using Words = std::vector<std::string>;
   add_change<Words>(verb, flags, "--ignore", "Columns that are no inputs, between commas",
                     [](TrainPlan& plan, const Words& names) { plan.data.ignore = trimmed(names); })

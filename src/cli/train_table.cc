@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <limits>
+#include <optional>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
@@ -14,9 +15,9 @@
 #include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
-#include "base/philox.h"
 #include "cli/interrupt.h"
 #include "cli/scores.h"
+#include "cli/split.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
 #include "report/table.h"
@@ -24,15 +25,10 @@
 namespace espalier::cli {
 namespace {
 
-// Which rows learn, which say when to stop, and which judge.
-struct Split {
-  std::vector<int64_t> train, validation, test;
-};
-
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 // "income", "15" for the fifteenth where no column has that name, or "last".
-std::string label_name(const CsvTable& table, const std::string& wanted) {
+std::string column_named(const CsvTable& table, const std::string& wanted) {
   const auto& names = table.names();
   if (std::ranges::find(names, wanted) != names.end()) return wanted;
   if (wanted == "last") return names.back();
@@ -45,71 +41,50 @@ std::string label_name(const CsvTable& table, const std::string& wanted) {
   return wanted;
 }
 
-// Takes a share of the rows behind the first `kept`, in equal steps from a random one on: of rows by label, a
-// share of each.
-std::vector<int64_t> take(std::vector<int64_t>& rows, size_t kept, double share, Philox& random) {
-  const size_t others = rows.size() - kept;
-  const auto count =
-      std::min(static_cast<size_t>(std::llround(share * static_cast<double>(rows.size()))), others);
-  std::vector<int64_t> out, left(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept));
-  const uint64_t first = random.below(std::max<size_t>(others, 1));
-  for (size_t i = 0; i < others; ++i) {
-    // A step ends where the multiples of `others` pass.
-    const bool taken = (i * count + first) / others != ((i + 1) * count + first) / others;
-    (taken ? out : left).push_back(rows[kept + i]);
-  }
-  rows = std::move(left);
-  std::ranges::sort(out);
-  return out;
-}
-
-// What ColumnProgram::fit may take for classes: texts, and few different numbers.
-bool may_be_classes(const CsvTable& table, const std::vector<int64_t>& rows, const ColumnOptions& options) {
-  constexpr size_t kMostNumbers = 20;
-  if (options.task != ColumnTask::kGuess) return options.task == ColumnTask::kClassification;
-  const int64_t label = table.column(options.label);
-  std::unordered_set<std::string_view> met;
-  int64_t numbers = 0;
-  for (const int64_t row : rows) {
-    met.insert(table.cell(row, label));
-    numbers += table.number(row, label).has_value();
-  }
-  return met.size() <= kMostNumbers || 2 * numbers < static_cast<int64_t>(rows.size());
-}
-
-// Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
-// `classes`: the label may be one.
-Split split_rows(std::vector<int64_t> rows, const CsvTable& table, int64_t label, bool classes,
-                 const TrainPlan& plan) {
-  constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
-  Philox random(plan.fit.seed, kStream);
-  for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
-  std::unordered_set<std::string_view> met;
-  std::stable_partition(rows.begin(), rows.end(),
-                        [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
-  // Labels that hardly ever come again are numbers.
-  const size_t kept = classes && 2 * met.size() <= rows.size() ? met.size() : 0;
-  std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
-                   [&](int64_t a, int64_t b) { return table.cell(a, label) < table.cell(b, label); });
-  Split out;
-  const DataPlan& data = plan.data;
-  if (data.test.empty()) out.test = take(rows, kept, data.test_fraction, random);
-  out.validation = take(rows, kept, data.validation_fraction, random);
-  out.train = std::move(rows);
-  std::ranges::sort(out.train);
-  const size_t least =
-      std::min({out.train.size(), out.validation.size(), data.test.empty() ? out.test.size() : 1});
-  if (least == 0) {
-    throw ValueError("train.rows", cat(data.file, " has too few rows with a label: ", out.train.size(),
-                                       " to learn from, ", out.validation.size(), " to say when to stop, ",
-                                       out.test.size(), " to judge; each side needs one"));
-  }
-  return out;
-}
-
+// Of very many columns those that there is something to say about.
 void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
-  for (const Note& note : columns.notes())
-    say(terminal.paint(note.warning ? Ink::kBold : Ink::kDim, cat("  ", to_string(note))) + "\n");
+  constexpr size_t kAll = 60;
+  const bool all = columns.notes().size() <= kAll;
+  size_t plain = 0;
+  for (const Note& note : columns.notes()) {
+    if (all || note.warning || note.column == columns.label() || !note.text.starts_with("numeric"))
+      say(terminal.paint(note.warning ? Ink::kBold : Ink::kDim, cat("  ", to_string(note))) + "\n");
+    else
+      ++plain;
+  }
+  if (plain) say(terminal.paint(Ink::kDim, cat("  ", plain, " more columns: numeric\n")));
+}
+
+// The table to train on; a first line with the label's name is one of names.
+CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
+  CsvTable table = reading.read(data.file);
+  if (!table.numbered() || reading.header != "guess" || !data.names.empty()) return table;
+  for (int64_t c = 0; c < table.columns(); ++c) {
+    if (table.rows() > 0 && table.cell(0, c) == data.label && data.file != "-") {
+      TableFlags named = reading;
+      named.header = "yes";
+      return named.read(data.file);
+    }
+  }
+  say(cat("note: ", source_name(data.file),
+          ": the first line is taken for a row, so columns are called column_1, "
+          "column_2, ...; --header yes where it holds their names\n"));
+  return table;
+}
+
+// Days that are split at random are judged by their neighbours.
+void show_split(const ColumnProgram& columns, const CsvTable& table, const DataPlan& data) {
+  if (data.split != "random" || !data.test.empty()) return;
+  for (const Note& note : columns.notes()) {
+    if (!note.text.starts_with("date") || note.column == columns.label()) continue;
+    const int64_t column = table.column(note.column);
+    std::unordered_set<std::string_view> different;
+    for (int64_t row = 0; row < table.rows(); ++row) different.insert(table.cell(row, column));
+    if (2 * static_cast<int64_t>(different.size()) < table.rows()) continue;
+    say(cat("note: rows that judge are taken at random; where the future is to be told, sort the file by ",
+            note.column, " and use --split order\n"));
+    return;
+  }
 }
 
 Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan) {
@@ -188,6 +163,22 @@ std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& 
   return history;
 }
 
+// A linear model, trained as the other one is; what of that is shown or saved is left out.
+Sequential fit_linear(const ColumnProgram& columns, TrainPlan plan, const Tensor& x, const Tensor& y,
+                      FitOptions options) {
+  plan.model.layers.clear();
+  set_seed(plan.fit.seed);
+  Sequential model = make_model(columns, plan);
+  options.callbacks.clear();
+  for (const CallbackPlan& callback : plan.callbacks) {
+    if (!std::holds_alternative<CSVLoggerPlan>(callback) &&
+        !std::holds_alternative<ModelCheckpointOptions>(callback))
+      options.callbacks.push_back(make_callback(callback));
+  }
+  model.fit(x, y, options);
+  return model;
+}
+
 std::map<int64_t, double> class_weights(const ColumnProgram& columns, const TrainPlan& plan,
                                         const Tensor& y) {
   if (columns.classification()) return make_class_weights(plan.fit.class_weight, columns.classes(), y);
@@ -222,9 +213,13 @@ std::string verdict(const Scores& scores, const ColumnProgram& columns, const Tr
   for (size_t i = 0; i < scores.counts.size(); ++i) said[i % classes] += scores.counts[i];
   const auto most = std::ranges::max_element(said);
   const bool plain = plan.fit.class_weight == ClassWeights("none");
+  constexpr double kRare = 0.8;  // of the commonest class: the others are rare
   if (*most == scores.rows) {
     return cat("warning: it says ", columns.classes()[static_cast<size_t>(most - said.begin())],
-               " of every row", plain ? "; --class-weight balanced makes rare classes count more\n" : "\n");
+               " of every row",
+               !plain                      ? "\n"
+               : scores.base_rate >= kRare ? "; --class-weight balanced makes rare classes count more\n"
+                                           : ": no input seems to tell the label\n");
   }
   // Balanced weights give accuracy away for rare classes, as asked.
   const bool worse = plain && scores.accuracy < scores.base_rate;
@@ -239,10 +234,9 @@ void train_table(const TableRun& run) {
   const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
   check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}});
   check_resume(run);
-  const CsvTable table = reading.read(data.file);
+  const CsvTable table = read_training(reading, data);
   reading.check_parted(table, data.file);
-  ColumnOptions options{.label = label_name(table, data.label),
-                        .ignore = data.ignore,
+  ColumnOptions options{.label = column_named(table, data.label),
                         .missing = data.missing,
                         .max_categories = data.max_categories,
                         .strip_label_dots = data.strip_label_dots,
@@ -250,9 +244,9 @@ void train_table(const TableRun& run) {
                         .task = data.task == "class"    ? ColumnTask::kClassification
                                 : data.task == "number" ? ColumnTask::kRegression
                                                         : ColumnTask::kGuess};
+  for (const std::string& name : data.ignore) options.ignore.push_back(column_named(table, name));
   const std::vector<int64_t> labelled = labelled_rows(table, options);
-  const Split rows = split_rows(labelled, table, table.column(options.label),
-                                may_be_classes(table, labelled, options), plan);
+  const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
   check_question(plan.model.path, columns);
 
@@ -262,12 +256,17 @@ void train_table(const TableRun& run) {
   if (const int64_t unlabelled = table.rows() - static_cast<int64_t>(labelled.size()))
     say(cat("warning: ", unlabelled, " rows have no ", columns.label(), " and are left out\n"));
   show_notes(columns, progress);
+  show_split(columns, table, data);
 
   const CsvTable other = data.test.empty() ? CsvTable() : reading.read(data.test, columns.column_names());
   const CsvTable& test_table = data.test.empty() ? table : other;
   std::vector<int64_t> test_rows = rows.test;
   if (!data.test.empty()) {
     test_rows = labelled_test_rows(columns, other, data.test);
+    const int64_t both = rows_in_both(table, rows.train, other, test_rows);
+    if (10 * both > static_cast<int64_t>(test_rows.size()))
+      say(cat("warning: ", both, " of the ", test_rows.size(), " rows of ", data.test,
+              " train too: ", "what they say of the model is too good\n"));
   }
   const std::string& test_path = data.test.empty() ? data.file : data.test;
   ColumnReport report;
@@ -279,15 +278,31 @@ void train_table(const TableRun& run) {
           data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(), " inputs\n"));
   say(warnings_of(report));
 
-  set_seed(plan.fit.seed);
   Sequential model = make_model(columns, plan);
   FitOptions fit = fit_options(plan);
   fit.validation_x = columns.inputs(table, rows.validation);
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = class_weights(columns, plan, y);
+  const auto loss_of = [&](Sequential& one) {
+    return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
+  };
+  std::optional<Sequential> linear;
+  if (plan.model.compare_linear && plan.fit.epochs > 0) linear = fit_linear(columns, plan, x, y, fit);
+  set_seed(plan.fit.seed);
   const std::vector<Logs> history = fit_or_leave(model, run, x, y, fit);
   say(ending(plan, history));
-  const Scores scores = score(columns, predict_rows(model, columns, test_x), test_y);
+  nlohmann::ordered_json compared;
+  if (linear) {
+    const double loss = loss_of(model), linear_loss = loss_of(*linear);
+    const bool kept = linear_loss < loss || !std::isfinite(loss);
+    compared = {{"val_loss", loss}, {"linear_val_loss", linear_loss}, {"linear_kept", kept}};
+    say(cat("a linear model: val_loss ", fixed(linear_loss, 4), ", this one ", fixed(loss, 4),
+            kept ? ": the linear model is kept\n" : "\n"));
+    if (kept) model = *linear;
+  }
+  const Predictions predictions = predict_rows(model, columns, test_x);
+  say(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
+  const Scores scores = score(columns, predictions, test_y);
 
   const bool replaced = posix_env().exists(plan.model.path);
   nlohmann::ordered_json body = {{"data", data.file},
@@ -300,6 +315,7 @@ void train_table(const TableRun& run) {
                                  {"dtype", plan.fit.dtype},
                                  {"epochs", history.size()},
                                  {"test", json_of(scores, columns)}};
+  if (linear) body["linear"] = compared;
   model.save(plan.model.path,
              {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
   if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));

@@ -26,7 +26,8 @@ void add_graph(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train, add_evaluate, add_predict, add_export,
-                                     add_quantize,   add_import, add_run,   add_graph,    add_bench,   add_info};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,    add_evaluate, add_predict,
+                                     add_export,     add_quantize, add_import,   add_run,
+                                     add_graph,      add_bench,    add_info};
 
 }  // namespace espalier::cli

@@ -210,6 +210,16 @@ TEST(ColumnLeaks, WhatTellsTheLabelAloneIsSuspected) {
             std::string::npos);
 }
 
+TEST(ColumnLeaks, AThresholdThatTellsTheLabelIsSuspected) {
+  const std::string suspicion = ": perhaps a leak, something known only with the answer";
+  const auto refund = [](int i, bool a) { return a ? cat(1 + i % 50, ".", i) : cat("0.0", i); };
+  EXPECT_TRUE(leak_note(refund).ends_with(suspicion)) << leak_note(refund);
+  // Of one class only below, of a twentieth of the rows not.
+  EXPECT_EQ(leak_note([&](int i, bool a) { return refund(i, i % 20 == 0 ? !a : a); }).find("leak"),
+            std::string::npos);
+  EXPECT_EQ(leak_note([](int i, bool) { return cat(i * 37 % 401, ".", i); }).find("leak"), std::string::npos);
+}
+
 TEST(ColumnLeaks, OfNumbers) {
   const auto note = [](const std::function<double(int)>& x) {
     std::string text = "x,z,y\n";

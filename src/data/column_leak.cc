@@ -1,6 +1,7 @@
 #include "data/column_leak.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -12,10 +13,50 @@ namespace {
 constexpr int64_t kFewRows = 20;
 constexpr int64_t kSurePercent = 99;
 
+std::string telling(int64_t told, int64_t rows, const char* how) {
+  return cat(how, share_of_rows(told, rows),
+             " of the rows: perhaps a leak, something known only with the answer");
+}
+
+// Of two classes: whether the numbers of one lie above those of the other.
+Leak leak_by_threshold(const ColumnProfile& profile, const FittedLabel& label) {
+  constexpr int64_t kFewOfClass = 10;  // fewer lie at one end by chance
+  std::vector<double> values;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
+    if (!number) return {};
+    values.push_back(*number);
+  }
+  std::map<double, std::array<int64_t, 2>> at;
+  std::array<int64_t, 2> above{}, below{}, missing{};
+  for (size_t i = 0; i < profile.codes.size(); ++i) {
+    const auto c = static_cast<size_t>(label.classes[i]);
+    const uint32_t code = profile.codes[i];
+    ++(code == ColumnProfile::kMissing ? missing : at[values[code]])[c];
+    above[c] += code != ColumnProfile::kMissing;
+  }
+  const std::array<int64_t, 2> all{above[0] + missing[0], above[1] + missing[1]};
+  int64_t told = 0;
+  for (const auto& [value, counts] : at) {
+    for (size_t c = 0; c < 2; ++c) {
+      below[c] += counts[c];
+      above[c] -= counts[c];
+    }
+    told = std::max({told, below[0] + above[1], below[1] + above[0]});
+  }
+  told += std::max(missing[0], missing[1]);
+  const int64_t most = std::max(all[0], all[1]), rest = profile.rows() - most;
+  if (rest < kFewOfClass || 100 * told < kSurePercent * profile.rows() || 10 * (told - most) < 9 * rest)
+    return {};
+  return {.same = false,
+          .suspicion = telling(told, profile.rows(), "one threshold of it tells the label in ")};
+}
+
 Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
   const size_t classes = label.step.classes.size();
   // Values that stand in a handful of rows each tell the label by chance.
-  if (profile.different() * 10 > profile.rows()) return {};
+  if (profile.different() * 10 > profile.rows())
+    return classes == 2 ? leak_by_threshold(profile, label) : Leak{};
   std::map<uint32_t, std::map<int32_t, int64_t>> joint;
   std::vector<int64_t> of_class(classes);
   for (size_t i = 0; i < profile.codes.size(); ++i) {
@@ -34,8 +75,7 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
   const int64_t rest = profile.rows() - most;
   // Nearly all of what guessing the largest class gets wrong.
   if (100 * told >= kSurePercent * profile.rows() && 10 * (told - most) >= 9 * rest) {
-    out.suspicion = cat("alone it tells the label in ", share_of_rows(told, profile.rows()),
-                        " of the rows: perhaps a leak, something known only with the answer");
+    out.suspicion = telling(told, profile.rows(), "alone it tells the label in ");
   }
   return out;
 }

@@ -28,7 +28,8 @@ std::string onnx_bytes(const Graph& graph, const std::map<std::string, Literal>&
                        const OnnxWriteOptions& options = {});
 
 struct OnnxReadOptions {
-  // Sizes of the symbols in the shapes of inputs; one that is not named, or has no name, is 1, but for `batch`.
+  // Sizes of the symbols in the shapes of inputs; one that is not named, or has no name, is 1, but for
+  // `batch`.
   std::map<std::string, int64_t> sizes = {};
   // The size of an input's first axis that has a symbol which is not named, or no name; 1 for 0.
   int64_t batch = 0;

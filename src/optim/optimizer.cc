@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ir/sink.h"
 #include "optim/clip.h"
 #include "optim/rule.h"
@@ -80,6 +82,13 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   if (gradients.size() != variables.size()) {
     throw ValueError("optimizer.count", cat("needs one gradient per variable: ", gradients.size(),
                                             " gradients, ", variables.size(), " variables"));
+  }
+  if (std::ranges::none_of(gradients, &Tensor::defined)) {
+    throw ValueError("optimizer.gradients",
+                     variables.empty() ? "there are no variables: a layer has them after its first call"
+                                       : cat("none of ", variables.size(),
+                                             " variables has a gradient: the loss does "
+                                             "not depend on them, or not smoothly"));
   }
   for (size_t i = 0; i < variables.size(); ++i) {
     if (gradients[i].defined()) check_gradient(variables[i], gradients[i]);

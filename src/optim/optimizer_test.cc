@@ -29,6 +29,8 @@ TEST(Optimizers, ARefusedApplyChangesNothing) {
     EXPECT_THROW(optimizer.apply({g, full({2}, 1, DType::kI32)}, {w, counts}), DTypeError);
     EXPECT_THROW(optimizer.apply({g, symbolic}, {w, u}), StateError);
     EXPECT_THROW(optimizer.apply({g}, {w, u}), ValueError);
+    EXPECT_THROW(optimizer.apply({}, {}), ValueError);
+    EXPECT_THROW(optimizer.apply({Tensor(), Tensor()}, {w, u}), ValueError);
     EXPECT_EQ(w.read().to_vector<float>(), (std::vector<float>{1, 1}));
     EXPECT_EQ(u.read().to_vector<float>(), (std::vector<float>{1, 1, 1}));
     EXPECT_EQ(optimizer.variables().size(), 2u);  // rate and step: no slots yet

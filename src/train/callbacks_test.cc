@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "base/format.h"
 #include "base/rule_of_test.h"
 #include "espalier/ops.h"
 
@@ -195,15 +196,33 @@ TEST(Callbacks, MistakesAreNamedBeforeTheFirstStep) {
     return rule;
   };
   EXPECT_EQ(refused(EarlyStopping()), "early_stopping.monitor");
+  EXPECT_EQ(refused(EarlyStopping({.monitor = "mystery"})), "early_stopping.monitor");
+  EXPECT_EQ(refused(CSVLogger("/absent/log.csv")), "csv_logger.path");
   EXPECT_EQ(refused(ReduceLROnPlateau({.monitor = "los", .mode = "min"})), "reduce_lr_on_plateau.monitor");
   EXPECT_EQ(refused(LearningRateScheduler([](int, double) { return -1.0; })), "learning_rate_scheduler.rate");
   EXPECT_EQ(rule_of([] { LearningRateScheduler(nullptr); }), "learning_rate_scheduler.schedule");
   EXPECT_EQ(rule_of([] { EarlyStopping({.mode = "least"}); }), "early_stopping.mode");
-  EXPECT_EQ(rule_of([] { EarlyStopping({.monitor = "mystery"}); }), "early_stopping.mode");
   EXPECT_EQ(rule_of([] { EarlyStopping({.monitor = "val_accuracy"}); }), "nothing");
   EXPECT_EQ(rule_of([] { EarlyStopping({.patience = -1}); }), "early_stopping.patience");
   EXPECT_EQ(rule_of([] { ReduceLROnPlateau({.factor = 1}); }), "reduce_lr_on_plateau.factor");
   EXPECT_EQ(rule_of([] { ReduceLROnPlateau({.min_delta = NAN}); }), "reduce_lr_on_plateau.min_delta");
+}
+
+TEST(Callbacks, AMonitorSaysWhatIsMissing) {
+  Sequential model{Dense({.units = 2})};
+  model.compile({.metrics = {metrics::Mean("mystery")}});
+  const Tensor x = full({4, 2}, 1), y = full({4}, 1, DType::kI32);
+  const auto refusal = [&](const EarlyStoppingOptions& options) {
+    try {
+      model.fit(x, y, {.callbacks = {EarlyStopping(options)}});
+    } catch (const ValueError& error) {
+      return cat(error.rule(), ": ", error.message(), " ", error.fix());
+    }
+    return std::string();
+  };
+  EXPECT_TRUE(refusal({.monitor = "mystery"}).starts_with("early_stopping.mode"));
+  EXPECT_NE(refusal({.monitor = "val_loss"}).find("validation_split"), std::string::npos);
+  EXPECT_NE(refusal({.monitor = "los"}).find("did you mean \"loss\""), std::string::npos);
 }
 
 TEST(Callbacks, KnowTheirModelInsideOfHooksOnly) {

@@ -71,7 +71,7 @@ void Model::compile(ModelOptions options, Location at) {
     training.observe(total, losses, given.y, outputs, given.row_weight);
     const auto rule = training.options.optimizer.rule();
     BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
-    training.options.optimizer.apply(gradients, weights);
+    if (!weights.empty()) training.options.optimizer.apply(gradients, weights);
     if (watch) watch->updated(Running::model()->variables());
   };
   const auto test = [&training, labels](std::span<const Tensor> in, StepWatch* watch) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -16,6 +17,9 @@ class Logger final : public Callback {
   }
 
   void on_train_begin(const Run& run) override {
+    const auto folder = std::filesystem::absolute(path_).parent_path();
+    if (!std::filesystem::is_directory(folder))
+      throw IoError("csv_logger.path", cat("there is no folder ", folder.string()));
     names_ = run.logs;
     std::sort(names_.begin(), names_.end());
     std::string header = "epoch";

@@ -24,8 +24,10 @@ void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<co
   }
   if (fits && y[0].size(0) > 0) return;
   throw ShapeError(
-      rule, fits ? cat("there are no rows: x is ", types_text(x))
-                 : cat("x and y must have one row per example: ", types_text(x), " and ", types_text(y)));
+      rule,
+      fits ? cat("there are no rows: x is ", types_text(x))
+           : cat("x and y must have one row per example: ", types_text(x), " and ", types_text(y)),
+      !y.empty() && y[0].rank() == 0 ? "a dataset's elements are batches: .batch(32)" : "");
 }
 
 Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <optional>
 
 #include "base/format.h"
@@ -76,7 +77,10 @@ class Saver final : public Callback {
     } else {
       for (const std::string& name : run.logs) fields[name] = 0.5;
     }
-    filled(options_.path, fields);
+    // Before the epochs, not after the first.
+    const auto folder = std::filesystem::absolute(filled(options_.path, fields)).parent_path();
+    if (!std::filesystem::is_directory(folder))
+      throw IoError("save.path", cat("there is no folder ", folder.string()));
     steps_per_epoch_ = run.steps_per_epoch;
   }
   void on_epoch_begin(int epoch) override { epoch_ = epoch; }

@@ -84,6 +84,7 @@ TEST(ModelCheckpoint, MistakesAreNamedBeforeTheFirstStep) {
   EXPECT_EQ(rule({.path = "x", .save_freq = -1}), "model_checkpoint.save_freq");
   EXPECT_EQ(rule({.path = "x", .save_best_only = true, .save_freq = 1}), "model_checkpoint.save_freq");
   EXPECT_EQ(rule({.path = "x", .save_best_only = true}), "model_checkpoint.monitor");
+  EXPECT_EQ(rule({.path = "absent/{epoch}"}), "save.path");
   EXPECT_TRUE(scripted.files().empty());
 }
 

@@ -28,22 +28,28 @@ Monitor::Monitor(std::string rule, std::string name, const std::string& mode, do
     throw ValueError(cat(rule_, ".min_delta"), cat("min_delta must be a number, got ", min_delta));
   if (mode != "auto" && mode != "min" && mode != "max")
     throw_unknown(cat(rule_, ".mode"), "mode", mode, {"auto", "min", "max"});
-  const std::optional<bool> known = mode == "auto" ? direction(name_) : mode == "max";
-  if (!known) {
-    throw ValueError(cat(rule_, ".mode"), cat("\"", name_, "\" does not say whether less or more is better"),
-                     "set .mode = \"min\" or \"max\"");
-  }
-  maximise_ = *known;
+  maximise_ = mode == "auto" ? direction(name_) : std::optional(mode == "max");
 }
 
 void Monitor::require(const Callback::Run& run) const {
-  if (std::find(run.logs.begin(), run.logs.end(), name_) == run.logs.end())
-    throw_unknown(cat(rule_, ".monitor"), "value of this run", name_, run.logs);
+  const auto logged = [&](const std::string& name) {
+    return std::ranges::find(run.logs, name) != run.logs.end();
+  };
+  if (name_.starts_with("val_") && logged(name_.substr(4)) && !logged(name_)) {
+    throw ValueError(cat(rule_, ".monitor"),
+                     cat("\"", name_, "\" is of validation rows, and this run has none"),
+                     "give fit validation data, or a validation_split");
+  }
+  if (!logged(name_)) throw_unknown(cat(rule_, ".monitor"), "value of this run", name_, run.logs);
+  if (!maximise_) {
+    throw ValueError(cat(rule_, ".mode"), cat("\"", name_, "\" does not say whether less or more is better"),
+                     "set .mode = \"min\" or \"max\"");
+  }
 }
 
 bool Monitor::improves(double value, const std::optional<double>& reference) const {
   if (!reference) return true;
-  return maximise_ ? value - min_delta_ > *reference : value + min_delta_ < *reference;
+  return *maximise_ ? value - min_delta_ > *reference : value + min_delta_ < *reference;
 }
 
 }  // namespace espalier

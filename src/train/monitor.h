@@ -10,11 +10,11 @@ namespace espalier {
 
 class Monitor {
  public:
-  // Raises ValueError[rule.mode] for an unknown mode, and for "auto" where the name does not say which way is
-  // better, [rule.min_delta] unless it is a number.
+  // Raises ValueError[rule.mode] for an unknown mode, [rule.min_delta] unless it is a number.
   Monitor(std::string rule, std::string name, const std::string& mode, double min_delta);
 
-  // Raises ValueError[rule.monitor] when the run does not log the value.
+  // Raises ValueError[rule.monitor] when the run does not log the value, [rule.mode] for "auto" where its
+  // name does not say which way is better.
   void require(const Callback::Run& run) const;
   double value(const Logs& logs) const { return logs.at(name_); }
   // Whether `value` is better by more than min_delta; anything is better than nothing.
@@ -22,7 +22,7 @@ class Monitor {
 
  private:
   std::string rule_, name_;
-  bool maximise_ = false;
+  std::optional<bool> maximise_;  // nothing: not known
   double min_delta_;
 };
 

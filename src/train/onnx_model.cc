@@ -73,8 +73,8 @@ void OnnxModel::Program::read_signature() {
   for (size_t i = 0; i < rows.size(); ++i) {
     const int64_t size = rows[i].shape[0], fixed = others[i].shape[0] == size ? size : 0;
     if (i > 0 && fixed != fixed_batch)
-      throw UnsupportedError("onnx.batch", cat("the inputs \"", inputs[0], "\" and \"", inputs[i],
-                                               "\" have different batches"));
+      throw UnsupportedError(
+          "onnx.batch", cat("the inputs \"", inputs[0], "\" and \"", inputs[i], "\" have different batches"));
     fixed_batch = fixed;
     rows[i].shape.erase(0);
   }
@@ -120,8 +120,8 @@ OnnxModel read_onnx(std::string bytes, const std::string& name, const LoadOnnxOp
   const TrainingScope mode(false);
   Tensors inputs;
   for (const TensorType& row : program->rows)
-    inputs.push_back(
-        trace.builder().argument(cat("x", inputs.size()), of_rows(row, std::max<int64_t>(program->fixed_batch, 1))));
+    inputs.push_back(trace.builder().argument(cat("x", inputs.size()),
+                                              of_rows(row, std::max<int64_t>(program->fixed_batch, 1))));
   model.apply(inputs);
   return model;
 }

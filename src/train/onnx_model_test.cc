@@ -1,5 +1,3 @@
-#include "espalier/onnx.h"
-
 #include <gtest/gtest.h>
 
 #include "base/env.h"
@@ -7,6 +5,7 @@
 #include "base/scratch_test.h"
 #include "espalier/functional.h"
 #include "espalier/merging.h"
+#include "espalier/onnx.h"
 #include "espalier/ops.h"
 #include "espalier/saved_model.h"
 #include "format/onnx/model.h"
@@ -19,7 +18,7 @@ namespace {
 
 Tensor rows(int64_t count, int64_t width, double step) {
   return sine(convert(iota({DType::kI32, {count, width}}, 1), DType::kF32) * step +
-             convert(iota({DType::kI32, {count, width}}, 0), DType::kF32));
+              convert(iota({DType::kI32, {count, width}}, 0), DType::kF32));
 }
 
 // A model that was trained a little, saved and loaded.
@@ -48,7 +47,8 @@ TEST(OnnxModel, PredictsWhatTheExportedModelDoesForAnyNumberOfRows) {
   // Saved, it is a model as any other.
   imported.save(folder + "/saved");
   const Tensor x = rows(9, 5, 0.2);
-  EXPECT_EQ(load_model(folder + "/saved").predict(x).to_vector<float>(), imported.predict(x).to_vector<float>());
+  EXPECT_EQ(load_model(folder + "/saved").predict(x).to_vector<float>(),
+            imported.predict(x).to_vector<float>());
 }
 
 TEST(OnnxModel, IsTrainedAsThePassItHolds) {
@@ -71,13 +71,16 @@ TEST(OnnxModel, IsTrainedAsThePassItHolds) {
 }
 
 TEST(OnnxModel, AveragesAreNotTrained) {
-  const onnx::Model file{
-      .graph_name = "normalised",
-      .inputs = {{"x", DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}}},
-      .outputs = {{"y", DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}}},
-      .initializers = {{"scale", full({2}, 1).node()->literal}, {"offset", full({2}, 0).node()->literal},
-                       {"mean", full({2}, 3).node()->literal}, {"variance", full({2}, 4).node()->literal}},
-      .nodes = {{.op = "BatchNormalization", .inputs = {"x", "scale", "offset", "mean", "variance"}, .outputs = {"y"}}}};
+  const onnx::Model file{.graph_name = "normalised",
+                         .inputs = {{"x", DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}}},
+                         .outputs = {{"y", DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}}},
+                         .initializers = {{"scale", full({2}, 1).node()->literal},
+                                          {"offset", full({2}, 0).node()->literal},
+                                          {"mean", full({2}, 3).node()->literal},
+                                          {"variance", full({2}, 4).node()->literal}},
+                         .nodes = {{.op = "BatchNormalization",
+                                    .inputs = {"x", "scale", "offset", "mean", "variance"},
+                                    .outputs = {"y"}}}};
   OnnxModel model = read_onnx(onnx::model_bytes(file));
   EXPECT_EQ(model.variables().size(), 4u);
   EXPECT_EQ(model.trainable_variables().size(), 2u);
@@ -95,7 +98,9 @@ TEST(OnnxModel, AFixedBatchIsTheFiles) {
 }
 
 TEST(OnnxModel, SeveralInputsAndOutputsKeepTheirNames) {
-  const auto value = [](const char* name) { return onnx::ValueInfo{name, DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}}; };
+  const auto value = [](const char* name) {
+    return onnx::ValueInfo{name, DType::kF32, {{{std::nullopt, "N"}, {2, ""}}}};
+  };
   const onnx::Model file{.graph_name = "two",
                          .inputs = {value("left"), value("right")},
                          .outputs = {value("sum"), value("difference")},

@@ -35,8 +35,8 @@ int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& r
     }
   }
   if (fixed_batch && batch != fixed_batch) {
-    throw ShapeError("loaded_model.batch", cat("this model was saved for batches of ", fixed_batch,
-                                               " rows alone, got ", batch));
+    throw ShapeError("loaded_model.batch",
+                     cat("this model was saved for batches of ", fixed_batch, " rows alone, got ", batch));
   }
   return batch;
 }

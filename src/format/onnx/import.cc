@@ -126,7 +126,8 @@ class Importer {
     if (!standard || rule == rules_.end())
       throw UnsupportedError("onnx.op", cat(place, ": the operator ", standard ? "" : node.domain + ".",
                                             node.op, " is not read"));
-    if (node.op == "BatchNormalization" && node.inputs.size() == 5) averages_.insert({node.inputs[3], node.inputs[4]});
+    if (node.op == "BatchNormalization" && node.inputs.size() == 5)
+      averages_.insert({node.inputs[3], node.inputs[4]});
     std::vector<Tensor> inputs;
     for (const std::string& name : node.inputs)
       inputs.push_back(name.empty() ? Tensor() : value(name, cat("inputs of ", place)));

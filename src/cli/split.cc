@@ -1,0 +1,128 @@
+#include "cli/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_set>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Takes a share of the rows behind the first `kept`, in equal steps from a random one on: of rows by label, a
+// share of each.
+std::vector<int64_t> take(std::vector<int64_t>& rows, size_t kept, double share, Philox& random) {
+  const size_t others = rows.size() - kept;
+  const auto count =
+      std::min(static_cast<size_t>(std::llround(share * static_cast<double>(rows.size()))), others);
+  std::vector<int64_t> out, left(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(kept));
+  const uint64_t first = random.below(std::max<size_t>(others, 1));
+  for (size_t i = 0; i < others; ++i) {
+    // A step ends where the multiples of `others` pass.
+    const bool taken = (i * count + first) / others != ((i + 1) * count + first) / others;
+    (taken ? out : left).push_back(rows[kept + i]);
+  }
+  rows = std::move(left);
+  std::ranges::sort(out);
+  return out;
+}
+
+// What ColumnProgram::fit may take for classes: texts, and few different numbers.
+bool may_be_classes(const CsvTable& table, const std::vector<int64_t>& rows, const ColumnOptions& options) {
+  constexpr size_t kMostNumbers = 20;
+  if (options.task != ColumnTask::kGuess) return options.task == ColumnTask::kClassification;
+  const int64_t label = table.column(options.label);
+  std::unordered_set<std::string_view> met;
+  int64_t numbers = 0;
+  for (const int64_t row : rows) {
+    met.insert(table.cell(row, label));
+    numbers += table.number(row, label).has_value();
+  }
+  return met.size() <= kMostNumbers || 2 * numbers < static_cast<int64_t>(rows.size());
+}
+
+// Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
+Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
+                const DataPlan& data, uint64_t seed) {
+  const int64_t label = table.column(options.label);
+  const bool classes = may_be_classes(table, rows, options);
+  constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
+  Philox random(seed, kStream);
+  for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
+  std::unordered_set<std::string_view> met;
+  std::stable_partition(rows.begin(), rows.end(),
+                        [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
+  // Labels that hardly ever come again are numbers.
+  const size_t kept = classes && 2 * met.size() <= rows.size() ? met.size() : 0;
+  std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
+                   [&](int64_t a, int64_t b) { return table.cell(a, label) < table.cell(b, label); });
+  Split out;
+  if (data.test.empty()) out.test = take(rows, kept, data.test_fraction, random);
+  out.validation = take(rows, kept, data.validation_fraction, random);
+  out.train = std::move(rows);
+  std::ranges::sort(out.train);
+  return out;
+}
+
+Split in_order(std::vector<int64_t> rows, const DataPlan& data) {
+  const auto cut = [&](double share) {
+    const auto count = std::llround(share * static_cast<double>(rows.size()));
+    const auto first = rows.end() - static_cast<std::ptrdiff_t>(count);
+    std::vector<int64_t> out(first, rows.end());
+    rows.erase(first, rows.end());
+    return out;
+  };
+  Split out;
+  if (data.test.empty()) out.test = cut(data.test_fraction);
+  out.validation = cut(data.validation_fraction);
+  out.train = std::move(rows);
+  return out;
+}
+
+// A row's cells in the order of `columns`.
+std::string joined(const CsvTable& table, int64_t row, const std::vector<int64_t>& columns) {
+  std::string out;
+  for (const int64_t column : columns) {
+    out += table.cell(row, column);
+    out += '\0';
+  }
+  return out;
+}
+
+}  // namespace
+
+Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
+                 const DataPlan& data, uint64_t seed) {
+  Split out = data.split == "order" ? in_order(std::move(rows), data)
+                                    : at_random(std::move(rows), table, options, data, seed);
+  const size_t least =
+      std::min({out.train.size(), out.validation.size(), data.test.empty() ? out.test.size() : 1});
+  if (least == 0) {
+    throw ValueError("train.rows", cat(data.file, " has too few rows with a label: ", out.train.size(),
+                                       " to learn from, ", out.validation.size(), " to say when to stop, ",
+                                       out.test.size(), " to judge; each side needs one"));
+  }
+  return out;
+}
+
+int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
+                     const std::vector<int64_t>& test_rows) {
+  std::vector<int64_t> ours, theirs;
+  const bool by_position = table.numbered() || test.numbered();
+  for (int64_t c = 0; c < table.columns(); ++c) {
+    const auto& names = test.names();
+    const auto found = std::ranges::find(names, table.names()[static_cast<size_t>(c)]);
+    if (by_position ? c >= test.columns() : found == names.end()) continue;
+    ours.push_back(c);
+    theirs.push_back(by_position ? c : found - names.begin());
+  }
+  std::unordered_set<std::string> known;
+  for (const int64_t row : rows) known.insert(joined(table, row, ours));
+  if (10 * known.size() < 9 * rows.size()) return 0;
+  return std::ranges::count_if(test_rows,
+                               [&](int64_t row) { return known.contains(joined(test, row, theirs)); });
+}
+
+}  // namespace espalier::cli

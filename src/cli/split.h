@@ -1,0 +1,27 @@
+// Which rows of a table learn, and which judge.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/plan.h"
+#include "espalier/csv.h"
+
+namespace espalier::cli {
+
+// Which rows learn, which say when to stop, and which judge.
+struct Split {
+  std::vector<int64_t> train, validation, test;
+};
+
+// Parts `rows`, those with a label, as the plan says: at random, of each label the same shares; or in their
+// order, so that the last judge. Raises ValueError[train.rows] when a side gets none.
+Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
+                 const DataPlan& data, uint64_t seed);
+
+// How many of the rows of `test` stand in `table` among `rows` too, cell by cell; 0 where rows of `table` are
+// mostly not unlike each other, so that this says nothing.
+int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
+                     const std::vector<int64_t>& test_rows);
+
+}  // namespace espalier::cli

@@ -1,0 +1,161 @@
+// How the rows of a table are parted, what is compared with the model, and what is said of its figures.
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+#include "cli/split.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Judging : testing::Test {
+  std::string folder =
+      fresh_folder(cat("judging-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string progress, output;
+
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(folder + "/" + name, text);
+  }
+  nlohmann::json train(std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), {"--model", folder + "/model", "--json"});
+    return nlohmann::json::parse(call_verb(add_train, arguments, "", &progress));
+  }
+  bool says(const std::string& part) const { return progress.find(part) != std::string::npos; }
+};
+
+// A level for each day.
+std::string days(int first, int last) {
+  std::string text = "day,level\n";
+  for (int i = first; i < last; ++i)
+    text += cat("2024-", i / 28 % 12 < 9 ? "0" : "", i / 28 % 12 + 1, "-", i % 28 < 9 ? "0" : "", i % 28 + 1,
+                ",", 100 + i % 7, "\n");
+  return text;
+}
+
+TEST_F(Judging, InOrderTheLastRowsJudge) {
+  const CsvTable table = parse_csv("x,y\n" + [] {
+    std::string rows;
+    for (int i = 0; i < 100; ++i) rows += cat(i, ",", i % 3, "\n");
+    return rows;
+  }());
+  std::vector<int64_t> rows(100);
+  for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<int64_t>(i);
+  const Split split = split_rows(rows, table, {.label = "y"}, {.split = "order"}, 1);
+  ASSERT_EQ(split.test.size(), 20u);
+  ASSERT_EQ(split.validation.size(), 8u);
+  EXPECT_EQ(split.train.front(), 0);
+  EXPECT_EQ(split.train.back() + 1, split.validation.front());
+  EXPECT_EQ(split.validation.back() + 1, split.test.front());
+  EXPECT_EQ(split.test.back(), 99);
+}
+
+TEST_F(Judging, DaysAtRandomAreNamed) {
+  const std::string data = file("days.csv", days(0, 200));
+  const std::vector<std::string> arguments = {"--data", data,     "--label",  "level",
+                                              "--task", "number", "--epochs", "1"};
+  train(arguments);
+  EXPECT_TRUE(says("sort the file by day and use --split order")) << progress;
+  auto ordered = arguments;
+  ordered.insert(ordered.end(), {"--split", "order"});
+  train(ordered);
+  EXPECT_FALSE(says("--split order")) << progress;
+}
+
+TEST_F(Judging, RowsThatTrainAndJudgeAreCounted) {
+  std::string text = "x,kind\n", others = text;
+  for (int i = 0; i < 100; ++i) {
+    text += cat(i * 37 % 101, ".", i, ",", i % 2 ? "a" : "b", "\n");
+    others += cat(i * 41 % 101, ".5", i, ",", i % 2 ? "a" : "b", "\n");
+  }
+  const std::string data = file("rows.csv", text);
+  train({"--data", data, "--test", data, "--label", "kind", "--epochs", "1"});
+  EXPECT_TRUE(says(" rows of ")) << progress;
+  EXPECT_TRUE(says("train too")) << progress;
+  train({"--data", data, "--test", file("others.csv", others), "--label", "kind", "--epochs", "1"});
+  EXPECT_FALSE(says("train too")) << progress;
+  // Where rows are alike anyway, that they come again says nothing.
+  std::string alike = "x,kind\n";
+  for (int i = 0; i < 100; ++i) alike += cat(i % 4, ",", i % 2 ? "a" : "b", "\n");
+  train({"--data", file("alike.csv", alike), "--test", folder + "/alike.csv", "--label", "kind", "--epochs",
+         "1"});
+  EXPECT_FALSE(says("train too")) << progress;
+}
+
+// Many columns, few rows, a plain sum: layers learn the noise.
+TEST_F(Judging, ALinearModelIsKeptWhereItIsBetter) {
+  Philox random(5);
+  std::string text;
+  for (int c = 0; c < 60; ++c) text += cat("c", c, ",");
+  text += "y\n";
+  for (int i = 0; i < 250; ++i) {
+    double y = 0;
+    for (int c = 0; c < 60; ++c) {
+      const double x = random.uniform() * 2 - 1;
+      text += cat(x, ",");
+      y += (c == 3 ? 2 : c == 20 ? -1 : c == 41 ? 0.5 : 0) * x;
+    }
+    text += cat(y, "\n");
+  }
+  const std::string data = file("wide.csv", text);
+  const auto json = train({"--data", data, "--label", "y"});
+  EXPECT_TRUE(json["linear"]["linear_kept"]);
+  EXPECT_LT(json["linear"]["linear_val_loss"], json["linear"]["val_loss"]);
+  EXPECT_GT(json["test"]["r2"], 0.8);
+  EXPECT_TRUE(says("the linear model is kept")) << progress;
+  // What was saved is that model.
+  EXPECT_EQ(nlohmann::json::parse(call_verb(add_info, {folder + "/model", "--json"}))["parameters"], 61);
+  // Layers that somebody names are not replaced.
+  EXPECT_FALSE(train({"--data", data, "--label", "y", "--hidden", "8", "--epochs", "2"}).contains("linear"));
+  const std::string plan = call_verb(add_train, {"--data", data, "--label", "y", "--write-plan"});
+  EXPECT_NE(plan.find("compare_linear = true"), std::string::npos) << plan;
+}
+
+TEST_F(Judging, ALineWithTheLabelsNameIsOneOfNames) {
+  std::string text = "id,2019,2020,y\n";
+  for (int i = 0; i < 40; ++i) text += cat(i, ",", i * 7 % 40, ",", i * 3 % 11, ",", i % 2, "\n");
+  const std::string data = file("years.csv", text);
+  EXPECT_EQ(train({"--data", data, "--label", "y", "--epochs", "1"})["label"], "y");
+  EXPECT_FALSE(says("--header yes")) << progress;
+  std::filesystem::remove_all(folder + "/model");
+  train({"--data", data, "--label", "last", "--epochs", "1"});
+  EXPECT_TRUE(says("--header yes where it holds their names")) << progress;
+}
+
+TEST_F(Judging, ColumnsAreIgnoredByNumberToo) {
+  std::string text = "a,b,kind\n";
+  for (int i = 0; i < 60; ++i) text += cat(i * 7 % 60, ",", i % 5, ",", i % 2 ? "x" : "y", "\n");
+  train({"--data", file("table.csv", text), "--label", "3", "--ignore", "2", "--epochs", "1"});
+  EXPECT_TRUE(says("b: left out, as told")) << progress;
+}
+
+TEST_F(Judging, FewRowsAreSaidToBeFew) {
+  std::string text = "a,kind\n";
+  for (int i = 0; i < 50; ++i) text += cat(i, ",", i < 25 ? "x" : "y", "\n");
+  const std::string data = file("few.csv", text);
+  const std::string said =
+      call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder + "/model"});
+  EXPECT_NE(said.find("few rows judge: the accuracy on others may well lie between "), std::string::npos)
+      << said;
+  // Ten of ten right: from 72 % on (Wilson).
+  if (said.find("accuracy 100.00%") != std::string::npos)
+    EXPECT_NE(said.find("between 72% and 100%"), std::string::npos) << said;
+}
+
+TEST_F(Judging, ManyPlainColumnsAreOneLine) {
+  std::string text;
+  for (int c = 0; c < 80; ++c) text += cat("c", c, ",");
+  text += "kind\n";
+  for (int i = 0; i < 40; ++i) {
+    for (int c = 0; c < 80; ++c) text += cat((i * (c + 3)) % 37, ",");
+    text += i % 2 ? "a\n" : "b\n";
+  }
+  train({"--data", file("wide.csv", text), "--label", "kind", "--epochs", "1"});
+  EXPECT_TRUE(says("80 more columns: numeric")) << progress;
+  EXPECT_TRUE(says("kind: the label")) << progress;
+}
+
+}  // namespace
+}  // namespace espalier::cli
