@@ -37,8 +37,8 @@ using FileReader = std::function<Tensors(const std::string& path)>;
 Tensors read_rows(const std::string& path);
 
 struct MapOptions {
-  // So many elements at a time are worked on by all threads. The order stays, and so do the results: also an
-  // error is raised where its element would come.
+  // So many elements at a time are worked on by as many threads as a call takes (threads.h), but not by those
+  // of calls. The order stays, and so do the results: also an error is raised where its element would come.
   int num_parallel_calls = 1;
 };
 struct BatchOptions {
@@ -59,10 +59,10 @@ struct ShuffleOptions {
 // the same elements in the same order, with the same bits, whatever the number of threads. Handles may be
 // passed between threads; an iterator belongs to one thread at a time.
 //
-// Functions that are given to a dataset (of map, generators, readers) give the same for the same argument and
-// run on any thread; a random change of an element draws by its number (enumerate()) with the functions of
-// ops.h that take a key and a step. What they throw reaches the caller of next(). Elements that they give
-// without a tensor, or with one that holds nothing, raise ValueError[dataset.element].
+// Functions that are given to a dataset (of map, filter, generators, readers) give the same for the same
+// argument and run on any thread; a random change of an element draws by its number (enumerate()) with the
+// functions of ops.h that take a key and a step. What they throw reaches the caller of next(). Elements that
+// they give without a tensor, or with one that holds nothing, raise ValueError[dataset.element].
 class Dataset {
  public:
   static constexpr int64_t kInfinite = -1, kUnknown = -2;
@@ -93,6 +93,10 @@ class Dataset {
   // function(element), a list or one tensor. It takes a list, or as many tensors as elements have. Raises
   // ValueError[map.num_parallel_calls] for less than 1.
   Dataset map(TensorFunction function, MapOptions options = {}, Location at = Location::here()) const;
+  // The elements for which predicate(element) is true. It takes what the function of map takes and gives a
+  // bool, or a tensor bool[]: iterators raise ShapeError[filter.predicate] and DTypeError[filter.predicate]
+  // for anything else. Where an endless dataset has no more of them, next() does not return.
+  Dataset filter(TensorFunction predicate, Location at = Location::here()) const;
   // `size` elements as one, each tensor with a new first axis. Iterators raise ShapeError[batch.shape] and
   // DTypeError[batch.dtype] for elements that are not alike. Raises ValueError[batch.size] for less than 1.
   Dataset batch(int64_t size, BatchOptions options = {}, Location at = Location::here()) const;
@@ -105,12 +109,13 @@ class Dataset {
   // behind from_tensor_slices it keeps their numbers, 8 bytes each. Raises ValueError[shuffle.buffer_size]
   // for less than 1.
   Dataset shuffle(int64_t buffer_size, ShuffleOptions options = {}, Location at = Location::here()) const;
-  // All elements `count` times; kInfinite: again and again, unless there are none. Raises
+  // All elements `count` times; kInfinite: again and again, until a pass has none. Raises
   // ValueError[repeat.count] for less.
   Dataset repeat(int64_t count = kInfinite, Location at = Location::here()) const;
-  // Up to `count` elements are made by a thread of their own while the caller works; an error is raised where
-  // its element would come. An iterator that is dropped waits for the element that is being made. Raises
-  // ValueError[prefetch.count] for less than 1.
+  // Up to `count` elements are made by a thread of their own while the caller works; ops run on it alone, so
+  // that the caller's have all others: map() shares out elements (num_parallel_calls). An error is raised
+  // where its element would come. An iterator that is dropped waits for the element that is being made.
+  // Raises ValueError[prefetch.count] for less than 1.
   Dataset prefetch(int64_t count, Location at = Location::here()) const;
   // At most the first `count` elements, and those behind them. Raise ValueError[take.count], [skip.count] for
   // less than 0.
@@ -124,8 +129,8 @@ class Dataset {
   // Elements with their number, i64[], before their tensors.
   Dataset enumerate(int64_t start = 0, Location at = Location::here()) const;
 
-  // The number of elements of an iterator, kInfinite or kUnknown (generators and files). What is repeated
-  // without end counts as infinite unless it is known to be empty.
+  // The number of elements of an iterator, kInfinite or kUnknown (generators, files, what filter() leaves of
+  // a dataset with an end). What is repeated without end counts as infinite unless it is known to be empty.
   int64_t cardinality() const;
   // A new iterator, by the number of those that this handle and its copies have given before.
   DatasetRange begin() const;

@@ -97,8 +97,9 @@ template <class F>
 concept ReturnsTensor = TensorCallable<F> && std::is_same_v<TensorResult<F>, Tensor>;
 
 // A function from tensors to tensors, made from anything that is called with a list (std::span<const Tensor>
-// or const Tensors&) or with up to eight Tensors (not `auto`), and that returns Tensors or one Tensor.
-// Calling one made from a function of n tensors with another number raises ValueError[function.arguments].
+// or const Tensors&) or with up to eight Tensors (not `auto`), and that returns Tensors, one Tensor or a
+// bool, which counts as bool[]. Calling one made from a function of n tensors with another number raises
+// ValueError[function.arguments].
 class TensorFunction {
  public:
   template <class F>
@@ -107,7 +108,9 @@ class TensorFunction {
           if constexpr (requires { f.operator bool(); }) {
             if (!f) detail::empty_function();
           }
-          if constexpr (ReturnsTensor<F>) {
+          if constexpr (std::is_same_v<TensorResult<F>, bool>) {
+            return {Tensor::scalar(detail::call_with(f, x))};
+          } else if constexpr (ReturnsTensor<F>) {
             return {detail::call_with(f, x)};
           } else {
             return detail::call_with(f, x);

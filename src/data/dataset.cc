@@ -14,6 +14,8 @@ DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location
   for (const DatasetNode* input : inputs) {
     depth_ = std::max(depth_, input->depth_ + 1);
     nodes_ += input->nodes_;
+    order_varies_ = order_varies_ || input->order_varies_;
+    count_varies_ = count_varies_ || input->count_varies_;
   }
   if (nodes_ > kMost)
     throw UnsupportedError("dataset.depth",

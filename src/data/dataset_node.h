@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "espalier/dataset.h"
 
 namespace espalier {
@@ -38,12 +39,20 @@ class DatasetNode {
   // As to_string(Dataset) gives it.
   virtual std::string text() const = 0;
 
+  // Whether passes may differ in the order of their elements, and in their number.
+  bool order_varies() const { return order_varies_; }
+  bool count_varies() const { return count_varies_; }
   // The nodes on the longest way to a source.
   int64_t depth() const { return depth_; }
   Location at() const { return at_; }
   uint64_t next_iteration() const { return iterations_.fetch_add(1, std::memory_order_relaxed); }
 
+ protected:
+  void vary_order() { order_varies_ = true; }
+  void vary_count() { count_varies_ = true; }
+
  private:
+  bool order_varies_ = false, count_varies_ = false;
   int64_t depth_ = 1, nodes_ = 1;  // of all ways to the sources
   Location at_;
   mutable std::atomic<uint64_t> iterations_{0};
@@ -82,6 +91,10 @@ Dataset Dataset::make(Arguments&&... arguments) {
   return Dataset(std::make_shared<const Node>(std::forward<Arguments>(arguments)...));
 }
 
+// The number of pass `pass` of repeat() in a pass of that number.
+inline uint64_t repeated_pass(uint64_t number, int64_t pass) {
+  return hash_combine(number, static_cast<uint64_t>(pass));
+}
 // a * b, and a + b, of numbers >= 0; the largest number where that is larger.
 int64_t saturating_product(int64_t a, int64_t b);
 int64_t saturating_sum(int64_t a, int64_t b);

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/philox.h"
+#include "espalier/array.h"
 #include "espalier/dataset.h"
 #include "espalier/ops.h"
 
@@ -103,7 +104,7 @@ class RandomPipelines {
   }
 
   void step(Pipeline& p) {
-    switch (below(shuffles_ ? 13 : 12)) {
+    switch (below(shuffles_ ? 14 : 13)) {
       case 0:
         return map(p);
       case 1:
@@ -165,6 +166,17 @@ class RandomPipelines {
         p.dataset = p.dataset.enumerate(start);
         for (size_t i = 0; i < p.expected.size(); ++i)
           p.expected[i].insert(p.expected[i].begin(), {{}, {start + static_cast<int32_t>(i)}});
+        return;
+      }
+      case 12: {
+        const auto divisor = static_cast<int32_t>(2 + below(3)), rest = static_cast<int32_t>(below(2));
+        p.dataset = p.dataset.filter([divisor, rest](const Tensors& element) {
+          return sum(convert(element[0], DType::kI32)).item<int32_t>() % divisor != rest;
+        });
+        std::erase_if(p.expected, [&](const PlainElement& element) {
+          const std::vector<int32_t>& values = element[0].values;
+          return std::accumulate(values.begin(), values.end(), 0) % divisor == rest;
+        });
         return;
       }
       default: {

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/hash.h"
 #include "data/dataset_node.h"
 
 namespace espalier {
@@ -26,7 +25,7 @@ class Repeat final : public ElementIterator {
   int64_t skip(int64_t count) override {
     int64_t skipped = 0;
     while (skipped < count) {
-      if (!now_ && size_ > 0) {
+      if (!now_ && size_ > 0 && !input_.count_varies()) {
         int64_t passes = (count - skipped) / size_;
         if (count_ >= 0) passes = std::min(passes, count_ - passes_);
         passes_ += passes;
@@ -45,8 +44,8 @@ class Repeat final : public ElementIterator {
   // Whether there is a pass, perhaps a new one.
   bool begin() {
     if (now_) return true;
-    if (passes_ == count_ || size_ == 0) return false;
-    now_ = input_.iterate({pass_.seed, hash_combine(pass_.number, static_cast<uint64_t>(passes_))});
+    if (passes_ == count_ || (size_ == 0 && (count_ < 0 || !input_.count_varies()))) return false;
+    now_ = input_.iterate({pass_.seed, repeated_pass(pass_.number, passes_)});
     ++passes_;
     given_ = 0;
     return true;
@@ -61,7 +60,7 @@ class Repeat final : public ElementIterator {
   int64_t count_, passes_ = 0;  // begun
   ElementIteratorPtr now_;
   int64_t given_ = 0;  // elements of this pass
-  int64_t size_;       // of a pass, all have as many; -1 while it is not known
+  int64_t size_;       // of a pass, the last one where they differ; -1 while it is not known
 };
 
 class RepeatNode final : public DatasetStep {

@@ -1,4 +1,3 @@
-#include "base/hash.h"
 #include "base/philox.h"
 #include "data/dataset_node.h"
 
@@ -66,6 +65,7 @@ class ShuffleNode final : public DatasetStep {
   ShuffleNode(DatasetNodePtr input, int64_t size, ShuffleOptions options, Location at)
       : DatasetStep(std::move(input), at), size_(size), options_(options) {
     if (size < 1) throw ValueError("shuffle.buffer_size", cat("buffer_size must be positive, got ", size));
+    if (options.reshuffle_each_iteration) vary_order();
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     // Another order for each shuffle of a dataset.
