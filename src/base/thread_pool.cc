@@ -23,7 +23,7 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr int64_t kMaxGroups = 0xffff;
 constexpr int kMostThreads = 1024;
 
-thread_local bool inside_chunk = false;
+thread_local bool inside_chunk = false, in_background = false;
 
 void pause_briefly() {
 #if defined(__SSE__)
@@ -193,7 +193,8 @@ void ThreadPool::finish(Job& job) {
 
 void ThreadPool::run(int64_t chunks, Function function, const void* context) {
   if (chunks <= 0) return;
-  if (chunks == 1 || inside_chunk || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
+  const bool alone = chunks == 1 || inside_chunk || (in_background && this == &thread_pool());
+  if (alone || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
     for (int64_t i = 0; i < chunks; ++i) function(context, i);
     return;
   }
@@ -247,11 +248,20 @@ ThreadPool& thread_pool() {
   return pool;
 }
 
+ThreadPool& background_pool() {
+  static ThreadPool pool(thread_pool().threads());
+  return pool;
+}
+
+BackgroundWork::BackgroundWork() : before_(std::exchange(in_background, true)) {}
+BackgroundWork::~BackgroundWork() { in_background = before_; }
+
 int threads() { return thread_pool().threads(); }
 void set_threads(int count) {
   if (count < 1 || count > kMostThreads)
     throw ValueError("threads.count", cat("a call takes 1 to ", kMostThreads, " threads, got ", count));
   thread_pool().set_threads(count);
+  background_pool().set_threads(count);
 }
 
 }  // namespace espalier

@@ -109,6 +109,22 @@ class SpareWork {
 
 // The pool of this process. Its first size is ESPALIER_THREADS or default_threads().
 ThreadPool& thread_pool();
+// As large, for work that goes on beside what the process does, as that of datasets: neither waits for the
+// other.
+ThreadPool& background_pool();
+
+// While it lives, this thread works beside what the process does: what it would share with thread_pool() it
+// does alone.
+class BackgroundWork {
+ public:
+  BackgroundWork();
+  ~BackgroundWork();
+  BackgroundWork(const BackgroundWork&) = delete;
+  BackgroundWork& operator=(const BackgroundWork&) = delete;
+
+ private:
+  bool before_;
+};
 
 // Calls body(i) for each i in [0, chunks): on all threads, or in order on this one.
 template <class Body>

@@ -68,7 +68,7 @@ class ParallelMap final : public Map {
         break;
       }
     }
-    thread_pool().parallel_for(static_cast<int64_t>(ahead_.size()), [this](int64_t i) {
+    background_pool().parallel_for(static_cast<int64_t>(ahead_.size()), [this](int64_t i) {
       Made& made = ahead_[static_cast<size_t>(i)];
       if (made.error) return;
       try {

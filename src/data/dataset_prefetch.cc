@@ -5,6 +5,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/thread_pool.h"
 #include "data/dataset_node.h"
 
 namespace espalier {
@@ -52,6 +53,7 @@ class Prefetch final : public ElementIterator {
   }
 
   void fetch() {
+    const BackgroundWork beside;
     std::exception_ptr error;
     try {
       for (Tensors element; input_->next(element);) {

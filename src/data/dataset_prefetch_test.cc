@@ -2,7 +2,9 @@
 #include <thread>
 
 #include "base/rule_of_test.h"
+#include "base/thread_pool.h"
 #include "data/dataset_pipelines_test.h"
+#include "espalier/threads.h"
 
 namespace espalier {
 namespace {
@@ -47,6 +49,50 @@ TEST(DatasetPrefetch, MakesAtMostItsCountAhead) {
   EXPECT_EQ(made, 5);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(made, 5);
+}
+
+// Whether it came true before long.
+template <class F>
+bool comes_true(const F& f) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!f()) {
+    if (std::chrono::steady_clock::now() - start > std::chrono::seconds(10)) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// A map waits in the midst of its work until two threads meet in a job of the caller.
+TEST(DatasetPrefetch, TheThreadsOfCallsServeTheCallerWhileAMapWorks) {
+  const int threads_before = threads();
+  set_threads(2);
+  for (const int calls : {1, 3}) {
+    std::atomic<bool> working{false}, met{false};
+    const Dataset data = rows(12)
+                             .map(
+                                 [&](const Tensor& x) {
+                                   if (x.item<int32_t>() < 3) return x;
+                                   thread_pool().parallel_for(2, [&](int64_t) {
+                                     working = true;
+                                     EXPECT_TRUE(comes_true([&] { return met.load(); }));
+                                   });
+                                   return x;
+                                 },
+                                 {.num_parallel_calls = calls})
+                             .prefetch(12);
+    DatasetIterator iterator(data, 0);
+    iterator.next();
+    EXPECT_TRUE(comes_true([&] { return working.load(); }));
+    std::atomic<int> here{0}, together{0};
+    thread_pool().parallel_for(2, [&](int64_t) {
+      ++here;
+      if (comes_true([&] { return here == 2; })) ++together;
+    });
+    met = true;
+    EXPECT_EQ(together, 2) << calls;
+    EXPECT_EQ(rest_of(iterator).size(), 11u);
+  }
+  set_threads(threads_before);
 }
 
 TEST(DatasetPrefetch, RunsBesideItsCaller) {
