@@ -37,8 +37,8 @@ class Callback {
   virtual ~Callback() = default;
   struct Run {
     int epochs = 0;
-    int64_t steps_per_epoch = 0;
-    int64_t examples = 0;  // of an epoch; 0: not known, as of a dataset
+    int64_t steps_per_epoch = 0;  // 0: not known, as of a dataset of unknown cardinality
+    int64_t examples = 0;         // of an epoch; 0: not known, as of a dataset
     int initial_epoch = 0;
     std::vector<std::string> logs = {};  // the names that on_epoch_end sees
   };
@@ -108,7 +108,7 @@ struct FitOptions {
   std::map<int64_t, double> class_weight = {};
   Tensor sample_weight = {};
   bool weighted = false;    // the last tensor of a dataset's elements is the sample_weight of their rows
-  int steps_per_epoch = 0;  // 0: all rows once; else an epoch goes on with the rows where the last one ended
+  int steps_per_epoch = 0;  // 0: all rows once; else an epoch goes on where the last one ended
   int initial_epoch = 0;    // the first one, of a run that is continued
   std::vector<std::shared_ptr<Callback>> callbacks = {};
 };
@@ -151,11 +151,11 @@ class Model : public Layer {
                         Location at = Location::here());
   // Trains on the elements of a dataset, which are batches: the tensors of x, those of y, one for each
   // output, and the weight of each row behind them where options.weighted says so; batch_size and shuffle do
-  // not count. Batches may differ in their number of rows. An epoch is a pass over the dataset, or
-  // steps_per_epoch batches: then it goes on where the last one ended, and behind the end of the dataset
-  // comes its begin (repeat()). Needs steps_per_epoch unless the cardinality is known:
+  // not count. Batches may differ in their number of rows. An epoch is a pass over the dataset to its end,
+  // whether its cardinality is known or not, or steps_per_epoch batches: then it goes on where the last one
+  // ended, and behind the end of the dataset comes its begin (repeat()). A dataset without end needs them:
   // ValueError[fit.steps_per_epoch]. Raises besides what fit raises for rows in memory, of each batch before
-  // its step, ShapeError[fit.rows] for batches of other tensors and a dataset without any,
+  // its step, ShapeError[fit.rows] for batches of other tensors and a pass without any,
   // ValueError[fit.validation] for a validation_split, and for validation_data without end,
   // ValueError[fit.sample_weight] for one beside the dataset, and what its iterators raise.
   std::vector<Logs> fit(const Dataset& batches, const FitOptions& options = {},

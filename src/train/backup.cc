@@ -63,7 +63,8 @@ Backups::Backups(const FitOptions& options, const TrainingBatches& batches, cons
                          before.empty() ? "not said" : before, ", now it is ", now),
                      "go on with the same run, or remove the file");
   }
-  if (found_->callbacks.size() != callbacks_.size() || found_->step > run.steps_per_epoch)
+  if (found_->callbacks.size() != callbacks_.size() ||
+      (run.steps_per_epoch > 0 && found_->step > run.steps_per_epoch))
     throw FormatError("checkpoint.run",
                       cat(backup_->path, ": step ", found_->step, " of ", run.steps_per_epoch, " with ",
                           found_->callbacks.size(), " callbacks"));

@@ -1,6 +1,7 @@
 #include "train/dataset_batches.h"
 
 #include "base/format.h"
+#include "data/dataset_node.h"
 #include "espalier/ops.h"
 #include "train/fit_rows.h"
 
@@ -11,25 +12,92 @@ namespace {
   throw ShapeError(rule, cat("there are no batches: ", dataset, " is empty"));
 }
 
-int64_t checked_steps(const Dataset& dataset, const FitOptions& options) {
-  const int64_t batches = dataset.cardinality();
-  check_options(options);
-  if (options.validation_split != 0)
-    throw ValueError("fit.validation", "validation_split is of rows in memory",
-                     "give take() and skip() of the dataset to fit and validation_data");
-  if (options.sample_weight.defined())
-    throw ValueError("fit.sample_weight", "a dataset's elements hold the weights of their rows",
-                     "set weighted");
-  if (options.weighted && !options.class_weight.empty())
-    throw ValueError("fit.class_weight", "class_weight and weighted do not come together");
-  if (batches == 0) no_batches("fit.rows", dataset);
-  if (options.steps_per_epoch) return options.steps_per_epoch;
-  if (batches > 0) return batches;
-  throw ValueError("fit.steps_per_epoch",
-                   cat("an epoch needs a number of steps, the cardinality of ", dataset, " is ",
-                       batches == Dataset::kInfinite ? "infinite" : "unknown"),
-                   "set steps_per_epoch");
-}
+// Elements of one iterator after the other.
+class DatasetSource : public TrainingBatches {
+ public:
+  DatasetSource(Dataset dataset, const FitOptions& options, StepArguments arguments)
+      : dataset_(std::move(dataset)), arguments_(std::move(arguments)), weighted_(options.weighted) {}
+  int64_t examples_per_epoch() const override { return 0; }
+  std::map<std::string, std::string> run() const override {
+    return {{"data", to_string(dataset_)}, {"weighted", cat(weighted_)}};
+  }
+  Cursor save() const override {
+    if (!iterator_) return {};
+    const DatasetState state = iterator_->save();
+    return {{"seed", state.seed},
+            {"iteration", state.iteration},
+            {"elements", static_cast<uint64_t>(state.elements)}};
+  }
+
+ protected:
+  // Empty at its end.
+  std::span<const Tensor> element() {
+    std::optional<Tensors> element = iterator_->next();
+    if (!element) return {};
+    return arguments_.of(std::move(*element));
+  }
+  void restore(const Cursor& cursor) {
+    const auto number = [&](const char* name) {
+      const auto it = cursor.find(name);
+      if (it == cursor.end())
+        throw FormatError("checkpoint.cursor", cat("the place in the dataset has no \"", name, "\""));
+      return it->second;
+    };
+    if (!iterator_) iterator_.emplace(dataset_, number("iteration"));
+    iterator_->restore({number("seed"), number("iteration"), static_cast<int64_t>(number("elements"))});
+  }
+  Dataset dataset_;
+  std::optional<DatasetIterator> iterator_;
+
+ private:
+  StepArguments arguments_;
+  bool weighted_;
+};
+
+class RepeatedDataset final : public DatasetSource {
+ public:
+  RepeatedDataset(const Dataset& dataset, int64_t steps, const FitOptions& options, StepArguments arguments)
+      : DatasetSource(dataset.repeat(), options, std::move(arguments)), steps_(steps) {
+    iterator_.emplace(dataset_, 0);
+    if (options.initial_epoch > 0)
+      iterator_->restore({iterator_->save().seed, 0, options.initial_epoch * steps});
+  }
+  std::span<const Tensor> next() override {
+    const auto found = element();
+    if (found.empty()) no_batches("fit.rows", dataset_);
+    return found;
+  }
+  int64_t steps_per_epoch() const override { return steps_; }
+  void restore(int, int64_t, const Cursor& cursor) override { DatasetSource::restore(cursor); }
+
+ private:
+  int64_t steps_;
+};
+
+// An epoch is a pass, as repeat() makes them.
+class DatasetPasses final : public DatasetSource {
+ public:
+  DatasetPasses(const Dataset& dataset, const FitOptions& options, StepArguments arguments)
+      : DatasetSource(dataset, options, std::move(arguments)), pass_(options.initial_epoch) {}
+  std::span<const Tensor> next() override {
+    if (!iterator_) iterator_.emplace(dataset_, repeated_pass(0, pass_));
+    const auto found = element();
+    if (!found.empty()) return found;
+    if (iterator_->save().elements == 0) no_batches("fit.rows", dataset_);
+    iterator_.reset();
+    ++pass_;
+    return {};
+  }
+  int64_t steps_per_epoch() const override { return 0; }
+  void restore(int epoch, int64_t step, const Cursor& cursor) override {
+    pass_ = epoch;
+    if (step > 0) return DatasetSource::restore(cursor);
+    iterator_.reset();
+  }
+
+ private:
+  int64_t pass_;
+};
 
 }  // namespace
 
@@ -78,44 +146,29 @@ std::span<const Tensor> DatasetBatches::next() {
   return {};
 }
 
-DatasetPasses::DatasetPasses(const Dataset& dataset, const FitOptions& options, size_t labels,
-                             std::function<void(const TensorList& y)> check_labels)
-    : steps_per_epoch_(checked_steps(dataset, options)),
-      weighted_(options.weighted),
-      arguments_(
-          {"fit", "fit.rows", 0, labels, options.weighted, options.class_weight, std::move(check_labels)}),
-      repeated_(dataset.repeat()),
-      iterator_(repeated_, 0) {
-  if (options.initial_epoch > 0)
-    iterator_.restore(
-        {iterator_.save().seed, 0, static_cast<int64_t>(options.initial_epoch) * steps_per_epoch_});
-}
-
-std::span<const Tensor> DatasetPasses::next() {
-  std::optional<Tensors> element = iterator_.next();
-  if (!element) no_batches("fit.rows", repeated_);
-  return arguments_.of(std::move(*element));
-}
-
-std::map<std::string, std::string> DatasetPasses::run() const {
-  return {{"data", to_string(repeated_)}, {"weighted", cat(weighted_)}};
-}
-
-TrainingBatches::Cursor DatasetPasses::save() const {
-  const DatasetState state = iterator_.save();
-  return {{"seed", state.seed},
-          {"iteration", state.iteration},
-          {"elements", static_cast<uint64_t>(state.elements)}};
-}
-
-void DatasetPasses::restore(int64_t, const Cursor& cursor) {
-  const auto number = [&](const char* name) {
-    const auto it = cursor.find(name);
-    if (it == cursor.end())
-      throw FormatError("checkpoint.cursor", cat("the place in the dataset has no \"", name, "\""));
-    return it->second;
-  };
-  iterator_.restore({number("seed"), number("iteration"), static_cast<int64_t>(number("elements"))});
+std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
+                                                  size_t labels,
+                                                  std::function<void(const TensorList& y)> check_labels) {
+  const int64_t batches = dataset.cardinality();
+  check_options(options);
+  if (options.validation_split != 0)
+    throw ValueError("fit.validation", "validation_split is of rows in memory",
+                     "give take() and skip() of the dataset to fit and validation_data");
+  if (options.sample_weight.defined())
+    throw ValueError("fit.sample_weight", "a dataset's elements hold the weights of their rows",
+                     "set weighted");
+  if (options.weighted && !options.class_weight.empty())
+    throw ValueError("fit.class_weight", "class_weight and weighted do not come together");
+  if (batches == 0) no_batches("fit.rows", dataset);
+  StepArguments arguments(
+      {"fit", "fit.rows", 0, labels, options.weighted, options.class_weight, std::move(check_labels)});
+  if (options.steps_per_epoch == 0 && batches == Dataset::kUnknown)
+    return std::make_unique<DatasetPasses>(dataset, options, std::move(arguments));
+  if (options.steps_per_epoch == 0 && batches == Dataset::kInfinite)
+    throw ValueError("fit.steps_per_epoch", cat("an epoch needs a number of steps, ", dataset, " has no end"),
+                     "set steps_per_epoch");
+  const int64_t steps = options.steps_per_epoch ? options.steps_per_epoch : batches;
+  return std::make_unique<RepeatedDataset>(dataset, steps, options, std::move(arguments));
 }
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "espalier/model.h"
@@ -53,25 +54,10 @@ class DatasetBatches final : public StepBatches {
   std::string rows_rule_;
 };
 
-// What fit trains on.
-class DatasetPasses final : public TrainingBatches {
- public:
-  // Raises what Model::fit says of options for datasets.
-  DatasetPasses(const Dataset& dataset, const FitOptions& options, size_t labels,
-                std::function<void(const TensorList& y)> check_labels);
-  std::span<const Tensor> next() override;
-  int64_t steps_per_epoch() const override { return steps_per_epoch_; }
-  int64_t examples_per_epoch() const override { return 0; }
-  std::map<std::string, std::string> run() const override;
-  Cursor save() const override;
-  void restore(int64_t steps, const Cursor& cursor) override;
-
- private:
-  int64_t steps_per_epoch_;
-  bool weighted_;
-  StepArguments arguments_;
-  Dataset repeated_;
-  DatasetIterator iterator_;
-};
+// What fit trains on: epochs of so many batches, or passes over the dataset. Raises what Model::fit says of
+// options for datasets.
+std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
+                                                  size_t labels,
+                                                  std::function<void(const TensorList& y)> check_labels);
 
 }  // namespace espalier

@@ -55,9 +55,10 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
-  DatasetPasses passes(batches, options, training->outputs.size(), training->labels_check("fit.labels"));
+  const auto passes =
+      training_batches(batches, options, training->outputs.size(), training->labels_check("fit.labels"));
   const Rows rows = validation_rows(options);
-  return training->fit(passes, options, training->validation(rows, options), shared_->stop);
+  return training->fit(*passes, options, training->validation(rows, options), shared_->stop);
 }
 
 std::function<void(const TensorList& y)> Model::Training::labels_check(const char* rule) {

@@ -158,7 +158,7 @@ TEST(FitDataset, MistakesAreNamed) {
   };
   EXPECT_EQ(rule(Dataset()), "dataset.undefined");
   EXPECT_EQ(rule(data.repeat()), "fit.steps_per_epoch");
-  EXPECT_EQ(rule(unknown), "fit.steps_per_epoch");
+  EXPECT_EQ(rule(unknown), "fit.rows");
   EXPECT_EQ(rule(unknown, {.steps_per_epoch = 2}), "fit.rows");
   EXPECT_EQ(rule(data.take(0)), "fit.rows");
   EXPECT_EQ(rule(data, {.steps_per_epoch = -1}), "fit.steps_per_epoch");

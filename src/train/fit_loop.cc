@@ -28,7 +28,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     train_step->make_variables(arguments);
     backups.require(variables(), true);
     now = backups.position();
-    batches.restore(now.epoch * steps + now.step, now.cursor);
+    batches.restore(now.epoch, now.step, now.cursor);
     run.initial_epoch = now.epoch;
   }
   stop = now.stopped;
@@ -41,6 +41,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     backups.restore(variables());
   }
   bool interrupted = false;
+  int64_t steps_of_run = now.epoch * steps + now.step;
   for (; now.epoch < options.epochs && !stop; ++now.epoch, now.step = 0) {
     if (now.step == 0) {
       begin_epoch();
@@ -48,13 +49,15 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     }
     const Logs not_due;
     Logs logs = this->logs();
-    while (now.step < steps && !stop) {
-      train_step->call(batches.next());
+    while ((steps == 0 || now.step < steps) && !stop) {
+      const std::span<const Tensor> arguments = batches.next();
+      if (arguments.empty()) break;
+      train_step->call(arguments);
       const int64_t step = ++now.step;
       const bool due = step % 8 == 1 && !options.callbacks.empty();
       if (due) refresh(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
-      if (backups.due_after_step(now.epoch * steps + step)) save(now);
+      if (backups.due_after_step(++steps_of_run)) save(now);
     }
     interrupted = stop;
     if (interrupted && backups.used()) save(now);

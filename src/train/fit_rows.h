@@ -80,7 +80,7 @@ class Passes final : public TrainingBatches {
   int64_t steps_per_epoch() const override { return steps_per_epoch_ ? steps_per_epoch_ : batches(); }
   int64_t examples_per_epoch() const override { return examples(steps_per_epoch()); }
   std::map<std::string, std::string> run() const override;
-  void restore(int64_t steps, const Cursor&) override { seek(steps); }
+  void restore(int epoch, int64_t step, const Cursor&) override { seek(epoch * steps_per_epoch() + step); }
 
  private:
   const Rows& rows_;

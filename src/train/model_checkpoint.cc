@@ -81,12 +81,13 @@ class Saver final : public Callback {
     const auto folder = std::filesystem::absolute(filled(options_.path, fields)).parent_path();
     if (!std::filesystem::is_directory(folder))
       throw IoError("save.path", cat("there is no folder ", folder.string()));
-    steps_per_epoch_ = run.steps_per_epoch;
+    steps_ = run.initial_epoch * run.steps_per_epoch;
   }
   void on_epoch_begin(int epoch) override { epoch_ = epoch; }
 
   void on_batch_end(int64_t step, const Logs&) override {
-    if (options_.save_freq == 0 || (epoch_ * steps_per_epoch_ + step) % options_.save_freq != 0) return;
+    ++steps_;
+    if (options_.save_freq == 0 || steps_ % options_.save_freq != 0) return;
     save({{"epoch", epoch_ + 1}, {"batch", static_cast<double>(step)}});
   }
 
@@ -104,9 +105,11 @@ class Saver final : public Callback {
 
   void save_state(CallbackState& state) const override {
     if (best_) state.put("model_checkpoint/best", *best_);
+    state.put("model_checkpoint/steps", static_cast<double>(steps_));
   }
   void load_state(const CallbackState& state) override {
     if (state.tensors.contains("model_checkpoint/best")) best_ = state.number("model_checkpoint/best");
+    steps_ = state.count("model_checkpoint/steps");
   }
 
  private:
@@ -115,7 +118,7 @@ class Saver final : public Callback {
   ModelCheckpointOptions options_;
   std::optional<Monitor> monitor_;
   std::optional<double> best_;
-  int64_t steps_per_epoch_ = 0;
+  int64_t steps_ = 0;  // of the run
   int epoch_ = 0;
 };
 

@@ -20,25 +20,28 @@ class Progress final : public Callback {
   void on_train_begin(const Run& run) override {
     run_ = run;
     last_.clear();
+    step_ = 0;
   }
   void on_epoch_begin(int epoch) override {
+    // Steps when nobody knows the examples; those of the epoch before when nobody knows the steps.
+    const int64_t total = run_.examples ? run_.examples : run_.steps_per_epoch ? run_.steps_per_epoch : step_;
     const std::string last = cat(run_.epochs), number = cat(epoch + 1);
-    bar_.emplace(cat("epoch ", std::string(last.size() - std::min(last.size(), number.size()), ' '), number,
-                     "/", last),
-                 total());
+    const std::string blanks(last.size() - std::min(last.size(), number.size()), ' ');
+    bar_.emplace(cat("epoch ", blanks, number, "/", last), total);
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
+    step_ = step;
     for (const auto& [name, value] : logs) last_[name] = value;
-    bar_->update(std::min(total(), total() * step / std::max<int64_t>(1, run_.steps_per_epoch)),
-                 [this] { return metrics_text(last_); });
+    const int64_t done =
+        run_.examples ? std::min(run_.examples, run_.examples * step / run_.steps_per_epoch) : step;
+    bar_->update(done, [this] { return metrics_text(last_); });
   }
   void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
 
  private:
-  // Steps when nobody knows the examples.
-  int64_t total() const { return run_.examples ? run_.examples : run_.steps_per_epoch; }
   Run run_;
   Logs last_;
+  int64_t step_ = 0;  // the last one
   std::optional<ProgressBar> bar_;
 };
 

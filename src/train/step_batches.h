@@ -18,10 +18,12 @@ class StepBatches {
   virtual std::span<const Tensor> next() = 0;
 };
 
-// Those of fit, without end: behind the last batch comes the first, perhaps in another order.
+// Those of fit, epoch after epoch.
 class TrainingBatches : public StepBatches {
  public:
   using Cursor = std::map<std::string, uint64_t>;
+  // 0: it is not known. Then next() is empty at the end of an epoch, and the call behind it begins the next
+  // one; else behind the last batch comes the first, perhaps in another order.
   virtual int64_t steps_per_epoch() const = 0;
   // Rows; 0: it is not known.
   virtual int64_t examples_per_epoch() const = 0;
@@ -29,8 +31,8 @@ class TrainingBatches : public StepBatches {
   virtual std::map<std::string, std::string> run() const = 0;
   // What the place of the next batch depends on besides the steps of the run.
   virtual Cursor save() const { return {}; }
-  // Goes to the place behind so many steps of the run, where save() gave `cursor`.
-  virtual void restore(int64_t steps, const Cursor& cursor) = 0;
+  // Goes to the place behind so many steps of an epoch, where save() gave `cursor`.
+  virtual void restore(int epoch, int64_t step, const Cursor& cursor) = 0;
 };
 
 }  // namespace espalier
