@@ -22,6 +22,9 @@ class Env {
   // The same with a folder of files by name: whoever opens `path` afterwards finds all of the new files and
   // none of the old. What was at `path` is gone; it must have been a folder.
   virtual void write_folder(const std::string& path, const std::map<std::string, std::string>& files) = 0;
+  // The regular files of a folder by name: all of before or all of after a write_folder that goes on, never
+  // of both.
+  virtual std::map<std::string, std::string> read_folder(const std::string& path) = 0;
   // Removes the temporary files that writers of `path` left who were killed. REQUIRES: nobody writes it now.
   virtual void remove_left_overs(const std::string& path) = 0;
   virtual bool exists(const std::string& path) = 0;

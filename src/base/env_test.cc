@@ -2,7 +2,9 @@
 
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -56,6 +58,38 @@ TEST_F(EnvTest, WritesAndReadsBack) {
 
 TEST_F(EnvTest, ReadsFilesThatAnnounceNoSize) {
   EXPECT_NE(posix_env().read_file("/proc/self/status").find("Pid:"), std::string::npos);
+}
+
+TEST_F(EnvTest, AFolderThatIsReplacedIsReadWhole) {
+  constexpr int kFiles = 40;
+  const auto version = [](const std::string& text) {
+    std::map<std::string, std::string> files;
+    for (int i = 0; i < kFiles; ++i) files[cat(i)] = text;
+    files["of-" + text] = text;
+    return files;
+  };
+  posix_env().write_folder(path("model"), version("0"));
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (int i = 1; i < 7; ++i) posix_env().write_folder(path("model"), version(cat(i)));
+    done = true;
+  });
+  while (!done) {
+    const auto files = posix_env().read_folder(path("model"));
+    EXPECT_EQ(files, version(files.empty() ? "none" : files.begin()->second));
+  }
+  writer.join();
+  EXPECT_EQ(posix_env().read_folder(path("model")), version("6"));
+}
+
+TEST_F(EnvTest, AFolderIsReadWithoutWhatIsNoFile) {
+  std::filesystem::create_symlink("nowhere", path("link"));
+  posix_env().make_folder(path("inside"));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  posix_env().write_file(path("x"), "1");
+  EXPECT_EQ(posix_env().read_folder(folder_), (std::map<std::string, std::string>{{"x", "1"}}));
+  EXPECT_EQ(rule_of([&] { posix_env().read_folder(path("x")); }), "file.read");
+  EXPECT_EQ(rule_of([&] { posix_env().read_folder(path("absent")); }), "file.read");
 }
 
 TEST_F(EnvTest, AFailedWriteLeavesTheOldFile) {

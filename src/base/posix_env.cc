@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -28,10 +29,10 @@ class File {
   File(const std::string& path, int flags, const char* verb) : File(path, flags, verb, path) {}
   // `shown` is the name that errors give it.
   File(const std::string& path, int flags, const char* verb, const std::string& shown)
-      : path_(shown), verb_(verb) {
-    do {
-      descriptor_ = ::open(path.c_str(), flags | O_CLOEXEC, 0666);
-    } while (descriptor_ < 0 && errno == EINTR);
+      : File(open(AT_FDCWD, path, flags), verb, shown) {}
+  // What open() gave.
+  File(int descriptor, const char* verb, const std::string& shown)
+      : path_(shown), verb_(verb), descriptor_(descriptor) {
     if (descriptor_ < 0) fail(verb, shown, errno);
   }
   ~File() {
@@ -40,6 +41,14 @@ class File {
   File(const File&) = delete;
   File& operator=(const File&) = delete;
 
+  // Below an open folder. -1: errno says why.
+  static int open(int folder, const std::string& name, int flags) {
+    int descriptor;
+    do {
+      descriptor = ::openat(folder, name.c_str(), flags | O_CLOEXEC, 0666);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor;
+  }
   int descriptor() const { return descriptor_; }
   void check(bool ok) const {
     if (!ok) fail(verb_, path_, errno);
@@ -52,6 +61,25 @@ class File {
   int descriptor_;
 };
 
+struct CloseFolder {
+  void operator()(DIR* folder) const { ::closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+Folder open_folder(const char* verb, const std::string& path) {
+  Folder folder(::opendir(path.c_str()));
+  if (!folder) fail(verb, path, errno);
+  return folder;
+}
+std::vector<std::string> names_in(const Folder& folder) {
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
@@ -61,7 +89,33 @@ std::string folder_of(const std::string& path) {
 class PosixEnv final : public Env {
  public:
   std::string read_file(const std::string& path) override {
-    const File file(path, O_RDONLY, "read");
+    return read_all(File(path, O_RDONLY, "read"), path);
+  }
+
+  std::map<std::string, std::string> read_folder(const std::string& path) override {
+    constexpr int kTries = 1000;
+    for (int i = 0; i < kTries; ++i) {
+      const Folder folder = open_folder("read", path);
+      const int descriptor = ::dirfd(folder.get());
+      std::map<std::string, std::string> out;
+      for (const std::string& name : names_in(folder)) {
+        struct stat status;
+        if (::fstatat(descriptor, name.c_str(), &status, 0) != 0 || !S_ISREG(status.st_mode)) continue;
+        const std::string inside = cat(path, "/", name);
+        const int opened = File::open(descriptor, name, O_RDONLY);
+        if (opened < 0 && errno == ENOENT) continue;
+        out[name] = read_all(File(opened, "read", inside), inside);
+      }
+      // Whoever replaces a folder begins to remove it when another one has its place.
+      struct stat read, now;
+      if (::fstat(descriptor, &read) == 0 && ::stat(path.c_str(), &now) == 0 && read.st_ino == now.st_ino &&
+          read.st_dev == now.st_dev)
+        return out;
+    }
+    throw IoError("file.read", cat("cannot read ", path, ": it was replaced each of ", kTries, " times"));
+  }
+
+  static std::string read_all(const File& file, const std::string& path) {
     struct stat status;
     file.check(::fstat(file.descriptor(), &status) == 0);
     if (S_ISDIR(status.st_mode)) fail("read", path, EISDIR);
@@ -189,16 +243,7 @@ class PosixEnv final : public Env {
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
 
   std::vector<std::string> list_folder(const std::string& path) override {
-    DIR* folder = ::opendir(path.c_str());
-    if (!folder) fail("list", path, errno);
-    std::vector<std::string> names;
-    while (const dirent* entry = ::readdir(folder)) {
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") names.emplace_back(name);
-    }
-    ::closedir(folder);
-    std::sort(names.begin(), names.end());
-    return names;
+    return names_in(open_folder("list", path));
   }
 
   void make_folder(const std::string& path) override {

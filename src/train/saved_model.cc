@@ -369,11 +369,7 @@ LoadedModel load_model(const std::string& path, Location at) {
   if (!env.exists(path + "/" + kDescription)) {
     throw IoError("load_model.path", cat(path, " is no saved model: there is no ", path, "/", kDescription));
   }
-  std::map<std::string, std::string> files;
-  for (const std::string& name : env.list_folder(path)) {
-    if (std::filesystem::is_regular_file(path + "/" + name)) files[name] = env.read_file(path + "/" + name);
-  }
-  return read_model(std::move(files), path, at);
+  return read_model(env.read_folder(path), path, at);
 }
 
 }  // namespace espalier

@@ -1,7 +1,9 @@
 #include "espalier/saved_model.h"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -189,6 +191,50 @@ TEST(SavedModel, NeverReplacesWhatIsSomebodyElses) {
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_EQ(load_model(path).file("note.txt"), "new");
   std::filesystem::remove(link);
+  std::filesystem::remove_all(path);
+}
+
+// Two models of other layers, other texts, but variables of the same names and types.
+TEST(SavedModel, IsLoadedWholeWhileItIsReplaced) {
+  const Tensor x = Tensor::of<float>({1, 2}, {1, 2});
+  const std::string path = fresh("replaced");
+  Sequential relu{Dense({.units = 2, .activation = "relu"})},
+      exponential{Dense({.units = 2, .activation = "exponential"})};
+  std::map<std::string, std::vector<float>> said;
+  const auto texts = [](const std::string& name) {
+    SaveOptions out{{{"name.txt", name}}};
+    for (int i = 0; i < 25; ++i) out.files[cat(i)] = name;
+    return out;
+  };
+  const auto save = [&](Sequential& model, const std::string& name) {
+    set_seed(3);  // both are called "sequential" and begin with the same weights
+    said[name] = model.predict(x).to_vector<float>();
+    model.save(path, texts(name));
+  };
+  save(relu, "relu");
+  save(exponential, "exponential");
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (int i = 0; i < 8; ++i) {
+      relu.save(path, texts("relu"));
+      exponential.save(path, texts("exponential"));
+    }
+    done = true;
+  });
+  std::map<std::string, int> loaded;
+  while (!done) {
+    try {
+      LoadedModel model = load_model(path);
+      const std::string name = model.file("name.txt");
+      ++loaded[name];
+      for (const auto& [file, text] : texts(name).files) EXPECT_EQ(model.file(file), text);
+      EXPECT_EQ(model.predict(x).to_vector<float>(), said.at(name));
+    } catch (const Error& error) {
+      ADD_FAILURE() << error.what();
+    }
+  }
+  writer.join();
+  EXPECT_EQ(loaded.size(), 2u);
   std::filesystem::remove_all(path);
 }
 
