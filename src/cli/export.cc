@@ -35,7 +35,7 @@ struct Exported {
 
 // The inference for `batch` rows, its weights as constants.
 std::shared_ptr<const Graph> inference(LoadedModel& model, int64_t batch) {
-  const TracedModel traced = trace_model(model, model.input_rows(), batch, false);
+  const TracedModel traced = trace_for_export(model, batch);
   return optimize(bind_variables(*traced.graph, values_of(traced.variables)));
 }
 

@@ -19,7 +19,7 @@ void require_batch(const LoadedModel& model, int64_t batch) {
 }  // namespace
 
 std::string model_onnx(LoadedModel& model, int64_t batch) {
-  const auto at = [&](int64_t rows) { return trace_model(model, model.input_rows(), rows, false); };
+  const auto at = [&](int64_t rows) { return trace_for_export(model, rows); };
   if (batch == 0) batch = model.fixed_batch();
   if (batch != 0) {
     require_batch(model, batch);
@@ -32,7 +32,7 @@ std::string model_onnx(LoadedModel& model, int64_t batch) {
 
 std::string model_stablehlo(LoadedModel& model, const StablehloOptions& options) {
   require_batch(model, options.batch);
-  const TracedModel traced = trace_model(model, model.input_rows(), options.batch, false);
+  const TracedModel traced = trace_for_export(model, options.batch);
   return options.weights_as_arguments
              ? stablehlo_text(*traced.graph)
              : stablehlo_text(*bind_variables(*traced.graph, values_of(traced.variables)));

@@ -7,6 +7,9 @@
 
 namespace espalier {
 
+// Both are functions of the model alone: of its layers and weights, not of what it is called or what else the
+// process made.
+
 // The model's inference as an ONNX model (format/onnx.h) of inputs x0, x1, ... and results y0, y1, ..., for
 // `batch` rows; 0: for any number of rows, the dimension N, unless the model holds for one number alone. A
 // column program is no part of it: inputs are the rows that it makes. Raises ValueError[export.batch] for a

@@ -9,7 +9,11 @@
 #include "espalier/espalier.h"
 #include "format/onnx.h"
 #include "interp/interpreter.h"
+#include "passes/bind_variables.h"
+#include "passes/pass.h"
+#include "text/c.h"
 #include "text/text.h"
+#include "train/program.h"
 
 namespace espalier {
 namespace {
@@ -68,13 +72,38 @@ TEST(Export, ASavedModelBecomesStablehloWithItsWeightsInsideOrAsArguments) {
   const Tensor x = Generator(2).normal({5, 6});
   std::map<std::string, Literal> weights;
   for (const Variable& variable : loaded.variables())
-    weights.emplace(variable.path(), variable.read().node()->dense());
+    weights.emplace(relative(variable.path(), loaded.path()), variable.read().node()->dense());
   for (const bool as_arguments : {false, true}) {
     const std::string text = model_stablehlo(loaded, {.batch = 5, .weights_as_arguments = as_arguments});
     EXPECT_EQ(text.find("composite"), std::string::npos);
     const auto graph = parse_program(text);
     EXPECT_EQ(graph->inputs().size() > 1, as_arguments);
     expect_near(interpret(*graph, inputs_of(*graph, weights, x))[0], model.predict(x));
+  }
+}
+
+TEST(Export, IsAFunctionOfTheModelAlone) {
+  Sequential first = classifier(), second = classifier();
+  const Tensor x = Generator(1).normal({5, 6});
+  LoadedModel one = saved_and_loaded(first, x, "first");
+  second.predict(x);
+  ASSERT_NE(first.path(), second.path());
+  for (size_t i = 0; i < first.variables().size(); ++i)
+    second.variables()[i].assign(first.variables()[i].read());
+  const std::string folder = testing::TempDir() + "/export-second";
+  second.save(folder);
+  LoadedModel other = load_model(folder), again = load_model(folder);
+  for (LoadedModel* model : {&other, &again}) {
+    EXPECT_TRUE(model_onnx(*model) == model_onnx(one));
+    for (const bool as_arguments : {false, true}) {
+      const StablehloOptions options{.batch = 5, .weights_as_arguments = as_arguments};
+      EXPECT_EQ(model_stablehlo(*model, options), model_stablehlo(one, options));
+    }
+    const auto c = [](LoadedModel& exported) {
+      const TracedModel traced = trace_for_export(exported, 1);
+      return print_c(*optimize(bind_variables(*traced.graph, values_of(traced.variables)))).source;
+    };
+    EXPECT_EQ(c(*model), c(one));
   }
 }
 

@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
+#include "espalier/saved_model.h"
 #include "ir/builder.h"
 #include "text/text.h"
 
@@ -74,6 +75,29 @@ TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t 
     if (input.kind == InputKind::kVariable) out.variables.emplace_back(input.name, Variable(*variable++));
   }
   return out;
+}
+
+TracedModel trace_for_export(LoadedModel& model, int64_t batch) {
+  const TracedModel traced = trace_model(model, model.input_rows(), batch, false);
+  const std::string& root = model.path();
+  GraphBuilder builder(traced.graph->name());
+  const SinkScope sink(builder);
+  Tensors inputs;
+  for (const GraphInput& input : traced.graph->inputs())
+    inputs.push_back(builder.input(input.kind, relative(input.name, root), traced.graph->type(input.value)));
+  const Tensors outputs = inline_graph(*traced.graph, inputs);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const GraphOutput& output = traced.graph->outputs()[i];
+    builder.output(output.kind, relative(output.name, root), outputs[i]);
+  }
+  TracedModel out{builder.finish(), {}};
+  for (const auto& [name, variable] : traced.variables)
+    out.variables.emplace_back(relative(name, root), variable);
+  return out;
+}
+
+std::string relative(const std::string& path, const std::string& root) {
+  return path.starts_with(root + "/") ? path.substr(root.size() + 1) : path;
 }
 
 std::map<std::string, Literal> values_of(std::span<const std::pair<std::string, Variable>> variables) {

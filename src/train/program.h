@@ -15,6 +15,8 @@
 
 namespace espalier {
 
+class LoadedModel;
+
 // One forward pass: arguments x0, x1, ..., results y0, y1, ..., the variables it reads and their new values.
 struct TracedModel {
   std::shared_ptr<const Graph> graph;
@@ -22,6 +24,13 @@ struct TracedModel {
 };
 // REQUIRES: the model is built; `rows` are the types of one row of each input.
 TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
+
+// The inference of a loaded model for others to read. Variables have their paths below the model and nodes no
+// scope, so that equal models give equal programs, however many a process made before.
+TracedModel trace_for_export(LoadedModel& model, int64_t batch);
+
+// A path below another one; others stay whole.
+std::string relative(const std::string& path, const std::string& root);
 
 // A pass for any batch size, or for one.
 struct ModelProgram {

@@ -39,11 +39,6 @@ bool is_ours(const std::string& name) {
   throw FormatError("saved_model.content", cat(path, "/", file, ": ", message));
 }
 
-// A path below the model's own; others stay whole.
-std::string relative(const std::string& path, const std::string& root) {
-  return path.starts_with(root + "/") ? path.substr(root.size() + 1) : path;
-}
-
 }  // namespace
 
 struct LoadedModel::Saved {
