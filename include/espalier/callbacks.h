@@ -79,12 +79,12 @@ struct BackupAndRestoreOptions {
 // bits, with the logs of all epochs as fit's result. Data, batch size, steps of an epoch, shuffle, model,
 // optimizer and the list of callbacks must be the same as before; the seed comes from the file. Hooks see the
 // run begin again, and, in the middle of an epoch, that epoch; then callbacks get their state
-// (Callback::load_state). Generators of one's own are not saved. The file is replaced in one step: it is
-// whole at every moment. A run that stop_training() ended from on_batch_end saves there and keeps the file,
-// so that it can go on. fit raises ValueError[backup.twice] for two of them, IoError[file.*],
-// FormatError[checkpoint.*] and [safetensors.*] naming the file when it is no whole checkpoint,
-// ValueError[backup.run] and [backup.variable] when it is one of another run; then nothing has changed.
-// Raises ValueError[backup.path] for an empty path, [backup.save_freq] for less than 0.
+// (Callback::load_state). Generators of one's own are saved when a layer made them (Layer::add_generator).
+// The file is replaced in one step: it is whole at every moment. A run that stop_training() ended from
+// on_batch_end saves there and keeps the file, so that it can go on. fit raises ValueError[backup.twice] for
+// two of them, IoError[file.*], FormatError[checkpoint.*] and [safetensors.*] naming the file when it is no
+// whole checkpoint, ValueError[backup.run] and [backup.variable] when it is one of another run; then nothing
+// has changed. Raises ValueError[backup.path] for an empty path, [backup.save_freq] for less than 0.
 std::shared_ptr<Callback> BackupAndRestore(BackupAndRestoreOptions options, Location at = Location::here());
 
 struct ModelCheckpointOptions {

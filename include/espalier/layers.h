@@ -4,10 +4,12 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "espalier/initializers.h"
+#include "espalier/random.h"
 #include "espalier/regularizers.h"
 #include "espalier/tensor_function.h"
 #include "espalier/variable.h"
@@ -83,6 +85,13 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 //       initializer("ones")); } Tensor call(const Tensor& x) override { return x * weight("factor"); }
 //     };
 //
+// So are generators of random numbers, whose state is saved with the layer:
+//
+//     struct Noise : Layer {
+//       void build(const TensorType&) override { add_generator("noise"); }
+//       Tensor call(const Tensor& x) override { return x + generator("noise").normal(x.shape()); }
+//     };
+//
 // A layer of several tensors, which is called as layer({a, b}), has build_many() and call_many() instead:
 //
 //     struct Difference : Layer {
@@ -137,6 +146,13 @@ class Layer {
   // The same from its value, in the value's dtype.
   Variable add_variable(const std::string& name, const Tensor& value, bool trainable = true,
                         bool autocast = true);
+  // The generator `name` of this layer and its copies, made when there is none: from `seed`, or from seed()
+  // and the path of the layer. Its state is two variables of the layer, NAME/key and NAME/step, so that
+  // checkpoints and saved models hold it (Keras' SeedGenerator). Raises StateError[layer.weight] before the
+  // first call.
+  Generator add_generator(const std::string& name, std::optional<uint64_t> seed = {});
+  // The one that add_generator made. Raises ValueError[layer.weight] when there is none.
+  Generator generator(const std::string& name) const;
   // Makes losses() hold the penalty on that weight, unless the regularizer is empty. Raises
   // ValueError[layer.weight] when there is no such weight.
   void regularize(const std::string& name, const Regularizer& regularizer);

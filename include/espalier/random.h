@@ -11,6 +11,8 @@ namespace espalier {
 class Generator {
  public:
   explicit Generator(uint64_t seed = 0);
+  // A handle on the generator of these variables, u64[] each. Raises ValueError[generator.state] for others.
+  Generator(Variable key, Variable step, Location at = Location::here());
   Tensor uniform(const Shape& shape, double low = 0, double high = 1, DType dtype = DType::kF32,
                  Location at = Location::here());
   Tensor normal(const Shape& shape, double mean = 0, double deviation = 1, DType dtype = DType::kF32,

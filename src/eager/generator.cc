@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
@@ -13,6 +14,15 @@ Variable state(uint64_t value, const char* name) {
 }  // namespace
 
 Generator::Generator(uint64_t seed) : key_(state(seed, "random/key")), step_(state(0, "random/step")) {}
+
+Generator::Generator(Variable key, Variable step, Location at)
+    : key_(std::move(key)), step_(std::move(step)) {
+  const CallScope scope(at);
+  const TensorType wanted{DType::kU64, {}};
+  if (key_.type() != wanted || step_.type() != wanted)
+    throw ValueError("generator.state",
+                     cat("key and step must be ", wanted, ", they are ", key_.type(), " and ", step_.type()));
+}
 
 Tensor Generator::next_step() {
   const Tensor step = step_.read();

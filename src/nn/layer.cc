@@ -51,6 +51,9 @@ std::string join(const std::string& path, const std::string& name) {
   return path.empty() ? name : cat(path, "/", name);
 }
 
+// What the variable of that path draws from.
+uint64_t seed_of(const std::string& path) { return hash_bytes(path.data(), path.size(), process_seed); }
+
 }  // namespace
 
 void set_seed(uint64_t seed) {
@@ -86,6 +89,8 @@ struct Layer::State : std::enable_shared_from_this<State> {
 
   void take_path(State* caller);
   void adopt(const std::shared_ptr<State>& child);
+  // Variables are called by the path, which a layer has from its first call on.
+  void require_path(const std::string& weight) const;
   const Variable* find(const std::string& weight) const;
   void set_trainable(bool value);
   // This state and all below, each once, parents first.
@@ -104,6 +109,12 @@ void Layer::State::take_path(State* caller) {
     self->path.clear();
     (owner ? owner->child_names : root_names()).give_back(wanted, taken);
   });
+}
+
+void Layer::State::require_path(const std::string& weight) const {
+  if (path.empty())
+    throw StateError("layer.weight", cat("weight \"", weight, "\" is added before the first call"),
+                     "add weights in build");
 }
 
 void Layer::State::adopt(const std::shared_ptr<State>& child) {
@@ -261,18 +272,14 @@ std::vector<Variable> Layer::trainable_variables() const {
 Variable Layer::add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
                            bool trainable, bool autocast) {
   State& state = *state_;
-  if (state.path.empty()) {
-    throw StateError("layer.weight", cat("weight \"", name, "\" is added before the first call"),
-                     "add weights in build");
-  }
+  state.require_path(name);
   if (const Variable* known = state.find(name)) {
     if (known->shape() == shape) return *known;
     throw ShapeError("layer.weight", cat("weight \"", known->path(), "\" is ", known->type(),
                                          ", this input needs the shape ", shape));
   }
-  const std::string path = join(state.path, name);
   EagerScope eager;
-  const Tensor value = initial(shape, hash_bytes(path.data(), path.size(), process_seed));
+  const Tensor value = initial(shape, seed_of(join(state.path, name)));
   return add_variable(name, is_float(value.dtype()) ? convert(value, variable_dtype()) : value, trainable,
                       autocast);
 }
@@ -287,6 +294,17 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   state.weights.push_back({name, variable, trainable});
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;
+}
+
+Generator Layer::add_generator(const std::string& name, std::optional<uint64_t> seed) {
+  state_->require_path(name);
+  const uint64_t key = seed ? *seed : seed_of(join(state_->path, name));
+  return {add_variable(name + "/key", Tensor::scalar(key), false),
+          add_variable(name + "/step", Tensor::scalar(uint64_t{0}), false)};
+}
+
+Generator Layer::generator(const std::string& name) const {
+  return {weight(name + "/key"), weight(name + "/step")};
 }
 
 void Layer::regularize(const std::string& name, const Regularizer& regularizer) {

@@ -1,0 +1,113 @@
+// Generators that layers make are part of the model: of its copies, saved models and checkpoints.
+#include <filesystem>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "espalier/array.h"
+#include "espalier/callbacks.h"
+#include "espalier/saved_model.h"
+
+namespace espalier {
+namespace {
+
+struct Noise : Layer {
+  explicit Noise(std::optional<uint64_t> seed = {}) : Layer("noise"), seed(seed) {}
+  void build(const TensorType&) override { add_generator("draws", seed); }
+  Tensor call(const Tensor& x) override {
+    return TrainingScope::current() ? x + generator("draws").normal(x.shape()) : x;
+  }
+  std::optional<uint64_t> seed;
+};
+Sequential noisy(std::optional<uint64_t> seed = {}) {
+  Sequential model{Noise(seed), Dense({.units = 1})};
+  model.compile({.loss = MeanSquaredError(), .metrics = {}});
+  return model;
+}
+// In no order, since a loaded model has one of its own.
+std::multiset<std::vector<std::byte>> state_of(const Model& model) {
+  std::multiset<std::vector<std::byte>> out;
+  for (const Variable& variable : model.variables()) {
+    const Tensor value = variable.read();
+    const auto* bytes = static_cast<const std::byte*>(value.bytes());
+    out.emplace(bytes, bytes + value.type().bytes());
+  }
+  return out;
+}
+Tensor rows() { return Generator(5).normal({20, 3}); }
+Tensor labels() { return sum(rows(), 1, true); }
+
+TEST(LayerGenerator, IsAVariableThatNobodyTrains) {
+  set_seed(1);
+  Sequential model = noisy();
+  model.fit(rows(), labels(), {.epochs = 2, .batch_size = 5});
+  ASSERT_EQ(model.variables().size(), 4u);
+  EXPECT_EQ(model.trainable_variables().size(), 2u);
+  EXPECT_EQ(model.variables()[0].path(), "sequential/noise/draws/key");
+  EXPECT_EQ(model.variables()[1].read().item<uint64_t>(), 8u) << "a step for each batch";
+  const auto key = [](std::optional<uint64_t> seed) {
+    Sequential other = noisy(seed);
+    other.predict(rows());
+    return other.variables()[0].read().item<uint64_t>();
+  };
+  EXPECT_EQ(key(7), 7u);
+  EXPECT_NE(key({}), key({})) << "layers of other paths draw other numbers";
+}
+
+TEST(LayerGenerator, GoesOnInASavedModel) {
+  set_seed(2);
+  Sequential model = noisy();
+  model.fit(rows(), labels());
+  const std::string folder = testing::TempDir() + "/layer_generator";
+  std::filesystem::remove_all(folder);
+  model.save(folder);
+  LoadedModel loaded = load_model(folder);
+  for (Model* each : {static_cast<Model*>(&model), static_cast<Model*>(&loaded)}) {
+    each->compile({.loss = MeanSquaredError(), .metrics = {}});
+    each->fit(rows(), labels(), {.epochs = 2, .shuffle = false});
+  }
+  EXPECT_EQ(state_of(loaded), state_of(model));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(LayerGenerator, AKilledRunGoesOnToTheSameBits) {
+  struct Killed {};
+  const std::string path = testing::TempDir() + "/layer_generator.checkpoint";
+  const auto run = [&](int64_t dies_after, uint64_t seed) {
+    set_seed(seed);
+    Sequential model = noisy();
+    int64_t steps = 0;
+    model.fit(rows(), labels(),
+              {.epochs = 3,
+               .batch_size = 5,
+               .callbacks = {BackupAndRestore({.path = path, .save_freq = 1}),
+                             LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) {
+                               if (++steps == dies_after) throw Killed();
+                             }})}});
+    return state_of(model);
+  };
+  std::filesystem::remove(path);
+  const auto wanted = run(-1, 3);
+  for (const int64_t step : {2, 6, 9}) {
+    EXPECT_THROW(run(step, 3), Killed);
+    EXPECT_EQ(run(-1, 99), wanted) << step;
+  }
+}
+
+TEST(LayerGenerator, MistakesAreNamed) {
+  struct Early : Layer {
+    Early() { add_generator("draws"); }
+  };
+  EXPECT_EQ(rule_of([] { Early early; }), "layer.weight");
+  struct Missing : Layer {
+    Tensor call(const Tensor& x) override { return x + generator("draws").normal(x.shape()); }
+  };
+  EXPECT_EQ(rule_of([] { Missing()(rows()); }), "layer.weight");
+  const Variable key(Tensor::scalar(uint64_t{1})), other(Tensor::scalar(1.0f));
+  EXPECT_EQ(rule_of([&] { Generator(key, other); }), "generator.state");
+}
+
+}  // namespace
+}  // namespace espalier
