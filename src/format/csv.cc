@@ -20,14 +20,13 @@ namespace {
 
 constexpr std::string_view kMark = "\xef\xbb\xbf";
 
-void check_delimiter(char delimiter) {
+constexpr const char* kDelimiters =
+    "the delimiter is an ASCII character, and no letter, digit, quote, sign, point or line end";
+
+bool may_delimit(char delimiter) {
   const auto byte = static_cast<unsigned char>(delimiter);
   const bool alphanumeric = (byte >= '0' && byte <= '9') || ((byte | 32) >= 'a' && (byte | 32) <= 'z');
-  if (byte >= 0x80 || alphanumeric || (byte != 0 && std::strchr("\"\r\n.+-", delimiter))) {
-    throw ValueError("csv.delimiter",
-                     "the delimiter is an ASCII character, and no letter, digit, quote, sign, "
-                     "point or line end");
-  }
+  return byte < 0x80 && !alphanumeric && (byte == 0 || !std::strchr("\"\r\n.+-", delimiter));
 }
 
 // Files that people take for tables of text.
@@ -77,7 +76,7 @@ std::pair<char, size_t> separator_line(std::string_view text) {
   if (!text.starts_with("sep=") || text.size() < 6) return {0, 0};
   const size_t size = text.substr(5).starts_with("\r\n") ? 6 : 5;
   if (text[size] != '\n') return {0, 0};
-  check_delimiter(text[4]);
+  if (!may_delimit(text[4])) throw FormatError("csv.delimiter", cat("line 1: sep=: ", kDelimiters));
   return {text[4], size};
 }
 
@@ -210,7 +209,7 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
 }
 
 CsvTable parse_csv(std::string text, const CsvOptions& options) {
-  check_delimiter(options.delimiter);
+  if (!may_delimit(options.delimiter)) throw ValueError("csv.delimiter", kDelimiters);
   refuse_spreadsheet(text);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;

@@ -103,7 +103,7 @@ TEST(Csv, WhatExcelWrites) {
   EXPECT_EQ(one.names(), (std::vector<std::string>{"x"}));
   EXPECT_EQ(one.line(0), 3);
   EXPECT_EQ(parsed("sep=ab,c\n1,2\n"), (Rows{{"sep=ab", "c"}, {"1", "2"}}));
-  EXPECT_EQ(error_of("sep=5\n1,2\n", {}).substr(0, 13), "csv.delimiter");
+  EXPECT_EQ(error_of("sep=5\n1,2\n", {}).substr(0, 26), "csv.delimiter line 1: sep=");
   // Windows-1252: the euro sign, a dash, a letter.
   EXPECT_EQ(parsed("\x80,\x96,\xfc\n"), (Rows{{"\xe2\x82\xac", "\xe2\x80\x93", "\xc3\xbc"}}));
 }
