@@ -3,7 +3,8 @@ set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
-pkg_check_modules(espalier_files REQUIRED libpng libturbojpeg)
+# GLOBAL: for projects around this one too, which link what the library leaves to its users.
+pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 # Headers alone: its own package would have us link the library.

@@ -12,7 +12,7 @@ add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
 target_link_libraries(espalier_private INTERFACE
-  espalier_flags Threads::Threads ZLIB::ZLIB ${espalier_files_LIBRARIES} nlohmann_json::nlohmann_json CLI11::CLI11)
+  espalier_flags Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> nlohmann_json::nlohmann_json CLI11::CLI11)
 
 if(library_files)
   add_library(espalier STATIC ${library_files})
@@ -26,7 +26,7 @@ if(library_files)
   target_compile_options(espalier PRIVATE ${ESPALIER_PCH_FLAGS})
   target_link_libraries(espalier
     PRIVATE $<BUILD_INTERFACE:espalier_private>
-    PUBLIC Threads::Threads ZLIB::ZLIB ${espalier_files_LIBRARIES})
+    PUBLIC Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files>)
 else()
   message(STATUS "espalier: no library sources in src/ yet, skipped")
 endif()

@@ -61,6 +61,14 @@ TEST_F(Install, SlowFindPackage) {
   EXPECT_NE(log().find("13 pixels"), std::string::npos) << log();
 }
 
+TEST_F(Install, SlowWhatIsMissingIsNamed) {
+  ASSERT_NE(shell(cat("cd ", folder, "/project && PKG_CONFIG_LIBDIR=", folder,
+                      " cmake -S . -B build -DCMAKE_PREFIX_PATH=", prefix)),
+            0)
+      << log();
+  EXPECT_NE(log().find("libturbojpeg0-dev"), std::string::npos) << log();
+}
+
 TEST_F(Install, SlowPkgConfig) {
   ASSERT_EQ(
       shell(cat("cd ", folder, "/project && export PKG_CONFIG_PATH=", prefix, "/lib/pkgconfig:", prefix,
@@ -70,6 +78,7 @@ TEST_F(Install, SlowPkgConfig) {
       0)
       << log();
   EXPECT_NE(log().find("3.0"), std::string::npos) << log();
+  EXPECT_NE(log().find("13 pixels"), std::string::npos) << log();
   ASSERT_EQ(shell(cat(prefix, "/bin/espalier --version")), 0) << log();
 }
 
