@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   try {
     for (const auto add : espalier::cli::kVerbs) add(app);
     if (argc == 1) {
-      std::fputs(app.help().c_str(), stderr);
+      app.exit(CLI::CallForHelp(), std::cerr, std::cerr);
       return 2;
     }
     if (argc == 2 && std::string_view(argv[1]) == "help") throw CLI::CallForHelp();

@@ -155,7 +155,7 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
                {cat("run ", files.program, " --inptus x"), "unknown flag --inptus: did you mean --inputs"},
                {cat("rnu ", files.program), "unknown verb rnu: did you mean run"},
                {"run", "program is required"},
-               {"", "subcommand"}};
+               {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {
     const Outcome outcome = call_command(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
