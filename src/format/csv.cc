@@ -4,7 +4,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <unordered_set>
 
 #include "base/env.h"
@@ -173,7 +172,9 @@ void CsvTable::guess_header(const std::vector<std::string>& expected) {
   const auto is_expected = [&](int64_t c) {
     return std::find(expected.begin(), expected.end(), cell(0, c)) != expected.end();
   };
-  if (std::ranges::all_of(std::views::iota(int64_t{0}, columns_), is_expected)) {
+  int64_t known = 0;
+  while (known < columns_ && is_expected(known)) ++known;
+  if (known == columns_) {
     first_ = 1;
     return;
   }
