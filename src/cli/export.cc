@@ -2,6 +2,7 @@
 #include "train/export.h"
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <memory>
 
@@ -21,7 +22,7 @@ namespace espalier::cli {
 namespace {
 
 struct ExportRun {
-  std::string model, format, out, name = "model";
+  std::string model, format, out, name;
   bool caller_scratch = false, weights_as_arguments = false;
   int64_t batch = 0;
   Results results;
@@ -60,11 +61,22 @@ std::vector<std::string> notes_of(const LoadedModel& model) {
   return out;
 }
 
+// What C's names begin with: as told, else after the file, so that two models can be in one program.
+std::string c_name(const ExportRun& run) {
+  if (!run.name.empty()) return run.name;
+  std::string out = std::filesystem::path(run.out).stem().string();
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) > 127 || !std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  }
+  return out.empty() || std::isdigit(static_cast<unsigned char>(out[0])) ? "model_" + out : out;
+}
+
 Exported export_c(LoadedModel& model, const ExportRun& run) {
+  const std::string name = c_name(run);
   const int64_t batch = model.fixed_batch() ? model.fixed_batch() : 1;
   const CExport code =
       print_c(*inference(model, batch), {},
-              {.name = run.name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
+              {.name = name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
   if (run.out == "-")
     throw ValueError("export.out", "C is two files, which standard output cannot be", "--out net.c");
   const std::string header = std::filesystem::path(run.out).replace_extension(".h").string();
@@ -73,7 +85,7 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
   posix_env().write_file(run.out, code.source);
   posix_env().write_file(header, code.header);
   return {{run.out, header},
-          cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", run.name, "_predict\n")};
+          cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", name, "_predict\n")};
 }
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
@@ -130,7 +142,8 @@ void add_export(CLI::App& app) {
   verb->add_option("model", run->model, "Folder of a saved model")->required();
   verb->add_option("--to", run->format, "The format. " + formats)->required();
   verb->add_option("--out", run->out, "The file to write")->required();
-  verb->add_option("--name", run->name, "c: what the names in the file begin with")->capture_default_str();
+  verb->add_option("--name", run->name, "c: what the names in the file begin with")
+      ->option_text("NAME [that of --out]");
   verb->add_flag("--caller-scratch", run->caller_scratch,
                  "c: the caller gives the scratch memory of each call");
   verb->add_option("--batch", run->batch, "onnx, stablehlo: for this many rows alone")

@@ -56,6 +56,15 @@ TEST(Export, ATableModelGoesToC) {
   EXPECT_EQ(refusal("gcc", source), "");
 }
 
+TEST(Export, NamesInCAreThoseOfTheFile) {
+  for (const auto& [file, name] :
+       std::map<std::string, std::string>{{"late-orders.c", "late_orders"}, {"2nd.c", "model_2nd"}}) {
+    call_verb(add_export, {trained() + "/model", "--to", "c", "--out", trained() + "/" + file});
+    EXPECT_NE(posix_env().read_file(trained() + "/" + file).find(cat("int ", name, "_predict(")),
+              std::string::npos);
+  }
+}
+
 TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
   const std::string onnx = trained() + "/net.onnx", module = trained() + "/net.mlir";
   call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", onnx});
