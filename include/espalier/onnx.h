@@ -11,8 +11,9 @@
 namespace espalier {
 
 struct LoadOnnxOptions {
-  // Sizes of the symbols in the shapes of inputs, but for those of first axes, which are the batch. One that
-  // is not named is 1.
+  // Sizes of the symbols in the shapes of inputs. One that is not named is 1, but for those of first axes,
+  // which are the batch; a first axis that is named has that size always. Raises ValueError[onnx.sizes] for a
+  // name that no input has.
   std::map<std::string, int64_t> sizes = {};
 };
 

@@ -8,6 +8,7 @@
 #include "cli/common.h"
 #include "espalier/error.h"
 #include "espalier/onnx.h"
+#include "espalier/saved_model.h"
 
 namespace espalier::cli {
 namespace {
@@ -26,7 +27,7 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
     int64_t size = 0;
     const char* end = text.data() + text.size();
     const auto read = std::from_chars(text.data() + std::min(at, text.size() - 1) + 1, end, size);
-    if (at == std::string::npos || read.ec != std::errc() || read.ptr != end || size < 1)
+    if (at == std::string::npos || at == 0 || read.ec != std::errc() || read.ptr != end || size < 1)
       throw ValueError("import.size",
                        cat("a size is NAME=N with a whole number from 1 on, not \"", text, "\""));
     out[text.substr(0, at)] = size;
@@ -37,6 +38,8 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
 void import_model(const ImportRun& run) {
   OnnxModel model = load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
   model.save(run.out);
+  // Not every program follows from the batch in a way that a folder can hold.
+  const int64_t batch = load_model(run.out).fixed_batch();
   const auto& rows = model.input_rows();
   int64_t parameters = 0;
   for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
@@ -47,12 +50,11 @@ void import_model(const ImportRun& run) {
     return run.results.write_json("import", {{"file", run.file},
                                              {"out", run.out},
                                              {"parameters", parameters},
-                                             {"batch", model.fixed_batch()},
+                                             {"batch", batch},
                                              {"inputs", inputs}});
   }
-  std::string text =
-      cat("wrote ", run.out, ": ", parameters, " parameters, ",
-          model.fixed_batch() ? cat("batches of ", model.fixed_batch()) : "any number of rows", "\n");
+  std::string text = cat("wrote ", run.out, ": ", parameters, " parameters, ",
+                         batch ? cat("batches of ", batch) : "any number of rows", "\n");
   for (size_t i = 0; i < rows.size(); ++i)
     text += cat("  input ", model.input_names()[i], " ", rows[i], "\n");
   run.results.write(text);

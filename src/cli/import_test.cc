@@ -50,6 +50,7 @@ TEST_F(Import, WrongUseIsNamed) {
   EXPECT_EQ(rule({folder + "/absent.onnx", "--out", folder + "/back"}), "file.read");
   for (const char* size : {"length", "length=", "length=0", "length=x", "="})
     EXPECT_EQ(rule({file, "--out", folder + "/back", "--size", size}), "import.size") << size;
+  EXPECT_EQ(rule({file, "--out", folder + "/back", "--size", "lenght=3"}), "onnx.sizes");
   EXPECT_EQ(rule({folder + "/table.csv", "--out", folder + "/back"}).substr(0, 5), "onnx.");
   EXPECT_EQ(rule({file, "--out", folder + "/absent/back"}), "save.path");
   EXPECT_FALSE(posix_env().exists(folder + "/back"));

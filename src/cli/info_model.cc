@@ -36,8 +36,13 @@ Json columns_json(const ColumnProgram& columns) {
 }
 
 // What `train` wrote beside the model; anybody may have edited it.
-Json training_of(const LoadedModel& model) {
-  return model.has_file(kHistoryFile) ? parse_json(model.file(kHistoryFile)) : Json();
+Json training_of(const LoadedModel& model, const std::string& path) {
+  if (!model.has_file(kHistoryFile)) return {};
+  try {
+    return parse_json(model.file(kHistoryFile));
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, "/", kHistoryFile, ": ", error.message()));
+  }
 }
 
 std::string line(const std::string& head, const std::string& text) {
@@ -52,6 +57,9 @@ std::string training_text(const Json& training) {
   };
   std::string out = line("trained", cat("on ", text("train_rows"), " rows of ", text("data"), ", ",
                                         text("epochs"), " epochs, seed ", text("seed")));
+  if (const auto linear = training.find("linear");
+      linear != training.end() && linear->is_object() && linear->value("linear_kept", Json()) == true)
+    out += line("", "a linear model, which was better than layers");
   const auto test = training.find("test");
   if (test == training.end() || !test->is_object()) return out;
   std::string scores;
@@ -75,7 +83,7 @@ std::string variables_text(const Model& model, const Terminal& terminal) {
 
 void info_model(const std::string& path, const Results& results) {
   const LoadedModel model = load_model(path);
-  const Json training = training_of(model);
+  const Json training = training_of(model, path);
   int64_t parameters = 0;
   for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
   const bool table = model.has_file(kColumnsFile);
@@ -85,7 +93,7 @@ void info_model(const std::string& path, const Results& results) {
     for (const TensorType& type : model.input_rows()) body["inputs"].push_back(to_string(type));
     body["outputs"] = model.output_names();
     if (model.fixed_batch()) body["batch"] = model.fixed_batch();
-    if (table) body["columns"] = columns_json(TableModel::load(path).columns);
+    if (table) body["columns"] = columns_json(columns_of(model, path));
     if (training.is_object()) body["training"] = training;
     return results.write_json("info", body);
   }
@@ -97,7 +105,7 @@ void info_model(const std::string& path, const Results& results) {
       line("model", cat(path, ": ", parameters, " parameters; a row is ", rows,
                         model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
   if (table) {
-    const ColumnProgram columns = TableModel::load(path).columns;
+    const ColumnProgram columns = columns_of(model, path);
     text += line("learned", cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
     if (training.is_object()) text += training_text(training);
     text += "\n";

@@ -53,8 +53,11 @@ InterruptScope::InterruptScope() {
   interrupted = 0;
   cli::obeyed = false;
   struct sigaction action = {};
-  action.sa_handler = [](int) { interrupted = 1; };
-  action.sa_flags = SA_RESETHAND | SA_RESTART;
+  action.sa_handler = [](int) {
+    interrupted = 1;
+    for (const int signal : kSignals) ::signal(signal, SIG_DFL);
+  };
+  action.sa_flags = SA_RESTART;
   for (size_t i = 0; i < std::size(kSignals); ++i) ::sigaction(kSignals[i], &action, &before_[i]);
 }
 InterruptScope::~InterruptScope() {

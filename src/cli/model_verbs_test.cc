@@ -71,7 +71,7 @@ TEST_F(ModelVerbs, InfoSaysWhatAModelIs) {
   }
   EXPECT_EQ(json["parameters"], elements);
   EXPECT_EQ(elements, 1 * 128 + 128 + 128 * 64 + 64 + 64 * 2 + 2);
-  // Beside a model a damaged note is no reason to say nothing of it, but it is not believed either.
+  // A damaged note is named.
   write_file(model + "/training.json", "{");
   EXPECT_EQ(rule_of([&] { call_verb(add_info, {model}); }), "json.syntax");
 }

@@ -69,7 +69,7 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
     out.outputs = outputs.to_vector<float>();
     out.values = columns.predicted_values(out.outputs);
     const std::vector<double> whole = columns.label_values(out.outputs);
-    for (size_t i = 0; i < whole.size(); ++i) out.cut += whole[i] != out.values[i];
+    for (size_t i = 0; i < whole.size(); ++i) out.cut += whole[i] < out.values[i] || whole[i] > out.values[i];
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();

@@ -11,16 +11,20 @@
 
 namespace espalier::cli {
 
-TableModel TableModel::load(const std::string& path) {
-  LoadedModel model = load_model(path);
+ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile))
     throw ValueError("model.columns", cat(path, " was not trained on a table: it has no ", kColumnsFile));
   try {
-    ColumnProgram columns = ColumnProgram::from_json(model.file(kColumnsFile));
-    return {std::move(model), std::move(columns)};
+    return ColumnProgram::from_json(model.file(kColumnsFile));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(path, "/", kColumnsFile, ": ", error.message()));
   }
+}
+
+TableModel TableModel::load(const std::string& path) {
+  LoadedModel model = load_model(path);
+  ColumnProgram columns = columns_of(model, path);
+  return {std::move(model), std::move(columns)};
 }
 
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {

@@ -39,6 +39,8 @@ struct TableModel {
   // taken by position.
   CsvTable read(const TableFlags& flags, const std::string& path) const;
 };
+// The columns of a model. Raises ValueError[model.columns] for one that takes no tables, FormatError.
+ColumnProgram columns_of(const LoadedModel& model, const std::string& path);
 inline constexpr const char* kColumnsFile = "columns.json";
 // How it was trained and how good it was, beside its columns: what `train --json` says.
 inline constexpr const char* kHistoryFile = "training.json";

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "cli/scores.h"
 #include "cli/split.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
@@ -139,10 +140,29 @@ TEST_F(Judging, FewRowsAreSaidToBeFew) {
       call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder + "/model"});
   EXPECT_NE(said.find("few rows judge: the accuracy on others may well lie between "), std::string::npos)
       << said;
-  // Ten of ten right: from 72 % on (Wilson).
-  if (said.find("accuracy 100.00%") != std::string::npos) {
-    EXPECT_NE(said.find("between 72% and 100%"), std::string::npos) << said;
-  }
+}
+
+TEST(Scores, TheIntervalOfFewRowsIsWilsons) {
+  const CsvTable table = parse_csv("x,kind\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n9,a\n10,b\n");
+  const std::vector<int64_t> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const ColumnProgram columns = ColumnProgram::fit(table, rows, {.label = "kind"});
+  // By R's prop.test(10, 10, correct = FALSE) 0.7225 to 1; of 8 of 10 0.4902 to 0.9433.
+  Scores all{.rows = 10, .accuracy = 1, .counts = {5, 0, 0, 5}};
+  EXPECT_NE(report_of(all, columns, {}).find("between 72% and 100%"), std::string::npos)
+      << report_of(all, columns, {});
+  all.accuracy = 0.8;
+  EXPECT_NE(report_of(all, columns, {}).find("between 49% and 94%"), std::string::npos)
+      << report_of(all, columns, {});
+  all.rows = 100;
+  EXPECT_EQ(report_of(all, columns, {}).find("few rows"), std::string::npos);
+}
+
+TEST_F(Judging, WhatIsRightOfOneClassIsNoMistake) {
+  std::string text = "x,kind\n";
+  for (int i = 0; i < 100; ++i) text += cat(i % 13, ".", i, ",", i >= 60 || i % 2 ? "a" : "b", "\n");
+  train({"--data", file("end.csv", text), "--label", "kind", "--split", "order", "--epochs", "1"});
+  EXPECT_TRUE(says("the rows that judge are all of one class")) << progress;
+  EXPECT_FALSE(says("of every row")) << progress;
 }
 
 TEST_F(Judging, ManyPlainColumnsAreOneLine) {

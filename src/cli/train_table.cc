@@ -131,24 +131,24 @@ void check_question(const std::string& path, const ColumnProgram& columns) {
 }
 
 // All that a run depends on: the plan, and the numbers that it trains on.
-std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y) {
+std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);
   });
   uint32_t sum = 0;
-  for (const Tensor* rows : {&x, &y}) {
-    const Literal numbers = rows->node()->dense();
+  for (const Tensor& rows : {x, y, fit.validation_x[0], fit.validation_y[0]}) {
+    const Literal numbers = rows.node()->dense();
     sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
   }
-  return cat(write_plan(plan), "training rows with checksum ", sum, "\n");
+  return cat(write_plan(plan), "rows with checksum ", sum, "\n");
 }
 
 // Trains; SIGINT ends it, and what it was at lies in the checkpoint.
 std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& x, const Tensor& y,
                                FitOptions options) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  options.callbacks.push_back(StopOnInterrupt(identity(run.plan, x, y)));
+  options.callbacks.push_back(StopOnInterrupt(identity(run.plan, x, y, options)));
   options.callbacks.push_back(
       BackupAndRestore({.path = checkpoint_of(run.plan),
                         .save_freq = run.plan.fit.checkpoint_every ? run.plan.fit.checkpoint_every : kNever,
@@ -164,9 +164,13 @@ std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& 
 }
 
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
-// What of that is shown or saved is left out.
-Sequential fit_linear(const ColumnProgram& columns, TrainPlan plan, const Tensor& x, const Tensor& y,
-                      FitOptions options) {
+// What of that is shown or saved is left out. Nothing when Ctrl-C ends it: there is a model without it.
+struct Linear {
+  Sequential model;
+  size_t epochs;
+};
+std::optional<Linear> fit_linear(const ColumnProgram& columns, TrainPlan plan, const Tensor& x,
+                                 const Tensor& y, FitOptions options) {
   plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
   set_seed(plan.fit.seed);
   const auto classes = static_cast<int64_t>(columns.classes().size());
@@ -180,8 +184,12 @@ Sequential fit_linear(const ColumnProgram& columns, TrainPlan plan, const Tensor
         !std::holds_alternative<ModelCheckpointOptions>(callback))
       options.callbacks.push_back(make_callback(callback));
   }
-  model.fit(x, y, options);
-  return model;
+  options.callbacks.push_back(StopOnInterrupt(""));
+  const InterruptScope interrupts;
+  const size_t epochs = model.fit(x, y, options).size();
+  if (!InterruptScope::obeyed()) return Linear{model, epochs};
+  say("interrupted: the comparison with a linear model is left out\n");
+  return std::nullopt;
 }
 
 std::map<int64_t, double> class_weights(const ColumnProgram& columns, const TrainPlan& plan,
@@ -219,6 +227,7 @@ std::string verdict(const Scores& scores, const ColumnProgram& columns, const Tr
   const auto most = std::ranges::max_element(said);
   const bool plain = plan.fit.class_weight == ClassWeights("none");
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
+  if (scores.base_rate == 1) return "warning: the rows that judge are all of one class, and say little\n";
   if (*most == scores.rows) {
     return cat("warning: it says ", columns.classes()[static_cast<size_t>(most - said.begin())],
                " of every row",
@@ -291,19 +300,23 @@ void train_table(const TableRun& run) {
   const auto loss_of = [&](Sequential& one) {
     return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
   };
-  std::optional<Sequential> linear;
-  if (plan.model.compare_linear && plan.fit.epochs > 0) linear = fit_linear(columns, plan, x, y, fit);
   set_seed(plan.fit.seed);
   const std::vector<Logs> history = fit_or_leave(model, run, x, y, fit);
   say(ending(plan, history));
+  size_t epochs = history.size();
+  std::optional<Linear> linear;
+  if (plan.model.compare_linear && plan.fit.epochs > 0) linear = fit_linear(columns, plan, x, y, fit);
   nlohmann::ordered_json compared;
   if (linear) {
-    const double loss = loss_of(model), linear_loss = loss_of(*linear);
+    const double loss = loss_of(model), linear_loss = loss_of(linear->model);
     const bool kept = linear_loss < loss || !std::isfinite(loss);
     compared = {{"val_loss", loss}, {"linear_val_loss", linear_loss}, {"linear_kept", kept}};
     say(cat("a linear model: val_loss ", fixed(linear_loss, 4), ", this one ", fixed(loss, 4),
             kept ? ": the linear model is kept\n" : "\n"));
-    if (kept) model = *linear;
+    if (kept) {
+      model = linear->model;
+      epochs = linear->epochs;
+    }
   }
   const Predictions predictions = predict_rows(model, columns, test_x);
   say(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
@@ -318,13 +331,14 @@ void train_table(const TableRun& run) {
                                  {"validation_rows", rows.validation.size()},
                                  {"seed", plan.fit.seed},
                                  {"dtype", plan.fit.dtype},
-                                 {"epochs", history.size()},
+                                 {"epochs", epochs},
                                  {"test", json_of(scores, columns)}};
   if (linear) body["linear"] = compared;
   model.save(plan.model.path,
              {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
   if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));
   if (run.results.json) {
+    say(verdict(scores, columns, plan));
     body["notes"] = json_of_notes(columns);
     return run.results.write_json("train", body);
   }

@@ -156,7 +156,7 @@ std::string LabelStep::class_text(std::string_view text) const {
   while (merge && !text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (merge && !text.empty() && is_blank(text.back())) text.remove_suffix(1);
   if (strip_dots && text.size() > 1 && text.ends_with('.')) text.remove_suffix(1);
-  if (whole_numbers && is_whole(text, NumberStyle::kPlain)) {
+  if (whole_numbers && class_number(text) && is_whole(text, NumberStyle::kPlain)) {
     char number[64];
     std::snprintf(number, sizeof number, "%.0f", *read_number(text, NumberStyle::kPlain) + 0.0);
     return number;

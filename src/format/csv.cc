@@ -233,7 +233,15 @@ CsvTable parse_csv(std::string text, const CsvOptions& options) {
   if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;
-  if (trailing && table.first_) {
+  const auto known = static_cast<int64_t>(std::max(options.expected.size(), options.names.size()));
+  if (trailing && !table.first_ && options.names.empty() && known == table.stride_) {
+    throw FormatError(
+        "csv.columns",
+        "every line ends in a delimiter, and there are no names: whether the last column is empty or "
+        "none cannot be told",
+        "add a line of names, or keep the column by header = no");
+  }
+  if (trailing && (table.first_ || known == table.columns_)) {
     table.notes_.push_back("every line ends in a delimiter: the empty column behind it is left out");
   } else {
     table.columns_ = table.stride_;

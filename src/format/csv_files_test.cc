@@ -64,6 +64,14 @@ TEST(CsvFiles, AnEmptyColumnBehindTheLastDelimiterIsLeftOut) {
   EXPECT_EQ(parse_csv("a,b,c\n1,x,\n2,y,\n").columns(), 3);
   EXPECT_EQ(parse_csv("1,2,\n3,4,\n").columns(), 3);
   EXPECT_EQ(parse_csv("a,b,\n1,2,\n", {.header = CsvHeader::kNo}).columns(), 3);
+  // Without names it is left out where the others are as many as are known; where it may be one of them,
+  // nobody can tell.
+  const std::string nameless = "1;2;\n3;4;\n";
+  EXPECT_EQ(parse_csv(nameless, {.expected = {"a", "b"}}).columns(), 2);
+  EXPECT_EQ(parse_csv(nameless, {.names = {"a", "b"}}).columns(), 2);
+  EXPECT_EQ(parse_csv(nameless, {.names = {"a", "b", "c"}}).columns(), 3);
+  EXPECT_EQ(rule_of([&] { parse_csv(nameless, {.expected = {"y", "a", "b"}}); }), "csv.columns");
+  EXPECT_EQ(parse_csv(nameless, {.header = CsvHeader::kNo, .expected = {"y", "a", "b"}}).columns(), 3);
 }
 
 TEST(CsvFiles, SpreadsheetsAreNamed) {

@@ -42,10 +42,11 @@ struct OnnxProgram {
   std::set<std::string> averages;  // of them: means and variances of BatchNormalization
 };
 
-// The program of an ONNX model of operator sets 11 to 21. Initializers of integers and bool are constants, as
+// The program of an ONNX model of operator sets 11 to 28. Initializers of integers and bool are constants, as
 // they are mostly shapes. What depends on constants alone and is small is computed here. Memory stays within
 // 64 MiB and 16 times the bytes. Raises FormatError for bytes that are no model and, naming the node, for a
-// node that does not follow its operator's rules; UnsupportedError naming the node for what is not read.
+// node that does not follow its operator's rules; UnsupportedError naming the node for what is not read,
+// ValueError[onnx.sizes] for a size that no input has.
 OnnxProgram parse_onnx(std::span<const std::byte> bytes, const OnnxReadOptions& options = {});
 
 }  // namespace espalier

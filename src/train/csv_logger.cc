@@ -18,7 +18,8 @@ class Logger final : public Callback {
 
   void on_train_begin(const Run& run) override {
     const auto folder = std::filesystem::absolute(path_).parent_path();
-    if (!std::filesystem::is_directory(folder))
+    std::error_code unreadable;
+    if (!std::filesystem::is_directory(folder, unreadable))
       throw IoError("csv_logger.path", cat("there is no folder ", folder.string()));
     names_ = run.logs;
     std::sort(names_.begin(), names_.end());

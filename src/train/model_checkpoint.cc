@@ -79,7 +79,8 @@ class Saver final : public Callback {
     }
     // Before the epochs, not after the first.
     const auto folder = std::filesystem::absolute(filled(options_.path, fields)).parent_path();
-    if (!std::filesystem::is_directory(folder))
+    std::error_code unreadable;
+    if (!std::filesystem::is_directory(folder, unreadable))
       throw IoError("save.path", cat("there is no folder ", folder.string()));
     steps_ = run.initial_epoch * run.steps_per_epoch;
   }
@@ -109,7 +110,9 @@ class Saver final : public Callback {
   }
   void load_state(const CallbackState& state) override {
     if (state.tensors.contains("model_checkpoint/best")) best_ = state.number("model_checkpoint/best");
-    steps_ = state.count("model_checkpoint/steps");
+    // Older checkpoints have no count: epochs of a known length have as many.
+    if (state.tensors.contains("model_checkpoint/steps"))
+      steps_ = static_cast<int64_t>(state.number("model_checkpoint/steps"));
   }
 
  private:

@@ -57,6 +57,7 @@ class Importer {
       throw UnsupportedError("onnx.opset", cat("the model uses operator set ", model.opset, ", read are ",
                                                kFirstOpset, " to ", kLastOpset));
     SinkScope scope(sink_);
+    check_sizes(model);
     declare_inputs(model);
     size_t index = 0;
     reader_.each_node([&](const Node& node) { add(node, index++); });
@@ -80,6 +81,19 @@ class Importer {
     if (found == values_.end())
       throw FormatError("onnx.name", cat(user, " use \"", name, "\", which nothing before defines"));
     return found->second;
+  }
+
+  // A size that no input has is a mistake.
+  void check_sizes(const Model& model) const {
+    std::vector<std::string> known;
+    for (const ValueInfo& input : model.inputs) {
+      for (const Dimension& dimension : input.shape.value_or(std::vector<Dimension>())) {
+        if (!dimension.size && !dimension.symbol.empty()) known.push_back(dimension.symbol);
+      }
+    }
+    for (const auto& [name, size] : options_.sizes) {
+      if (std::ranges::find(known, name) == known.end()) throw_unknown("onnx.sizes", "size", name, known);
+    }
   }
 
   TensorType type_of(const ValueInfo& input) const {
