@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <charconv>
 #include <mutex>
 #include <unordered_map>
 #include <unordered_set>
@@ -37,8 +39,12 @@ struct Names {
   void give_back(const std::string& name, const std::string& taken) {
     const std::lock_guard lock(mutex);
     next.erase(taken);
-    // Numbers below may be taken: take() steps over them.
-    if (const auto it = next.find(name); it != next.end()) it->second = 1;
+    const auto it = next.find(name);
+    if (it == next.end()) return;
+    // What lies above it may be taken: take() steps over that.
+    int number = 0;
+    std::from_chars(taken.data() + name.size() + 1, taken.data() + taken.size(), number);
+    it->second = std::min(it->second, number);
   }
 };
 // Of the layers without a parent, as whole paths.

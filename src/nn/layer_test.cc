@@ -37,6 +37,24 @@ TEST(Layers, SubclassesGiveTheirVariablesPaths) {
   EXPECT_EQ(net.variables()[0].shape(), (Shape{5, 3}));
 }
 
+TEST(Layers, TheNumberOfARefusedOneIsTheNextOnes) {
+  const Tensor x = full({2, 3}, 1), scalars = full({3}, 1);
+  const auto path_of = [&] {
+    Dense layer({.units = 2, .name = "numbered"});
+    layer(x);
+    return layer.path();
+  };
+  EXPECT_EQ(path_of(), "numbered");
+  EXPECT_EQ(path_of(), "numbered_1");
+  for (int i = 0; i < 3; ++i) EXPECT_THROW(Dense({.units = 2, .name = "numbered"})(scalars), Error);
+  EXPECT_EQ(path_of(), "numbered_2");
+  Dense last({.units = 2, .name = "numbered"});
+  EXPECT_THROW(last(scalars), Error);
+  EXPECT_EQ(path_of(), "numbered_3");
+  last(x);
+  EXPECT_EQ(last.path(), "numbered_4");
+}
+
 TEST(Layers, DenseIsAffineAndRefusesWhatDoesNotFit) {
   Dense dense({.units = 2, .kernel_initializer = "ones", .bias_initializer = "ones"});
   EXPECT_EQ(dense(Tensor::of<float>({1, 2, 3, 4}, {2, 2})).to_vector<float>(),
