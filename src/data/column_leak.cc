@@ -13,6 +13,17 @@ namespace {
 constexpr int64_t kFewRows = 20;
 constexpr int64_t kSurePercent = 99;
 
+// The values as numbers; none when one is something else.
+std::vector<double> plain_numbers(const ColumnProfile& profile) {
+  std::vector<double> out;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
+    if (!number) return {};
+    out.push_back(*number);
+  }
+  return out;
+}
+
 std::string telling(int64_t told, int64_t rows, const char* how) {
   return cat(how, share_of_rows(told, rows),
              " of the rows: perhaps a leak, something known only with the answer");
@@ -21,12 +32,8 @@ std::string telling(int64_t told, int64_t rows, const char* how) {
 // Of two classes: whether the numbers of one lie above those of the other.
 Leak leak_by_threshold(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr int64_t kFewOfClass = 10;  // fewer lie at one end by chance
-  std::vector<double> values;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-    if (!number) return {};
-    values.push_back(*number);
-  }
+  const std::vector<double> values = plain_numbers(profile);
+  if (values.empty()) return {};
   std::map<double, std::array<int64_t, 2>> at;
   std::array<int64_t, 2> above{}, below{}, missing{};
   for (size_t i = 0; i < profile.codes.size(); ++i) {
@@ -82,12 +89,8 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
 
 Leak leak_of_numbers(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr double kSure = 0.999;
-  std::vector<double> values;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-    if (!number) return {};
-    values.push_back(*number);
-  }
+  const std::vector<double> values = plain_numbers(profile);
+  if (values.empty()) return {};
   double n = 0, x = 0, y = 0;
   const auto each = [&](auto&& add) {
     for (size_t i = 0; i < profile.codes.size(); ++i) {

@@ -4,7 +4,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "eager/trace.h"
 #include "espalier/onnx.h"
 #include "format/onnx.h"
 #include "ir/builder.h"
@@ -114,15 +113,7 @@ OnnxModel read_onnx(std::string bytes, const std::string& name, const LoadOnnxOp
   program->options.sizes = options.sizes;
   program->read_signature();
   OnnxModel model(program, at);
-  // Shows that the program is sound, and makes the variables.
-  Trace trace("load", false);
-  const SinkScope sink(trace.builder());
-  const TrainingScope mode(false);
-  Tensors inputs;
-  for (const TensorType& row : program->rows)
-    inputs.push_back(trace.builder().argument(cat("x", inputs.size()),
-                                              of_rows(row, std::max<int64_t>(program->fixed_batch, 1))));
-  model.apply(inputs);
+  build_by_trace(model, program->rows, program->fixed_batch);
   return model;
 }
 

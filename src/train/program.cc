@@ -1,5 +1,7 @@
 #include "train/program.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
@@ -40,6 +42,17 @@ int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& r
                      cat("this model was saved for batches of ", fixed_batch, " rows alone, got ", batch));
   }
   return batch;
+}
+
+void build_by_trace(Model& model, std::span<const TensorType> rows, int64_t fixed_batch) {
+  Trace trace("load", false);
+  const SinkScope sink(trace.builder());
+  const TrainingScope mode(false);
+  Tensors inputs;
+  for (const TensorType& row : rows)
+    inputs.push_back(
+        trace.builder().argument(cat("x", inputs.size()), of_rows(row, std::max<int64_t>(fixed_batch, 1))));
+  model.apply(inputs);
 }
 
 Tensors call_program(const Graph& graph, std::span<const Tensor> given,

@@ -54,6 +54,8 @@ TensorType of_rows(const TensorType& row, int64_t batch);
 // The batch of a call of a loaded model whose inputs have such rows, `fixed_batch` of them if that is not 0.
 // Raises ValueError[loaded_model.inputs], ShapeError[loaded_model.input], [loaded_model.batch].
 int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch);
+// Traces one pass of a loaded model: shows that its program is sound, and makes its variables.
+void build_by_trace(Model& model, std::span<const TensorType> rows, int64_t fixed_batch);
 // What a program gives: `given` are its arguments, `variable` finds its variables, which are read and
 // updated.
 Tensors call_program(const Graph& graph, std::span<const Tensor> given,

@@ -346,15 +346,7 @@ LoadedModel read_model(std::map<std::string, std::string> files, const std::stri
     }
   }
   LoadedModel model(saved, at);
-  // Shows that the saved graph is sound, and makes the variables.
-  const int64_t batch = saved->fixed_batch ? saved->fixed_batch : 1;
-  Trace trace("load", false);
-  const SinkScope sink(trace.builder());
-  const TrainingScope mode(false);
-  Tensors inputs;
-  for (const TensorType& row : saved->rows)
-    inputs.push_back(trace.builder().argument(cat("x", inputs.size()), of_rows(row, batch)));
-  model.apply(inputs);
+  build_by_trace(model, saved->rows, saved->fixed_batch);
   return model;
 }
 
