@@ -11,7 +11,8 @@ namespace {
 // Every loop over accumulators is unrolled, or they would live in memory.
 // Rows x Vectors accumulators; the last vector holds `tail` columns. ByDepth: a row of A follows the other in
 // memory, else its terms do; a stride that is known leaves the address arithmetic to the load.
-// Whole: no column is missing, and B is read without a mask, which would take an arithmetic port.
+// Whole: no column is missing, and nothing is masked: a masked load would take an arithmetic port, and a
+// masked store is slow on some processors.
 template <int Rows, int Vectors, bool ByDepth, bool Whole>
 void tile(const TileProduct& p) {
   const int64_t tail = p.columns - (Vectors - 1) * Vector::kWidth;
@@ -48,16 +49,18 @@ void tile(const TileProduct& p) {
       for (int g = 0; g < kGroups; ++g) a[g] += a_depth;
     }
   }
+  float* c = p.c;
+  const int64_t c_row = p.c_row;
+  const bool accumulate = p.accumulate;
   ESPALIER_UNROLL
-  for (int i = 0; i < Rows; ++i) {
-    float* c = p.c + i * p.c_row;
+  for (int i = 0; i < Rows; ++i, c += c_row) {
     ESPALIER_UNROLL
     for (int j = 0; j < Vectors; ++j) {
       float* to = c + j * Vector::kWidth;
-      if (j < Vectors - 1) {
-        (p.accumulate ? Vector::add(Vector::load(to), sum[i][j]) : sum[i][j]).store(to);
+      if (Whole || j < Vectors - 1) {
+        (accumulate ? Vector::add(Vector::load(to), sum[i][j]) : sum[i][j]).store(to);
       } else {
-        (p.accumulate ? Vector::add(Vector::load(to, mask), sum[i][j]) : sum[i][j]).store(to, mask);
+        (accumulate ? Vector::add(Vector::load(to, mask), sum[i][j]) : sum[i][j]).store(to, mask);
       }
     }
   }

@@ -69,7 +69,8 @@ void run_cross_entropy(const KernelCall& call) {
     const float* x = static_cast<const float*>(call.in[0]) + first * p.length;
     float* out = static_cast<float*>(call.out[0]) + first;
     float top[kBlock], powers[kBlock], part[kBlock];
-    double sum[kBlock] = {};
+    double sum[kBlock];
+    std::fill_n(sum, rows, 0.0);
     p.loops->max_rows(x, top, rows, p.length, -std::numeric_limits<float>::infinity());
     // A row longer than a block comes alone, piece by piece.
     for (int64_t at = 0; at < p.length; at += kBlock) {
