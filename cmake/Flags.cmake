@@ -28,8 +28,10 @@ target_compile_options(espalier_flags INTERFACE
   # Bitwise equality of element-wise code across executors needs uncontracted arithmetic.
   -ffp-contract=off -fno-math-errno
   # __FILE__, __builtin_FILE() and debug information are relative to the project: errors and cached objects name
-  # no machine. The second form is what a compiler called through ccache sees.
-  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=../../=")
+  # no machine, and errors tell the library's lines from those of programs that have a folder src, too. The
+  # second form is what a compiler called through ccache sees.
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=espalier/" "-fdebug-prefix-map=${PROJECT_SOURCE_DIR}/="
+  "-fmacro-prefix-map=../../=espalier/" "-fdebug-prefix-map=../../=")
 if(ESPALIER_WERROR)
   target_compile_options(espalier_flags INTERFACE -Werror)
 endif()

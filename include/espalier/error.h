@@ -6,7 +6,9 @@
 //       inputs must match except in axis 1: input 0 is f32[32,128,64], input 2 is f32[32,128,80]
 //       fix: concatenate on axis 2
 //
-// A refused call changes nothing: graphs, variables and models stay usable.
+// What fails inside of the user's own code that the library calls, as a layer's call() under fit(), names the
+// line there and then that of the outermost call: `at net.cc:12, called at train.cc:41, model/block`. A
+// refused call changes nothing: graphs, variables and models stay usable.
 #pragma once
 
 #include <cstdint>
@@ -74,7 +76,7 @@ class InternalError : public Error {
 };
 
 // Makes `at` the call site of errors and graph nodes while it lives. The outermost scope of a thread wins, so
-// what a user reads is the line of the user's own call.
+// what a user reads is the line of the user's own call; errors name the innermost line of user code as well.
 class CallScope {
  public:
   explicit CallScope(Location at);
@@ -85,8 +87,12 @@ class CallScope {
   // Makes `at` the call site, or none if it is unknown, so that the next scope is an outermost one; gives the
   // one before. For who runs the user's code again to look inside.
   static Location exchange(Location at);
+  // The innermost call in a file that is none of the library's. Unknown when there is none.
+  static Location innermost();
 
  private:
+  Location at_;
+  const CallScope* outer_;
   bool outermost_;
 };
 

@@ -13,13 +13,27 @@ struct CallState {
   bool active = false;
 };
 thread_local CallState call_state;
+thread_local const CallScope* innermost_scope = nullptr;
 thread_local std::string name_path;
+
+// Tests beside the sources are users.
+bool in_library(const Location& location) {
+  const std::string_view here = Location::here().file, file = location.file;
+  const std::string_view sources = here.substr(0, here.size() - std::string_view("base/error.cc").size());
+  return file.starts_with(sources) && !file.ends_with("_test.cc") && !file.ends_with("_test.h");
+}
+
+bool same_place(const Location& a, const Location& b) {
+  return a.line == b.line && std::string_view(a.file) == b.file;
+}
 
 std::string compose(std::string_view kind, std::string_view rule, std::string_view message,
                     std::string_view fix) {
   std::string text(kind);
   if (!rule.empty()) text += cat("[", rule, "]");
-  if (const Location at = CallScope::current(); at.known()) text += cat(" at ", at);
+  const Location outer = CallScope::current(), inner = CallScope::innermost();
+  if (inner.known() && !same_place(inner, outer)) text += cat(" at ", inner, ", called");
+  if (outer.known()) text += cat(" at ", outer);
   if (!name_path.empty()) text += cat(", ", name_path);
   text += cat("\n  ", message);
   if (!fix.empty()) text += cat("\n  fix: ", fix);
@@ -57,11 +71,18 @@ InternalError::InternalError(std::string_view message, Location at)
     : Error("InternalError", "", cat(message, " (", at, ")"),
             "this is a bug in Espalier: please report it with this text") {}
 
-CallScope::CallScope(Location at) : outermost_(!call_state.active && at.known()) {
+CallScope::CallScope(Location at)
+    : at_(at), outer_(std::exchange(innermost_scope, this)), outermost_(!call_state.active && at.known()) {
   if (outermost_) call_state = {at, true};
 }
 CallScope::~CallScope() {
+  innermost_scope = outer_;
   if (outermost_) call_state = {};
+}
+Location CallScope::innermost() {
+  const CallScope* scope = innermost_scope;
+  while (scope && (!scope->at_.known() || in_library(scope->at_))) scope = scope->outer_;
+  return scope ? scope->at_ : Location{};
 }
 Location CallScope::current() { return call_state.at; }
 Location CallScope::exchange(Location at) { return std::exchange(call_state, {at, at.known()}).at; }

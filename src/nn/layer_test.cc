@@ -216,6 +216,36 @@ TEST(Layers, ErrorsNameTheUsersLine) {
   }
 }
 
+TEST(Layers, ErrorsNameTheLineInTheUsersLayerToo) {
+  static uint32_t inside = 0;
+  struct Wrong : Layer {
+    explicit Wrong(bool calls_dense) : Layer("wrong"), calls_dense(calls_dense) {}
+    bool calls_dense;
+    Dense dense{{.units = 4}};
+    Tensor call(const Tensor& x) override {
+      const Tensor y = dense(x);
+      inside = __LINE__ + 1;
+      return calls_dense ? dense(y) : x + y;
+    }
+  };
+  const Tensor x = full({2, 3}, 1);
+  for (const bool calls_dense : {false, true}) {
+    Sequential model{Wrong(calls_dense)};
+    model.compile({.loss = MeanSquaredError(), .metrics = {}});
+    std::string text;
+    const uint32_t fit = __LINE__ + 2;
+    try {
+      model.fit(x, x);
+    } catch (const ShapeError& error) {
+      text = error.what();
+    }
+    const std::string path = calls_dense ? "sequential/wrong/dense" : "sequential/wrong";
+    const std::string wanted = " at layer_test.cc:" + std::to_string(inside) +
+                               ", called at layer_test.cc:" + std::to_string(fit) + ", " + path + "\n";
+    EXPECT_NE(text.find(wanted), std::string::npos) << text << wanted;
+  }
+}
+
 TEST(Layers, TheGeneratorIsAVariable) {
   Generator generator(5);
   auto draw = function([&] { return random_uniform({4}, generator.key(), generator.next_step()); });

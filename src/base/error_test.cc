@@ -1,0 +1,43 @@
+#include "espalier/error.h"
+
+#include <gtest/gtest.h>
+
+namespace espalier {
+namespace {
+
+std::string first_line() {
+  const std::string text = ValueError("rule", "message").what();
+  return text.substr(0, text.find('\n'));
+}
+
+TEST(Errors, NameTheInnermostLineOfUserCodeToo) {
+  std::string source = __FILE__;  // one of the library: this file without _test
+  source.erase(source.rfind("_test"), 5);
+  EXPECT_EQ(first_line(), "ValueError[rule]");
+  const CallScope inside(Location{source.c_str(), 1});
+  EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:1");
+  const Location none = CallScope::exchange({});
+  {
+    const CallScope fit({"/home/user/train.cc", 41});
+    EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41");
+    const CallScope step(Location{source.c_str(), 2});
+    EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41");
+    {
+      const NameScope layer("model/block");
+      const CallScope user({"/home/user/net.cc", 12});
+      EXPECT_EQ(first_line(), "ValueError[rule] at net.cc:12, called at train.cc:41, model/block");
+      const CallScope unknown{Location{}}, op(Location{source.c_str(), 3});
+      EXPECT_EQ(first_line(), "ValueError[rule] at net.cc:12, called at train.cc:41, model/block");
+      const CallScope same({"/home/user/train.cc", 41});
+      EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41, model/block");
+    }
+    // Tests are users, as is a program whose files lie in src.
+    const CallScope test({__FILE__, 5}), program({"src/base/error.cc", 6});
+    EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:6, called at train.cc:41");
+  }
+  CallScope::exchange(none);
+  EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:1");
+}
+
+}  // namespace
+}  // namespace espalier
