@@ -8,6 +8,9 @@
 
 namespace espalier {
 
+// What a loss takes outputs for.
+enum class LossOutputs : uint8_t { kAny, kLogits, kProbabilities };
+
 // A loss of single examples. fit and evaluate give outputs to losses and metrics in f32, whatever the model
 // computes in.
 struct Loss {
@@ -16,6 +19,10 @@ struct Loss {
   std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
   // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis.
   bool class_labels = false;
+  // fit and evaluate refuse outputs that are plainly the other kind: ValueError[loss.logits] for those of a
+  // softmax or a sigmoid where logits are wanted, [loss.probabilities] for those that a trainable variable is
+  // added to last, as the bias of a linear layer, where probabilities are.
+  LossOutputs outputs = LossOutputs::kAny;
 };
 
 // What the losses below have in common: outputs are floating-point numbers [batch, ...], all is computed in

@@ -3,6 +3,7 @@
 #include "espalier/tape.h"
 #include "nn/build_transaction.h"
 #include "optim/rule.h"
+#include "train/output_makers.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -16,21 +17,6 @@ struct Parts {
 Parts parts(std::span<const Tensor> in, size_t labels) {
   const size_t inputs = in.size() - labels - 1;
   return {in.first(inputs), in.subspan(inputs, labels), in.back()};
-}
-
-// What the running model gives for `x`, floats in f32.
-Tensors outputs_for(std::span<const Tensor> x, size_t count) {
-  Tensors out = Running::model()->apply(Tensors(x.begin(), x.end()));
-  if (out.size() != count) {
-    throw ValueError("fit.outputs",
-                     cat("model \"", Running::model()->path(), "\" gives ", out.size(),
-                         " tensors, it is compiled for ", count),
-                     "compile with one of ModelOptions::outputs for each");
-  }
-  for (Tensor& output : out) {
-    if (is_float(output.dtype())) output = convert(output, DType::kF32);
-  }
-  return out;
 }
 
 Tensor mean_by_weight(const Tensor& losses, const Tensor& row_weight) {
@@ -51,6 +37,22 @@ void require_own(const std::vector<Variable>& read, const std::vector<Variable>&
 
 }  // namespace
 
+Tensors Model::Training::run(std::span<const Tensor> x) const {
+  const OutputMakers makers;
+  Tensors out = Running::model()->apply(Tensors(x.begin(), x.end()));
+  if (out.size() != outputs.size()) {
+    throw ValueError("fit.outputs",
+                     cat("model \"", Running::model()->path(), "\" gives ", out.size(),
+                         " tensors, it is compiled for ", outputs.size()),
+                     "compile with one of ModelOptions::outputs for each");
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    makers.require(outputs[i], out[i]);
+    if (is_float(out[i].dtype())) out[i] = convert(out[i], DType::kF32);
+  }
+  return out;
+}
+
 void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options), output_names());
@@ -61,7 +63,7 @@ void Model::compile(ModelOptions options, Location at) {
     const TrainingScope mode(true);
     GradientTape tape;
     const Parts given = parts(in, labels);
-    const Tensors outputs = outputs_for(given.x, labels), losses = training.losses(given.y, outputs);
+    const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
     const Tensor total = training.total(losses), loss = mean_by_weight(total, given.row_weight);
     if (watch) watch->loss(loss);
     const std::vector<Variable> weights = Running::model()->trainable_variables();
@@ -78,7 +80,7 @@ void Model::compile(ModelOptions options, Location at) {
     const BuildTransaction transaction;
     const TrainingScope mode(false);
     const Parts given = parts(in, labels);
-    const Tensors outputs = outputs_for(given.x, labels), losses = training.losses(given.y, outputs);
+    const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
     const Tensor total = training.total(losses);
     if (watch) watch->loss(mean_by_weight(total, given.row_weight));
     training.observe(total, losses, given.y, outputs, given.row_weight);

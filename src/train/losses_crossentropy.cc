@@ -20,6 +20,10 @@ Tensor smoothed(const Tensor& labels, double share, int64_t classes) {
   return share == 0 ? labels : labels * (1 - share) + share / static_cast<double>(classes);
 }
 
+LossOutputs outputs_for(bool from_logits) {
+  return from_logits ? LossOutputs::kLogits : LossOutputs::kProbabilities;
+}
+
 Tensor log_probabilities(const Tensor& outputs, bool from_logits) {
   return from_logits ? log_softmax(outputs) : log(clipped(outputs / sum(outputs, -1, true)));
 }
@@ -35,14 +39,15 @@ Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options)
         const Tensor outputs = convert(given, DType::kF32);
         return row_mean(softmax_cross_entropy(options.from_logits ? outputs : log(clipped(outputs)), labels));
       },
-      true};
+      true, outputs_for(options.from_logits)};
 }
 
 Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
   const CallScope scope(at);
   const std::string name = "categorical_crossentropy";
   require_smoothing(name, options.label_smoothing);
-  return {name, [=](const Tensor& given_labels, const Tensor& given_outputs) {
+  return {name,
+          [=](const Tensor& given_labels, const Tensor& given_outputs) {
             const auto [labels, outputs] = rows_of_one_shape(name, given_labels, given_outputs);
             if (outputs.rank() < 2) {
               throw ShapeError(cat(name, ".classes"),
@@ -50,20 +55,23 @@ Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
             }
             const Tensor share = smoothed(labels, options.label_smoothing, labels.size(-1));
             return row_mean(-sum(share * log_probabilities(outputs, options.from_logits), -1));
-          }};
+          },
+          false, outputs_for(options.from_logits)};
 }
 
 Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
   const CallScope scope(at);
   const std::string name = "binary_crossentropy";
   require_smoothing(name, options.label_smoothing);
-  return {name, [=](const Tensor& given_labels, const Tensor& given_outputs) {
+  return {name,
+          [=](const Tensor& given_labels, const Tensor& given_outputs) {
             const auto [labels, outputs] = rows_of_one_shape(name, given_labels, given_outputs);
             const Tensor share = smoothed(labels, options.label_smoothing, 2);
             if (options.from_logits) return row_mean(sigmoid_cross_entropy(outputs, share));
             const Tensor p = clipped(outputs);
             return row_mean(-(share * log(p) + (1 - share) * log(1 - p)));
-          }};
+          },
+          false, outputs_for(options.from_logits)};
 }
 
 }  // namespace espalier

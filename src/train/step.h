@@ -69,6 +69,9 @@ struct Model::Training {
   void take_labels(const char* rule, const TensorList& y, const char* of = "");
   // The same, for batch after batch.
   std::function<void(const TensorList& y)> labels_check(const char* rule);
+  // What the running model gives for `x`, floats in f32. Raises ValueError[fit.outputs], and [loss.logits]
+  // and [loss.probabilities] for outputs that their losses do not take.
+  Tensors run(std::span<const Tensor> x) const;
   // The loss of each row under each output, from its outputs in f32.
   Tensors losses(std::span<const Tensor> labels, const Tensors& outputs);
   // Their sum, by their weights, and all penalties.
