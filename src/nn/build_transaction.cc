@@ -1,6 +1,7 @@
 #include "nn/build_transaction.h"
 
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "eager/trace.h"
@@ -9,7 +10,7 @@ namespace espalier {
 namespace {
 
 thread_local std::vector<std::function<void()>> undo_log;
-thread_local int open_transactions = 0;
+thread_local int open_transactions = 0, forgetting_transactions = 0;
 
 }  // namespace
 
@@ -18,12 +19,18 @@ BuildTransaction::BuildTransaction() : begin_(undo_log.size()), exceptions_(std:
 }
 
 BuildTransaction::~BuildTransaction() {
-  if (std::uncaught_exceptions() > exceptions_ && undo_log.size() > begin_) {
+  if (forgets_) --forgetting_transactions;
+  if ((forgets_ || std::uncaught_exceptions() > exceptions_) && undo_log.size() > begin_) {
     bump_structure_version();  // plans that were traced meanwhile hold forgotten variables
     for (; undo_log.size() > begin_; undo_log.pop_back()) undo_log.back()();
   }
   if (--open_transactions == 0) undo_log.clear();
 }
+
+void BuildTransaction::forget() {
+  if (!std::exchange(forgets_, true)) ++forgetting_transactions;
+}
+bool BuildTransaction::forgets() { return forgetting_transactions > 0; }
 
 void BuildTransaction::on_refusal(std::function<void()> undo) { undo_log.push_back(std::move(undo)); }
 

@@ -285,7 +285,8 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, const In
                                          ", this input needs the shape ", shape));
   }
   EagerScope eager;
-  const Tensor value = initial(shape, seed_of(join(state.path, name)));
+  const Tensor value =
+      BuildTransaction::forgets() ? full(shape, 0) : initial(shape, seed_of(join(state.path, name)));
   return add_variable(name, is_float(value.dtype()) ? convert(value, variable_dtype()) : value, trainable,
                       autocast);
 }

@@ -6,19 +6,41 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#include "nn/infer_outputs.h"
 
 namespace espalier {
 
 struct Placeholder::Origin {
-  Origin(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs)
-      : layer(std::move(layer)), inputs(std::move(inputs)) {}
-  Origin(TensorType row, std::string name) : row(std::move(row)), name(std::move(name)) {}
+  Origin(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at);
+  Origin(TensorType row, std::string name);
   ~Origin();
   std::shared_ptr<Layer> layer;  // null for an Input
   mutable std::vector<Placeholder> inputs;
+  Location at;  // of connect()
   TensorType row;
   std::string name;
+  // Of what it makes of kInferredRows rows; empty when that is not known before the model runs.
+  std::vector<TensorType> types;
 };
+
+Placeholder::Origin::Origin(std::shared_ptr<Layer> made_by, std::vector<Placeholder> of, Location at)
+    : layer(std::move(made_by)), inputs(std::move(of)), at(at) {
+  std::vector<TensorType> given;
+  for (const Placeholder& input : inputs) {
+    const std::vector<TensorType>& known = input.origin_->types;
+    if (input.output_ == kOnly ? known.size() != 1 : input.output_ >= known.size()) return;
+    given.push_back(known[input.output_ == kOnly ? 0 : input.output_]);
+  }
+  types = infer_outputs(*layer, given);
+}
+
+Placeholder::Origin::Origin(TensorType of_row, std::string name)
+    : row(std::move(of_row)), name(std::move(name)) {
+  if (std::ranges::find(row.shape, -1) != row.shape.end()) return;
+  Shape batch{kInferredRows};
+  for (const int64_t size : row.shape) batch.push_back(size);
+  types.push_back({row.dtype, batch});
+}
 
 // One after the other: a long chain of layers would end the stack.
 Placeholder::Origin::~Origin() {
@@ -52,7 +74,7 @@ Placeholder Input(const Shape& shape, InputOptions options, Location at) {
 Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at) {
   const CallScope scope(at);
   if (inputs.empty()) throw ValueError("functional.inputs", "a layer needs something to be connected to");
-  return Placeholder(std::make_shared<Placeholder::Origin>(std::move(layer), std::move(inputs)));
+  return Placeholder(std::make_shared<Placeholder::Origin>(std::move(layer), std::move(inputs), at));
 }
 
 // The layers in the order they run. What they make is numbered: the tensors of the call first, then one list
@@ -63,6 +85,7 @@ struct Functional::Plan {
   };
   struct Step {
     std::shared_ptr<Layer> layer;
+    Location at;
     std::vector<Value> inputs;
   };
   struct Given {
@@ -127,7 +150,7 @@ Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector
         if (!known(input)) open.push_back(&input);
       }
       if (open.size() > before) continue;
-      Plan::Step step{origin.layer, {}};
+      Plan::Step step{origin.layer, origin.at, {}};
       for (const Placeholder& input : origin.inputs) step.inputs.push_back(value_of(input));
       step_of.emplace(&origin, plan->steps.size());
       plan->steps.push_back(std::move(step));
@@ -192,7 +215,8 @@ Tensors Functional::call_many(std::span<const Tensor> inputs) {
       out.push_back(Plan::find(made, value, plan_->given.size(), plan_->steps));
     return out;
   };
-  for (const Plan::Step& step : plan_->steps) made.push_back(step.layer->apply(find(step.inputs)));
+  for (const Plan::Step& step : plan_->steps)
+    made.push_back(step.layer->apply(TensorList(find(step.inputs), step.at)));
   return find(plan_->outputs);
 }
 

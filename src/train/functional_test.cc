@@ -1,10 +1,13 @@
 #include "espalier/functional.h"
 
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
 #include "espalier/merging.h"
 #include "espalier/ops.h"
+#include "espalier/pooling.h"
 #include "espalier/random.h"
 
 namespace espalier {
@@ -62,6 +65,7 @@ TEST(FunctionalModel, EachLayerRunsOnceACall) {
   int calls = 0;
   const Placeholder x = Input({1}), y = connect(Count(calls), x);
   Functional model({x}, {connect(Add(), {y, y, connect(Flatten(), y)}), y});
+  calls = 0;
   EXPECT_EQ(values(model.apply({full({1, 1}, 1)})[0]), (std::vector<float>{6}));
   EXPECT_EQ(calls, 1);
 }
@@ -141,8 +145,87 @@ TEST(FunctionalModel, MistakesAreNamed) {
   EXPECT_EQ(rule_of([&] { Functional({a, b}, {both[2]})({x, x}); }), "functional.output");
 }
 
+// The text of the ShapeError, or other, of a mistake.
+std::string refusal(const std::function<void()>& mistake) {
+  try {
+    mistake();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing";
+}
+
+TEST(FunctionalModel, MistakesOfShapeAreNamedWhereLayersAreConnected) {
+  const Placeholder x = Input({8}), y = Input({5}), image = Input({4, 4, 3});
+  Dense shared({.units = 2});
+  connect(shared, x);
+  shared(full({1, 8}, 1));
+  const auto line = [](uint32_t number) { return " at functional_test.cc:" + std::to_string(number); };
+  const auto expect = [&](uint32_t number, const std::string& rule, const std::function<void()>& mistake) {
+    const std::string text = refusal(mistake), wanted = rule + line(number) + ",";
+    EXPECT_EQ(text.substr(0, wanted.size()), wanted) << text;
+  };
+  expect(__LINE__, "ShapeError[merge.shapes]", [&] { connect(Add(), {x, y}); });
+  expect(__LINE__, "ShapeError[dense.features]", [&] { connect(shared, y); });
+  expect(__LINE__, "ShapeError[conv2d.rank]", [&] { connect(Conv2D({.filters = 2}), x); });
+  expect(__LINE__, "ShapeError[reshape.elements]", [&] { connect(Reshape({3}), x); });
+  expect(__LINE__, "ValueError[layer.inputs]", [&] { connect(Flatten(), {x, y}); });
+  expect(__LINE__, "DTypeError[embedding.ids]", [&] { connect(Embedding({.input_dim = 3}), x); });
+  const Placeholder hidden = connect(Flatten(), connect(MaxPooling2D(), image));  // 2 * 2 * 3
+  expect(__LINE__, "ShapeError[merge.shapes]", [&] { connect(Add(), {hidden, x}); });
+  const Placeholder both = connect(Both(), {x, connect(Dense({.units = 8}), y)});
+  expect(__LINE__, "ShapeError[merge.shapes]", [&] { connect(Add(), {both[1], y}); });
+}
+
+TEST(FunctionalModel, OpenSizesAreCheckedByTheFirstCallWithBothLines) {
+  set_seed(0);
+  const Placeholder x = Input({-1}), y = Input({5});
+  const uint32_t connected = __LINE__ + 1;
+  Functional model({x, y}, {connect(Add(), {x, y})});
+  EXPECT_EQ(model({full({2, 5}, 1), full({2, 5}, 1)}).shape(), (Shape{2, 5}));
+  const uint32_t called = __LINE__ + 1;
+  const std::string text = refusal([&] { model({full({2, 4}, 1), full({2, 5}, 1)}); });
+  EXPECT_NE(text.find(" at functional_test.cc:" + std::to_string(connected) +
+                      ", called at functional_test.cc:" + std::to_string(called) + ", functional/add\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(FunctionalModel, ConnectingBuildsNothing) {
+  // Sizes that are open are not looked at before the first call.
+  const auto weights = [](int64_t size, std::vector<std::string>& names) {
+    set_seed(3);
+    const Placeholder x = Input({size});
+    Dense dense({.units = 3, .activation = "tanh"});
+    const Placeholder hidden = connect(dense, connect(dense, x));
+    EXPECT_EQ(dense.path(), "");
+    EXPECT_TRUE(dense.variables().empty());
+    Functional model({x}, {connect(Dense({.units = 1}), connect(Dropout(0.5), hidden))});
+    model(full({2, 3}, 1));
+    names = paths(model);
+    std::vector<std::vector<float>> out;
+    for (const Variable& variable : model.variables()) out.push_back(values(variable.read()));
+    return out;
+  };
+  std::vector<std::string> names, names_of_open;
+  EXPECT_EQ(weights(3, names), weights(-1, names_of_open));
+  EXPECT_EQ(names, names_of_open);
+
+  struct Looks : Layer {
+    Tensor call(const Tensor& x) override { return x * x.data<float>()[0]; }
+  };
+  struct ForFour : Layer {
+    Tensor call(const Tensor& x) override { return x + full({4, 3}, 1); }
+  };
+  const Placeholder x = Input({3});
+  Functional model({x}, {connect(Dense({.units = 1}), connect(ForFour(), connect(Looks(), x)))}),
+      four({x}, {connect(ForFour(), x)});
+  EXPECT_EQ(model(full({4, 3}, 1)).shape(), (Shape{4, 1}));
+  EXPECT_EQ(four(full({4, 3}, 1)).shape(), (Shape{4, 3}));
+}
+
 TEST(FunctionalModel, LongChainsDoNotRecurse) {
-  Placeholder x = Input({1});
+  Placeholder x = Input({-1});
   const Placeholder input = x;
   const Flatten flatten;
   for (int i = 0; i < 2000; ++i) x = connect(flatten, x);
