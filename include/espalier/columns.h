@@ -120,8 +120,8 @@ class ColumnProgram {
   Tensor labels(const CsvTable& table, Rows rows = {}, Location at = Location::here()) const;
   // Whether a table has the label column, by the rules of `inputs`; its rows whose label is not missing, all
   // of them without such a column.
-  bool has_label(const CsvTable& table) const;
-  std::vector<int64_t> labelled_rows(const CsvTable& table) const;
+  bool has_label(const CsvTable& table, Location at = Location::here()) const;
+  std::vector<int64_t> labelled_rows(const CsvTable& table, Location at = Location::here()) const;
   // Whether columns are found by position: one of the two tables has no names.
   bool by_position(const CsvTable& table) const;
   // The names of all columns of the table that was fitted; none when it had none.
@@ -154,7 +154,7 @@ class ColumnProgram {
 
   std::string to_json() const;
   // Raises FormatError[columns.json] with the field, for any bytes; text is at most 16 MiB.
-  static ColumnProgram from_json(std::string_view text);
+  static ColumnProgram from_json(std::string_view text, Location at = Location::here());
 
   struct Data;
 

@@ -53,7 +53,7 @@ class CsvTable {
   const std::vector<std::string>& notes() const { return notes_; }
 
   // The number of the column of this name. Raises ValueError[csv.column] that lists the nearest.
-  int64_t column(std::string_view name) const;
+  int64_t column(std::string_view name, Location at = Location::here()) const;
   // What a cell holds, without blanks and quotes around it; lives as long as the table. Rows and columns
   // count from 0 and are not checked.
   std::string_view cell(int64_t row, int64_t column) const;
@@ -65,7 +65,7 @@ class CsvTable {
 
  private:
   struct Cells;
-  friend CsvTable parse_csv(std::string text, const CsvOptions& options);
+  friend CsvTable parse_csv(std::string text, const CsvOptions& options, Location at);
   bool last_is_empty() const;
   void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
@@ -83,7 +83,7 @@ class CsvTable {
 // line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,
 // csv.empty, csv.size beyond 4 GiB, csv.spreadsheet for .xlsx, .xls and .ods, csv.zip;
 // ValueError[csv.delimiter], ValueError[csv.names] for wrong options.
-CsvTable parse_csv(std::string text, const CsvOptions& options = {});
+CsvTable parse_csv(std::string text, const CsvOptions& options = {}, Location at = Location::here());
 // The same from a file, plain or gzip; the message names the path. Raises IoError too.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, Location at = Location::here());
 

@@ -15,10 +15,10 @@ struct Examples {
   Tensor y;  // i32[rows]
   int64_t rows() const { return x.size(0); }
   // Rows [begin, end). Raises ValueError[examples.rows] outside of [0, rows()].
-  Examples slice(int64_t begin, int64_t end) const;
+  Examples slice(int64_t begin, int64_t end, Location at = Location::here()) const;
   // The first `rows` and the rest.
-  std::pair<Examples, Examples> split(int64_t rows) const {
-    return {slice(0, rows), slice(rows, this->rows())};
+  std::pair<Examples, Examples> split(int64_t rows, Location at = Location::here()) const {
+    return {slice(0, rows, at), slice(rows, this->rows(), at)};
   }
 };
 

@@ -142,22 +142,23 @@ class Layer {
   // `autocast`, reading it in call() gives compute_dtype(); assigning takes variable_dtype() always. Raises
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
   Variable add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
-                      bool trainable = true, bool autocast = true);
+                      bool trainable = true, bool autocast = true, Location at = Location::here());
   // The same from its value, in the value's dtype.
   Variable add_variable(const std::string& name, const Tensor& value, bool trainable = true,
-                        bool autocast = true);
+                        bool autocast = true, Location at = Location::here());
   // The generator `name` of this layer and its copies, made when there is none: from `seed`, or from seed()
   // and the path of the layer. Its state is two variables of the layer, NAME/key and NAME/step, so that
   // checkpoints and saved models hold it (Keras' SeedGenerator). Raises StateError[layer.weight] before the
   // first call.
-  Generator add_generator(const std::string& name, std::optional<uint64_t> seed = {});
+  Generator add_generator(const std::string& name, std::optional<uint64_t> seed = {},
+                          Location at = Location::here());
   // The one that add_generator made. Raises ValueError[layer.weight] when there is none.
-  Generator generator(const std::string& name) const;
+  Generator generator(const std::string& name, Location at = Location::here()) const;
   // Makes losses() hold the penalty on that weight, unless the regularizer is empty. Raises
   // ValueError[layer.weight] when there is no such weight.
-  void regularize(const std::string& name, const Regularizer& regularizer);
+  void regularize(const std::string& name, const Regularizer& regularizer, Location at = Location::here());
   // The variable that add_weight made. Raises ValueError[layer.weight] when there is none.
-  Variable weight(const std::string& name) const;
+  Variable weight(const std::string& name, Location at = Location::here()) const;
   // What the layer was built for: the types of its first inputs. Empty before.
   std::vector<TensorType> input_types() const;
   // From now on call() gets inputs as they are.

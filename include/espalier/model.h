@@ -55,7 +55,7 @@ class Callback {
 
  protected:
   // The model of the run. Raises StateError[callback.model] outside of hooks.
-  static Model& model();
+  static Model& model(Location at = Location::here());
 };
 
 // A progress bar with rate, time left and metrics on standard error; a line an epoch when that is no
@@ -135,7 +135,7 @@ class Model : public Layer {
   // and [model.loss_weight] for one that is not finite.
   void compile(ModelOptions options = {}, Location at = Location::here());
   // The optimizer of compile(). Raises StateError[model.compile] before it.
-  Optimizer optimizer() const;
+  Optimizer optimizer(Location at = Location::here()) const;
   // What the model calls its outputs, in order; empty when it has no names for them.
   virtual std::vector<std::string> output_names() const { return {}; }
   // Trains on rows of x and y (equal first axes); y has one tensor for each output. Loss and metrics of each

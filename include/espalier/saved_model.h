@@ -21,7 +21,7 @@ class LoadedModel : public Model {
   // Those of the model that was saved.
   std::vector<std::string> output_names() const override;
   // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
-  const std::string& file(const std::string& name) const;
+  const std::string& file(const std::string& name, Location at = Location::here()) const;
   bool has_file(const std::string& name) const;
 
  protected:

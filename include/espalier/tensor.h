@@ -53,10 +53,11 @@ class Tensor {
 
   bool defined() const { return node_ != nullptr; }
   bool concrete() const;
-  const TensorType& type() const;
-  DType dtype() const { return type().dtype; }
-  const Shape& shape() const { return type().shape; }
-  size_t rank() const { return type().shape.size(); }
+  // These raise StateError[tensor.undefined] for a tensor that holds nothing.
+  const TensorType& type(Location at = Location::here()) const;
+  DType dtype(Location at = Location::here()) const { return type(at).dtype; }
+  const Shape& shape(Location at = Location::here()) const { return type(at).shape; }
+  size_t rank(Location at = Location::here()) const { return type(at).shape.size(); }
   // The size of one axis; negative axes count from the back.
   int64_t size(int64_t axis, Location at = Location::here()) const;
 

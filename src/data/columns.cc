@@ -208,11 +208,13 @@ Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) cons
   return label.classification ? Tensor::of(classes, {list.size()}) : Tensor::of(numbers, {list.size(), 1});
 }
 
-bool ColumnProgram::has_label(const CsvTable& table) const {
+bool ColumnProgram::has_label(const CsvTable& table, Location at) const {
+  const CallScope scope(at);
   return find_columns(*data_, table, false).label >= 0;
 }
 
-std::vector<int64_t> ColumnProgram::labelled_rows(const CsvTable& table) const {
+std::vector<int64_t> ColumnProgram::labelled_rows(const CsvTable& table, Location at) const {
+  const CallScope scope(at);
   const int64_t column = find_columns(*data_, table, false).label;
   std::vector<int64_t> out;
   for (int64_t row = 0; row < table.rows(); ++row) {

@@ -178,7 +178,8 @@ std::string ColumnProgram::to_json() const {
   return json.dump(1, ' ', false, Json::error_handler_t::replace);
 }
 
-ColumnProgram ColumnProgram::from_json(std::string_view text) {
+ColumnProgram ColumnProgram::from_json(std::string_view text, Location at) {
+  const CallScope scope(at);
   const Json json = parse(text);
   Reader reader(json, "");
   std::string format;

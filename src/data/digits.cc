@@ -82,7 +82,8 @@ Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
 
 }  // namespace
 
-Examples Examples::slice(int64_t begin, int64_t end) const {
+Examples Examples::slice(int64_t begin, int64_t end, Location at) const {
+  const CallScope scope(at);
   if (y.rank() == 0 || y.size(0) != rows())
     throw ShapeError("examples.rows",
                      cat("x and y must have one row per example: ", x.type(), " and ", y.type()));

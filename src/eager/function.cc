@@ -27,7 +27,8 @@ struct Plan {
 
   bool takes(std::span<const Tensor> arguments) const {
     return structure == structure_version() && context == trace_context() &&
-           std::ranges::equal(signature, arguments, {}, {}, &Tensor::type);
+           std::ranges::equal(signature, arguments,
+                              [](const TensorType& type, const Tensor& x) { return type == x.type(); });
   }
 };
 

@@ -153,7 +153,8 @@ int64_t CsvTable::line(int64_t row) const {
   return line_of(text, begin);
 }
 
-int64_t CsvTable::column(std::string_view name) const {
+int64_t CsvTable::column(std::string_view name, Location at) const {
+  const CallScope scope(at);
   const auto found = std::find(names_.begin(), names_.end(), name);
   if (found == names_.end()) throw_unknown("csv.column", "column", name, names_);
   return found - names_.begin();
@@ -209,7 +210,8 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
   if (names_ != given) throw ValueError("csv.names", "an empty name, or one that is given twice");
 }
 
-CsvTable parse_csv(std::string text, const CsvOptions& options) {
+CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
+  const CallScope scope(at);
   if (!may_delimit(options.delimiter)) throw ValueError("csv.delimiter", kDelimiters);
   refuse_spreadsheet(text);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);

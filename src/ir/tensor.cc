@@ -60,10 +60,14 @@ Tensor Tensor::from_values(const TensorType& type, const void* data, size_t coun
 }
 
 bool Tensor::concrete() const { return checked(*this).owner == 0; }
-const TensorType& Tensor::type() const { return checked(*this).type; }
+const TensorType& Tensor::type(Location at) const {
+  if (defined()) return node_->type;
+  const CallScope scope(at);
+  return checked(*this).type;
+}
 
 int64_t Tensor::size(int64_t axis, Location at) const {
-  const int64_t rank = static_cast<int64_t>(this->rank());
+  const int64_t rank = static_cast<int64_t>(this->rank(at));
   if (axis < -rank || axis >= rank) {
     CallScope scope(at);
     throw ShapeError("tensor.axis", cat("axis ", axis, " is outside of ", type()));

@@ -276,7 +276,8 @@ std::vector<Variable> Layer::trainable_variables() const {
 }
 
 Variable Layer::add_weight(const std::string& name, const Shape& shape, const Initializer& initial,
-                           bool trainable, bool autocast) {
+                           bool trainable, bool autocast, Location at) {
+  const CallScope scope(at);
   State& state = *state_;
   state.require_path(name);
   if (const Variable* known = state.find(name)) {
@@ -288,10 +289,12 @@ Variable Layer::add_weight(const std::string& name, const Shape& shape, const In
   const Tensor value =
       BuildTransaction::forgets() ? full(shape, 0) : initial(shape, seed_of(join(state.path, name)));
   return add_variable(name, is_float(value.dtype()) ? convert(value, variable_dtype()) : value, trainable,
-                      autocast);
+                      autocast, at);
 }
 
-Variable Layer::add_variable(const std::string& name, const Tensor& value, bool trainable, bool autocast) {
+Variable Layer::add_variable(const std::string& name, const Tensor& value, bool trainable, bool autocast,
+                             Location at) {
+  const CallScope scope(at);
   State& state = *state_;
   if (const Variable* known = state.find(name)) return *known;
   EagerScope eager;
@@ -303,23 +306,25 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   return variable;
 }
 
-Generator Layer::add_generator(const std::string& name, std::optional<uint64_t> seed) {
+Generator Layer::add_generator(const std::string& name, std::optional<uint64_t> seed, Location at) {
+  const CallScope scope(at);
   state_->require_path(name);
   const uint64_t key = seed ? *seed : seed_of(join(state_->path, name));
   return {add_variable(name + "/key", Tensor::scalar(key), false),
           add_variable(name + "/step", Tensor::scalar(uint64_t{0}), false)};
 }
 
-Generator Layer::generator(const std::string& name) const {
-  return {weight(name + "/key"), weight(name + "/step")};
+Generator Layer::generator(const std::string& name, Location at) const {
+  return {weight(name + "/key", at), weight(name + "/step", at)};
 }
 
-void Layer::regularize(const std::string& name, const Regularizer& regularizer) {
-  weight(name);
+void Layer::regularize(const std::string& name, const Regularizer& regularizer, Location at) {
+  weight(name, at);
   if (regularizer) state_->regularizers.insert_or_assign(name, regularizer);
 }
 
-Variable Layer::weight(const std::string& name) const {
+Variable Layer::weight(const std::string& name, Location at) const {
+  const CallScope scope(at);
   if (const Variable* known = state_->find(name)) return *known;
   throw ValueError("layer.weight", cat("layer \"", state_->path, "\" has no weight \"", name, "\""));
 }

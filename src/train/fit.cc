@@ -6,7 +6,8 @@
 
 namespace espalier {
 
-Model& Callback::model() {
+Model& Callback::model(Location at) {
+  const CallScope scope(at);
   Model* const running = Running::model();
   if (!running) throw StateError("callback.model", "a callback has a model while fit() calls its hooks");
   return *running;
@@ -35,7 +36,10 @@ std::shared_ptr<Model::Training> Model::training(const char* rule) const {
   return shared_->training;
 }
 
-Optimizer Model::optimizer() const { return training("model.compile")->options.optimizer; }
+Optimizer Model::optimizer(Location at) const {
+  const CallScope scope(at);
+  return training("model.compile")->options.optimizer;
+}
 
 void Model::stop_training() { shared_->stop = true; }
 

@@ -301,7 +301,8 @@ std::vector<std::string> LoadedModel::output_names() const { return saved_->outp
 int64_t LoadedModel::fixed_batch() const { return saved_->fixed_batch; }
 const std::vector<TensorType>& LoadedModel::input_rows() const { return saved_->rows; }
 
-const std::string& LoadedModel::file(const std::string& name) const {
+const std::string& LoadedModel::file(const std::string& name, Location at) const {
+  const CallScope scope(at);
   const auto it = saved_->files.find(name);
   if (it != saved_->files.end()) return it->second;
   std::vector<std::string> known;
