@@ -148,6 +148,9 @@ Tensor logical_not(Operand x);
 // bool: whether each element is NaN, an infinity of either sign. (is_finite is in ops.h.)
 Tensor isnan(Operand x);
 Tensor isinf(Operand x);
+// Not as == and !=, which look like one bool.
+Tensor operator==(Operand a, Operand b) = delete;  // equal(a, b)
+Tensor operator!=(Operand a, Operand b) = delete;  // not_equal(a, b)
 inline Tensor operator>(Operand a, Operand b) { return greater(std::move(a), std::move(b)); }
 inline Tensor operator>=(Operand a, Operand b) { return greater_equal(std::move(a), std::move(b)); }
 inline Tensor operator<(Operand a, Operand b) { return less(std::move(a), std::move(b)); }

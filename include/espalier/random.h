@@ -40,5 +40,8 @@ class Generator {
 
 // What layers draw from; set_seed resets it.
 Generator& default_generator();
+// Its next numbers, f32: in [0, 1), and of mean 0 and deviation 1.
+Tensor random_uniform(const Shape& shape, Location at = Location::here());
+Tensor random_normal(const Shape& shape, Location at = Location::here());
 
 }  // namespace espalier

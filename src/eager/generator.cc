@@ -69,5 +69,11 @@ Generator& default_generator() {
   static Generator generator;
   return generator;
 }
+Tensor random_uniform(const Shape& shape, Location at) {
+  return default_generator().uniform(shape, 0, 1, DType::kF32, at);
+}
+Tensor random_normal(const Shape& shape, Location at) {
+  return default_generator().normal(shape, 0, 1, DType::kF32, at);
+}
 
 }  // namespace espalier

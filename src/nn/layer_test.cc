@@ -255,5 +255,14 @@ TEST(Layers, TheGeneratorIsAVariable) {
   EXPECT_EQ(draw().to_vector<float>(), a);
 }
 
+TEST(Layers, AShapeAloneDrawsFromTheDefaultGenerator) {
+  set_seed(5);
+  const Tensor a = random_normal({2, 3}), b = random_uniform({4}), c = random_uniform({4});
+  Generator same(5);
+  EXPECT_EQ(a.to_vector<float>(), same.normal({2, 3}).to_vector<float>());
+  EXPECT_EQ(b.to_vector<float>(), same.uniform({4}).to_vector<float>());
+  EXPECT_NE(b.to_vector<float>(), c.to_vector<float>());
+}
+
 }  // namespace
 }  // namespace espalier
