@@ -257,8 +257,7 @@ BackgroundWork::BackgroundWork() : before_(std::exchange(in_background, true)) {
 BackgroundWork::~BackgroundWork() { in_background = before_; }
 
 int threads() { return thread_pool().threads(); }
-void set_threads(int count, Location at) {
-  const CallScope scope(at);
+void set_threads(int count) {
   if (count < 1 || count > kMostThreads)
     throw ValueError("threads.count", cat("a call takes 1 to ", kMostThreads, " threads, got ", count));
   thread_pool().set_threads(count);

@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
-#include "espalier/threads.h"
 
 namespace espalier {
 namespace {
@@ -36,7 +35,6 @@ TEST(Errors, FunctionsOfNoTensorNameTheUsersLine) {
       },
       [&] { Sequential{Dense({.units = 1})}.optimizer(); },
       [&] { Asks::model_outside_of_hooks(); },
-      [&] { set_threads(0); },
       [&] { Misspells()(x); },
   };
   for (size_t i = 0; i < mistakes.size(); ++i) {
