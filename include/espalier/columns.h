@@ -35,6 +35,8 @@ struct ColumnOptions {
   std::string label = {};
   // Columns that are no inputs.
   std::vector<std::string> ignore = {};
+  // Columns that are inputs even where fit would set them aside; their kinds are guessed.
+  std::vector<std::string> include = {};
   // Kinds of columns that are not to be guessed.
   std::map<std::string, ColumnKind> kinds = {};
   // Cells that hold no value.
@@ -105,7 +107,8 @@ class ColumnProgram {
   // nearly without values, the label under another name. Raises ValueError: csv.column for names that the
   // table does not have, columns.rows for rows outside of the table, columns.label for rows without a label
   // (see labelled_rows) or labels that cannot be learned, columns.kind for a column that is not of the kind
-  // given, columns.none when no input is left.
+  // given, columns.include for one to include that holds no value or is to be ignored, columns.none when no
+  // input is left.
   static ColumnProgram fit(const CsvTable& table, std::span<const int64_t> training_rows,
                            const ColumnOptions& options, Location at = Location::here());
 

@@ -20,6 +20,7 @@ struct DataPlan {
   std::string test = {};   // a file of its own; empty: test_fraction of the rows
   std::string label = {};  // empty: `file` holds images
   std::vector<std::string> ignore = {};
+  std::vector<std::string> include = {};
   std::string task = "guess";
   bool strip_label_dots = false;
   bool merge_labels = false;

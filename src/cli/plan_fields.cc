@@ -33,6 +33,7 @@ Fields data_fields(DataPlan& plan) {
        "Share of the others that say when to stop",
        {0, 1, true, true}},
       {"ignore", &plan.ignore, "Columns that are no inputs"},
+      {"include", &plan.include, "Columns that are inputs even where they would be set aside"},
       {"task", &plan.task, "What the label is", {}, {"guess", "class", "number"}},
       {"strip_label_dots", &plan.strip_label_dots, "Whether labels \"x.\" are \"x\""},
       {"merge_labels", &plan.merge_labels, "Whether labels that differ in capitals or blanks alone are one"},

@@ -101,6 +101,16 @@ TEST_F(TableFiles, TitlesAndDelimitersAtTheEndAreSaid) {
   EXPECT_TRUE(holds(said_of("New ones\nage,day\n30,2019-02-12\n"), "new.csv: line 1 is passed over"));
 }
 
+TEST_F(TableFiles, ColumnsThatAreSetAsideAreIncludedOnDemand) {
+  std::string text = "customer_id,age,paid\n";
+  for (int i = 0; i < 60; ++i) text += cat(i, ",", i * 7 % 60, i * i % 7 < 3 ? ",yes\n" : ",no\n");
+  EXPECT_TRUE(holds(train(text), "customer_id: set aside: an identifier: every value differs (--include)"));
+  EXPECT_TRUE(holds(train(text, {"--include", "customer_id"}), "customer_id: numeric, 0 to 59"));
+  const std::string plan =
+      call_verb(add_train, {"--data", "x.csv", "--label", "y", "--include", "a, b", "--write-plan"});
+  EXPECT_TRUE(holds(plan, "\ninclude = [\"a\", \"b\"]")) << plan;
+}
+
 TEST_F(TableFiles, SpreadsheetsAreNamed) {
   train(people());
   EXPECT_EQ(error_of([&] { said_of("PK\x03\x04 [Content_Types].xml"); }),

@@ -169,6 +169,12 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                     [](TrainPlan& plan, const Words& names) { plan.data.ignore = trimmed(names); })
       ->delimiter(',')
       ->option_text("COLUMN,...");
+  add_change<Words>(verb, flags, "--include",
+                    "Columns that are inputs even where they would be set aside, as identifiers, constants "
+                    "and free text are",
+                    [](TrainPlan& plan, const Words& names) { plan.data.include = trimmed(names); })
+      ->delimiter(',')
+      ->option_text("COLUMN,...");
   add_change<Words>(verb, flags, "--missing",
                     "More words for cells that hold no value, besides ?, NA, null ...",
                     [](TrainPlan& plan, const Words& words) {

@@ -259,6 +259,7 @@ void train_table(const TableRun& run) {
                                 : data.task == "number" ? ColumnTask::kRegression
                                                         : ColumnTask::kGuess};
   for (const std::string& name : data.ignore) options.ignore.push_back(column_named(table, name));
+  for (const std::string& name : data.include) options.include.push_back(column_named(table, name));
   const std::vector<int64_t> labelled = labelled_rows(table, options);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);

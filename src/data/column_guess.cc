@@ -64,24 +64,26 @@ bool are_codes(const ColumnProfile& profile) {
 
 ColumnGuess dropped(std::string why) { return {.kind = ColumnKind::kDropped, .why = std::move(why)}; }
 
-ColumnGuess guess_number(const std::string& name, bool nameless, const ColumnProfile& profile,
+ColumnGuess guess_number(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
                          const NumberForm& form) {
   const bool whole =
       nearly_all(profile.count([&](std::string_view text) { return is_whole(text, form); }), profile);
   const bool all_differ = profile.different() == profile.present() && profile.rows() >= kFewRows;
   const ColumnGuess category{.kind = ColumnKind::kCategory};
+  const ColumnGuess number{.kind = ColumnKind::kNumeric, .numbers = form};
   if (profile.different() == 1) return category;
+  if (whole && all_differ && included) return number;
   if (whole && all_differ && named_like_an_id(name)) return dropped("an identifier: every value differs");
   if (whole && all_differ && nameless && counts_up(profile)) return dropped("it numbers the rows");
   if (whole && named_like_an_id(name)) return category;
   if (are_codes(profile)) return category;
-  return {.kind = ColumnKind::kNumeric, .numbers = form};
+  return number;
 }
 
-ColumnGuess guess_text(const ColumnProfile& profile) {
+ColumnGuess guess_text(bool included, const ColumnProfile& profile) {
   constexpr double kLongText = 40;
   const int64_t different = profile.different(), present = profile.present();
-  if (present < kFewRows) return {.kind = ColumnKind::kCategory};
+  if (present < kFewRows || included) return {.kind = ColumnKind::kCategory};
   if (different == present) return dropped("every value differs");
   if (2 * different <= present) return {.kind = ColumnKind::kCategory};
   int64_t bytes = 0;
@@ -149,12 +151,12 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
   return std::nullopt;
 }
 
-ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnProfile& profile,
+ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
                          char delimiter) {
   if (profile.present() == 0) return dropped("no cell holds a value");
-  if (static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
+  if (!included && static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
     return dropped(cat(share_of_rows(profile.missing, profile.rows()), " of its cells hold no value"));
-  if (profile.different() == 1 && profile.missing == 0)
+  if (!included && profile.different() == 1 && profile.missing == 0)
     return dropped(cat("every cell is \"", shortened(profile.values[0].text), "\""));
   const int64_t truths = profile.count([](std::string_view text) { return read_truth(text).has_value(); });
   if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
@@ -162,8 +164,8 @@ ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnPro
     return {.kind = ColumnKind::kDate, .dates = *style, .hint = doubt_of(*style, profile)};
   const FormCount numbers = number_form(profile, delimiter);
   if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
-    return guess_number(name, nameless, profile, numbers.form);
-  ColumnGuess out = guess_text(profile);
+    return guess_number(name, nameless, included, profile, numbers.form);
+  ColumnGuess out = guess_text(included, profile);
   if (2 * numbers.cells >= profile.present() && profile.count(has_leading_zero) == 0)
     out.hint = words_among(numbers, profile);
   return out;

@@ -14,8 +14,8 @@ struct ColumnGuess {
   std::string why = {};   // of a dropped one: "every value differs"
   std::string hint = {};  // what is worth a look
 };
-// `nameless`: the name is invented.
-ColumnGuess guess_column(const std::string& name, bool nameless, const ColumnProfile& profile,
+// `nameless`: the name is invented. `included`: dropped only when no cell holds a value.
+ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
                          char delimiter);
 // The styles of a column whose kind somebody has given. Raises ValueError[columns.kind] when no cell, or for
 // booleans not every cell, is of the kind.

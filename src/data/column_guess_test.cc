@@ -55,7 +55,7 @@ TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   EXPECT_EQ(
       note_of("x", mixed),
       "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
-      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells");
+      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include)");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
             "numeric, 3 to 97, missing in 20 %");
   EXPECT_EQ(note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
@@ -84,28 +84,50 @@ TEST(ColumnGuess, DigitsThatAreNoAmounts) {
 }
 
 TEST(ColumnGuess, Identifiers) {
-  const std::string id = "set aside: an identifier: every value differs";
+  const std::string id = "set aside: an identifier: every value differs (--include)";
   EXPECT_EQ(note_of("id", [](int i) { return cat(i); }), id);
   EXPECT_EQ(note_of("Kunden-Nr.", [](int i) { return cat(100000 + i); }), id);
   EXPECT_EQ(note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
   EXPECT_EQ(note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
-  EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }), "set aside: every value differs");
+  EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }),
+            "set aside: every value differs (--include)");
   EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
   EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i % 30); }),
-            "set aside: 30 different texts in 40 cells");
+            "set aside: 30 different texts in 40 cells (--include)");
   EXPECT_EQ(note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
-            "set aside: free text");
+            "set aside: free text (--include)");
   // An index that a program wrote before the columns, without a name.
   const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
-  EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows");
+  EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include)");
 }
 
 TEST(ColumnGuess, ConstantsAndEmptyColumns) {
-  EXPECT_EQ(note_of("x", [](int) { return "3"; }), "set aside: every cell is \"3\"");
+  EXPECT_EQ(note_of("x", [](int) { return "3"; }), "set aside: every cell is \"3\" (--include)");
   EXPECT_EQ(note_of("x", [](int) { return "NA"; }), "set aside: no cell holds a value");
   EXPECT_EQ(note_of("x", [](int i) { return i == 5 ? "1" : ""; }),
-            "set aside: 98 % of its cells hold no value");
+            "set aside: 98 % of its cells hold no value (--include)");
   EXPECT_EQ(note_of("x", [](int i) { return i % 2 ? "yes" : ""; }), "category of 1 value, missing in 50 %");
+}
+
+// Of each reason for which a column is set aside, but for the one that leaves nothing to learn from.
+TEST(ColumnGuess, WhatWouldBeSetAsideIsIncludedWhenTold) {
+  const auto included = [](const std::string& name, const std::function<std::string(int)>& x) {
+    return noted(fit_all(table_of(name, x), {.label = "y", .include = {name}}), name);
+  };
+  EXPECT_EQ(included("id", [](int i) { return cat(i); }), "numeric, 0 to 39");
+  EXPECT_EQ(included("column_1", [](int i) { return cat(i); }), "numeric, 0 to 39");
+  EXPECT_EQ(included("x", [](int) { return "3"; }), "category of 1 value");
+  EXPECT_EQ(included("x", [](int i) { return i == 5 ? "1" : ""; }), "category of 1 value, missing in 98 %");
+  EXPECT_EQ(included("x", [](int i) { return cat("ticket ", i % 30); }), "category of 30 values");
+  EXPECT_EQ(included("name", [](int i) { return cat("person ", i); }), "category of 40 values");
+  EXPECT_EQ(included("x", [](int i) { return i * i % 7 < 3 ? "1" : "2"; }),
+            "numeric, 1 to 2\nalone it tells the label in 100 % of the rows: perhaps a leak, something known "
+            "only with the answer");
+  EXPECT_EQ(rule_of([&] { included("x", [](int) { return "NA"; }); }), "columns.include");
+  const CsvTable table = table_of("x", number);
+  EXPECT_EQ(rule_of([&] { fit_all(table, {.label = "y", .ignore = {"x"}, .include = {"x"}}); }),
+            "columns.include");
+  EXPECT_EQ(rule_of([&] { fit_all(table, {.label = "y", .include = {"q"}}); }), "csv.column");
 }
 
 TEST(ColumnGuess, Booleans) {

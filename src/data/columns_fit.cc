@@ -9,6 +9,10 @@
 namespace espalier {
 namespace {
 
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 void check_options(const CsvTable& table, const ColumnOptions& options) {
   if (options.label.empty()) throw ValueError("columns.label", "the column to learn is not named");
   table.column(options.label);
@@ -21,6 +25,11 @@ void check_options(const CsvTable& table, const ColumnOptions& options) {
       throw ValueError("columns.label", cat("the label \"", name, "\" cannot stand in ", option));
   };
   for (const std::string& name : options.ignore) check(name, "`ignore`");
+  for (const std::string& name : options.include) {
+    check(name, "`include`");
+    if (contains(options.ignore, name))
+      throw ValueError("columns.include", cat("column \"", name, "\" cannot be included and ignored"));
+  }
   for (const auto& [name, kind] : options.kinds) check(name, "`kinds`");
 }
 
@@ -41,7 +50,7 @@ class Fitter {
     for (int64_t c = 0; c < table_.columns(); ++c) {
       const std::string& name = table_.names()[static_cast<size_t>(c)];
       if (name == options_.label) continue;
-      if (std::find(options_.ignore.begin(), options_.ignore.end(), name) != options_.ignore.end()) {
+      if (contains(options_.ignore, name)) {
         note(name, "left out, as told");
       } else {
         fit_column(name, c);
@@ -60,23 +69,31 @@ class Fitter {
     data_.notes.push_back({column, std::move(text), warning});
   }
 
+  // `could_be`: whether it would be an input if somebody wanted it.
+  void set_aside(const std::string& name, const std::string& why, bool could_be) {
+    if (contains(options_.include, name))
+      throw ValueError("columns.include", cat("column \"", name, "\" is to be included, but ", why));
+    note(name, cat("set aside: ", why, could_be ? " (--include)" : ""), true);
+  }
+
   void fit_column(const std::string& name, int64_t c) {
     const ColumnProfile profile = profile_column(table_, rows_, c, data_.missing);
     const auto told = options_.kinds.find(name);
     const bool guessed = told == options_.kinds.end();
+    const bool included = contains(options_.include, name);
     const bool nameless = c == 0 && name == "column_1" && table_.columns() > 2;
-    const ColumnGuess guess = guessed ? guess_column(name, nameless, profile, table_.delimiter())
+    const ColumnGuess guess = guessed ? guess_column(name, nameless, included, profile, table_.delimiter())
                                       : styled_column(name, told->second, profile, table_.delimiter());
     if (!guess.hint.empty()) note(name, guess.hint, true);
     if (guess.kind == ColumnKind::kDropped) {
-      note(name, guessed ? cat("set aside: ", guess.why) : "left out, as told", guessed);
+      if (guessed)
+        set_aside(name, guess.why, profile.present() > 0);
+      else
+        note(name, "left out, as told");
       return;
     }
     const Leak leak = find_leak(profile, label_);
-    if (leak.same && guessed) {
-      note(name, "set aside: it is the label under another name", true);
-      return;
-    }
+    if (leak.same && guessed && !included) return set_aside(name, "it is the label under another name", true);
     FittedStep fitted = fit_step(name, guess, profile, options_.max_categories);
     note(name, fitted.text);
     if (!leak.suspicion.empty()) note(name, leak.suspicion, true);
