@@ -96,6 +96,11 @@ void Results::keep(const std::vector<std::string>& inputs) const {
   }
 }
 
+void Results::warn(const std::vector<std::string>& texts) const {
+  for (const std::string& text : texts) std::fputs(cat("warning: ", text, "\n").c_str(), stderr);
+  warned->insert(warned->end(), texts.begin(), texts.end());
+}
+
 std::string json_text(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }

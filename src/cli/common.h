@@ -26,6 +26,7 @@ std::shared_ptr<const Graph> read_program(const std::string& path);
 struct Results {
   bool json = false;
   std::string out = "-";
+  std::shared_ptr<std::vector<std::string>> warned = std::make_shared<std::vector<std::string>>();
 
   void add_json(CLI::App& verb);
   void add_out(CLI::App& verb);
@@ -33,6 +34,8 @@ struct Results {
   void write(std::string_view text) const;
   // Raises ValueError[results.out] when `out` is one of these files, which a verb reads.
   void keep(const std::vector<std::string>& inputs) const;
+  // A line on standard error for each text, "warning: " before it; the verb puts `*warned` into its JSON.
+  void warn(const std::vector<std::string>& texts) const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
   // "next: " and a command on standard output, unless what stands there is for a program or the results are

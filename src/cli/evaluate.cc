@@ -25,18 +25,19 @@ void evaluate(const EvaluateRun& run) {
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const std::vector<int64_t> rows = labelled_test_rows(columns, table, run.data);
+  const std::vector<int64_t> rows = labelled_test_rows(columns, table, run.data, run.results);
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
-  std::fputs(warnings_of(report).c_str(), stderr);
+  run.results.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, columns, inputs);
-  std::fputs(cut_warning(predictions.cut, columns, labels.size(0)).c_str(), stderr);
+  run.results.warn(cut_warning(predictions.cut, columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
     body.update(json_of(scores, columns));
     if (!columns.classification()) body["cut"] = predictions.cut;
+    body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);

@@ -38,24 +38,25 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
 }
 
 // Calls `on_rows` with the numbers of some rows and what the model says of them, in order.
-void predict_table(TableModel& saved, const CsvTable& table, const std::string& path,
+void predict_table(const PredictRun& run, TableModel& saved, const CsvTable& table,
                    const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
   constexpr int64_t kRows = 16384;  // so that memory does not grow with the table
   ColumnReport total;
   int64_t cut = 0;
-  if (table.rows() == 0) read_inputs(saved.columns, table, path);
+  if (table.rows() == 0) read_inputs(saved.columns, table, run.data);
   for (int64_t begin = 0; begin < table.rows(); begin += kRows) {
     std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, table.rows() - begin)));
     std::iota(rows.begin(), rows.end(), begin);
     ColumnReport report;
-    const Tensor x = read_inputs(saved.columns, table, path, rows, &report);
+    const Tensor x = read_inputs(saved.columns, table, run.data, rows, &report);
     add_report(total, report);
     const Predictions said = predict_rows(saved.model, saved.columns, x);
     cut += said.cut;
     on_rows(rows, said);
   }
-  std::fputs(cut_warning(cut, saved.columns, table.rows()).c_str(), stderr);
-  std::fputs((warnings_of(total) + beyond_of(total)).c_str(), stderr);
+  run.results.warn(cut_warning(cut, saved.columns, table.rows()));
+  run.results.warn(warnings_of(total));
+  run.results.warn(beyond_of(total));
 }
 
 // The columns whose cells stand before a prediction.
@@ -76,7 +77,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table
   if (columns.classification() && !run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
   out.end_row();
-  predict_table(saved, table, run.data, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(run, saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       for (const int64_t c : kept) out.cell(table.cell(rows[i], c));
       if (columns.classification()) {
@@ -97,7 +98,7 @@ void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& tabl
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
-  predict_table(saved, table, run.data, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(run, saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (!columns.classification()) {
         predictions.push_back(said.values[i]);
@@ -113,6 +114,7 @@ void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& tabl
   nlohmann::ordered_json body = {{"model", run.model}, {"label", columns.label()}};
   if (columns.classification()) body["classes"] = classes;
   body["predictions"] = predictions;
+  body["warnings"] = *run.results.warned;
   run.results.write_json("predict", body);
 }
 

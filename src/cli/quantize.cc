@@ -23,7 +23,7 @@ void quantize_model(const QuantizeRun& run) {
   TableModel saved = TableModel::load(run.model);
   ColumnReport report;
   const Tensor rows = saved.columns.inputs(saved.read(run.table, run.calibrate), {}, &report);
-  std::fputs(warnings_of(report).c_str(), stderr);
+  run.results.warn(warnings_of(report));
   QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
   quantized.save(run.out, {.files = {{kColumnsFile, saved.model.file(kColumnsFile)}}});
   if (run.results.json) {
@@ -31,7 +31,8 @@ void quantize_model(const QuantizeRun& run) {
                                                {"calibrate", run.calibrate},
                                                {"out", run.out},
                                                {"products", quantized.products()},
-                                               {"rows", rows.size(0)}});
+                                               {"rows", rows.size(0)},
+                                               {"warnings", *run.results.warned}});
   }
   run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
                         " products on 8-bit integers, ranges from ", rows.size(0), " rows\n"));

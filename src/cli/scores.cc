@@ -78,10 +78,10 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
   return out;
 }
 
-std::string cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows) {
-  if (cut == 0) return "";
-  return cat("warning: ", cut, " of ", rows, " predictions lay beyond every ", columns.label(),
-             " that training saw, and are cut to the nearest\n");
+std::vector<std::string> cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows) {
+  if (cut == 0) return {};
+  return {cat(cut, " of ", rows, " predictions lay beyond every ", columns.label(),
+              " that training saw, and are cut to the nearest")};
 }
 
 Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels) {

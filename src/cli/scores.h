@@ -20,8 +20,8 @@ struct Predictions {
   int64_t cut = 0;             // values that lay beyond those
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
-// A line for standard error when `cut` of `rows` predictions are.
-std::string cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
+// What to warn of when `cut` of `rows` predictions are.
+std::vector<std::string> cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
 
 // How good predictions of one class are; -1 for the share of none.
 struct ClassScores {

@@ -94,54 +94,52 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
 }
 
 std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
-                                        const std::string& path) {
+                                        const std::string& path, const Results& results) {
   std::vector<int64_t> rows = columns.labelled_rows(table);
   const int64_t without = table.rows() - static_cast<int64_t>(rows.size());
   if (rows.empty() && without > 0)
     throw ValueError("table.labels", cat(path, ": no row has a label \"", columns.label(), "\""));
   if (without > 0) {
-    std::fputs(cat("warning: ", without, " of ", table.rows(), " rows of ", path,
-                   " have no label and are passed over\n")
-                   .c_str(),
-               stderr);
+    results.warn(
+        {cat(without, " of ", table.rows(), " rows of ", path, " have no label and are passed over")});
   }
   return rows;
 }
 
-std::string warnings_of(const ColumnReport& report) {
-  std::string out;
+std::vector<std::string> warnings_of(const ColumnReport& report) {
+  std::vector<std::string> out;
   for (const auto& column : report.columns) {
     if (column.unreadable) {
-      out += cat("warning: ", column.name, ": ", column.unreadable, " of ", report.rows,
-                 " cells cannot be read, the first in line ", column.line, "; they count as missing\n");
+      out.push_back(cat(column.name, ": ", column.unreadable, " of ", report.rows,
+                        " cells cannot be read, the first in line ", column.line, "; they count as missing"));
     }
   }
   for (const auto& column : report.columns) {
     const auto rows = static_cast<double>(report.rows), usual = rows * column.usual_other;
     const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
     if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {
-      out += cat("warning: ", column.name, ": ", column.other, " of ", report.rows,
-                 " values are none of those that training met often (there ",
-                 column.usual_other == 0 ? "none was" : cat(percent(column.usual_other, 1), " were"),
-                 "); are they written otherwise?\n");
+      out.push_back(cat(column.name, ": ", column.other, " of ", report.rows,
+                        " values are none of those that training met often (there ",
+                        column.usual_other == 0 ? "none was" : cat(percent(column.usual_other, 1), " were"),
+                        "); are they written otherwise?"));
     }
   }
   return out;
 }
 
-std::string beyond_of(const ColumnReport& report) {
+std::vector<std::string> beyond_of(const ColumnReport& report) {
   constexpr size_t kNamed = 5;
   std::vector<ColumnReport::Column> columns = report.columns;
   std::erase_if(columns, [](const auto& column) { return column.beyond == 0 || column.range.empty(); });
   std::ranges::stable_sort(columns, std::greater(), &ColumnReport::Column::beyond);
-  std::string out;
+  std::vector<std::string> out;
   for (size_t i = 0; i < std::min(kNamed, columns.size()); ++i) {
-    out += cat("warning: ", columns[i].name, ": ", columns[i].beyond, " of ", report.rows, " rows outside ",
-               columns[i].range, ", which training saw\n");
+    out.push_back(cat(columns[i].name, ": ", columns[i].beyond, " of ", report.rows, " rows outside ",
+                      columns[i].range, ", which training saw"));
   }
   if (columns.size() > 1) {
-    out += cat("warning: in all ", report.rows_beyond, " of ", report.rows,
-               " rows outside of what training saw, in ", columns.size(), " columns\n");
+    out.push_back(cat("in all ", report.rows_beyond, " of ", report.rows,
+                      " rows outside of what training saw, in ", columns.size(), " columns"));
   }
   return out;
 }

@@ -53,13 +53,13 @@ Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const st
                    ColumnProgram::Rows rows = {});
 Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows = {}, ColumnReport* report = nullptr);
-// The rows of such a table that have a label; how many have none is a line on standard error. Raises
+// The rows of such a table that have a label; it warns of those that have none. Raises
 // ValueError[table.labels] when there is none.
 std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvTable& table,
-                                        const std::string& path);
-// Cells that could not be used, a line each, for standard error.
-std::string warnings_of(const ColumnReport& report);
-// Numbers and dates outside of the training rows' range, a line for each of five columns and one for all.
-std::string beyond_of(const ColumnReport& report);
+                                        const std::string& path, const Results& results);
+// What to warn of: cells that could not be used.
+std::vector<std::string> warnings_of(const ColumnReport& report);
+// Numbers and dates outside of the training rows' range, a text for each of five columns and one for all.
+std::vector<std::string> beyond_of(const ColumnReport& report);
 
 }  // namespace espalier::cli

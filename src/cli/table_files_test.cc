@@ -138,6 +138,36 @@ TEST_F(TableFiles, WhatLiesBeyondTheTrainingRowsIsSaid) {
             "warning: in all 2 of 3 rows outside of what training saw, in 2 columns\n");
 }
 
+// Each line of standard error that begins so is an element of the JSON, in its order.
+TEST_F(TableFiles, WarningsStandInTheJsonOfEveryVerb) {
+  train(people());
+  const std::string odd = "age,day,paid\n30,2019-02-12,yes\n99,soon,no\n40,2019-02-12,\n";
+  const auto check = [&](AddVerb add, std::vector<std::string> arguments, const std::string& part) {
+    std::string said, lines;
+    arguments.emplace_back("--json");
+    const auto json = nlohmann::json::parse(call_verb(add, arguments, "", &said));
+    for (const std::string warning : json.at("warnings")) {
+      lines += cat("warning: ", warning, "\n");
+      EXPECT_TRUE(holds(said, cat("warning: ", warning, "\n"))) << said;
+    }
+    EXPECT_TRUE(holds(lines, part)) << lines;
+    size_t count = 0;
+    for (size_t at = 0; (at = said.find("warning: ", at)) != said.npos; ++at) ++count;
+    EXPECT_EQ(json["warnings"].size(), count) << said;
+  };
+  check(add_predict, {model(), file("odd.csv", odd)}, "age: 1 of 3 rows outside 17 to 76");
+  check(add_evaluate, {model(), file("odd.csv", odd)}, "1 of 3 rows of ");
+  check(add_quantize, {model(), "--calibrate", file("odd.csv", odd), "--out", model() + "8"},
+        "day: 1 of 3 cells cannot be read");
+  check(add_train,
+        {"--data", file("train.csv", people() + "17,2019-02-10,\n"), "--label", "paid", "--model", model(),
+         "--epochs", "0", "--test", file("train.csv", people() + "17,2019-02-10,\n")},
+        "1 rows have no paid and are left out");
+  EXPECT_EQ(nlohmann::json::parse(call_verb(
+                add_predict, {model(), file("fine.csv", "age,day\n30,2019-02-12\n"), "--json"}))["warnings"],
+            nlohmann::json::array());
+}
+
 TEST_F(TableFiles, FiveColumnsAreNamed) {
   std::string text = "a,b,c,d,e,f,g,paid\n", other = text.substr(0, text.size() - 6) + "\n";
   for (int i = 0; i < 80; ++i) {

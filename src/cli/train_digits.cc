@@ -144,11 +144,8 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   for (const int32_t label : train.y.data<int32_t>()) trained[static_cast<size_t>(label)] = true;
   int64_t unseen = 0;
   for (const int32_t label : test.y.data<int32_t>()) unseen += !trained[static_cast<size_t>(label)];
-  if (unseen) {
-    std::fprintf(stderr,
-                 "warning: %ld test rows have a label that no training row has; is the file sorted?\n",
-                 static_cast<long>(unseen));
-  }
+  if (unseen)
+    run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});
   std::vector<std::string> names;
   for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
   set_seed(plan.fit.seed);
@@ -163,6 +160,8 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   if (!plan.model.path.empty()) model.save(plan.model.path);
 
   const Outcome outcome = judge(model, test, classes);
+  if (!history.empty() && !std::isfinite(history.back().at("loss")))
+    run.results.warn({"the loss is no number: lower --learning-rate, or look at the data"});
   const double accuracy = static_cast<double>(outcome.right) / static_cast<double>(test.rows());
   if (run.results.json) {
     return run.results.write_json(run.verb, {{"data", plan.data.file},
@@ -172,7 +171,8 @@ void train_digits(const DigitsRun& run, const Examples& all) {
                                              {"dtype", plan.fit.dtype},
                                              {"accuracy", accuracy},
                                              {"confusion", rows_of(outcome.counts, classes)},
-                                             {"epochs", history}});
+                                             {"epochs", history},
+                                             {"warnings", *run.results.warned}});
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
@@ -186,8 +186,6 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
   text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
               " images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n");
-  if (!history.empty() && !std::isfinite(history.back().at("loss")))
-    text += "the loss is no number: lower --learning-rate, or look at the data\n";
   run.results.write(text);
 }
 

@@ -216,28 +216,30 @@ std::string ending(const TrainPlan& plan, const std::vector<Logs>& history) {
 }
 
 // What is wrong with the model as a whole, if something is.
-std::string verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
+std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
   if (!std::isfinite(columns.classification() ? scores.log_loss : scores.rmse))
-    return "warning: what it says is no number: the training diverged; try a smaller --learning-rate\n";
-  if (!columns.classification())
-    return scores.r2 < 0 ? "warning: always saying the mean would be better than this model\n" : "";
+    return {"what it says is no number: the training diverged; try a smaller --learning-rate"};
+  if (!columns.classification()) {
+    if (scores.r2 < 0) return {"always saying the mean would be better than this model"};
+    return {};
+  }
   const size_t classes = columns.classes().size();
   std::vector<int64_t> said(classes);
   for (size_t i = 0; i < scores.counts.size(); ++i) said[i % classes] += scores.counts[i];
   const auto most = std::ranges::max_element(said);
   const bool plain = plan.fit.class_weight == ClassWeights("none");
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
-  if (scores.base_rate == 1) return "warning: the rows that judge are all of one class, and say little\n";
+  if (scores.base_rate == 1) return {"the rows that judge are all of one class, and say little"};
   if (*most == scores.rows) {
-    return cat("warning: it says ", columns.classes()[static_cast<size_t>(most - said.begin())],
-               " of every row",
-               !plain                      ? "\n"
-               : scores.base_rate >= kRare ? "; --class-weight balanced makes rare classes count more\n"
-                                           : ": no input seems to tell the label\n");
+    return {cat("it says ", columns.classes()[static_cast<size_t>(most - said.begin())], " of every row",
+                !plain                      ? ""
+                : scores.base_rate >= kRare ? "; --class-weight balanced makes rare classes count more"
+                                            : ": no input seems to tell the label")};
   }
   // Balanced weights give accuracy away for rare classes, as asked.
-  const bool worse = plain && scores.accuracy < scores.base_rate;
-  return worse ? "warning: always saying the commonest class would be better than this model\n" : "";
+  if (plain && scores.accuracy < scores.base_rate)
+    return {"always saying the commonest class would be better than this model"};
+  return {};
 }
 
 }  // namespace
@@ -269,7 +271,7 @@ void train_table(const TableRun& run) {
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
           columns.classification() ? "a class" : "a number", "\n"));
   if (const int64_t unlabelled = table.rows() - static_cast<int64_t>(labelled.size()))
-    say(cat("warning: ", unlabelled, " rows have no ", columns.label(), " and are left out\n"));
+    run.results.warn({cat(unlabelled, " rows have no ", columns.label(), " and are left out")});
   show_notes(columns, progress);
   show_split(columns, table, data);
 
@@ -277,11 +279,12 @@ void train_table(const TableRun& run) {
   const CsvTable& test_table = data.test.empty() ? table : other;
   std::vector<int64_t> test_rows = rows.test;
   if (!data.test.empty()) {
-    test_rows = labelled_test_rows(columns, other, data.test);
+    test_rows = labelled_test_rows(columns, other, data.test, run.results);
     const int64_t both = rows_in_both(table, rows.train, other, test_rows);
-    if (10 * both > static_cast<int64_t>(test_rows.size()))
-      say(cat("warning: ", both, " of the ", test_rows.size(), " rows of ", data.test,
-              " train too: ", "what they say of the model is too good\n"));
+    if (10 * both > static_cast<int64_t>(test_rows.size())) {
+      run.results.warn({cat(both, " of the ", test_rows.size(), " rows of ", data.test,
+                            " train too: what they say of the model is too good")});
+    }
   }
   const std::string& test_path = data.test.empty() ? data.file : data.test;
   ColumnReport report;
@@ -291,7 +294,7 @@ void train_table(const TableRun& run) {
   const Tensor x = columns.inputs(table, rows.train), y = columns.labels(table, rows.train);
   say(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ", test_rows.size(),
           data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(), " inputs\n"));
-  say(warnings_of(report));
+  run.results.warn(warnings_of(report));
 
   Sequential model = make_model(columns, plan);
   FitOptions fit = fit_options(plan);
@@ -320,7 +323,7 @@ void train_table(const TableRun& run) {
     }
   }
   const Predictions predictions = predict_rows(model, columns, test_x);
-  say(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
+  run.results.warn(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 
   const bool replaced = posix_env().exists(plan.model.path);
@@ -339,15 +342,16 @@ void train_table(const TableRun& run) {
              {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
   if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));
   if (run.results.json) {
-    say(verdict(scores, columns, plan));
+    run.results.warn(verdict(scores, columns, plan));
     body["notes"] = json_of_notes(columns);
+    body["warnings"] = *run.results.warned;
     return run.results.write_json("train", body);
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
   run.results.write(cat(report_of(scores, columns, terminal), replaced ? "replaced " : "saved ",
                         plan.model.path, ": the model, and how a row is read\n"));
-  say(verdict(scores, columns, plan));
+  run.results.warn(verdict(scores, columns, plan));
   std::vector<std::string> next = {"predict", plan.model.path, test_path};
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);
