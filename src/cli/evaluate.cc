@@ -1,13 +1,15 @@
 #include <unistd.h>
 
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
-#include "report/terminal.h"
+#include "report/table.h"
 
 namespace espalier::cli {
 namespace {
@@ -15,13 +17,14 @@ namespace {
 struct EvaluateRun {
   std::string model, data;
   bool strip_label_dots = false;
+  std::optional<double> threshold = {};
   TableFlags table;
   Results results;
 };
 
 void evaluate(const EvaluateRun& run) {
   run.results.keep({run.data});
-  TableModel saved = TableModel::load(run.model);
+  TableModel saved = TableModel::load(run.model, run.threshold);
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
@@ -30,20 +33,34 @@ void evaluate(const EvaluateRun& run) {
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
   run.results.warn(warnings_of(report));
-  const Predictions predictions = predict_rows(saved.model, columns, inputs);
+  const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision);
   run.results.warn(cut_warning(predictions.cut, columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
+  const bool two = columns.classes().size() == 2;
+  const int64_t positive = saved.decision.positive;
+  const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
     body.update(json_of(scores, columns));
     if (!columns.classification()) body["cut"] = predictions.cut;
+    if (two) {
+      body["positive"] = columns.classes()[static_cast<size_t>(positive)];
+      if (saved.decision.threshold) body["threshold"] = *saved.decision.threshold;
+      if (best.f1 >= 0) body["best_of_these_rows"] = {{"threshold", best.threshold}, {"f1", best.f1}};
+    }
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
-  run.results.write(report_of(scores, columns, terminal));
+  std::string text = report_of(scores, columns, terminal);
+  if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
+  if (two)
+    text +=
+        better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
+  run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
+  if (run.threshold) next.insert(next.end(), {"--threshold", shortest(*run.threshold)});
   for (const std::string& word : run.table.words()) next.push_back(word);
   run.results.suggest(next);
 }
@@ -57,6 +74,7 @@ void add_evaluate(CLI::App& app) {
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option("data", run->data, "CSV with the label's column; - is standard input")->required();
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  add_threshold(*verb, run->threshold);
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);

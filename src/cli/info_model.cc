@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "base/json.h"
 #include "cli/table_data.h"
 #include "report/table.h"
 
@@ -33,16 +32,6 @@ Json columns_json(const ColumnProgram& columns) {
               {"notes", json_of_notes(columns)}};
   if (columns.classification()) out["classes"] = columns.classes();
   return out;
-}
-
-// What `train` wrote beside the model; anybody may have edited it.
-Json training_of(const LoadedModel& model, const std::string& path) {
-  if (!model.has_file(kHistoryFile)) return {};
-  try {
-    return parse_json(model.file(kHistoryFile));
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, "/", kHistoryFile, ": ", error.message()));
-  }
 }
 
 std::string line(const std::string& head, const std::string& text) {
@@ -83,7 +72,7 @@ std::string variables_text(const Model& model, const Terminal& terminal) {
 
 void info_model(const std::string& path, const Results& results) {
   const LoadedModel model = load_model(path);
-  const Json training = training_of(model, path);
+  const Json training = model.has_file(kHistoryFile) ? json_file(model, kHistoryFile, path) : Json();
   int64_t parameters = 0;
   for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
   const bool table = model.has_file(kColumnsFile);

@@ -55,6 +55,11 @@ Fields model_fields(ModelPlan& plan, bool images) {
         {"compare_linear", &plan.compare_linear,
          "Whether a linear model is kept where it is better on the rows that say when to stop; false "
          "where layers are given"});
+    out.push_back(
+        {"threshold", &plan.threshold,
+         "Of two classes: the probability from which on a row is said to be of the rarer one; none: "
+         "of the likelier",
+         between(0, 1)});
   }
   return out;
 }

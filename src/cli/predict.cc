@@ -1,5 +1,6 @@
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@ struct PredictRun {
   std::string model, data;
   bool all = false, keep = false;
   std::vector<std::string> id;
+  std::optional<double> threshold = {};
   TableFlags table;
   Results results;
 };
@@ -50,10 +52,12 @@ void predict_table(const PredictRun& run, TableModel& saved, const CsvTable& tab
     ColumnReport report;
     const Tensor x = read_inputs(saved.columns, table, run.data, rows, &report);
     add_report(total, report);
-    const Predictions said = predict_rows(saved.model, saved.columns, x);
+    const Predictions said = predict_rows(saved.model, saved.columns, x, saved.decision);
     cut += said.cut;
     on_rows(rows, said);
   }
+  if (const std::string decided = text_of(saved.decision, saved.columns); !decided.empty())
+    std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
   run.results.warn(cut_warning(cut, saved.columns, table.rows()));
   run.results.warn(warnings_of(total));
   run.results.warn(beyond_of(total));
@@ -113,6 +117,10 @@ void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& tabl
   });
   nlohmann::ordered_json body = {{"model", run.model}, {"label", columns.label()}};
   if (columns.classification()) body["classes"] = classes;
+  if (saved.decision.threshold) {
+    body["positive"] = classes[static_cast<size_t>(saved.decision.positive)];
+    body["threshold"] = *saved.decision.threshold;
+  }
   body["predictions"] = predictions;
   body["warnings"] = *run.results.warned;
   run.results.write_json("predict", body);
@@ -135,12 +143,13 @@ void add_predict(CLI::App& app) {
       ->option_text("COLUMN,...")
       ->excludes(keep)
       ->excludes("--json");
+  add_threshold(*verb, run->threshold);
   run->table.add(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
   verb->callback([run] {
     run->results.keep({run->data});
-    TableModel saved = TableModel::load(run->model);
+    TableModel saved = TableModel::load(run->model, run->threshold);
     const CsvTable table = saved.read(run->table, run->data);
     run->results.json ? predict_json(*run, saved, table) : predict_csv(*run, saved, table);
   });

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "report/table.h"
@@ -55,9 +56,35 @@ std::vector<ClassScores> class_scores(const std::vector<int64_t>& counts, size_t
   return out;
 }
 
+// The number with the fewest digits above `low` and at most `high`.
+double shortest_between(double low, double high) {
+  constexpr double kMost = 1e9;
+  for (double unit = 10; unit <= kMost; unit *= 10) {
+    const double out = std::floor(high * unit) / unit;
+    if (out > low && out <= high) return out;
+  }
+  return high;
+}
+
 }  // namespace
 
-Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs) {
+std::vector<int64_t> decide(const std::vector<float>& probabilities, int64_t positive, double threshold) {
+  std::vector<int64_t> out;
+  for (size_t i = 0; i < probabilities.size(); i += 2) {
+    const auto probability = static_cast<double>(probabilities[i + static_cast<size_t>(positive)]);
+    out.push_back(probability >= threshold ? positive : 1 - positive);
+  }
+  return out;
+}
+
+std::string text_of(const Decision& decision, const ColumnProgram& columns) {
+  if (!decision.threshold) return "";
+  return cat("a row is ", columns.classes()[static_cast<size_t>(decision.positive)],
+             " from a probability of ", shortest(*decision.threshold), " on");
+}
+
+Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
+                         const Decision& decision) {
   const Tensor outputs = convert(model.predict(inputs, 1024), DType::kF32);
   const auto width = columns.classification() ? static_cast<int64_t>(columns.classes().size()) : 1;
   if (outputs.rank() != 2 || outputs.size(1) != width) {
@@ -73,6 +100,10 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();
+  if (decision.threshold) {
+    out.best = decide(out.outputs, decision.positive, *decision.threshold);
+    return out;
+  }
   for (auto row = out.outputs.begin(); row != out.outputs.end(); row += width)
     out.best.push_back(std::max_element(row, row + width) - row);
   return out;
@@ -119,6 +150,39 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
   out.rmse = std::sqrt(squares / count);
   out.r2 = around_mean == 0 ? 0 : 1 - squares / around_mean;
   return out;
+}
+
+BestThreshold best_threshold(const Predictions& predictions, const Tensor& labels, int64_t positive) {
+  const auto& outputs = predictions.outputs;
+  const auto truth = labels.data<int32_t>();
+  if (std::ranges::any_of(outputs, [](float value) { return std::isnan(value); })) return {};
+  const auto score_of = [&](size_t row) { return outputs[2 * row + static_cast<size_t>(positive)]; };
+  std::vector<size_t> order(truth.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, std::greater(), score_of);
+  const int64_t all = std::ranges::count(truth, static_cast<int32_t>(positive));
+  BestThreshold out;
+  int64_t right = 0;
+  for (size_t i = 0; i < order.size();) {
+    const float score = score_of(order[i]);
+    for (; i < order.size() && score_of(order[i]) == score; ++i) right += truth[order[i]] == positive;
+    const double f1 = share(2 * right, static_cast<int64_t>(i) + all);
+    if (all == 0 || f1 <= out.f1) continue;
+    const double next = i < order.size() ? static_cast<double>(score_of(order[i])) : 0;
+    out = {shortest_between(next, static_cast<double>(score)), f1};
+  }
+  return out;
+}
+
+std::string better_text(const ColumnProgram& columns, int64_t positive, const Scores& now,
+                        const BestThreshold& better, const char* how) {
+  constexpr double kMuch = 0.05;
+  constexpr int64_t kFewOfClass = 10;
+  const ClassScores& of_class = now.of_class[static_cast<size_t>(positive)];
+  if (of_class.rows < kFewOfClass || better.f1 < of_class.f1 + kMuch) return "";
+  return cat("f1 of ", columns.classes()[static_cast<size_t>(positive)], " is ", fixed(of_class.f1, 4),
+             ", and ", fixed(better.f1, 4), " with --threshold ", shortest(better.threshold), ", which ", how,
+             "\n");
 }
 
 namespace {

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "espalier/columns.h"
+#include "cli/table_data.h"
 #include "espalier/model.h"
 #include "report/terminal.h"
 
@@ -15,11 +15,16 @@ namespace espalier::cli {
 // What a model says of each row.
 struct Predictions {
   std::vector<float> outputs;  // of a classification: probabilities [rows, classes]
-  std::vector<int64_t> best;   // the likeliest class
+  std::vector<int64_t> best;   // the class that is said: the likeliest, or by a threshold
   std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
   int64_t cut = 0;             // values that lay beyond those
 };
-Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs);
+Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
+                         const Decision& decision = {});
+// What a threshold says of rows with these probabilities [rows, 2].
+std::vector<int64_t> decide(const std::vector<float>& probabilities, int64_t positive, double threshold);
+// "a row is yes from a probability of 0.3 on"; empty without a threshold.
+std::string text_of(const Decision& decision, const ColumnProgram& columns);
 // What to warn of when `cut` of `rows` predictions are.
 std::vector<std::string> cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
 
@@ -43,6 +48,17 @@ struct Scores {
   double r2 = 0, mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean
 };
 Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels);
+
+// The threshold at which the F1 of one of two classes is largest on rows with these labels: of all that are
+// as good the one with the fewest digits. No F1, -1, where no row is of the class or a probability is NaN.
+struct BestThreshold {
+  double threshold = 0.5, f1 = -1;
+};
+BestThreshold best_threshold(const Predictions& predictions, const Tensor& labels, int64_t positive);
+// A line for people when it gives the class of these scores a much larger F1: "f1 of yes is 0.1, and 0.4 with
+// --threshold 0.3, which `how`".
+std::string better_text(const ColumnProgram& columns, int64_t positive, const Scores& now,
+                        const BestThreshold& better, const char* how);
 
 // For people: metrics, and the table of mistakes.
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal);

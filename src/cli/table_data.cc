@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/json.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -21,10 +22,67 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   }
 }
 
-TableModel TableModel::load(const std::string& path) {
+std::map<std::string, std::string> decision_files(const ColumnProgram& columns, const Decision& decision) {
+  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+  if (columns.classes().size() == 2)
+    json["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
+  if (decision.threshold) json["threshold"] = *decision.threshold;
+  return {{kDecisionFile, json_text(json)}};
+}
+
+void check_decision(const ColumnProgram& columns, const Decision& decision) {
+  if (!decision.threshold || columns.classes().size() == 2) return;
+  throw ValueError("table.threshold",
+                   cat("a threshold is for two classes, and ", columns.label(),
+                       columns.classification() ? cat(" has ", columns.classes().size()) : " is a number"));
+}
+
+CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
+  return verb
+      .add_option("--threshold", threshold,
+                  "Of two classes: the probability from which on a row is said to be of the rarer one")
+      ->check(CLI::Range(0.0, 1.0))
+      ->option_text("X");
+}
+
+nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& name, const std::string& path) {
+  try {
+    return parse_json(model.file(name));
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, "/", name, ": ", error.message()));
+  }
+}
+
+namespace {
+
+Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
+  Decision out;
+  if (columns.classes().size() != 2 || !model.has_file(kDecisionFile)) return out;
+  const auto fail = [&](std::string_view problem) {
+    throw FormatError("model.decision", cat(path, "/", kDecisionFile, ": ", problem));
+  };
+  const nlohmann::ordered_json json = json_file(model, kDecisionFile, path);
+  try {
+    const std::string positive = json.at("positive");
+    out.positive = std::ranges::find(columns.classes(), positive) - columns.classes().begin();
+    if (out.positive == 2) fail(cat("positive is no class: \"", positive, "\""));
+    if (json.contains("threshold")) out.threshold = json["threshold"].get<double>();
+    if (out.threshold && !(*out.threshold >= 0 && *out.threshold <= 1)) fail("threshold is not from 0 to 1");
+  } catch (const nlohmann::json::exception& error) {
+    fail(error.what());
+  }
+  return out;
+}
+
+}  // namespace
+
+TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {
   LoadedModel model = load_model(path);
   ColumnProgram columns = columns_of(model, path);
-  return {std::move(model), std::move(columns)};
+  Decision decision = decision_of(model, columns, path);
+  if (threshold) decision.threshold = threshold;
+  check_decision(columns, decision);
+  return {std::move(model), std::move(columns), decision};
 }
 
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {

@@ -1,6 +1,8 @@
 // Tables for verbs: the flags that say how one is read, and what a model takes of it.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,13 +30,30 @@ struct TableFlags {
   void check_parted(const CsvTable& table, const std::string& path) const;
 };
 
+// Of two classes: which is positive, and from which probability of it on a row is said to be of it.
+struct Decision {
+  int64_t positive = 1;                  // the rarer in training; where a model does not say it the second
+  std::optional<double> threshold = {};  // none: a row is of the likelier one
+};
+// As a file of the model; {} for more classes and for numbers.
+std::map<std::string, std::string> decision_files(const ColumnProgram& columns, const Decision& decision);
+// Raises ValueError[table.threshold] for a threshold where there are not two classes.
+void check_decision(const ColumnProgram& columns, const Decision& decision);
+// --threshold.
+CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold);
+
+// A file of the model at `path`, whose mistakes name it: anybody may have edited it. Raises FormatError.
+nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& name, const std::string& path);
+
 // A saved model that takes rows of a table.
 struct TableModel {
   LoadedModel model;
   ColumnProgram columns;
+  Decision decision;
 
-  // Raises IoError, FormatError, and ValueError[model.columns] for a model that takes no tables.
-  static TableModel load(const std::string& path);
+  // `threshold` counts more than the model's. Raises IoError, FormatError, ValueError[model.columns] for a
+  // model that takes no tables, ValueError[table.threshold].
+  static TableModel load(const std::string& path, const std::optional<double>& threshold = {});
   // The table at `path`, which must have this model's columns. A line on standard error says when they are
   // taken by position.
   CsvTable read(const TableFlags& flags, const std::string& path) const;
@@ -44,6 +63,7 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path);
 inline constexpr const char* kColumnsFile = "columns.json";
 // How it was trained and how good it was, beside its columns: what `train --json` says.
 inline constexpr const char* kHistoryFile = "training.json";
+inline constexpr const char* kDecisionFile = "decision.json";
 
 // What is known of the columns.
 nlohmann::ordered_json json_of_notes(const ColumnProgram& columns);

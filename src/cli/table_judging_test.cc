@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "base/shortest.h"
 #include "cli/scores.h"
 #include "cli/split.h"
 #include "cli/verb_test.h"
@@ -155,6 +156,107 @@ TEST(Scores, TheIntervalOfFewRowsIsWilsons) {
       << report_of(all, columns, {});
   all.rows = 100;
   EXPECT_EQ(report_of(all, columns, {}).find("few rows"), std::string::npos);
+}
+
+// Against every threshold between two probabilities, by the definition of F1.
+TEST(Scores, TheBestThresholdIsThatOfAllThresholds) {
+  Philox random(3);
+  for (int round = 0; round < 50; ++round) {
+    const int64_t rows = 1 + random.below(30), positive = random.below(2);
+    Predictions said;
+    std::vector<int32_t> labels;
+    for (int64_t i = 0; i < rows; ++i) {
+      const float p = static_cast<float>(random.below(20)) / 20;
+      said.outputs.insert(said.outputs.end(), {1 - p, p});
+      labels.push_back(random.below(4) == 0);
+    }
+    const auto f1_at = [&](double threshold) {
+      const std::vector<int64_t> best = decide(said.outputs, positive, threshold);
+      double right = 0, either = 0;
+      for (size_t i = 0; i < best.size(); ++i) {
+        const auto p = static_cast<double>(said.outputs[2 * i + static_cast<size_t>(positive)]);
+        EXPECT_EQ(best[i] == positive, p >= threshold);
+        right += best[i] == positive && labels[i] == positive;
+        either += (best[i] == positive) + (labels[i] == positive);
+      }
+      return either == 0 ? 0 : 2 * right / either;
+    };
+    double most = 0;
+    for (int i = 0; i <= 80; ++i) most = std::max(most, f1_at(i / 80.0));
+    const BestThreshold best = best_threshold(said, Tensor::of(labels, {rows}), positive);
+    if (std::ranges::count(labels, static_cast<int32_t>(positive)) == 0) {
+      EXPECT_EQ(best.f1, -1);
+      continue;
+    }
+    EXPECT_NEAR(best.f1, most, 1e-12);
+    EXPECT_NEAR(f1_at(best.threshold), most, 1e-12) << best.threshold;
+    EXPECT_LE(shortest(best.threshold).size(), 4u) << "twentieths have two digits";
+  }
+}
+
+TEST_F(Judging, RareClassesHaveAThreshold) {
+  Philox random(7);
+  std::string text = "x,late\n", three = "x,kind\n";
+  for (int i = 0; i < 1200; ++i) {
+    const float x = random.uniform();
+    text += cat(x, random.uniform() < 0.35f * x * x ? ",yes\n" : ",no\n");
+    three += cat(x, ",", i % 3, "\n");
+  }
+  const std::string data = file("late.csv", text), model = folder + "/model";
+  const std::vector<std::string> arguments = {"--data", data, "--label", "late", "--epochs", "5"};
+  const auto json = train(arguments);
+  EXPECT_EQ(json["positive"], "yes");
+  const auto evaluated = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {model, data, "--json"});
+    return nlohmann::json::parse(call_verb(add_evaluate, more));
+  };
+  // Hardly any row is likelier late than not, and a lower threshold finds them; what is said of it holds.
+  const auto plain = evaluated({});
+  EXPECT_FALSE(plain.contains("threshold"));
+  const double best = plain["best_of_these_rows"]["threshold"], f1 = plain["best_of_these_rows"]["f1"];
+  EXPECT_GT(f1, plain["per_class"][1]["f1"].get<double>() + 0.1);
+  const std::string said = call_verb(add_evaluate, {model, data});
+  EXPECT_NE(said.find(cat(" with --threshold ", shortest(best), ", which was chosen on these very rows")),
+            std::string::npos)
+      << said;
+  const auto moved = evaluated({"--threshold", shortest(best)});
+  EXPECT_EQ(moved["per_class"][1]["f1"], f1);
+  EXPECT_EQ(moved["threshold"], best);
+  EXPECT_EQ(moved["auc"], plain["auc"]);
+  EXPECT_EQ(call_verb(add_evaluate, {model, data, "--threshold", shortest(best)}).find("with --threshold"),
+            std::string::npos);
+  // Rows that judge choose nothing in train.
+  const std::string trained = call_verb(
+      add_train, {"--data", data, "--label", "late", "--epochs", "5", "--model", model, "--seed", "1"});
+  EXPECT_NE(trained.find("which the rows that say when to stop choose"), std::string::npos) << trained;
+
+  // predict says yes where the probability is at least that, and the model keeps one.
+  auto with = arguments;
+  with.insert(with.end(), {"--threshold", "0.125"});
+  EXPECT_EQ(train(with)["threshold"], 0.125);
+  const auto predictions =
+      nlohmann::json::parse(call_verb(add_predict, {model, data, "--json", "--all"}, "", &progress));
+  EXPECT_EQ(predictions["threshold"], 0.125);
+  EXPECT_TRUE(says("note: a row is yes from a probability of 0.125 on")) << progress;
+  for (const auto& row : predictions["predictions"])
+    EXPECT_EQ(row["prediction"] == "yes", row["probabilities"][1].get<double>() >= 0.125);
+  call_verb(add_quantize, {model, "--calibrate", data, "--out", model + "8"});
+  EXPECT_EQ(nlohmann::json::parse(call_verb(add_evaluate, {model + "8", data, "--json"}))["threshold"],
+            0.125);
+  EXPECT_EQ(evaluated({"--threshold", "0.25"})["threshold"], 0.25);
+
+  write_file(model + "/decision.json", "{\"positive\": \"maybe\"}");
+  EXPECT_EQ(rule_of([&] { evaluated({}); }), "model.decision");
+  write_file(model + "/decision.json", "{\"positive\": \"no\", \"threshold\": 2}");
+  EXPECT_EQ(rule_of([&] { evaluated({}); }), "model.decision");
+  write_file(model + "/decision.json", "{}");
+  EXPECT_EQ(rule_of([&] { evaluated({}); }), "model.decision");
+  std::filesystem::remove_all(model);
+  EXPECT_EQ(rule_of([&] {
+              train({"--data", file("three.csv", three), "--label", "kind", "--threshold", "0.5"});
+            }),
+            "table.threshold");
+  EXPECT_THROW(train({"--data", data, "--label", "late", "--threshold", "1.5"}), CLI::ParseError);
 }
 
 TEST_F(Judging, WhatIsRightOfOneClassIsNoMistake) {

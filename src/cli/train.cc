@@ -219,6 +219,12 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 20))
       ->option_text("N,... [128; of a table 128,64]");
+  add_change<double>(verb, flags, "--threshold",
+                     "Of two classes: the probability from which on a row is said to be of the rarer one; "
+                     "the model keeps it",
+                     [](TrainPlan& plan, double threshold) { plan.model.threshold = threshold; })
+      ->check(CLI::Range(0.0, 1.0))
+      ->option_text("X");
   add_change<double>(verb, flags, "--learning-rate",
                      "Of the optimizer, which is Adam unless a plan names another",
                      [](TrainPlan& plan, double rate) {

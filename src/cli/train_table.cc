@@ -15,6 +15,7 @@
 #include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/interrupt.h"
 #include "cli/scores.h"
 #include "cli/split.h"
@@ -227,7 +228,7 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
   std::vector<int64_t> said(classes);
   for (size_t i = 0; i < scores.counts.size(); ++i) said[i % classes] += scores.counts[i];
   const auto most = std::ranges::max_element(said);
-  const bool plain = plan.fit.class_weight == ClassWeights("none");
+  const bool plain = plan.fit.class_weight == ClassWeights("none") && !plan.model.threshold;
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
   if (scores.base_rate == 1) return {"the rows that judge are all of one class, and say little"};
   if (*most == scores.rows) {
@@ -236,10 +237,35 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
                 : scores.base_rate >= kRare ? "; --class-weight balanced makes rare classes count more"
                                             : ": no input seems to tell the label")};
   }
-  // Balanced weights give accuracy away for rare classes, as asked.
+  // Balanced weights and thresholds give accuracy away for rare classes, as asked.
   if (plain && scores.accuracy < scores.base_rate)
     return {"always saying the commonest class would be better than this model"};
   return {};
+}
+
+// Of two classes the one of fewer training rows, the second of equal ones.
+int64_t rarer_class(const ColumnProgram& columns, const Tensor& y) {
+  if (columns.classes().size() != 2) return 1;
+  const auto labels = y.data<int32_t>();
+  return 2 * std::ranges::count(labels, 1) <= std::ssize(labels) ? 1 : 0;
+}
+
+std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
+                                            const nlohmann::ordered_json& history) {
+  auto out = decision_files(columns, decision);
+  out[kColumnsFile] = columns.to_json();
+  out[kHistoryFile] = json_text(history);
+  return out;
+}
+
+// What the threshold would do that the rows that say when to stop choose: those that judge choose nothing.
+std::string better_threshold(const ColumnProgram& columns, int64_t positive, const Predictions& validation,
+                             const Tensor& validation_y, Predictions test, const Tensor& test_y) {
+  BestThreshold best = best_threshold(validation, validation_y, positive);
+  const Scores now = score(columns, test, test_y);
+  test.best = decide(test.outputs, positive, best.threshold);
+  if (best.f1 >= 0) best.f1 = score(columns, test, test_y).of_class[static_cast<size_t>(positive)].f1;
+  return better_text(columns, positive, now, best, "the rows that say when to stop choose");
 }
 
 }  // namespace
@@ -248,7 +274,7 @@ void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
   const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
-  check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}});
+  check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}, {kDecisionFile, ""}});
   check_resume(run);
   const CsvTable table = read_training(reading, data);
   reading.check_parted(table, data.file);
@@ -266,6 +292,7 @@ void train_table(const TableRun& run) {
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
   check_question(plan.model.path, columns);
+  check_decision(columns, {.threshold = plan.model.threshold});
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
@@ -322,7 +349,8 @@ void train_table(const TableRun& run) {
       epochs = linear->epochs;
     }
   }
-  const Predictions predictions = predict_rows(model, columns, test_x);
+  const Decision decision{rarer_class(columns, y), plan.model.threshold};
+  const Predictions predictions = predict_rows(model, columns, test_x, decision);
   run.results.warn(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 
@@ -338,8 +366,10 @@ void train_table(const TableRun& run) {
                                  {"epochs", epochs},
                                  {"test", json_of(scores, columns)}};
   if (linear) body["linear"] = compared;
-  model.save(plan.model.path,
-             {.files = {{kColumnsFile, columns.to_json()}, {kHistoryFile, json_text(body)}}});
+  if (columns.classes().size() == 2)
+    body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
+  if (decision.threshold) body["threshold"] = *decision.threshold;
+  model.save(plan.model.path, {.files = files_of(columns, decision, body)});
   if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));
   if (run.results.json) {
     run.results.warn(verdict(scores, columns, plan));
@@ -349,8 +379,14 @@ void train_table(const TableRun& run) {
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
-  run.results.write(cat(report_of(scores, columns, terminal), replaced ? "replaced " : "saved ",
-                        plan.model.path, ": the model, and how a row is read\n"));
+  std::string text = report_of(scores, columns, terminal);
+  if (decision.threshold)
+    text += text_of(decision, columns) + "\n";
+  else if (columns.classes().size() == 2)
+    text += better_threshold(columns, decision.positive, predict_rows(model, columns, fit.validation_x[0]),
+                             fit.validation_y[0], predictions, test_y);
+  run.results.write(
+      cat(text, replaced ? "replaced " : "saved ", plan.model.path, ": the model, and how a row is read\n"));
   run.results.warn(verdict(scores, columns, plan));
   std::vector<std::string> next = {"predict", plan.model.path, test_path};
   for (const std::string& word : reading.words()) next.push_back(word);
