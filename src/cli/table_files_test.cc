@@ -168,6 +168,20 @@ TEST_F(TableFiles, WarningsStandInTheJsonOfEveryVerb) {
             nlohmann::json::array());
 }
 
+TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
+  const auto next_of = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--data", file("train.csv", people()), "--label", "paid", "--model", model(),
+                               "--epochs", "0"});
+    const std::string text = call_verb(add_train, more);
+    return text.substr(text.rfind("next: "));
+  };
+  EXPECT_EQ(next_of({}), cat("next: espalier predict ", model(), " new.csv\n"));
+  EXPECT_EQ(next_of({"--delimiter", ","}),
+            cat("next: espalier predict ", model(), " new.csv --delimiter ,\n"));
+  const std::string test = file("test.csv", people());
+  EXPECT_EQ(next_of({"--test", test}), cat("next: espalier evaluate ", model(), " ", test, "\n"));
+}
+
 TEST_F(TableFiles, FiveColumnsAreNamed) {
   std::string text = "a,b,c,d,e,f,g,paid\n", other = text.substr(0, text.size() - 6) + "\n";
   for (int i = 0; i < 80; ++i) {

@@ -388,7 +388,9 @@ void train_table(const TableRun& run) {
   run.results.write(
       cat(text, replaced ? "replaced " : "saved ", plan.model.path, ": the model, and how a row is read\n"));
   run.results.warn(verdict(scores, columns, plan));
-  std::vector<std::string> next = {"predict", plan.model.path, test_path};
+  // The rows at hand are told already.
+  std::vector<std::string> next = {"predict", plan.model.path, "new.csv"};
+  if (!data.test.empty()) next = {"evaluate", plan.model.path, data.test};
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);
 }
