@@ -63,7 +63,23 @@ TEST_F(TableFiles, AllMissingColumnsAreNamed) {
   EXPECT_EQ(error_of([&] { said_of("Age,weight\n1,2\n3,4\n"); }),
             cat(fresh(),
                 ": the table lacks columns that are needed: \"age\" (perhaps \"Age\"), \"day\"; "
-                "it has Age, weight -> "));
+                "it has Age, weight -> write in its line of names \"age\" for \"Age\""));
+}
+
+TEST_F(TableFiles, OtherSpellingsOfNamesAreNamed) {
+  std::string text = "sepal length,Petal_Width,paid\n";
+  for (int i = 0; i < 60; ++i) text += cat(i * 7 % 60, ",", i % 9, i * i % 7 < 3 ? ",yes\n" : ",no\n");
+  train(text);
+  EXPECT_EQ(said_of("sepal length,Petal_Width\n1,2\n"), "");
+  for (const char* names : {"Sepal_Length,petal width", "SEPALLENGTH,petal-width",
+                            "\xef\xbb\xbf\xef\xbb\xbfsepal_length,petal_width"}) {
+    const std::string said = error_of([&] { said_of(cat(names, "\n1,2\n3,4\n")); });
+    EXPECT_TRUE(holds(said, "-> write in its line of names \"sepal length\" for \"")) << said;
+    EXPECT_TRUE(holds(said, ", \"Petal_Width\" for \"petal")) << said;
+  }
+  // Two of them: which one is meant?
+  EXPECT_TRUE(
+      error_of([&] { said_of("Sepal length,sepal_length,Petal_Width\n1,2,3\n4,5,6\n"); }).ends_with("-> "));
 }
 
 TEST_F(TableFiles, AnotherDelimiterIsNamed) {

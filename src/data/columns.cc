@@ -114,6 +114,25 @@ class Application {
                                         label.classes.size() > kShown ? ", ..." : ""));
 }
 
+// What spellings of a column's name have in common: capitals, blanks, underscores, hyphens and byte order
+// marks say nothing.
+std::string name_key(const std::string& name) {
+  std::string out = spelling_key(name);
+  std::erase_if(out, [](char c) { return c == '_' || c == '-'; });
+  return out.starts_with("\xef\xbb\xbf") ? out.substr(3) : out;
+}
+
+// The only column of the table whose name is another spelling of `name`, if there is one.
+std::optional<std::string> spelled_otherwise(const std::string& name, const CsvTable& table) {
+  std::optional<std::string> out;
+  for (const std::string& other : table.names()) {
+    if (name_key(other) != name_key(name)) continue;
+    if (out) return std::nullopt;
+    out = other;
+  }
+  return out;
+}
+
 // Names every column that is missing, each with the nearest one of the table.
 [[noreturn]] void refuse_table(const std::vector<std::string>& missing, const CsvTable& table) {
   static constexpr size_t kNamed = 10;
@@ -122,15 +141,23 @@ class Application {
     for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) out += cat(i ? ", " : "", text(names[i]));
     return names.size() > kNamed ? cat(out, " and ", names.size() - kNamed, " more") : out;
   };
+  std::string fix;
+  for (const std::string& name : missing) {
+    const std::optional<std::string> other = spelled_otherwise(name, table);
+    if (other)
+      fix += cat(fix.empty() ? "write in its line of names " : ", ", "\"", name, "\" for \"", *other, "\"");
+  }
   const auto with_nearest = [&](const std::string& name) {
-    const std::vector<std::string> near = nearest(name, table.names());
+    const std::optional<std::string> other = spelled_otherwise(name, table);
+    const std::vector<std::string> near = other ? std::vector{*other} : nearest(name, table.names());
     return cat("\"", shortened(name), "\"",
                near.empty() ? "" : cat(" (perhaps \"", shortened(near[0]), "\")"));
   };
   throw ValueError("csv.column",
                    cat("the table lacks ", missing.size() == 1 ? "a column that is" : "columns that are",
                        " needed: ", listed(missing, with_nearest), "; it has ",
-                       listed(table.names(), [](const std::string& name) { return shortened(name); })));
+                       listed(table.names(), [](const std::string& name) { return shortened(name); })),
+                   fix);
 }
 
 }  // namespace
