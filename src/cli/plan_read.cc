@@ -267,11 +267,67 @@ class Reader {
   bool images_ = false;
 };
 
+// The place of a line and column, which counts characters, in the text.
+size_t offset_of(const std::string& text, const toml::source_position& at) {
+  size_t out = 0;
+  for (toml::source_index line = 1; line < at.line && out < text.size(); ++line)
+    out = std::min(text.find('\n', out), text.size() - 1) + 1;
+  for (toml::source_index column = 1; column < at.column && out < text.size(); ++column) {
+    do ++out;
+    while (out < text.size() && (text[out] & 0xc0) == 0x80);
+  }
+  return out;
+}
+
+// A value at `at` that is text without quotes: `label = income`, `ignore = [id, name]`.
+struct BareText {
+  size_t begin = 0;
+  std::string text;
+};
+std::optional<BareText> bare_text_at(const std::string& text, size_t at) {
+  const std::string_view blanks = " \t\r";
+  size_t begin = std::min(at, text.size());
+  while (begin > 0 && std::string_view("=,[\n").find(text[begin - 1]) == std::string_view::npos) --begin;
+  const size_t sign = begin == 0 ? std::string::npos : text.find_last_not_of(" \t\r\n", begin - 1);
+  if (sign == std::string::npos || std::string_view("=,[").find(text[sign]) == std::string_view::npos)
+    return std::nullopt;
+  // The name of a table.
+  const size_t before = text.find_last_not_of(" \t[", sign);
+  if (text[sign] == '[' && (before == std::string::npos || text[before] == '\n')) return std::nullopt;
+  begin = std::min(text.find_first_not_of(blanks, begin), text.size());
+  size_t end = std::min(text.find_first_of(",]}#\n", begin), text.size());
+  while (end > begin && blanks.find(text[end - 1]) != std::string_view::npos) --end;
+  const std::string word = text.substr(begin, end - begin);
+  const auto letter = [](unsigned char c) {
+    return std::isalpha(c) || c == '_' || c == '/' || c == '.' || c == '~';
+  };
+  if (word.empty() || !letter(static_cast<unsigned char>(word[0])) ||
+      word.find_first_of("\"'={") != word.npos)
+    return std::nullopt;
+  return BareText{begin, word};
+}
+
+toml::source_position position_of(const std::string& text, size_t at) {
+  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+  return {static_cast<toml::source_index>(line), static_cast<toml::source_index>(at - begin + 1)};
+}
+
 toml::table parse(const std::string& text, const Reader& reader) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& error) {
-    reader.fail("plan.syntax", error.source().begin, std::string(error.description()));
+    const toml::source_position& at = error.source().begin;
+    if (const auto bare = bare_text_at(text, offset_of(text, at))) {
+      std::string word = bare->text;
+      for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      if (word == "true" || word == "false")
+        reader.fail("plan.syntax", position_of(text, bare->begin),
+                    cat(bare->text, " is written in small letters"), word);
+      reader.fail("plan.syntax", position_of(text, bare->begin), cat("text stands in quotes: ", bare->text),
+                  cat("put quotes around it, \"", bare->text, "\""));
+    }
+    reader.fail("plan.syntax", at, std::string(error.description()));
   }
 }
 
@@ -320,11 +376,7 @@ void check_bare_text(const std::string& text, const Reader& reader) {
   constexpr int kMostPoints = 256;
   int points = 0;
   const auto fail = [&](size_t at, const std::string& message) {
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-    const size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-    reader.fail("plan.syntax",
-                {static_cast<toml::source_index>(line), static_cast<toml::source_index>(at - begin + 1)},
-                message);
+    reader.fail("plan.syntax", position_of(text, at), message);
   };
   for (size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
     const char c = text[at];

@@ -246,6 +246,40 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
   }
 }
 
+TEST(Plan, TextWithoutQuotesIsNamedWithTheCure) {
+  const struct {
+    const char *text, *place, *fix;
+  } cases[] = {
+      {"[data]\nlabel = income", "line 2, column 9", "\"income\""},
+      {"[data]\nfile = ../my data.csv  # raw\nlabel = \"x\"", "line 2, column 8", "\"../my data.csv\""},
+      {"[data]\r\nlabel = \"l\"\r\nignore = [\"\xc3\xa9\", id, \"b\"]\r\n", "line 3, column 17", "\"id\""},
+      {"[data]\nignore = [\n  id,\n]", "line 3, column 3", "\"id\""},
+      {"[optimizer]\nlearning_rate = { schedule = cosine, decay_steps = 3 }", "line 2, column 30",
+       "\"cosine\""},
+      {"[optimizer]\ntype = Adam\n", "line 2, column 8", "\"Adam\""},
+      {"[fit]\nshuffle = True", "line 2, column 11", "true"},
+      {"[fit]\nshuffle = False\n", "line 2, column 11", "false"},
+      {"[data]\nlabel = true_income", "line 2, column 9", "\"true_income\""},
+      {"[data]\nlabel = income \"\"", "line 2", ""},
+      {"[data base]\n", "line 1", ""},
+      {"[data]\nlabel income", "line 2", ""},
+      {"label = ", "line 1", ""},
+      {"", "", ""},
+  };
+  for (const auto& wrong : cases) {
+    try {
+      read_plan(wrong.text, "plan.toml");
+      EXPECT_STREQ(wrong.text, "") << "accepted";
+    } catch (const FormatError& error) {
+      const std::string text = error.message(), fix = error.fix();
+      EXPECT_EQ(error.rule(), "plan.syntax") << text;
+      EXPECT_NE(text.find(cat("plan.toml, ", wrong.place)), std::string::npos) << wrong.text << "\n" << text;
+      EXPECT_EQ(fix.empty(), std::string_view(wrong.fix).empty()) << wrong.text << "\n" << fix;
+      EXPECT_TRUE(fix.ends_with(wrong.fix)) << wrong.text << "\n" << fix;
+    }
+  }
+}
+
 TEST(Plan, SizeAndDepthAreBounded) {
   const auto rule = [](const std::string& text) { return rule_of([&] { read_plan(text, "plan.toml"); }); };
   EXPECT_EQ(rule(std::string((1 << 20) + 1, '\n')), "plan.size");
