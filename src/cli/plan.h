@@ -12,6 +12,7 @@
 
 #include "espalier/callbacks.h"
 #include "espalier/columns.h"
+#include "espalier/error.h"
 #include "espalier/pooling.h"
 
 namespace espalier::cli {
@@ -141,7 +142,21 @@ struct TrainPlan {
   LossPlan loss = AutoLoss{};
   FitPlan fit;
   std::vector<CallbackPlan> callbacks;
+  // Where a file says them, "plan.toml, line 3, column 9", by path: data.label, data.ignore[1].
+  std::map<std::string, std::string> places = {};
 };
+
+// f(), whose mistakes are about what the plan says at `path`: they name the place.
+template <class F>
+auto said_at(const TrainPlan& plan, const std::string& path, F f) {
+  try {
+    return f();
+  } catch (const ValueError& error) {
+    const auto place = plan.places.find(path);
+    if (place == plan.places.end()) throw;
+    throw ValueError(error.rule(), place->second + ": " + error.message(), error.fix());
+  }
+}
 
 // What `train` does when it is told nothing else.
 TrainPlan table_plan();

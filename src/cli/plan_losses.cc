@@ -60,9 +60,10 @@ Loss make_loss(const LossPlan& plan, bool classification) {
 }
 
 void compile(Model& model, const TrainPlan& plan, int64_t classes) {
-  model.compile({.optimizer = make_optimizer(plan.optimizer),
-                 .loss = make_loss(plan.loss, classes > 0),
-                 .metrics = make_metrics(plan.fit.metrics, classes)});
+  model.compile(
+      {.optimizer = make_optimizer(plan.optimizer),
+       .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
+       .metrics = said_at(plan, "fit.metrics", [&] { return make_metrics(plan.fit.metrics, classes); })});
 }
 
 FitOptions fit_options(const TrainPlan& plan) {

@@ -36,11 +36,26 @@ class Reader {
 
   [[noreturn]] void fail(const char* rule, const toml::source_position& at, const std::string& message,
                          const std::string& fix = "") const {
-    throw FormatError(rule, cat(source_, ", line ", at.line, ", column ", at.column, ": ", message), fix);
+    throw FormatError(rule, cat(place(at), ": ", message), fix);
+  }
+
+  void places(const toml::node& node, const std::string& path,
+              std::map<std::string, std::string>& out) const {
+    out[path] = place(node.source().begin);
+    if (const toml::table* table = node.as_table()) {
+      for (const auto& [key, value] : *table)
+        places(value, path.empty() ? std::string(key.str()) : cat(path, ".", key.str()), out);
+    } else if (const toml::array* array = node.as_array()) {
+      for (size_t i = 0; i < array->size(); ++i) places((*array)[i], cat(path, "[", i, "]"), out);
+    }
   }
 
  private:
   using Node = toml::node;
+
+  std::string place(const toml::source_position& at) const {
+    return cat(source_, ", line ", at.line, ", column ", at.column);
+  }
 
   [[noreturn]] void fail(const char* rule, const Node& at, const std::string& message) const {
     fail(rule, at.source().begin, message);
@@ -415,7 +430,11 @@ TrainPlan read_plan(const std::string& text, const std::string& source, const st
   plan.data.label = learned;
   if (from["model"]["layers"]) plan.model.compare_linear = false;
   reader.plan(from, plan);
-  if (!label.empty()) plan.data.label = label;
+  reader.places(from, "", plan.places);
+  if (!label.empty()) {
+    plan.data.label = label;
+    plan.places.erase("data.label");
+  }
   for_paths(plan, [&](std::string& path) {
     if (!folder.empty() && !path.empty() && path != "-" && path[0] != '/') path = cat(folder, "/", path);
   });

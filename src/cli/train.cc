@@ -63,7 +63,15 @@ TrainPlan plan_of(const TrainFlags& flags) {
   TrainPlan plan = !flags.plan.empty()   ? plan_in(flags.plan, flags.label)
                    : flags.label.empty() ? image_plan()
                                          : table_plan();
+  const TrainPlan written = plan;
   for (const auto& change : flags.changes) change(plan);
+  const auto forget = [&](const char* path, bool changed) {
+    if (changed) std::erase_if(plan.places, [&](const auto& place) { return place.first.starts_with(path); });
+  };
+  forget("data.ignore", plan.data.ignore != written.data.ignore);
+  forget("data.include", plan.data.include != written.data.include);
+  forget("model.threshold", plan.model.threshold != written.model.threshold);
+  forget("fit.class_weight", plan.fit.class_weight != written.fit.class_weight);
   if (!flags.hidden.empty()) {
     plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
     plan.model.compare_linear = false;

@@ -289,6 +289,31 @@ TEST_F(TrainPlans, LossesAndMetricsFitTheLabel) {
   EXPECT_NE(unknown.find("did you mean \"small\""), std::string::npos) << unknown;
 }
 
+// What only the data can prove wrong is named with its place, unless a flag says it.
+TEST_F(TrainPlans, MistakesAboutTheDataNameTheLineOfThePlan) {
+  table();
+  const auto said = [&](const std::string& data, const std::string& rest = "",
+                        std::vector<std::string> more = {}) {
+    more.insert(more.begin(), file("plan.toml", cat("[data]\nfile = \"table.csv\"\n", data,
+                                                    "\n[fit]\nepochs = 0\n", rest)));
+    return message(more);
+  };
+  const auto expect = [&](const std::string& text, const std::string& place, const std::string& part) {
+    EXPECT_NE(text.find(cat("plan.toml, ", place, ": ")), std::string::npos) << text;
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  const std::string label = "label = \"kind\"";
+  expect(said("label = \"knid\""), "line 3, column 9", "knid");
+  expect(said(label + "\nignore = [\"size\", \"prize\"]"), "line 4, column 19", "prize");
+  expect(said(label + "\ninclude = [\n  \"prize\"]"), "line 5, column 3", "prize");
+  expect(said(label, "class_weight = { tiny = 3 }"), "line 6, column 16", "tiny");
+  expect(said(label, "metrics = [\"r2_score\"]"), "line 6, column 11", "numbers");
+  expect(said(label, "[loss]\ntype = \"MeanSquaredError\""), "line 6, column 1", "numbers");
+  expect(said("label = \"price\"", "[model]\nthreshold = 0.5"), "line 7, column 13", "two classes");
+  const std::string flag = said(label, "", {"--label", "knid"});
+  EXPECT_EQ(flag.find("plan.toml"), std::string::npos) << flag;
+}
+
 TEST_F(TrainPlans, ConvolutionsOnImages) {
   images();
   const auto json = run({file("plan.toml",

@@ -278,7 +278,10 @@ void train_table(const TableRun& run) {
   check_resume(run);
   const CsvTable table = read_training(reading, data);
   reading.check_parted(table, data.file);
-  ColumnOptions options{.label = column_named(table, data.label),
+  const auto column_at = [&](const std::string& path, const std::string& name) {
+    return said_at(plan, path, [&] { return column_named(table, name); });
+  };
+  ColumnOptions options{.label = column_at("data.label", data.label),
                         .missing = data.missing,
                         .max_categories = data.max_categories,
                         .strip_label_dots = data.strip_label_dots,
@@ -286,13 +289,15 @@ void train_table(const TableRun& run) {
                         .task = data.task == "class"    ? ColumnTask::kClassification
                                 : data.task == "number" ? ColumnTask::kRegression
                                                         : ColumnTask::kGuess};
-  for (const std::string& name : data.ignore) options.ignore.push_back(column_named(table, name));
-  for (const std::string& name : data.include) options.include.push_back(column_named(table, name));
+  for (size_t i = 0; i < data.ignore.size(); ++i)
+    options.ignore.push_back(column_at(cat("data.ignore[", i, "]"), data.ignore[i]));
+  for (size_t i = 0; i < data.include.size(); ++i)
+    options.include.push_back(column_at(cat("data.include[", i, "]"), data.include[i]));
   const std::vector<int64_t> labelled = labelled_rows(table, options);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
   check_question(plan.model.path, columns);
-  check_decision(columns, {.threshold = plan.model.threshold});
+  said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
@@ -327,7 +332,7 @@ void train_table(const TableRun& run) {
   FitOptions fit = fit_options(plan);
   fit.validation_x = columns.inputs(table, rows.validation);
   fit.validation_y = columns.labels(table, rows.validation);
-  fit.class_weight = class_weights(columns, plan, y);
+  fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
   const auto loss_of = [&](Sequential& one) {
     return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
   };
