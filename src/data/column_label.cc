@@ -44,8 +44,8 @@ void sort_classes(std::vector<std::string>& classes) {
 }
 
 void note_classes(FittedLabel& label) {
-  constexpr size_t kShown = 8;
-  constexpr int64_t kFew = 10;  // percent
+  constexpr size_t kShown = 8, kNamed = 3;
+  constexpr int64_t kFew = 5;  // as many times fewer rows than if all classes had the same
   std::vector<int64_t> counts(label.step.classes.size());
   for (const int32_t c : label.classes) ++counts[static_cast<size_t>(c)];
   const auto rows = static_cast<int64_t>(label.classes.size());
@@ -53,12 +53,20 @@ void note_classes(FittedLabel& label) {
   for (size_t c = 0; c < std::min(counts.size(), kShown); ++c)
     text += cat(c ? ", " : "", label.step.classes[c], " (", share_of_rows(counts[c], rows), ")");
   label.notes.push_back({label.step.column, counts.size() > kShown ? text + ", ..." : text});
-  const size_t smallest =
-      static_cast<size_t>(std::min_element(counts.begin(), counts.end()) - counts.begin());
-  if (counts[smallest] * 100 >= kFew * rows || counts.size() > static_cast<size_t>(100 / kFew)) return;
+  std::vector<size_t> rare;
+  for (size_t c = 0; c < counts.size(); ++c) {
+    if (kFew * counts[c] * static_cast<int64_t>(counts.size()) < rows) rare.push_back(c);
+  }
+  if (rare.empty()) return;
+  std::stable_sort(rare.begin(), rare.end(), [&](size_t a, size_t b) { return counts[a] < counts[b]; });
+  text = rare.size() == 1 ? "class " : cat(rare.size(), " classes have few rows: ");
+  for (size_t i = 0; i < std::min(rare.size(), kNamed); ++i) {
+    text += cat(i ? ", " : "", label.step.classes[rare[i]], rare.size() == 1 ? " has few rows" : "", " (",
+                share_of_rows(counts[rare[i]], rows), ")");
+  }
   label.notes.push_back({label.step.column,
-                         cat("class ", label.step.classes[smallest], " has few rows (",
-                             share_of_rows(counts[smallest], rows), "): accuracy alone says little about it"),
+                         cat(text, rare.size() > kNamed ? ", ..." : "", ": accuracy alone says little about ",
+                             rare.size() == 1 ? "it" : "them"),
                          true});
 }
 

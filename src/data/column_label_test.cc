@@ -179,6 +179,29 @@ TEST(ColumnLabel, FewRowsOfAClassAreNamed) {
             "the label, 2 classes: few (25 %), most (75 %)");
 }
 
+TEST(ColumnLabel, OfManyClassesTheRarestAreNamedInOneLine) {
+  const auto said = [](const std::function<int(int)>& kind) {
+    std::string text = "x,y\n";
+    for (int i = 0; i < 400; ++i) text += cat(i * 7 % 400, ",k", kind(i), "\n");
+    const std::string notes = noted(fit_all(parse_csv(text), {.label = "y"}), "y");
+    const size_t line = notes.find('\n');
+    return line == notes.npos ? "" : notes.substr(line + 1);
+  };
+  // Ten classes of 40 rows; and one of 10 less: more than a fifth of an equal share.
+  EXPECT_EQ(said([](int i) { return i % 10; }), "");
+  EXPECT_EQ(said([](int i) { return i < 30 ? 3 : i % 10; }), "");
+  // 20 is an equal share; 3, 2, 2 and 1 rows are less than 4.
+  const int rows[] = {3, 2, 2, 1};
+  EXPECT_EQ(said([&](int i) {
+              for (int c = 0, end = 0; c < 4; ++c) {
+                if (i < (end += rows[c])) return c;
+              }
+              return 4 + i % 16;
+            }),
+            "4 classes have few rows: k3 (1 row), k1 (2 rows), k2 (2 rows), ...: accuracy alone says little "
+            "about them");
+}
+
 // y = "a" or "b", and a column that the given function makes of it.
 std::string leak_note(const std::function<std::string(int, bool)>& x) {
   const auto is_a = [](int i) { return i * i % 7 < 3; };
