@@ -185,15 +185,14 @@ std::string better_text(const ColumnProgram& columns, int64_t positive, const Sc
              "\n");
 }
 
-namespace {
-
-// A number for people: four digits that matter.
-std::string number(double value) {
+std::string rounded(double value) {
   const double size = std::abs(value);
   if (!std::isfinite(size)) return "no number";
   const int before = size < 1 ? 1 : static_cast<int>(std::log10(size)) + 1;
   return fixed(value, std::clamp(4 - before, 0, 4));
 }
+
+namespace {
 
 constexpr int64_t kFewRows = 100;
 
@@ -211,9 +210,9 @@ std::string interval_of(double share, int64_t rows) {
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal) {
   if (!columns.classification()) {
     return cat("r2 ", terminal.paint(Ink::kBold, fixed(scores.r2, 4)), " on ", scores.rows,
-               " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", number(scores.mae),
-               " on average (always saying the mean: ", number(scores.mae_of_mean), "); rmse ",
-               number(scores.rmse), "\n",
+               " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", rounded(scores.mae),
+               " on average (always saying the mean: ", rounded(scores.mae_of_mean), "); rmse ",
+               rounded(scores.rmse), "\n",
                scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
   }
   constexpr size_t kTableClasses = 20;

@@ -60,6 +60,9 @@ BestThreshold best_threshold(const Predictions& predictions, const Tensor& label
 std::string better_text(const ColumnProgram& columns, int64_t positive, const Scores& now,
                         const BestThreshold& better, const char* how);
 
+// A number for people: four digits that matter.
+std::string rounded(double value);
+
 // For people: metrics, and the table of mistakes.
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal);
 // The same fields as JSON.

@@ -1,4 +1,6 @@
 // How the rows of a table are parted, what is compared with the model, and what is said of its figures.
+#include <cmath>
+
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
@@ -257,6 +259,33 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
             }),
             "table.threshold");
   EXPECT_THROW(train({"--data", data, "--label", "late", "--threshold", "1.5"}), CLI::ParseError);
+}
+
+// Of 1, 3, 5, ..., 399: variance (n^2 - 1) / 3 of n = 200. Of 4^k for k below 20 log(1 + y), nearly k log 4:
+// variance (n^2 - 1) / 12 of n = 20.
+TEST_F(Judging, TheUnitOfEachEpochIsSaid) {
+  std::string odd = "x,y\n", powers = "x,y\n";
+  for (int i = 0; i < 200; ++i) {
+    odd += cat(i * 7 % 13, ",", 2 * i + 1, ".0\n");
+    powers += cat(i * 7 % 13, ",", int64_t{1} << 2 * (i % 20), "\n");
+  }
+  const auto unit = [&](const std::string& name, const std::string& text) {
+    train({"--data", file(name, text), "--label", "y", "--task", "number", "--epochs", "1"});
+    const size_t begin = progress.find("losses and errors of each epoch");
+    return begin == progress.npos ? "" : progress.substr(begin, progress.find('\n', begin) - begin);
+  };
+  const std::string plain = unit("odd.csv", odd);
+  const auto read = ColumnProgram::from_json(posix_env().read_file(folder + "/model/columns.json"));
+  EXPECT_NEAR(read.label_scale(), std::sqrt((200.0 * 200 - 1) / 3), 4);
+  EXPECT_EQ(plain, cat("losses and errors of each epoch count in standard deviations of y: 1 is ",
+                       rounded(read.label_scale()), ", squared where the error is"));
+  const std::string log = unit("powers.csv", powers);
+  EXPECT_TRUE(
+      log.starts_with("losses and errors of each epoch count in standard deviations of y's logarithm: "
+                      "1 is a factor of "))
+      << log;
+  const double factor = std::stod(log.substr(log.find("factor of ") + 10));
+  EXPECT_NEAR(std::log(factor), std::log(4) * std::sqrt((20.0 * 20 - 1) / 12), 0.2) << log;
 }
 
 TEST_F(Judging, WhatIsRightOfOneClassIsNoMistake) {

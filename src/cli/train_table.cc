@@ -98,6 +98,16 @@ Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan) {
   return model;
 }
 
+// What the figures of each epoch of a number count in.
+std::string unit_of_epochs(const ColumnProgram& columns) {
+  if (columns.classification()) return "";
+  const double scale = columns.label_scale();
+  return cat("losses and errors of each epoch count in standard deviations of ", columns.label(),
+             columns.label_log() ? cat("'s logarithm: 1 is a factor of ", rounded(std::exp(scale)))
+                                 : cat(": 1 is ", rounded(scale)),
+             ", squared where the error is\n");
+}
+
 std::string checkpoint_of(const TrainPlan& plan) {
   const std::string& model = plan.model.path;
   const size_t end = model.find_last_not_of('/');
@@ -337,6 +347,7 @@ void train_table(const TableRun& run) {
     return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
   };
   set_seed(plan.fit.seed);
+  say(unit_of_epochs(columns));
   const std::vector<Logs> history = fit_or_leave(model, run, x, y, fit);
   say(ending(plan, history));
   size_t epochs = history.size();
