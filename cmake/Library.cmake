@@ -11,6 +11,14 @@ espalier_instruction_sets(library_files)
 add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
+file(CONFIGURE OUTPUT ${ESPALIER_GENERATED_DIR}/base/version.h CONTENT [[
+// Generated from the project's version. Do not edit.
+#pragma once
+
+namespace espalier {
+inline constexpr const char* kVersion = "@PROJECT_VERSION@";
+}  // namespace espalier
+]] @ONLY)
 target_link_libraries(espalier_private INTERFACE
   espalier_flags Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> nlohmann_json::nlohmann_json CLI11::CLI11)
 
@@ -66,7 +74,6 @@ endfunction()
 if(cli_main)
   espalier_program(espalier_command ${cli_main})
   set_target_properties(espalier_command PROPERTIES OUTPUT_NAME espalier)
-  target_compile_definitions(espalier_command PRIVATE ESPALIER_VERSION="${PROJECT_VERSION}")
   if(TARGET espalier_cli)
     target_link_libraries(espalier_command PRIVATE espalier_cli espalier_plan)
   endif()

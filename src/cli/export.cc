@@ -89,7 +89,9 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
 }
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
-  Results{.out = run.out}.write(model_onnx(model, run.batch));
+  std::string doc;
+  for (const std::string& note : notes_of(model)) doc += cat(doc.empty() ? "" : "\n", note);
+  Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
   return {{run.out}, batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n"};
 }

@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/philox.h"
 #include "cli/verb_test.h"
+#include "espalier/columns.h"
 #include "espalier/error.h"
 #include "espalier/saved_model.h"
 #include "format/onnx.h"
@@ -70,6 +71,11 @@ TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
   call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", onnx});
   const std::string bytes = posix_env().read_file(onnx);
   EXPECT_NE(bytes.find("x0"), std::string::npos);
+  const ColumnProgram columns =
+      ColumnProgram::from_json(posix_env().read_file(trained() + "/model/columns.json"));
+  EXPECT_NE(bytes.find("The input is what the column program"), std::string::npos);
+  for (const std::string& name : columns.feature_names())
+    EXPECT_NE(bytes.find(cat(" ", name, ": ")), std::string::npos) << name;
   EXPECT_NO_THROW(parse_onnx(std::as_bytes(std::span(bytes))));
   const std::string written = call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", "-"});
   EXPECT_EQ(written.size(), bytes.size());

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/version.h"
 #include "cli/common.h"
 #include "cli/help.h"
 #include "espalier/error.h"
@@ -72,7 +73,7 @@ int main(int argc, char** argv) {
                "espalier");
   app.formatter(espalier::cli::help_formatter());
   app.require_subcommand(1);
-  app.set_version_flag("--version", "espalier " ESPALIER_VERSION);
+  app.set_version_flag("--version", espalier::cat("espalier ", espalier::kVersion));
   app.set_help_all_flag("--help-all", "Help of every verb");
   espalier::cli::set_program(argv[0]);
   try {

@@ -15,6 +15,7 @@ struct OnnxWriteOptions {
   // run time, under the name `batch_symbol`. Without one, every size is fixed.
   const Graph* other_batch = nullptr;
   std::string batch_symbol = "N";
+  std::string doc = {};  // what the file says of itself to people
 };
 
 // A forward pass as an ONNX model of operator set 17: arguments are its inputs, results its outputs, and

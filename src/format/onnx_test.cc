@@ -1,5 +1,7 @@
 #include "format/onnx.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/env.h"
@@ -48,6 +50,24 @@ std::shared_ptr<Graph> program(const std::vector<TensorType>& types, F f) {
   }
   builder.result("y", f(inputs));
   return builder.finish();
+}
+
+// ModelProto of onnx.proto: ir_version 1, producer_name 2, producer_version 3, doc_string 6, graph 7.
+TEST(Onnx, AFileSaysWhoWroteItAndWhatItIs) {
+  const auto graph = program({{DType::kF32, {2}}}, [](const auto& in) { return in[0] + in[0]; });
+  const auto text_of = [&](uint32_t number, const OnnxWriteOptions& options) {
+    std::string out;
+    const std::string bytes = onnx_bytes(*graph, {}, options);
+    for (onnx::WireReader fields(bytes); fields.next();) {
+      if (fields.number() == number) out += fields.bytes();
+    }
+    return out;
+  };
+  EXPECT_EQ(text_of(2, {}), "espalier");
+  const std::string version = text_of(3, {});
+  EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
+  EXPECT_EQ(text_of(6, {}), "");
+  EXPECT_EQ(text_of(6, {.doc = "x0 is\nthe row"}), "x0 is\nthe row");
 }
 
 std::map<std::string, Literal> weights(const Graph& graph) {

@@ -45,6 +45,7 @@ struct Initializer {
 
 struct Model {
   std::string graph_name;
+  std::string doc = {};  // for people; written, not read
   int64_t opset = kOpset;
   std::vector<ValueInfo> inputs, outputs;
   std::vector<Initializer> initializers;

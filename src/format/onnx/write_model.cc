@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "base/format.h"
+#include "base/version.h"
 #include "espalier/error.h"
 #include "format/onnx/model.h"
 #include "format/onnx/wire.h"
@@ -134,6 +135,8 @@ std::string model_bytes(const Model& model) {
   opset.integer(2, model.opset);
   out.integer(1, kIrVersion);
   out.bytes(2, "espalier");
+  out.bytes(3, kVersion);
+  if (!model.doc.empty()) out.bytes(6, model.doc);
   out.bytes(7, graph_bytes(model));
   out.bytes(8, opset.take());
   std::string bytes = out.take();
