@@ -5,10 +5,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/train_digits.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -22,8 +24,21 @@ struct EvaluateRun {
   Results results;
 };
 
+void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
+  if (run.strip_label_dots || run.threshold || !run.table.words().empty()) {
+    throw ValueError("evaluate.images", cat(run.model,
+                                            " is a model of images: --strip-label-dots, --threshold, "
+                                            "--delimiter, --header and --names are for tables"));
+  }
+  evaluate_digits(model, run.model, run.data, run.results);
+}
+
 void evaluate(const EvaluateRun& run) {
   run.results.keep({run.data});
+  if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
+    LoadedModel model = load_model(run.model);
+    if (takes_images(model)) return evaluate_images(model, run);
+  }
   TableModel saved = TableModel::load(run.model, run.threshold);
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
@@ -69,10 +84,13 @@ void evaluate(const EvaluateRun& run) {
 
 void add_evaluate(CLI::App& app) {
   auto run = std::make_shared<EvaluateRun>();
-  CLI::App* verb =
-      app.add_subcommand("evaluate", "How good a trained model is on the labelled rows of a CSV");
+  CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model is on labelled rows or images");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
-  verb->add_option("data", run->data, "CSV with the label's column; - is standard input")->required();
+  verb->add_option("data", run->data,
+                   "CSV with the label's column, - is standard input; for a model of images a folder of IDX "
+                   "files or a CSV of "
+                   "square images, label last")
+      ->required();
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_threshold(*verb, run->threshold);
   run->table.add(*verb);

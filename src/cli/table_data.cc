@@ -14,7 +14,8 @@ namespace espalier::cli {
 
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile))
-    throw ValueError("model.columns", cat(path, " was not trained on a table: it has no ", kColumnsFile));
+    throw ValueError("model.columns", cat(path, " was not trained on a table: it has no ", kColumnsFile,
+                                          "; models of images go with evaluate, info and export"));
   try {
     return ColumnProgram::from_json(model.file(kColumnsFile));
   } catch (const FormatError& error) {

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/table_data.h"
 #include "espalier/ops.h"
-#include "espalier/saved_model.h"
 #include "report/image.h"
 #include "report/table.h"
 
@@ -22,6 +22,8 @@ struct Outcome {
   std::vector<int64_t> predicted;
   std::vector<float> confidence;
   int64_t right = 0;
+
+  double accuracy() const { return static_cast<double>(right) / static_cast<double>(predicted.size()); }
 };
 
 Outcome judge(Model& model, const Examples& test, int64_t classes) {
@@ -121,6 +123,27 @@ std::string gallery(const Outcome& outcome, const Examples& test, const Terminal
   return beside(blocks);
 }
 
+// The table of mistakes, some images, and the accuracy on so many.
+std::string report_of(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
+                      bool show_digits, const Terminal& terminal) {
+  // A page has no room for more.
+  constexpr size_t kTableClasses = 30;
+  std::string text;
+  if (names.size() <= kTableClasses) {
+    text = cat("rows are the true digit, columns what the model says\n",
+               confusion_matrix(outcome.counts, names, terminal), "\n");
+  }
+  if (show_digits) text += gallery(outcome, test, terminal) + "\n";
+  return text +
+         cat("accuracy ", terminal.paint(Ink::kBold, percent(outcome.accuracy(), 2)), " on ", test.rows());
+}
+
+std::vector<std::string> numbers_below(int64_t classes) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < classes; ++i) out.push_back(cat(i));
+  return out;
+}
+
 }  // namespace
 
 void train_digits(const DigitsRun& run, const Examples& all) {
@@ -146,8 +169,7 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   for (const int32_t label : test.y.data<int32_t>()) unseen += !trained[static_cast<size_t>(label)];
   if (unseen)
     run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});
-  std::vector<std::string> names;
-  for (int64_t i = 0; i < classes; ++i) names.push_back(cat(i));
+  const std::vector<std::string> names = numbers_below(classes);
   set_seed(plan.fit.seed);
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
   Sequential model;
@@ -162,31 +184,57 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   const Outcome outcome = judge(model, test, classes);
   if (!history.empty() && !std::isfinite(history.back().at("loss")))
     run.results.warn({"the loss is no number: lower --learning-rate, or look at the data"});
-  const double accuracy = static_cast<double>(outcome.right) / static_cast<double>(test.rows());
   if (run.results.json) {
     return run.results.write_json(run.verb, {{"data", plan.data.file},
                                              {"train_rows", train.rows()},
                                              {"test_rows", test.rows()},
                                              {"seed", plan.fit.seed},
                                              {"dtype", plan.fit.dtype},
-                                             {"accuracy", accuracy},
+                                             {"accuracy", outcome.accuracy()},
                                              {"confusion", rows_of(outcome.counts, classes)},
                                              {"epochs", history},
                                              {"warnings", *run.results.warned}});
   }
   Terminal terminal = Terminal::of(STDOUT_FILENO);
   if (run.results.out != "-") terminal.colors = false;
-  // A page has no room for more.
-  constexpr int64_t kTableClasses = 30;
-  std::string text;
-  if (classes <= kTableClasses) {
-    text = cat("rows are the true digit, columns what the model says\n",
-               confusion_matrix(outcome.counts, names, terminal), "\n");
+  run.results.write(
+      report_of(outcome, test, names, run.show_digits, terminal) +
+      cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n"));
+}
+
+bool takes_images(const LoadedModel& model) {
+  return !model.has_file(kColumnsFile) && model.input_rows().size() == 1 &&
+         model.input_rows()[0].rank() == 2 && model.input_rows()[0].dtype == DType::kF32;
+}
+
+void evaluate_digits(LoadedModel& model, const std::string& path, const std::string& data,
+                     const Results& results) {
+  const Examples all = load_digits(data);
+  const TensorType image{DType::kF32, {all.x.size(1), all.x.size(2)}};
+  if (image != model.input_rows()[0]) {
+    throw ValueError("evaluate.images", cat(path, " takes images of ", model.input_rows()[0], ", those of ",
+                                            data, " are ", image));
   }
-  if (run.show_digits) text += gallery(outcome, test, terminal) + "\n";
-  text += cat("accuracy ", terminal.paint(Ink::kBold, percent(accuracy, 2)), " on ", test.rows(),
-              " images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n");
-  run.results.write(text);
+  const Tensor outputs = model.predict(all.slice(0, 1).x);
+  const int64_t classes = outputs.rank() == 2 ? outputs.size(1) : 0;
+  const auto labels = all.y.data<int32_t>();
+  const int32_t most = *std::max_element(labels.begin(), labels.end());
+  if (most >= classes) {
+    throw ValueError("evaluate.images",
+                     cat(data, " has the label ", most, ", and ", path, " knows ", classes, " classes"));
+  }
+  const Outcome outcome = judge(model, all, classes);
+  if (results.json) {
+    return results.write_json("evaluate", {{"model", path},
+                                           {"data", data},
+                                           {"rows", all.rows()},
+                                           {"accuracy", outcome.accuracy()},
+                                           {"confusion", rows_of(outcome.counts, classes)},
+                                           {"warnings", *results.warned}});
+  }
+  Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (results.out != "-") terminal.colors = false;
+  results.write(report_of(outcome, all, numbers_below(classes), true, terminal) + " images\n");
 }
 
 }  // namespace espalier::cli

@@ -7,6 +7,7 @@
 #include "cli/common.h"
 #include "cli/plan.h"
 #include "espalier/data.h"
+#include "espalier/saved_model.h"
 
 namespace espalier::cli {
 
@@ -19,5 +20,12 @@ struct DigitsRun {
 
 // `all`: what lies at plan.data.file; the last rows judge.
 void train_digits(const DigitsRun& run, const Examples& all);
+
+// Whether a saved model is one of images.
+bool takes_images(const LoadedModel& model);
+// How good a model of images, saved at `path`, is on all images of `data`. Raises ValueError[evaluate.images]
+// for images of another size and labels that the model cannot say.
+void evaluate_digits(LoadedModel& model, const std::string& path, const std::string& data,
+                     const Results& results);
 
 }  // namespace espalier::cli

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 
@@ -101,6 +102,34 @@ TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
   EXPECT_NE(text.find("\n3               .       .       .       2  100.0%\n"), std::string::npos) << text;
   EXPECT_NE(text.find("accuracy 100.00% on 8 images it never saw\n"), std::string::npos) << text;
   EXPECT_NE(text.find("next: espalier train --data "), std::string::npos) << text;
+}
+
+TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
+  const std::string folder = fresh_folder("train_evaluate"), data = csv(folder), model = folder + "/model";
+  train({"--data", data, "--epochs", "30", "--model", model});
+  for (const std::string& other : {data, idx(folder)}) {
+    const auto json = nlohmann::json::parse(call_verb(add_evaluate, {model, other, "--json"}));
+    EXPECT_EQ(json["rows"], 40);
+    EXPECT_EQ(json["accuracy"], 1.0);
+    EXPECT_EQ(json["confusion"][2], nlohmann::json({0, 0, 10, 0}));
+    EXPECT_EQ(json["warnings"], nlohmann::json::array());
+  }
+  // Three images of the class 1, one of which shows the class 2.
+  const std::string some = write_file(folder + "/some.csv", "0,16,0,0,1\n0,16,0,0,1\n0,0,16,0,1\n");
+  const auto json = nlohmann::json::parse(call_verb(add_evaluate, {model, some, "--json"}));
+  EXPECT_EQ(json["confusion"][1], nlohmann::json({0, 2, 1, 0}));
+  const std::string text = call_verb(add_evaluate, {model, some});
+  EXPECT_NE(text.find("accuracy 66.67% on 3 images\n"), std::string::npos) << text;
+
+  const auto rule = [&](AddVerb add, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), model);
+    return rule_of([&] { call_verb(add, arguments); });
+  };
+  EXPECT_EQ(rule(add_evaluate, {write_file(folder + "/high.csv", "0,16,0,0,7\n")}), "evaluate.images");
+  EXPECT_EQ(rule(add_evaluate, {write_file(folder + "/one.csv", "16,1\n")}), "evaluate.images");
+  EXPECT_EQ(rule(add_evaluate, {some, "--header", "no"}), "evaluate.images");
+  EXPECT_EQ(rule(add_predict, {some}), "model.columns");
+  EXPECT_NE(call_verb(add_info, {model}).find("a row is f32[2,2]"), std::string::npos);
 }
 
 TEST(TrainVerb, RefusesWrongFlagsAndFiles) {
