@@ -12,7 +12,15 @@ int main(int argc, char** argv) try {
   const ColumnProgram columns = ColumnProgram::from_json(model.file("columns.json"));
   const CsvTable rows = read_csv(argv[2], {.expected = columns.column_names()});
 
-  const Tensor outputs = convert(model.predict(columns.inputs(rows)), DType::kF32);
+  ColumnReport report;
+  const Tensor inputs = columns.inputs(rows, {}, &report);
+  for (const ColumnReport::Column& column : report.columns) {
+    if (column.unreadable + column.other + column.beyond == 0) continue;
+    std::cerr << column.name << ": of " << report.rows << " rows " << column.unreadable << " unreadable, "
+              << column.other << " of another category, " << column.beyond << " beyond those of training\n";
+  }
+
+  const Tensor outputs = convert(model.predict(inputs), DType::kF32);
   if (columns.classification()) {
     const auto best = argmax(outputs, 1).to_vector<int32_t>();
     const auto probability = max(softmax(outputs, 1), 1).to_vector<float>();

@@ -39,7 +39,8 @@ TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
 }
 
 void expect_the_commands_predictions(const std::string& name, const std::string& table,
-                                     const std::string& label) {
+                                     const std::string& label, const std::string& new_rows,
+                                     const std::string& warnings) {
   SCOPED_TRACE(name);
   const std::string folder = fresh_folder("readme-" + name), data = folder + "/rows.csv";
   std::ofstream(data) << table;
@@ -65,6 +66,10 @@ void expect_the_commands_predictions(const std::string& name, const std::string&
       }
     }
   }
+  EXPECT_EQ(read(folder + "/errors"), "");
+  std::ofstream(data) << new_rows;
+  run("example_predict", arguments);
+  EXPECT_EQ(read(folder + "/errors"), warnings);
 }
 
 TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
@@ -74,8 +79,13 @@ TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
                    : cat(40 + i % 30, i % 3 ? ",blue" : ",red", ",plum\n");
     houses += cat(1 + i % 6, i % 4 ? ",west,$" : ",east,$", 900 * (1 + i % 6) + 7 * i, "\n");
   }
-  expect_the_commands_predictions("classes", fruit, "fruit");
-  expect_the_commands_predictions("numbers", houses, "price");
+  expect_the_commands_predictions(
+      "classes", fruit, "fruit", "weight,colour\nheavy,red\n1000,pink\n?,blue\n2000,red\n",
+      "weight: of 4 rows 1 unreadable, 0 of another category, 2 beyond those of training\n"
+      "colour: of 4 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
+  expect_the_commands_predictions(
+      "numbers", houses, "price", "rooms,district\n2,west\n3,east\n4,north\n",
+      "district: of 3 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
 }
 
 }  // namespace
