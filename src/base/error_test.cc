@@ -18,17 +18,17 @@ TEST(Errors, NameTheInnermostLineOfUserCodeToo) {
   EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:1");
   const Location none = CallScope::exchange({});
   {
-    const CallScope fit({"/home/user/train.cc", 41});
+    const CallScope fit({"/program/train.cc", 41});
     EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41");
     const CallScope step(Location{source.c_str(), 2});
     EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41");
     {
       const NameScope layer("model/block");
-      const CallScope user({"/home/user/net.cc", 12});
+      const CallScope user({"/program/net.cc", 12});
       EXPECT_EQ(first_line(), "ValueError[rule] at net.cc:12, called at train.cc:41, model/block");
       const CallScope unknown{Location{}}, op(Location{source.c_str(), 3});
       EXPECT_EQ(first_line(), "ValueError[rule] at net.cc:12, called at train.cc:41, model/block");
-      const CallScope same({"/home/user/train.cc", 41});
+      const CallScope same({"/program/train.cc", 41});
       EXPECT_EQ(first_line(), "ValueError[rule] at train.cc:41, model/block");
     }
     // Tests are users, as is a program whose files lie in src.
