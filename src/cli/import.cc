@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "cli/common.h"
+#include "cli/info_model.h"
 #include "espalier/error.h"
 #include "espalier/onnx.h"
 #include "espalier/saved_model.h"
@@ -41,8 +42,7 @@ void import_model(const ImportRun& run) {
   // Not every program follows from the batch in a way that a folder can hold.
   const int64_t batch = load_model(run.out).fixed_batch();
   const auto& rows = model.input_rows();
-  int64_t parameters = 0;
-  for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
+  const int64_t parameters = trainable_parameters(model);
   if (run.results.json) {
     nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
     for (size_t i = 0; i < rows.size(); ++i)

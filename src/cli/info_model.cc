@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "cli/table_data.h"
+#include "cli/scores.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -25,12 +25,13 @@ Json variables_json(const Model& model) {
   return out;
 }
 
-Json columns_json(const ColumnProgram& columns) {
+Json columns_json(const ColumnProgram& columns, const Decision& decision) {
   Json out = {{"label", columns.label()},
               {"task", columns.classification() ? "classification" : "regression"},
               {"features", columns.feature_names()},
               {"notes", json_of_notes(columns)}};
   if (columns.classification()) out["classes"] = columns.classes();
+  if (decision.threshold) out["threshold"] = *decision.threshold;
   return out;
 }
 
@@ -70,11 +71,16 @@ std::string variables_text(const Model& model, const Terminal& terminal) {
 
 }  // namespace
 
+int64_t trainable_parameters(const Model& model) {
+  int64_t out = 0;
+  for (const Variable& variable : model.trainable_variables()) out += variable.type().elements();
+  return out;
+}
+
 void info_model(const std::string& path, const Results& results) {
   const LoadedModel model = load_model(path);
   const Json training = model.has_file(kHistoryFile) ? json_file(model, kHistoryFile, path) : Json();
-  int64_t parameters = 0;
-  for (const Variable& variable : model.trainable_variables()) parameters += variable.type().elements();
+  const int64_t parameters = trainable_parameters(model);
   const bool table = model.has_file(kColumnsFile);
   if (results.json) {
     Json body = {{"model", path}, {"parameters", parameters}, {"variables", variables_json(model)}};
@@ -82,7 +88,10 @@ void info_model(const std::string& path, const Results& results) {
     for (const TensorType& type : model.input_rows()) body["inputs"].push_back(to_string(type));
     body["outputs"] = model.output_names();
     if (model.fixed_batch()) body["batch"] = model.fixed_batch();
-    if (table) body["columns"] = columns_json(columns_of(model, path));
+    if (table) {
+      const ColumnProgram columns = columns_of(model, path);
+      body["columns"] = columns_json(columns, decision_of(model, columns, path));
+    }
     if (training.is_object()) body["training"] = training;
     return results.write_json("info", body);
   }
@@ -96,6 +105,8 @@ void info_model(const std::string& path, const Results& results) {
   if (table) {
     const ColumnProgram columns = columns_of(model, path);
     text += line("learned", cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
+    if (const std::string decided = text_of(decision_of(model, columns, path), columns); !decided.empty())
+      text += line("decided", decided);
     if (training.is_object()) text += training_text(training);
     text += "\n";
     for (const Note& note : columns.notes())

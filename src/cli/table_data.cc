@@ -54,8 +54,6 @@ nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& na
   }
 }
 
-namespace {
-
 Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
   Decision out;
   if (columns.classes().size() != 2 || !model.has_file(kDecisionFile)) return out;
@@ -74,8 +72,6 @@ Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, con
   }
   return out;
 }
-
-}  // namespace
 
 TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {
   LoadedModel model = load_model(path);

@@ -42,6 +42,9 @@ void check_decision(const ColumnProgram& columns, const Decision& decision);
 // --threshold.
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold);
 
+// What the model at `path` says of it. Raises FormatError[model.decision].
+Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path);
+
 // A file of the model at `path`, whose mistakes name it: anybody may have edited it. Raises FormatError.
 nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& name, const std::string& path);
 

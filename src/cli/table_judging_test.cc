@@ -246,6 +246,9 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_EQ(nlohmann::json::parse(call_verb(add_evaluate, {model + "8", data, "--json"}))["threshold"],
             0.125);
   EXPECT_EQ(evaluated({"--threshold", "0.25"})["threshold"], 0.25);
+  EXPECT_EQ(nlohmann::json::parse(call_verb(add_info, {model, "--json"}))["columns"]["threshold"], 0.125);
+  EXPECT_NE(call_verb(add_info, {model}).find("decided   a row is yes from a probability of 0.125 on\n"),
+            std::string::npos);
 
   write_file(model + "/decision.json", "{\"positive\": \"maybe\"}");
   EXPECT_EQ(rule_of([&] { evaluated({}); }), "model.decision");
