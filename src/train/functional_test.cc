@@ -214,14 +214,14 @@ TEST(FunctionalModel, ConnectingBuildsNothing) {
   struct Looks : Layer {
     Tensor call(const Tensor& x) override { return x * x.data<float>()[0]; }
   };
-  struct ForFour : Layer {
-    Tensor call(const Tensor& x) override { return x + full({4, 3}, 1); }
+  struct ForSix : Layer {
+    Tensor call(const Tensor& x) override { return x + full({6, 3}, 1); }
   };
   const Placeholder x = Input({3});
-  Functional model({x}, {connect(Dense({.units = 1}), connect(ForFour(), connect(Looks(), x)))}),
-      four({x}, {connect(ForFour(), x)});
-  EXPECT_EQ(model(full({4, 3}, 1)).shape(), (Shape{4, 1}));
-  EXPECT_EQ(four(full({4, 3}, 1)).shape(), (Shape{4, 3}));
+  Functional model({x}, {connect(Dense({.units = 1}), connect(ForSix(), connect(Looks(), x)))}),
+      six({x}, {connect(ForSix(), x)});
+  EXPECT_EQ(model(full({6, 3}, 1)).shape(), (Shape{6, 1}));
+  EXPECT_EQ(six(full({6, 3}, 1)).shape(), (Shape{6, 3}));
 }
 
 TEST(FunctionalModel, LongChainsDoNotRecurse) {
