@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <filesystem>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/callbacks.h"
+#include "train/folder_of.h"
 
 namespace espalier {
 namespace {
@@ -17,10 +17,7 @@ class Logger final : public Callback {
   }
 
   void on_train_begin(const Run& run) override {
-    const auto folder = std::filesystem::absolute(path_).parent_path();
-    std::error_code unreadable;
-    if (!std::filesystem::is_directory(folder, unreadable))
-      throw IoError("csv_logger.path", cat("there is no folder ", folder.string()));
+    require_folder_of(path_, "csv_logger.path");
     names_ = run.logs;
     std::sort(names_.begin(), names_.end());
     std::string header = "epoch";

@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <optional>
 
 #include "base/format.h"
 #include "espalier/callbacks.h"
+#include "train/folder_of.h"
 #include "train/monitor.h"
 
 namespace espalier {
@@ -78,10 +78,7 @@ class Saver final : public Callback {
       for (const std::string& name : run.logs) fields[name] = 0.5;
     }
     // Before the epochs, not after the first.
-    const auto folder = std::filesystem::absolute(filled(options_.path, fields)).parent_path();
-    std::error_code unreadable;
-    if (!std::filesystem::is_directory(folder, unreadable))
-      throw IoError("save.path", cat("there is no folder ", folder.string()));
+    require_folder_of(filled(options_.path, fields), "save.path");
     steps_ = run.initial_epoch * run.steps_per_epoch;
   }
   void on_epoch_begin(int epoch) override { epoch_ = epoch; }

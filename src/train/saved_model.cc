@@ -17,6 +17,7 @@
 #include "format/utf8.h"
 #include "ir/builder.h"
 #include "text/text.h"
+#include "train/folder_of.h"
 #include "train/program.h"
 #include "train/step.h"
 
@@ -79,11 +80,7 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
   const auto refuse = [&](const std::string& why) {
     throw IoError("save.path", cat(path, " ", why, ", so it is not replaced"), "name another folder");
   };
-  if (!env.exists(path)) {
-    const std::string folder = std::filesystem::absolute(path).lexically_normal().parent_path().string();
-    if (!env.exists(folder)) throw IoError("save.path", cat("there is no folder ", folder));
-    return;
-  }
+  if (!env.exists(path)) return require_folder_of(path, "save.path");
   if (!std::filesystem::is_directory(path)) refuse("is no folder");
   const std::vector<std::string> names = env.list_folder(path);
   if (names.empty()) return;

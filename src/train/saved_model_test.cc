@@ -101,6 +101,18 @@ TEST(SavedModel, AFormulaThatFailsAtAThirdSizeIsNone) {
   std::filesystem::remove_all(path);
 }
 
+TEST(SavedModel, ASlashAtTheEndOfItsPathSaysNothing) {
+  Sequential model{Dense({.units = 3})};
+  model.predict(rows(8));
+  const std::string path = fresh("slash");
+  for (int i = 0; i < 2; ++i) {
+    model.save(path + "/");
+    EXPECT_EQ(load_model(path + "/").variables().size(), 2u);
+  }
+  EXPECT_EQ(rule_of([&] { model.save(path + "/absent/below/"); }), "save.path");
+  std::filesystem::remove_all(path);
+}
+
 TEST(SavedModel, KeepsWhatIsTrained) {
   Sequential model{Dense({.units = 3}), Dense({.units = 2})};
   model.predict(rows(8));

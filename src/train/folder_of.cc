@@ -1,0 +1,19 @@
+#include "train/folder_of.h"
+
+#include <filesystem>
+
+#include "base/format.h"
+#include "espalier/error.h"
+
+namespace espalier {
+
+void require_folder_of(const std::string& path, const char* rule) {
+  std::filesystem::path whole = std::filesystem::absolute(path).lexically_normal();
+  if (!whole.has_filename()) whole = whole.parent_path();  // "model/"
+  const std::filesystem::path folder = whole.parent_path();
+  std::error_code unreadable;
+  if (!std::filesystem::is_directory(folder, unreadable))
+    throw IoError(rule, cat("there is no folder ", folder.string()));
+}
+
+}  // namespace espalier
