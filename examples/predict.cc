@@ -22,10 +22,14 @@ int main(int argc, char** argv) try {
 
   const Tensor outputs = convert(model.predict(inputs), DType::kF32);
   if (columns.classification()) {
-    const auto best = argmax(outputs, 1).to_vector<int32_t>();
-    const auto probability = max(softmax(outputs, 1), 1).to_vector<float>();
-    for (size_t i = 0; i < best.size(); ++i)
-      std::cout << columns.classes()[static_cast<size_t>(best[i])] << "," << probability[i] << "\n";
+    const std::vector<std::string> classes = columns.classes();
+    const Decision decision = Decision::from_json(model.file("decision.json"), classes);
+    const auto probabilities = softmax(outputs, 1).to_vector<float>();
+    const std::vector<int64_t> said = decision(probabilities, classes.size());
+    for (size_t i = 0; i < said.size(); ++i) {
+      const auto best = static_cast<size_t>(said[i]);
+      std::cout << classes[best] << "," << probabilities[i * classes.size() + best] << "\n";
+    }
   } else {
     for (const double value : columns.predicted_values(outputs.to_vector<float>()))
       std::cout << value << "\n";

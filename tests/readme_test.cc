@@ -40,7 +40,7 @@ TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
 
 void expect_the_commands_predictions(const std::string& name, const std::string& table,
                                      const std::string& label, const std::string& new_rows,
-                                     const std::string& warnings) {
+                                     const std::string& warnings, const std::string& flags = "") {
   SCOPED_TRACE(name);
   const std::string folder = fresh_folder("readme-" + name), data = folder + "/rows.csv";
   std::ofstream(data) << table;
@@ -50,7 +50,8 @@ void expect_the_commands_predictions(const std::string& name, const std::string&
     EXPECT_EQ(std::system(cat(command, " > ", out).c_str()), 0) << read(folder + "/errors");
     return read(out);
   };
-  run("espalier", cat("train --data ", data, " --label ", label, " --epochs 3 --model ", folder, "/model"));
+  run("espalier",
+      cat("train --data ", data, " --label ", label, " --epochs 3 --model ", folder, "/model ", flags));
   const std::string arguments = cat(folder, "/model ", data);
   const CsvTable expected = parse_csv(run("espalier", "predict " + arguments), {.header = CsvHeader::kYes});
   const CsvTable said = parse_csv(run("example_predict", arguments), {.header = CsvHeader::kNo});
@@ -83,6 +84,9 @@ TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
       "classes", fruit, "fruit", "weight,colour\nheavy,red\n1000,pink\n?,blue\n2000,red\n",
       "weight: of 4 rows 1 unreadable, 0 of another category, 2 beyond those of training\n"
       "colour: of 4 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
+  // All are said to be of one class.
+  expect_the_commands_predictions("threshold", fruit, "fruit", "weight,colour\n50,red\n", "",
+                                  "--threshold 0");
   expect_the_commands_predictions(
       "numbers", houses, "price", "rooms,district\n2,west\n3,east\n4,north\n",
       "district: of 3 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");

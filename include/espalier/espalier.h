@@ -8,6 +8,7 @@
 #include "espalier/csv.h"
 #include "espalier/data.h"
 #include "espalier/dataset.h"
+#include "espalier/decision.h"
 #include "espalier/dtype.h"
 #include "espalier/error.h"
 #include "espalier/function.h"

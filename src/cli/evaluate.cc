@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -33,6 +34,16 @@ void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
   evaluate_digits(model, run.model, run.data, run.results);
 }
 
+// Whether the rows are some that the model learned from.
+bool trained_on(const LoadedModel& model, const EvaluateRun& run) {
+  if (!model.has_file(kHistoryFile)) return false;
+  const nlohmann::ordered_json history = json_file(model, kHistoryFile, run.model);
+  const auto data = history.find("data");
+  std::error_code none;
+  return data != history.end() && data->is_string() &&
+         std::filesystem::equivalent(data->get<std::string>(), run.data, none);
+}
+
 void evaluate(const EvaluateRun& run) {
   run.results.keep({run.data});
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
@@ -40,6 +51,8 @@ void evaluate(const EvaluateRun& run) {
     if (takes_images(model)) return evaluate_images(model, run);
   }
   TableModel saved = TableModel::load(run.model, run.threshold);
+  if (trained_on(saved.model, run))
+    run.results.warn({cat("the model was trained on rows of ", run.data, ": other rows may fare worse")});
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;

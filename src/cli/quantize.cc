@@ -25,9 +25,8 @@ void quantize_model(const QuantizeRun& run) {
   const Tensor rows = saved.columns.inputs(saved.read(run.table, run.calibrate), {}, &report);
   run.results.warn(warnings_of(report));
   QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
-  std::map<std::string, std::string> files = decision_files(saved.columns, saved.decision);
-  files[kColumnsFile] = saved.model.file(kColumnsFile);
-  quantized.save(run.out, {.files = files});
+  quantized.save(run.out, {.files = {{kColumnsFile, saved.model.file(kColumnsFile)},
+                                     {kDecisionFile, saved.decision.to_json(saved.columns.classes())}}});
   if (run.results.json) {
     return run.results.write_json("quantize", {{"model", run.model},
                                                {"calibrate", run.calibrate},

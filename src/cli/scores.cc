@@ -68,15 +68,6 @@ double shortest_between(double low, double high) {
 
 }  // namespace
 
-std::vector<int64_t> decide(const std::vector<float>& probabilities, int64_t positive, double threshold) {
-  std::vector<int64_t> out;
-  for (size_t i = 0; i < probabilities.size(); i += 2) {
-    const auto probability = static_cast<double>(probabilities[i + static_cast<size_t>(positive)]);
-    out.push_back(probability >= threshold ? positive : 1 - positive);
-  }
-  return out;
-}
-
 std::string text_of(const Decision& decision, const ColumnProgram& columns) {
   if (!decision.threshold) return "";
   return cat("a row is ", columns.classes()[static_cast<size_t>(decision.positive)],
@@ -100,12 +91,7 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();
-  if (decision.threshold) {
-    out.best = decide(out.outputs, decision.positive, *decision.threshold);
-    return out;
-  }
-  for (auto row = out.outputs.begin(); row != out.outputs.end(); row += width)
-    out.best.push_back(std::max_element(row, row + width) - row);
+  out.best = decision(out.outputs, columns.classes().size());
   return out;
 }
 
@@ -179,7 +165,11 @@ std::string better_text(const ColumnProgram& columns, int64_t positive, const Sc
   constexpr double kMuch = 0.05;
   constexpr int64_t kFewOfClass = 10;
   const ClassScores& of_class = now.of_class[static_cast<size_t>(positive)];
-  if (of_class.rows < kFewOfClass || better.f1 < of_class.f1 + kMuch) return "";
+  if (better.f1 < of_class.f1 + kMuch) return "";
+  if (of_class.rows < kFewOfClass) {
+    return cat("another --threshold would serve better, but too few rows are ",
+               columns.classes()[static_cast<size_t>(positive)], " to choose one by: ", of_class.rows, "\n");
+  }
   return cat("f1 of ", columns.classes()[static_cast<size_t>(positive)], " is ", fixed(of_class.f1, 4),
              ", and ", fixed(better.f1, 4), " with --threshold ", shortest(better.threshold), ", which ", how,
              "\n");

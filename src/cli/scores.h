@@ -21,8 +21,6 @@ struct Predictions {
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
                          const Decision& decision = {});
-// What a threshold says of rows with these probabilities [rows, 2].
-std::vector<int64_t> decide(const std::vector<float>& probabilities, int64_t positive, double threshold);
 // "a row is yes from a probability of 0.3 on"; empty without a threshold.
 std::string text_of(const Decision& decision, const ColumnProgram& columns);
 // What to warn of when `cut` of `rows` predictions are.

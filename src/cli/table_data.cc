@@ -23,14 +23,6 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   }
 }
 
-std::map<std::string, std::string> decision_files(const ColumnProgram& columns, const Decision& decision) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  if (columns.classes().size() == 2)
-    json["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
-  if (decision.threshold) json["threshold"] = *decision.threshold;
-  return {{kDecisionFile, json_text(json)}};
-}
-
 void check_decision(const ColumnProgram& columns, const Decision& decision) {
   if (!decision.threshold || columns.classes().size() == 2) return;
   throw ValueError("table.threshold",
@@ -55,22 +47,12 @@ nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& na
 }
 
 Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
-  Decision out;
-  if (columns.classes().size() != 2 || !model.has_file(kDecisionFile)) return out;
-  const auto fail = [&](std::string_view problem) {
-    throw FormatError("model.decision", cat(path, "/", kDecisionFile, ": ", problem));
-  };
-  const nlohmann::ordered_json json = json_file(model, kDecisionFile, path);
+  if (!model.has_file(kDecisionFile)) return {};
   try {
-    const std::string positive = json.at("positive");
-    out.positive = std::ranges::find(columns.classes(), positive) - columns.classes().begin();
-    if (out.positive == 2) fail(cat("positive is no class: \"", positive, "\""));
-    if (json.contains("threshold")) out.threshold = json["threshold"].get<double>();
-    if (out.threshold && !(*out.threshold >= 0 && *out.threshold <= 1)) fail("threshold is not from 0 to 1");
-  } catch (const nlohmann::json::exception& error) {
-    fail(error.what());
+    return Decision::from_json(model.file(kDecisionFile), columns.classes());
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, "/", kDecisionFile, ": ", error.message()));
   }
-  return out;
 }
 
 TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {
@@ -174,9 +156,9 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
     const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
     if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {
       out.push_back(cat(column.name, ": ", column.other, " of ", report.rows,
-                        " values are none of those that training met often (there ",
-                        column.usual_other == 0 ? "none was" : cat(percent(column.usual_other, 1), " were"),
-                        "); are they written otherwise?"));
+                        " values are none of those that training met often",
+                        column.usual_other == 0 ? "" : cat(", ", percent(column.usual_other, 1), " there"),
+                        "; rare ones, or written otherwise?"));
     }
   }
   return out;

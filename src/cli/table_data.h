@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "espalier/columns.h"
+#include "espalier/decision.h"
 #include "espalier/saved_model.h"
 
 namespace espalier::cli {
@@ -30,19 +31,12 @@ struct TableFlags {
   void check_parted(const CsvTable& table, const std::string& path) const;
 };
 
-// Of two classes: which is positive, and from which probability of it on a row is said to be of it.
-struct Decision {
-  int64_t positive = 1;                  // the rarer in training; where a model does not say it the second
-  std::optional<double> threshold = {};  // none: a row is of the likelier one
-};
-// As a file of the model; {} for more classes and for numbers.
-std::map<std::string, std::string> decision_files(const ColumnProgram& columns, const Decision& decision);
 // Raises ValueError[table.threshold] for a threshold where there are not two classes.
 void check_decision(const ColumnProgram& columns, const Decision& decision);
 // --threshold.
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold);
 
-// What the model at `path` says of it. Raises FormatError[model.decision].
+// What the model at `path` says of it; its default of an older one. Raises FormatError[model.decision].
 Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path);
 
 // A file of the model at `path`, whose mistakes name it: anybody may have edited it. Raises FormatError.

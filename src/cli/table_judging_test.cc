@@ -173,7 +173,7 @@ TEST(Scores, TheBestThresholdIsThatOfAllThresholds) {
       labels.push_back(random.below(4) == 0);
     }
     const auto f1_at = [&](double threshold) {
-      const std::vector<int64_t> best = decide(said.outputs, positive, threshold);
+      const std::vector<int64_t> best = Decision{positive, threshold}(said.outputs, 2);
       double right = 0, either = 0;
       for (size_t i = 0; i < best.size(); ++i) {
         const auto p = static_cast<double>(said.outputs[2 * i + static_cast<size_t>(positive)]);
@@ -227,6 +227,13 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_EQ(moved["auc"], plain["auc"]);
   EXPECT_EQ(call_verb(add_evaluate, {model, data, "--threshold", shortest(best)}).find("with --threshold"),
             std::string::npos);
+  const std::string few = file("few.csv", "x,late\n0.9,yes\n0.95,yes\n0.1,no\n0.2,no\n0.3,no\n");
+  EXPECT_NE(
+      call_verb(add_evaluate, {model, few}, "", &progress).find("too few rows are yes to choose one by: 2\n"),
+      std::string::npos);
+  EXPECT_FALSE(says("the model was trained on rows of"));
+  EXPECT_EQ(plain["warnings"][0],
+            cat("the model was trained on rows of ", data, ": other rows may fare worse"));
   // Rows that judge choose nothing in train.
   const std::string trained = call_verb(
       add_train, {"--data", data, "--label", "late", "--epochs", "5", "--model", model, "--seed", "1"});

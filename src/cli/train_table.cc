@@ -240,16 +240,18 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
   const auto most = std::ranges::max_element(said);
   const bool plain = plan.fit.class_weight == ClassWeights("none") && !plan.model.threshold;
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
+  constexpr const char* kBalanced = "; --class-weight balanced makes rare classes count more";
   if (scores.base_rate == 1) return {"the rows that judge are all of one class, and say little"};
   if (*most == scores.rows) {
     return {cat("it says ", columns.classes()[static_cast<size_t>(most - said.begin())], " of every row",
                 !plain                      ? ""
-                : scores.base_rate >= kRare ? "; --class-weight balanced makes rare classes count more"
+                : scores.base_rate >= kRare ? kBalanced
                                             : ": no input seems to tell the label")};
   }
   // Balanced weights and thresholds give accuracy away for rare classes, as asked.
   if (plain && scores.accuracy < scores.base_rate)
-    return {"always saying the commonest class would be better than this model"};
+    return {cat("by accuracy alone, always saying the commonest class would be better than this model",
+                scores.base_rate >= kRare ? kBalanced : "")};
   return {};
 }
 
@@ -262,10 +264,9 @@ int64_t rarer_class(const ColumnProgram& columns, const Tensor& y) {
 
 std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
                                             const nlohmann::ordered_json& history) {
-  auto out = decision_files(columns, decision);
-  out[kColumnsFile] = columns.to_json();
-  out[kHistoryFile] = json_text(history);
-  return out;
+  return {{kColumnsFile, columns.to_json()},
+          {kHistoryFile, json_text(history)},
+          {kDecisionFile, decision.to_json(columns.classes())}};
 }
 
 // What the threshold would do that the rows that say when to stop choose: those that judge choose nothing.
@@ -273,7 +274,7 @@ std::string better_threshold(const ColumnProgram& columns, int64_t positive, con
                              const Tensor& validation_y, Predictions test, const Tensor& test_y) {
   BestThreshold best = best_threshold(validation, validation_y, positive);
   const Scores now = score(columns, test, test_y);
-  test.best = decide(test.outputs, positive, best.threshold);
+  test.best = Decision{positive, best.threshold}(test.outputs, columns.classes().size());
   if (best.f1 >= 0) best.f1 = score(columns, test, test_y).of_class[static_cast<size_t>(positive)].f1;
   return better_text(columns, positive, now, best, "the rows that say when to stop choose");
 }
@@ -311,7 +312,7 @@ void train_table(const TableRun& run) {
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
-          columns.classification() ? "a class" : "a number", "\n"));
+          columns.classification() ? "a class" : "a number", " from ", rows.train.size(), " of the rows\n"));
   if (const int64_t unlabelled = table.rows() - static_cast<int64_t>(labelled.size()))
     run.results.warn({cat(unlabelled, " rows have no ", columns.label(), " and are left out")});
   show_notes(columns, progress);
