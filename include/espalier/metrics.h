@@ -17,7 +17,8 @@ class Metric {
  public:
   // By Keras' names, with its defaults: "accuracy" ("acc"), "binary_accuracy", "categorical_accuracy",
   // "sparse_categorical_accuracy", "top_k_categorical_accuracy", "precision", "recall", "auc",
-  // "mean_absolute_error" ("mae"), "mean_squared_error" ("mse"), "root_mean_squared_error", "r2_score".
+  // "mean_absolute_error" ("mae"), "mean_squared_error" ("mse"), "root_mean_squared_error" ("rmse"),
+  // "r2_score" ("r2").
   // Raises ValueError[metric.name].
   Metric(const std::string& name, Location at = Location::here());
   Metric(const char* name, Location at = Location::here()) : Metric(std::string(name), at) {}

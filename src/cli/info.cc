@@ -116,7 +116,7 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
   std::vector<const OpDef*> out;
   for (const std::string& wanted : names) {
     const OpDef* op = find_op(wanted);
-    if (!op) throw_unknown("info.op", "op", wanted, known);
+    if (!op) throw_unknown("info.op", "op or folder of a model", wanted, known);
     out.push_back(op);
   }
   return out;

@@ -30,7 +30,9 @@ constexpr Known kKnown[] = {
     {"mean_squared_error", metrics::MeanSquaredError},
     {"mse", metrics::MeanSquaredError},
     {"root_mean_squared_error", metrics::RootMeanSquaredError},
+    {"rmse", metrics::RootMeanSquaredError},
     {"r2_score", metrics::R2Score},
+    {"r2", metrics::R2Score},
 };
 
 Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {

@@ -97,7 +97,7 @@ TEST(Metrics, PartsGiveWhatTheWholeGives) {
   };
   for (const char* name :
        {"accuracy", "binary_accuracy", "categorical_accuracy", "top_k_categorical_accuracy", "precision",
-        "recall", "auc", "mae", "mse", "root_mean_squared_error", "r2_score"}) {
+        "recall", "auc", "mae", "mse", "root_mean_squared_error", "rmse", "r2_score", "r2"}) {
     Metric whole = name, parts = name;
     whole.update(y, x, w);
     for (const auto& [from, to] : {std::pair{0, 1}, {1, 9}, {9, 10}, {10, 24}})

@@ -37,7 +37,10 @@ std::vector<OutputOptions> ordered(const std::vector<OutputOptions>& given,
 }  // namespace
 
 Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
-  if (!loss.per_example) throw ValueError("loss.function", cat("loss \"", loss.name, "\" has no function"));
+  if (!loss.per_example) {
+    throw ValueError("loss.function", cat("loss \"", loss.name, "\" has no function"),
+                     "call one of losses.h, as MeanSquaredError()");
+  }
   if (!std::isfinite(loss_weight))
     throw ValueError("model.loss_weight",
                      cat("loss_weight of \"", name, "\" must be finite, got ", loss_weight));
