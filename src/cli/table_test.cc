@@ -1,16 +1,12 @@
-#include <signal.h>
-#include <unistd.h>
-
-#include <chrono>
 #include <cmath>
 #include <csignal>
-#include <thread>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "cli/interrupt_once_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 
@@ -119,27 +115,6 @@ TEST(TrainTable, TheSeedSaysAllOfIt) {
   call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--threads", "2",
                         "--epochs", "0"});
 }
-
-// Sends one signal to this process as soon as it is waited for.
-class InterruptOnce {
- public:
-  explicit InterruptOnce(int signal) : signal_(signal), before_(std::signal(signal, SIG_IGN)) {}
-  ~InterruptOnce() {
-    sender_.join();
-    std::signal(signal_, before_);
-  }
-
- private:
-  int signal_;
-  void (*before_)(int);
-  std::thread sender_{[signal = signal_] {
-    for (struct sigaction now = {};; std::this_thread::sleep_for(std::chrono::milliseconds(1))) {
-      ::sigaction(signal, nullptr, &now);
-      if (now.sa_handler != SIG_IGN) break;
-    }
-    ::kill(::getpid(), signal);
-  }};
-};
 
 TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   const Folder folder;

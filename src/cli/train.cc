@@ -117,10 +117,8 @@ void train(const TrainFlags& flags) {
   }
   const std::string& data = plan.data.file;
   const Examples examples = digits_at(data);
-  if (flags.resume || plan.fit.checkpoint_every)
-    throw ValueError("train.resume", "--resume and --checkpoint-every need --label: a table to train on");
   if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
-  train_digits({.verb = "train", .plan = plan, .results = flags.results}, examples);
+  train_digits({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results}, examples);
   flags.results.suggest({"train", "--data", data, "--hidden", "256", "--epochs", "10"});
 }
 

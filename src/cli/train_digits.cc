@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/resumable_fit.h"
 #include "cli/table_data.h"
 #include "espalier/ops.h"
 #include "report/image.h"
@@ -154,7 +155,12 @@ void train_digits(const DigitsRun& run, const Examples& all) {
     throw ValueError("train.rows", cat(plan.data.file, " has ", all.rows(), " rows, of which ", test_rows,
                                        " are for the test: both sides need one"));
   }
-  if (!plan.model.path.empty()) check_save_path(plan.model.path, {});
+  if (!plan.model.path.empty()) {
+    check_save_path(plan.model.path, {});
+    check_resume(plan, run.resume);
+  } else if (run.resume || plan.fit.checkpoint_every) {
+    throw ValueError("train.resume", "--resume and --checkpoint-every need a place: --model MODEL");
+  }
   const auto [train, test] = all.split(all.rows() - test_rows);
   const auto labels = all.y.data<int32_t>();
   const int64_t classes = *std::max_element(labels.begin(), labels.end()) + 1;
@@ -178,8 +184,13 @@ void train_digits(const DigitsRun& run, const Examples& all) {
   compile(model, plan, classes);
   FitOptions options = fit_options(plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, names, train.y);
-  const auto history = model.fit(train.x, train.y, options);
-  if (!plan.model.path.empty()) model.save(plan.model.path);
+  const bool saved = !plan.model.path.empty();
+  const auto history = saved ? fit_or_leave(model, plan, run.resume, train.x, train.y, options)
+                             : model.fit(train.x, train.y, options);
+  if (saved) {
+    model.save(plan.model.path);
+    remove_checkpoint(plan);
+  }
 
   const Outcome outcome = judge(model, test, classes);
   if (!history.empty() && !std::isfinite(history.back().at("loss")))

@@ -14,11 +14,13 @@ namespace espalier::cli {
 struct DigitsRun {
   std::string verb = {};
   TrainPlan plan = image_plan();
+  bool resume = false;
   Results results = {};
   bool show_digits = true;
 };
 
-// `all`: what lies at plan.data.file; the last rows judge.
+// `all`: what lies at plan.data.file; the last rows judge. With a place to save the model Ctrl-C leaves a
+// checkpoint as train_table's.
 void train_digits(const DigitsRun& run, const Examples& all);
 
 // Whether a saved model is one of images.

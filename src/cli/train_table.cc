@@ -6,21 +6,18 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <limits>
 #include <optional>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
-#include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/interrupt.h"
+#include "cli/resumable_fit.h"
 #include "cli/scores.h"
 #include "cli/split.h"
-#include "format/utf8.h"
-#include "ir/sink.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -108,23 +105,6 @@ std::string unit_of_epochs(const ColumnProgram& columns) {
              ", squared where the error is\n");
 }
 
-std::string checkpoint_of(const TrainPlan& plan) {
-  const std::string& model = plan.model.path;
-  const size_t end = model.find_last_not_of('/');
-  return model.substr(0, end == std::string::npos ? end : end + 1) + ".checkpoint";
-}
-
-// Before anything is read: whether there is a run to go on with.
-void check_resume(const TableRun& run) {
-  const std::string path = checkpoint_of(run.plan);
-  const bool exists = posix_env().exists(path);
-  if (exists && !run.resume) {
-    throw ValueError("train.resume", cat(path, " holds a run that has not ended"),
-                     "add --resume to go on with it, or remove the file to begin anew");
-  }
-  if (!exists && run.resume) say(cat("there is no ", path, ": the run begins anew\n"));
-}
-
 // A model of another question is not replaced: `model`, the folder of who names none, is soon met again.
 void check_question(const std::string& path, const ColumnProgram& columns) {
   if (!posix_env().exists(path + "/" + kColumnsFile)) return;
@@ -139,39 +119,6 @@ void check_question(const std::string& path, const ColumnProgram& columns) {
       "train.model",
       cat(path, " holds a model of \"", label, "\", and this one is of \"", columns.label(), "\""),
       "name another folder with --model, or remove that one");
-}
-
-// All that a run depends on: the plan, and the numbers that it trains on.
-std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const FitOptions& fit) {
-  plan.fit.checkpoint_every = 0;
-  for_paths(plan, [](std::string& path) {
-    if (!is_utf8(path)) path = utf8_of_windows1252(path);
-  });
-  uint32_t sum = 0;
-  for (const Tensor& rows : {x, y, fit.validation_x[0], fit.validation_y[0]}) {
-    const Literal numbers = rows.node()->dense();
-    sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
-  }
-  return cat(write_plan(plan), "rows with checksum ", sum, "\n");
-}
-
-// Trains; SIGINT ends it, and what it was at lies in the checkpoint.
-std::vector<Logs> fit_or_leave(Model& model, const TableRun& run, const Tensor& x, const Tensor& y,
-                               FitOptions options) {
-  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  options.callbacks.push_back(StopOnInterrupt(identity(run.plan, x, y, options)));
-  options.callbacks.push_back(
-      BackupAndRestore({.path = checkpoint_of(run.plan),
-                        .save_freq = run.plan.fit.checkpoint_every ? run.plan.fit.checkpoint_every : kNever,
-                        .delete_checkpoint = false}));
-  const InterruptScope interrupts;
-  auto history = model.fit(x, y, options);
-  if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(run.plan))) {
-    say(cat("\ninterrupted; ", checkpoint_of(run.plan), " holds the run: the same command ",
-            run.resume ? "" : "with --resume ", "goes on\n"));
-    throw Exit{130};
-  }
-  return history;
 }
 
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
@@ -286,7 +233,7 @@ void train_table(const TableRun& run) {
   const DataPlan& data = plan.data;
   const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
   check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}, {kDecisionFile, ""}});
-  check_resume(run);
+  check_resume(plan, run.resume);
   const CsvTable table = read_training(reading, data);
   reading.check_parted(table, data.file);
   const auto column_at = [&](const std::string& path, const std::string& name) {
@@ -349,7 +296,7 @@ void train_table(const TableRun& run) {
   };
   set_seed(plan.fit.seed);
   say(unit_of_epochs(columns));
-  const std::vector<Logs> history = fit_or_leave(model, run, x, y, fit);
+  const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, x, y, fit);
   say(ending(plan, history));
   size_t epochs = history.size();
   std::optional<Linear> linear;
@@ -387,7 +334,7 @@ void train_table(const TableRun& run) {
     body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
   if (decision.threshold) body["threshold"] = *decision.threshold;
   model.save(plan.model.path, {.files = files_of(columns, decision, body)});
-  if (posix_env().exists(checkpoint_of(run.plan))) posix_env().remove_file(checkpoint_of(run.plan));
+  remove_checkpoint(plan);
   if (run.results.json) {
     run.results.warn(verdict(scores, columns, plan));
     body["notes"] = json_of_notes(columns);

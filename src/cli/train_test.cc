@@ -1,6 +1,11 @@
+#include <csignal>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/rule_of_test.h"
+#include "cli/interrupt_once_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 
@@ -102,6 +107,27 @@ TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
   EXPECT_NE(text.find("\n3               .       .       .       2  100.0%\n"), std::string::npos) << text;
   EXPECT_NE(text.find("accuracy 100.00% on 8 images it never saw\n"), std::string::npos) << text;
   EXPECT_NE(text.find("next: espalier train --data "), std::string::npos) << text;
+}
+
+TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
+  const std::string folder = fresh_folder("train_resume"), data = csv(folder), model = folder + "/model";
+  std::vector<std::string> arguments = {"--data", data, "--epochs", "500", "--model", model};
+  const auto weights = [&] { return posix_env().read_file(model + "/weights.safetensors"); };
+  const nlohmann::json whole = train(arguments);
+  const std::string wanted = weights();
+  std::filesystem::remove_all(model);
+  {
+    const InterruptOnce interrupt(SIGINT);
+    EXPECT_THROW(train(arguments), Exit);
+  }
+  EXPECT_FALSE(posix_env().exists(model));
+  EXPECT_EQ(rule_of([&] { train(arguments); }), "train.resume");
+  arguments.insert(arguments.end(), {"--resume", "--checkpoint-every", "700"});
+  EXPECT_EQ(train(arguments), whole);
+  EXPECT_EQ(weights(), wanted);
+  EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
+  // Without a place there is nothing to go on with.
+  EXPECT_EQ(rule_of([&] { train({"--data", data, "--resume"}); }), "train.resume");
 }
 
 TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
