@@ -1,0 +1,111 @@
+#include "evaluate/slices.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr size_t kMostCombinations = size_t{1} << 24;
+
+void check_column(const CategoryColumn& column, size_t rows) {
+  if (column.codes.size() != rows) {
+    throw ValueError("evaluate.slice", cat("columns of one length: '", column.name, "' has ",
+                                           column.codes.size(), " rows, the first column ", rows));
+  }
+  const auto beyond = std::ranges::find_if(column.codes, [&](uint32_t code) {
+    return code >= column.values.size() && code != CategoryColumn::kMissing;
+  });
+  if (beyond != column.codes.end()) {
+    throw ValueError("evaluate.slice",
+                     cat("'", column.name, "' has ", column.values.size(), " values: no value ", *beyond,
+                         " as in row ", beyond - column.codes.begin()));
+  }
+}
+
+// Parts each slice by the values of `column`.
+void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing) {
+  const size_t width = column.values.size() + 1;  // the last is for missing ones
+  const size_t combinations = slicing.slices.size() * width;
+  if (combinations > kMostCombinations) {
+    throw ValueError("evaluate.cross", cat("a cross has at most 2^24 combinations: ", slicing.slices.size(),
+                                           " slices by ", width, " values of '", column.name, "'"));
+  }
+  std::vector<int64_t> rows(combinations);
+  for (size_t row = 0; row < slicing.of_row.size(); ++row) {
+    uint32_t& slice = slicing.of_row[row];
+    const uint32_t code = column.codes[row];
+    if (code == CategoryColumn::kMissing && missing == MissingGroup::kLeftOut) slice = Slicing::kNone;
+    if (slice == Slicing::kNone) continue;
+    slice = static_cast<uint32_t>(slice * width + std::min<size_t>(code, width - 1));
+    ++rows[slice];
+  }
+  std::vector<Slice> slices;
+  std::vector<uint32_t> places(combinations);
+  for (size_t i = 0; i < combinations; ++i) {
+    if (rows[i] == 0) continue;
+    places[i] = static_cast<uint32_t>(slices.size());
+    const std::string& before = slicing.slices[i / width].name;
+    const size_t code = i % width;
+    slices.push_back({cat(before, before.empty() ? "" : ", ", column.name, "=",
+                          code + 1 == width ? "(missing)" : column.values[code]),
+                      rows[i]});
+  }
+  slicing.slices = std::move(slices);
+  for (uint32_t& slice : slicing.of_row) {
+    if (slice != Slicing::kNone) slice = places[slice];
+  }
+}
+
+void mark_thin(Slicing& slicing, const SliceOptions& options) {
+  for (Slice& slice : slicing.slices) slice.thin = slice.rows < options.min_rows;
+}
+
+}  // namespace
+
+CategoryColumn bucket(std::string name, std::span<const double> numbers, std::span<const double> edges) {
+  const auto disordered = [](double a, double b) { return !(a < b); };
+  if (edges.empty() || !std::ranges::all_of(edges, [](double edge) { return std::isfinite(edge); }) ||
+      std::ranges::adjacent_find(edges, disordered) != edges.end()) {
+    std::string text;
+    for (const double edge : edges) text += cat(text.empty() ? "" : ", ", shortest(edge));
+    throw ValueError("evaluate.bucket",
+                     cat("the edges of '", name, "' are finite and ascend, got [", text, "]"));
+  }
+  CategoryColumn out{.name = std::move(name), .values = {}, .codes = {}};
+  for (size_t i = 0; i <= edges.size(); ++i) {
+    out.values.push_back(cat(i == 0 ? "(-inf" : cat("[", shortest(edges[i - 1])), ",",
+                             i == edges.size() ? "inf" : shortest(edges[i]), ")"));
+  }
+  out.codes.reserve(numbers.size());
+  for (const double number : numbers) {
+    out.codes.push_back(std::isnan(number)
+                            ? CategoryColumn::kMissing
+                            : static_cast<uint32_t>(std::ranges::upper_bound(edges, number) - edges.begin()));
+  }
+  return out;
+}
+
+Slicing overall(size_t rows, const SliceOptions& options) {
+  Slicing out{{{"overall", static_cast<int64_t>(rows)}}, std::vector<uint32_t>(rows)};
+  mark_thin(out, options);
+  return out;
+}
+
+Slicing slice_by(const std::vector<const CategoryColumn*>& columns, const SliceOptions& options) {
+  if (columns.empty()) throw ValueError("evaluate.slice", "slices are by one column or more, got none");
+  const size_t rows = columns[0]->codes.size();
+  Slicing out{{Slice{}}, std::vector<uint32_t>(rows)};
+  for (const CategoryColumn* column : columns) {
+    check_column(*column, rows);
+    refine(out, *column, options.missing);
+  }
+  mark_thin(out, options);
+  return out;
+}
+
+}  // namespace espalier

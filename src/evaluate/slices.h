@@ -1,0 +1,55 @@
+// Parts of the rows: by the values of columns, and by crosses of them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+// A column of categories: each row's value as its place in `values`.
+struct CategoryColumn {
+  static constexpr uint32_t kMissing = std::numeric_limits<uint32_t>::max();
+  std::string name;
+  std::vector<std::string> values;
+  std::vector<uint32_t> codes;
+};
+
+// Numbers in buckets that hold their lower edge and not their upper one: edges 25, 45 give the values
+// "(-inf,25)", "[25,45)", "[45,inf)". NaN is missing. Raises ValueError[evaluate.bucket] unless there are
+// edges, finite and ascending.
+CategoryColumn bucket(std::string name, std::span<const double> numbers, std::span<const double> edges);
+
+struct Slice {
+  std::string name;  // "sex=Female, age=[25,45)"
+  int64_t rows = 0;
+  bool thin = false;  // fewer rows than were asked for
+};
+
+// Slices that share no row, so that one pass over the rows counts all of them.
+struct Slicing {
+  static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
+  std::vector<Slice> slices;
+  std::vector<uint32_t> of_row;  // kNone for rows that are left out
+};
+
+enum class MissingGroup {
+  kSlice,    // rows without a value are a slice of their own, "sex=(missing)"
+  kLeftOut,  // such rows are in no slice
+};
+struct SliceOptions {
+  MissingGroup missing = MissingGroup::kSlice;
+  int64_t min_rows = 0;  // slices of fewer are thin
+};
+
+// The slice "overall" of all rows.
+Slicing overall(size_t rows, const SliceOptions& options = {});
+// A slice for each value of a column that a row has, or for each combination of several: in the order of the
+// first column's values, then the second's; missing ones last. Raises ValueError: evaluate.slice for no
+// columns, columns of different lengths, a code beyond the values; evaluate.cross beyond 2^24 combinations.
+Slicing slice_by(const std::vector<const CategoryColumn*>& columns, const SliceOptions& options = {});
+
+}  // namespace espalier
