@@ -1,0 +1,74 @@
+#include "evaluate/score_means.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/find_named.h"
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+double weight(const ScoreSums& sums) { return sums.rows.weight; }
+double scores(const ScoreSums& sums) { return sums.scores; }
+double labels(const ScoreSums& sums) { return sums.labels; }
+double squared_errors(const ScoreSums& sums) { return sums.squared_errors; }
+double log_losses(const ScoreSums& sums) { return sums.log_losses; }
+
+}  // namespace
+
+ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
+  rows += other.rows;
+  scores += other.scores;
+  labels += other.labels;
+  squared_errors += other.squared_errors;
+  log_losses += other.log_losses;
+  return *this;
+}
+
+std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing) {
+  constexpr double kLeast = std::numeric_limits<double>::epsilon();
+  std::vector<ScoreSums> out(slicing.slices.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const double score = rows.score(row), weight = rows.weight(row);
+    if (!(score >= 0 && score <= 1)) {
+      throw ValueError("evaluate.probability",
+                       cat("a probability lies in [0, 1]: row ", row, " has the score ", shortest(score)));
+    }
+    const uint32_t slice = slicing.of_row[row];
+    if (slice == Slicing::kNone) continue;
+    const double label = rows.positive(row), inside = std::clamp(score, kLeast, 1 - kLeast);
+    ScoreSums& sums = out[slice];
+    sums.rows.add(weight);
+    sums.scores += weight * score;
+    sums.labels += weight * label;
+    sums.squared_errors += weight * (score - label) * (score - label);
+    sums.log_losses -= weight * (rows.positive(row) ? std::log(inside) : std::log1p(-inside));
+  }
+  return out;
+}
+
+const std::vector<ScoreMean>& score_means() {
+  static const std::vector<ScoreMean> table{
+      {"log_loss", log_losses, weight, "-sum(w (y log p + (1 - y) log(1 - p))) / sum(w)"},
+      {"brier_score", squared_errors, weight, "sum(w (p - y)^2) / sum(w)"},
+      {"mean_prediction", scores, weight, "sum(w p) / sum(w)"},
+      {"mean_label", labels, weight, "sum(w y) / sum(w)"},
+      {"calibration", scores, labels, "sum(w p) / sum(w y)"},
+  };
+  return table;
+}
+
+const ScoreMean& score_mean(std::string_view name) {
+  return find_named("evaluate.metric", "metric", name, score_means());
+}
+
+std::optional<double> ScoreMean::operator()(const ScoreSums& sums) const {
+  if (whole(sums) == 0) return std::nullopt;
+  return part(sums) / whole(sums);
+}
+
+}  // namespace espalier

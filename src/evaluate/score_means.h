@@ -1,0 +1,41 @@
+// Metrics that are means over rows of what each score and label say.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/confusion.h"
+#include "evaluate/scored_rows.h"
+#include "evaluate/slices.h"
+
+namespace espalier {
+
+// Weighted sums over rows.
+struct ScoreSums {
+  Tally rows;
+  double scores = 0, labels = 0;
+  double squared_errors = 0;
+  double log_losses = 0;
+
+  ScoreSums& operator+=(const ScoreSums& other);
+};
+// Of each slice. Scores are probabilities; for the log loss they are kept 2^-52 from 0 and 1, as scikit-learn
+// does. Raises ValueError[evaluate.probability] for a score beyond [0, 1].
+std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing);
+
+struct ScoreMean {
+  std::string_view name;
+  double (*part)(const ScoreSums&);
+  double (*whole)(const ScoreSums&);
+  std::string_view formula;
+
+  // None where it is 0 / 0 or divides by 0.
+  std::optional<double> operator()(const ScoreSums& sums) const;
+};
+// log_loss, brier_score, mean_prediction, mean_label, calibration.
+const std::vector<ScoreMean>& score_means();
+// By name. Raises ValueError[evaluate.metric], with the nearest names.
+const ScoreMean& score_mean(std::string_view name);
+
+}  // namespace espalier
