@@ -1,0 +1,70 @@
+#include "evaluate/thresholds.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr size_t kMostThresholds = std::numeric_limits<uint16_t>::max();
+
+}  // namespace
+
+PassedThresholds pass_thresholds(const ScoredRows& rows, std::span<const double> thresholds,
+                                 Positive positive) {
+  if (thresholds.empty() || thresholds.size() > kMostThresholds) {
+    throw ValueError("evaluate.thresholds",
+                     cat("from 1 to ", kMostThresholds, " thresholds, got ", thresholds.size()));
+  }
+  for (size_t i = 0; i < thresholds.size(); ++i) {
+    if (std::isnan(thresholds[i]) || (i > 0 && !(thresholds[i - 1] < thresholds[i]))) {
+      throw ValueError("evaluate.thresholds",
+                       cat("thresholds ascend: threshold ", i, " is ", shortest(thresholds[i]),
+                           i == 0 ? "" : " after ", i == 0 ? "" : shortest(thresholds[i - 1])));
+    }
+  }
+  PassedThresholds out{thresholds.size(), {}};
+  out.of_row.reserve(rows.size());
+  for (const double score : rows.scores()) {
+    const auto first_above = std::ranges::partition_point(
+        thresholds, [&](double threshold) { return says_positive(score, threshold, positive); });
+    out.of_row.push_back(static_cast<uint16_t>(first_above - thresholds.begin()));
+  }
+  return out;
+}
+
+std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
+                                  const Slicing& slicing) {
+  const size_t thresholds = passed.thresholds, slices = slicing.slices.size();
+  // [slice, thresholds passed, label]
+  std::vector<std::array<Tally, 2>> tallies(slices * (thresholds + 1));
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const uint32_t slice = slicing.of_row[row];
+    if (slice == Slicing::kNone) continue;
+    tallies[slice * (thresholds + 1) + passed.of_row[row]][rows.positive(row)].add(rows.weight(row));
+  }
+  std::vector<Confusion> out(slices * thresholds);
+  for (size_t slice = 0; slice < slices; ++slice) {
+    const auto of_slice = std::span(tallies).subspan(slice * (thresholds + 1), thresholds + 1);
+    const auto of_threshold = std::span(out).subspan(slice * thresholds, thresholds);
+    // Each sum adds up its own rows: what is left after a subtraction would be no true 0.
+    std::array<Tally, 2> said, unsaid;
+    for (size_t i = 0; i < thresholds; ++i) {
+      of_threshold[i][kTrueNegative] = unsaid[0] += of_slice[i][0];
+      of_threshold[i][kFalseNegative] = unsaid[1] += of_slice[i][1];
+    }
+    for (size_t i = thresholds; i-- > 0;) {
+      of_threshold[i][kFalsePositive] = said[0] += of_slice[i + 1][0];
+      of_threshold[i][kTruePositive] = said[1] += of_slice[i + 1][1];
+    }
+  }
+  return out;
+}
+
+}  // namespace espalier
