@@ -1,0 +1,62 @@
+#include "evaluate/intervals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+
+namespace espalier {
+
+double normal_width(double level) {
+  if (!(level > 0 && level < 1))
+    throw ValueError("evaluate.level", cat("a level lies between 0 and 1, got ", shortest(level)));
+  // Newton's steps from 0 never pass the root, since the tail is convex.
+  const double tail = (1 - level) / 2;
+  double width = 0;
+  for (double step = 1; step > 1e-15 * width;) {
+    const double density = std::exp(-width * width / 2) / std::sqrt(2 * std::numbers::pi);
+    step = (std::erfc(width / std::numbers::sqrt2) / 2 - tail) / density;
+    width += step;
+  }
+  return width;
+}
+
+Interval wilson(const Proportion& p, double level) {
+  const double z = normal_width(level), n = p.rows;
+  const double middle = p.share + z * z / (2 * n), scale = 1 + z * z / n;
+  const double half = z * std::sqrt(p.share * (1 - p.share) / n + z * z / (4 * n * n));
+  // At 0 and 1 one end is the share itself, but for rounding.
+  return {p.share == 0 ? 0 : std::max(0.0, (middle - half) / scale),
+          p.share == 1 ? 1 : std::min(1.0, (middle + half) / scale)};
+}
+
+Interval newcombe(const Proportion& a, const Proportion& b, double level) {
+  const Interval of_a = wilson(a, level), of_b = wilson(b, level);
+  const double difference = a.share - b.share;
+  return {difference - std::hypot(a.share - of_a.low, of_b.high - b.share),
+          difference + std::hypot(of_a.high - a.share, b.share - of_b.low)};
+}
+
+namespace {
+
+std::optional<Interval> around(double value, double variance, double least, double level) {
+  const double half = normal_width(level) * std::sqrt(variance);
+  return Interval{std::max(least, value - half), std::min(1.0, value + half)};
+}
+
+}  // namespace
+
+std::optional<Interval> delong(const Auc& auc, double level) {
+  if (!auc.variance) return std::nullopt;
+  return around(auc.area, *auc.variance, 0, level);
+}
+
+std::optional<Interval> delong(const Auc& a, const Auc& b, double level) {
+  if (!a.variance || !b.variance) return std::nullopt;
+  return around(a.area - b.area, *a.variance + *b.variance, -1, level);
+}
+
+}  // namespace espalier

@@ -1,0 +1,35 @@
+// Between which numbers the true one lies.
+#pragma once
+
+#include <optional>
+
+#include "evaluate/ranking.h"
+#include "evaluate/rates.h"
+
+namespace espalier {
+
+// The chance that such an interval holds the true number; in (0, 1).
+inline constexpr double kLevel = 0.95;
+
+struct Interval {
+  double low = 0, high = 0;
+};
+
+// How many standard deviations to each side of a normal law's mean hold `level` of it: 1.96 for 0.95. Raises
+// ValueError[evaluate.level].
+double normal_width(double level);
+
+// Of a share: Wilson, Probable Inference, 1927.
+Interval wilson(const Proportion& p, double level = kLevel);
+// Of a - b, shares of different rows: method 10 of Newcombe, Interval estimation for the difference between
+// independent proportions, 1998.
+Interval newcombe(const Proportion& a, const Proportion& b, double level = kLevel);
+
+// Of the area under a ROC curve, and of a - b of different rows: DeLong, DeLong, Clarke-Pearson, Comparing
+// the areas under two or more correlated receiver operating characteristic curves, 1988; cut to what is
+// possible. None without a variance, which needs two positives, two negatives, and scores that do not part
+// them wholly.
+std::optional<Interval> delong(const Auc& auc, double level = kLevel);
+std::optional<Interval> delong(const Auc& a, const Auc& b, double level = kLevel);
+
+}  // namespace espalier
