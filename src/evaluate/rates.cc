@@ -1,10 +1,9 @@
 #include "evaluate/rates.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/format.h"
-#include "espalier/error.h"
+#include "evaluate/find_aliased.h"
 
 namespace espalier {
 namespace {
@@ -118,17 +117,7 @@ const std::vector<Rate>& rates() {
   return table;
 }
 
-const Rate& rate(std::string_view name) {
-  for (const Rate& one : rates()) {
-    if (one.name == name || std::ranges::count(one.aliases, name) > 0) return one;
-  }
-  std::vector<std::string> known;
-  for (const Rate& one : rates()) {
-    known.emplace_back(one.name);
-    known.insert(known.end(), one.aliases.begin(), one.aliases.end());
-  }
-  throw_unknown("evaluate.metric", "metric", name, known);
-}
+const Rate& rate(std::string_view name) { return find_aliased("evaluate.metric", "metric", name, rates()); }
 
 std::optional<double> Rate::operator()(const Confusion& confusion) const {
   return of != nullptr ? of(confusion) : share(fraction, confusion);
