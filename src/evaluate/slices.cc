@@ -44,7 +44,7 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
     slice = static_cast<uint32_t>(slice * width + std::min<size_t>(code, width - 1));
     ++rows[slice];
   }
-  std::vector<Slice> slices;
+  std::vector<RowSlice> slices;
   std::vector<uint32_t> places(combinations);
   for (size_t i = 0; i < combinations; ++i) {
     if (rows[i] == 0) continue;
@@ -62,7 +62,7 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
 }
 
 void mark_thin(Slicing& slicing, const SliceOptions& options) {
-  for (Slice& slice : slicing.slices) slice.thin = slice.rows < options.min_rows;
+  for (RowSlice& slice : slicing.slices) slice.thin = slice.rows < options.min_rows;
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ Slicing overall(size_t rows, const SliceOptions& options) {
 Slicing slice_by(const std::vector<const CategoryColumn*>& columns, const SliceOptions& options) {
   if (columns.empty()) throw ValueError("evaluate.slice", "slices are by one column or more, got none");
   const size_t rows = columns[0]->codes.size();
-  Slicing out{{Slice{}}, std::vector<uint32_t>(rows)};
+  Slicing out{{RowSlice{}}, std::vector<uint32_t>(rows)};
   for (const CategoryColumn* column : columns) {
     check_column(*column, rows);
     refine(out, *column, options.missing);

@@ -23,7 +23,7 @@ struct CategoryColumn {
 // edges, finite and ascending.
 CategoryColumn bucket(std::string name, std::span<const double> numbers, std::span<const double> edges);
 
-struct Slice {
+struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"
   int64_t rows = 0;
   bool thin = false;  // fewer rows than were asked for
@@ -32,7 +32,7 @@ struct Slice {
 // Slices that share no row, so that one pass over the rows counts all of them.
 struct Slicing {
   static constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-  std::vector<Slice> slices;
+  std::vector<RowSlice> slices;
   std::vector<uint32_t> of_row;  // kNone for rows that are left out
 };
 

@@ -19,7 +19,7 @@ const CategoryColumn kRace{"race", {"A", "never", "B"}, {2, 0, kMissing, 2, 0, 0
 
 std::vector<std::string> names(const Slicing& slicing) {
   std::vector<std::string> out;
-  for (const Slice& slice : slicing.slices) out.push_back(slice.name);
+  for (const RowSlice& slice : slicing.slices) out.push_back(slice.name);
   return out;
 }
 
@@ -63,7 +63,7 @@ TEST(Slices, CrossesAreTheCombinationsThatRowsHave) {
     EXPECT_EQ(slicing.slices[slicing.of_row[row]].name, name);
   }
   ASSERT_EQ(slicing.slices.size(), expected.size());
-  for (const Slice& slice : slicing.slices) EXPECT_EQ(slice.rows, expected[slice.name]) << slice.name;
+  for (const RowSlice& slice : slicing.slices) EXPECT_EQ(slice.rows, expected[slice.name]) << slice.name;
 }
 
 TEST(Slices, BucketsHoldTheirLowerEdge) {
