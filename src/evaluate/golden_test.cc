@@ -1,4 +1,4 @@
-// Metrics by slice against the figures of tests/golden/fairness.py.
+// Metrics by slice against the figures of tests/golden/fairness.py and tests/golden/tfma.py.
 #include <map>
 
 #include <gtest/gtest.h>
@@ -76,6 +76,54 @@ TEST(EvaluateGoldens, AreasAndMeansAreScikitLearns) {
         EXPECT_NEAR(score_mean(name)(sums[i]).value(), c.at(name)[i].get<double>(), kBound) << name << i;
     }
   }
+}
+
+void expect_tfma(const std::optional<double>& got, const json& expected, const std::string& what) {
+  ASSERT_EQ(got.has_value(), !expected.is_null()) << what;
+  if (got.has_value()) {
+    EXPECT_NEAR(*got, expected.get<double>(), 1e-11) << what;
+  }
+}
+
+// One slice of TFMA's; undefined where TFMA says NaN.
+void expect_tfma_slice(const ScoredRows& rows, const Slicing& slicing, size_t slice, const json& of_slice,
+                       const std::vector<double>& thresholds) {
+  const auto at = [&](const std::vector<double>& some) {
+    return confusions(rows, pass_thresholds(rows, some, Positive::kAbove), slicing);
+  };
+  const std::vector<Confusion> half = at({0.5}), all = at(thresholds);
+  for (const auto& [name, value] : of_slice.at("rates").items())
+    expect_tfma(rate(name)(half[slice]), value, name);
+  for (const auto& [name, values] : of_slice.at("indicators").items()) {
+    ASSERT_EQ(values.size(), thresholds.size());
+    for (size_t i = 0; i < thresholds.size(); ++i)
+      expect_tfma(rate(name)(all[slice * thresholds.size() + i]), values[i], name + " of all");
+  }
+  const auto areas = aucs(rows, order_by_score(rows.scores()), slicing);
+  for (const auto& [name, value] : of_slice.at("means").items()) {
+    if (name == "auc") {
+      // TFMA says 0 of a slice of one class.
+      expect_tfma(areas[slice] ? areas[slice]->area : 0, value, name);
+    } else {
+      expect_tfma(score_mean(name)(score_sums(rows, slicing)[slice]), value, name);
+    }
+  }
+}
+
+TEST(EvaluateGoldens, SlicesAreTfmas) {
+  const GoldenRows data;
+  const json golden = read_golden("tfma.json");
+  const auto thresholds = golden.at("thresholds").get<std::vector<double>>();
+  for (const json& of_slice : golden.at("slices")) {
+    SCOPED_TRACE(of_slice.at("group"));
+    if (of_slice.at("group").is_null()) {
+      expect_tfma_slice(data.rows("weighted"), overall(data.scores.size()), 0, of_slice, thresholds);
+    } else {
+      expect_tfma_slice(data.rows("weighted"), slice_by({&data.group}), of_slice.at("group"), of_slice,
+                        thresholds);
+    }
+  }
+  EXPECT_EQ(golden.at("slices").size(), 5u);
 }
 
 }  // namespace

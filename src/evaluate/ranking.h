@@ -24,7 +24,7 @@ struct Auc {
   std::optional<double> variance = {};
 };
 // Of each slice, in one pass over `order`, which is order_by_score's or a part of it. None where a slice has
-// no weight of positives or of negatives.
+// no weight of positives or of negatives. REQUIRES: all three are of the same rows.
 std::vector<std::optional<Auc>> aucs(const ScoredRows& rows, std::span<const uint32_t> order,
                                      const Slicing& slicing);
 

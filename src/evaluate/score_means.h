@@ -20,8 +20,8 @@ struct ScoreSums {
 
   ScoreSums& operator+=(const ScoreSums& other);
 };
-// Of each slice. Scores are probabilities; for the log loss they are kept 2^-52 from 0 and 1, as scikit-learn
-// does. Raises ValueError[evaluate.probability] for a score beyond [0, 1].
+// Of each slice, which are of the same rows. Scores are probabilities; for the log loss they are kept 2^-52
+// from 0 and 1, as scikit-learn does. Raises ValueError[evaluate.probability] for a score beyond [0, 1].
 std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing);
 
 struct ScoreMean {

@@ -22,7 +22,7 @@ struct PassedThresholds {
 PassedThresholds pass_thresholds(const ScoredRows& rows, std::span<const double> thresholds,
                                  Positive positive = Positive::kFrom);
 
-// [slices, thresholds], in one pass over the rows.
+// [slices, thresholds], in one pass over the rows. REQUIRES: all three are of the same rows.
 std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing);
 
