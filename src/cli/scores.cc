@@ -10,6 +10,7 @@
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
+#include "evaluate/intervals.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -186,13 +187,10 @@ namespace {
 
 constexpr int64_t kFewRows = 100;
 
-// Between which shares the true one lies with 95 %: Wilson, Probable Inference, 1927.
+// Between which shares the true one lies with 95 %.
 std::string interval_of(double share, int64_t rows) {
-  constexpr double z = 1.959963985;
-  const auto n = static_cast<double>(rows);
-  const double middle = (share + z * z / (2 * n)) / (1 + z * z / n);
-  const double half = z / (1 + z * z / n) * std::sqrt(share * (1 - share) / n + z * z / (4 * n * n));
-  return cat("between ", percent(middle - half, 0), " and ", percent(std::min(1.0, middle + half), 0));
+  const Interval interval = wilson({share, static_cast<double>(rows)});
+  return cat("between ", percent(interval.low, 0), " and ", percent(interval.high, 0));
 }
 
 }  // namespace

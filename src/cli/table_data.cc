@@ -11,16 +11,26 @@
 #include "report/table.h"
 
 namespace espalier::cli {
+namespace {
+
+// read(text of a file of the model at `path`), whose mistakes name it.
+template <class Read>
+auto read_file_of(const LoadedModel& model, const std::string& path, const std::string& name, Read read) {
+  try {
+    return read(model.file(name));
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, "/", name, ": ", error.message()));
+  }
+}
+
+}  // namespace
 
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile))
     throw ValueError("model.columns", cat(path, " was not trained on a table: it has no ", kColumnsFile,
                                           "; models of images go with evaluate, info and export"));
-  try {
-    return ColumnProgram::from_json(model.file(kColumnsFile));
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, "/", kColumnsFile, ": ", error.message()));
-  }
+  return read_file_of(model, path, kColumnsFile,
+                      [](const std::string& text) { return ColumnProgram::from_json(text); });
 }
 
 void check_decision(const ColumnProgram& columns, const Decision& decision) {
@@ -39,20 +49,13 @@ CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
 }
 
 nlohmann::ordered_json json_file(const LoadedModel& model, const std::string& name, const std::string& path) {
-  try {
-    return parse_json(model.file(name));
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, "/", name, ": ", error.message()));
-  }
+  return read_file_of(model, path, name, [](const std::string& text) { return parse_json(text); });
 }
 
 Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
   if (!model.has_file(kDecisionFile)) return {};
-  try {
-    return Decision::from_json(model.file(kDecisionFile), columns.classes());
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, "/", kDecisionFile, ": ", error.message()));
-  }
+  return read_file_of(model, path, kDecisionFile,
+                      [&](const std::string& text) { return Decision::from_json(text, columns.classes()); });
 }
 
 TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {

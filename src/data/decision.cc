@@ -38,7 +38,7 @@ Decision Decision::from_json(std::string_view text, std::span<const std::string>
   const CallScope scope(at);
   Decision out;
   const auto fail = [](std::string_view problem) { throw FormatError("model.decision", problem); };
-  const nlohmann::ordered_json json = parse_json(std::string(text));
+  const nlohmann::ordered_json json = parse_json(text);
   if (classes.size() != 2) return out;
   try {
     const std::string name = json.at("positive");

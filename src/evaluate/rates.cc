@@ -2,8 +2,8 @@
 
 #include <cmath>
 
+#include "base/find_named.h"
 #include "base/format.h"
-#include "evaluate/find_aliased.h"
 
 namespace espalier {
 namespace {
@@ -117,7 +117,7 @@ const std::vector<Rate>& rates() {
   return table;
 }
 
-const Rate& rate(std::string_view name) { return find_aliased("evaluate.metric", "metric", name, rates()); }
+const Rate& rate(std::string_view name) { return find_named("evaluate.metric", "metric", name, rates()); }
 
 std::optional<double> Rate::operator()(const Confusion& confusion) const {
   return of != nullptr ? of(confusion) : share(fraction, confusion);

@@ -7,18 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "evaluate/counted_test.h"
 
 namespace espalier {
 namespace {
-
-Confusion counted(int tp, int fp, int tn, int fn) {
-  Confusion out;
-  const int counts[] = {tp, fp, tn, fn};
-  for (size_t i = 0; i < kOutcomes; ++i) {
-    for (int row = 0; row < counts[i]; ++row) out.of[i].add(1);
-  }
-  return out;
-}
 
 TEST(Rates, FollowTheirFormulas) {
   // TP 6, FP 2, TN 9, FN 3.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "evaluate/find_aliased.h"
+#include "base/find_named.h"
 
 namespace espalier {
 namespace {
@@ -33,7 +33,7 @@ const std::vector<Criterion>& criteria() {
 }
 
 const Criterion& criterion(std::string_view name) {
-  return find_aliased("fairness.criterion", "criterion", name, criteria());
+  return find_named("fairness.criterion", "criterion", name, criteria());
 }
 
 CriterionGap gap_of(const Criterion& criterion, const Groups& groups, Measure measure,

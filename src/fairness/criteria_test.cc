@@ -6,19 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "evaluate/counted_test.h"
 #include "fairness/entropy.h"
 
 namespace espalier {
 namespace {
-
-Confusion counted(int tp, int fp, int tn, int fn) {
-  Confusion out;
-  const int counts[] = {tp, fp, tn, fn};
-  for (size_t i = 0; i < kOutcomes; ++i) {
-    for (int row = 0; row < counts[i]; ++row) out.of[i].add(1);
-  }
-  return out;
-}
 
 // The example of Fairlearn's user guide, "Common fairness metrics".
 TEST(Criteria, GiveTheFiguresOfFairlearnsGuide) {
