@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,7 +60,13 @@ class CsvTable {
   std::string_view cell(int64_t row, int64_t column) const;
   // The cell as a finite decimal number (an optional sign, digits with or without a point, an optional
   // exponent): the nearest f64. Nothing for all other text.
-  std::optional<double> number(int64_t row, int64_t column) const;
+  std::optional<double> number(int64_t row, int64_t column) const {
+    const double value = number_or_nan(row, column);
+    return value == value ? std::optional<double>(value) : std::nullopt;
+  }
+  // The same, NaN for all other text; and the cells of a row from `column` on, as many as `out` holds.
+  double number_or_nan(int64_t row, int64_t column) const;
+  void row_numbers(int64_t row, int64_t column, std::span<double> out) const;
   // The line of the text, from 1, in which a row begins.
   int64_t line(int64_t row) const;
 

@@ -37,22 +37,22 @@ float NumericStep::scaled(double value) const {
   return static_cast<float>(std::clamp((x - mean) / scale, -kMostScaled, kMostScaled));
 }
 
-std::optional<double> read_number(const Cell& cell, const NumberForm& form) {
-  if (form.style == NumberStyle::kPlain && form.unit.empty()) {
-    const std::optional<double> value = cell.table.number(cell.row, cell.column);
-    if (value && std::fabs(*value) <= std::numeric_limits<float>::max()) return value;
-  }
-  return read_number(cell.text, form);
-}
-
 CellOutcome NumericStep::read(const Cell& cell, float* out) const {
-  const std::optional<double> value = read_number(cell, form);
+  const std::optional<double> value = read_number(cell.text, form);
   if (!value) {
     read_missing(out);
     return CellOutcome::kUnreadable;
   }
   *out = scaled(*value);
   return static_cast<CellOutcome>(!range.contains(*value));
+}
+
+CellOutcome NumericStep::read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const {
+  if (form.style != NumberStyle::kPlain || !form.unit.empty()) return CellOutcome::kUnreadable;
+  const double value = table.number_or_nan(row, column);
+  if (!(std::fabs(value) <= std::numeric_limits<float>::max())) return CellOutcome::kUnreadable;
+  *out = scaled(value);
+  return static_cast<CellOutcome>(!range.contains(value));
 }
 
 void NumericStep::read_missing(float* out) const {

@@ -56,7 +56,6 @@ struct NumberForm {
   std::string unit;
 };
 // Within f32's range; a number in parentheses is negative. Nothing for other text.
-std::optional<double> read_number(const Cell& cell, const NumberForm& form);
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
 bool is_whole(std::string_view text, const NumberForm& form);
 // What stands around the digits of an amount: "$" in "$ 12", "-$1.50", "EUR" in "12 EUR", "kg" in "70 kg".
@@ -124,6 +123,8 @@ struct NumericStep {
   std::vector<std::string> names(const std::string& column) const;
   std::vector<std::string> formulas() const;
   CellOutcome read(const Cell& cell, float* out) const;
+  // The same for digits alone; kUnreadable for whatever else a number can look like.
+  CellOutcome read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const;
   void read_missing(float* out) const;
   std::string seen() const;
   float scaled(double value) const;
@@ -261,11 +262,13 @@ class MissingWords {
   MissingWords() = default;
   explicit MissingWords(std::vector<std::string> words);
   bool contains(std::string_view text) const;
+  // Whether one of them is a number, as -999.
+  bool numbers() const { return numbers_; }
   const std::vector<std::string>& words() const { return words_; }
 
  private:
   std::vector<std::string> words_;
-  bool empty_ = false;
+  bool empty_ = false, numbers_ = false;
   bool first_[256] = {};  // of any word
 };
 

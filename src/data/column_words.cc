@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "data/column_steps.h"
+#include "format/decimal.h"
 
 namespace espalier {
 
 MissingWords::MissingWords(std::vector<std::string> words) : words_(std::move(words)) {
   for (const std::string& word : words_) {
+    numbers_ = numbers_ || parse_decimal(word);
     if (word.empty()) {
       empty_ = true;
     } else {

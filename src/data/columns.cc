@@ -70,20 +70,26 @@ class Application {
     ColumnReport::Column& report = report_.columns[index];
     const int64_t column = places_[index];
     for (int64_t i = begin; i < end; ++i, out += width_) {
-      const Cell cell{table_, rows_[i], column, table_.cell(rows_[i], column)};
-      if (data_.missing.contains(cell.text)) {
-        step.read_missing(out);
-        ++report.missing;
-        continue;
+      const int64_t row = rows_[i];
+      CellOutcome outcome = CellOutcome::kUnreadable;
+      if constexpr (std::is_same_v<Step, NumericStep>) {
+        if (!data_.missing.numbers()) outcome = step.read_plain(table_, row, column, out);
       }
-      const CellOutcome outcome = step.read(cell, out);
+      if (outcome == CellOutcome::kUnreadable) {
+        const Cell cell{table_, row, column, table_.cell(row, column)};
+        if (data_.missing.contains(cell.text)) {
+          step.read_missing(out);
+          ++report.missing;
+          continue;
+        }
+        outcome = step.read(cell, out);
+      }
       const bool beyond = outcome == CellOutcome::kBeyond;
       report.beyond += beyond;
       beyond_[static_cast<size_t>(i - begin)] |= beyond;
       if (beyond || outcome == CellOutcome::kRead) continue;
       report.other += outcome == CellOutcome::kOther;
-      if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0)
-        report.line = table_.line(cell.row);
+      if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0) report.line = table_.line(row);
     }
   }
 

@@ -114,16 +114,8 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   return out;
 }
 
-}  // namespace
-
-struct CsvTable::Cells {
-  std::string text;
-  CsvCells index;
-};
-
-std::string_view CsvTable::cell(int64_t row, int64_t column) const {
-  const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
-  const char *begin = cells_->text.data() + start[0], *end = cells_->text.data() + start[1] - 1;
+// What a cell holds, without blanks and quotes around it.
+std::string_view trimmed(const char* begin, const char* end) {
   while (begin != end && is_blank(*begin)) ++begin;
   while (begin != end && is_blank(end[-1])) --end;
   if (begin != end && *begin == '"') {
@@ -133,17 +125,33 @@ std::string_view CsvTable::cell(int64_t row, int64_t column) const {
   return {begin, static_cast<size_t>(end - begin)};
 }
 
-std::optional<double> CsvTable::number(int64_t row, int64_t column) const {
-  const std::string& text = cells_->text;
-  const char* const limit = text.data() + text.size();
+}  // namespace
+
+struct CsvTable::Cells {
+  std::string text;
+  CsvCells index;
+};
+
+std::string_view CsvTable::cell(int64_t row, int64_t column) const {
   const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
-  // Most numbers have nothing around them.
-  double value = 0;
-  if (parse_decimal(text.data() + start[0], text.data() + start[1] - 1, limit, value)) return value;
-  const std::string_view inner = cell(row, column);
-  const bool same = inner.size() + 1 == start[1] - start[0];
-  if (same || !parse_decimal(inner.data(), inner.data() + inner.size(), limit, value)) return std::nullopt;
-  return value;
+  return trimmed(cells_->text.data() + start[0], cells_->text.data() + start[1] - 1);
+}
+
+double CsvTable::number_or_nan(int64_t row, int64_t column) const {
+  double out = 0;
+  row_numbers(row, column, {&out, 1});
+  return out;
+}
+
+void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) const {
+  const char* const text = cells_->text.data();
+  const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
+  for (double& value : out) {
+    // Most numbers are short and have nothing around them.
+    value = decimal::parse_short(text, text + start[0], text + start[1] - 1);
+    if (value != value) value = parse_decimal(trimmed(text + start[0], text + start[1] - 1)).value_or(value);
+    ++start;
+  }
 }
 
 int64_t CsvTable::line(int64_t row) const {

@@ -26,14 +26,16 @@ Literal csv_numbers(const CsvTable& table) {
   const TensorType type{DType::kF32, {table.rows(), table.columns()}};
   Buffer buffer = allocate_buffer(type.bytes());
   auto* out = reinterpret_cast<float*>(buffer.get());
+  std::vector<double> numbers(static_cast<size_t>(table.columns()));
   for (int64_t row = 0; row < table.rows(); ++row) {
+    table.row_numbers(row, 0, numbers);
     for (int64_t column = 0; column < table.columns(); ++column) {
-      const std::optional<double> value = table.number(row, column);
-      if (!value || std::fabs(*value) > std::numeric_limits<float>::max()) {
+      const double value = numbers[static_cast<size_t>(column)];
+      if (!(std::fabs(value) <= std::numeric_limits<float>::max())) {
         throw FormatError("csv.number", cat("line ", table.line(row), ", cell ", column + 1, ": \"",
                                             printable(table.cell(row, column)), "\" is not a number"));
       }
-      *out++ = static_cast<float>(*value);
+      *out++ = static_cast<float>(value);
     }
   }
   return Literal(type, std::move(buffer));

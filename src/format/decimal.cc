@@ -4,29 +4,26 @@
 #include <charconv>
 #include <cmath>
 
-namespace espalier::decimal {
+namespace espalier {
+namespace decimal {
 namespace {
+
+// Clinger: a power of ten up to 10^22 is exact too, so that its quotient is rounded once.
+constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                              1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
 
 struct Digits {
   uint64_t value = 0;
   int count = 0;
 };
 
-uint64_t load(const char* at, const char* limit) {
-  uint64_t word = 0;
-  if (limit - at >= 8) {
-    std::memcpy(&word, at, 8);
-  } else {
-    std::memcpy(&word, at, static_cast<size_t>(limit - at));
-  }
-  return word;
-}
-
 // Appends the digits at `at` and moves behind them; `value` is right up to 19 digits.
-void read_digits(const char*& at, const char* end, const char* limit, Digits& digits) {
+void read_digits(const char*& at, const char* end, Digits& digits) {
   constexpr uint64_t kTens[] = {1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000};
   for (int count = 8; count == 8;) {
-    const uint64_t word = load(at, limit) ^ 0x3030303030303030;
+    uint64_t word = 0;
+    std::memcpy(&word, at, static_cast<size_t>(std::min<int64_t>(end - at, 8)));
+    word ^= 0x3030303030303030;
     const uint64_t other = (((word & 0x7f7f7f7f7f7f7f7f) + 0x7676767676767676) | word) & 0x8080808080808080;
     count = static_cast<int>(std::min<int64_t>(std::countr_zero(other) >> 3, end - at));
     if (count == 0) return;
@@ -43,18 +40,27 @@ bool parse_slowly(const char* begin, const char* end, double& value) {
   return error == std::errc() && stop == end && std::isfinite(value);
 }
 
-}  // namespace
-
-bool parse_long(const char* begin, const char* end, const char* limit, double& value) {
+bool parse_unsigned(const char* begin, const char* end, double& value) {
   const char* at = begin;
   Digits digits;
-  read_digits(at, end, limit, digits);
+  read_digits(at, end, digits);
   const int whole = digits.count;
-  if (at != end && *at == '.') read_digits(++at, end, limit, digits);
-  if (at != end || digits.count == 0 || digits.count > 19 || digits.value > uint64_t{1} << 53)
+  if (at != end && *at == '.') read_digits(++at, end, digits);
+  if (at != end || digits.count == 0 || digits.count > 19 || digits.value > kExact)
     return parse_slowly(begin, end, value);
   value = static_cast<double>(digits.value) / kPowers[digits.count - whole];
   return true;
 }
 
-}  // namespace espalier::decimal
+}  // namespace
+}  // namespace decimal
+
+std::optional<double> parse_decimal(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  if (!decimal::parse_unsigned(text.data(), text.data() + text.size(), value)) return std::nullopt;
+  return negative ? -value : value;
+}
+
+}  // namespace espalier
