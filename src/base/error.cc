@@ -118,7 +118,9 @@ void throw_unknown(std::string_view rule, std::string_view what, std::string_vie
     return out;
   };
   const std::vector<std::string> close = nearest(word, known);
-  throw ValueError(rule, cat("unknown ", what, " \"", word, "\": known are ", join(known, ", ", "")),
+  throw ValueError(rule,
+                   cat("unknown ", what, " \"", word,
+                       "\": ", known.empty() ? "there is none" : cat("known are ", join(known, ", ", ""))),
                    close.empty() ? "" : cat("did you mean ", join(close, " or ", "\""), "?"));
 }
 

@@ -263,7 +263,7 @@ void add_bench(CLI::App& app) {
   add_dtype(*verb, options->dtype);
   verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
       ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
+      ->check(number_from(int64_t{1}, 1000));
   verb->add_flag("--why", options->why,
                  "Also every step of the plans: time, FLOPs, bytes, share of the limit");
   options->results.add_json(*verb);

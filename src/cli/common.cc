@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
@@ -114,6 +115,46 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
 void Results::suggest(const std::vector<std::string>& arguments) const {
   const bool again = std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
   if (!json && out == "-" && again) std::printf("next: %s\n", command(arguments).c_str());
+}
+
+namespace {
+
+template <class T>
+CLI::Validator number_between(T low, T high, const char* what) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        T value{};
+        const char* end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        const bool number = stop == end && error != std::errc::invalid_argument;
+        if (!number) return cat("\"", text, "\" is no ", what);
+        const bool within = error == std::errc() && value >= low && value <= high;
+        return within ? "" : cat(text, " is not from ", low, " to ", high);
+      },
+      "");
+}
+
+}  // namespace
+
+CLI::Validator number_from(int64_t low, int64_t high) { return number_between(low, high, "whole number"); }
+CLI::Validator number_from(double low, double high) { return number_between(low, high, "number"); }
+
+std::vector<std::string> comma_separated(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) {
+    out.emplace_back();
+    for (const char c : text) {
+      if (c == ',')
+        out.emplace_back();
+      else
+        out.back() += c;
+    }
+  }
+  for (std::string& word : out) {
+    word.erase(0, word.find_first_not_of(' '));
+    word.erase(word.find_last_not_of(' ') + 1);
+  }
+  return out;
 }
 
 CLI::Option* add_seed(CLI::App& verb, uint64_t& seed) {

@@ -51,6 +51,12 @@ void set_program(const std::string& name);
 // The command with these arguments, each quoted for a shell where it must be.
 std::string command(const std::vector<std::string>& arguments);
 
+// What a flag takes: a number from `low` to `high`.
+CLI::Validator number_from(int64_t low, int64_t high);
+CLI::Validator number_from(double low, double high);
+// The words between commas of each text, without blanks around them.
+std::vector<std::string> comma_separated(const std::vector<std::string>& texts);
+
 // --seed.
 CLI::Option* add_seed(CLI::App& verb, uint64_t& seed);
 // --dtype: f32 or bf16.

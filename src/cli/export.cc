@@ -149,7 +149,7 @@ void add_export(CLI::App& app) {
   verb->add_flag("--caller-scratch", run->caller_scratch,
                  "c: the caller gives the scratch memory of each call");
   verb->add_option("--batch", run->batch, "onnx, stablehlo: for this many rows alone")
-      ->check(CLI::Range(1, 1 << 30))
+      ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");
   verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
                  "stablehlo: the weights are arguments, not constants");

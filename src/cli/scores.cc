@@ -88,7 +88,10 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
     out.outputs = outputs.to_vector<float>();
     out.values = columns.predicted_values(out.outputs);
     const std::vector<double> whole = columns.label_values(out.outputs);
-    for (size_t i = 0; i < whole.size(); ++i) out.cut += whole[i] < out.values[i] || whole[i] > out.values[i];
+    // What is never below 0, as an amount of money, is often 0, and a prediction below it is no news.
+    const auto is_news = [&](size_t i) { return whole[i] > out.values[i] || out.values[i] != 0; };
+    for (size_t i = 0; i < whole.size(); ++i)
+      out.cut += (whole[i] < out.values[i] || whole[i] > out.values[i]) && is_news(i);
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();

@@ -44,7 +44,7 @@ CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
   return verb
       .add_option("--threshold", threshold,
                   "Of two classes: the probability from which on a row is said to be of the rarer one")
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0.0, 1.0))
       ->option_text("X");
 }
 

@@ -7,28 +7,13 @@
 #include "format/gzip.h"
 
 namespace espalier::cli {
-namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> out{""};
-  for (const char c : text) {
-    if (c == ',')
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
-}  // namespace
-
 void TableFlags::add(CLI::App& verb) {
   verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
   verb.add_option("--header", header, "Whether the first line holds the columns' names")
       ->check(CLI::IsMember({"guess", "yes", "no"}))
       ->option_text("guess|yes|no [guess]");
   verb.add_option_function<std::string>(
-          "--names", [this](const std::string& text) { names = split(text); },
+          "--names", [this](const std::string& text) { names = comma_separated({text}); },
           "Names of the columns, for a file without them")
       ->option_text("A,B,...");
 }

@@ -305,6 +305,11 @@ TEST(TrainTable, PredictionsBeyondTheTrainingRowsAreSaid) {
   const std::string said = call_verb(add_predict, {folder.model(), "-"}, "a,c\n10,1\n300,2\n", &progress);
   EXPECT_NE(said.find("\n177\n"), std::string::npos) << said;
   EXPECT_NE(progress.find("warning: 1 of 2 predictions lay beyond every b"), std::string::npos) << progress;
+  // No b is below 0, and a prediction below it says 0 without a word.
+  progress.clear();
+  EXPECT_NE(call_verb(add_predict, {folder.model(), "-"}, "a,c\n-30,1\n", &progress).find("\n0\n"),
+            std::string::npos);
+  EXPECT_EQ(progress.find("predictions lay beyond"), std::string::npos) << progress;
 }
 
 TEST(TrainTable, ARareLabelTrains) {
@@ -354,7 +359,8 @@ TEST(TrainTable, WrongUseIsNamed) {
   };
   EXPECT_NE(message(add_train, {"--data", data}).find("--label kind"), std::string::npos);
   EXPECT_NE(message(add_train, {"--data", data, "--label", "kid"}).find("kind"), std::string::npos);
-  EXPECT_NE(message(add_train, {"--data", data, "--label", "9"}).find("9"), std::string::npos);
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "9"}).find("as numbers they go from 1 to 6"),
+            std::string::npos);
   EXPECT_NE(message(add_train, {"--data", data, "--label", "kind", "--test-fraction", "1"}).find("share"),
             std::string::npos);
   EXPECT_NE(

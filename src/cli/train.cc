@@ -122,15 +122,6 @@ void train(const TrainFlags& flags) {
   flags.results.suggest({"train", "--data", data, "--hidden", "256", "--epochs", "10"});
 }
 
-// Cells and names have no blanks around them.
-std::vector<std::string> trimmed(std::vector<std::string> words) {
-  for (std::string& word : words) {
-    word.erase(0, word.find_first_not_of(' '));
-    word.erase(word.find_last_not_of(' ') + 1);
-  }
-  return words;
-}
-
 // A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.
 template <class T, class Set>
 CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, const char* help, Set set) {
@@ -172,21 +163,22 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("random|order [random]");
   using Words = std::vector<std::string>;
   add_change<Words>(verb, flags, "--ignore", "Columns that are no inputs, between commas",
-                    [](TrainPlan& plan, const Words& names) { plan.data.ignore = trimmed(names); })
-      ->delimiter(',')
+                    [](TrainPlan& plan, const Words& names) { plan.data.ignore = comma_separated(names); })
+      ->allow_extra_args(false)
       ->option_text("COLUMN,...");
   add_change<Words>(verb, flags, "--include",
                     "Columns that are inputs even where they would be set aside, as identifiers, constants "
                     "and free text are",
-                    [](TrainPlan& plan, const Words& names) { plan.data.include = trimmed(names); })
-      ->delimiter(',')
+                    [](TrainPlan& plan, const Words& names) { plan.data.include = comma_separated(names); })
+      ->allow_extra_args(false)
       ->option_text("COLUMN,...");
   add_change<Words>(verb, flags, "--missing",
                     "More words for cells that hold no value, besides ?, NA, null ...",
                     [](TrainPlan& plan, const Words& words) {
-                      for (const std::string& word : trimmed(words)) plan.data.missing.push_back(word);
+                      for (const std::string& word : comma_separated(words))
+                        plan.data.missing.push_back(word);
                     })
-      ->delimiter(',')
+      ->allow_extra_args(false)
       ->option_text("WORD,...");
   add_change<std::string>(verb, flags, "--task",
                           "Whether the label is a class or a number; guessed when not given",
@@ -209,11 +201,11 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
                   "Passes over the training rows: of images 5; of a table at most 60, fewer when the model "
                   "gets no better",
                   [](TrainPlan& plan) -> int& { return plan.fit.epochs; })
-      ->check(CLI::Range(0, 1 << 30))
+      ->check(number_from(int64_t{0}, 1 << 30))
       ->option_text("N");
   add_change<int64_t>(verb, flags, "--batch", "Rows of one step",
                       [](TrainPlan& plan) -> int64_t& { return plan.fit.batch_size; })
-      ->check(CLI::Range(1, 1 << 30))
+      ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N [64]");
   add_change<std::string>(
       verb, flags, "--class-weight",
@@ -221,22 +213,30 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       [](TrainPlan& plan, const std::string& weight) { plan.fit.class_weight = ClassWeights(weight); })
       ->check(CLI::IsMember({"none", "balanced"}))
       ->option_text("none|balanced [none]");
-  verb.add_option("--hidden", flags.hidden, "Units of each hidden layer, between commas")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
+  verb.add_option_function<std::vector<std::string>>(
+          "--hidden",
+          [&flags](const std::vector<std::string>& words) {
+            for (const std::string& units : comma_separated(words)) {
+              if (const std::string wrong = number_from(int64_t{1}, 1 << 20)(units); !wrong.empty())
+                throw CLI::ValidationError("--hidden", wrong);
+              flags.hidden.push_back(std::stoll(units));
+            }
+          },
+          "Units of each hidden layer, between commas")
+      ->allow_extra_args(false)
       ->option_text("N,... [128; of a table 128,64]");
   add_change<double>(verb, flags, "--threshold",
                      "Of two classes: the probability from which on a row is said to be of the rarer one; "
                      "the model keeps it",
                      [](TrainPlan& plan, double threshold) { plan.model.threshold = threshold; })
-      ->check(CLI::Range(0.0, 1.0))
+      ->check(number_from(0.0, 1.0))
       ->option_text("X");
   add_change<double>(verb, flags, "--learning-rate",
                      "Of the optimizer, which is Adam unless a plan names another",
                      [](TrainPlan& plan, double rate) {
                        std::visit([&](auto& optimizer) { optimizer.learning_rate = rate; }, plan.optimizer);
                      })
-      ->check(CLI::Range(0.0, 1e6))
+      ->check(number_from(0.0, 1e6))
       ->option_text("X [0.001]");
   add_dtype(verb, flags.dtype);
   add_seed(verb, flags.seed);
@@ -254,7 +254,7 @@ void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
       "Steps of a table's training after which the run is saved, as MODEL.checkpoint, to go on "
       "after a crash; Ctrl-C saves it at any rate",
       [](TrainPlan& plan) -> int64_t& { return plan.fit.checkpoint_every; })
-      ->check(CLI::Range(1, 1 << 30))
+      ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");
   verb.add_flag("--resume", flags.resume, "Go on with the run that MODEL.checkpoint holds");
 }

@@ -32,9 +32,11 @@ std::string column_named(const CsvTable& table, const std::string& wanted) {
   if (wanted == "last") return names.back();
   int64_t number = 0;
   const auto [end, error] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), number);
-  if (error == std::errc() && end == wanted.data() + wanted.size() && number >= 1 &&
-      number <= table.columns())
-    return names[static_cast<size_t>(number - 1)];
+  if (error == std::errc() && end == wanted.data() + wanted.size()) {
+    if (number >= 1 && number <= table.columns()) return names[static_cast<size_t>(number - 1)];
+    throw ValueError("csv.column", cat("no column is called \"", wanted,
+                                       "\", and as numbers they go from 1 to ", table.columns()));
+  }
   table.column(wanted);  // raises, and names the nearest
   return wanted;
 }

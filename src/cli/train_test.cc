@@ -163,7 +163,21 @@ TEST(TrainVerb, RefusesWrongFlagsAndFiles) {
   EXPECT_THROW(train({}), CLI::RequiredError);
   EXPECT_THROW(train({"--data", data, "--epochs", "-1"}), CLI::ValidationError);
   EXPECT_THROW(train({"--data", data, "--batch", "0"}), CLI::ValidationError);
-  EXPECT_THROW(train({"--data", data, "--epochs", "three"}), CLI::ParseError);
+  const auto refusal = [&](const char* flag, const char* value) -> std::string {
+    try {
+      train({"--data", data, flag, value});
+    } catch (const CLI::ParseError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_EQ(refusal("--epochs", "three"), "--epochs: \"three\" is no whole number");
+  EXPECT_EQ(refusal("--batch", "2.5"), "--batch: \"2.5\" is no whole number");
+  EXPECT_EQ(refusal("--batch", "9999999999999999999"),
+            "--batch: 9999999999999999999 is not from 1 to 1073741824");
+  EXPECT_EQ(refusal("--hidden", "64,,32"), "--hidden: \"\" is no whole number");
+  EXPECT_EQ(refusal("--hidden", "64,0"), "--hidden: 0 is not from 1 to 1048576");
+  EXPECT_EQ(refusal("--learning-rate", "fast"), "--learning-rate: \"fast\" is no number");
   EXPECT_THROW(train({"--data", data, "--epoch", "3"}), CLI::ExtrasError);
   EXPECT_THROW(train({"--data", folder + "/absent.csv"}), IoError);
   EXPECT_THROW(train({"--data", write_file(folder + "/wrong.csv", "1,2,3\n")}), FormatError);

@@ -247,14 +247,26 @@ TEST(Callbacks, KnowTheirModelInsideOfHooksOnly) {
 }
 
 TEST(Callbacks, TerminateOnNaNSeesTheLastSteps) {
-  Sequential model{Flatten()};
+  Sequential model{Dense({.units = 1, .use_bias = false, .kernel_initializer = "ones"})};
   model.compile(
-      {.loss = {"output",
+      {.optimizer = SGD{.learning_rate = 0},
+       .loss = {"output",
                 [](const Tensor&, const Tensor& outputs) { return reshape(outputs, {outputs.size(0)}); }},
        .metrics = {}});
   const Tensor x = Tensor::of<float>({1, 2, 3, NAN}, {4, 1});
   const FitOptions options{.epochs = 5, .batch_size = 1, .shuffle = false, .callbacks = {TerminateOnNaN()}};
   EXPECT_EQ(model.fit(x, x, options).size(), 1u);
+}
+
+TEST(ConsoleProgress, SaysOnceThatTheLossIsNoNumber) {
+  Scripted script({1, NAN, NAN});
+  testing::internal::CaptureStderr();
+  script.run(ConsoleProgress());
+  const std::string said = testing::internal::GetCapturedStderr();
+  const size_t first = said.find("the loss is no finite number");
+  EXPECT_GT(first, said.find("epoch 2/3")) << said;
+  EXPECT_LT(first, said.find("epoch 3/3")) << said;
+  EXPECT_EQ(said.find("the loss is no finite number", first + 1), std::string::npos) << said;
 }
 
 }  // namespace

@@ -386,6 +386,19 @@ TEST(Fit, AVariableThatIsNoWeightIsNamed) {
   EXPECT_EQ(rule_of([&] { model.fit(x, y); }), "nothing");
 }
 
+TEST(Fit, AModelWithoutLayersIsRefused) {
+  Sequential model;
+  model.compile({.loss = MeanSquaredError(), .metrics = {}});
+  try {
+    model.fit(full({4, 2}, 1), full({4, 2}, 1));
+    FAIL() << "nothing was trained";
+  } catch (const StateError& error) {
+    EXPECT_EQ(error.rule(), "sequential.empty");
+  }
+  model.add(Dense({.units = 2}));
+  EXPECT_EQ(model.fit(full({4, 2}, 1), full({4, 2}, 1)).size(), 1u);
+}
+
 TEST(Fit, LayersOfTheHeadersExampleAreTrained) {
   struct Scale : Layer {
     void build(const TensorType& x) override { add_weight("factor", {x.shape.back()}, initializer("ones")); }

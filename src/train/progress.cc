@@ -1,5 +1,7 @@
 #include "report/progress.h"
 
+#include <cmath>
+#include <iostream>
 #include <optional>
 
 #include "base/format.h"
@@ -20,6 +22,7 @@ class Progress final : public Callback {
   void on_train_begin(const Run& run) override {
     run_ = run;
     last_.clear();
+    diverged_ = false;
     step_ = 0;
   }
   void on_epoch_begin(int epoch) override {
@@ -36,12 +39,20 @@ class Progress final : public Callback {
         run_.examples ? std::min(run_.examples, run_.examples * step / run_.steps_per_epoch) : step;
     bar_->update(done, [this] { return metrics_text(last_); });
   }
-  void on_epoch_end(int, const Logs& logs) override { bar_->finish(metrics_text(logs)); }
+  void on_epoch_end(int, const Logs& logs) override {
+    bar_->finish(metrics_text(logs));
+    const auto loss = logs.find("loss");
+    if (diverged_ || loss == logs.end() || std::isfinite(loss->second)) return;
+    diverged_ = true;
+    std::cerr << "the loss is no finite number: the training diverged, or its rows hold NaN; compile with "
+                 "check_numerics to be told where it begins\n";
+  }
 
  private:
   Run run_;
   Logs last_;
   int64_t step_ = 0;  // the last one
+  bool diverged_ = false;
   std::optional<ProgressBar> bar_;
 };
 

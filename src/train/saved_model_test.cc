@@ -177,6 +177,19 @@ TEST(SavedModel, CarriesTextsAndReplacesOnlyItself) {
   std::filesystem::remove_all(other);
 }
 
+TEST(SavedModel, AModelWithoutTextsSaysSo) {
+  Sequential model{Dense({.units = 1})};
+  model.predict(rows(4));
+  const std::string path = fresh("no_texts");
+  model.save(path);
+  try {
+    load_model(path).file("columns.json");
+    FAIL() << "there is none";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "unknown file \"columns.json\": there is none");
+  }
+}
+
 TEST(SavedModel, NeverReplacesWhatIsSomebodyElses) {
   Sequential model{Dense({.units = 2})};
   model.predict(rows(4));
