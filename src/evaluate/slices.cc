@@ -49,11 +49,14 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
   for (size_t i = 0; i < combinations; ++i) {
     if (rows[i] == 0) continue;
     places[i] = static_cast<uint32_t>(slices.size());
-    const std::string& before = slicing.slices[i / width].name;
+    const RowSlice& before = slicing.slices[i / width];
     const size_t code = i % width;
-    slices.push_back({cat(before, before.empty() ? "" : ", ", column.name, "=",
-                          code + 1 == width ? "(missing)" : column.values[code]),
-                      rows[i]});
+    std::vector<std::string> values = before.values;
+    values.push_back(code + 1 == width ? "(missing)" : column.values[code]);
+    slices.push_back(
+        {.name = cat(before.name, before.name.empty() ? "" : ", ", column.name, "=", values.back()),
+         .rows = rows[i],
+         .values = std::move(values)});
   }
   slicing.slices = std::move(slices);
   for (uint32_t& slice : slicing.of_row) {

@@ -26,7 +26,8 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
 struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"
   int64_t rows = 0;
-  bool thin = false;  // fewer rows than were asked for
+  bool thin = false;                     // fewer rows than were asked for
+  std::vector<std::string> values = {};  // of each column it is by
 };
 
 // Slices that share no row, so that one pass over the rows counts all of them.

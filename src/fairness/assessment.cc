@@ -1,0 +1,129 @@
+#include "fairness/assessment.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "espalier/error.h"
+#include "evaluate/thresholds.h"
+
+namespace espalier {
+namespace {
+
+constexpr std::string_view kAuc = "auc", kRows = "rows", kPositives = "positives";
+
+// What the slices of each slicing share.
+struct Shared {
+  const ScoredRows& rows;
+  PassedThresholds passed;
+  std::vector<uint32_t> order;
+};
+
+std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicing) {
+  const size_t thresholds = shared.passed.thresholds;
+  const std::vector<Confusion> counted = confusions(shared.rows, shared.passed, slicing);
+  const std::vector<ScoreSums> sums = score_sums(shared.rows, slicing);
+  const std::vector<std::optional<Auc>> areas = aucs(shared.rows, shared.order, slicing);
+  std::vector<SliceFigures> out;
+  for (size_t i = 0; i < slicing.slices.size(); ++i) {
+    const auto begin = counted.begin() + static_cast<ptrdiff_t>(i * thresholds);
+    out.push_back({.slice = slicing.slices[i],
+                   .at = {begin, begin + static_cast<ptrdiff_t>(thresholds)},
+                   .sums = sums[i],
+                   .auc = areas[i]});
+  }
+  return out;
+}
+
+std::optional<Interval> interval_of(const Rate& rate, const Confusion& confusion, double level) {
+  if (!rate.is_proportion()) return std::nullopt;
+  const std::optional<Proportion> p = proportion(rate, confusion);
+  if (!p) return std::nullopt;
+  return wilson(*p, level);
+}
+
+int64_t denominator(const Rate& rate, const Confusion& confusion) {
+  if (!rate.is_proportion()) return confusion.all().rows;
+  int64_t out = 0;
+  for (size_t i = 0; i < kOutcomes; ++i) out += rate.fraction.whole[i] ? confusion.of[i].rows : 0;
+  return out;
+}
+
+}  // namespace
+
+std::string SlicingFigures::name() const {
+  std::string out;
+  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
+  return out;
+}
+
+Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                  const AssessmentOptions& options) {
+  const Shared shared{rows, pass_thresholds(rows, options.thresholds, options.positive),
+                      order_by_score(rows.scores())};
+  Assessment out{
+      .options = options, .overall = figures_of(shared, overall(rows.size(), options.slices))[0], .by = {}};
+  for (const std::vector<const CategoryColumn*>& columns : slicings) {
+    SlicingFigures& by = out.by.emplace_back();
+    by.slices = figures_of(shared, slice_by(columns, options.slices));
+    for (const CategoryColumn* column : columns) by.columns.push_back(column->name);
+  }
+  return out;
+}
+
+SliceMetric::SliceMetric(std::string_view wanted) {
+  for (const std::string_view own : {kAuc, kRows, kPositives}) {
+    if (wanted == own) name_ = own;
+  }
+  for (const ScoreMean& mean : score_means()) {
+    if (wanted == mean.name) mean_ = &mean, name_ = mean.name;
+  }
+  for (const Rate& rate : rates()) {
+    if (wanted == rate.name || std::ranges::count(rate.aliases, wanted)) rate_ = &rate, name_ = rate.name;
+  }
+  if (name_.empty()) throw_unknown("evaluate.metric", "metric", wanted, slice_metrics());
+}
+
+std::string SliceMetric::formula() const {
+  if (rate_) return rate_->formula();
+  if (mean_) return std::string(mean_->formula);
+  if (name_ == kAuc) return "the chance that a positive has a higher score than a negative, equal ones half";
+  return name_ == kRows ? "rows" : "rows whose label is positive";
+}
+
+Figure SliceMetric::operator()(const SliceFigures& slice, size_t threshold, double level) const {
+  const Confusion& confusion = slice.at.at(threshold);
+  if (rate_) {
+    return {(*rate_)(confusion), interval_of(*rate_, confusion, level), denominator(*rate_, confusion)};
+  }
+  const int64_t rows = slice.slice.rows;
+  if (mean_) return {(*mean_)(slice.sums), {}, rows};
+  if (name_ == kRows) return {static_cast<double>(rows), {}, rows};
+  if (name_ == kPositives) return {static_cast<double>(confusion.positives().rows), {}, rows};
+  if (!slice.auc) return {.rows = rows};
+  return {slice.auc->area, delong(*slice.auc, level), rows};
+}
+
+Figure SliceMetric::difference(const SliceFigures& a, const SliceFigures& b, size_t threshold,
+                               double level) const {
+  const Figure first = (*this)(a, threshold, level), second = (*this)(b, threshold, level);
+  Figure out{.rows = first.rows + second.rows};
+  if (!first.value || !second.value) return out;
+  out.value = *first.value - *second.value;
+  if (rate_ && rate_->is_proportion()) {
+    out.interval =
+        newcombe(*proportion(*rate_, a.at[threshold]), *proportion(*rate_, b.at[threshold]), level);
+  } else if (name_ == kAuc) {
+    out.interval = delong(*a.auc, *b.auc, level);
+  }
+  return out;
+}
+
+std::vector<std::string> slice_metrics() {
+  std::vector<std::string> out;
+  for (const Rate& rate : rates()) out.emplace_back(rate.name);
+  for (const ScoreMean& mean : score_means()) out.emplace_back(mean.name);
+  for (const std::string_view own : {kAuc, kRows, kPositives}) out.emplace_back(own);
+  return out;
+}
+
+}  // namespace espalier
