@@ -1,17 +1,22 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/scored_table.h"
 #include "cli/scores.h"
+#include "cli/slice_flags.h"
 #include "cli/table_data.h"
 #include "cli/train_digits.h"
+#include "fairness/assessment_text.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -19,11 +24,106 @@ namespace {
 
 struct EvaluateRun {
   std::string model, data;
+  std::string scores;
+  ScoredFlags scored;
+  SliceFlags slicing;
   bool strip_label_dots = false;
   std::optional<double> threshold = {};
   TableFlags table;
   Results results;
 };
+
+Terminal terminal_of(const Results& results) {
+  Terminal out = Terminal::of(STDOUT_FILENO);
+  if (results.out != "-") out.colors = false;
+  return out;
+}
+
+AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) {
+  for (const std::string& name : slicing.metrics) SliceMetric{name};
+  return {.metrics = slicing.metrics, .references = slicing.reference_groups(assessment)};
+}
+
+// Columns of a few values each, other than these.
+std::vector<std::string> columns_to_slice_by(const CsvTable& table, const std::vector<std::string>& others) {
+  constexpr size_t kNamed = 2, kMostValues = 20;
+  std::vector<std::string> out;
+  for (int64_t c = 0; c < table.columns() && out.size() < kNamed; ++c) {
+    const std::string& name = table.names()[static_cast<size_t>(c)];
+    if (std::ranges::find(others, name) != others.end()) continue;
+    std::set<std::string_view> values;
+    for (int64_t row = 0; row < table.rows() && values.size() <= kMostValues; ++row)
+      values.insert(table.cell(row, c));
+    if (values.size() >= 2 && values.size() <= kMostValues) out.push_back(name);
+  }
+  return out;
+}
+
+void evaluate_scores(const EvaluateRun& run) {
+  run.results.keep({run.scores});
+  const std::vector<std::string> missing = ColumnOptions().missing;
+  const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results);
+  SliceFlags slicing = run.slicing;
+  if (run.threshold) slicing.thresholds = {*run.threshold};
+  const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing);
+  const AssessmentView view = view_of(slicing, assessment);
+  if (run.results.json) {
+    nlohmann::ordered_json body = {{"scores", run.scores},
+                                   {"label", run.scored.label},
+                                   {"score", run.scored.score},
+                                   {"positive", scored.positive}};
+    body.update(json_of(assessment, view));
+    body["warnings"] = *run.results.warned;
+    return run.results.write_json("evaluate", body);
+  }
+  run.results.write(cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows,
+                        " are ", scored.positive, "; ", text_of(assessment, view, terminal_of(run.results))));
+  std::vector<std::string> next = {"evaluate",       "--scores", run.scores,      "--label",
+                                   run.scored.label, "--score",  run.scored.score};
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) next.insert(next.end(), {flag, value});
+  };
+  add("--weight", run.scored.weight);
+  add("--positive", run.scored.positive);
+  if (run.threshold) add("--threshold", shortest(*run.threshold));
+  for (const auto& words : {run.table.words(), run.slicing.words()})
+    next.insert(next.end(), words.begin(), words.end());
+  if (!run.slicing.any()) {
+    std::string names;
+    for (const std::string& name :
+         columns_to_slice_by(scored.table, {run.scored.label, run.scored.score, run.scored.weight}))
+      names += cat(names.empty() ? "" : ",", name);
+    add("--slice", names);
+  } else if (run.slicing.metrics.empty()) {
+    add("--metric", "true_positive_rate");
+  } else {
+    next.emplace_back("--json");
+  }
+  run.results.suggest(next);
+}
+
+// Of a model of two classes.
+Assessment assess_model(const EvaluateRun& run, const TableModel& saved, const CsvTable& table,
+                        const std::vector<int64_t>& rows, const Predictions& predictions,
+                        const Tensor& labels) {
+  if (saved.columns.classes().size() != 2) {
+    throw ValueError(
+        "evaluate.slice",
+        cat("slices are of models of two classes, and ", saved.columns.label(),
+            saved.columns.classification() ? cat(" has ", saved.columns.classes().size()) : " is a number"));
+  }
+  const int64_t positive = saved.decision.positive;
+  std::vector<double> scores;
+  std::vector<uint8_t> are;
+  for (const int32_t label : labels.data<int32_t>()) {
+    scores.push_back(
+        static_cast<double>(predictions.outputs[2 * are.size() + static_cast<size_t>(positive)]));
+    are.push_back(label == positive);
+  }
+  SliceFlags slicing = run.slicing;
+  slicing.thresholds = {saved.decision.threshold.value_or(0.5)};
+  return slicing.assess(table, rows, {scores, are}, ColumnOptions().missing);
+}
 
 void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
   if (run.strip_label_dots || run.threshold || !run.table.words().empty()) {
@@ -45,6 +145,7 @@ bool trained_on(const LoadedModel& model, const EvaluateRun& run) {
 }
 
 void evaluate(const EvaluateRun& run) {
+  if (!run.scores.empty()) return evaluate_scores(run);
   run.results.keep({run.data});
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = load_model(run.model);
@@ -66,6 +167,10 @@ void evaluate(const EvaluateRun& run) {
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;
   const int64_t positive = saved.decision.positive;
+  std::optional<Assessment> assessment;
+  if (run.slicing.any()) assessment = assess_model(run, saved, table, rows, predictions, labels);
+  AssessmentView view;
+  if (assessment) view = view_of(run.slicing, *assessment);
   const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
@@ -76,16 +181,17 @@ void evaluate(const EvaluateRun& run) {
       if (saved.decision.threshold) body["threshold"] = *saved.decision.threshold;
       if (best.f1 >= 0) body["best_of_these_rows"] = {{"threshold", best.threshold}, {"f1", best.f1}};
     }
+    if (assessment) body.update(json_of(*assessment, view));
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (run.results.out != "-") terminal.colors = false;
+  const Terminal terminal = terminal_of(run.results);
   std::string text = report_of(scores, columns, terminal);
   if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
   if (two)
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
+  if (assessment) text += cat("\n", text_of(*assessment, view, terminal));
   run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
   if (run.threshold) next.insert(next.end(), {"--threshold", shortest(*run.threshold)});
@@ -93,24 +199,64 @@ void evaluate(const EvaluateRun& run) {
   run.results.suggest(next);
 }
 
+void check_use(const EvaluateRun& run) {
+  if (run.scores.empty()) {
+    if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
+    const ScoredFlags& given = run.scored;
+    if (!given.label.empty() || !given.score.empty() || !given.weight.empty() || !given.positive.empty())
+      throw CLI::RequiresError("--label, --score, --weight and --positive", "--scores");
+    return;
+  }
+  if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (run.scored.label.empty()) throw CLI::RequiredError("--label");
+  if (run.scored.score.empty()) throw CLI::RequiredError("--score");
+}
+
+constexpr const char* kExamples =
+    R"(Slices are parts of the rows, by the values of columns. Of each its figures are
+shown, and how far apart its groups lie by the usual criteria of fairness, with
+intervals that hold the true figure 19 times in 20.
+
+Examples:
+  espalier evaluate model/ new.csv
+      how good the model is on rows with labels
+  espalier evaluate model/ new.csv --slice sex,race --cross sex*race
+      and on each group of them
+  espalier evaluate --scores scores.csv --label y --score p --slice sex
+      the same of whatever model wrote the column p
+  espalier evaluate model/ new.csv --bucket age=25,45,65 --metric recall
+      who is found how often, drawn with intervals)";
+
 }  // namespace
 
 void add_evaluate(CLI::App& app) {
   auto run = std::make_shared<EvaluateRun>();
-  CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model is on labelled rows or images");
-  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model, or a file of its scores, is");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote");
   verb->add_option("data", run->data,
                    "CSV with the label's column, - is standard input; for a model of images a folder of IDX "
                    "files or a CSV of "
-                   "square images, label last")
-      ->required();
+                   "square images, label last");
+  verb->add_option("--scores", run->scores,
+                   "Instead of a model: CSV of rows that some model has scored; - is standard input")
+      ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_threshold(*verb, run->threshold);
+  verb->option_defaults()->group("A file of scores");
+  run->scored.add(*verb);
+  verb->option_defaults()->group("Slices of the rows");
+  run->slicing.add(*verb);
+  verb->option_defaults()->group("The file");
   run->table.add(*verb);
+  verb->option_defaults()->group("What is shown");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
-  verb->callback([run] { evaluate(*run); });
+  verb->footer(kExamples);
+  verb->callback([run] {
+    check_use(*run);
+    evaluate(*run);
+  });
 }
 
 }  // namespace espalier::cli

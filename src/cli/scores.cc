@@ -11,6 +11,8 @@
 #include "espalier/error.h"
 #include "espalier/ops.h"
 #include "evaluate/intervals.h"
+#include "evaluate/ranking.h"
+#include "evaluate/rates.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -18,23 +20,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// The chance that a row of class 1 gets a higher score than one of class 0; ties count half.
-double area_under_curve(const std::vector<float>& outputs, std::span<const int32_t> labels) {
-  if (std::ranges::any_of(outputs, [](float value) { return std::isnan(value); })) return -1;
-  std::vector<size_t> order(labels.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  const auto score_of = [&](size_t row) { return outputs[2 * row + 1]; };
-  std::ranges::sort(order, {}, score_of);
-  double below = 0, wins = 0, positives = 0;
-  for (size_t i = 0; i < order.size();) {
-    double ones = 0, zeros = 0;
-    const float score = score_of(order[i]);
-    for (; i < order.size() && score_of(order[i]) == score; ++i) (labels[order[i]] ? ones : zeros) += 1;
-    wins += ones * (below + zeros / 2);
-    below += zeros;
-    positives += ones;
+// What a model says of the rows of two classes, one of which is positive.
+struct TwoClasses {
+  std::vector<double> scores;
+  std::vector<uint8_t> labels;
+  bool numbers = true;
+
+  TwoClasses(const std::vector<float>& outputs, std::span<const int32_t> truth, int64_t positive) {
+    for (size_t row = 0; row < truth.size(); ++row) {
+      scores.push_back(static_cast<double>(outputs[2 * row + static_cast<size_t>(positive)]));
+      labels.push_back(truth[row] == positive);
+      numbers = numbers && !std::isnan(scores.back());
+    }
   }
-  return positives == 0 || below == 0 ? -1 : wins / (positives * below);
+  ScoredRows rows() const { return {scores, labels}; }
+  std::vector<uint32_t> order() const { return order_by_score(scores); }
+};
+
+double area_under_curve(const std::vector<float>& outputs, std::span<const int32_t> labels) {
+  const TwoClasses said(outputs, labels, 1);
+  if (!said.numbers) return -1;
+  const std::optional<Auc> auc = aucs(said.rows(), said.order(), overall(labels.size()))[0];
+  return auc ? auc->area : -1;
 }
 
 double share(int64_t part, int64_t whole) {
@@ -143,23 +150,14 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
 }
 
 BestThreshold best_threshold(const Predictions& predictions, const Tensor& labels, int64_t positive) {
-  const auto& outputs = predictions.outputs;
-  const auto truth = labels.data<int32_t>();
-  if (std::ranges::any_of(outputs, [](float value) { return std::isnan(value); })) return {};
-  const auto score_of = [&](size_t row) { return outputs[2 * row + static_cast<size_t>(positive)]; };
-  std::vector<size_t> order(truth.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::ranges::sort(order, std::greater(), score_of);
-  const int64_t all = std::ranges::count(truth, static_cast<int32_t>(positive));
+  const TwoClasses said(predictions.outputs, labels.data<int32_t>(), positive);
+  if (!said.numbers || std::ranges::count(said.labels, 1) == 0) return {};
+  const Ranking ranking(said.rows(), said.order());
   BestThreshold out;
-  int64_t right = 0;
-  for (size_t i = 0; i < order.size();) {
-    const float score = score_of(order[i]);
-    for (; i < order.size() && score_of(order[i]) == score; ++i) right += truth[order[i]] == positive;
-    const double f1 = share(2 * right, static_cast<int64_t>(i) + all);
-    if (all == 0 || f1 <= out.f1) continue;
-    const double next = i < order.size() ? static_cast<double>(score_of(order[i])) : 0;
-    out = {shortest_between(next, static_cast<double>(score)), f1};
+  for (size_t i = ranking.scores().size(); i-- > 0;) {
+    const double f1 = rate("f1")(ranking.confusions()[i]).value();
+    if (f1 <= out.f1) continue;
+    out = {shortest_between(i > 0 ? ranking.scores()[i - 1] : 0, ranking.scores()[i]), f1};
   }
   return out;
 }

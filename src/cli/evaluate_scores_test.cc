@@ -1,0 +1,236 @@
+// Slices of rows that a model has scored, from a file or by a model at hand.
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+#include "base/shortest.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+#include "espalier/error.h"
+#include "evaluate/golden_rows_test.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+struct EvaluateScores : testing::Test {
+  std::string folder =
+      fresh_folder(cat("scores-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string progress;
+
+  std::string file(const std::string& text) const { return write_file(folder + "/scores.csv", text); }
+  std::string text_of(const std::string& path, const Words& more) {
+    Words arguments = {"--scores", path, "--label", "y", "--score", "p"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return call_verb(add_evaluate, arguments, "", &progress);
+  }
+  Json json(const std::string& path, Words more) {
+    more.push_back("--json");
+    return Json::parse(text_of(path, more));
+  }
+  // The message of what is refused.
+  std::string refusal(const std::string& text, const Words& more = {}) {
+    try {
+      text_of(file(text), more);
+    } catch (const Error& error) {
+      return cat(error.rule(), ": ", error.message(), error.fix().empty() ? "" : " / ", error.fix());
+    }
+    return "accepted";
+  }
+};
+
+std::string golden_csv(const GoldenRows& data) {
+  std::string text = "y,p,weight,group,age\n";
+  const auto ages = data.column<double>("age");
+  for (size_t i = 0; i < data.scores.size(); ++i) {
+    text +=
+        cat(static_cast<int>(data.labels[i]), ",", shortest(data.scores[i]), ",", shortest(data.weights[i]),
+            ",", data.group.values[data.group.codes[i]], ",", shortest(ages[i]), "\n");
+  }
+  return text;
+}
+
+// From the text of a file to Fairlearn's own figures of the same rows.
+TEST_F(EvaluateScores, RatesOfGroupsAreFairlearns) {
+  const GoldenRows data;
+  const std::string path = file(golden_csv(data));
+  size_t compared = 0;
+  for (const Json& golden : data.golden.at("fairlearn")) {
+    Words flags = {"--slice", "group", "--min-slice", "0"};
+    if (golden.at("weights") == "weighted") flags.insert(flags.end(), {"--weight", "weight"});
+    if (golden.at("strict").get<bool>()) flags.insert(flags.end(), {"--at-threshold", "above"});
+    const Json said = json(path, flags);
+    EXPECT_EQ(said["positive"], "1");
+    for (const auto& [name, of_groups] : golden.at("by_group").items()) {
+      for (const Json& slice : said["slices"]) {
+        const std::string group = slice["values"][0];
+        const size_t place =
+            static_cast<size_t>(std::ranges::find(data.group.values, group) - data.group.values.begin());
+        const Json value = slice["at"][0]["rates"][name]["value"];
+        // Fairlearn's 0 / 0 is 0, and ours is none.
+        if (value.is_null()) {
+          EXPECT_EQ(of_groups[place], 0) << name << " of " << group;
+        } else {
+          EXPECT_NEAR(value.get<double>(), of_groups[place].get<double>(), 1e-12) << name << " of " << group;
+          ++compared;
+        }
+      }
+      EXPECT_NEAR(said["overall"]["at"][0]["rates"][name]["value"].get<double>(),
+                  golden.at("overall").at(name).get<double>(), 1e-12)
+          << name;
+    }
+    for (const Json& gap : golden.at("gaps")) {
+      if (gap.at("criterion") != "demographic_parity" || gap.at("method") != "between_groups") continue;
+      const Json& criterion = said["gaps"][0]["criteria"]["demographic_parity"];
+      EXPECT_NEAR(criterion[gap.at("measure").get<std::string>()].get<double>(),
+                  gap.at("value").get<double>(), 1e-12);
+    }
+  }
+  EXPECT_GT(compared, 100u);
+}
+
+TEST_F(EvaluateScores, CrossesAndBucketsPartTheRows) {
+  const GoldenRows data;
+  const Json said = json(file(golden_csv(data)), {"--cross", "group*age", "--bucket", "age=25,45"});
+  int64_t rows = 0;
+  for (const Json& slice : said["slices"]) rows += slice["rows"].get<int64_t>();
+  EXPECT_EQ(rows, 300);
+  EXPECT_EQ(said["slices"][0]["by"], Json({"group", "age"}));
+  EXPECT_EQ(said["slices"][0]["values"][1], "(-inf,25)");
+  const Json alone = json(file(golden_csv(data)), {"--bucket", "age=25,45"});
+  EXPECT_EQ(alone["slices"].size(), 3u);
+}
+
+// A group whose rates are known: half of its positives are found, none of its negatives is said to be one.
+constexpr const char* kTwoGroups =
+    "y,p,g\nyes,0.9,a\nyes,0.2,a\nno,0.1,a\nno,0.3,a\nyes,0.8,b\nyes,0.7,b\nno,0.6,b\nno,0.4,b\nno,0.5,\n";
+
+TEST_F(EvaluateScores, PeopleSeeFiguresGapsAndWhatComesNext) {
+  const std::string path = file(kTwoGroups);
+  EXPECT_NE(text_of(path, {}).find("next: espalier evaluate --scores "), std::string::npos);
+  const std::string text = text_of(path, {"--slice", "g", "--min-slice", "0"});
+  EXPECT_TRUE(
+      text.starts_with("9 rows, of which 4 are yes; threshold 0.5: a score from it on says positive\n"))
+      << text;
+  EXPECT_NE(text.find("\ng=a             4          2    0.7500    0.2500  0.5000  0.0000  0.7500\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\ng=(missing)     1          0    0.0000    1.0000       -  1.0000       -\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("0/0 for (missing)"), std::string::npos) << text;
+  EXPECT_NE(text.find("--slice g --min-slice 0 --metric true_positive_rate\n"), std::string::npos) << text;
+  const std::string drawn =
+      text_of(path, {"--slice", "g", "--metric", "recall", "--missing-group", "leave-out"});
+  EXPECT_NE(drawn.find("thin: too few rows to say much"), std::string::npos) << drawn;
+  EXPECT_EQ(drawn.find("(missing)"), std::string::npos) << drawn;
+}
+
+TEST_F(EvaluateScores, AReferenceGroupGivesGapsTheirSign) {
+  const std::string path = file(kTwoGroups);
+  const auto gap = [&](const char* group) {
+    const Json said = json(path, {"--slice", "g", "--min-slice", "0", "--missing-group", "leave-out",
+                                  "--reference-group", group});
+    EXPECT_EQ(said["gaps"][0]["reference"], group);
+    return said["gaps"][0]["criteria"]["equal_opportunity"]["difference"].get<double>();
+  };
+  EXPECT_DOUBLE_EQ(gap("g=a"), 0.5);
+  EXPECT_DOUBLE_EQ(gap("g=b"), -0.5);
+  EXPECT_EQ(rule_of([&] {
+              text_of(path, {"--slice", "g", "--reference-group", "g=c"});
+            }),
+            "evaluate.reference");
+  EXPECT_EQ(rule_of([&] {
+              text_of(path, {"--slice", "g", "--reference-group", "h=a"});
+            }),
+            "evaluate.reference");
+}
+
+TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
+  EXPECT_EQ(refusal("y,p\n1,0.5\n0,1.5\n"),
+            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"1.5\"");
+  EXPECT_EQ(refusal("y,p\n1,0.5\n0,\n"),
+            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"\"");
+  EXPECT_EQ(refusal("y,p\n1,nan\n0,1\n"),
+            "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\"");
+  for (const char* weight : {"-1", "nan", "inf", "heavy"}) {
+    EXPECT_EQ(refusal(cat("y,p,w\n1,0.5,1\n0,0.1,", weight, "\n"), {"--weight", "w"}),
+              cat("scores.weight: scores.csv, line 3: a weight is a number from 0 on, got \"", weight, "\""));
+  }
+  EXPECT_EQ(refusal("y,p\n1,0.5\n1,0.6\n"),
+            "scores.label: every row of column \"y\" is \"1\": labels of one kind say little of scores");
+  EXPECT_EQ(refusal("y,p\n1,0.5\n2,0.6\n3,0.1\n"),
+            "scores.label: labels are of two kinds, and column \"y\" has 3: \"1\", \"2\", \"3\"");
+  EXPECT_EQ(
+      refusal("y,p\nbad,0.5\ngood,0.6\ngood,0.1\n"),
+      "scores.label: column \"y\" holds \"bad\" and \"good\", and which of them do high scores stand for? / "
+      "--positive 'bad'");
+  EXPECT_EQ(refusal("y,p\n?,0.5\n,0.6\n"), "scores.label: scores.csv: no row has a label");
+  EXPECT_EQ(refusal("y,q\n1,0.5\n0,0.6\n").substr(0, 11), "csv.column:");
+  EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,x\n", {"--bucket", "a=1,2"}).substr(0, 24),
+            "evaluate.bucket: line 3:");
+  EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--bucket", "a=2,1"}).substr(0, 16), "evaluate.bucket:");
+  EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--bucket", "age"}).substr(0, 15), "evaluate.slice:");
+  EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--slice", "a", "--metric", "recal"}).substr(0, 16),
+            "evaluate.metric:");
+}
+
+TEST_F(EvaluateScores, RowsWithoutALabelAreLeftOutAloud) {
+  const Json said = json(file("y,p\n1,0.5\n0,0.6\n?,nonsense\n"), {});
+  EXPECT_EQ(said["overall"]["rows"], 2);
+  EXPECT_EQ(said["warnings"], Json({"1 rows have no y and are left out"}));
+}
+
+TEST_F(EvaluateScores, AColumnOfManyNumbersIsForBuckets) {
+  std::string text = "y,p,age\n";
+  for (int i = 0; i < 400; ++i) text += cat(i % 2, ",0.5,", i % 100, "\n");
+  EXPECT_EQ(
+      refusal(text, {"--slice", "age"}),
+      "evaluate.slice: column \"age\" has 100 values: slices are by at most 50 / --bucket age=25,50,75");
+}
+
+TEST_F(EvaluateScores, WrongUseIsNamed) {
+  const std::string path = file(kTwoGroups);
+  EXPECT_THROW(call_verb(add_evaluate, {}), CLI::RequiredError);
+  EXPECT_THROW(call_verb(add_evaluate, {"--scores", path, "--label", "y"}), CLI::RequiredError);
+  EXPECT_THROW(call_verb(add_evaluate, {"model", "--scores", path, "--label", "y", "--score", "p"}),
+               CLI::ExcludesError);
+  EXPECT_THROW(call_verb(add_evaluate, {"model", path, "--label", "y"}), CLI::RequiresError);
+}
+
+// What evaluate says of a model's slices is what it says of the scores that predict writes.
+TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
+  Philox random(5);
+  std::string text = "size,colour,kind\n";
+  for (int i = 0; i < 600; ++i) {
+    const int64_t size = random.below(100);
+    const bool red = random.below(2);
+    text += cat(size, ",", red ? "red" : "blue", ",",
+                size + random.below(40) > (red ? 50 : 80) ? "big" : "small", "\n");
+  }
+  const std::string data = write_file(folder + "/kinds.csv", text), model = folder + "/model";
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", model, "--epochs", "3"});
+  const Json of_model = Json::parse(call_verb(add_evaluate, {model, data, "--slice", "colour", "--json"}));
+  const Json said = Json::parse(call_verb(add_predict, {model, data, "--all", "--json"}));
+  const std::string positive = of_model["positive"];
+  const size_t place = said["classes"][1] == positive ? 1 : 0;
+  std::string scores = "y,p,colour\n";
+  const CsvTable table = parse_csv(text);
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    scores +=
+        cat(table.cell(row, 2), ",",
+            shortest(said["predictions"][static_cast<size_t>(row)]["probabilities"][place].get<double>()),
+            ",", table.cell(row, 1), "\n");
+  }
+  const Json of_scores = json(file(scores), {"--positive", positive, "--slice", "colour"});
+  ASSERT_EQ(of_model["slices"].size(), 2u);
+  for (size_t i = 0; i < 2; ++i) EXPECT_EQ(of_model["slices"][i]["at"], of_scores["slices"][i]["at"]);
+  EXPECT_EQ(of_model["gaps"], of_scores["gaps"]);
+}
+
+}  // namespace
+}  // namespace espalier::cli

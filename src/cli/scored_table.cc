@@ -1,0 +1,103 @@
+#include "cli/scored_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "data/column_steps.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Whether a label says yes by itself: 1, true, yes; nothing for words that say neither.
+std::optional<bool> says_yes(std::string_view text) {
+  if (text == "1" || text == "1.0") return true;
+  if (text == "0" || text == "0.0") return false;
+  return read_truth(text);
+}
+
+std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
+
+// Of the labels and how often each occurs.
+std::string positive_of(const std::map<std::string, int64_t>& counts, const std::string& wanted,
+                        const std::string& column) {
+  const auto rarest = std::ranges::min_element(counts, {}, [](const auto& entry) { return entry.second; });
+  if (!wanted.empty()) {
+    std::vector<std::string> known;
+    for (const auto& [label, count] : counts) known.push_back(label);
+    if (!counts.contains(wanted)) throw_unknown("scores.label", "label", wanted, known);
+  }
+  if (counts.size() > 2) {
+    std::string names;
+    size_t shown = 0;
+    for (const auto& [label, count] : counts) {
+      if (shown++ < 5) names += cat(names.empty() ? "" : ", ", in_quotes(label));
+    }
+    throw ValueError("scores.label", cat("labels are of two kinds, and column \"", column, "\" has ",
+                                         counts.size(), ": ", names, counts.size() > 5 ? ", ..." : ""));
+  }
+  if (counts.size() < 2) {
+    throw ValueError("scores.label",
+                     cat("every row of column \"", column, "\" is ", in_quotes(counts.begin()->first),
+                         ": labels of one kind say little of scores"));
+  }
+  if (!wanted.empty()) return wanted;
+  const std::string &first = counts.begin()->first, &second = counts.rbegin()->first;
+  const std::optional<bool> a = says_yes(first), b = says_yes(second);
+  if (a && b && *a != *b) return *a ? first : second;
+  throw ValueError("scores.label",
+                   cat("column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
+                       ", and which of them do high scores stand for?"),
+                   cat("--positive '", rarest->first, "'"));
+}
+
+}  // namespace
+
+void ScoredFlags::add(CLI::App& verb) {
+  verb.add_option("--label", label, "The column of what is true")->option_text("COLUMN");
+  verb.add_option("--score", score, "The column of the probability that a model gave")->option_text("COLUMN");
+  verb.add_option("--weight", weight, "The column of what each row counts")->option_text("COLUMN");
+  verb.add_option("--positive", positive, "The label that high scores stand for; known for 1, true and yes")
+      ->option_text("VALUE");
+}
+
+ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
+                        const std::vector<std::string>& missing, const Results& results) {
+  const MissingWords none(missing);
+  ScoredTable out;
+  out.table = reading.read(path, {flags.label, flags.score});
+  reading.check_parted(out.table, path);
+  const int64_t label = out.table.column(flags.label), score = out.table.column(flags.score);
+  const int64_t weight = flags.weight.empty() ? -1 : out.table.column(flags.weight);
+  std::map<std::string, int64_t> counts;
+  for (int64_t row = 0; row < out.table.rows(); ++row) {
+    const std::string_view text = out.table.cell(row, label);
+    if (none.contains(text)) continue;
+    out.rows.push_back(row);
+    ++counts[std::string(text)];
+  }
+  if (out.rows.empty()) throw ValueError("scores.label", cat(source_name(path), ": no row has a label"));
+  if (const int64_t unlabelled = out.table.rows() - std::ssize(out.rows))
+    results.warn({cat(unlabelled, " rows have no ", flags.label, " and are left out")});
+  out.positive = positive_of(counts, flags.positive, flags.label);
+  const auto number = [&](int64_t row, int64_t column, const char* rule, const char* what, double most) {
+    const double value = out.table.number_or_nan(row, column);
+    if (value >= 0 && value <= most) return value;
+    throw ValueError(rule, cat(source_name(path), ", line ", out.table.line(row), ": ", what, ", got ",
+                               in_quotes(out.table.cell(row, column))));
+  };
+  for (const int64_t row : out.rows) {
+    out.labels.push_back(out.table.cell(row, label) == out.positive);
+    out.scores.push_back(number(row, score, "scores.score", "a score is a probability from 0 to 1", 1));
+    if (weight >= 0) {
+      out.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on",
+                                   std::numeric_limits<double>::max()));
+    }
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,37 @@
+// A file of what a model said: a label and a score in each row.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/table_data.h"
+#include "evaluate/scored_rows.h"
+
+namespace espalier::cli {
+
+struct ScoredFlags {
+  std::string label, score, weight, positive;
+
+  // --label, --score, --weight, --positive.
+  void add(CLI::App& verb);
+};
+
+// The rows of a table that have a label, with what a model said of them.
+struct ScoredTable {
+  CsvTable table;
+  std::vector<int64_t> rows;  // of the table
+  std::vector<double> scores, weights;
+  std::vector<uint8_t> labels;
+  std::string positive;  // the label of those that are
+
+  ScoredRows view() const { return {scores, labels, weights}; }
+};
+
+// Rows without a label are left out, and warned of. Raises ValueError with the file and the line: csv.column,
+// scores.label for a label of more than two, of one alone, or where nobody knows which of the two is
+// positive; scores.score for one that is no probability; scores.weight for one that is negative or no number.
+ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
+                        const std::vector<std::string>& missing, const Results& results);
+
+}  // namespace espalier::cli

@@ -1,0 +1,236 @@
+#include "cli/slice_flags.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <list>
+#include <unordered_map>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Beyond so many a column parts rows into crumbs.
+constexpr size_t kMostValues = 50;
+
+// "a=b" as its two sides.
+std::pair<std::string, std::string> sides(const std::string& text, const char* flag, const char* example) {
+  const size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0) {
+    throw ValueError("evaluate.slice", cat(flag, " takes ", example, ", got \"", text, "\""));
+  }
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+std::vector<double> numbers_of(const std::string& text, const char* flag) {
+  std::vector<double> out;
+  for (const std::string& word : comma_separated({text})) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size())
+      throw ValueError("evaluate.bucket", cat(flag, ": \"", word, "\" is no number"));
+    out.push_back(value);
+  }
+  return out;
+}
+
+// The columns of one table by name, each read once.
+class Columns {
+ public:
+  Columns(const CsvTable& table, const std::vector<int64_t>& rows, const std::vector<std::string>& missing,
+          const std::map<std::string, std::vector<double>>& edges)
+      : table_(table), rows_(rows), missing_(missing), edges_(edges) {}
+
+  const CategoryColumn* named(const std::string& name) {
+    const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
+    if (found != columns_.end()) return &*found;
+    const int64_t column = table_.column(name);
+    const auto edges = edges_.find(name);
+    return &columns_.emplace_back(edges == edges_.end() ? words(name, column)
+                                                        : bucketed(name, column, edges->second));
+  }
+
+ private:
+  bool is_missing(std::string_view text) const { return std::ranges::find(missing_, text) != missing_.end(); }
+
+  CategoryColumn words(const std::string& name, int64_t column) const {
+    std::map<std::string_view, uint32_t> codes;
+    for (const int64_t row : rows_) {
+      const std::string_view text = table_.cell(row, column);
+      if (!is_missing(text)) codes.emplace(text, 0);
+    }
+    if (codes.size() > kMostValues) refuse(name, column, codes.size());
+    CategoryColumn out{.name = name, .values = {}, .codes = {}};
+    for (auto& [text, code] : codes) {
+      code = static_cast<uint32_t>(out.values.size());
+      out.values.emplace_back(text);
+    }
+    for (const int64_t row : rows_) {
+      const std::string_view text = table_.cell(row, column);
+      out.codes.push_back(is_missing(text) ? CategoryColumn::kMissing : codes.at(text));
+    }
+    return out;
+  }
+
+  CategoryColumn bucketed(const std::string& name, int64_t column, const std::vector<double>& edges) const {
+    std::vector<double> numbers;
+    for (const int64_t row : rows_) {
+      const double value = table_.number_or_nan(row, column);
+      const std::string_view text = table_.cell(row, column);
+      if (std::isnan(value) && !is_missing(text)) {
+        throw ValueError("evaluate.bucket", cat("line ", table_.line(row), ": \"", text, "\" of column \"",
+                                                name, "\" is no number, and cannot be put into a bucket"));
+      }
+      numbers.push_back(is_missing(text) ? std::numeric_limits<double>::quiet_NaN() : value);
+    }
+    return bucket(name, numbers, edges);
+  }
+
+  // Names edges that part the numbers of the column into quarters.
+  [[noreturn]] void refuse(const std::string& name, int64_t column, size_t values) const {
+    std::vector<double> numbers;
+    for (const int64_t row : rows_) {
+      const double value = table_.number_or_nan(row, column);
+      if (!std::isnan(value)) numbers.push_back(value);
+    }
+    std::string fix;
+    if (2 * numbers.size() > rows_.size()) {
+      std::ranges::sort(numbers);
+      std::vector<double> edges;
+      for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
+      edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+      for (const double edge : edges) fix += cat(fix.empty() ? "" : ",", shortest(edge));
+      fix = cat("--bucket ", name, "=", fix);
+    }
+    throw ValueError(
+        "evaluate.slice",
+        cat("column \"", name, "\" has ", values, " values: slices are by at most ", kMostValues), fix);
+  }
+
+  const CsvTable& table_;
+  const std::vector<int64_t>& rows_;
+  const std::vector<std::string>& missing_;
+  const std::map<std::string, std::vector<double>>& edges_;
+  std::list<CategoryColumn> columns_;
+};
+
+std::vector<std::string> factors(const std::string& cross) {
+  std::vector<std::string> out{""};
+  for (const char c : cross) {
+    if (c == '*')
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
+}  // namespace
+
+void SliceFlags::add(CLI::App& verb) {
+  const auto words = [&](const char* name, std::vector<std::string>& into, const char* help) {
+    return verb
+        .add_option_function<std::vector<std::string>>(
+            name, [&into](const std::vector<std::string>& given) { into = comma_separated(given); }, help)
+        ->allow_extra_args(false);
+  };
+  words("--slice", slices, "Columns by whose values the rows are parted")->option_text("COLUMN,...");
+  words("--cross", crosses, "Columns by whose values together the rows are parted, as sex*race")
+      ->option_text("A*B,...");
+  verb.add_option("--bucket", buckets,
+                  "The edges at which a column of numbers is parted; again for another one")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN=18,25,45");
+  verb.add_option("--reference-group", references,
+                  "The group that others of its column are compared with, as sex=Male, instead of the lowest "
+                  "with the highest; again for another column")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN=VALUE");
+  verb.add_option("--min-slice", min_rows, "Slices of fewer rows are thin: they are dimmed, and lead no gap")
+      ->check(number_from(int64_t{0}, int64_t{1} << 40))
+      ->option_text("N [30]");
+  words("--metric", metrics, "What of each slice is shown, with its interval, instead of the usual figures")
+      ->option_text("NAME,...");
+  verb.add_option("--missing-group", missing, "Rows without a value: a slice of their own, or in none")
+      ->check(CLI::IsMember({"slice", "leave-out"}))
+      ->option_text("slice|leave-out [slice]");
+  verb.add_option("--at-threshold", positive_from,
+                  "Whether a score equal to the threshold says positive, or only one above, as in TFMA")
+      ->check(CLI::IsMember({"from", "above"}))
+      ->option_text("from|above [from]");
+}
+
+std::vector<std::string> SliceFlags::words() const {
+  std::vector<std::string> out;
+  const auto add = [&](const char* flag, const std::vector<std::string>& values, bool joined) {
+    std::string text;
+    for (const std::string& value : values) {
+      if (!joined) out.insert(out.end(), {flag, value});
+      text += cat(text.empty() ? "" : ",", value);
+    }
+    if (joined && !values.empty()) out.insert(out.end(), {flag, text});
+  };
+  add("--slice", slices, true);
+  add("--cross", crosses, true);
+  add("--bucket", buckets, false);
+  add("--reference-group", references, false);
+  if (min_rows != SliceFlags().min_rows) out.insert(out.end(), {"--min-slice", cat(min_rows)});
+  if (missing != "slice") out.insert(out.end(), {"--missing-group", missing});
+  if (positive_from != "from") out.insert(out.end(), {"--at-threshold", positive_from});
+  return out;
+}
+
+Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>& rows,
+                              const ScoredRows& scored, const std::vector<std::string>& missing_words) const {
+  std::map<std::string, std::vector<double>> edges;
+  for (const std::string& text : buckets) {
+    const auto [column, numbers] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
+    if (!edges.emplace(column, numbers_of(numbers, "--bucket")).second)
+      throw ValueError("evaluate.bucket", cat("--bucket of column \"", column, "\" is given twice"));
+  }
+  Columns columns(table, rows, missing_words, edges);
+  std::vector<std::vector<const CategoryColumn*>> slicings;
+  const auto add = [&](const std::vector<std::string>& names) {
+    std::vector<const CategoryColumn*> by;
+    for (const std::string& name : names) by.push_back(columns.named(name));
+    if (std::ranges::find(slicings, by) == slicings.end()) slicings.push_back(by);
+  };
+  for (const std::string& name : slices) add({name});
+  for (const std::string& cross : crosses) add(factors(cross));
+  for (const auto& [column, numbers] : edges) {
+    const CategoryColumn* one = columns.named(column);
+    const auto uses = [&](const auto& by) { return std::ranges::find(by, one) != by.end(); };
+    if (std::ranges::none_of(slicings, uses)) add({column});
+  }
+  AssessmentOptions options;
+  if (!thresholds.empty()) options.thresholds = thresholds;
+  options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
+  options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,
+                    .min_rows = min_rows};
+  return espalier::assess(scored, slicings, options);
+}
+
+std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& assessment) const {
+  std::map<std::string, size_t> out;
+  for (const std::string& text : references) {
+    const std::string column = sides(text, "--reference-group", "COLUMN=VALUE").first;
+    const auto by = std::ranges::find(assessment.by, column, &SlicingFigures::name);
+    if (by == assessment.by.end()) {
+      throw ValueError("evaluate.reference",
+                       cat("--reference-group ", text, ": the rows are not parted by \"", column, "\""),
+                       cat("add --slice ", column));
+    }
+    std::vector<std::string> known;
+    for (const SliceFigures& slice : by->slices) known.push_back(slice.slice.name);
+    const auto group = std::ranges::find(known, text);
+    if (group == known.end()) throw_unknown("evaluate.reference", "group", text, known);
+    out[column] = static_cast<size_t>(group - known.begin());
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,34 @@
+// Which slices of a table's rows are looked at, and what of them is shown.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+#include "espalier/csv.h"
+#include "fairness/assessment.h"
+
+namespace espalier::cli {
+
+struct SliceFlags {
+  std::vector<std::string> slices = {}, crosses = {}, buckets = {}, references = {}, metrics = {};
+  std::vector<double> thresholds = {};
+  int64_t min_rows = 30;
+  std::string missing = "slice", positive_from = "from";
+
+  void add(CLI::App& verb);
+  // Whether slices are asked for.
+  bool any() const { return !slices.empty() || !crosses.empty() || !buckets.empty(); }
+  // The flags that were given.
+  std::vector<std::string> words() const;
+  // Figures of these rows of the table, which are those of `scored`. Raises ValueError: csv.column,
+  // evaluate.slice, evaluate.bucket, evaluate.reference, evaluate.metric, evaluate.thresholds.
+  Assessment assess(const CsvTable& table, const std::vector<int64_t>& rows, const ScoredRows& scored,
+                    const std::vector<std::string>& missing_words) const;
+  // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no
+  // row is of it.
+  std::map<std::string, size_t> reference_groups(const Assessment& assessment) const;
+};
+
+}  // namespace espalier::cli

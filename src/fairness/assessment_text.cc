@@ -1,0 +1,290 @@
+#include "fairness/assessment_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "report/table.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kDigits = 4;
+
+std::string number(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? fixed(*value, kDigits) : "-";
+}
+std::string between(const std::optional<Interval>& interval) {
+  return interval ? cat(fixed(interval->low, kDigits), " to ", fixed(interval->high, kDigits)) : "-";
+}
+
+// The groups of a slicing that may be compared: those that are not thin.
+struct Compared {
+  std::vector<const SliceFigures*> slices;
+  std::vector<Confusion> confusions;
+  Convention convention;
+
+  Compared(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
+           const AssessmentView& view)
+      : overall_(assessment.overall.at[threshold]) {
+    const auto reference = view.references.find(by.name());
+    for (size_t i = 0; i < by.slices.size(); ++i) {
+      const bool is_reference = reference != view.references.end() && reference->second == i;
+      if (by.slices[i].slice.thin && !is_reference) continue;
+      if (is_reference) convention = {.against = Against::kReference, .reference = slices.size()};
+      slices.push_back(&by.slices[i]);
+      confusions.push_back(by.slices[i].at[threshold]);
+    }
+  }
+  Groups groups() const { return {confusions, overall_}; }
+  bool has_reference() const { return convention.against == Against::kReference; }
+
+ private:
+  Confusion overall_;
+};
+
+// How far groups lie apart by one criterion: the rate that decides it, and both measures of it.
+struct CriterionRow {
+  const Criterion& criterion;
+  std::optional<double> difference, ratio;
+  std::optional<Interval> interval;
+  const Rate* rate = nullptr;
+  Gap gap = {};
+};
+
+CriterionRow row_of(const Criterion& criterion, const Compared& compared, double level) {
+  const Groups groups = compared.groups();
+  const CriterionGap gap = gap_of(criterion, groups, Measure::kDifference, compared.convention);
+  CriterionRow out{.criterion = criterion,
+                   .difference = gap.value,
+                   .ratio = gap_of(criterion, groups, Measure::kRatio, compared.convention).value,
+                   .interval = {}};
+  if (!gap.value) return out;
+  const auto worst =
+      std::ranges::max_element(gap.of_rates, {}, [](const Gap& one) { return std::abs(*one.value); });
+  out.gap = *worst;
+  out.rate = &rate(criterion.rates[static_cast<size_t>(worst - gap.of_rates.begin())]);
+  out.interval = interval(out.gap, *out.rate, groups, level);
+  if (out.interval && *out.gap.value < 0) out.interval = Interval{-out.interval->high, -out.interval->low};
+  return out;
+}
+
+std::string values_of(const SliceFigures& slice) {
+  std::string out;
+  for (const std::string& value : slice.slice.values) out += cat(out.empty() ? "" : ", ", value);
+  return out;
+}
+
+std::string side(const Compared& compared, const CriterionRow& row, size_t group) {
+  if (!row.rate || group == Gap::kNoGroup) return "-";
+  return cat(values_of(*compared.slices[group]), " ", number((*row.rate)(compared.confusions[group])));
+}
+
+std::string spaced(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+// The groups of which a rate of the criterion is 0 / 0, so that it has no gap.
+std::string undefined_for(const Compared& compared, const Criterion& criterion) {
+  std::vector<size_t> groups;
+  for (const Gap& gap :
+       gap_of(criterion, compared.groups(), Measure::kDifference, compared.convention).of_rates) {
+    for (const size_t group : gap.undefined) {
+      if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+    }
+  }
+  if (groups.empty() || groups[0] == Gap::kNoGroup) return "-";
+  return cat("0/0 for ", values_of(*compared.slices[groups[0]]),
+             groups.size() > 1 ? cat(" and ", groups.size() - 1, " more") : "");
+}
+
+std::string gaps_text(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
+                      const AssessmentView& view, const Terminal& terminal) {
+  const Compared compared(assessment, by, threshold, view);
+  if (compared.slices.size() < 2)
+    return cat("no two slices of ", by.name(), " have rows enough to be compared\n");
+  const double level = assessment.options.level;
+  Table table({cat("gaps by ", by.name()), "difference", percent(level, 0) + " interval", "ratio", "lowest",
+               "highest"});
+  for (const Criterion& criterion : criteria()) {
+    const CriterionRow row = row_of(criterion, compared, level);
+    table.row({spaced(criterion.name), number(row.difference), between(row.interval), number(row.ratio),
+               row.rate ? side(compared, row, row.gap.low) : undefined_for(compared, criterion),
+               side(compared, row, row.gap.high)});
+  }
+  return table.text(terminal) +
+         terminal.paint(Ink::kDim,
+                        "an interval is of that gap alone: of many groups some lie apart by chance\n");
+}
+
+// A line from 0 to 1 or over the intervals of all slices: o at the value, - over its interval.
+std::string drawn(const Figure& figure, double low, double high) {
+  constexpr int kWidth = 24;
+  if (!figure.value || !(high > low)) return "";
+  const auto place = [&](double x) {
+    return static_cast<size_t>(std::lround(std::clamp((x - low) / (high - low), 0.0, 1.0) * (kWidth - 1)));
+  };
+  std::string out(kWidth, ' ');
+  if (figure.interval) {
+    for (size_t i = place(figure.interval->low); i <= place(figure.interval->high); ++i) out[i] = '-';
+  }
+  out[place(*figure.value)] = 'o';
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+// Slices in the order of a metric, with its interval.
+std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
+                        size_t threshold, const Terminal& terminal) {
+  struct Line {
+    const SliceFigures* slice;
+    Figure figure;
+  };
+  const double level = assessment.options.level;
+  std::vector<Line> lines;
+  for (const SliceFigures& slice : by.slices) lines.push_back({&slice, metric(slice, threshold, level)});
+  std::ranges::stable_sort(lines, {}, [](const Line& line) {
+    return line.figure.value.value_or(std::numeric_limits<double>::infinity());
+  });
+  lines.insert(lines.begin(), {&assessment.overall, metric(assessment.overall, threshold, level)});
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const Line& line : lines) {
+    if (!line.figure.value || line.slice->slice.thin) continue;
+    low = std::min(low, line.figure.interval ? line.figure.interval->low : *line.figure.value);
+    high = std::max(high, line.figure.interval ? line.figure.interval->high : *line.figure.value);
+  }
+  Table table(
+      {by.name(), "rows", std::string(metric.name()), percent(level, 0) + " interval", "of rows", ""});
+  for (const auto& [slice, figure] : lines) {
+    const Ink ink = slice->slice.thin ? Ink::kDim : Ink::kPlain;
+    table.row({{slice->slice.name, ink},
+               {slice->slice.rows, ink},
+               {number(figure.value), ink},
+               {between(figure.interval), ink},
+               {figure.rows, ink},
+               {slice->slice.thin ? "thin: too few rows to say much" : drawn(figure, low, high), ink}});
+  }
+  return table.text(terminal);
+}
+
+std::string figures_text(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
+                         const Terminal& terminal) {
+  constexpr std::string_view kShown[] = {"accuracy", "selection_rate", "tpr", "fpr", "auc"};
+  Table table({by.name(), "rows", "positives", "accuracy", "selected", "tpr", "fpr", "auc"});
+  const auto add = [&](const SliceFigures& slice) {
+    const Ink ink = slice.slice.thin ? Ink::kDim : Ink::kPlain;
+    std::vector<Cell> cells{
+        {slice.slice.name, ink}, {slice.slice.rows, ink}, {slice.at[threshold].positives().rows, ink}};
+    for (const std::string_view name : kShown)
+      cells.emplace_back(number(SliceMetric(name)(slice, threshold).value), ink);
+    table.row(std::move(cells));
+  };
+  add(assessment.overall);
+  for (const SliceFigures& slice : by.slices) add(slice);
+  return table.text(terminal);
+}
+
+Json json_of(const std::optional<Interval>& interval) {
+  return interval ? Json{interval->low, interval->high} : Json();
+}
+Json json_of(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+Json json_of(const Figure& figure) {
+  return {{"value", json_of(figure.value)}, {"interval", json_of(figure.interval)}, {"rows", figure.rows}};
+}
+
+Json json_of(const SliceFigures& slice, const Assessment& assessment) {
+  Json out = {{"slice", slice.slice.name}, {"values", slice.slice.values},
+              {"rows", slice.slice.rows},  {"weight", slice.sums.rows.weight},
+              {"thin", slice.slice.thin},  {"metrics", Json::object()},
+              {"at", Json::array()}};
+  const double level = assessment.options.level;
+  for (const std::string& name : slice_metrics()) {
+    const SliceMetric metric(name);
+    if (!metric.rate()) out["metrics"][name] = json_of(metric(slice, 0, level));
+  }
+  for (size_t t = 0; t < assessment.options.thresholds.size(); ++t) {
+    constexpr const char* kNames[kOutcomes] = {"true_positives", "false_positives", "true_negatives",
+                                               "false_negatives"};
+    Json at = {{"threshold", assessment.options.thresholds[t]},
+               {"confusion", Json::object()},
+               {"rates", Json::object()}};
+    for (size_t i = 0; i < kOutcomes; ++i)
+      at["confusion"][kNames[i]] = {{"rows", slice.at[t].of[i].rows}, {"weight", slice.at[t].of[i].weight}};
+    for (const Rate& rate : rates())
+      at["rates"][std::string(rate.name)] = json_of(SliceMetric(rate.name)(slice, t, level));
+    out["at"].push_back(std::move(at));
+  }
+  return out;
+}
+
+Json gaps_json(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
+               const AssessmentView& view) {
+  const Compared compared(assessment, by, threshold, view);
+  Json out = {{"by", by.columns}, {"threshold", assessment.options.thresholds[threshold]}};
+  out["reference"] =
+      compared.has_reference() ? Json(compared.slices[compared.convention.reference]->slice.name) : Json();
+  out["criteria"] = Json::object();
+  for (const Criterion& criterion : criteria()) {
+    const CriterionRow row = row_of(criterion, compared, assessment.options.level);
+    const auto name = [&](size_t group) {
+      return group == Gap::kNoGroup ? Json() : Json(compared.slices[group]->slice.name);
+    };
+    out["criteria"][std::string(criterion.name)] = {
+        {"difference", json_of(row.difference)}, {"interval", json_of(row.interval)},
+        {"ratio", json_of(row.ratio)},           {"rate", row.rate ? Json(row.rate->name) : Json()},
+        {"lowest", name(row.gap.low)},           {"highest", name(row.gap.high)}};
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text_of(const Assessment& assessment, const AssessmentView& view, const Terminal& terminal) {
+  const std::vector<SlicingFigures> everything = {{.columns = {}, .slices = {}}};
+  std::string out;
+  for (size_t t = 0; t < assessment.options.thresholds.size(); ++t) {
+    const bool from = assessment.options.positive == Positive::kFrom;
+    out += cat(out.empty() ? "" : "\n", "threshold ", shortest(assessment.options.thresholds[t]),
+               ": a score ", from ? "from it on" : "above it", " says positive\n");
+    for (const SlicingFigures& by : assessment.by.empty() ? everything : assessment.by) {
+      out += "\n";
+      if (view.metrics.empty()) out += figures_text(assessment, by, t, terminal);
+      for (const std::string& name : view.metrics)
+        out += metric_text(assessment, by, SliceMetric(name), t, terminal);
+      if (!by.columns.empty() && view.metrics.empty())
+        out += cat("\n", gaps_text(assessment, by, t, view, terminal));
+    }
+  }
+  return out;
+}
+
+Json json_of(const Assessment& assessment, const AssessmentView& view) {
+  Json out = {{"positive_at_threshold", assessment.options.positive == Positive::kFrom},
+              {"interval_level", assessment.options.level},
+              {"min_slice", assessment.options.slices.min_rows},
+              {"overall", json_of(assessment.overall, assessment)},
+              {"slices", Json::array()},
+              {"gaps", Json::array()}};
+  for (const SlicingFigures& by : assessment.by) {
+    for (const SliceFigures& slice : by.slices) {
+      Json one = {{"by", by.columns}};
+      one.update(json_of(slice, assessment));
+      out["slices"].push_back(std::move(one));
+    }
+    for (size_t t = 0; t < assessment.options.thresholds.size(); ++t)
+      out["gaps"].push_back(gaps_json(assessment, by, t, view));
+  }
+  return out;
+}
+
+}  // namespace espalier
