@@ -19,6 +19,7 @@ namespace espalier {
 inline constexpr const char* kVersion = "@PROJECT_VERSION@";
 }  // namespace espalier
 ]] @ONLY)
+target_include_directories(espalier_private SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
 target_link_libraries(espalier_private INTERFACE
   espalier_flags Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> nlohmann_json::nlohmann_json CLI11::CLI11)
 
@@ -50,7 +51,6 @@ list(REMOVE_ITEM cli_files ${plan_files} "")
 if(plan_files)
   add_library(espalier_plan OBJECT ${plan_files})
   target_link_libraries(espalier_plan PRIVATE espalier_private)
-  target_include_directories(espalier_plan SYSTEM PRIVATE ${TOMLPLUSPLUS_INCLUDE_DIR})
 endif()
 
 # The verbs are objects of their own, so that tests of the room cli can call them.

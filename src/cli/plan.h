@@ -170,7 +170,7 @@ std::vector<LayerPlan> hidden_layers(const std::vector<int64_t>& units, bool ima
 // plan.type, plan.range, plan.choice, plan.required, plan.options for options that do not fit together.
 TrainPlan read_plan(const std::string& text, const std::string& source, const std::string& folder = "",
                     const std::string& label = "");
-// As TOML, every key spelled out, with comments. Raises ValueError[plan.utf8] for text that TOML cannot hold.
+// As TOML, every key spelled out, with comments. Raises ValueError[toml.utf8] for text that TOML cannot hold.
 std::string write_plan(const TrainPlan& plan);
 // Every path of the plan, as it may be rewritten.
 void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& visit);

@@ -326,7 +326,7 @@ TEST(Plan, PathsBeginAtItsFolder) {
 TEST(Plan, TextBeyondUtf8IsRefused) {
   TrainPlan plan = table_plan();
   plan.data.label = "\xff";
-  EXPECT_EQ(rule_of([&] { write_plan(plan); }), "plan.utf8");
+  EXPECT_EQ(rule_of([&] { write_plan(plan); }), "toml.utf8");
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "format/utf8.h"
+#include "format/toml.h"
 
 namespace espalier::cli {
 namespace {
@@ -43,12 +43,12 @@ struct Value {
   std::string operator()(const int* x) const { return cat(*x); }
   std::string operator()(const int64_t* x) const { return cat(*x); }
   std::string operator()(const uint64_t* x) const {
-    return *x > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ? quoted(cat(*x)) : cat(*x);
+    return *x > static_cast<uint64_t>(std::numeric_limits<int64_t>::max()) ? toml_quoted(cat(*x)) : cat(*x);
   }
   std::string operator()(const double* x) const { return float_text(*x); }
   std::string operator()(const std::optional<double>* x) const { return *x ? float_text(**x) : "\"none\""; }
-  std::string operator()(const char* x) const { return quoted(std::string(1, *x)); }
-  std::string operator()(const std::string* x) const { return quoted(*x); }
+  std::string operator()(const char* x) const { return toml_quoted(std::string(1, *x)); }
+  std::string operator()(const std::string* x) const { return toml_quoted(*x); }
   std::string operator()(const Dims* x) const {
     return list_text(*x, [](int64_t size) { return cat(size); });
   }
@@ -56,19 +56,19 @@ struct Value {
     return list_text(*x, [](int64_t value) { return cat(value); });
   }
   std::string operator()(const std::vector<double>* x) const { return list_text(*x, float_text); }
-  std::string operator()(const std::vector<std::string>* x) const { return list_text(*x, quoted); }
+  std::string operator()(const std::vector<std::string>* x) const { return list_text(*x, toml_quoted); }
   std::string operator()(const ClassWeights* x) const {
-    if (const auto* mode = std::get_if<std::string>(x)) return quoted(*mode);
+    if (const auto* mode = std::get_if<std::string>(x)) return toml_quoted(*mode);
     std::vector<std::string> parts;
     for (const auto& [name, weight] : std::get<1>(*x))
-      parts.push_back(cat(is_bare_key(name) ? name : quoted(name), " = ", float_text(weight)));
+      parts.push_back(cat(is_bare_key(name) ? name : toml_quoted(name), " = ", float_text(weight)));
     return join(parts, "{ ", " }");
   }
   std::string operator()(const Fields& x) const { return inline_table({}, x); }
   std::string operator()(const OneOf& x) const {
     const std::string& name = x.names[x.index()];
     if (name.empty()) return value_text(x.fields()[0]);
-    return inline_table({cat(x.tag, " = ", quoted(name))}, x.fields());
+    return inline_table({cat(x.tag, " = ", toml_quoted(name))}, x.fields());
   }
   std::string operator()(const Many&) const { throw InternalError("lists of tables have no line"); }
 };
@@ -125,7 +125,7 @@ class Writer {
   // The keys of each kind are explained once.
   void typed(const std::string& path, const OneOf& one) {
     const std::string& name = one.names[one.index()];
-    line(one.tag, quoted(name), "");
+    line(one.tag, toml_quoted(name), "");
     table(path, one.fields(), explained_.insert(cat(path, " ", name)).second);
   }
   static std::string meaning_of(const Field& field) {
@@ -141,28 +141,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string quoted(const std::string& text) {
-  if (!is_utf8(text))
-    throw ValueError("plan.utf8", "a plan holds text in UTF-8 alone; a name or a path is not");
-  constexpr const char* kHex = "0123456789ABCDEF";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += cat("\\", std::string(1, c));
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20 || byte == 0x7f) {
-      out += cat("\\u00", std::string(1, kHex[byte >> 4]), std::string(1, kHex[byte & 15]));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
 
 std::string value_text(const Field& field) { return std::visit(Value{}, field.target); }
 

@@ -7,8 +7,6 @@
 
 namespace espalier::cli {
 
-// In quotes. Raises ValueError[plan.utf8].
-std::string quoted(const std::string& text);
 // The value of a field in one line; of lists of tables there is none.
 std::string value_text(const Field& field);
 
