@@ -1,7 +1,6 @@
 #include "evaluate/thresholds.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -39,22 +38,28 @@ PassedThresholds pass_thresholds(const ScoredRows& rows, std::span<const double>
   return out;
 }
 
-std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
+std::vector<LabelTallies> tallies(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing) {
-  const size_t thresholds = passed.thresholds, slices = slicing.slices.size();
-  // [slice, thresholds passed, label]
-  std::vector<std::array<Tally, 2>> tallies(slices * (thresholds + 1));
+  const size_t bins = passed.thresholds + 1;
+  std::vector<LabelTallies> out(slicing.slices.size() * bins);
   for (size_t row = 0; row < rows.size(); ++row) {
     const uint32_t slice = slicing.of_row[row];
     if (slice == Slicing::kNone) continue;
-    tallies[slice * (thresholds + 1) + passed.of_row[row]][rows.positive(row)].add(rows.weight(row));
+    out[slice * bins + passed.of_row[row]][rows.positive(row)].add(rows.weight(row));
   }
+  return out;
+}
+
+std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
+                                  const Slicing& slicing) {
+  const size_t thresholds = passed.thresholds, slices = slicing.slices.size();
+  const std::vector<LabelTallies> by_passed = tallies(rows, passed, slicing);
   std::vector<Confusion> out(slices * thresholds);
   for (size_t slice = 0; slice < slices; ++slice) {
-    const auto of_slice = std::span(tallies).subspan(slice * (thresholds + 1), thresholds + 1);
+    const auto of_slice = std::span(by_passed).subspan(slice * (thresholds + 1), thresholds + 1);
     const auto of_threshold = std::span(out).subspan(slice * thresholds, thresholds);
     // Each sum adds up its own rows: what is left after a subtraction would be no true 0.
-    std::array<Tally, 2> said, unsaid;
+    LabelTallies said, unsaid;
     for (size_t i = 0; i < thresholds; ++i) {
       of_threshold[i][kTrueNegative] = unsaid[0] += of_slice[i][0];
       of_threshold[i][kFalseNegative] = unsaid[1] += of_slice[i][1];

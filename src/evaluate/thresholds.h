@@ -1,6 +1,7 @@
 // Confusions of all slices at a few thresholds.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,12 @@ struct PassedThresholds {
 PassedThresholds pass_thresholds(const ScoredRows& rows, std::span<const double> thresholds,
                                  Positive positive = Positive::kFrom);
 
+// Rows by label, 0 and 1.
+using LabelTallies = std::array<Tally, 2>;
+// [slices, thresholds + 1]: the rows by how many thresholds they pass, which are those of a histogram then.
+// REQUIRES: all three are of the same rows.
+std::vector<LabelTallies> tallies(const ScoredRows& rows, const PassedThresholds& passed,
+                                  const Slicing& slicing);
 // [slices, thresholds], in one pass over the rows. REQUIRES: all three are of the same rows.
 std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing);

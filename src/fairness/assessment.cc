@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
-#include "evaluate/thresholds.h"
 
 namespace espalier {
 namespace {
@@ -15,6 +14,7 @@ constexpr std::string_view kAuc = "auc", kRows = "rows", kPositives = "positives
 struct Shared {
   const ScoredRows& rows;
   PassedThresholds passed;
+  PassedThresholds passed_of_histograms;  // empty unless asked for
   std::vector<uint32_t> order;
 };
 
@@ -23,6 +23,9 @@ std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicin
   const std::vector<Confusion> counted = confusions(shared.rows, shared.passed, slicing);
   const std::vector<ScoreSums> sums = score_sums(shared.rows, slicing);
   const std::vector<std::optional<Auc>> areas = aucs(shared.rows, shared.order, slicing);
+  const size_t bins = shared.passed_of_histograms.thresholds + 1;
+  std::vector<LabelTallies> histograms;
+  if (bins > 1) histograms = tallies(shared.rows, shared.passed_of_histograms, slicing);
   std::vector<SliceFigures> out;
   for (size_t i = 0; i < slicing.slices.size(); ++i) {
     const auto begin = counted.begin() + static_cast<ptrdiff_t>(i * thresholds);
@@ -30,6 +33,9 @@ std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicin
                    .at = {begin, begin + static_cast<ptrdiff_t>(thresholds)},
                    .sums = sums[i],
                    .auc = areas[i]});
+    if (histograms.empty()) continue;
+    const auto of_slice = histograms.begin() + static_cast<ptrdiff_t>(i * bins);
+    out.back().histogram.assign(of_slice, of_slice + static_cast<ptrdiff_t>(bins));
   }
   return out;
 }
@@ -50,6 +56,15 @@ int64_t denominator(const Rate& rate, const Confusion& confusion) {
 
 }  // namespace
 
+const std::vector<double>& histogram_thresholds() {
+  static const std::vector<double> all = [] {
+    std::vector<double> out;
+    for (int i = 0; i <= 1000; ++i) out.push_back(i / 1000.0);
+    return out;
+  }();
+  return all;
+}
+
 std::string SlicingFigures::name() const {
   std::string out;
   for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
@@ -59,6 +74,8 @@ std::string SlicingFigures::name() const {
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options) {
   const Shared shared{rows, pass_thresholds(rows, options.thresholds, options.positive),
+                      options.histograms ? pass_thresholds(rows, histogram_thresholds(), options.positive)
+                                         : PassedThresholds{},
                       order_by_score(rows.scores())};
   Assessment out{
       .options = options, .overall = figures_of(shared, overall(rows.size(), options.slices))[0], .by = {}};

@@ -12,6 +12,7 @@
 #include "evaluate/score_means.h"
 #include "evaluate/scored_rows.h"
 #include "evaluate/slices.h"
+#include "evaluate/thresholds.h"
 #include "fairness/criteria.h"
 
 namespace espalier {
@@ -20,14 +21,20 @@ struct AssessmentOptions {
   std::vector<double> thresholds = {0.5};  // ascending
   Positive positive = Positive::kFrom;
   SliceOptions slices = {};
-  double level = kLevel;  // of intervals
+  double level = kLevel;    // of intervals
+  bool histograms = false;  // of scores
 };
+
+// What histograms of scores tell apart: 0, 0.001, ..., 1.
+const std::vector<double>& histogram_thresholds();
 
 struct SliceFigures {
   RowSlice slice;
   std::vector<Confusion> at;  // [thresholds]
   ScoreSums sums;
   std::optional<Auc> auc;
+  // By how many of histogram_thresholds() they pass; empty unless asked for.
+  std::vector<LabelTallies> histogram = {};
 };
 // The slices by one column, or by a cross of several.
 struct SlicingFigures {

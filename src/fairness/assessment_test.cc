@@ -1,12 +1,12 @@
 #include "fairness/assessment.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "espalier/error.h"
 #include "evaluate/random_rows_test.h"
-#include "evaluate/thresholds.h"
 
 namespace espalier {
 namespace {
@@ -58,6 +58,31 @@ TEST(Assessment, OfASliceIsThatOfItsRowsAlone) {
         if (!a.interval) continue;
         EXPECT_EQ(a.interval->low, b.interval->low) << name;
         EXPECT_EQ(a.interval->high, b.interval->high) << name;
+      }
+    }
+  }
+}
+
+// What passes more than i thresholds is what the threshold i / 1000 calls positive.
+TEST(Assessment, AHistogramHoldsTheConfusionsOfItsThresholds) {
+  AssessedRows given;
+  EXPECT_TRUE(given.assessment.overall.histogram.empty()) << "nobody asked";
+  for (const Positive positive : {Positive::kAbove, Positive::kFrom}) {
+    given.options = {.thresholds = {0, 0.29, 0.5, 1}, .positive = positive, .histograms = true};
+    const Assessment assessed = assess(given.rows.view(), {{&given.age}}, given.options);
+    for (const SliceFigures& slice : assessed.by[0].slices) {
+      ASSERT_EQ(slice.histogram.size(), 1002u);
+      for (size_t t = 0; t < 4; ++t) {
+        const auto index = static_cast<size_t>(std::lround(1000 * given.options.thresholds[t]));
+        Confusion confusion;
+        for (size_t passed = 0; passed < slice.histogram.size(); ++passed) {
+          for (const bool label : {false, true})
+            confusion[outcome_of(passed > index, label)] += slice.histogram[passed][label];
+        }
+        for (size_t i = 0; i < kOutcomes; ++i) {
+          EXPECT_EQ(confusion.of[i].rows, slice.at[t].of[i].rows) << slice.slice.name << " " << t;
+          EXPECT_EQ(confusion.of[i].weight, slice.at[t].of[i].weight) << "halves add up exactly";
+        }
       }
     }
   }
