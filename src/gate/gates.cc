@@ -1,0 +1,354 @@
+#include "gate/gates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+#include "format/toml.h"
+
+namespace espalier {
+namespace {
+
+template <class T>
+struct Choice {
+  const char* word;
+  T value;
+};
+constexpr Choice<Decide> kDecides[] = {{"estimate", Decide::kEstimate},
+                                       {"proven-over", Decide::kProvenOver},
+                                       {"proven-under", Decide::kProvenUnder}};
+constexpr Choice<Severity> kSeverities[] = {{"error", Severity::kError}, {"warn", Severity::kWarn}};
+constexpr Choice<Measure> kMeasures[] = {{"difference", Measure::kDifference}, {"ratio", Measure::kRatio}};
+constexpr Choice<Change> kChanges[] = {{"absolute", Change::kAbsolute}, {"relative", Change::kRelative}};
+constexpr Choice<Thin> kThins[] = {{"undecided", Thin::kUndecided}, {"left-out", Thin::kLeftOut}};
+constexpr Choice<Where> kPlaces[] = {
+    {"slice", Where::kSlice}, {"each", Where::kEach}, {"between", Where::kBetween}};
+
+// Whether it is at most 1 in size.
+bool is_share(const SliceMetric& metric) {
+  return (metric.rate() && metric.rate()->is_proportion()) || metric.name() == "auc";
+}
+
+std::vector<std::string> split(const std::string& text, const std::string& between) {
+  std::vector<std::string> out;
+  for (size_t at = 0;;) {
+    const size_t end = text.find(between, at);
+    out.push_back(text.substr(at, end - at));
+    if (end == text.npos) return out;
+    at = end + between.size();
+  }
+}
+
+// The keys of one table.
+class Table {
+ public:
+  Table(const TomlDocument& document, const toml::table& table, std::string path,
+        const std::vector<std::string>& known)
+      : document_(document), table_(table), path_(std::move(path)) {
+    document.check_keys(table, path_.empty() ? "key" : cat("key of ", path_), known);
+  }
+
+  bool has(const char* key) const { return table_.contains(key); }
+
+  [[noreturn]] void fail(const char* rule, const std::string& message, const std::string& fix = "") const {
+    document_.fail(rule, table_, cat(path_, path_.empty() ? "" : " ", message), fix);
+  }
+  [[noreturn]] void fail(const char* rule, const char* key, const std::string& message,
+                         const std::string& fix = "") const {
+    document_.fail(rule, at(key), message, fix);
+  }
+  [[noreturn]] void unknown(const char* rule, const char* key, const std::string& word,
+                            const std::vector<std::string>& known) const {
+    document_.unknown(rule, at(key).source().begin, path(key), word, known);
+  }
+  std::string path(const char* key) const { return path_.empty() ? key : cat(path_, ".", key); }
+
+  std::string text(const char* key) const {
+    const auto* out = node(key, "text").as_string();
+    if (!out) wrong_type(key, "text");
+    if (out->get().empty()) fail("gates.range", key, cat(path(key), " is text, not \"\""));
+    return out->get();
+  }
+  double number(const char* key, double low, double high) const {
+    const std::string what =
+        std::isinf(low) ? "a number" : cat("a number from ", shortest(low), " to ", shortest(high));
+    const toml::node& value = node(key, what);
+    if (!value.is_number()) wrong_type(key, what);
+    const double out = value.value<double>().value();
+    if (!std::isfinite(out) || out < low || out > high)
+      fail("gates.range", key, cat(path(key), " is ", what, ", not ", shortest(out)));
+    return out;
+  }
+  int64_t count(const char* key) const {
+    const char* what = "a whole number of at least 0";
+    const auto* out = node(key, what).as_integer();
+    if (!out) wrong_type(key, what);
+    if (out->get() < 0) fail("gates.range", key, cat(path(key), " is ", what, ", not ", out->get()));
+    return out->get();
+  }
+  std::chrono::year_month_day date(const char* key) const {
+    const char* what = "a date without quotes, as 2031-12-31";
+    const auto* found = node(key, what).as_date();
+    if (!found) wrong_type(key, what);
+    const toml::date& date = found->get();
+    return {std::chrono::year(date.year), std::chrono::month(date.month), std::chrono::day(date.day)};
+  }
+  template <class T, size_t N>
+  T choice(const char* key, const Choice<T> (&choices)[N], T otherwise) const {
+    if (!has(key)) return otherwise;
+    const std::string word = text(key);
+    std::vector<std::string> known;
+    for (const Choice<T>& one : choices) {
+      if (word == one.word) return one.value;
+      known.push_back(one.word);
+    }
+    unknown("gates.choice", key, word, known);
+  }
+
+ private:
+  const toml::node& at(const char* key) const { return *table_.get(key); }
+  const toml::node& node(const char* key, const std::string& what) const {
+    if (!has(key)) fail("gates.required", cat("needs ", key, ", ", what));
+    return at(key);
+  }
+  [[noreturn]] void wrong_type(const char* key, const std::string& what) const {
+    fail("gates.type", key, cat(path(key), " is ", what, ", not ", toml_type(at(key))));
+  }
+
+  const TomlDocument& document_;
+  const toml::table& table_;
+  std::string path_;
+};
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+class Reader {
+ public:
+  explicit Reader(const TomlDocument& document) : document_(document) {}
+
+  Gates gates() {
+    const Table root(document_, document_.root(), "",
+                     {"level", "threshold", "least_rows", "gates", "waivers"});
+    Gates out;
+    if (root.has("level")) {
+      out.level = root.number("level", 0, 1);
+      if (out.level == 0 || out.level == 1)
+        root.fail("gates.range", "level", cat("level lies between 0 and 1, not at ", shortest(out.level)));
+    }
+    if (root.has("threshold")) defaults_.threshold = root.number("threshold", 0, 1);
+    if (root.has("least_rows")) defaults_.least_rows = root.count("least_rows");
+    for_tables("gates", [&](const toml::table& table, const std::string& path) {
+      out.gates.push_back(gate(table, path));
+      if (!names_.insert(out.gates.back().name).second) {
+        document_.fail("gates.name", table, cat("two gates are named \"", out.gates.back().name, "\""),
+                       "give each a name of its own, name = \"...\"");
+      }
+    });
+    if (out.gates.empty())
+      document_.fail("gates.required", {1, 1}, "a file of gates holds at least one of [[gates]]");
+    for_tables("waivers", [&](const toml::table& table, const std::string& path) {
+      out.waivers.push_back(waiver(table, path, out.gates));
+    });
+    return out;
+  }
+
+ private:
+  template <class F>
+  void for_tables(const char* key, F f) const {
+    const toml::node* node = document_.root().get(key);
+    if (!node) return;
+    const toml::array* array = node->as_array();
+    if (!array)
+      document_.fail("gates.type", *node, cat(key, " are tables, [[", key, "]], not ", toml_type(*node)));
+    for (size_t i = 0; i < array->size(); ++i) {
+      const toml::node& element = (*array)[i];
+      const std::string path = cat(key, "[", i, "]");
+      if (!element.is_table())
+        document_.fail("gates.type", element, cat(path, " is a table, not ", toml_type(element)));
+      f(*element.as_table(), path);
+    }
+  }
+
+  Gate gate(const toml::table& from, const std::string& path) const {
+    const Table table(document_, from, path,
+                      {"name", "metric", "criterion", "slice", "each", "between", "measure", "change", "min",
+                       "max", "decide", "severity", "threshold", "least_rows", "thin"});
+    Gate out = defaults_;
+    what(table, out);
+    where(table, out);
+    out.decide = table.choice("decide", kDecides, Decide::kEstimate);
+    out.severity = table.choice("severity", kSeverities, Severity::kError);
+    out.change = table.choice("change", kChanges, Change::kNone);
+    if (table.has("threshold")) out.threshold = table.number("threshold", 0, 1);
+    if (table.has("least_rows")) out.least_rows = table.count("least_rows");
+    out.thin = table.choice("thin", kThins, Thin::kUndecided);
+    limits(table, out);
+    check_interval(table, out);
+    out.name = table.has("name") ? table.text("name") : default_name(out);
+    return out;
+  }
+
+  static void what(const Table& table, Gate& out) {
+    const bool is_metric = table.has("metric");
+    if (is_metric == table.has("criterion")) {
+      const char* message =
+          is_metric ? "has a metric or a criterion, not both" : "needs a metric or a criterion";
+      table.fail(is_metric ? "gates.options" : "gates.required", message);
+    }
+    const char* key = is_metric ? "metric" : "criterion";
+    const std::string word = table.text(key);
+    try {
+      if (is_metric) {
+        out.metrics.emplace_back(word);
+        out.of = out.metrics[0].name();
+      } else {
+        const Criterion& found = criterion(word);
+        out.of = found.name;
+        for (const std::string_view rate : found.rates) out.metrics.emplace_back(rate);
+      }
+    } catch (const ValueError& error) {
+      table.fail("gates.choice", key, cat(table.path(key), ": ", error.message()), error.fix());
+    }
+  }
+
+  static void where(const Table& table, Gate& out) {
+    for (const auto& [key, where] : kPlaces) {
+      if (!table.has(key)) continue;
+      if (out.where != Where::kOverall)
+        table.fail("gates.options", key, "a gate has one of slice, each, between, or none for all rows");
+      out.where = where;
+      out.slice = table.text(key);
+      const bool has_value = out.slice.find('=') != out.slice.npos;
+      if (has_value != (where == Where::kSlice)) {
+        table.fail(
+            "gates.slice", key,
+            has_value
+                ? cat(table.path(key), " is of columns, as \"sex\" or \"sex*age\", not \"", out.slice, "\"")
+                : cat(table.path(key), " is of a value, as \"sex=Female\", not \"", out.slice, "\""),
+            has_value ? cat("slice = ", toml_quoted(out.slice)) : cat("each = ", toml_quoted(out.slice)));
+      }
+      const std::vector<std::string> columns = out.columns();
+      if (std::ranges::count(columns, ""))
+        table.fail("gates.slice", key,
+                   cat(table.path(key), " lacks the name of a column: \"", out.slice, "\""));
+      if (std::set<std::string>(columns.begin(), columns.end()).size() < columns.size())
+        table.fail("gates.slice", key, cat(table.path(key), " names a column twice: \"", out.slice, "\""));
+    }
+    const bool between = out.where == Where::kBetween;
+    if (table.has("criterion") && !between)
+      table.fail("gates.required", cat("needs between, the columns whose slices ", out.of, " compares"));
+    if (table.has("measure") && !between)
+      table.fail("gates.options", "measure", "measure is of gates between slices; this one has no between");
+    out.measure = table.choice("measure", kMeasures, Measure::kDifference);
+  }
+
+  static void limits(const Table& table, Gate& out) {
+    const bool between = out.where == Where::kBetween;
+    const char* gap = out.measure == Measure::kRatio ? "max" : "min";
+    if (between && table.has(gap)) {
+      table.fail("gates.options", gap,
+                 out.measure == Measure::kRatio
+                     ? "slices that are alike have the ratio 1: it has a min, not a max"
+                     : "slices that are alike have the difference 0: it has a max, not a min");
+    }
+    double low = -kInfinity, high = kInfinity;
+    if (out.change != Change::kRelative && std::ranges::all_of(out.metrics, is_share)) {
+      low = out.change == Change::kNone ? 0 : -1;
+      high = 1;
+    }
+    for (const auto& [key, limit] : {std::pair{"min", &out.min}, std::pair{"max", &out.max}}) {
+      if (table.has(key)) *limit = table.number(key, low, high);
+    }
+    if (!out.min && !out.max) table.fail("gates.required", "needs a limit, min or max");
+    if (out.min && out.max && *out.min > *out.max)
+      table.fail("gates.options", "min",
+                 cat("min ", shortest(*out.min), " is above max ", shortest(*out.max)));
+    if (!table.has("thin")) return;
+    if (out.where != Where::kEach && !between)
+      table.fail("gates.options", "thin", "thin is of gates of each slice or between slices");
+    if (out.least_rows == 0)
+      table.fail("gates.options", "thin", "thin says what becomes of slices below least_rows; there is none");
+  }
+
+  // A gate that nothing could prove would never be decided.
+  static void check_interval(const Table& table, const Gate& gate) {
+    if (gate.decide == Decide::kEstimate) return;
+    const auto fail = [&](const std::string& what) {
+      table.fail("gates.options", "decide", cat(what, " has no interval that could prove it"),
+                 "decide = \"estimate\"");
+    };
+    if (gate.change != Change::kNone) fail("a change");
+    if (gate.where == Where::kBetween && gate.measure == Measure::kRatio) fail("a ratio");
+    for (const SliceMetric& metric : gate.metrics) {
+      if (!is_share(metric)) fail(std::string(metric.name()));
+    }
+  }
+
+  static std::string default_name(const Gate& gate) {
+    std::string out = gate.of;
+    if (gate.where == Where::kSlice) out += cat(" for ", gate.slice);
+    if (gate.where == Where::kEach) out += cat(" for each ", gate.slice);
+    if (gate.where == Where::kBetween)
+      out += cat(gate.measure == Measure::kRatio ? " ratio" : "", " between ", gate.slice);
+    if (gate.change != Change::kNone) out += " against the baseline";
+    return out;
+  }
+
+  Waiver waiver(const toml::table& from, const std::string& path, const std::vector<Gate>& gates) const {
+    const Table table(document_, from, path, {"gate", "slice", "name", "reason", "expires"});
+    Waiver out{.gate = table.text("gate"),
+               .slice = table.has("slice") ? table.text("slice") : "",
+               .name = table.text("name"),
+               .reason = table.text("reason"),
+               .expires = table.date("expires")};
+    const auto gate = std::ranges::find(gates, out.gate, &Gate::name);
+    if (gate == gates.end()) {
+      table.unknown("gates.waiver", "gate", out.gate, {names_.begin(), names_.end()});
+    }
+    if (!out.slice.empty() && gate->where != Where::kEach) {
+      table.fail("gates.waiver", "slice", "a waiver has a slice where its gate is one of each slice alone");
+    }
+    return out;
+  }
+
+  const TomlDocument& document_;
+  Gate defaults_ = {};
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::vector<std::string> Gate::columns() const {
+  if (where == Where::kOverall) return {};
+  if (where != Where::kSlice) return split(slice, "*");
+  std::vector<std::string> out;
+  // A comma of a bucket has no column behind it.
+  for (const std::string& part : split(slice, ", ")) {
+    if (const size_t sign = part.find('='); sign != part.npos) out.push_back(part.substr(0, sign));
+  }
+  return out;
+}
+
+std::vector<double> Gates::thresholds() const {
+  std::set<double> out;
+  for (const Gate& gate : gates) out.insert(gate.threshold);
+  return {out.begin(), out.end()};
+}
+
+std::vector<std::vector<std::string>> Gates::slicings() const {
+  std::vector<std::vector<std::string>> out;
+  for (const Gate& gate : gates) {
+    if (const auto columns = gate.columns(); !columns.empty() && !std::ranges::count(out, columns))
+      out.push_back(columns);
+  }
+  return out;
+}
+
+Gates read_gates(const std::string& text, const std::string& source) {
+  return Reader(TomlDocument(text, source, "gates")).gates();
+}
+
+}  // namespace espalier

@@ -1,0 +1,67 @@
+// The gates of a release: what has to hold of an Assessment, as a person writes it in TOML. docs/gates.md
+// says what each key means.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fairness/assessment.h"
+#include "fairness/gaps.h"
+
+namespace espalier {
+
+enum class Where {
+  kOverall,
+  kSlice,    // one slice, "sex=Female"
+  kEach,     // every slice of "sex" or "sex*age"
+  kBetween,  // the lowest with the highest of these
+};
+// What an interval has to prove.
+enum class Decide { kEstimate, kProvenOver, kProvenUnder };
+enum class Severity { kError, kWarn };
+enum class Change { kNone, kAbsolute, kRelative };
+// What becomes of slices of too few rows.
+enum class Thin { kUndecided, kLeftOut };
+
+struct Gate {
+  std::string name;                  // no other gate has it
+  std::string of;                    // the metric or criterion
+  std::vector<SliceMetric> metrics;  // one, or the rates of the criterion
+  Where where = Where::kOverall;
+  std::string slice = {};  // "sex=Female"; of kEach and kBetween "sex*age"
+  Measure measure = Measure::kDifference;
+  Change change = Change::kNone;  // against the baseline
+  // Both are allowed themselves.
+  std::optional<double> min = {}, max = {};
+  Decide decide = Decide::kEstimate;
+  Severity severity = Severity::kError;
+  double threshold = 0.5;
+  int64_t least_rows = 0;  // that a number counts
+  Thin thin = Thin::kUndecided;
+
+  std::vector<std::string> columns() const;  // that slices are by
+};
+// Who lets a gate, or one slice of it, pass until when.
+struct Waiver {
+  std::string gate, slice, name, reason;
+  std::chrono::year_month_day expires = {};  // the last day
+};
+struct Gates {
+  double level = kLevel;  // of intervals
+  std::vector<Gate> gates;
+  std::vector<Waiver> waivers = {};
+
+  // What they ask of an Assessment; thresholds ascend.
+  std::vector<double> thresholds() const;
+  std::vector<std::vector<std::string>> slicings() const;
+};
+
+// Raises FormatError with `source`, line and column: gates.size beyond 1 MiB, gates.syntax, gates.key,
+// gates.type, gates.range, gates.choice, gates.required, gates.slice, gates.name for two of one name,
+// gates.options for keys that do not fit together, gates.waiver.
+Gates read_gates(const std::string& text, const std::string& source);
+
+}  // namespace espalier

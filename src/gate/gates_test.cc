@@ -1,0 +1,183 @@
+#include "gate/gates.h"
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/rule_of_test.h"
+
+namespace espalier {
+namespace {
+
+TEST(Gates, AreReadAsWritten) {
+  const Gates gates = read_gates(R"toml(
+level = 0.9
+threshold = 0.3
+[[gates]]
+metric = "recall"
+slice = "sex=Female, age=[25,45)"
+min = 0.6
+decide = "proven-over"
+severity = "warn"
+least_rows = 30
+[[gates]]
+name = "odds"
+criterion = "equalized_odds"
+between = "sex*age"
+max = 0.1
+threshold = 0.7
+thin = "left-out"
+least_rows = 5
+[[gates]]
+metric = "auc"
+change = "relative"
+min = -0.01
+max = 2
+[[waivers]]
+gate = "odds"
+name = "A. Person"
+reason = "the data is old"
+expires = 2031-12-31
+)toml",
+                                 "gates.toml");
+  EXPECT_EQ(gates.level, 0.9);
+  ASSERT_EQ(gates.gates.size(), 3u);
+  const Gate &recall = gates.gates[0], &odds = gates.gates[1], &area = gates.gates[2];
+  EXPECT_EQ(recall.name, "true_positive_rate for sex=Female, age=[25,45)");
+  EXPECT_EQ(recall.metrics[0].name(), "true_positive_rate");
+  EXPECT_EQ(recall.columns(), (std::vector<std::string>{"sex", "age"}));
+  EXPECT_EQ(recall.where, Where::kSlice);
+  EXPECT_EQ(recall.min, 0.6);
+  EXPECT_EQ(recall.max, std::nullopt);
+  EXPECT_EQ(recall.decide, Decide::kProvenOver);
+  EXPECT_EQ(recall.severity, Severity::kWarn);
+  EXPECT_EQ(recall.least_rows, 30);
+  EXPECT_EQ(odds.name, "odds");
+  EXPECT_EQ(odds.of, "equalised_odds");
+  EXPECT_EQ(odds.metrics.size(), 2u);
+  EXPECT_EQ(odds.where, Where::kBetween);
+  EXPECT_EQ(odds.thin, Thin::kLeftOut);
+  EXPECT_EQ(area.name, "auc against the baseline");
+  EXPECT_EQ(area.change, Change::kRelative);
+  EXPECT_EQ(area.severity, Severity::kError);
+  EXPECT_EQ(gates.thresholds(), (std::vector<double>{0.3, 0.7}));
+  EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex", "age"}}));
+  ASSERT_EQ(gates.waivers.size(), 1u);
+  EXPECT_EQ(gates.waivers[0].reason, "the data is old");
+  EXPECT_EQ(gates.waivers[0].expires, std::chrono::year(2031) / 12 / 31);
+}
+
+TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
+  const std::string good = "[[gates]]\nmetric = \"accuracy\"\nmin = 0.5\n";
+  const struct {
+    std::string text;
+    const char *rule, *place, *says;
+  } cases[] = {
+      {"", "gates.required", ", line 1, column 1", "at least one of [[gates]]"},
+      {"level = 0.9\ngates = []", "gates.required", ", line 1, column 1", "at least one"},
+      {"gates = 3", "gates.type", ", line 1, column 9", "[[gates]]"},
+      {"gates = [3]", "gates.type", ", line 1, column 10", "gates[0] is a table"},
+      {"[[gates]]\nmetric = accuracy", "gates.syntax", ", line 2, column 10", "put quotes around it"},
+      {"[[gate]]\nmetric = \"accuracy\"", "gates.key", ", line 1, column 3", "did you mean \"gates\"?"},
+      {"[[gates]]\nmetric = \"accuracy\"\nmaximum = 1", "gates.key", ", line 3, column 1", "key of gates[0]"},
+      {good + "levle = 1", "gates.key", ", line 4, column 1", "unknown key of gates[0] \"levle\""},
+      {"levle = 1\n" + good, "gates.key", ", line 1, column 1", "did you mean \"level\"?"},
+      {"level = 1\n" + good, "gates.range", ", line 1, column 9", "between 0 and 1"},
+      {"level = \"x\"\n" + good, "gates.type", ", line 1, column 9", "a number from 0 to 1"},
+      {"threshold = 2\n" + good, "gates.range", ", line 1, column 13", "from 0 to 1, not 2"},
+      {"least_rows = -1\n" + good, "gates.range", ", line 1, column 14", "at least 0, not -1"},
+      {good + "least_rows = 1.5", "gates.type", ", line 4, column 14", "a whole number"},
+      {"[[gates]]\nmin = 0.5", "gates.required", ", line 1, column 1", "needs a metric or a criterion"},
+      {good + "criterion = \"equalised_odds\"", "gates.options", ", line 1, column 1", "not both"},
+      {"[[gates]]\nmetric = \"acuracy\"\nmin = 0.5", "gates.choice", ", line 2, column 10",
+       "did you mean \"accuracy\""},
+      {"[[gates]]\ncriterion = \"equal_odds\"\nmax = 0.5", "gates.choice", ", line 2, column 13",
+       "equalised_odds"},
+      {"[[gates]]\nmetric = \"\"\nmin = 0.5", "gates.range", ", line 2, column 10", "not \"\""},
+      {"[[gates]]\nmetric = 1\nmin = 0.5", "gates.type", ", line 2, column 10", "gates[0].metric is text"},
+      {"[[gates]]\nmetric = \"accuracy\"", "gates.required", ", line 1, column 1", "needs a limit"},
+      {"[[gates]]\nmetric = \"accuracy\"\nmin = 95", "gates.range", ", line 3, column 7",
+       "from 0 to 1, not 95"},
+      {"[[gates]]\nmetric = \"log_loss\"\nmax = nan", "gates.range", ", line 3, column 7",
+       "a number, not nan"},
+      {"[[gates]]\nmetric = \"log_loss\"\nmax = inf", "gates.range", ", line 3, column 7", "not inf"},
+      {good + "max = 0.4", "gates.options", ", line 3, column 7", "min 0.5 is above max 0.4"},
+      {good + "max = \"0.6\"", "gates.type", ", line 4, column 7", "not a TOML string"},
+      {good + "slice = \"sex=F\"\neach = \"sex\"", "gates.options", ", line 5, column 8",
+       "one of slice, each, between"},
+      {good + "slice = \"sex\"", "gates.slice", ", line 4, column 9", "each = \"sex\""},
+      {good + "each = \"sex=F\"", "gates.slice", ", line 4, column 8", "slice = \"sex=F\""},
+      {good + "each = \"sex*\"", "gates.slice", ", line 4, column 8", "lacks the name"},
+      {good + "each = \"sex*sex\"", "gates.slice", ", line 4, column 8", "names a column twice"},
+      {good + "measure = \"ratio\"", "gates.options", ", line 4, column 11", "between slices"},
+      {"[[gates]]\ncriterion = \"equalised_odds\"\nmax = 0.1", "gates.required", ", line 1, column 1",
+       "needs between"},
+      {good + "between = \"sex\"", "gates.options", ", line 3, column 7", "it has a max, not a min"},
+      {"[[gates]]\ncriterion = \"demographic_parity\"\nbetween = \"sex\"\nmeasure = \"ratio\"\nmax = 0.8",
+       "gates.options", ", line 5, column 7", "it has a min, not a max"},
+      {good + "measure = \"ration\"", "gates.options", ", line 4, column 11", "no between"},
+      {good + "decide = \"proven\"", "gates.choice", ", line 4, column 10",
+       "known are estimate, proven-over"},
+      {good + "severity = \"warning\"", "gates.choice", ", line 4, column 12", "known are error, warn"},
+      {good + "decide = \"proven-over\"\nchange = \"absolute\"", "gates.options", ", line 4, column 10",
+       "a change has no interval"},
+      {"[[gates]]\nmetric = \"f1\"\nmin = 0.5\ndecide = \"proven-over\"", "gates.options",
+       ", line 4, column 10", "f1 has no interval"},
+      {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\nmeasure = \"ratio\"\nmin = 0.5\ndecide = "
+       "\"proven-over\"",
+       "gates.options", ", line 6, column 10", "a ratio has no interval"},
+      {good + "change = \"relativ\"", "gates.choice", ", line 4, column 10", "did you mean \"relative\"?"},
+      {good + "thin = \"left-out\"", "gates.options", ", line 4, column 8", "of each slice or between"},
+      {good + "each = \"sex\"\nthin = \"left-out\"", "gates.options", ", line 5, column 8", "there is none"},
+      {good + good, "gates.name", ", line 4, column 1", "two gates are named \"accuracy\""},
+      {good + "[[waivers]]\ngate = \"accuracy\"", "gates.required", ", line 4, column 1",
+       "waivers[0] needs name"},
+      {good + "[[waivers]]\ngate = \"acuracy\"\nname = \"a\"\nreason = \"b\"\nexpires = 2031-01-01",
+       "gates.waiver", ", line 5, column 8", "did you mean \"accuracy\"?"},
+      {good + "[[waivers]]\ngate = \"accuracy\"\nname = \"a\"\nreason = \"\"\nexpires = 2031-01-01",
+       "gates.range", ", line 7, column 10", "reason"},
+      {good + "[[waivers]]\ngate = \"accuracy\"\nname = \"a\"\nreason = \"b\"\nexpires = \"2031-01-01\"",
+       "gates.type", ", line 8, column 11", "a date without quotes"},
+      {good + "[[waivers]]\ngate = \"accuracy\"\nname = \"a\"\nreason = \"b\"\nexpires = 2031-02-30",
+       "gates.syntax", ", line 8, column 21", "day"},
+      {good + "[[waivers]]\ngate = \"accuracy\"\nname = \"a\"\nreason = \"b\"\nexpires = 2031-01-01\nslice = "
+              "\"sex=F\"",
+       "gates.waiver", ", line 9, column 9", "one of each slice"},
+      {std::string((1 << 20) + 1, '\n'), "gates.size", "", "at most 1048576 bytes"},
+  };
+  for (const auto& wrong : cases) {
+    try {
+      read_gates(wrong.text, "gates.toml");
+      ADD_FAILURE() << "accepted: " << wrong.text;
+    } catch (const FormatError& error) {
+      const std::string text = error.what();
+      EXPECT_EQ(error.rule(), wrong.rule) << text;
+      EXPECT_NE(text.find(cat("gates.toml", wrong.place, ": ")), std::string::npos) << wrong.text << "\n"
+                                                                                    << text;
+      EXPECT_NE(text.find(wrong.says), std::string::npos) << wrong.text << "\n" << text;
+    }
+  }
+}
+
+TEST(Gates, AreAskedAtTheThresholdsAndSlicesThatTheyName) {
+  const Gates gates = read_gates(R"(
+[[gates]]
+metric = "accuracy"
+each = "sex"
+min = 0
+[[gates]]
+metric = "accuracy"
+between = "sex"
+max = 1
+[[gates]]
+metric = "accuracy"
+slice = "race=b, c"
+min = 0
+threshold = 0.25
+)",
+                                 "gates.toml");
+  EXPECT_EQ(gates.thresholds(), (std::vector<double>{0.25, 0.5}));
+  EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex"}, {"race"}}));
+}
+
+}  // namespace
+}  // namespace espalier
