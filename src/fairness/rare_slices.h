@@ -1,0 +1,26 @@
+// Assessments that tell nobody of a few people alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fairness/assessment.h"
+
+namespace espalier {
+
+inline constexpr std::string_view kRareName = "(rare)";
+inline constexpr int64_t kRareRows = 10;
+
+struct FoldedAssessment {
+  Assessment assessment;
+  std::vector<std::string> hidden;  // names of the slices that are no longer there
+};
+// Slices of fewer than k rows are one, "(rare)", which comes last in its slicing and has no AUC. So that no
+// such slice is a total less its other parts, more are hidden, the smallest first, until of the slices that
+// are alike in some of their values, or in none, none is hidden, or at least two with k rows together. Parts
+// of what is hidden are hidden in crosses with more columns, and what has one part alone is hidden with it.
+// A slicing that nothing is left of is not there. Several totals taken together may still tell more.
+FoldedAssessment fold_rare(const Assessment& assessment, int64_t k = kRareRows);
+
+}  // namespace espalier
