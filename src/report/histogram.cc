@@ -1,0 +1,44 @@
+#include "report/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+constexpr int kWide = 200, kHigh = 20;
+
+// Steps from the axis, `direction` -1 upwards.
+Html bars(std::span<const double> weights, int direction, const char* style) {
+  if (weights.empty()) return {};
+  const double most = std::ranges::max(weights);
+  if (!(most > 0)) return {};
+  std::string path = cat("M0 ", kHigh);
+  int before = 0;
+  const auto edge = [&](size_t i) { return static_cast<int>(i) * kWide / static_cast<int>(weights.size()); };
+  for (size_t i = 0; i < weights.size(); ++i) {
+    int height = static_cast<int>(std::lround(kHigh * weights[i] / most));
+    if (weights[i] > 0) height = std::max(height, 1);
+    if (height != before) path += cat("H", edge(i), "V", kHigh + direction * height);
+    before = height;
+  }
+  return element("path", {{"d", cat(path, "H", kWide, "V", kHigh, "Z")}, {"class", style}});
+}
+
+}  // namespace
+
+Html score_histogram(std::span<const double> positives, std::span<const double> negatives) {
+  return element("svg",
+                 {{"class", "histogram"},
+                  {"viewBox", cat("0 0 ", kWide, " ", 2 * kHigh)},
+                  {"preserveAspectRatio", "none"},
+                  {"aria-hidden", "true"}},
+                 bars(positives, -1, "positives") + bars(negatives, 1, "negatives") +
+                     element("path", {{"d", cat("M0 ", kHigh, "H", kWide)}, {"class", "axis"}}) +
+                     element("path", {{"d", cat("M0 0V", 2 * kHigh)}, {"class", "threshold"}}));
+}
+
+}  // namespace espalier
