@@ -1,0 +1,43 @@
+// The page of an assessment.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fairness/assessment.h"
+#include "fairness/rare_slices.h"
+#include "report/verdict_banner.h"
+
+namespace espalier {
+
+struct CriterionLimit {
+  std::string criterion;
+  std::optional<double> limit = {};  // of the difference between the highest and the lowest slice
+};
+struct AssessmentPageOptions {
+  std::string title = "Assessment";
+  std::string subject = {};  // what was judged: "scores.csv"
+  // What a gate said; without one the largest gaps come first, unjudged. Where its texts name a slice that is
+  // hidden they say "(rare)" instead.
+  std::optional<VerdictBanner> verdict = {};
+  size_t threshold = 0;  // which of the assessment's the figures are at
+  std::vector<std::string> metrics = {"selection_rate",
+                                      "true_positive_rate",
+                                      "false_positive_rate",
+                                      "positive_predictive_value",
+                                      "accuracy",
+                                      "auc"};
+  std::vector<CriterionLimit> criteria = {{"demographic_parity"},
+                                          {"equal_opportunity"},
+                                          {"equalised_odds"},
+                                          {"predictive_parity"},
+                                          {"accuracy_equality"}};
+  int64_t k = kRareRows;  // slices of fewer rows are folded
+};
+// HTML of at most kMostPageBytes: where slices are many, the ones furthest from all rows, and the names of
+// the rest. Thresholds move where the assessment has histograms. Raises ValueError: evaluate.metric and
+// fairness.criterion for unknown names, page.threshold for one that the assessment does not have.
+std::string assessment_page(const Assessment& assessment, const AssessmentPageOptions& options = {});
+
+}  // namespace espalier
