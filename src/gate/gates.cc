@@ -77,7 +77,8 @@ class Table {
         std::isinf(low) ? "a number" : cat("a number from ", shortest(low), " to ", shortest(high));
     const toml::node& value = node(key, what);
     if (!value.is_number()) wrong_type(key, what);
-    const double out = value.value<double>().value();
+    const double out =
+        value.is_integer() ? static_cast<double>(**value.as_integer()) : **value.as_floating_point();
     if (!std::isfinite(out) || out < low || out > high)
       fail("gates.range", key, cat(path(key), " is ", what, ", not ", shortest(out)));
     return out;

@@ -63,5 +63,8 @@ struct Gates {
 // gates.type, gates.range, gates.choice, gates.required, gates.slice, gates.name for two of one name,
 // gates.options for keys that do not fit together, gates.waiver.
 Gates read_gates(const std::string& text, const std::string& source);
+// A first file: gates that this release passes and those of fairness that it may not, with the numbers of
+// today beside each. Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
+std::string gates_of(const Assessment& assessment);
 
 }  // namespace espalier

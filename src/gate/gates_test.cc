@@ -4,6 +4,8 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "evaluate/random_rows_test.h"
+#include "gate/verdict.h"
 
 namespace espalier {
 namespace {
@@ -97,6 +99,8 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"[[gates]]\nmetric = \"accuracy\"", "gates.required", ", line 1, column 1", "needs a limit"},
       {"[[gates]]\nmetric = \"accuracy\"\nmin = 95", "gates.range", ", line 3, column 7",
        "from 0 to 1, not 95"},
+      {"[[gates]]\nmetric = \"accuracy\"\nmin = 9007199254740993", "gates.range", ", line 3, column 7",
+       "from 0 to 1"},
       {"[[gates]]\nmetric = \"log_loss\"\nmax = nan", "gates.range", ", line 3, column 7",
        "a number, not nan"},
       {"[[gates]]\nmetric = \"log_loss\"\nmax = inf", "gates.range", ", line 3, column 7", "not inf"},
@@ -177,6 +181,38 @@ threshold = 0.25
                                  "gates.toml");
   EXPECT_EQ(gates.thresholds(), (std::vector<double>{0.25, 0.5}));
   EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex"}, {"race"}}));
+}
+
+TEST(GatesOf, AreReadBackAndJudged) {
+  const RandomRows rows = random_rows(2000, 9, false);
+  CategoryColumn odd{"a \"b\"\n[[gates]]", {"x", "y\n[[gates]]", "\xff"}, {}}, sex{"sex", {"f", "m"}, {}};
+  CategoryColumn nameless{"a=b", {"x"}, {}};
+  for (size_t i = 0; i < rows.scores.size(); ++i) {
+    odd.codes.push_back(i % 3);
+    sex.codes.push_back(i % 2);
+    nameless.codes.push_back(0);
+  }
+  const Assessment given = assess(rows.view(), {{&odd}, {&sex}, {&odd, &sex}, {&nameless}},
+                                  {.thresholds = {0.3, 0.5, 0.7}, .level = 0.9});
+  const std::string text = gates_of(given);
+  const Gates gates = read_gates(text, "gates.toml");
+  EXPECT_EQ(gates.level, 0.9);
+  EXPECT_EQ(gates.thresholds(), std::vector<double>{0.5});
+  ASSERT_EQ(gates.gates.size(), 2u + 3 * 3);
+  EXPECT_EQ(gates.slicings().size(), 3u);
+  const Verdict verdict = judge(gates, given, nullptr, {});
+  for (const GateResult& result : verdict.results) {
+    for (const Finding& finding : result.findings)
+      EXPECT_TRUE(finding.judged) << result.gate.name << finding.reason;
+  }
+  EXPECT_EQ(verdict.results[0].ruling, Ruling::kPass);
+  EXPECT_EQ(verdict.results[1].ruling, Ruling::kPass);
+  EXPECT_NE(text.find("# No gate can name the slices by a=b."), std::string::npos) << text;
+  EXPECT_NE(text.find(cat("# Today pass: ", verdict.results[0].sentence, ".\n[[gates]]\nmetric = \"auc\"\n")),
+            std::string::npos)
+      << text;
+  CategoryColumn bytes{"\xff", {"x"}, nameless.codes};
+  EXPECT_EQ(rule_of([&] { gates_of(assess(rows.view(), {{&bytes}})); }), "toml.utf8");
 }
 
 }  // namespace

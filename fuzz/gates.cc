@@ -1,0 +1,110 @@
+// Mutated files of gates: refused with a FormatError that names the source, or gates that judge.
+#include "gate/gates.h"
+
+#include "espalier/error.h"
+#include "fuzz/mutate.h"
+#include "gate/figures_test.h"
+#include "gate/reports.h"
+
+using namespace espalier;
+
+namespace {
+
+const Assessment& assessment() {
+  static const Assessment out =
+      assessment_of("sex", {{"f", 40, 10, 40, 10}, {"m", 20, 30, 20, 30}, {"x", 1, 0, 0, 0}});
+  return out;
+}
+
+bool accept(const std::string& text) {
+  Gates gates;
+  try {
+    gates = read_gates(text, "gates.toml");
+  } catch (const FormatError& error) {
+    if (!error.message().starts_with("gates.toml")) throw InternalError("a mistake without its source");
+    return false;
+  }
+  const Verdict verdict = judge(gates, assessment(), &assessment(), std::chrono::year(2030) / 6 / 15);
+  const Verdict::Counts counts = verdict.counts();
+  if (counts.pass + counts.undecided + counts.blocked != static_cast<int64_t>(gates.gates.size()))
+    throw InternalError("a gate without a ruling");
+  for (const auto& report : {json_report, junit_report, prometheus_report}) {
+    if (report(verdict).empty()) throw InternalError("an empty report");
+  }
+  return true;
+}
+
+constexpr const char* kLong = R"(level = 0.9
+threshold = 0.5
+least_rows = 2
+[[gates]]
+name = "women are found"
+metric = "recall"
+slice = "sex=f"
+min = 0.6
+max = 0.9
+decide = "proven-over"
+severity = "warn"
+[[gates]]
+criterion = "equalised_odds"
+between = "sex"
+measure = "ratio"
+min = 0.8
+thin = "left-out"
+[[gates]]
+metric = "accuracy"
+each = "sex"
+change = "relative"
+min = -1e-2
+threshold = 5e-1
+[[waivers]]
+gate = "women are found"
+name = "A. Person"
+reason = """a
+reason"""
+expires = 2031-12-31
+)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return fuzz::run(argc, argv, "fuzz_gates", {gates_of(assessment()), kLong},
+                   {"[[gates]]\n",
+                    "[[waivers]]\n",
+                    "gates = [",
+                    "{",
+                    "}",
+                    "[",
+                    "]",
+                    "=",
+                    ".",
+                    "\"",
+                    "'''",
+                    "#",
+                    "\n",
+                    "\\u0000",
+                    "\\U0010FFFF",
+                    "-1",
+                    "1e308",
+                    "1e999",
+                    "nan",
+                    "-inf",
+                    "9223372036854775808",
+                    "1979-05-27",
+                    "0000-01-01",
+                    "1979-05-27T07:32:00Z",
+                    "true",
+                    "metric = \"auc\"\n",
+                    "criterion = \"treatment_equality\"\n",
+                    "each = \"sex*age\"\n",
+                    "between = \"sex\"\n",
+                    "change = \"absolute\"\n",
+                    "decide = \"proven-under\"\n",
+                    "thin = \"undecided\"\n",
+                    "*",
+                    ", ",
+                    "\xff",
+                    "\xef\xbb\xbf",
+                    "\r\n"},
+                   accept);
+}

@@ -1,0 +1,78 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
+#include "format/toml.h"
+#include "format/utf8.h"
+#include "gate/gates.h"
+#include "gate/verdict.h"
+
+namespace espalier {
+namespace {
+
+// Values of a table may be in any encoding.
+std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", printable(text), "\n") : ""; }
+
+class Writer {
+ public:
+  explicit Writer(const Assessment& assessment) : assessment_(assessment) {
+    const std::vector<double>& all = assessment.options.thresholds;
+    threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
+    head_ = cat("level = ", shortest(assessment.options.level), "\nthreshold = ", shortest(threshold_), "\n");
+  }
+
+  std::string text() {
+    least("auc", "How well scores order the rows.");
+    least("accuracy", "How often the model is right.");
+    for (const SlicingFigures& by : assessment_.by) fairness(by);
+    return cat(
+        "# Gates of a release, with the numbers of the day they were written; docs/gates.md has all keys.\n"
+        "# Limits are for a person to choose: set them to what you can answer for.\n",
+        head_, text_);
+  }
+
+ private:
+  // A little below today's number.
+  void least(const char* metric, const char* meaning) {
+    const auto& all = assessment_.options.thresholds;
+    const auto at = static_cast<size_t>(std::ranges::find(all, threshold_) - all.begin());
+    const Figure now = SliceMetric(metric)(assessment_.overall, at);
+    if (!now.value) return;
+    const double min = std::max(0.0, std::floor(100 * *now.value - 2) / 100);
+    gate(meaning, cat("metric = \"", metric, "\"\nmin = ", shortest(min), "\n"));
+  }
+  void fairness(const SlicingFigures& by) {
+    const std::string name = by.name();
+    const Gate named{.name = {}, .of = {}, .metrics = {}, .where = Where::kEach, .slice = name};
+    if (name.find('=') != name.npos || named.columns() != by.columns) {
+      text_ += "\n" + comment(cat("No gate can name the slices by ", name, "."));
+      return;
+    }
+    const std::string thin = "least_rows = 30\nthin = \"left-out\"\n", columns = toml_quoted(name);
+    gate("Whether the same share of all slices is said to be positive.",
+         cat("criterion = \"demographic_parity\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    gate("Whether the same share of positives, and of negatives, is said to be positive.",
+         cat("criterion = \"equalised_odds\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    gate("Whether the model is right in no slice much less often than in another.",
+         cat("metric = \"accuracy\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+  }
+  void gate(const char* meaning, const std::string& keys) {
+    const std::string table = "[[gates]]\n" + keys;
+    const Verdict today = judge(read_gates(head_ + table, "gates"), assessment_, nullptr, {});
+    const GateResult& result = today.results[0];
+    text_ += cat("\n", comment(meaning),
+                 comment(cat("Today ", name(result.ruling), ": ", result.sentence, ".")), table);
+  }
+
+  const Assessment& assessment_;
+  double threshold_ = 0.5;
+  std::string head_, text_;
+};
+
+}  // namespace
+
+std::string gates_of(const Assessment& assessment) { return Writer(assessment).text(); }
+
+}  // namespace espalier
