@@ -19,26 +19,8 @@ namespace {
 
 // Of all slicings together; where the page grows too long for that, half as many, and so on.
 constexpr size_t kMostSlices = 200;
-constexpr size_t kMostNamed = 500;
+constexpr size_t kMostNamed = 500, kMostGaps = 60;
 constexpr size_t kBytesForThresholds = kMostPageBytes / 3;
-
-std::string words(std::string_view name) {
-  std::string out(name);
-  std::ranges::replace(out, '_', ' ');
-  return out;
-}
-
-// What a slicing's slices are called below its own name.
-std::string label(const SliceFigures& slice) {
-  std::string out;
-  for (const std::string& value : slice.slice.values) out += cat(out.empty() ? "" : ", ", value);
-  return out;
-}
-
-bool is_fold(const SliceFigures& slice) {
-  const std::vector<std::string>& values = slice.slice.values;
-  return !values.empty() && std::ranges::count(values, kRareName) == std::ssize(values);
-}
 
 class AssessmentPage {
  public:
@@ -55,7 +37,7 @@ class AssessmentPage {
         sorted.push_back(std::move(by.slices[i]));
       by.slices = std::move(sorted);
     }
-    find_gaps();
+    gaps_ = slicing_gaps(given_, options.threshold, options.criteria);
   }
 
   std::string html() const {
@@ -68,16 +50,6 @@ class AssessmentPage {
   }
 
  private:
-  struct RateGap {
-    const SlicingFigures* by;
-    const CriterionLimit* asked;
-    const Rate* rate;
-    Gap gap;
-    std::vector<const SliceFigures*> groups;
-    std::vector<Confusion> confusions;
-    std::optional<Interval> interval;
-  };
-
   double threshold() const { return given_.options.thresholds[options_.threshold]; }
   std::string level() const { return cat(shortest(100 * given_.options.level), " %"); }
   Figure figure(const SliceMetric& metric, const SliceFigures& slice) const {
@@ -100,14 +72,14 @@ class AssessmentPage {
   static std::vector<size_t> order(std::span<const SliceFigures> slices, Key&& key) {
     std::vector<std::tuple<bool, bool, double, size_t>> keys;
     for (const SliceFigures& slice : slices)
-      keys.emplace_back(is_fold(slice), slice.slice.thin, key(slice), keys.size());
+      keys.emplace_back(is_fold(slice.slice), slice.slice.thin, key(slice), keys.size());
     std::ranges::sort(keys);
     std::vector<size_t> out;
     for (const auto& each : keys) out.push_back(std::get<3>(each));
     return out;
   }
   std::string grey(const SliceFigures& slice) const {
-    if (is_fold(slice)) return cat("slices of fewer than ", options_.k, " rows, and what would tell of them");
+    if (is_fold(slice.slice)) return cat("folded: fewer than ", options_.k, " rows each, or hiding such");
     if (!slice.slice.thin) return "";
     return cat("thin: fewer than ", grouped(given_.options.slices.min_rows), " rows");
   }
@@ -126,76 +98,19 @@ class AssessmentPage {
     return out;
   }
 
-  // Thin slices and folded ones are in no gap.
-  void find_gaps() {
-    for (const SlicingFigures& by : given_.by) {
-      std::vector<const SliceFigures*> slices;
-      std::vector<Confusion> confusions;
-      for (const SliceFigures& slice : by.slices) {
-        if (slice.slice.thin || is_fold(slice)) continue;
-        slices.push_back(&slice);
-        confusions.push_back(slice.at[options_.threshold]);
-      }
-      const Groups groups{confusions, given_.overall.at[options_.threshold]};
-      for (const CriterionLimit& asked : options_.criteria) {
-        const Criterion& its = criterion(asked.criterion);
-        const CriterionGap found = gap_of(its, groups);
-        for (size_t i = 0; i < its.rates.size(); ++i) {
-          const Rate& of = rate(its.rates[i]);
-          const Gap& gap = found.of_rates[i];
-          std::optional<Interval> around;
-          if (gap.value) around = interval(gap, of, groups, given_.options.level);
-          gaps_.push_back({&by, &asked, &of, gap, slices, confusions, around});
-        }
-      }
-    }
-    // By how far they are over their limits, then those without one.
-    std::ranges::stable_sort(gaps_, {}, [](const RateGap& gap) {
-      const double over = gap.gap.value.value_or(0) - gap.asked->limit.value_or(0);
-      return std::tuple(!gap.gap.value, !gap.asked->limit, -over);
-    });
-  }
-  std::string name(const RateGap& gap) const {
-    const std::string criterion = words(gap.asked->criterion), rate = words(gap.rate->name);
-    return cat(criterion, ", ", gap.by->name(), ": ", rate);
-  }
-  std::string sides(const RateGap& gap) const {
-    if (!gap.gap.value) return gap.groups.size() < 2 ? "fewer than two slices to compare" : "undefined";
-    const auto side = [&](size_t group) {
-      return cat(label(*gap.groups[group]), " ", fixed(*(*gap.rate)(gap.confusions[group]), 3));
-    };
-    return cat(side(gap.gap.low), " to ", side(gap.gap.high));
-  }
-  std::string number(const RateGap& gap) const {
-    std::string out = cat("gap ", fixed(*gap.gap.value, 3), ", ", sides(gap));
-    if (gap.interval) {
-      out += cat(" (", level(), " interval ", fixed(gap.interval->low, 3), " to ",
-                 fixed(gap.interval->high, 3), ")");
-    }
-    return out;
-  }
-  std::string against_limit(const RateGap& gap) const {
-    if (!gap.asked->limit || !gap.gap.value) return "";
-    const double limit = *gap.asked->limit;
-    const bool straddles = gap.interval && gap.interval->low <= limit && limit < gap.interval->high;
-    return cat(*gap.gap.value > limit ? "over" : "within", " the limit ", shortest(limit),
-               straddles ? ", which the interval straddles" : "");
-  }
-
   VerdictBanner verdict() const {
     if (options_.verdict) return redacted(*options_.verdict);
     VerdictBanner out{.standing = Standing::kUnjudged, .word = "Not judged", .sentence = ""};
-    for (const RateGap& gap : gaps_) {
+    for (const SlicingGap& gap : gaps_) {
       if (out.items.size() == 3 || !gap.gap.value) break;
       // A rate that two criteria name is one finding.
-      const bool said = std::ranges::any_of(out.items, [&](const VerdictItem& item) {
-        return item.what == cat(words(gap.rate->name), " by ", gap.by->name());
-      });
+      const bool said =
+          std::ranges::any_of(out.items, [&](const VerdictItem& item) { return item.what == gap.name(); });
       if (said) continue;
       out.items.push_back({.standing = Standing::kUnjudged,
-                           .what = cat(words(gap.rate->name), " by ", gap.by->name()),
-                           .number = number(gap),
-                           .limit = gap.asked->limit ? shortest(*gap.asked->limit) : "",
+                           .what = gap.name(),
+                           .number = gap.text(given_.options.level),
+                           .limit = gap.limit ? shortest(*gap.limit) : "",
                            .link = "fairness"});
     }
     out.sentence = out.items.empty() ? "No gate was asked, and no two slices can be compared."
@@ -205,25 +120,14 @@ class AssessmentPage {
     return out;
   }
   VerdictBanner redacted(VerdictBanner verdict) const {
-    for (std::string* text : {&verdict.word, &verdict.sentence, &verdict.next}) redact(*text);
+    for (std::string* text : {&verdict.word, &verdict.sentence, &verdict.next})
+      *text = without_names(*text, folded_.hidden);
     for (VerdictItem& item : verdict.items) {
-      for (std::string* text : {&item.what, &item.number, &item.limit, &item.next}) redact(*text);
+      for (std::string* text : {&item.what, &item.number, &item.limit, &item.next})
+        *text = without_names(*text, folded_.hidden);
     }
     return verdict;
   }
-  void redact(std::string& text) const {
-    std::vector<std::string> longest_first = folded_.hidden;
-    std::ranges::stable_sort(longest_first, {}, [](const std::string& name) { return -std::ssize(name); });
-    const auto in_word = [&](size_t i) {
-      return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) || text[i] == '_');
-    };
-    for (const std::string& name : longest_first) {
-      for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
-        if (!in_word(at - 1) && !in_word(at + name.size())) text.replace(at, name.size(), kRareName);
-      }
-    }
-  }
-
   Page page_of(size_t most) const {
     Page out{.title = options_.title,
              .subtitle = cat(options_.subject, options_.subject.empty() ? "" : ": ",
@@ -245,7 +149,7 @@ class AssessmentPage {
     const size_t more = by.slices.size() - most;
     std::string names;
     for (size_t i = 0; i < std::min(more, kMostNamed); ++i) {
-      names += cat(i == 0 ? "" : "; ", label(by.slices[most + i]));
+      names += cat(i == 0 ? "" : "; ", label(by.slices[most + i].slice));
     }
     if (more > kMostNamed) names += cat("; and ", grouped(static_cast<int64_t>(more - kMostNamed)), " more");
     return element("details",
@@ -291,7 +195,8 @@ class AssessmentPage {
       const Figure its = figure(metric, slice);
       std::optional<Span> around;
       if (its.interval) around = {its.interval->low, its.interval->high};
-      chart.rows.push_back({label(slice), note(slice), its.value, around, title(metric, its), grey(slice)});
+      chart.rows.push_back(
+          {label(slice.slice), note(slice), its.value, around, title(metric, its), grey(slice)});
     }
     return drawn(chart);
   }
@@ -319,7 +224,7 @@ class AssessmentPage {
         HtmlCell value = cell(its.value);
         value.title = title(metric, its);
         const std::string style = grey(slice).empty() ? "" : "grey";
-        table.rows.push_back({{.content = label(slice), .title = grey(slice), .style = style},
+        table.rows.push_back({{.content = label(slice.slice), .title = grey(slice), .style = style},
                               {.content = words(metric.name())},
                               value,
                               cell(low),
@@ -358,42 +263,46 @@ class AssessmentPage {
                                 {"lowest"},
                                 {"highest"},
                                 {"of rows", "that both rates count", true}}};
-    for (const RateGap& gap : gaps_) {
+    for (const SlicingGap& gap : gaps_) {
       std::optional<Span> around;
       std::optional<double> low, high;
       if (gap.interval)
         around = {gap.interval->low, gap.interval->high}, low = around->low, high = around->high;
       const std::string formula = gap.rate->formula();
-      const std::string state = against_limit(gap);
+      const std::string state = gap.against_limit();
       int64_t rows = 0;
       std::string lowest = "-", highest = "-";
       if (gap.gap.value) {
         const SliceMetric metric(gap.rate->name);
         for (const size_t group : {gap.gap.low, gap.gap.high})
           rows += figure(metric, *gap.groups[group]).rows;
-        lowest = label(*gap.groups[gap.gap.low]), highest = label(*gap.groups[gap.gap.high]);
+        lowest = label(gap.groups[gap.gap.low]->slice), highest = label(gap.groups[gap.gap.high]->slice);
       }
-      chart.rows.push_back({.name = name(gap),
-                            .note = cat(sides(gap), state.empty() ? "" : "; ", state),
-                            .value = gap.gap.value,
-                            .interval = around,
-                            .title = cat(formula, ", of ", grouped(rows), " rows"),
-                            .limit = gap.asked->limit});
+      if (chart.rows.size() < kMostGaps) {
+        chart.rows.push_back(
+            {.name = cat(words(gap.criterion->name), ", ", gap.by->name(), ": ", words(gap.rate->name)),
+             .note = cat(gap.sides(), state.empty() ? "" : "; ", state),
+             .value = gap.gap.value,
+             .interval = around,
+             .title = cat(formula, ", of ", grouped(rows), " rows"),
+             .limit = gap.limit});
+      }
       HtmlCell value = cell(gap.gap.value);
       value.title = formula;
-      table.rows.push_back({{.content = words(gap.asked->criterion)},
+      table.rows.push_back({{.content = words(gap.criterion->name)},
                             {.content = gap.by->name()},
                             {.content = words(gap.rate->name)},
                             value,
                             cell(low),
                             cell(high),
-                            cell(gap.asked->limit),
+                            cell(gap.limit),
                             {.content = lowest},
                             {.content = highest},
                             cell(rows)});
     }
     return element("h3", "Gaps by criterion") + drawn(chart) +
-           element("details", element("summary", "Gaps as a table") + drawn(table));
+           element("details",
+                   element("summary", cat("All ", gaps_.size(), " gaps as a table")) + drawn(table));
   }
   Html heat_map(const std::string& id, const SlicingFigures& by, size_t most) const {
     HtmlTable table{.id = id,
@@ -419,7 +328,7 @@ class AssessmentPage {
       table.rows.push_back(row);
     };
     add(given_.overall, "all rows");
-    for (const SliceFigures& slice : shown(by, most)) add(slice, label(slice));
+    for (const SliceFigures& slice : shown(by, most)) add(slice, label(slice.slice));
     return drawn(table) + rest(by, most);
   }
 
@@ -461,7 +370,8 @@ class AssessmentPage {
                          .level = given_.options.level,
                          .width = normal_width(given_.options.level)};
     for (const SliceFigures& slice : shown(by, most)) {
-      PanelSlice& its = panel.slices.emplace_back(PanelSlice{label(slice), note(slice), grey(slice), {}});
+      PanelSlice& its =
+          panel.slices.emplace_back(PanelSlice{label(slice.slice), note(slice), grey(slice), {}});
       for (const LabelTallies& tallies : slice.histogram) {
         auto& bin = its.bins.emplace_back();
         for (const size_t label : {0, 1})
@@ -510,7 +420,7 @@ class AssessmentPage {
   FoldedAssessment folded_;
   const Assessment& given_;
   std::vector<SliceMetric> metrics_;
-  std::vector<RateGap> gaps_;
+  std::vector<SlicingGap> gaps_;
 };
 
 }  // namespace

@@ -7,14 +7,11 @@
 
 #include "fairness/assessment.h"
 #include "fairness/rare_slices.h"
+#include "fairness/slicing_gaps.h"
 #include "report/verdict_banner.h"
 
 namespace espalier {
 
-struct CriterionLimit {
-  std::string criterion;
-  std::optional<double> limit = {};  // of the difference between the highest and the lowest slice
-};
 struct AssessmentPageOptions {
   std::string title = "Assessment";
   std::string subject = {};  // what was judged: "scores.csv"

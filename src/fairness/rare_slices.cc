@@ -1,6 +1,7 @@
 #include "fairness/rare_slices.h"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 
 #include "base/format.h"
@@ -154,6 +155,24 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
     out.assessment.by.push_back(std::move(kept));
   }
   return out;
+}
+
+bool is_fold(const RowSlice& slice) {
+  return !slice.values.empty() && std::ranges::count(slice.values, kRareName) == std::ssize(slice.values);
+}
+
+std::string without_names(std::string text, std::vector<std::string> hidden) {
+  // "g=ab, h=x" before "g=ab", which it holds.
+  std::ranges::stable_sort(hidden, {}, [](const std::string& name) { return -std::ssize(name); });
+  const auto in_word = [&](size_t i) {
+    return i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_');
+  };
+  for (const std::string& name : hidden) {
+    for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      if (!in_word(at - 1) && !in_word(at + name.size())) text.replace(at, name.size(), kRareName);
+    }
+  }
+  return text;
 }
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fairness/assessment.h"
@@ -22,5 +23,10 @@ struct FoldedAssessment {
 // of what is hidden are hidden in crosses with more columns, and what has one part alone is hidden with it.
 // A slicing that nothing is left of is not there. Several totals taken together may still tell more.
 FoldedAssessment fold_rare(const Assessment& assessment, int64_t k = kRareRows);
+
+// Whether it is such a "(rare)".
+bool is_fold(const RowSlice& slice);
+// The text with "(rare)" for each of these names of slices.
+std::string without_names(std::string text, std::vector<std::string> hidden);
 
 }  // namespace espalier

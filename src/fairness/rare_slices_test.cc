@@ -150,5 +150,12 @@ TEST(RareSlices, NoFewRowsAreLeftByASubtraction) {
   EXPECT_GT(hiding, 20);
 }
 
+TEST(RareSlices, TextsLoseTheNamesOfHiddenSlices) {
+  const Names hidden{"g=a", "g=a, h=x", "g=b c"};
+  EXPECT_EQ(without_names("g=a, h=x and g=a; g=b c.", hidden), "(rare) and (rare); (rare).");
+  EXPECT_EQ(without_names("g=ab, bg=a, g=a", hidden), "g=ab, bg=a, (rare)") << "whole words";
+  EXPECT_EQ(without_names("", hidden), "");
+}
+
 }  // namespace
 }  // namespace espalier

@@ -40,8 +40,8 @@ summary{cursor:pointer;padding:.2rem 0}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.25rem 0}
 caption{text-align:left;padding:.25rem 0;color:var(--soft)}
 th,td{text-align:left;padding:.25rem .5rem;border-bottom:1px solid var(--line);vertical-align:middle}
-th{font-weight:600}tbody th{font-weight:400;overflow-wrap:anywhere;min-width:7rem}
-th.number,td.number{text-align:right;white-space:nowrap}
+th{font-weight:600}tbody th{font-weight:400;overflow-wrap:anywhere;min-width:9rem}
+th.number,td.number{text-align:right;white-space:nowrap}thead th.number{white-space:normal}.scroll thead th{vertical-align:bottom}
 th small,td small{display:block;font-size:.82em}
 tfoot th,tfoot td{border-top:2px solid var(--line)}
 .sort{border:0;background:none;padding:0;font-weight:600;text-align:inherit;cursor:pointer}

@@ -1,0 +1,85 @@
+#include "fairness/slicing_gaps.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "fairness/rare_slices.h"
+#include "report/table.h"
+
+namespace espalier {
+
+std::string words(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+std::string label(const RowSlice& slice) {
+  std::string out;
+  for (const std::string& value : slice.values) out += cat(out.empty() ? "" : ", ", value);
+  return out;
+}
+
+std::string SlicingGap::name() const { return cat(words(rate->name), " by ", by->name()); }
+
+std::string SlicingGap::sides() const {
+  if (!gap.value) return groups.size() < 2 ? "fewer than two slices to compare" : "undefined";
+  return cat(label(groups[gap.low]->slice), " ", fixed(low, 3), " to ", label(groups[gap.high]->slice), " ",
+             fixed(high, 3));
+}
+
+std::string SlicingGap::text(double level) const {
+  if (!gap.value) return sides();
+  std::string out = cat("gap ", fixed(*gap.value, 3), ", ", sides());
+  if (interval) {
+    out += cat(" (", shortest(100 * level), " % interval ", fixed(interval->low, 3), " to ",
+               fixed(interval->high, 3), ")");
+  }
+  return out;
+}
+
+std::string SlicingGap::against_limit() const {
+  if (!limit || !gap.value) return "";
+  const bool straddles = interval && interval->low <= *limit && *limit < interval->high;
+  return cat(*gap.value > *limit ? "over" : "within", " the limit ", shortest(*limit),
+             straddles ? ", which the interval straddles" : "");
+}
+
+std::vector<SlicingGap> slicing_gaps(const Assessment& assessment, size_t threshold,
+                                     const std::vector<CriterionLimit>& asked) {
+  std::vector<SlicingGap> out;
+  for (const SlicingFigures& by : assessment.by) {
+    std::vector<const SliceFigures*> slices;
+    std::vector<Confusion> confusions;
+    for (const SliceFigures& slice : by.slices) {
+      if (slice.slice.thin || is_fold(slice.slice)) continue;
+      slices.push_back(&slice);
+      confusions.push_back(slice.at[threshold]);
+    }
+    const Groups groups{confusions, assessment.overall.at[threshold]};
+    for (const CriterionLimit& each : asked) {
+      const Criterion& its = criterion(each.criterion);
+      const CriterionGap found = gap_of(its, groups);
+      for (size_t i = 0; i < its.rates.size(); ++i) {
+        SlicingGap& gap = out.emplace_back(SlicingGap{.by = &by,
+                                                      .criterion = &its,
+                                                      .rate = &rate(its.rates[i]),
+                                                      .limit = each.limit,
+                                                      .groups = slices,
+                                                      .gap = found.of_rates[i]});
+        if (!gap.gap.value) continue;
+        gap.low = *(*gap.rate)(confusions[gap.gap.low]), gap.high = *(*gap.rate)(confusions[gap.gap.high]);
+        gap.interval = interval(gap.gap, *gap.rate, groups, assessment.options.level);
+      }
+    }
+  }
+  std::ranges::stable_sort(out, {}, [](const SlicingGap& gap) {
+    const double over = gap.gap.value.value_or(0) - gap.limit.value_or(0);
+    return std::tuple(!gap.gap.value, !gap.limit, -over);
+  });
+  return out;
+}
+
+}  // namespace espalier
