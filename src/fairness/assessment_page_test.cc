@@ -135,6 +135,11 @@ class SlowAssessmentPage : public testing::Test {
   void SetUp() override {
     if (!has_chromium()) GTEST_SKIP() << "there is no `chromium` here, which this test opens the page in";
   }
+  // Tests run beside each other.
+  static std::string own_folder() {
+    const char* name = testing::UnitTest::GetInstance()->current_test_info()->name();
+    return std::filesystem::absolute(fresh_folder(cat("page-", name))).string();
+  }
   // The page in frames of these sizes, each with what `probe`, the body of an async function, returns there.
   struct Frames {
     Opened opened;
@@ -143,7 +148,7 @@ class SlowAssessmentPage : public testing::Test {
   static Frames framed(const std::string& page, const std::string& probe,
                        const std::vector<std::array<int, 2>>& sizes = {{1280, 720}},
                        const std::string& flags = "") {
-    const std::string folder = std::filesystem::absolute(fresh_folder("assessment-page")).string();
+    const std::string folder = own_folder();
     std::ofstream(folder + "/page.html") << page << "<script>(async () => {" << probe
                                          << "})().catch(error => 'failed: ' + error).then(result => "
                                             "parent.postMessage(JSON.stringify(result), '*'))</script>";
@@ -191,7 +196,7 @@ TEST_F(SlowAssessmentPage, TheBrowserTellsOfErrorsAndRequests) {
 }
 
 TEST_F(SlowAssessmentPage, OpensFromDiskWithoutErrorsOrRequests) {
-  const std::string folder = std::filesystem::absolute(fresh_folder("assessment-page")).string();
+  const std::string folder = own_folder();
   std::ofstream(folder + "/page.html") << page();
   const Opened alone = open_in_chromium(folder, "page.html");
   EXPECT_NE(alone.dom.find("Income model"), std::string::npos);
