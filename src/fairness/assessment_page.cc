@@ -358,7 +358,7 @@ class AssessmentPage {
                    " the threshold. Positives stand above the axis "
                    "and negatives below, each against its highest bar.")) +
            element("noscript", element("p", "This part needs scripts.")) +
-           choice("thresholds-by", "Slices by:", panels);
+           element("div", {{"class", "scripted"}}, choice("thresholds-by", "Slices by:", panels));
   }
   Html threshold_panel(const std::string& id, const SlicingFigures& by, const std::vector<PanelRate>& rates,
                        size_t most) const {
