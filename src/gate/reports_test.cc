@@ -63,6 +63,16 @@ Waiver: "waived" is waived by A. Person until 2030-12-31: r < 1.
 )");
 }
 
+TEST(GateReports, TextHasALineForEachNumberThatDoesNotPass) {
+  const Gates gates = read_gates("[[gates]]\nmetric = \"accuracy\"\neach = \"g\"\nmin = 0.5", "");
+  const Assessment given =
+      assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 10, 40, 20, 30}});
+  const std::string text = text_report(judge(gates, given, nullptr, {}), {});
+  EXPECT_NE(text.find("\naccuracy for each g  g=c"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n                     g=b"), std::string::npos) << text;
+  EXPECT_EQ(text.find("g=a"), std::string::npos) << text;
+}
+
 TEST(GateReports, TextSaysWhatIsLeftOut) {
   const Gates gates = read_gates(
       "[[gates]]\nmetric = \"accuracy\"\neach = \"g\"\nmin = 0\nleast_rows = 20\nthin = \"left-out\"", "");
@@ -136,6 +146,13 @@ TEST(GateReports, JunitHasACaseForEachGate) {
   ;
 }
 
+TEST(GateReports, JunitHoldsNoCharacterThatXmlLacks) {
+  const Gates gates =
+      read_gates("[[gates]]\nname = \"a\\u0001\\n\"\nmetric = \"accuracy\"\nmin = 0", "gates.toml");
+  const std::string text = junit_report(judge(gates, assessment_of("g", {{"a", 1, 1, 1, 1}}), nullptr, {}));
+  EXPECT_NE(text.find("name=\"a?&#10;\"/>"), std::string::npos) << text;
+}
+
 TEST(GateReports, PrometheusHasAGaugeForEachNumber) {
   const std::string text = prometheus_report(verdict_of("b\n\\\""));
   for (const char* line :
@@ -158,9 +175,10 @@ TEST(GateReports, SlicesAreATable) {
   for (size_t i = 0; i < rows.scores.size(); ++i) column.codes.push_back(i % 2);
   const Assessment given = assess(rows.view(), {{&column}}, {.thresholds = {0.25, 0.5}});
   const CsvTable table = parse_csv(slices_csv(given), {.header = CsvHeader::kYes});
-  size_t accuracies = 0;
+  size_t accuracies = 0, areas = 0;
   for (int64_t i = 0; i < table.rows(); ++i) {
     const auto cell = [&](const char* name) { return std::string(table.cell(i, table.column(name))); };
+    areas += cell("metric") == "auc";
     if (cell("metric") != "accuracy") continue;
     const SliceFigures& slice = accuracies < 2 ? given.overall : given.by[0].slices[accuracies / 2 - 1];
     const Figure figure = SliceMetric("accuracy")(slice, accuracies % 2);
@@ -173,6 +191,7 @@ TEST(GateReports, SlicesAreATable) {
     ++accuracies;
   }
   EXPECT_EQ(accuracies, 6u);
+  EXPECT_EQ(areas, 3u);
 }
 
 }  // namespace
