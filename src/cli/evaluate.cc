@@ -102,29 +102,6 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.suggest(next);
 }
 
-// Of a model of two classes.
-Assessment assess_model(const EvaluateRun& run, const TableModel& saved, const CsvTable& table,
-                        const std::vector<int64_t>& rows, const Predictions& predictions,
-                        const Tensor& labels) {
-  if (saved.columns.classes().size() != 2) {
-    throw ValueError(
-        "evaluate.slice",
-        cat("slices are of models of two classes, and ", saved.columns.label(),
-            saved.columns.classification() ? cat(" has ", saved.columns.classes().size()) : " is a number"));
-  }
-  const int64_t positive = saved.decision.positive;
-  std::vector<double> scores;
-  std::vector<uint8_t> are;
-  for (const int32_t label : labels.data<int32_t>()) {
-    scores.push_back(
-        static_cast<double>(predictions.outputs[2 * are.size() + static_cast<size_t>(positive)]));
-    are.push_back(label == positive);
-  }
-  SliceFlags slicing = run.slicing;
-  slicing.thresholds = {saved.decision.threshold.value_or(0.5)};
-  return slicing.assess(table, rows, {scores, are}, ColumnOptions().missing);
-}
-
 void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
   if (run.strip_label_dots || run.threshold || !run.table.words().empty()) {
     throw ValueError("evaluate.images", cat(run.model,
@@ -168,7 +145,12 @@ void evaluate(const EvaluateRun& run) {
   const bool two = columns.classes().size() == 2;
   const int64_t positive = saved.decision.positive;
   std::optional<Assessment> assessment;
-  if (run.slicing.any()) assessment = assess_model(run, saved, table, rows, predictions, labels);
+  if (run.slicing.any()) {
+    const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
+    SliceFlags slicing = run.slicing;
+    slicing.thresholds = {saved.decision.threshold.value_or(0.5)};
+    assessment = slicing.assess(table, rows, scored.view(), ColumnOptions().missing);
+  }
   AssessmentView view;
   if (assessment) view = view_of(run.slicing, *assessment);
   const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();

@@ -82,10 +82,10 @@ std::string ops_table(const Terminal& terminal) {
   for (const OpDef* op : all_ops()) {
     const DTypeFlags taken = supported_dtypes(*op);
     const auto one = [&](DType dtype) { return cell(*op, taken, [=](DType d) { return d == dtype; }); };
-    table.row(shown(std::vector<Cell>{op->name, kind(*op), one(DType::kF16), one(DType::kBF16),
-                                      one(DType::kF32), one(DType::kF64), cell(*op, taken, is_signed_integer),
-                                      cell(*op, taken, is_unsigned_integer), one(DType::kBool), gradient(*op),
-                                      batching(*op), meanings ? fit_width(meaning(*op), width) : ""}));
+    table.row(shown(std::vector<TableCell>{
+        op->name, kind(*op), one(DType::kF16), one(DType::kBF16), one(DType::kF32), one(DType::kF64),
+        cell(*op, taken, is_signed_integer), cell(*op, taken, is_unsigned_integer), one(DType::kBool),
+        gradient(*op), batching(*op), meanings ? fit_width(meaning(*op), width) : ""}));
   }
   return table.text(terminal) +
          "\nfast: a kernel or fused tiles  ref: the reference body  -: refused by the op's rule\n"

@@ -100,4 +100,38 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
   return out;
 }
 
+ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
+                      const Predictions& predictions, const Tensor& labels) {
+  const std::vector<std::string>& classes = saved.columns.classes();
+  if (classes.size() != 2) {
+    throw ValueError("evaluate.slice",
+                     cat("slices are of models of two classes, and ", saved.columns.label(),
+                         saved.columns.classification() ? cat(" has ", classes.size()) : " is a number"));
+  }
+  const auto positive = static_cast<size_t>(saved.decision.positive);
+  ScoredTable out;
+  out.table = table;
+  out.rows = std::move(rows);
+  out.positive = classes[positive];
+  for (const int32_t label : labels.data<int32_t>()) {
+    out.scores.push_back(static_cast<double>(predictions.outputs[2 * out.scores.size() + positive]));
+    out.labels.push_back(label == saved.decision.positive);
+  }
+  return out;
+}
+
+ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
+                        bool strip_label_dots, const Results& results) {
+  TableModel saved = TableModel::load(model);
+  const CsvTable table = saved.read(reading, data);
+  saved.columns = saved.columns.with_strip_label_dots(strip_label_dots);
+  const std::vector<int64_t> rows = labelled_test_rows(saved.columns, table, data, results);
+  const Tensor labels = read_labels(saved.columns, table, data, rows);
+  ColumnReport report;
+  const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
+  results.warn(warnings_of(report));
+  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
+  return scored_by(saved, table, rows, predictions, labels);
+}
+
 }  // namespace espalier::cli

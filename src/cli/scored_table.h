@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/scores.h"
 #include "cli/table_data.h"
 #include "evaluate/scored_rows.h"
 
@@ -33,5 +34,14 @@ struct ScoredTable {
 // positive; scores.score for one that is no probability; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results);
+
+// The same of a model of two classes, where the positive one is the rarer: what it says of these rows. Raises
+// ValueError[evaluate.slice] for other models.
+ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
+                      const Predictions& predictions, const Tensor& labels);
+
+// The rows of the table at `data` that have a label, as the model at `model` scores them.
+ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
+                        bool strip_label_dots, const Results& results);
 
 }  // namespace espalier::cli

@@ -131,30 +131,41 @@ std::vector<std::string> factors(const std::string& cross) {
 
 }  // namespace
 
+namespace {
+
+CLI::Option* add_words(CLI::App& verb, const char* name, std::vector<std::string>& into, const char* help) {
+  return verb
+      .add_option_function<std::vector<std::string>>(
+          name, [&into](const std::vector<std::string>& given) { into = comma_separated(given); }, help)
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
 void SliceFlags::add(CLI::App& verb) {
-  const auto words = [&](const char* name, std::vector<std::string>& into, const char* help) {
-    return verb
-        .add_option_function<std::vector<std::string>>(
-            name, [&into](const std::vector<std::string>& given) { into = comma_separated(given); }, help)
-        ->allow_extra_args(false);
-  };
-  words("--slice", slices, "Columns by whose values the rows are parted")->option_text("COLUMN,...");
-  words("--cross", crosses, "Columns by whose values together the rows are parted, as sex*race")
-      ->option_text("A*B,...");
-  verb.add_option("--bucket", buckets,
-                  "The edges at which a column of numbers is parted; again for another one")
-      ->allow_extra_args(false)
-      ->option_text("COLUMN=18,25,45");
+  add_slices(verb);
   verb.add_option("--reference-group", references,
                   "The group that others of its column are compared with, as sex=Male, instead of the lowest "
                   "with the highest; again for another column")
       ->allow_extra_args(false)
       ->option_text("COLUMN=VALUE");
+  add_words(verb, "--metric", metrics,
+            "What of each slice is shown, with its interval, instead of the usual figures")
+      ->option_text("NAME,...");
+}
+
+void SliceFlags::add_slices(CLI::App& verb) {
+  add_words(verb, "--slice", slices, "Columns by whose values the rows are parted")
+      ->option_text("COLUMN,...");
+  add_words(verb, "--cross", crosses, "Columns by whose values together the rows are parted, as sex*race")
+      ->option_text("A*B,...");
+  verb.add_option("--bucket", buckets,
+                  "The edges at which a column of numbers is parted; again for another one")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN=18,25,45");
   verb.add_option("--min-slice", min_rows, "Slices of fewer rows are thin: they are dimmed, and lead no gap")
       ->check(number_from(int64_t{0}, int64_t{1} << 40))
       ->option_text("N [30]");
-  words("--metric", metrics, "What of each slice is shown, with its interval, instead of the usual figures")
-      ->option_text("NAME,...");
   verb.add_option("--missing-group", missing, "Rows without a value: a slice of their own, or in none")
       ->check(CLI::IsMember({"slice", "leave-out"}))
       ->option_text("slice|leave-out [slice]");
@@ -185,7 +196,8 @@ std::vector<std::string> SliceFlags::words() const {
 }
 
 Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>& rows,
-                              const ScoredRows& scored, const std::vector<std::string>& missing_words) const {
+                              const ScoredRows& scored, const std::vector<std::string>& missing_words,
+                              AssessmentOptions options) const {
   std::map<std::string, std::vector<double>> edges;
   for (const std::string& text : buckets) {
     const auto [column, numbers] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
@@ -206,7 +218,6 @@ Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>&
     const auto uses = [&](const auto& by) { return std::ranges::find(by, one) != by.end(); };
     if (std::ranges::none_of(slicings, uses)) add({column});
   }
-  AssessmentOptions options;
   if (!thresholds.empty()) options.thresholds = thresholds;
   options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
   options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,

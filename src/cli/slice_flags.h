@@ -17,15 +17,18 @@ struct SliceFlags {
   int64_t min_rows = 30;
   std::string missing = "slice", positive_from = "from";
 
+  // All flags, or those that say which slices there are.
   void add(CLI::App& verb);
+  void add_slices(CLI::App& verb);
   // Whether slices are asked for.
   bool any() const { return !slices.empty() || !crosses.empty() || !buckets.empty(); }
   // The flags that were given.
   std::vector<std::string> words() const;
-  // Figures of these rows of the table, which are those of `scored`. Raises ValueError: csv.column,
-  // evaluate.slice, evaluate.bucket, evaluate.reference, evaluate.metric, evaluate.thresholds.
+  // Figures of these rows of the table, which are those of `scored`; flags count more than `options`. Raises
+  // ValueError: csv.column, evaluate.slice, evaluate.bucket, evaluate.reference, evaluate.metric,
+  // evaluate.thresholds.
   Assessment assess(const CsvTable& table, const std::vector<int64_t>& rows, const ScoredRows& scored,
-                    const std::vector<std::string>& missing_words) const;
+                    const std::vector<std::string>& missing_words, AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no
   // row is of it.
   std::map<std::string, size_t> reference_groups(const Assessment& assessment) const;

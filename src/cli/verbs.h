@@ -17,6 +17,7 @@ using AddVerb = void (*)(CLI::App& app);
 void add_quickstart(CLI::App& app);
 void add_train(CLI::App& app);
 void add_evaluate(CLI::App& app);
+void add_check(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_export(CLI::App& app);
 void add_quantize(CLI::App& app);
@@ -26,8 +27,8 @@ void add_graph(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,    add_evaluate, add_predict,
-                                     add_export,     add_quantize, add_import,   add_run,
-                                     add_graph,      add_bench,    add_info};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,  add_evaluate, add_check,
+                                     add_predict,    add_export, add_quantize, add_import,
+                                     add_run,        add_graph,  add_bench,    add_info};
 
 }  // namespace espalier::cli

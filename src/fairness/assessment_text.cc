@@ -180,7 +180,7 @@ std::string figures_text(const Assessment& assessment, const SlicingFigures& by,
   Table table({by.name(), "rows", "positives", "accuracy", "selected", "tpr", "fpr", "auc"});
   const auto add = [&](const SliceFigures& slice) {
     const Ink ink = slice.slice.thin ? Ink::kDim : Ink::kPlain;
-    std::vector<Cell> cells{
+    std::vector<TableCell> cells{
         {slice.slice.name, ink}, {slice.slice.rows, ink}, {slice.at[threshold].positives().rows, ink}};
     for (const std::string_view name : kShown)
       cells.emplace_back(number(SliceMetric(name)(slice, threshold).value), ink);

@@ -165,7 +165,7 @@ std::string upper(std::string_view word) {
   return out;
 }
 
-Cell ruling_cell(const GateResult& result, const Finding& finding) {
+TableCell ruling_cell(const GateResult& result, const Finding& finding) {
   if (finding.waiver) return {"waived", Ink::kDim};
   const bool pass = finding.ruling == Ruling::kPass;
   const std::string text = cat(finding.ruling, !pass && result.is_warning() ? ", warns" : "");

@@ -67,7 +67,7 @@ TEST(Table, AlignsNumbersRightAndTextLeft) {
 
 TEST(Table, InkDoesNotMoveColumns) {
   Table table({"a", "n"});
-  table.row({Cell("x", Ink::kDim), Cell(10, Ink::kBad)}).row({"yy", 5});
+  table.row({TableCell("x", Ink::kDim), TableCell(10, Ink::kBad)}).row({"yy", 5});
   EXPECT_EQ(table.text(kColors),
             "\x1b[1ma\x1b[0m    \x1b[1mn\x1b[0m\n"
             "\x1b[2m--\x1b[0m  \x1b[2m--\x1b[0m\n"

@@ -16,7 +16,7 @@ bool is_number(std::string_view text) {
 
 }  // namespace
 
-Table& Table::row(std::vector<Cell> cells) {
+Table& Table::row(std::vector<TableCell> cells) {
   if (cells.size() != header_.size())
     throw ValueError("table.row",
                      cat("a row of ", cells.size(), " cells in a table of ", header_.size(), " columns"));
@@ -42,7 +42,7 @@ std::string Table::text(const Terminal& terminal) const {
   const auto line = [&](auto cell_of) {
     int missing = 0;
     for (size_t i = 0; i < columns; ++i) {
-      const Cell cell = cell_of(i);
+      const TableCell cell = cell_of(i);
       const int padding = widths[i] - display_width(cell.text);
       if (!cell.text.empty()) {
         out.append(static_cast<size_t>(missing + (right[i] ? padding : 0)), ' ');
@@ -54,8 +54,8 @@ std::string Table::text(const Terminal& terminal) const {
     }
     out += '\n';
   };
-  line([&](size_t i) { return Cell(header_[i], Ink::kBold); });
-  line([&](size_t i) { return Cell(std::string(static_cast<size_t>(widths[i]), '-'), Ink::kDim); });
+  line([&](size_t i) { return TableCell(header_[i], Ink::kBold); });
+  line([&](size_t i) { return TableCell(std::string(static_cast<size_t>(widths[i]), '-'), Ink::kDim); });
   for (const auto& row : rows_) line([&](size_t i) { return row[i]; });
   return out;
 }
@@ -84,19 +84,19 @@ std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<
   const int narrow = n > 5 ? 0 : 1;  // digits, so that ten classes fit 80 columns
   std::vector<int64_t> said(n);
   for (size_t truth = 0; truth < n; ++truth) {
-    std::vector<Cell> row{Cell(labels[truth], Ink::kBold)};
+    std::vector<TableCell> row{TableCell(labels[truth], Ink::kBold)};
     int64_t total = 0;
     for (size_t predicted = 0; predicted < n; ++predicted) {
       const int64_t count = counts[truth * n + predicted];
       total += count;
       said[predicted] += count;
       const Ink ink = count == 0 || truth == predicted ? Ink::kDim : Ink::kBad;
-      row.push_back(count == 0 ? Cell(".", ink) : Cell(count, ink));
+      row.push_back(count == 0 ? TableCell(".", ink) : TableCell(count, ink));
     }
     row.emplace_back(share(counts[truth * n + truth], total, 1));
     table.row(std::move(row));
   }
-  std::vector<Cell> precision{Cell("precision", Ink::kBold)};
+  std::vector<TableCell> precision{TableCell("precision", Ink::kBold)};
   for (size_t predicted = 0; predicted < n; ++predicted)
     precision.emplace_back(share(counts[predicted * n + predicted], said[predicted], narrow));
   precision.emplace_back("");

@@ -11,11 +11,11 @@
 
 namespace espalier {
 
-struct Cell {
-  Cell(std::string text, Ink ink = Ink::kPlain) : text(std::move(text)), ink(ink) {}
-  Cell(const char* text, Ink ink = Ink::kPlain) : text(text), ink(ink) {}
+struct TableCell {
+  TableCell(std::string text, Ink ink = Ink::kPlain) : text(std::move(text)), ink(ink) {}
+  TableCell(const char* text, Ink ink = Ink::kPlain) : text(text), ink(ink) {}
   template <class T>
-  requires std::is_integral_v<T> Cell(T value, Ink ink = Ink::kPlain) : text(cat(value)), ink(ink) {}
+  requires std::is_integral_v<T> TableCell(T value, Ink ink = Ink::kPlain) : text(cat(value)), ink(ink) {}
   std::string text;
   Ink ink;
 };
@@ -27,12 +27,12 @@ class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
   // Raises ValueError unless there is one cell for each column.
-  Table& row(std::vector<Cell> cells);
+  Table& row(std::vector<TableCell> cells);
   std::string text(const Terminal& terminal) const;
 
  private:
   std::vector<std::string> header_;
-  std::vector<std::vector<Cell>> rows_;
+  std::vector<std::vector<TableCell>> rows_;
 };
 
 // "0.1234" with `digits` after the point.

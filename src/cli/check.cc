@@ -1,0 +1,224 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/scored_table.h"
+#include "cli/slice_flags.h"
+#include "data/column_steps.h"
+#include "fairness/assessment_page.h"
+#include "gate/gates.h"
+#include "gate/reports.h"
+#include "gate/verdict.h"
+
+namespace espalier::cli {
+namespace {
+
+struct CheckRun {
+  std::string model, data, scores, baseline, gates;
+  std::string html, junit, prometheus, csv, today;
+  bool init = false, strip_label_dots = false;
+  ScoredFlags scored;
+  SliceFlags slicing;
+  TableFlags table;
+  Results results;
+};
+
+std::chrono::year_month_day date_of(const std::string& text) {
+  using namespace std::chrono;
+  if (text.empty()) return floor<days>(system_clock::now());
+  const std::optional<Moment> moment = read_moment(text, DateStyle::kIso);
+  if (!moment) throw ValueError("check.today", cat("--today takes a date as 2031-12-31, got \"", text, "\""));
+  return sys_days{days{moment->days}};
+}
+
+// The slices and thresholds that gates ask for, besides those of flags.
+SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
+  SliceFlags out = flags;
+  for (const std::vector<std::string>& columns : gates.slicings()) {
+    std::string cross;
+    for (const std::string& column : columns) cross += cat(cross.empty() ? "" : "*", column);
+    (columns.size() == 1 ? out.slices : out.crosses).push_back(cross);
+  }
+  out.thresholds = gates.thresholds();
+  return out;
+}
+
+Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const std::string& scores,
+                         double level) {
+  const std::vector<std::string> missing = ColumnOptions().missing;
+  const ScoredTable rows =
+      scores.empty() ? score_table(run.model, run.data, run.table, run.strip_label_dots, run.results)
+                     : read_scores(scores, run.table, run.scored, missing, run.results);
+  return slicing.assess(rows.table, rows.rows, rows.view(), missing,
+                        {.slices = {}, .level = level, .histograms = !run.html.empty()});
+}
+
+// The arguments that name what is judged.
+std::vector<std::string> judged(const CheckRun& run) {
+  std::vector<std::string> out = {"check"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) out.insert(out.end(), {flag, value});
+  };
+  if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
+  add("--scores", run.scores);
+  add("--label", run.scored.label);
+  add("--score", run.scored.score);
+  add("--weight", run.scored.weight);
+  add("--positive", run.scored.positive);
+  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
+  for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+void write_gates(const CheckRun& run) {
+  const Assessment assessment = assessment_of(run, run.slicing, run.scores, kLevel);
+  run.results.write(gates_of(assessment));
+  std::vector<std::string> next = judged(run);
+  next.insert(next.end(), {"--gates", run.results.out});
+  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
+}
+
+void write_to(const std::string& path, const std::string& text) {
+  if (!path.empty()) Results{.out = path}.write(text);
+}
+
+Standing standing_of(Ruling ruling) {
+  return ruling == Ruling::kPass      ? Standing::kPass
+         : ruling == Ruling::kBlocked ? Standing::kBlocked
+                                      : Standing::kUndecided;
+}
+
+// The verdict as a page says it: its word, and the rest of its sentence.
+VerdictBanner banner_of(const Verdict& verdict, const std::string& next) {
+  const size_t colon = std::min(verdict.sentence.find(": "), verdict.sentence.size());
+  VerdictBanner out{.standing = standing_of(verdict.ruling),
+                    .word = verdict.sentence.substr(0, colon),
+                    .sentence = verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())),
+                    .items = {},
+                    .next = next};
+  if (!out.sentence.empty())
+    out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
+  for (const GateResult& result : verdict.results) {
+    if (result.ruling == Ruling::kPass) continue;
+    out.items.push_back({.standing = standing_of(result.ruling),
+                         .what = result.gate.name,
+                         .number = result.sentence,
+                         .limit = {}});
+  }
+  return out;
+}
+
+void check(const CheckRun& run) {
+  const std::vector<std::string> inputs = {run.scores, run.data, run.baseline, run.gates};
+  run.results.keep(inputs);
+  for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
+    if (!out->empty()) Results{.out = *out}.keep(inputs);
+  }
+  if (run.init) return write_gates(run);
+  const Gates gates = read_gates(read_text(run.gates), source_name(run.gates));
+  const SliceFlags slicing = slicing_of(run.slicing, gates);
+  const Assessment assessment = assessment_of(run, slicing, run.scores, gates.level);
+  std::optional<Assessment> baseline;
+  if (!run.baseline.empty()) baseline = assessment_of(run, slicing, run.baseline, gates.level);
+  const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today));
+  write_to(run.junit, junit_report(verdict));
+  write_to(run.prometheus, prometheus_report(verdict));
+  write_to(run.csv, slices_csv(assessment));
+  std::vector<std::string> next = judged(run);
+  next.insert(next.end(), {"--gates", run.gates});
+  if (run.html.empty()) next.insert(next.end(), {"--html", "report.html"});
+  if (!run.html.empty()) {
+    const std::string subject =
+        run.scores.empty() ? cat(run.model, " on ", source_name(run.data)) : source_name(run.scores);
+    write_to(run.html, assessment_page(assessment, {.title = "Release check",
+                                                    .subject = subject,
+                                                    .verdict = banner_of(verdict, command(next))}));
+  }
+  if (run.results.json) {
+    run.results.write(json_report(verdict));
+  } else {
+    Terminal terminal = Terminal::of(STDOUT_FILENO);
+    if (run.results.out != "-") terminal.colors = false;
+    run.results.write(text_report(verdict, terminal));
+    if (run.html.empty()) run.results.suggest(next);
+    if (!run.html.empty()) std::fputs(cat("next: open ", run.html, "\n").c_str(), stdout);
+  }
+  if (verdict.ruling != Ruling::kPass) throw Exit{exit_code(verdict.ruling)};
+}
+
+void check_use(const CheckRun& run) {
+  if (run.scores.empty() && (run.model.empty() || run.data.empty()))
+    throw CLI::RequiredError("MODEL and DATA, or --scores,");
+  if (!run.scores.empty() && !run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (!run.scores.empty() || !run.baseline.empty()) {
+    if (run.scored.label.empty()) throw CLI::RequiredError("--label");
+    if (run.scored.score.empty()) throw CLI::RequiredError("--score");
+  }
+  if (run.init && !run.slicing.any()) throw CLI::RequiredError("--slice, or --cross, beside --init");
+  if (run.gates.empty() && !run.init) throw CLI::RequiredError("--gates, or --init,");
+}
+
+constexpr const char* kExamples =
+    R"(Gates are a TOML file: docs/gates.md. Each says what a number of all rows, of a
+slice or between slices may be; an interval that straddles the limit, too few
+rows or what is undefined leaves a release undecided where that was asked.
+
+Examples:
+  espalier check model/ new.csv --init --slice sex,race --out gates.toml
+      writes gates with the numbers of today, for a person to change
+  espalier check model/ new.csv --gates gates.toml --html report.html
+      says pass, blocked or undecided, and why, and draws the page of it
+
+Exit codes: 0 pass, 1 blocked, 2 wrong use or bad input, 3 undecided, 4 our
+fault.)";
+
+}  // namespace
+
+void add_check(CLI::App& app) {
+  auto run = std::make_shared<CheckRun>();
+  CLI::App* verb =
+      app.add_subcommand("check", "Hold a model, or a file of its scores, against the gates of a release");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote");
+  verb->add_option("data", run->data, "CSV with the label's column, - is standard input");
+  verb->add_option("--scores", run->scores,
+                   "Instead of a model: CSV of rows that some model has scored; - is standard input")
+      ->option_text("FILE");
+  verb->add_option("--gates", run->gates, "What has to hold, in TOML")->option_text("FILE");
+  verb->add_flag("--init", run->init,
+                 "Write a first file of gates from the numbers at hand, and judge nothing");
+  verb->add_option("--baseline", run->baseline,
+                   "CSV of rows that the model before has scored, which changes are against")
+      ->option_text("FILE");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  verb->add_option("--today", run->today, "The date that waivers are held against")
+      ->option_text("DATE [today]");
+  verb->option_defaults()->group("A file of scores");
+  run->scored.add(*verb);
+  verb->option_defaults()->group("Slices of the rows");
+  run->slicing.add_slices(*verb);
+  verb->option_defaults()->group("The file");
+  run->table.add(*verb);
+  verb->option_defaults()->group("What is written");
+  verb->add_option("--html", run->html, "A page of the verdict and of every slice")->option_text("FILE");
+  verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE");
+  verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")->option_text("FILE");
+  verb->add_option("--csv", run->csv, "Every figure of every slice as a table")->option_text("FILE");
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  add_threads(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] {
+    check_use(*run);
+    check(*run);
+  });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,173 @@
+// Gates of a release, from a file of scores or a model to a verdict, its reports and its page.
+#include <cmath>
+#include <filesystem>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Check : testing::Test {
+  std::string folder =
+      fresh_folder(cat("check-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+
+  std::string path(const std::string& name) const { return folder + "/" + name; }
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(path(name), text);
+  }
+  std::string text(const std::string& name) const { return posix_env().read_file(path(name)); }
+  // Of 2,000 rows, where of group a so many in a thousand are said to be positive, and of b half.
+  std::string scores(int64_t share) const {
+    Philox random(3);
+    std::string out = "y,p,g\n";
+    for (int i = 0; i < 2000; ++i) {
+      const bool a = i % 2, said = i / 2 < (a ? share : 500);
+      out += cat(random.below(10) < 7 ? said : !said, ",", said ? 0.75 : 0.25, ",", a ? "a" : "b", "\n");
+    }
+    return file("scores.csv", out);
+  }
+  Outcome check(const std::string& scores, const std::string& gates, const std::string& more = "") const {
+    return call_command(cat("check --scores ", scores, " --label y --score p --gates ",
+                            file("gates.toml", gates), " --today 2030-05-01 ", more));
+  }
+};
+
+std::string parity(const std::string& more) {
+  return "[[gates]]\nname = \"parity\"\ncriterion = \"demographic_parity\"\nbetween = \"g\"\nmax = 0.1\n" +
+         more;
+}
+
+// Shares of 1,000 rows each: 0.5 against 0.45 differ by 0.05, against 0.2 by 0.3.
+TEST_F(Check, TheVerdictIsTheExitCode) {
+  const Outcome pass = check(scores(450), parity(""));
+  EXPECT_EQ(pass.code, 0) << pass.output << pass.error;
+  EXPECT_TRUE(pass.output.starts_with("Pass")) << pass.output;
+  const Outcome blocked = check(scores(200), parity(""));
+  EXPECT_EQ(blocked.code, 1) << blocked.output << blocked.error;
+  const std::string first = blocked.output.substr(0, blocked.output.find('\n'));
+  EXPECT_TRUE(first.starts_with("Blocked: ")) << first;
+  for (const char* part : {"g=a", "0.20", "0.50", "0.30", "limit 0.1"})
+    EXPECT_NE(first.find(part), std::string::npos) << part << " in " << first;
+  // The interval of 0.05, about 0.006 to 0.094, lies below the limit; that of 0.08 straddles it.
+  EXPECT_EQ(check(scores(450), parity("decide = \"proven-under\"\n")).code, 0);
+  const Outcome undecided = check(scores(420), parity("decide = \"proven-under\"\n"));
+  EXPECT_EQ(undecided.code, 3) << undecided.output << undecided.error;
+  EXPECT_TRUE(undecided.output.starts_with("Undecided: ")) << undecided.output;
+  EXPECT_NE(undecided.output.find("next: "), std::string::npos);
+}
+
+TEST_F(Check, WhatIsAbsentNeverPasses) {
+  const std::string rows = scores(450);
+  const auto code = [&](const std::string& gate) { return check(rows, "[[gates]]\n" + gate).code; };
+  EXPECT_EQ(code("metric = \"accuracy\"\nmin = 0.1\n"), 0);
+  EXPECT_EQ(code("metric = \"accuracy\"\nslice = \"g=c\"\nmin = 0.1\n"), 3);
+  EXPECT_EQ(code("metric = \"accuracy\"\nchange = \"absolute\"\nmin = -1\n"), 3);
+  EXPECT_EQ(code("metric = \"accuracy\"\nslice = \"h=c\"\nmin = 0.1\n"), 2);
+}
+
+TEST_F(Check, ReportsAreWrittenBesideTheVerdict) {
+  const std::string rows = scores(200);
+  const Outcome said = check(rows, parity(""),
+                             cat("--json --junit ", path("junit.xml"), " --prometheus ", path("gates.prom"),
+                                 " --csv ", path("slices.csv"), " --html ", path("report.html")));
+  EXPECT_EQ(said.code, 1) << said.error;
+  const Json json = Json::parse(said.output);
+  EXPECT_EQ(json["version"], 1);
+  EXPECT_EQ(json["verdict"], "blocked");
+  EXPECT_NE(text("junit.xml").find("<failure"), std::string::npos);
+  EXPECT_NE(text("gates.prom").find("# TYPE "), std::string::npos);
+  const CsvTable slices = parse_csv(text("slices.csv"));
+  EXPECT_GT(slices.rows(), 30);
+  const std::string page = text("report.html");
+  EXPECT_NE(page.find("Blocked"), std::string::npos);
+  EXPECT_LT(page.size(), size_t{2} << 20);
+  EXPECT_EQ(check(rows, parity(""), cat("--html ", path("again.html"))).code, 1);
+  EXPECT_EQ(text("again.html"), page) << "the same input gives the same bytes";
+}
+
+TEST_F(Check, ChangesAreAgainstABaseline) {
+  const std::string before = file("before.csv", text(std::filesystem::path(scores(450)).filename()));
+  const std::string gate =
+      "[[gates]]\nmetric = \"selection_rate\"\nslice = \"g=a\"\nchange = \"absolute\"\nmin = -0.05\nmax = "
+      "0.05\n";
+  EXPECT_EQ(check(scores(430), gate, cat("--baseline ", before)).code, 0);
+  EXPECT_EQ(check(scores(300), gate, cat("--baseline ", before)).code, 1);
+}
+
+TEST_F(Check, FirstGatesAreWrittenReadAndHeldAgainstTheSameRows) {
+  const std::string rows = scores(450), gates = path("first.toml");
+  const Outcome init =
+      call_command(cat("check --scores ", rows, " --label y --score p --init --slice g --out ", gates));
+  EXPECT_EQ(init.code, 0) << init.error;
+  EXPECT_NE(init.output.find(cat("--gates ", gates)), std::string::npos) << init.output;
+  const Outcome said = call_command(cat("check --scores ", rows, " --label y --score p --gates ", gates));
+  EXPECT_EQ(said.code, 0) << said.output << said.error;
+}
+
+TEST_F(Check, WrongUseIsNamed) {
+  const std::string rows = scores(450);
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Outcome said = call_command("check " + arguments);
+    EXPECT_EQ(said.code, 2) << arguments;
+    EXPECT_NE(said.error.find(part), std::string::npos) << said.error;
+  };
+  const std::string of_rows = cat("--scores ", rows, " --label y --score p ");
+  refused("", "--scores");
+  refused(of_rows, "--gates");
+  refused(of_rows + "--init", "--slice");
+  refused(cat("--scores ", rows, " --label y --gates x.toml"), "--score");
+  refused(of_rows + "--gates " + path("none.toml"), "none.toml");
+  refused(of_rows + "--gates " + file("bad.toml", "[[gates]]\nmetrik = \"auc\"\n"), "metric");
+  refused(of_rows + "--gates " + file("good.toml", parity("")) + " --today soon", "--today");
+  refused(of_rows + "--gates " + path("good.toml") + " --html " + rows, "scores.csv");
+}
+
+// A model of raw rows, its gap counted again from what predict says of each row.
+TEST_F(Check, SlowAPlainModelOfAdultIsBlockedForSex) {
+  const std::string adult = "../shared/data/adult/", test = adult + "adult-test.csv", model = path("model");
+  if (!std::filesystem::exists(test)) GTEST_SKIP() << "there is no " << test;
+  const std::string names =
+      " --names "
+      "age,workclass,fnlwgt,education,education-num,marital,occupation,relationship,race,sex,gain,loss,hours,"
+      "country,income";
+  ASSERT_EQ(
+      call_command(cat("train --data ", adult, "adult-train.csv --label income --model ", model, names)).code,
+      0);
+  const auto check_model = [&](const std::string& gate) {
+    return call_command(cat(
+        "check ", model, " ", test, " --strip-label-dots --json --gates ",
+        file("adult.toml", cat("[[gates]]\ncriterion = \"demographic_parity\"\nbetween = \"sex\"\n", gate)),
+        names));
+  };
+  const Outcome said = check_model("max = 0.1\n");
+  EXPECT_EQ(said.code, 1) << said.error;
+  const Json finding = Json::parse(said.output)["gates"][0]["findings"][0];
+  const Json predicted =
+      Json::parse(call_command(cat("predict ", model, " ", test, " --json", names)).output);
+  std::map<std::string, std::pair<double, double>> counts;
+  const CsvTable table = read_csv(test, {.header = CsvHeader::kNo});
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    auto& [rows, selected] = counts[std::string(table.cell(row, 9))];
+    rows += 1;
+    selected += predicted["predictions"][static_cast<size_t>(row)]["prediction"] == ">50K";
+  }
+  const double gap =
+      counts["Male"].second / counts["Male"].first - counts["Female"].second / counts["Female"].first;
+  EXPECT_NEAR(finding["judged"].get<double>(), gap, 1e-12);
+  EXPECT_GT(gap, 0.1);
+  // A limit inside of the interval of that gap, where a proof was asked.
+  const double straddled = gap + 0.001;
+  EXPECT_EQ(check_model(cat("max = ", straddled, "\ndecide = \"proven-under\"\n")).code, 3);
+  EXPECT_EQ(check_model(cat("max = ", straddled, "\n")).code, 0);
+}
+
+}  // namespace
+}  // namespace espalier::cli
