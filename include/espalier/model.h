@@ -75,7 +75,8 @@ struct OutputOptions {
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
-  std::vector<Metric> metrics = {"accuracy"};
+  // "auto" is accuracy under a loss of classes, logits or probabilities, and nothing under others.
+  std::vector<Metric> metrics = {"auto"};
   // Instead of loss and metrics, for models of several outputs: one for each. Labels are then a list, one
   // tensor an output, and logs are "loss", "<output>_loss" (without its weight) and "<output>_<metric>".
   std::vector<OutputOptions> outputs = {};

@@ -15,6 +15,7 @@ struct Known {
 };
 // The second name of a metric is also what logs call it, as in Keras.
 constexpr Known kKnown[] = {
+    {kAutoMetric, metrics::Accuracy},
     {"accuracy", metrics::Accuracy},
     {"acc", metrics::Accuracy},
     {"binary_accuracy", [](const std::string& name) { return metrics::BinaryAccuracy({.name = name}); }},

@@ -17,6 +17,9 @@ struct Metric::Rule {
   std::string name;
 };
 
+// By this name, accuracy for the losses it means something to.
+constexpr char kAutoMetric[] = "auto";
+
 // Raises ValueError[<kind>.threshold] unless it is finite.
 void require_threshold(const char* kind, double threshold);
 

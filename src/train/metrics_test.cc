@@ -273,6 +273,22 @@ TEST(Metrics, FitAndEvaluateTakeThemByNameAndAsObjects) {
   EXPECT_EQ(rule_of([&] { model.compile({.metrics = {metrics::AUC({.name = "loss"})}}); }), "metric.name");
 }
 
+TEST(Metrics, AreAccuracyOfClassesAndNoneOfNumbersWhenNobodyAsks) {
+  const auto names = [](const Loss& loss, const Tensor& y) {
+    Sequential model{Dense({.units = 2, .activation = "sigmoid"})};
+    model.compile({.loss = loss});
+    std::vector<std::string> out;
+    for (const auto& [name, value] : model.evaluate(full({2, 3}, 1), y)) out.push_back(name);
+    return out;
+  };
+  using Names = std::vector<std::string>;
+  const Tensor classes = Tensor::of<int32_t>({0, 1}), numbers = full({2, 2}, 1);
+  EXPECT_EQ(names(SparseCategoricalCrossentropy(), classes), (Names{"accuracy", "loss"}));
+  EXPECT_EQ(names(BinaryCrossentropy(), numbers), (Names{"accuracy", "loss"}));
+  for (const Loss& loss : {MeanSquaredError(), MeanAbsoluteError(), Huber()})
+    EXPECT_EQ(names(loss, numbers), Names{"loss"}) << loss.name;
+}
+
 TEST(Metrics, ARefusedFitLeavesNoSums) {
   const Tensor x = full({4, 2}, 1);
   Sequential model{Dense({.units = 2})};

@@ -44,6 +44,11 @@ Model::Training::Output::Output(OutputOptions given, bool one_of_several) : Outp
   if (!std::isfinite(loss_weight))
     throw ValueError("model.loss_weight",
                      cat("loss_weight of \"", name, "\" must be finite, got ", loss_weight));
+  if (!loss.class_labels && loss.outputs == LossOutputs::kAny)
+    std::erase_if(metrics, [](const Metric& metric) { return metric.name() == kAutoMetric; });
+  for (Metric& metric : metrics) {
+    if (metric.name() == kAutoMetric) metric = metrics::Accuracy();
+  }
   if (!one_of_several) return;
   prefix = name + "_";
   mean_loss.emplace_back(prefix + "loss", RunningMean(prefix + "loss"));
