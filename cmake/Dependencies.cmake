@@ -4,7 +4,7 @@ find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 # GLOBAL: for projects around this one too, which link what the library leaves to its users.
-pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg)
+pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg nettle)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 # Headers alone: its own package would have us link the library.

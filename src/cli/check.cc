@@ -10,7 +10,9 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/provenance.h"
 #include "cli/scored_table.h"
+#include "cli/slice_choice.h"
 #include "cli/slice_flags.h"
 #include "data/column_steps.h"
 #include "fairness/assessment_page.h"
@@ -24,7 +26,7 @@ namespace {
 struct CheckRun {
   std::string model, data, scores, baseline, gates;
   std::string html, junit, prometheus, csv, today;
-  bool init = false, strip_label_dots = false;
+  bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
   TableFlags table;
@@ -51,13 +53,16 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
   return out;
 }
 
-Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const std::string& scores,
+ScoredTable rows_of(const CheckRun& run, const std::string& scores) {
+  if (!scores.empty())
+    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results);
+  return score_table(run.model, run.data, run.table,
+                     {.strip_label_dots = run.strip_label_dots, .all_rows = run.all_rows}, run.results);
+}
+
+Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level) {
-  const std::vector<std::string> missing = ColumnOptions().missing;
-  const ScoredTable rows =
-      scores.empty() ? score_table(run.model, run.data, run.table, run.strip_label_dots, run.results)
-                     : read_scores(scores, run.table, run.scored, missing, run.results);
-  return slicing.assess(rows.table, rows.rows, rows.view(), missing,
+  return slicing.assess(rows.table, rows.rows, rows.view(), ColumnOptions().missing,
                         {.slices = {}, .level = level, .histograms = !run.html.empty()});
 }
 
@@ -74,15 +79,28 @@ std::vector<std::string> judged(const CheckRun& run) {
   add("--weight", run.scored.weight);
   add("--positive", run.scored.positive);
   for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
+  if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
+  if (run.all_rows) out.emplace_back("--all-rows");
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
 
-void write_gates(const CheckRun& run) {
-  const Assessment assessment = assessment_of(run, run.slicing, run.scores, kLevel);
-  run.results.write(gates_of(assessment));
+void write_gates(CheckRun run) {
+  const ScoredTable rows = rows_of(run, run.scores);
+  if (!run.slicing.any()) {
+    const SliceFlags chosen =
+        choose_slices(rows.table, rows.rows, {rows.label, run.scored.score, run.scored.weight});
+    if (!chosen.any())
+      throw ValueError("check.slices", "no column parts the rows into groups of 30 or more", "add --slice");
+    run.slicing.slices = chosen.slices;
+    run.slicing.buckets = chosen.buckets;
+    std::string words;
+    for (const std::string& word : chosen.words()) words += " " + word;
+    std::fputs(cat("note: no slices were named: these are chosen,", words, "\n").c_str(), stderr);
+  }
+  run.results.write(gates_of(assessment_of(run, run.slicing, rows, kLevel)));
   std::vector<std::string> next = judged(run);
-  next.insert(next.end(), {"--gates", run.results.out});
+  next.insert(next.end(), {"--gates", run.results.out, "--html", "report.html"});
   if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
 }
 
@@ -125,9 +143,9 @@ void check(const CheckRun& run) {
   if (run.init) return write_gates(run);
   const Gates gates = read_gates(read_text(run.gates), source_name(run.gates));
   const SliceFlags slicing = slicing_of(run.slicing, gates);
-  const Assessment assessment = assessment_of(run, slicing, run.scores, gates.level);
+  const Assessment assessment = assessment_of(run, slicing, rows_of(run, run.scores), gates.level);
   std::optional<Assessment> baseline;
-  if (!run.baseline.empty()) baseline = assessment_of(run, slicing, run.baseline, gates.level);
+  if (!run.baseline.empty()) baseline = assessment_of(run, slicing, rows_of(run, run.baseline), gates.level);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today));
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
@@ -162,7 +180,6 @@ void check_use(const CheckRun& run) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
-  if (run.init && !run.slicing.any()) throw CLI::RequiredError("--slice, or --cross, beside --init");
   if (run.gates.empty() && !run.init) throw CLI::RequiredError("--gates, or --init,");
 }
 
@@ -173,7 +190,8 @@ rows or what is undefined leaves a release undecided where that was asked.
 
 Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml
-      writes gates with the numbers of today, for a person to change
+      writes gates with the numbers of today, for a person to change; without
+      --slice columns are chosen
   espalier check model/ new.csv --gates gates.toml --html report.html
       says pass, blocked or undecided, and why, and draws the page of it
 
@@ -198,6 +216,7 @@ void add_check(CLI::App& app) {
                    "CSV of rows that the model before has scored, which changes are against")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  add_all_rows(*verb, run->all_rows);
   verb->add_option("--today", run->today, "The date that waivers are held against")
       ->option_text("DATE [today]");
   verb->option_defaults()->group("A file of scores");

@@ -122,7 +122,8 @@ TEST_F(Check, WrongUseIsNamed) {
   const std::string of_rows = cat("--scores ", rows, " --label y --score p ");
   refused("", "--scores");
   refused(of_rows, "--gates");
-  refused(of_rows + "--init", "--slice");
+  refused(cat("--scores ", file("bare.csv", "y,p\n1,0.9\n0,0.1\n"), " --label y --score p --init"),
+          "--slice");
   refused(cat("--scores ", rows, " --label y --gates x.toml"), "--score");
   refused(of_rows + "--gates " + path("none.toml"), "none.toml");
   refused(of_rows + "--gates " + file("bad.toml", "[[gates]]\nmetrik = \"auc\"\n"), "metric");

@@ -1,19 +1,18 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <optional>
-#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/provenance.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
-#include "cli/slice_flags.h"
+#include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "cli/train_digits.h"
 #include "fairness/assessment_text.h"
@@ -27,7 +26,7 @@ struct EvaluateRun {
   std::string scores;
   ScoredFlags scored;
   SliceFlags slicing;
-  bool strip_label_dots = false;
+  bool strip_label_dots = false, all_rows = false;
   std::optional<double> threshold = {};
   TableFlags table;
   Results results;
@@ -42,21 +41,6 @@ Terminal terminal_of(const Results& results) {
 AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) {
   for (const std::string& name : slicing.metrics) SliceMetric{name};
   return {.metrics = slicing.metrics, .references = slicing.reference_groups(assessment)};
-}
-
-// Columns of a few values each, other than these.
-std::vector<std::string> columns_to_slice_by(const CsvTable& table, const std::vector<std::string>& others) {
-  constexpr size_t kNamed = 2, kMostValues = 20;
-  std::vector<std::string> out;
-  for (int64_t c = 0; c < table.columns() && out.size() < kNamed; ++c) {
-    const std::string& name = table.names()[static_cast<size_t>(c)];
-    if (std::ranges::find(others, name) != others.end()) continue;
-    std::set<std::string_view> values;
-    for (int64_t row = 0; row < table.rows() && values.size() <= kMostValues; ++row)
-      values.insert(table.cell(row, c));
-    if (values.size() >= 2 && values.size() <= kMostValues) out.push_back(name);
-  }
-  return out;
 }
 
 void evaluate_scores(const EvaluateRun& run) {
@@ -89,11 +73,9 @@ void evaluate_scores(const EvaluateRun& run) {
   for (const auto& words : {run.table.words(), run.slicing.words()})
     next.insert(next.end(), words.begin(), words.end());
   if (!run.slicing.any()) {
-    std::string names;
-    for (const std::string& name :
-         columns_to_slice_by(scored.table, {run.scored.label, run.scored.score, run.scored.weight}))
-      names += cat(names.empty() ? "" : ",", name);
-    add("--slice", names);
+    const SliceFlags chosen =
+        choose_slices(scored.table, scored.rows, {run.scored.label, run.scored.score, run.scored.weight});
+    for (const std::string& word : chosen.words()) next.push_back(word);
   } else if (run.slicing.metrics.empty()) {
     add("--metric", "true_positive_rate");
   } else {
@@ -111,16 +93,6 @@ void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
   evaluate_digits(model, run.model, run.data, run.results);
 }
 
-// Whether the rows are some that the model learned from.
-bool trained_on(const LoadedModel& model, const EvaluateRun& run) {
-  if (!model.has_file(kHistoryFile)) return false;
-  const nlohmann::ordered_json history = json_file(model, kHistoryFile, run.model);
-  const auto data = history.find("data");
-  std::error_code none;
-  return data != history.end() && data->is_string() &&
-         std::filesystem::equivalent(data->get<std::string>(), run.data, none);
-}
-
 void evaluate(const EvaluateRun& run) {
   if (!run.scores.empty()) return evaluate_scores(run);
   run.results.keep({run.data});
@@ -129,12 +101,12 @@ void evaluate(const EvaluateRun& run) {
     if (takes_images(model)) return evaluate_images(model, run);
   }
   TableModel saved = TableModel::load(run.model, run.threshold);
-  if (trained_on(saved.model, run))
-    run.results.warn({cat("the model was trained on rows of ", run.data, ": other rows may fare worse")});
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const std::vector<int64_t> rows = labelled_test_rows(columns, table, run.data, run.results);
+  const std::vector<int64_t> rows =
+      judging_rows(saved, run.model, table, run.data,
+                   labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
@@ -223,6 +195,7 @@ void add_evaluate(CLI::App& app) {
                    "Instead of a model: CSV of rows that some model has scored; - is standard input")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
+  add_all_rows(*verb, run->all_rows);
   add_threshold(*verb, run->threshold);
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);

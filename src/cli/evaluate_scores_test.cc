@@ -214,7 +214,8 @@ TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
   }
   const std::string data = write_file(folder + "/kinds.csv", text), model = folder + "/model";
   call_verb(add_train, {"--data", data, "--label", "kind", "--model", model, "--epochs", "3"});
-  const Json of_model = Json::parse(call_verb(add_evaluate, {model, data, "--slice", "colour", "--json"}));
+  const Json of_model =
+      Json::parse(call_verb(add_evaluate, {model, data, "--all-rows", "--slice", "colour", "--json"}));
   const Json said = Json::parse(call_verb(add_predict, {model, data, "--all", "--json"}));
   const std::string positive = of_model["positive"];
   const size_t place = said["classes"][1] == positive ? 1 : 0;

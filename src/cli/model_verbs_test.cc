@@ -20,8 +20,8 @@ struct ModelVerbs : testing::Test {
       text += cat("k-", i, ";", i * 7 % 60, ";", i * 7 % 60 < 30 ? "small" : "big", "\n");
     return write_file(folder + "/table.csv", text);
   }
-  std::string train(const std::string& label) const {
-    return call_verb(add_train, {"--data", table(), "--label", label, "--model", model, "--epochs", "2"});
+  std::string train(const std::string& label, const std::string& epochs = "2") const {
+    return call_verb(add_train, {"--data", table(), "--label", label, "--model", model, "--epochs", epochs});
   }
 };
 
@@ -52,6 +52,16 @@ TEST_F(ModelVerbs, AModelOfAnotherLabelIsNotReplaced) {
   const std::string before = posix_env().read_file(model + "/model.json");
   EXPECT_NE(train("kind").find("replaced "), std::string::npos);
   EXPECT_EQ(rule_of([&] { train("size"); }), "train.model");
+  EXPECT_EQ(posix_env().read_file(model + "/model.json"), before);
+}
+
+TEST_F(ModelVerbs, AModelIsNotReplacedByOneThatLearnedNothing) {
+  train("kind", "0");
+  const std::string untrained = posix_env().read_file(model + "/model.json");
+  train("kind");
+  const std::string before = posix_env().read_file(model + "/model.json");
+  EXPECT_NE(before, untrained);
+  EXPECT_EQ(rule_of([&] { train("kind", "0"); }), "train.model");
   EXPECT_EQ(posix_env().read_file(model + "/model.json"), before);
 }
 

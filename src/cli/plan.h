@@ -33,7 +33,8 @@ struct DataPlan {
   int64_t max_categories = ColumnOptions{}.max_categories;
   std::string split = "random";  // or "order": the last rows judge
   double test_fraction = 0.2;
-  double validation_fraction = 0.1;  // of the other rows
+  double validation_fraction = 0.1;       // of the other rows
+  std::string licence = {}, origin = {};  // kept with the model
 };
 
 // One by its name, or with options.

@@ -41,7 +41,9 @@ Fields data_fields(DataPlan& plan) {
       {"header", &plan.header, "Whether the first line holds names", {}, {"guess", "yes", "no"}},
       {"names", &plan.names, "Names of the columns; [] for the file's"},
       {"missing", &plan.missing, "Cells that hold no value"},
-      {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)}};
+      {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)},
+      {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
+      {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
   out.insert(out.end(), tables.begin(), tables.end());
   return out;
 }

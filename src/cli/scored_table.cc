@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/provenance.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
 
@@ -83,6 +84,7 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
   if (const int64_t unlabelled = out.table.rows() - std::ssize(out.rows))
     results.warn({cat(unlabelled, " rows have no ", flags.label, " and are left out")});
   out.positive = positive_of(counts, flags.positive, flags.label);
+  out.label = flags.label;
   const auto number = [&](int64_t row, int64_t column, const char* rule, const char* what, double most) {
     const double value = out.table.number_or_nan(row, column);
     if (value >= 0 && value <= most) return value;
@@ -113,6 +115,7 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
   out.table = table;
   out.rows = std::move(rows);
   out.positive = classes[positive];
+  out.label = saved.columns.label();
   for (const int32_t label : labels.data<int32_t>()) {
     out.scores.push_back(static_cast<double>(predictions.outputs[2 * out.scores.size() + positive]));
     out.labels.push_back(label == saved.decision.positive);
@@ -121,11 +124,13 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
 }
 
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
-                        bool strip_label_dots, const Results& results) {
+                        const ScoringOptions& options, const Results& results) {
   TableModel saved = TableModel::load(model);
   const CsvTable table = saved.read(reading, data);
-  saved.columns = saved.columns.with_strip_label_dots(strip_label_dots);
-  const std::vector<int64_t> rows = labelled_test_rows(saved.columns, table, data, results);
+  saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
+  const std::vector<int64_t> rows =
+      judging_rows(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
+                   options.all_rows, results);
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);

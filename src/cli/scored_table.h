@@ -25,6 +25,7 @@ struct ScoredTable {
   std::vector<double> scores, weights;
   std::vector<uint8_t> labels;
   std::string positive;  // the label of those that are
+  std::string label;     // the column
 
   ScoredRows view() const { return {scores, labels, weights}; }
 };
@@ -40,8 +41,12 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
 ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
                       const Predictions& predictions, const Tensor& labels);
 
-// The rows of the table at `data` that have a label, as the model at `model` scores them.
+struct ScoringOptions {
+  bool strip_label_dots = false;
+  bool all_rows = false;  // of judging_rows()
+};
+// The rows of the table at `data` that judge the model at `model`, as it scores them.
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
-                        bool strip_label_dots, const Results& results);
+                        const ScoringOptions& options, const Results& results);
 
 }  // namespace espalier::cli

@@ -14,6 +14,7 @@ class TableFiles : public ::testing::Test {
   std::string file(const std::string& name, const std::string& text) const {
     return write_file(folder_ + "/" + name, text);
   }
+  const std::string& folder() const { return folder_; }
   std::string fresh() const { return folder_ + "/new.csv"; }
   std::string model() const { return folder_ + "/model"; }
   // What training says.
@@ -191,11 +192,21 @@ TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
     const std::string text = call_verb(add_train, more);
     return text.substr(text.rfind("next: "));
   };
-  EXPECT_EQ(next_of({}), cat("next: espalier predict ", model(), " new.csv\n"));
+  const std::string data = folder() + "/train.csv", test = file("test.csv", people());
+  // Two classes can be held against gates: those rows that learned nothing judge.
+  EXPECT_EQ(next_of({}), cat("next: espalier check ", model(), " ", data, " --init --out gates.toml\n"));
   EXPECT_EQ(next_of({"--delimiter", ","}),
-            cat("next: espalier predict ", model(), " new.csv --delimiter ,\n"));
-  const std::string test = file("test.csv", people());
-  EXPECT_EQ(next_of({"--test", test}), cat("next: espalier evaluate ", model(), " ", test, "\n"));
+            cat("next: espalier check ", model(), " ", data, " --init --out gates.toml --delimiter ,\n"));
+  EXPECT_EQ(next_of({"--test", test}),
+            cat("next: espalier check ", model(), " ", test, " --init --out gates.toml\n"));
+  const auto next_of_numbers = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--data", data, "--label", "age", "--task", "number", "--model",
+                               model() + "-age", "--epochs", "0"});
+    const std::string text = call_verb(add_train, more);
+    return text.substr(text.rfind("next: "));
+  };
+  EXPECT_EQ(next_of_numbers({}), cat("next: espalier predict ", model(), "-age new.csv\n"));
+  EXPECT_EQ(next_of_numbers({"--test", test}), cat("next: espalier evaluate ", model(), "-age ", test, "\n"));
 }
 
 TEST_F(TableFiles, FiveColumnsAreNamed) {

@@ -209,7 +209,7 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   const auto json = train(arguments);
   EXPECT_EQ(json["positive"], "yes");
   const auto evaluated = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), {model, data, "--json"});
+    more.insert(more.begin(), {model, data, "--json", "--all-rows"});
     return nlohmann::json::parse(call_verb(add_evaluate, more));
   };
   // Hardly any row is likelier late than not, and a lower threshold finds them; what is said of it holds.
@@ -217,7 +217,7 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_FALSE(plain.contains("threshold"));
   const double best = plain["best_of_these_rows"]["threshold"], f1 = plain["best_of_these_rows"]["f1"];
   EXPECT_GT(f1, plain["per_class"][1]["f1"].get<double>() + 0.1);
-  const std::string said = call_verb(add_evaluate, {model, data});
+  const std::string said = call_verb(add_evaluate, {model, data, "--all-rows"});
   EXPECT_NE(said.find(cat(" with --threshold ", shortest(best), ", which was chosen on these very rows")),
             std::string::npos)
       << said;
@@ -225,15 +225,16 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_EQ(moved["per_class"][1]["f1"], f1);
   EXPECT_EQ(moved["threshold"], best);
   EXPECT_EQ(moved["auc"], plain["auc"]);
-  EXPECT_EQ(call_verb(add_evaluate, {model, data, "--threshold", shortest(best)}).find("with --threshold"),
+  EXPECT_EQ(call_verb(add_evaluate, {model, data, "--all-rows", "--threshold", shortest(best)})
+                .find("with --threshold"),
             std::string::npos);
   const std::string few = file("few.csv", "x,late\n0.9,yes\n0.95,yes\n0.1,no\n0.2,no\n0.3,no\n");
   EXPECT_NE(
       call_verb(add_evaluate, {model, few}, "", &progress).find("too few rows are yes to choose one by: 2\n"),
       std::string::npos);
-  EXPECT_FALSE(says("the model was trained on rows of"));
+  EXPECT_FALSE(says("the model learned from rows of"));
   EXPECT_EQ(plain["warnings"][0],
-            cat("the model was trained on rows of ", data, ": other rows may fare worse"));
+            cat("the model learned from rows of ", data, ": other rows may fare worse"));
   // Rows that judge choose nothing in train.
   const std::string trained = call_verb(
       add_train, {"--data", data, "--label", "late", "--epochs", "5", "--model", model, "--seed", "1"});

@@ -112,7 +112,7 @@ TEST(TrainTable, TheSeedSaysAllOfIt) {
   const std::string once = run("1", "1");
   EXPECT_EQ(run("1", "2"), once);
   EXPECT_NE(run("2", "2"), once);
-  call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--threads", "2",
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model() + "-2", "--threads", "2",
                         "--epochs", "0"});
 }
 

@@ -193,6 +193,12 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       "--merge-labels",
       [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.merge_labels = true; }); },
       "Labels that differ in capitals or blanks alone are one");
+  add_change<std::string>(verb, flags, "--licence", "What allows the use of the data; kept with the model",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.licence; })
+      ->option_text("TEXT");
+  add_change<std::string>(verb, flags, "--origin", "Where the data comes from; kept with the model",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.origin; })
+      ->option_text("TEXT");
   flags.table.add(verb);
 }
 

@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/interrupt.h"
+#include "cli/provenance.h"
 #include "cli/resumable_fit.h"
 #include "cli/scores.h"
 #include "cli/split.h"
@@ -107,9 +108,22 @@ std::string unit_of_epochs(const ColumnProgram& columns) {
              ", squared where the error is\n");
 }
 
-// A model of another question is not replaced: `model`, the folder of who names none, is soon met again.
-void check_question(const std::string& path, const ColumnProgram& columns) {
+// Whether the model at `path` has had epochs; where nobody knows, it had.
+bool learned(const std::string& path) {
+  const std::string file = path + "/" + kHistoryFile;
+  if (!posix_env().exists(file)) return true;
+  const auto history = nlohmann::json::parse(posix_env().read_file(file), nullptr, false);
+  return !history.is_object() || history.value("epochs", nlohmann::json()) != 0;
+}
+
+// A model of another question is not replaced: `model`, the folder of who names none, is soon met again. Nor
+// is any by one that learned nothing.
+void check_replaced(const std::string& path, const ColumnProgram& columns, int epochs) {
   if (!posix_env().exists(path + "/" + kColumnsFile)) return;
+  if (epochs == 0 && learned(path)) {
+    throw ValueError("train.model", cat("--epochs 0 would put an untrained model in the place of ", path),
+                     "name another folder with --model, or remove that one");
+  }
   std::string label;
   try {
     label = ColumnProgram::from_json(posix_env().read_file(path + "/" + kColumnsFile)).label();
@@ -212,9 +226,10 @@ int64_t rarer_class(const ColumnProgram& columns, const Tensor& y) {
 }
 
 std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
-                                            const nlohmann::ordered_json& history) {
+                                            const nlohmann::ordered_json& history, const Split& rows) {
   return {{kColumnsFile, columns.to_json()},
           {kHistoryFile, json_text(history)},
+          {kHeldOutFile, held_out_csv(rows)},
           {kDecisionFile, decision.to_json(columns.classes())}};
 }
 
@@ -234,7 +249,8 @@ void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
   const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
-  check_save_path(plan.model.path, {{kColumnsFile, ""}, {kHistoryFile, ""}, {kDecisionFile, ""}});
+  check_save_path(plan.model.path,
+                  {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}});
   check_resume(plan, run.resume);
   const CsvTable table = read_training(reading, data);
   reading.check_parted(table, data.file);
@@ -256,7 +272,7 @@ void train_table(const TableRun& run) {
   const std::vector<int64_t> labelled = labelled_rows(table, options);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
-  check_question(plan.model.path, columns);
+  check_replaced(plan.model.path, columns, plan.fit.epochs);
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
@@ -330,12 +346,13 @@ void train_table(const TableRun& run) {
                                  {"seed", plan.fit.seed},
                                  {"dtype", plan.fit.dtype},
                                  {"epochs", epochs},
-                                 {"test", json_of(scores, columns)}};
+                                 {"test", json_of(scores, columns)},
+                                 {"lineage", lineage_of(plan, table, other, rows)}};
   if (linear) body["linear"] = compared;
   if (columns.classes().size() == 2)
     body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
   if (decision.threshold) body["threshold"] = *decision.threshold;
-  model.save(plan.model.path, {.files = files_of(columns, decision, body)});
+  model.save(plan.model.path, {.files = files_of(columns, decision, body, rows)});
   remove_checkpoint(plan);
   if (run.results.json) {
     run.results.warn(verdict(scores, columns, plan));
@@ -356,7 +373,12 @@ void train_table(const TableRun& run) {
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
   std::vector<std::string> next = {"predict", plan.model.path, "new.csv"};
-  if (!data.test.empty()) next = {"evaluate", plan.model.path, data.test};
+  if (columns.classes().size() == 2) {
+    next = {"check", plan.model.path, test_path, "--init", "--out", "gates.toml"};
+    if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
+  } else if (!data.test.empty()) {
+    next = {"evaluate", plan.model.path, data.test};
+  }
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);
 }

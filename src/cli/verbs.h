@@ -23,12 +23,13 @@ void add_export(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_import(CLI::App& app);
 void add_info(CLI::App& app);
+void add_lineage(CLI::App& app);
 void add_graph(CLI::App& app);
 void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,  add_evaluate, add_check,
-                                     add_predict,    add_export, add_quantize, add_import,
-                                     add_run,        add_graph,  add_bench,    add_info};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,    add_evaluate, add_check, add_predict,
+                                     add_export,     add_quantize, add_import,   add_run,   add_graph,
+                                     add_bench,      add_info,     add_lineage};
 
 }  // namespace espalier::cli

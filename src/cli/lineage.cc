@@ -1,0 +1,121 @@
+// espalier lineage: what a model was made of.
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/sha256.h"
+#include "cli/common.h"
+#include "cli/provenance.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+struct LineageRun {
+  std::string model;
+  bool verify = false;
+  Results results;
+};
+
+// What a file is today, held against what it was when a model learned from it.
+enum class Today { kSame, kChanged, kAbsent, kUnknown };
+Today today(const Source& source) {
+  if (source.sha256.empty()) return Today::kUnknown;
+  if (!posix_env().exists(source.file)) return Today::kAbsent;
+  return digest_file(source.file).sha256 == source.sha256 ? Today::kSame : Today::kChanged;
+}
+const char* name(Today state) {
+  constexpr const char* kNames[] = {"unchanged", "changed", "not there", "unknown"};
+  return kNames[static_cast<size_t>(state)];
+}
+
+std::string line(const std::string& head, const std::string& text) {
+  constexpr size_t kWidth = 10;
+  return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
+}
+
+std::string text_of(const char* head, const Source& source) {
+  std::string out = line(head, cat(source_name(source.file), ", ", source.rows, " rows"));
+  out += line("", source.sha256.empty() ? "read from standard input: what it held is not known"
+                                        : cat(source.bytes, " bytes, sha256 ", source.sha256));
+  if (!source.licence.empty()) out += line("", cat("licence ", source.licence));
+  if (!source.origin.empty()) out += line("", cat("from ", source.origin));
+  return out;
+}
+
+nlohmann::ordered_json json_of(const Source& source) {
+  nlohmann::ordered_json out = {{"file", source.file}, {"rows", source.rows}};
+  if (!source.sha256.empty()) {
+    out["bytes"] = source.bytes;
+    out["sha256"] = source.sha256;
+  }
+  if (!source.licence.empty()) out["licence"] = source.licence;
+  if (!source.origin.empty()) out["origin"] = source.origin;
+  return out;
+}
+
+void lineage(const LineageRun& run) {
+  const LoadedModel model = load_model(run.model);
+  const std::optional<Lineage> found = read_lineage(model, run.model);
+  if (!found) {
+    throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it learned from"),
+                     "train it with `espalier train`");
+  }
+  std::vector<std::pair<const char*, const Source*>> sources = {{"data", &found->data}};
+  if (found->test) sources.emplace_back("test", &*found->test);
+  const std::string description = posix_env().read_file(run.model + "/model.json");
+  nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
+  std::string text = line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
+  bool changed = false, unsure = false;
+  for (const auto& [head, source] : sources) {
+    body[head] = json_of(*source);
+    text += text_of(head, *source);
+    if (!run.verify) continue;
+    const Today state = today(*source);
+    changed = changed || state == Today::kChanged;
+    unsure = unsure || state == Today::kAbsent || state == Today::kUnknown;
+    body[head]["today"] = name(state);
+    text += line("", cat("today: ", name(state)));
+  }
+  body["split"] = {{"kind", found->split},
+                   {"seed", found->seed},
+                   {"learn", found->learn},
+                   {"stop", found->stop},
+                   {"judge", found->judge}};
+  text += line("rows", cat(found->learn, " learned, ", found->stop, " said when to stop, ",
+                           found->test ? found->test->rows : found->judge, " judged: ", found->split,
+                           ", seed ", found->seed));
+  if (run.results.json)
+    run.results.write_json("lineage", body);
+  else
+    run.results.write(text);
+  if (!run.verify) run.results.suggest({"lineage", run.model, "--verify"});
+  if (run.verify) run.results.suggest({"info", run.model});
+  if (changed || unsure) throw Exit{changed ? 1 : 3};
+}
+
+constexpr const char* kExamples =
+    R"(Files are told by their content, SHA-256, not by their name.
+
+Example:
+  espalier lineage model/ --verify
+      exit code 1 when a file holds other bytes than it did when the model
+      learned from it, 3 when one cannot be found)";
+
+}  // namespace
+
+void add_lineage(CLI::App& app) {
+  auto run = std::make_shared<LineageRun>();
+  CLI::App* verb = app.add_subcommand("lineage", "What a model was made of: files, licence, origin, rows");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
+  verb->add_flag("--verify", run->verify, "Hold the files against what they were");
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] { lineage(*run); });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,179 @@
+// Where a model comes from, which rows may judge it, and the way from a raw file to a page.
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Lineage : testing::Test {
+  const std::string folder =
+      fresh_folder(cat("lineage-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  const std::string model = folder + "/model";
+
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(folder + "/" + name, text);
+  }
+  // People, of whom one group is seldom paid; the rows of `kept`, or all.
+  static std::string people(const std::vector<int64_t>& kept = {}, const std::string& delimiter = ",",
+                            const std::string& point = ".") {
+    std::string text = cat("gender", delimiter, "height", delimiter, "paid\n");
+    const auto row = [&](int64_t i) {
+      const bool high = i * i % 7 < 3;
+      text += cat(i % 2 ? "Female" : "Male", delimiter, 150 + i * 37 % 50, point, i % 10, delimiter,
+                  (i % 2 && i % 3) != high ? "yes" : "no", "\n");
+    };
+    for (const int64_t i : kept) row(i);
+    for (int64_t i = 0; kept.empty() && i < 400; ++i) row(i);
+    return text;
+  }
+  std::string train(const std::string& data, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {"--data", data, "--label", "paid", "--model", model, "--epochs", "3"});
+    return call_verb(add_train, more);
+  }
+  Json evaluated(const std::string& data, std::vector<std::string> more = {},
+                 std::string* said = nullptr) const {
+    more.insert(more.begin(), {model, data, "--json"});
+    return Json::parse(call_verb(add_evaluate, more, "", said));
+  }
+  Json lineage() const { return Json::parse(call_verb(add_lineage, {model, "--json"})); }
+  int verify() const {
+    try {
+      call_verb(add_lineage, {model, "--verify"});
+    } catch (const Exit& exit) {
+      return exit.code;
+    }
+    return 0;
+  }
+  std::vector<int64_t> held_out() const {
+    const CsvTable rows = read_csv(model + "/held_out.csv", {.header = CsvHeader::kYes});
+    std::vector<int64_t> out;
+    for (int64_t i = 0; i < rows.rows(); ++i) out.push_back(static_cast<int64_t>(*rows.number(i, 0)) - 1);
+    return out;
+  }
+};
+
+TEST_F(Lineage, FilesAreToldByTheirContent) {
+  const std::string data = file("people.csv", people()), test = file("test.csv", people());
+  train(data, {"--licence", "CC BY 4.0", "--origin", "https://example.org/people", "--seed", "3"});
+  const Json said = lineage();
+  const std::string sums = folder + "/sums";
+  ASSERT_EQ(std::system(cat("sha256sum ", data, " > ", sums).c_str()), 0);
+  EXPECT_EQ(said["data"]["sha256"], posix_env().read_file(sums).substr(0, 64));
+  EXPECT_EQ(said["data"]["file"], data);
+  EXPECT_EQ(said["data"]["bytes"], std::filesystem::file_size(data));
+  EXPECT_EQ(said["data"]["rows"], 400);
+  EXPECT_EQ(said["data"]["licence"], "CC BY 4.0");
+  EXPECT_EQ(said["data"]["origin"], "https://example.org/people");
+  EXPECT_EQ(said["split"],
+            Json({{"kind", "random"}, {"seed", 3}, {"learn", 288}, {"stop", 32}, {"judge", 80}}));
+  const std::string text = call_verb(add_lineage, {model});
+  for (const char* part :
+       {"people.csv, 400 rows", "licence CC BY 4.0", "288 learned, 32 said when to stop, 80"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+
+  EXPECT_EQ(verify(), 0);
+  file("people.csv", people() + "Male,170.0,no\n");
+  EXPECT_EQ(verify(), 1);
+  std::filesystem::remove(data);
+  EXPECT_EQ(verify(), 3);
+
+  train(file("people.csv", people()), {"--test", test});
+  EXPECT_EQ(lineage()["test"]["sha256"], lineage()["data"]["sha256"]);
+  EXPECT_EQ(lineage()["split"]["kind"], "test file");
+  EXPECT_EQ(held_out(), std::vector<int64_t>());
+}
+
+TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
+  const std::string data = file("people.csv", people());
+  train(data);
+  std::string said;
+  const Json judged = evaluated(data, {"--slice", "gender"}, &said);
+  EXPECT_NE(said.find("those 80 judge that were kept apart"), std::string::npos) << said;
+  // Those rows in a file of their own.
+  const Json alone = evaluated(file("alone.csv", people(held_out())), {"--slice", "gender"});
+  for (const char* figure : {"rows", "accuracy", "log_loss", "auc", "slices", "gaps"})
+    EXPECT_EQ(judged[figure], alone[figure]) << figure;
+  EXPECT_EQ(judged["rows"], 80);
+  EXPECT_EQ(judged["warnings"], Json::array());
+
+  const Json all = evaluated(data, {"--all-rows"}, &said);
+  EXPECT_EQ(all["rows"], 400);
+  EXPECT_NE(said.find("warning: the model learned from rows of "), std::string::npos) << said;
+  // The same rows under another name are the same, and other rows under this name are others.
+  EXPECT_EQ(evaluated(file("copy.csv", people()))["rows"], 80);
+  EXPECT_EQ(evaluated(file("people.csv", people() + "Male,170.0,no\n"))["rows"], 401);
+}
+
+TEST_F(Lineage, ABrokenFolderIsRefused) {
+  const std::string data = file("people.csv", people());
+  train(data);
+  for (const char* rows : {"row\n-1\n", "row\nx\n", "row\n1e300\n"}) {
+    write_file(model + "/held_out.csv", rows);
+    EXPECT_EQ(rule_of([&] { evaluated(data); }), "model.lineage") << rows;
+  }
+  // Rows that the file does not have keep nothing apart.
+  write_file(model + "/held_out.csv", "row\n9000\n");
+  EXPECT_EQ(evaluated(data)["rows"], 400);
+  Json history = Json::parse(posix_env().read_file(model + "/training.json"));
+  for (const Json& broken : {Json(3), Json::object(), Json({{"data", {{"file", 3}}}}),
+                             Json({{"data", history["lineage"]["data"]}, {"split", {{"kind", "x"}}}})}) {
+    history["lineage"] = broken;
+    write_file(model + "/training.json", history.dump());
+    EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage") << broken;
+  }
+  history.erase("lineage");
+  write_file(model + "/training.json", history.dump());
+  EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage");
+  EXPECT_EQ(evaluated(data)["rows"], 400);
+}
+
+// Runs `train`, then what each command names next, as it stands there. REQUIRES: flags of `espalier train`.
+void expect_page(const std::string& folder, const std::string& train) {
+  const std::string program = std::filesystem::absolute(build_folder() + "/espalier").string();
+  const std::string home = std::filesystem::absolute(folder).string();
+  std::string line = cat(program, " train ", train, " --model model");
+  for (int i = 0; i < 3; ++i) {
+    const int status = std::system(cat("cd ", home, " && ", line, " > log 2> err < /dev/null").c_str());
+    const int code = WEXITSTATUS(status);
+    ASSERT_TRUE(code == 0 || (i == 2 && (code == 1 || code == 3)))
+        << line << posix_env().read_file(home + "/err");
+    const std::string text = "\n" + posix_env().read_file(home + "/log"), last = "\nnext: ";
+    ASSERT_NE(text.rfind(last), text.npos) << text;
+    line = text.substr(text.rfind(last) + last.size());
+    ASSERT_EQ(line.find('\n') + 1, line.size()) << "the last line names the next command: " << text;
+    line.pop_back();
+  }
+  EXPECT_EQ(line, "open report.html");
+  ASSERT_TRUE(posix_env().exists(home + "/report.html"));
+  EXPECT_NE(posix_env().read_file(home + "/report.html").find("Release check"), std::string::npos);
+}
+
+TEST_F(Lineage, SlowThreeLinesLeadFromSemicolonsAndDecimalCommasToThePage) {
+  file("people.csv", people({}, ";", ","));
+  expect_page(folder, "--data people.csv --label paid --epochs 3");
+}
+
+TEST_F(Lineage, SlowThreeLinesLeadFromTitanicToThePage) {
+  const std::string data = std::filesystem::absolute("../shared/data/tabular/titanic.csv").string();
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "there is no " << data;
+  expect_page(folder, cat("--data ", data, " --label survived"));
+}
+
+TEST_F(Lineage, SlowThreeLinesLeadFromAdultToThePage) {
+  const std::string data = std::filesystem::absolute("../shared/data/adult").string();
+  if (!std::filesystem::exists(data)) GTEST_SKIP() << "there is no " << data;
+  expect_page(folder, cat("--data ", data, "/adult-train.csv --test ", data,
+                          "/adult-test.csv --label last --strip-label-dots --epochs 3"));
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,134 @@
+#include "cli/provenance.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/sha256.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of_source(const std::string& file, const CsvTable& table) {
+  Json out = {{"file", file}, {"rows", table.rows()}};
+  if (file == "-") return out;
+  const FileDigest digest = digest_file(file);
+  out["bytes"] = digest.bytes;
+  out["sha256"] = digest.sha256;
+  return out;
+}
+
+// Anybody may have edited the model's folder.
+[[noreturn]] void refuse(const std::string& path, const std::string& file, const std::string& what) {
+  throw FormatError("model.lineage", cat(path, "/", file, ": ", what), "train the model again");
+}
+
+Source source_of(const Json& json, const std::string& path) {
+  try {
+    return {.file = json.at("file"),
+            .sha256 = json.value("sha256", ""),
+            .licence = json.value("licence", ""),
+            .origin = json.value("origin", ""),
+            .bytes = json.value("bytes", uint64_t{0}),
+            .rows = json.at("rows")};
+  } catch (const nlohmann::json::exception& error) {
+    refuse(path, kHistoryFile, cat("the lineage names no file: ", error.what()));
+  }
+}
+
+std::vector<int64_t> held_out(const TableModel& saved, const std::string& path) {
+  std::vector<int64_t> out;
+  const CsvTable rows =
+      parse_csv(saved.model.file(kHeldOutFile), {.delimiter = ',', .header = CsvHeader::kYes});
+  for (int64_t i = 0; i < rows.rows(); ++i) {
+    const double number = rows.number_or_nan(i, 0);
+    if (!(number >= 1 && number <= static_cast<double>(1ll << 52)))
+      refuse(path, kHeldOutFile, cat("line ", rows.line(i), " is no number of a row"));
+    out.push_back(static_cast<int64_t>(number) - 1);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+bool same_bytes(const Source& source, const std::string& data) {
+  std::error_code none;
+  if (source.sha256.empty() || data == "-" || std::filesystem::file_size(data, none) != source.bytes)
+    return false;
+  return digest_file(data).sha256 == source.sha256;
+}
+
+}  // namespace
+
+Json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test, const Split& rows) {
+  const DataPlan& data = plan.data;
+  Json out = {{"data", json_of_source(data.file, table)}};
+  if (!data.licence.empty()) out["data"]["licence"] = data.licence;
+  if (!data.origin.empty()) out["data"]["origin"] = data.origin;
+  if (!data.test.empty()) out["test"] = json_of_source(data.test, test);
+  out["split"] = {{"kind", data.test.empty() ? data.split : "test file"},
+                  {"seed", plan.fit.seed},
+                  {"learn", rows.train.size()},
+                  {"stop", rows.validation.size()},
+                  {"judge", rows.test.size()}};
+  return out;
+}
+
+std::string held_out_csv(const Split& rows) {
+  std::string out = "row\n";
+  for (const int64_t row : rows.test) out += cat(row + 1, "\n");
+  return out;
+}
+
+std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string& path) {
+  if (!model.has_file(kHistoryFile)) return std::nullopt;
+  const Json history = json_file(model, kHistoryFile, path);
+  const auto found = history.find("lineage");
+  if (found == history.end()) return std::nullopt;
+  Lineage out;
+  try {
+    out.data = source_of(found->at("data"), path);
+    if (found->contains("test")) out.test = source_of(found->at("test"), path);
+    const Json& split = found->at("split");
+    out.split = split.at("kind");
+    out.seed = split.at("seed");
+    out.learn = split.at("learn");
+    out.stop = split.at("stop");
+    out.judge = split.at("judge");
+  } catch (const nlohmann::json::exception& error) {
+    refuse(path, kHistoryFile, cat("the lineage is incomplete: ", error.what()));
+  }
+  return out;
+}
+
+void add_all_rows(CLI::App& verb, bool& all) {
+  verb.add_flag("--all-rows", all,
+                "Of the file that the model learned from all rows, not those that were kept apart");
+}
+
+std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
+                                  const std::string& data, std::vector<int64_t> rows, bool all,
+                                  const Results& results) {
+  const std::optional<Lineage> lineage = read_lineage(saved.model, path);
+  if (!lineage || !same_bytes(lineage->data, data)) return rows;
+  if (!all && saved.model.has_file(kHeldOutFile) && table.rows() == lineage->data.rows) {
+    const std::vector<int64_t> kept = held_out(saved, path);
+    std::vector<int64_t> out;
+    std::ranges::set_intersection(rows, kept, std::back_inserter(out));
+    if (!out.empty()) {
+      std::fputs(cat("note: the model learned from ", data, ": of its rows those ", out.size(),
+                     " judge that were kept apart; --all-rows takes all\n")
+                     .c_str(),
+                 stderr);
+      return out;
+    }
+  }
+  results.warn({cat("the model learned from rows of ", data, ": other rows may fare worse")});
+  return rows;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,16 @@
+// Slices for those who name none.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/slice_flags.h"
+
+namespace espalier::cli {
+
+// At most two columns of these rows of the table, other than `others`, that part them well: first those that
+// likely tell who a row is about, then others of few values. Numbers are put into buckets.
+SliceFlags choose_slices(const CsvTable& table, const std::vector<int64_t>& rows,
+                         const std::vector<std::string>& others);
+
+}  // namespace espalier::cli
