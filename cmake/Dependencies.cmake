@@ -5,6 +5,10 @@ find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 # GLOBAL: for projects around this one too, which link what the library leaves to its users.
 pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg nettle)
+# The archive: loading the shared library takes 2 ms of every start of the command.
+set(Protobuf_USE_STATIC_LIBS ON)
+find_package(Protobuf REQUIRED)
+set_target_properties(protobuf::libprotobuf PROPERTIES IMPORTED_GLOBAL TRUE)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 # Headers alone: its own package would have us link the library.

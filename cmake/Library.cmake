@@ -11,6 +11,8 @@ espalier_instruction_sets(library_files)
 add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
+target_include_directories(espalier_private SYSTEM INTERFACE ${proto_folder})
+add_dependencies(espalier_private espalier_proto_headers)
 file(CONFIGURE OUTPUT ${ESPALIER_GENERATED_DIR}/base/version.h CONTENT [[
 // Generated from the project's version. Do not edit.
 #pragma once
@@ -21,10 +23,11 @@ inline constexpr const char* kVersion = "@PROJECT_VERSION@";
 ]] @ONLY)
 target_include_directories(espalier_private SYSTEM INTERFACE ${TOMLPLUSPLUS_INCLUDE_DIR})
 target_link_libraries(espalier_private INTERFACE
-  espalier_flags Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> nlohmann_json::nlohmann_json CLI11::CLI11)
+  espalier_flags Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files>
+  $<LINK_ONLY:protobuf::libprotobuf> nlohmann_json::nlohmann_json CLI11::CLI11)
 
 if(library_files)
-  add_library(espalier STATIC ${library_files})
+  add_library(espalier STATIC ${library_files} $<TARGET_OBJECTS:espalier_protos>)
   add_library(Espalier::espalier ALIAS espalier)
   target_include_directories(espalier PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
@@ -35,7 +38,7 @@ if(library_files)
   target_compile_options(espalier PRIVATE ${ESPALIER_PCH_FLAGS})
   target_link_libraries(espalier
     PRIVATE $<BUILD_INTERFACE:espalier_private>
-    PUBLIC Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files>)
+    PUBLIC Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> $<LINK_ONLY:protobuf::libprotobuf>)
 else()
   message(STATUS "espalier: no library sources in src/ yet, skipped")
 endif()
