@@ -23,9 +23,16 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
     }
   };
   flags_of(&app);
-  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+  const auto verbs_of = [](const CLI::App* from) {
+    return from->get_subcommands([](const CLI::App*) { return true; });
+  };
+  for (const CLI::App* verb : verbs_of(&app)) {
     verbs.push_back(verb->get_name());
-    if (argc > 1 && verb->get_name() == argv[1]) flags_of(verb);
+    if (argc < 2 || verb->get_name() != argv[1]) continue;
+    flags_of(verb);
+    for (const CLI::App* part : verbs_of(verb)) {
+      if (argc > 2 && part->get_name() == argv[2]) flags_of(part);
+    }
   }
   std::string out;
   const auto check = [&](const char* what, const std::string& word, const std::vector<std::string>& known) {
