@@ -131,6 +131,14 @@ TEST(MetadataFiles, ANameSaysHowToWrite) {
       ".tfrecord a TFRecord");
 }
 
+TEST(MetadataFiles, EntriesOfMapsMayLackAValue) {
+  tfmd::Anomalies bytes, text;
+  parse_metadata(std::string("\x12\x03\x0a\x01x", 5), bytes);
+  parse_metadata("anomaly_info { key: \"x\" }", text);
+  EXPECT_EQ(bytes.anomaly_info().count("x"), 1u);
+  EXPECT_EQ(metadata_bytes(bytes, MetadataForm::kText), metadata_bytes(text, MetadataForm::kText));
+}
+
 TEST(MetadataFiles, UnknownFieldsSurvive) {
   // Field 36 of a feature, which later versions have, and field 1000 of the schema.
   std::string bytes = metadata_bytes(small_schema(), MetadataForm::kBinary);
