@@ -101,7 +101,6 @@ void parse_message_text(std::string_view text, pb::Message& message) {
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   parser.SetRecursionLimit(kDepth);
-  parser.AllowPartialMessage(true);
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   if (!parser.Parse(&stream, &message))
     throw FormatError("metadata.text", error.text, near_field(error.text));

@@ -62,10 +62,7 @@ void parse_binary(std::string_view bytes, pb::Message& message) {
   };
   if (!look.flaw.empty()) fail(look.flaw);
   check_wire_memory(look, bytes.size());
-  // Partial: no field is required, but protobuf takes an entry of a map without a value for one that lacks
-  // one.
-  if (!message.ParsePartialFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    fail("protobuf refuses them");
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) fail("protobuf refuses them");
 }
 
 void parse_text(std::string_view text, pb::Message& message) {
@@ -114,7 +111,7 @@ std::string binary_of(const pb::Message& message) {
   pb::io::StringOutputStream stream(&out);
   pb::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
-  if (!message.SerializePartialToCodedStream(&coded)) throw InternalError("a message cannot be written");
+  if (!message.SerializeToCodedStream(&coded)) throw InternalError("a message cannot be written");
   coded.Trim();
   return out;
 }

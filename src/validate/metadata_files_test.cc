@@ -137,6 +137,7 @@ TEST(MetadataFiles, EntriesOfMapsMayLackAValue) {
   parse_metadata("anomaly_info { key: \"x\" }", text);
   EXPECT_EQ(bytes.anomaly_info().count("x"), 1u);
   EXPECT_EQ(metadata_bytes(bytes, MetadataForm::kText), metadata_bytes(text, MetadataForm::kText));
+  EXPECT_EQ(metadata_bytes(bytes, MetadataForm::kBinary), std::string("\x12\x05\x0a\x01x\x12\0", 7));
 }
 
 TEST(MetadataFiles, UnknownFieldsSurvive) {
