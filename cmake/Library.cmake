@@ -11,7 +11,6 @@ espalier_instruction_sets(library_files)
 add_library(espalier_private INTERFACE)
 target_include_directories(espalier_private INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src ${ESPALIER_GENERATED_DIR})
-target_include_directories(espalier_private SYSTEM INTERFACE ${proto_folder})
 add_dependencies(espalier_private espalier_proto_headers)
 file(CONFIGURE OUTPUT ${ESPALIER_GENERATED_DIR}/base/version.h CONTENT [[
 // Generated from the project's version. Do not edit.
