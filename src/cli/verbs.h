@@ -29,8 +29,8 @@ void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,    add_evaluate, add_check, add_predict,
-                                     add_export,     add_quantize, add_import,   add_run,   add_graph,
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,    add_evaluate, add_check,  add_predict,
+                                     add_export,     add_quantize, add_import,   add_run,    add_graph,
                                      add_data,       add_bench,    add_info,     add_lineage};
 
 }  // namespace espalier::cli
