@@ -1,7 +1,5 @@
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -10,12 +8,12 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/provenance.h"
+#include "cli/check_page.h"
+#include "cli/lineage_section.h"
 #include "cli/scored_table.h"
 #include "cli/slice_choice.h"
 #include "cli/slice_flags.h"
 #include "data/column_steps.h"
-#include "fairness/assessment_page.h"
 #include "gate/gates.h"
 #include "gate/reports.h"
 #include "gate/verdict.h"
@@ -25,7 +23,7 @@ namespace {
 
 struct CheckRun {
   std::string model, data, scores, baseline, gates;
-  std::string html, junit, prometheus, csv, today;
+  std::string html, verify, junit, prometheus, csv, today;
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
@@ -62,8 +60,9 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores) {
 
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level) {
-  return slicing.assess(rows.table, rows.rows, rows.view(), ColumnOptions().missing,
-                        {.slices = {}, .level = level, .histograms = !run.html.empty()});
+  return slicing.assess(
+      rows.table, rows.rows, rows.view(), ColumnOptions().missing,
+      {.slices = {}, .level = level, .histograms = !run.html.empty() || !run.verify.empty()});
 }
 
 // The arguments that name what is judged.
@@ -108,34 +107,38 @@ void write_to(const std::string& path, const std::string& text) {
   if (!path.empty()) Results{.out = path}.write(text);
 }
 
-Standing standing_of(Ruling ruling) {
-  return ruling == Ruling::kPass      ? Standing::kPass
-         : ruling == Ruling::kBlocked ? Standing::kBlocked
-                                      : Standing::kUndecided;
+std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,
+                    const std::vector<std::string>& next) {
+  std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
+  if (!run.baseline.empty()) files.push_back({"baseline", run.baseline});
+  files.push_back({"gates", run.gates});
+  return check_page(verdict, assessment,
+                    {.subject = run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
+                                                   : source_name(run.scores),
+                     .next = next,
+                     .sections = {lineage_section(files, run.model)}});
 }
 
-// The verdict as a page says it: its word, and the rest of its sentence.
-VerdictBanner banner_of(const Verdict& verdict, const std::string& next) {
-  const size_t colon = std::min(verdict.sentence.find(": "), verdict.sentence.size());
-  VerdictBanner out{.standing = standing_of(verdict.ruling),
-                    .word = verdict.sentence.substr(0, colon),
-                    .sentence = verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())),
-                    .items = {},
-                    .next = next};
-  if (!out.sentence.empty())
-    out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
-  for (const GateResult& result : verdict.results) {
-    if (result.ruling == Ruling::kPass) continue;
-    out.items.push_back({.standing = standing_of(result.ruling),
-                         .what = result.gate.name,
-                         .number = result.sentence,
-                         .limit = {}});
+// Holds the page against what the rows give.
+void verify(const CheckRun& run, const std::string& now) {
+  constexpr size_t kShown = 5;
+  const std::vector<std::string> differences =
+      page_differences(posix_env().read_file(run.verify), now, kShown);
+  if (run.results.json) {
+    run.results.write_json(
+        "check", {{"page", run.verify}, {"verified", differences.empty()}, {"differences", differences}});
+  } else {
+    std::string text = cat(differences.empty() ? "Verified: " : "Different: ", source_name(run.verify),
+                           differences.empty() ? " says what these rows give.\n" : "\n");
+    for (const std::string& difference : differences) text += cat("  ", difference, "\n");
+    run.results.write(text);
+    run.results.suggest({"check", "--help"});
   }
-  return out;
+  if (!differences.empty()) throw Exit{1};
 }
 
 void check(const CheckRun& run) {
-  const std::vector<std::string> inputs = {run.scores, run.data, run.baseline, run.gates};
+  const std::vector<std::string> inputs = {run.scores, run.data, run.baseline, run.gates, run.verify};
   run.results.keep(inputs);
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);
@@ -147,19 +150,14 @@ void check(const CheckRun& run) {
   std::optional<Assessment> baseline;
   if (!run.baseline.empty()) baseline = assessment_of(run, slicing, rows_of(run, run.baseline), gates.level);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today));
+  std::vector<std::string> next = judged(run);
+  next.insert(next.end(), {"--gates", run.gates});
+  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, next));
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
-  std::vector<std::string> next = judged(run);
-  next.insert(next.end(), {"--gates", run.gates});
-  if (run.html.empty()) next.insert(next.end(), {"--html", "report.html"});
-  if (!run.html.empty()) {
-    const std::string subject =
-        run.scores.empty() ? cat(run.model, " on ", source_name(run.data)) : source_name(run.scores);
-    write_to(run.html, assessment_page(assessment, {.title = "Release check",
-                                                    .subject = subject,
-                                                    .verdict = banner_of(verdict, command(next))}));
-  }
+  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, next));
+  next.insert(next.end(), {"--html", "report.html"});
   if (run.results.json) {
     run.results.write(json_report(verdict));
   } else {
@@ -194,6 +192,8 @@ Examples:
       --slice columns are chosen
   espalier check model/ new.csv --gates gates.toml --html report.html
       says pass, blocked or undecided, and why, and draws the page of it
+  espalier check model/ new.csv --gates gates.toml --verify report.html
+      whether the page says what these rows give: exit code 1 where it does not
 
 Exit codes: 0 pass, 1 blocked, 2 wrong use or bad input, 3 undecided, 4 our
 fault.)";
@@ -226,7 +226,12 @@ void add_check(CLI::App& app) {
   verb->option_defaults()->group("The file");
   run->table.add(*verb);
   verb->option_defaults()->group("What is written");
-  verb->add_option("--html", run->html, "A page of the verdict and of every slice")->option_text("FILE");
+  CLI::Option* html = verb->add_option("--html", run->html, "A page of the verdict and of every slice");
+  html->option_text("FILE");
+  verb->add_option("--verify", run->verify,
+                   "Hold a page that --html wrote against what these rows and gates give, and judge nothing")
+      ->option_text("FILE")
+      ->excludes(html);
   verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE");
   verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")->option_text("FILE");
   verb->add_option("--csv", run->csv, "Every figure of every slice as a table")->option_text("FILE");

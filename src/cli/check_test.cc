@@ -93,6 +93,42 @@ TEST_F(Check, ReportsAreWrittenBesideTheVerdict) {
   EXPECT_EQ(text("again.html"), page) << "the same input gives the same bytes";
 }
 
+TEST_F(Check, APageIsHeldAgainstWhatTheRowsGive) {
+  const std::string rows = scores(200), page = path("report.html"), verify = cat("--verify ", page);
+  ASSERT_EQ(check(rows, parity(""), cat("--html ", page)).code, 1);
+  const Outcome same = check(rows, parity(""), verify);
+  EXPECT_EQ(same.code, 0) << same.output << same.error;
+  EXPECT_TRUE(same.output.starts_with("Verified: report.html says what these rows give.\n")) << same.output;
+
+  const std::string written = text("report.html");
+  const size_t number = written.find("0.200");
+  ASSERT_NE(number, std::string::npos);
+  file("report.html", std::string(written).replace(number, 5, "0.300"));
+  const Outcome edited = check(rows, parity(""), verify);
+  EXPECT_EQ(edited.code, 1);
+  EXPECT_TRUE(edited.output.starts_with("Different: report.html\n  the page says ")) << edited.output;
+  EXPECT_NE(edited.output.find("0.300"), std::string::npos) << edited.output;
+  file("report.html", written + " ");
+  EXPECT_EQ(check(rows, parity(""), verify).code, 1);
+  file("report.html", written);
+  const Json other = Json::parse(check(scores(201), parity(""), verify + " --json").output);
+  EXPECT_EQ(other["verified"], false);
+  EXPECT_GT(other["differences"].size(), 0u);
+  EXPECT_EQ(check(scores(200), parity("severity = \"warn\"\n"), verify).code, 1);
+  EXPECT_EQ(check(rows, parity(""), "--verify " + path("none.html")).code, 2);
+  EXPECT_EQ(check(rows, parity(""), cat(verify, " --html ", path("new.html"))).code, 2);
+}
+
+TEST_F(Check, APageNamesTheFilesBehindIt) {
+  const std::string rows = scores(200);
+  ASSERT_EQ(check(rows, parity(""), cat("--html ", path("report.html"))).code, 1);
+  const std::string page = text("report.html");
+  for (const char* name : {"scores.csv", "gates.toml"}) {
+    ASSERT_EQ(std::system(cat("sha256sum ", path(name), " > ", path("sums")).c_str()), 0);
+    EXPECT_NE(page.find(text("sums").substr(0, 64)), std::string::npos) << name;
+  }
+}
+
 TEST_F(Check, ChangesAreAgainstABaseline) {
   const std::string before = file("before.csv", text(std::filesystem::path(scores(450)).filename()));
   const std::string gate =

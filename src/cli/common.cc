@@ -37,10 +37,14 @@ std::string shell_word(const std::string& argument) {
 
 void set_program(const std::string& name) { program = name; }
 
-std::string command(const std::vector<std::string>& arguments) {
-  std::string out = shell_word(program);
-  for (const std::string& argument : arguments) out += " " + shell_word(argument);
+std::string shell_words(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) out += cat(out.empty() ? "" : " ", shell_word(word));
   return out;
+}
+
+std::string command(const std::vector<std::string>& arguments) {
+  return cat(shell_word(program), " ", shell_words(arguments));
 }
 
 std::string read_text(const std::string& path) {

@@ -48,7 +48,8 @@ std::string json_text(const nlohmann::ordered_json& json);
 
 // How this command was called, for the commands it suggests.
 void set_program(const std::string& name);
-// The command with these arguments, each quoted for a shell where it must be.
+// These words, each quoted for a shell where it must be; and behind the name of this command.
+std::string shell_words(const std::vector<std::string>& words);
 std::string command(const std::vector<std::string>& arguments);
 
 // What a flag takes: a number from `low` to `high`.

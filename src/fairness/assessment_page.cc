@@ -10,7 +10,6 @@
 #include "report/choice.h"
 #include "report/html_table.h"
 #include "report/interval_chart.h"
-#include "report/page.h"
 #include "report/table.h"
 #include "report/threshold_panel.h"
 
@@ -136,6 +135,7 @@ class AssessmentPage {
              .sections = {{"slices", "Slices", slices(most)}, {"fairness", "Fairness", fairness(most)}}};
     if (!given_.overall.histogram.empty())
       out.sections.push_back({"thresholds", "Thresholds", thresholds(most)});
+    out.sections.insert(out.sections.end(), options_.sections.begin(), options_.sections.end());
     out.sections.push_back({"definitions", "What the numbers mean", definitions()});
     out.footer = "Made by Espalier from counts: no row is in this file, and it asks no network for anything.";
     return out;

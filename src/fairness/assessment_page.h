@@ -8,7 +8,7 @@
 #include "fairness/assessment.h"
 #include "fairness/rare_slices.h"
 #include "fairness/slicing_gaps.h"
-#include "report/verdict_banner.h"
+#include "report/page.h"
 
 namespace espalier {
 
@@ -30,7 +30,8 @@ struct AssessmentPageOptions {
                                           {"equalised_odds"},
                                           {"predictive_parity"},
                                           {"accuracy_equality"}};
-  int64_t k = kRareRows;  // slices of fewer rows are folded
+  int64_t k = kRareRows;                   // slices of fewer rows are folded
+  std::vector<PageSection> sections = {};  // behind those of the assessment
 };
 // HTML of at most kMostPageBytes: where slices are many, the ones furthest from all rows, and the names of
 // the rest. Thresholds move where the assessment has histograms. Raises ValueError: evaluate.metric and

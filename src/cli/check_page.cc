@@ -1,0 +1,85 @@
+#include "cli/check_page.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "fairness/assessment_page.h"
+
+namespace espalier::cli {
+namespace {
+
+Standing standing_of(Ruling ruling) {
+  return ruling == Ruling::kPass      ? Standing::kPass
+         : ruling == Ruling::kBlocked ? Standing::kBlocked
+                                      : Standing::kUndecided;
+}
+
+// The verdict as a page says it: its word, and the rest of its sentence.
+VerdictBanner banner_of(const Verdict& verdict, const std::string& next) {
+  const size_t colon = std::min(verdict.sentence.find(": "), verdict.sentence.size());
+  VerdictBanner out{.standing = standing_of(verdict.ruling),
+                    .word = verdict.sentence.substr(0, colon),
+                    .sentence = verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())),
+                    .items = {},
+                    .next = next};
+  if (!out.sentence.empty())
+    out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
+  for (const GateResult& result : verdict.results) {
+    if (result.ruling == Ruling::kPass) continue;
+    out.items.push_back({.standing = standing_of(result.ruling),
+                         .what = result.gate.name,
+                         .number = result.sentence,
+                         .limit = {}});
+  }
+  return out;
+}
+
+// What stands between tags, piece by piece; and what scripts read, since sliders show that.
+std::vector<std::string> pieces(const std::string& page) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < page.size();) {
+    const size_t open = std::min(page.find('<', at), page.size());
+    std::string text = page.substr(at, open - at);
+    if (!std::ranges::all_of(text, [](unsigned char c) { return std::isspace(c); }))
+      out.push_back(std::move(text));
+    at = std::min(page.find('>', open), page.size());
+    out.push_back(page.substr(open, at - open));
+    ++at;
+  }
+  return out;
+}
+
+// What a text holds around a place.
+std::string around(const std::string& text, size_t place) {
+  constexpr size_t kBefore = 24, kShown = 64;
+  const size_t begin = place - std::min(place, kBefore);
+  return cat(begin ? "..." : "", text.substr(begin, kShown), begin + kShown < text.size() ? "..." : "");
+}
+
+}  // namespace
+
+std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about) {
+  return assessment_page(assessment,
+                         {.title = "Release check",
+                          .subject = about.subject,
+                          .verdict = banner_of(verdict, cat("espalier ", shell_words(about.next))),
+                          .sections = about.sections});
+}
+
+std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most) {
+  const std::vector<std::string> ours = pieces(page), theirs = pieces(now);
+  std::vector<std::string> out;
+  for (size_t i = 0; i < std::max(ours.size(), theirs.size()) && out.size() < most; ++i) {
+    const std::string a = i < ours.size() ? ours[i] : "nothing",
+                      b = i < theirs.size() ? theirs[i] : "nothing";
+    if (a == b) continue;
+    const auto place = static_cast<size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    out.push_back(cat("the page says ", around(a, place), "\n  these rows give ", around(b, place)));
+  }
+  if (out.empty() && page != now) out.emplace_back("the page is spaced otherwise");
+  return out;
+}
+
+}  // namespace espalier::cli

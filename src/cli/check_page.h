@@ -1,0 +1,24 @@
+// The page of a release check, and whether one says what its data gives.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fairness/assessment.h"
+#include "gate/verdict.h"
+#include "report/page.h"
+
+namespace espalier::cli {
+
+struct CheckPage {
+  std::string subject;            // what was judged
+  std::vector<std::string> next;  // the command after this
+  std::vector<PageSection> sections = {};
+};
+std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about);
+
+// What one page says in a place where the other says something else, with what that is; at most `most` such,
+// and none for equal pages.
+std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most);
+
+}  // namespace espalier::cli

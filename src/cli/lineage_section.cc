@@ -1,0 +1,69 @@
+#include "cli/lineage_section.h"
+
+#include "base/format.h"
+#include "base/sha256.h"
+#include "base/version.h"
+#include "cli/common.h"
+#include "report/html_table.h"
+
+namespace espalier::cli {
+namespace {
+
+HtmlCell count(uint64_t number) {
+  return {.content = grouped(static_cast<int64_t>(number)), .number = static_cast<double>(number)};
+}
+
+// Its first digits; all of them are told by the cell's title and in the table's CSV.
+HtmlCell digest(const std::string& sha256) {
+  if (sha256.empty()) return {.content = "not known"};
+  constexpr size_t kShown = 12;
+  return {.content = element("code", sha256.substr(0, kShown) + "..."), .text = sha256, .title = sha256};
+}
+
+}  // namespace
+
+PageSection lineage_section(const std::vector<NamedFile>& files, const std::string& model) {
+  HtmlTable table{.id = "files",
+                  .caption = "Files, by content",
+                  .columns = {{.name = "what"},
+                              {.name = "file"},
+                              {.name = "bytes", .numbers = true},
+                              {.name = "SHA-256"},
+                              {.name = "licence"},
+                              {.name = "origin"}}};
+  const auto add = [&](const std::string& what, const Source& source) {
+    const bool known = !source.sha256.empty();
+    table.rows.push_back({{.content = what},
+                          {.content = source_name(source.file)},
+                          known ? count(source.bytes) : HtmlCell{.content = "?"},
+                          digest(source.sha256),
+                          {.content = source.licence},
+                          {.content = source.origin}});
+  };
+  for (const NamedFile& file : files) {
+    Source source{.file = file.path, .sha256 = {}, .licence = {}, .origin = {}};
+    if (file.path != "-") {
+      const FileDigest digest = digest_file(file.path);
+      source.sha256 = digest.sha256;
+      source.bytes = digest.bytes;
+    }
+    add(file.what, source);
+  }
+  Html facts = element("p", cat("Espalier ", kVersion, "."));
+  if (!model.empty()) {
+    if (const std::optional<Lineage> lineage = read_lineage(load_model(model), model)) {
+      add("learned from", lineage->data);
+      if (lineage->test) add("judged it in training", *lineage->test);
+      facts +=
+          element("p", cat("Of ", grouped(lineage->data.rows), " rows of ", source_name(lineage->data.file),
+                           " the model learned from ", grouped(lineage->learn), ", ", grouped(lineage->stop),
+                           " said when to stop and ", grouped(lineage->judge),
+                           " were kept apart: ", lineage->split, ", seed ", lineage->seed, "."));
+    } else {
+      facts += element("p", "The model says nothing of the data that it learned from.");
+    }
+  }
+  return {"lineage", "Lineage", drawn(table) + facts};
+}
+
+}  // namespace espalier::cli

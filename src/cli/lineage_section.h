@@ -1,0 +1,20 @@
+// The files behind a page.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/provenance.h"
+#include "report/page.h"
+
+namespace espalier::cli {
+
+struct NamedFile {
+  std::string what;  // "judged"
+  std::string path;  // "-" for standard input
+};
+// A table of these files by content, and of those that the model at `model` ("" for none) comes from.
+PageSection lineage_section(const std::vector<NamedFile>& files, const std::string& model);
+
+}  // namespace espalier::cli
