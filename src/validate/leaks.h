@@ -1,0 +1,45 @@
+// What tells a model the answer before it is asked, or lets it be asked what it was told.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "espalier/columns.h"
+#include "espalier/csv.h"
+
+namespace espalier {
+
+enum class LeakKind {
+  kLabel,           // a column alone tells the label
+  kDuplicates,      // rows that stand in the table before
+  kContradictions,  // rows alike but for the label
+  kNearDuplicates,  // rows that differ in one column alone
+  kOverlap,         // rows of the test that train
+  kNearOverlap,     // the same but for one column
+  kTimeTravel,      // what lies in the future
+};
+inline constexpr std::string_view kLeakKinds[] = {
+    "label", "duplicates", "contradictions", "near_duplicates", "overlap", "near_overlap", "time_travel"};
+
+struct LeakFinding {
+  LeakKind kind = LeakKind::kLabel;
+  bool warning = false;      // or worth a look
+  std::string column = {};   // "" where it is about whole rows
+  int64_t rows = 0, of = 0;  // so many of so many
+  std::string text = {};     // one sentence; no value of any cell is in it
+};
+
+struct LeakOptions {
+  std::string label = {};  // "" without one
+  std::string time = {};   // the column that says when a row is judged; "": the only one of dates, if it is
+  std::vector<std::string> missing = ColumnOptions{}.missing;
+};
+
+// Of a table, and of another one with the same columns that judges (null without). Columns whose values all
+// differ name rows and are not compared. Rows count as repeated where rows are mostly unlike each other: at
+// least nine in ten differ; in other tables the like of each other are no finding. Cells are compared as
+// text, by 64-bit hashes. Raises ValueError: csv.column, leaks.columns where the other table lacks one.
+std::vector<LeakFinding> find_leaks(const CsvTable& table, const CsvTable* test, const LeakOptions& options);
+
+}  // namespace espalier

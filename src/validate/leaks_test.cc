@@ -1,0 +1,196 @@
+// Leaks that are planted are found and named, and none is seen where there is none.
+#include "validate/leaks.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+
+namespace espalier {
+namespace {
+
+// Sales as cells: id, day, city, amount, weight, late.
+using Cells = std::vector<std::vector<std::string>>;
+
+std::string day(int64_t n) {
+  return cat("2024-", n / 28 % 12 < 9 ? "0" : "", n / 28 % 12 + 1, "-", n % 28 < 9 ? "0" : "", n % 28 + 1);
+}
+
+Cells sales(uint64_t seed, int64_t rows, int64_t first_day = 0) {
+  Philox random(seed);
+  Cells out;
+  for (int64_t i = 0; i < rows; ++i) {
+    const auto amount = static_cast<int64_t>(random.below(100000)),
+               city = static_cast<int64_t>(random.below(5));
+    const bool late = static_cast<int64_t>(random.below(100)) < 20 + 10 * city;
+    out.push_back({cat("s", seed, "-", i), day(first_day + static_cast<int64_t>(random.below(150))),
+                   cat("city", city), cat(amount / 100, ".", amount % 100 / 10, amount % 10),
+                   cat(random.below(5000)), late ? "yes" : "no"});
+  }
+  return out;
+}
+
+CsvTable table(const Cells& cells,
+               const std::vector<std::string>& names = {"id", "day", "city", "amount", "weight", "late"}) {
+  std::string text;
+  const auto line = [&](const std::vector<std::string>& row) {
+    for (size_t c = 0; c < row.size(); ++c) text += cat(c ? "," : "", row[c]);
+    text += "\n";
+  };
+  line(names);
+  for (const auto& row : cells) line(row);
+  return parse_csv(text, {.header = CsvHeader::kYes});
+}
+
+std::vector<LeakFinding> found(const Cells& cells, const Cells* test = nullptr,
+                               const std::string& time = "") {
+  const CsvTable train = table(cells);
+  const CsvTable judge = test ? table(*test) : CsvTable();
+  return find_leaks(train, test ? &judge : nullptr, {.label = "late", .time = time});
+}
+const LeakFinding* of_kind(const std::vector<LeakFinding>& all, LeakKind kind) {
+  const auto place = std::ranges::find(all, kind, &LeakFinding::kind);
+  return place == all.end() ? nullptr : &*place;
+}
+
+TEST(Leaks, NoneAreSeenInCleanTables) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    // The test lies behind: days from 200 on.
+    const Cells train = sales(seed, 400), test = sales(1000 + seed, 200, 160);
+    for (const LeakFinding& finding : found(train, &test)) ADD_FAILURE() << seed << ": " << finding.text;
+  }
+}
+
+TEST(Leaks, AColumnThatKnowsTheLabelIsNamed) {
+  Cells cells = sales(1, 400);
+  for (auto& row : cells) row[2] = row[5] == "yes" ? "refunded" : "kept";
+  const auto all = found(cells);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_TRUE(all[0].warning);
+  EXPECT_EQ(all[0].column, "city");
+  EXPECT_EQ(all[0].text, "column \"city\" is the label under another name");
+}
+
+TEST(Leaks, RowsThatStandTwiceAreCounted) {
+  Cells cells = sales(2, 400);
+  for (int i = 0; i < 30; ++i) cells.push_back(cells[static_cast<size_t>(100 + i)]);
+  for (int i = 0; i < 30; ++i)
+    cells[static_cast<size_t>(400 + i)][0] = cat("other-", i);  // an id of their own
+  const auto all = found(cells);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, LeakKind::kDuplicates);
+  EXPECT_TRUE(all[0].warning);
+  EXPECT_EQ(all[0].rows, 30);
+  EXPECT_EQ(all[0].text, "30 of 430 rows stand in the table before; rows 401 to 430 repeat rows 101 to 130");
+  // Few scattered ones are worth a look.
+  Cells few = sales(3, 400);
+  few[300] = few[7];
+  few[300][0] = "new";
+  ASSERT_EQ(found(few).size(), 1u);
+  EXPECT_FALSE(found(few)[0].warning);
+  EXPECT_EQ(found(few)[0].rows, 1);
+}
+
+TEST(Leaks, RowsOfFewValuesAreAlikeByNature) {
+  Philox random(1);
+  Cells cells;
+  for (int i = 0; i < 500; ++i)
+    cells.push_back({cat(random.below(3)), cat(random.below(4)), random.below(2) ? "yes" : "no"});
+  const CsvTable few = table(cells, {"a", "b", "late"});
+  EXPECT_TRUE(find_leaks(few, &few, {.label = "late"}).empty());
+}
+
+TEST(Leaks, RowsThatDifferInOneColumnAreNamed) {
+  Cells cells = sales(4, 400);
+  for (int i = 0; i < 20; ++i) {
+    cells.push_back(cells[static_cast<size_t>(17 * i)]);
+    cells.back()[0] = cat("again-", i);
+    cells.back()[4] = cat(6000 + i);
+  }
+  const auto all = found(cells);
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].kind, LeakKind::kNearDuplicates);
+  EXPECT_EQ(all[0].column, "weight");
+  EXPECT_EQ(all[0].rows, 20);
+
+  for (int i = 0; i < 20; ++i) {
+    auto& row = cells[static_cast<size_t>(400 + i)];
+    row[4] = cells[static_cast<size_t>(17 * i)][4];
+    row[5] = row[5] == "yes" ? "no" : "yes";
+  }
+  const auto contradicted = found(cells);
+  ASSERT_EQ(contradicted.size(), 1u);
+  EXPECT_EQ(contradicted[0].kind, LeakKind::kContradictions);
+  EXPECT_EQ(contradicted[0].rows, 20);
+}
+
+TEST(Leaks, RowsOfTheTestThatTrainAreCounted) {
+  const Cells train = sales(5, 400);
+  Cells test = sales(6, 200, 160);
+  for (int i = 0; i < 10; ++i) test[static_cast<size_t>(3 * i)] = train[static_cast<size_t>(11 * i)];
+  const auto all = found(train, &test);
+  const LeakFinding* overlap = of_kind(all, LeakKind::kOverlap);
+  ASSERT_TRUE(overlap);
+  EXPECT_TRUE(overlap->warning);
+  EXPECT_EQ(overlap->rows, 10);
+  EXPECT_EQ(overlap->of, 200);
+  // Columns are found by name, wherever they stand, and a test without a label is one.
+  Cells turned;
+  for (const auto& row : test) turned.push_back({row[3], row[4], row[2], row[1], row[0]});
+  const CsvTable judge = table(turned, {"amount", "weight", "city", "day", "id"});
+  const auto unlabelled = find_leaks(table(train), &judge, {.label = "late"});
+  ASSERT_TRUE(of_kind(unlabelled, LeakKind::kOverlap));
+  EXPECT_EQ(of_kind(unlabelled, LeakKind::kOverlap)->rows, 10);
+
+  Cells near = sales(6, 200, 160);
+  for (int i = 0; i < 10; ++i) {
+    near[static_cast<size_t>(i)] = train[static_cast<size_t>(i)];
+    near[static_cast<size_t>(i)][3] = cat(5000 + i, ".5");
+  }
+  const auto of_near = found(train, &near);
+  ASSERT_TRUE(of_kind(of_near, LeakKind::kNearOverlap));
+  EXPECT_EQ(of_kind(of_near, LeakKind::kNearOverlap)->column, "amount");
+  EXPECT_EQ(of_kind(of_near, LeakKind::kNearOverlap)->rows, 10);
+}
+
+TEST(Leaks, WhatLiesInTheFutureIsNamed) {
+  const Cells train = sales(7, 400), beside = sales(8, 200);
+  const auto all = found(train, &beside);
+  const LeakFinding* earlier = of_kind(all, LeakKind::kTimeTravel);
+  ASSERT_TRUE(earlier);
+  EXPECT_EQ(earlier->column, "day");
+  EXPECT_TRUE(earlier->warning);
+  EXPECT_GT(earlier->rows, 180);
+
+  Cells cells = sales(9, 400);
+  for (size_t i = 0; i < cells.size(); ++i) cells[i][4] = day(160 + static_cast<int64_t>(i % 90));
+  EXPECT_FALSE(of_kind(found(cells), LeakKind::kTimeTravel));
+  const auto with_time = found(cells, nullptr, "day");
+  ASSERT_TRUE(of_kind(with_time, LeakKind::kTimeTravel));
+  EXPECT_EQ(of_kind(with_time, LeakKind::kTimeTravel)->column, "weight");
+  EXPECT_EQ(rule_of([&] { found(cells, nullptr, "city"); }), "leaks.time");
+  EXPECT_EQ(rule_of([&] { found(cells, nullptr, "dey"); }), "csv.column");
+}
+
+TEST(Leaks, TablesThatDoNotFitAreRefused) {
+  const CsvTable train = table(sales(1, 100)), other = parse_csv("id,day\na,2024-01-01\n");
+  EXPECT_EQ(rule_of([&] { find_leaks(train, &other, {.label = "late"}); }), "leaks.columns");
+  EXPECT_EQ(rule_of([&] { find_leaks(train, nullptr, {.label = "lat"}); }), "csv.column");
+  EXPECT_TRUE(find_leaks(table(sales(1, 5)), nullptr, {.label = "late"}).empty());
+}
+
+TEST(Leaks, SharedAdultHasDuplicatesAndNoLeak) {
+  const std::string adult = "../shared/data/adult/adult-train.csv";
+  if (!std::filesystem::exists(adult)) GTEST_SKIP() << "there is no " << adult;
+  const auto all = find_leaks(read_csv(adult, {.header = CsvHeader::kNo}), nullptr, {.label = "column_15"});
+  ASSERT_TRUE(of_kind(all, LeakKind::kDuplicates));
+  EXPECT_EQ(of_kind(all, LeakKind::kDuplicates)->rows, 24);  // as the data's users have counted
+  EXPECT_FALSE(std::ranges::any_of(all, &LeakFinding::warning));
+}
+
+}  // namespace
+}  // namespace espalier

@@ -1,0 +1,155 @@
+#include "validate/split_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "base/shortest.h"
+#include "data/column_guess.h"
+#include "data/column_profile.h"
+#include "espalier/columns.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+std::vector<int64_t> rows_of(const CsvTable& table) {
+  std::vector<int64_t> out(static_cast<size_t>(table.rows()));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+template <class T>
+void shuffle(std::vector<T>& values, Philox& random) {
+  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
+}
+
+int64_t share_of(size_t rows, double fraction) { return std::llround(fraction * static_cast<double>(rows)); }
+
+RowSplit sorted(RowSplit split) {
+  std::ranges::sort(split.train);
+  std::ranges::sort(split.test);
+  return split;
+}
+
+// The moment or number of each row, and the moments' style.
+struct Keys {
+  std::vector<double> of_row;
+  std::optional<DateStyle> dates;
+};
+Keys keys_of(const CsvTable& table, const std::string& name) {
+  constexpr double kDay = 86400;
+  const int64_t column = table.column(name);
+  const std::vector<int64_t> rows = rows_of(table);
+  Keys out{
+      .of_row = {},
+      .dates = date_style(name, profile_column(table, rows, column, MissingWords(ColumnOptions().missing)))};
+  for (const int64_t row : rows) {
+    double key = table.number_or_nan(row, column);
+    if (out.dates) {
+      const std::optional<Moment> moment = read_moment(table.cell(row, column), *out.dates);
+      key = moment ? static_cast<double>(moment->days) * kDay + static_cast<double>(moment->seconds) : NAN;
+    }
+    if (std::isnan(key)) {
+      throw ValueError("split.time", cat("line ", table.line(row), ": the cell of \"", name, "\" is no ",
+                                         out.dates ? "date as the others are" : "date and no number"));
+    }
+    out.of_row.push_back(key);
+  }
+  return out;
+}
+
+}  // namespace
+
+RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed) {
+  RowSplit out{.train = rows_of(table), .test = {}, .by = cat("at random, seed ", seed)};
+  Philox random(seed);
+  shuffle(out.train, random);
+  const auto first = out.train.end() - static_cast<std::ptrdiff_t>(share_of(out.train.size(), fraction));
+  out.test.assign(first, out.train.end());
+  out.train.erase(first, out.train.end());
+  return sorted(std::move(out));
+}
+
+RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
+  const int64_t place = table.column(column);
+  std::map<std::string_view, std::vector<int64_t>> classes;
+  for (const int64_t row : rows_of(table)) classes[table.cell(row, place)].push_back(row);
+  RowSplit out{.train = {}, .test = {}, .by = cat("by class of \"", column, "\", seed ", seed)};
+  // Whole rows first, then one more for the largest remainders.
+  struct Share {
+    std::vector<int64_t>* rows;
+    size_t taken;
+    double remainder;
+  };
+  std::vector<Share> shares;
+  int64_t left = share_of(static_cast<size_t>(table.rows()), fraction);
+  for (auto& [name, rows] : classes) {
+    const double exact = fraction * static_cast<double>(rows.size());
+    const auto whole = static_cast<size_t>(exact);
+    shares.push_back({&rows, whole, exact - static_cast<double>(whole)});
+    left -= static_cast<int64_t>(whole);
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater(), &Share::remainder);
+  Philox random(seed);
+  for (Share& share : shares) {
+    if (left > 0 && share.taken < share.rows->size()) ++share.taken, --left;
+    shuffle(*share.rows, random);
+    const auto cut = share.rows->begin() + static_cast<std::ptrdiff_t>(share.taken);
+    out.test.insert(out.test.end(), share.rows->begin(), cut);
+    out.train.insert(out.train.end(), cut, share.rows->end());
+  }
+  return sorted(std::move(out));
+}
+
+RowSplit split_by_group(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
+  const int64_t place = table.column(column);
+  const MissingWords missing(ColumnOptions().missing);
+  std::map<std::string_view, size_t> known;
+  std::vector<std::vector<int64_t>> groups;
+  for (const int64_t row : rows_of(table)) {
+    const std::string_view cell = table.cell(row, place);
+    if (missing.contains(cell)) {
+      groups.push_back({row});
+      continue;
+    }
+    const auto [entry, fresh] = known.emplace(cell, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[entry->second].push_back(row);
+  }
+  Philox random(seed);
+  shuffle(groups, random);
+  size_t room = static_cast<size_t>(share_of(static_cast<size_t>(table.rows()), fraction));
+  RowSplit out{.train = {}, .test = {}, .by = cat("by group of \"", column, "\", seed ", seed)};
+  for (const std::vector<int64_t>& group : groups) {
+    const bool fits = group.size() <= room;
+    std::vector<int64_t>& side = fits ? out.test : out.train;
+    side.insert(side.end(), group.begin(), group.end());
+    if (fits) room -= group.size();
+  }
+  return sorted(std::move(out));
+}
+
+RowSplit split_by_time(const CsvTable& table, const std::string& column, double fraction) {
+  const Keys keys = keys_of(table, column);
+  std::vector<double> moments = keys.of_row;
+  std::ranges::sort(moments);
+  RowSplit out{.train = {}, .test = {}, .by = {}};
+  const auto judge = static_cast<size_t>(share_of(moments.size(), fraction));
+  // Rows of the moment at the cut learn, and later ones judge.
+  const double last = judge >= moments.size() ? -INFINITY : moments[moments.size() - judge - 1];
+  for (const int64_t row : rows_of(table))
+    (keys.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
+  constexpr double kDay = 86400;
+  out.by = cat("by \"", column, "\": rows judge ",
+               std::isinf(last) ? "all"
+               : keys.dates     ? cat("after ", date_text(static_cast<int64_t>(std::floor(last / kDay))))
+                                : cat("after ", shortest(last)));
+  return out;
+}
+
+}  // namespace espalier

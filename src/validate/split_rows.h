@@ -1,0 +1,30 @@
+// Rows that learn and rows that judge.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "espalier/csv.h"
+
+namespace espalier {
+
+struct RowSplit {
+  std::vector<int64_t> train, test;  // ascending
+  std::string by;                    // "by time: from 2024-03-01 on rows judge"; no cell but of a time
+};
+
+// `fraction` in [0, 1] is the share of the rows that judge, rounded. The same seed gives the same rows.
+RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed);
+// Of each value of the column the same share, rounded by largest remainders so that the whole has the share
+// asked for. Raises ValueError[csv.column].
+RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed);
+// All rows of a value on one side, cells compared as text; a row without a value is a group of its own. In a
+// random order groups judge where they fit into what is left of the share, so that it is at most what was
+// asked for. Raises ValueError[csv.column].
+RowSplit split_by_group(const CsvTable& table, const std::string& column, double fraction, uint64_t seed);
+// The last rows by a column of dates or numbers; rows of one moment stay on one side, that of the training.
+// Raises ValueError: csv.column, split.time with the line of a cell that is neither.
+RowSplit split_by_time(const CsvTable& table, const std::string& column, double fraction);
+
+}  // namespace espalier

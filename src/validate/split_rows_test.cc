@@ -1,0 +1,123 @@
+#include "validate/split_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+
+namespace espalier {
+namespace {
+
+// 1,000 rows of few classes, of groups of very different sizes, at days in no order.
+CsvTable visits(uint64_t seed) {
+  Philox random(seed);
+  std::string text = "patient,day,ill\n";
+  for (int i = 0; i < 1000; ++i) {
+    const int64_t patient = random.below(random.below(2) ? 3 : 200), day = random.below(28) + 1;
+    text += cat(patient == 199 ? std::string() : cat("p", patient), ",2024-0", random.below(9) + 1, "-",
+                day < 10 ? "0" : "", day, ",",
+                random.below(50) == 0 ? "rare"
+                : random.below(2)     ? "yes"
+                                      : "no",
+                "\n");
+  }
+  return parse_csv(text);
+}
+
+void expect_parts(const CsvTable& table, const RowSplit& split) {
+  std::vector<int64_t> all = split.train;
+  all.insert(all.end(), split.test.begin(), split.test.end());
+  EXPECT_TRUE(std::ranges::is_sorted(split.train));
+  EXPECT_TRUE(std::ranges::is_sorted(split.test));
+  std::ranges::sort(all);
+  ASSERT_EQ(std::ssize(all), table.rows());
+  for (int64_t row = 0; row < table.rows(); ++row) EXPECT_EQ(all[static_cast<size_t>(row)], row);
+}
+
+std::map<std::string, int64_t> counts(const CsvTable& table, const std::vector<int64_t>& rows,
+                                      const std::string& column) {
+  std::map<std::string, int64_t> out;
+  for (const int64_t row : rows) ++out[std::string(table.cell(row, table.column(column)))];
+  return out;
+}
+
+TEST(SplitRows, AtRandomHasItsShareAndItsSeed) {
+  const CsvTable table = visits(1);
+  for (const double fraction : {0.0, 0.1, 0.25, 1.0}) {
+    const RowSplit split = split_at_random(table, fraction, 3);
+    expect_parts(table, split);
+    EXPECT_EQ(std::ssize(split.test), std::llround(fraction * 1000));
+  }
+  EXPECT_EQ(split_at_random(table, 0.2, 3).test, split_at_random(table, 0.2, 3).test);
+  EXPECT_NE(split_at_random(table, 0.2, 3).test, split_at_random(table, 0.2, 4).test);
+}
+
+TEST(SplitRows, OfEachClassTheSameShareJudges) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const CsvTable table = visits(seed);
+    const RowSplit split = split_by_class(table, "ill", 0.15, seed);
+    expect_parts(table, split);
+    EXPECT_EQ(split.test.size(), 150u);
+    const auto all = counts(table, split_at_random(table, 1, 0).test, "ill"),
+               of_test = counts(table, split.test, "ill");
+    for (const auto& [name, count] : all) {
+      const auto judged = of_test.contains(name) ? of_test.at(name) : 0;
+      EXPECT_LT(std::abs(static_cast<double>(judged) - 0.15 * static_cast<double>(count)), 1) << name;
+    }
+  }
+}
+
+TEST(SplitRows, AGroupIsOnOneSide) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const CsvTable table = visits(seed);
+    const RowSplit split = split_by_group(table, "patient", 0.2, seed);
+    expect_parts(table, split);
+    std::set<std::string> train, both;
+    for (const auto& [name, count] : counts(table, split.train, "patient")) train.insert(name);
+    for (const auto& [name, count] : counts(table, split.test, "patient")) {
+      if (train.contains(name)) both.insert(name);
+    }
+    // Rows without a patient are groups of their own.
+    both.erase("");
+    EXPECT_TRUE(both.empty()) << *both.begin();
+    EXPECT_NEAR(static_cast<double>(split.test.size()), 200, 30);
+  }
+}
+
+TEST(SplitRows, TheLastRowsOfATimeJudge) {
+  const CsvTable table = visits(1);
+  const RowSplit split = split_by_time(table, "day", 0.2);
+  expect_parts(table, split);
+  const auto days = [&](const std::vector<int64_t>& rows) {
+    std::vector<std::string> out;
+    for (const int64_t row : rows) out.emplace_back(table.cell(row, 1));
+    std::ranges::sort(out);
+    return out;
+  };
+  const auto before = days(split.train), after = days(split.test);
+  EXPECT_LT(before.back(), after.front());
+  EXPECT_LE(after.size(), 200u);
+  EXPECT_GT(after.size(), 190u);
+  EXPECT_EQ(split.by, cat("by \"day\": rows judge after ", before.back()));
+  expect_parts(table, split_by_time(table, "day", 1));
+  EXPECT_TRUE(split_by_time(table, "day", 1).train.empty());
+  EXPECT_TRUE(split_by_time(table, "day", 0).test.empty());
+
+  const CsvTable numbers = parse_csv("at,x\n3,a\n1,b\n2,c\n3,d\n");
+  EXPECT_EQ(split_by_time(numbers, "at", 0.5).test, (std::vector<int64_t>{0, 3}));
+  // Of one moment all or none.
+  EXPECT_TRUE(split_by_time(numbers, "at", 0.25).test.empty());
+  EXPECT_EQ(rule_of([&] { split_by_time(numbers, "x", 0.5); }), "split.time");
+  EXPECT_EQ(rule_of([&] { split_by_time(numbers, "y", 0.5); }), "csv.column");
+  EXPECT_EQ(rule_of([&] { split_by_class(numbers, "y", 0.5, 0); }), "csv.column");
+  EXPECT_EQ(rule_of([&] { split_by_group(numbers, "y", 0.5, 0); }), "csv.column");
+}
+
+}  // namespace
+}  // namespace espalier
