@@ -1,0 +1,92 @@
+#include "validate/schema_parts.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+auto* find_by_name(auto& all, const std::string& name) {
+  const auto found = std::ranges::find_if(all, [&](const auto& each) { return each.name() == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+FeaturePath parent_of(const FeaturePath& path) { return {path.begin(), path.end() - 1}; }
+
+bool is_deprecated_stage(tfmd::LifecycleStage stage) {
+  return stage == tfmd::PLANNED || stage == tfmd::ALPHA || stage == tfmd::DEPRECATED ||
+         stage == tfmd::DEBUG_ONLY || stage == tfmd::DISABLED;
+}
+
+void forget_domain(auto& features, const std::string& name) {
+  for (tfmd::Feature& feature : features) {
+    if (feature.domain() == name) feature.clear_domain_info();
+    if (feature.has_struct_domain()) forget_domain(*feature.mutable_struct_domain()->mutable_feature(), name);
+  }
+}
+
+}  // namespace
+
+tfmd::Feature* find_feature(tfmd::Schema& schema, const FeaturePath& path) {
+  tfmd::Feature* found = find_by_name(*schema.mutable_feature(), path[0]);
+  for (size_t i = 1; i < path.size() && found; ++i) {
+    if (!found->has_struct_domain()) return nullptr;
+    found = find_by_name(*found->mutable_struct_domain()->mutable_feature(), path[i]);
+  }
+  return found;
+}
+
+tfmd::SparseFeature* find_sparse_feature(tfmd::Schema& schema, const FeaturePath& path) {
+  if (path.size() == 1) return find_by_name(*schema.mutable_sparse_feature(), path[0]);
+  tfmd::Feature* parent = find_feature(schema, parent_of(path));
+  if (!parent || !parent->has_struct_domain()) return nullptr;
+  return find_by_name(*parent->mutable_struct_domain()->mutable_sparse_feature(), path.back());
+}
+
+tfmd::WeightedFeature* find_weighted_feature(tfmd::Schema& schema, const FeaturePath& path) {
+  return path.size() == 1 ? find_by_name(*schema.mutable_weighted_feature(), path[0]) : nullptr;
+}
+
+tfmd::StringDomain* find_string_domain(tfmd::Schema& schema, const std::string& name) {
+  return find_by_name(*schema.mutable_string_domain(), name);
+}
+
+tfmd::Feature& add_feature(tfmd::Schema& schema, const FeaturePath& path) {
+  tfmd::Feature* parent = nullptr;
+  if (path.size() > 1) {
+    parent = find_feature(schema, parent_of(path));
+    if (!parent) (parent = &add_feature(schema, parent_of(path)))->set_type(tfmd::STRUCT);
+  }
+  tfmd::Feature* added = parent ? parent->mutable_struct_domain()->add_feature() : schema.add_feature();
+  added->set_name(path.back());
+  return *added;
+}
+
+tfmd::StringDomain& add_string_domain(tfmd::Schema& schema, const std::string& name) {
+  std::string free = name;
+  for (int i = 2; find_string_domain(schema, free); ++i) free = cat(name, i);
+  tfmd::StringDomain* added = schema.add_string_domain();
+  added->set_name(free);
+  return *added;
+}
+
+void remove_string_domain(tfmd::Schema& schema, const std::string& name) {
+  forget_domain(*schema.mutable_feature(), name);
+  auto& domains = *schema.mutable_string_domain();
+  domains.erase(std::remove_if(domains.begin(), domains.end(),
+                               [&](const tfmd::StringDomain& domain) { return domain.name() == name; }),
+                domains.end());
+}
+
+bool is_deprecated(const tfmd::Feature& feature) {
+  return feature.deprecated() || is_deprecated_stage(feature.lifecycle_stage());
+}
+bool is_deprecated(const tfmd::SparseFeature& feature) {
+  return feature.deprecated() || is_deprecated_stage(feature.lifecycle_stage());
+}
+bool is_deprecated(const tfmd::WeightedFeature& feature) {
+  return is_deprecated_stage(feature.lifecycle_stage());
+}
+
+}  // namespace espalier

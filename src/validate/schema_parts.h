@@ -1,0 +1,28 @@
+// Finding and making features and domains of a schema.
+#pragma once
+
+#include <string>
+
+#include "validate/feature_path.h"
+
+namespace espalier {
+
+// Null where there is none. Features within features are sought by the steps of their path.
+tfmd::Feature* find_feature(tfmd::Schema& schema, const FeaturePath& path);
+tfmd::SparseFeature* find_sparse_feature(tfmd::Schema& schema, const FeaturePath& path);
+tfmd::WeightedFeature* find_weighted_feature(tfmd::Schema& schema, const FeaturePath& path);
+tfmd::StringDomain* find_string_domain(tfmd::Schema& schema, const std::string& name);
+
+// A new one at the end, with the features that it is within where they are missing.
+tfmd::Feature& add_feature(tfmd::Schema& schema, const FeaturePath& path);
+// Of that name, or with the first number from 2 on behind it that is free.
+tfmd::StringDomain& add_string_domain(tfmd::Schema& schema, const std::string& name);
+// Takes it out of the schema and out of the features that name it.
+void remove_string_domain(tfmd::Schema& schema, const std::string& name);
+
+// Stages of which validation takes no notice.
+bool is_deprecated(const tfmd::Feature& feature);
+bool is_deprecated(const tfmd::SparseFeature& feature);
+bool is_deprecated(const tfmd::WeightedFeature& feature);
+
+}  // namespace espalier
