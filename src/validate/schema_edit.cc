@@ -1,0 +1,242 @@
+#include "validate/schema_edit.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "espalier/error.h"
+#include "validate/schema_parts.h"
+
+namespace espalier {
+namespace {
+
+namespace pb = google::protobuf;
+
+struct ShortName {
+  std::string_view name;
+  const char* field;
+};
+constexpr std::array kShortNames = {
+    ShortName{"min_count", "presence.min_count"},
+    ShortName{"min_fraction", "presence.min_fraction"},
+    ShortName{"min_domain_mass", "distribution_constraints.min_domain_mass"},
+    ShortName{"least_values", "value_count.min"},
+    ShortName{"most_values", "value_count.max"},
+    ShortName{"least_unique", "unique_constraints.min"},
+    ShortName{"most_unique", "unique_constraints.max"},
+    ShortName{"drift", "drift_comparator.infinity_norm.threshold"},
+    ShortName{"drift_jensen_shannon", "drift_comparator.jensen_shannon_divergence.threshold"},
+    ShortName{"drift_difference", "drift_comparator.normalized_abs_difference.threshold"},
+    ShortName{"skew", "skew_comparator.infinity_norm.threshold"},
+    ShortName{"skew_jensen_shannon", "skew_comparator.jensen_shannon_divergence.threshold"},
+    ShortName{"skew_difference", "skew_comparator.normalized_abs_difference.threshold"},
+    ShortName{"lifecycle", "lifecycle_stage"},
+};
+
+// "min", "max", "disallow_nan" are fields of the domain of the feature's numbers.
+std::string domain_field(const tfmd::Feature& feature, const std::string& field) {
+  const bool real = feature.type() == tfmd::FLOAT || feature.has_float_domain();
+  const bool whole = feature.type() == tfmd::INT || feature.has_int_domain();
+  if (field != "min" && field != "max") return cat("float_domain.", field);
+  if (real || whole) return cat(real ? "float_domain." : "int_domain.", field);
+  throw ValueError("schema_edit.domain",
+                   cat("feature \"", shortened(feature.name()), "\" is of type ",
+                       tfmd::FeatureType_Name(feature.type()), ", which has no ", field),
+                   cat("say which: int_domain.", field, " or float_domain.", field));
+}
+
+std::string full_name(const pb::Message& message, const std::string& field) {
+  for (const ShortName& known : kShortNames) {
+    if (known.name == field) return known.field;
+  }
+  const auto* feature = dynamic_cast<const tfmd::Feature*>(&message);
+  const bool of_domain =
+      field == "min" || field == "max" || field == "disallow_nan" || field == "disallow_inf";
+  return feature && of_domain ? domain_field(*feature, field) : field;
+}
+
+template <class Number>
+Number number_of(const std::string& text, const std::string& what) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw ValueError("schema_edit.value", cat(what, " takes a ", std::is_integral_v<Number> ? "whole " : "",
+                                              "number, got \"", shortened(text), "\""));
+  return value;
+}
+
+bool bool_of(const std::string& text, const std::string& what) {
+  if (text == "true" || text == "false") return text == "true";
+  throw ValueError("schema_edit.value", cat(what, " is true or false, got \"", shortened(text), "\""));
+}
+
+const pb::EnumValueDescriptor* enum_of(const pb::FieldDescriptor& field, const std::string& text,
+                                       const std::string& what) {
+  std::vector<std::string> known;
+  for (int i = 0; i < field.enum_type()->value_count(); ++i)
+    known.push_back(field.enum_type()->value(i)->name());
+  const pb::EnumValueDescriptor* value = field.enum_type()->FindValueByName(text);
+  if (!value) throw_unknown("schema_edit.value", what, text, known);
+  return value;
+}
+
+// To the value, or one more of them where the field has several.
+void set_value(pb::Message& message, const pb::FieldDescriptor& field, const std::string& text,
+               const std::string& what) {
+  const pb::Reflection& to = *message.GetReflection();
+  const bool list = field.is_repeated();
+  const auto put = [&](auto set, auto add, auto value) {
+    list ? (to.*add)(&message, &field, value) : (to.*set)(&message, &field, value);
+  };
+  switch (field.cpp_type()) {
+    case pb::FieldDescriptor::CPPTYPE_INT64:
+      return put(&pb::Reflection::SetInt64, &pb::Reflection::AddInt64, number_of<int64_t>(text, what));
+    case pb::FieldDescriptor::CPPTYPE_DOUBLE:
+      return put(&pb::Reflection::SetDouble, &pb::Reflection::AddDouble, number_of<double>(text, what));
+    case pb::FieldDescriptor::CPPTYPE_FLOAT:
+      return put(&pb::Reflection::SetFloat, &pb::Reflection::AddFloat, number_of<float>(text, what));
+    case pb::FieldDescriptor::CPPTYPE_BOOL:
+      return put(&pb::Reflection::SetBool, &pb::Reflection::AddBool, bool_of(text, what));
+    case pb::FieldDescriptor::CPPTYPE_STRING:
+      return put(&pb::Reflection::SetString, &pb::Reflection::AddString, text);
+    case pb::FieldDescriptor::CPPTYPE_ENUM: {
+      const auto* value = enum_of(field, text, what);
+      return list ? to.AddEnum(&message, &field, value) : to.SetEnum(&message, &field, value);
+    }
+    default:
+      throw ValueError("schema_edit.field", cat(what, " holds fields of its own, it takes no value"));
+  }
+}
+
+// `path` is "presence.min_fraction".
+void set_field(pb::Message& message, std::string_view path, const std::string& text,
+               const std::string& what) {
+  const std::string name(path.substr(0, path.find('.')));
+  const pb::FieldDescriptor* field = message.GetDescriptor()->FindFieldByName(name);
+  if (!field) {
+    std::vector<std::string> known;
+    for (int i = 0; i < message.GetDescriptor()->field_count(); ++i)
+      known.push_back(message.GetDescriptor()->field(i)->name());
+    if (dynamic_cast<const tfmd::Feature*>(&message)) {
+      for (const ShortName& each : kShortNames) known.emplace_back(each.name);
+    }
+    throw_unknown("schema_edit.field", "field", name, known);
+  }
+  if (path.size() == name.size()) {
+    if (text.empty()) return message.GetReflection()->ClearField(&message, field);
+    return set_value(message, *field, text, what);
+  }
+  if (!field->message_type() || field->is_repeated())
+    throw ValueError("schema_edit.field", cat(what, ": ", name, " has no fields that have a name"));
+  set_field(*message.GetReflection()->MutableMessage(&message, field), path.substr(name.size() + 1), text,
+            what);
+}
+
+void collect_paths(const auto& features, const FeaturePath& parent, std::vector<FeaturePath>& out) {
+  for (const tfmd::Feature& feature : features) {
+    out.push_back(child_of(parent, feature.name()));
+    if (feature.has_struct_domain())
+      collect_paths(feature.struct_domain().feature(), FeaturePath(out.back()), out);
+  }
+}
+
+class Editor {
+ public:
+  explicit Editor(tfmd::Schema& schema) : schema_(schema) { collect_paths(schema.feature(), {}, paths_); }
+
+  void set(const std::string& words) {
+    std::string rest;
+    const FeaturePath* path = feature_at(words, '.', rest);
+    const bool dataset = !path && words.starts_with("dataset.");
+    if (!path && !dataset) throw_feature(words.substr(0, words.find_first_of(".=")));
+    if (dataset) rest = words.substr(std::string_view("dataset.").size());
+    const size_t equals = rest.find('=');
+    if (equals == std::string::npos)
+      throw ValueError("schema_edit.set",
+                       cat("FEATURE.FIELD=VALUE is asked for, got \"", shortened(words), "\""));
+    pb::Message& message = dataset ? static_cast<pb::Message&>(*schema_.mutable_dataset_constraints())
+                                   : *find_feature(schema_, *path);
+    const std::string what = words.substr(0, words.size() - rest.size() + equals);
+    set_field(message, full_name(message, rest.substr(0, equals)), rest.substr(equals + 1), what);
+  }
+
+  void allow(const std::string& words) {
+    std::string value;
+    const FeaturePath* path = feature_at(words, '=', value);
+    if (!path) throw_feature(words.substr(0, words.find('=')));
+    tfmd::Feature& feature = *find_feature(schema_, *path);
+    tfmd::StringDomain* domain = feature.has_domain()          ? find_string_domain(schema_, feature.domain())
+                                 : feature.has_string_domain() ? feature.mutable_string_domain()
+                                                               : nullptr;
+    if (!domain)
+      throw ValueError("schema_edit.allow", cat("feature \"", path_text(*path), "\" has no domain of texts"));
+    if (std::ranges::find(domain->value(), value) == domain->value().end()) domain->add_value(value);
+  }
+
+  void place(const std::string& words, bool inside) {
+    const size_t colon = words.find(':');
+    if (colon == std::string::npos)
+      throw ValueError("schema_edit.environment",
+                       cat("ENVIRONMENT:FEATURE is asked for, got \"", shortened(words), "\""));
+    const std::string environment = words.substr(0, colon), name = words.substr(colon + 1);
+    if (std::ranges::find(schema_.default_environment(), environment) == schema_.default_environment().end())
+      throw ValueError("schema_edit.environment",
+                       cat("\"", shortened(environment), "\" is none of the schema's environments"),
+                       cat("add --environment ", environment));
+    const auto path =
+        std::ranges::find_if(paths_, [&](const FeaturePath& each) { return path_text(each) == name; });
+    if (path == paths_.end()) throw_feature(name);
+    tfmd::Feature& feature = *find_feature(schema_, *path);
+    auto& to = inside ? *feature.mutable_in_environment() : *feature.mutable_not_in_environment();
+    auto& from = inside ? *feature.mutable_not_in_environment() : *feature.mutable_in_environment();
+    from.erase(std::remove(from.begin(), from.end(), environment), from.end());
+    if (std::ranges::find(to, environment) == to.end()) *to.Add() = environment;
+  }
+
+ private:
+  // The feature with the longest path that `words` begin with, up to `end`; `rest` is what stands behind
+  // that.
+  const FeaturePath* feature_at(const std::string& words, char end, std::string& rest) const {
+    const FeaturePath* best = nullptr;
+    for (const FeaturePath& path : paths_) {
+      const std::string start = path_text(path) + end;
+      if (!words.starts_with(start) || (best && words.size() - start.size() >= rest.size())) continue;
+      best = &path;
+      rest = words.substr(start.size());
+    }
+    return best;
+  }
+
+  [[noreturn]] void throw_feature(const std::string& word) const {
+    std::vector<std::string> known;
+    for (const FeaturePath& path : paths_) known.push_back(path_text(path));
+    throw_unknown("schema_edit.feature", "feature", word, known);
+  }
+
+  tfmd::Schema& schema_;
+  std::vector<FeaturePath> paths_;
+};
+
+}  // namespace
+
+bool SchemaEdits::empty() const {
+  return set.empty() && allow.empty() && in.empty() && not_in.empty() && environments.empty();
+}
+
+tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits) {
+  tfmd::Schema out = schema;
+  for (const std::string& environment : edits.environments) {
+    const auto& known = out.default_environment();
+    if (std::ranges::find(known, environment) == known.end()) out.add_default_environment(environment);
+  }
+  Editor editor(out);
+  for (const std::string& words : edits.set) editor.set(words);
+  for (const std::string& words : edits.allow) editor.allow(words);
+  for (const std::string& words : edits.in) editor.place(words, true);
+  for (const std::string& words : edits.not_in) editor.place(words, false);
+  return out;
+}
+
+}  // namespace espalier

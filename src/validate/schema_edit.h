@@ -1,0 +1,29 @@
+// Changing schemas in words, as people ask for it on a command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "validate/metadata_files.h"
+
+namespace espalier {
+
+struct SchemaEdits {
+  // FEATURE.FIELD=VALUE. A field is named as in the schema's text, "presence.min_fraction", or by a short
+  // name: min, max (of the domain that fits the type), min_count, min_fraction, min_domain_mass,
+  // least_values, most_values, least_unique, most_unique, drift, drift_jensen_shannon, drift_difference, the
+  // same with skew, lifecycle, disallow_nan, disallow_inf. No value clears it; a list gets one more.
+  // "dataset" stands for the constraints of the data set.
+  std::vector<std::string> set = {};
+  std::vector<std::string> allow = {};            // FEATURE=VALUE: one more value of its domain of texts
+  std::vector<std::string> in = {}, not_in = {};  // ENVIRONMENT:FEATURE
+  std::vector<std::string> environments = {};     // that the schema lists from now on
+
+  bool empty() const;
+};
+
+// In the order of the fields above, environments first. Features within features have paths, "trip.day".
+// Raises ValueError[schema_edit.*] with the nearest names.
+tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits);
+
+}  // namespace espalier

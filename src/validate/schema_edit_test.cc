@@ -1,0 +1,85 @@
+#include "validate/schema_edit.h"
+
+#include <gtest/gtest.h>
+
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+const char* const kSchema = R"(feature { name: "company" type: BYTES domain: "company" }
+feature { name: "payment_type" type: BYTES string_domain { value: "Cash" } }
+feature { name: "tips" type: FLOAT shape {} in_environment: "serving" }
+feature { name: "age" type: INT } feature { name: "a.b" type: BYTES }
+feature { name: "trip" type: STRUCT struct_domain { feature { name: "day" type: INT } } }
+string_domain { name: "company" value: "Flash Cab" } default_environment: "training")";
+
+tfmd::Schema edited(const SchemaEdits& edits) {
+  tfmd::Schema schema;
+  parse_metadata(kSchema, schema);
+  return edited_schema(schema, edits);
+}
+tfmd::Schema set(const std::string& words) { return edited({.set = {words}}); }
+
+std::string rule_of(const SchemaEdits& edits) {
+  try {
+    edited(edits);
+  } catch (const ValueError& error) {
+    return error.rule();
+  }
+  return "none";
+}
+
+TEST(SchemaEdit, SetsFieldsByShortAndLongNames) {
+  EXPECT_EQ(set("company.min_domain_mass=0.9").feature(0).distribution_constraints().min_domain_mass(), 0.9);
+  EXPECT_EQ(set("company.drift=0.01").feature(0).drift_comparator().infinity_norm().threshold(), 0.01);
+  EXPECT_EQ(
+      set("age.skew_jensen_shannon=0.5").feature(3).skew_comparator().jensen_shannon_divergence().threshold(),
+      0.5);
+  EXPECT_EQ(set("age.max=99").feature(3).int_domain().max(), 99);
+  EXPECT_EQ(set("tips.min=-0.5").feature(2).float_domain().min(), -0.5F);
+  EXPECT_TRUE(set("tips.disallow_nan=true").feature(2).float_domain().disallow_nan());
+  EXPECT_EQ(set("age.lifecycle=BETA").feature(3).lifecycle_stage(), tfmd::BETA);
+  EXPECT_EQ(set("age.presence.min_count=7").feature(3).presence().min_count(), 7);
+  EXPECT_EQ(set("trip.day.min_fraction=1").feature(5).struct_domain().feature(0).presence().min_fraction(),
+            1);
+  EXPECT_EQ(set("'a.b'.min_count=2").feature(4).presence().min_count(), 2);
+  EXPECT_EQ(set("age.annotation.comment=why = so, then").feature(3).annotation().comment(0),
+            "why = so, then");
+  EXPECT_EQ(set("dataset.min_examples_count=100").dataset_constraints().min_examples_count(), 100);
+  EXPECT_FALSE(set("company.domain=").feature(0).has_domain());
+}
+
+TEST(SchemaEdit, AllowsValuesAndPlacesFeatures) {
+  EXPECT_EQ(edited({.allow = {"company=A, B & C"}}).string_domain(0).value(1), "A, B & C");
+  EXPECT_EQ(edited({.allow = {"payment_type=Prcard"}}).feature(1).string_domain().value(1), "Prcard");
+  EXPECT_EQ(edited({.allow = {"payment_type=Cash"}}).feature(1).string_domain().value_size(), 1);
+  const tfmd::Schema placed = edited({.not_in = {"serving:tips"}, .environments = {"serving", "training"}});
+  EXPECT_EQ(placed.default_environment_size(), 2);
+  EXPECT_EQ(placed.feature(2).not_in_environment(0), "serving");
+  EXPECT_EQ(placed.feature(2).in_environment_size(), 0);
+  EXPECT_EQ(edited({.in = {"training:trip.day"}}).feature(5).struct_domain().feature(0).in_environment(0),
+            "training");
+}
+
+TEST(SchemaEdit, RefusesWhatItDoesNotKnow) {
+  EXPECT_EQ(rule_of({.set = {"compny.drift=1"}}), "schema_edit.feature");
+  EXPECT_EQ(rule_of({.set = {"company.drif=1"}}), "schema_edit.field");
+  EXPECT_EQ(rule_of({.set = {"company.drift"}}), "schema_edit.set");
+  EXPECT_EQ(rule_of({.set = {"company.drift=low"}}), "schema_edit.value");
+  EXPECT_EQ(rule_of({.set = {"age.max=1.5"}}), "schema_edit.value");
+  EXPECT_EQ(rule_of({.set = {"age.lifecycle=ALPH"}}), "schema_edit.value");
+  EXPECT_EQ(rule_of({.set = {"tips.disallow_inf=1"}}), "schema_edit.value");
+  EXPECT_EQ(rule_of({.set = {"company.max=1"}}), "schema_edit.domain");
+  EXPECT_EQ(rule_of({.set = {"age.presence=1"}}), "schema_edit.field");
+  EXPECT_EQ(rule_of({.set = {"tips.shape.dim.size=1"}}), "schema_edit.field");
+  EXPECT_EQ(rule_of({.set = {"age.name.first=1"}}), "schema_edit.field");
+  EXPECT_EQ(rule_of({.allow = {"age=7"}}), "schema_edit.allow");
+  EXPECT_EQ(rule_of({.allow = {"away=7"}}), "schema_edit.feature");
+  EXPECT_EQ(rule_of({.not_in = {"serving:tips"}}), "schema_edit.environment");
+  EXPECT_EQ(rule_of({.not_in = {"tips"}}), "schema_edit.environment");
+  EXPECT_EQ(rule_of({.not_in = {"training:tip"}}), "schema_edit.feature");
+}
+
+}  // namespace
+}  // namespace espalier
