@@ -20,6 +20,16 @@ double log_losses(const ScoreSums& sums) { return sums.log_losses; }
 
 }  // namespace
 
+void ScoreSums::add(double score, bool positive, double weight) {
+  constexpr double kLeast = std::numeric_limits<double>::epsilon();
+  const double label = positive, inside = std::clamp(score, kLeast, 1 - kLeast);
+  rows.add(weight);
+  scores += weight * score;
+  labels += weight * label;
+  squared_errors += weight * (score - label) * (score - label);
+  log_losses -= weight * (positive ? std::log(inside) : std::log1p(-inside));
+}
+
 ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
   rows += other.rows;
   scores += other.scores;
@@ -30,23 +40,15 @@ ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
 }
 
 std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing) {
-  constexpr double kLeast = std::numeric_limits<double>::epsilon();
   std::vector<ScoreSums> out(slicing.slices.size());
   for (size_t row = 0; row < rows.size(); ++row) {
-    const double score = rows.score(row), weight = rows.weight(row);
+    const double score = rows.score(row);
     if (!(score >= 0 && score <= 1)) {
       throw ValueError("evaluate.probability",
                        cat("a probability lies in [0, 1]: row ", row, " has the score ", shortest(score)));
     }
     const uint32_t slice = slicing.of_row[row];
-    if (slice == Slicing::kNone) continue;
-    const double label = rows.positive(row), inside = std::clamp(score, kLeast, 1 - kLeast);
-    ScoreSums& sums = out[slice];
-    sums.rows.add(weight);
-    sums.scores += weight * score;
-    sums.labels += weight * label;
-    sums.squared_errors += weight * (score - label) * (score - label);
-    sums.log_losses -= weight * (rows.positive(row) ? std::log(inside) : std::log1p(-inside));
+    if (slice != Slicing::kNone) out[slice].add(score, rows.positive(row), rows.weight(row));
   }
   return out;
 }

@@ -18,6 +18,8 @@ struct ScoreSums {
   double squared_errors = 0;
   double log_losses = 0;
 
+  // REQUIRES: a score in [0, 1].
+  void add(double score, bool positive, double weight);
   ScoreSums& operator+=(const ScoreSums& other);
 };
 // Of each slice, which are of the same rows. Scores are probabilities; for the log loss they are kept 2^-52

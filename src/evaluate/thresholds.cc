@@ -50,24 +50,30 @@ std::vector<LabelTallies> tallies(const ScoredRows& rows, const PassedThresholds
   return out;
 }
 
+std::vector<Confusion> confusions(std::span<const LabelTallies> by_passed) {
+  const size_t thresholds = by_passed.size() - 1;
+  std::vector<Confusion> out(thresholds);
+  // Each sum adds up its own rows: what is left after a subtraction would be no true 0.
+  LabelTallies said, unsaid;
+  for (size_t i = 0; i < thresholds; ++i) {
+    out[i][kTrueNegative] = unsaid[0] += by_passed[i][0];
+    out[i][kFalseNegative] = unsaid[1] += by_passed[i][1];
+  }
+  for (size_t i = thresholds; i-- > 0;) {
+    out[i][kFalsePositive] = said[0] += by_passed[i + 1][0];
+    out[i][kTruePositive] = said[1] += by_passed[i + 1][1];
+  }
+  return out;
+}
+
 std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing) {
-  const size_t thresholds = passed.thresholds, slices = slicing.slices.size();
+  const size_t bins = passed.thresholds + 1;
   const std::vector<LabelTallies> by_passed = tallies(rows, passed, slicing);
-  std::vector<Confusion> out(slices * thresholds);
-  for (size_t slice = 0; slice < slices; ++slice) {
-    const auto of_slice = std::span(by_passed).subspan(slice * (thresholds + 1), thresholds + 1);
-    const auto of_threshold = std::span(out).subspan(slice * thresholds, thresholds);
-    // Each sum adds up its own rows: what is left after a subtraction would be no true 0.
-    LabelTallies said, unsaid;
-    for (size_t i = 0; i < thresholds; ++i) {
-      of_threshold[i][kTrueNegative] = unsaid[0] += of_slice[i][0];
-      of_threshold[i][kFalseNegative] = unsaid[1] += of_slice[i][1];
-    }
-    for (size_t i = thresholds; i-- > 0;) {
-      of_threshold[i][kFalsePositive] = said[0] += of_slice[i + 1][0];
-      of_threshold[i][kTruePositive] = said[1] += of_slice[i + 1][1];
-    }
+  std::vector<Confusion> out;
+  for (size_t slice = 0; slice < slicing.slices.size(); ++slice) {
+    const std::vector<Confusion> of_slice = confusions(std::span(by_passed).subspan(slice * bins, bins));
+    out.insert(out.end(), of_slice.begin(), of_slice.end());
   }
   return out;
 }

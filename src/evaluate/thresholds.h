@@ -29,6 +29,8 @@ using LabelTallies = std::array<Tally, 2>;
 // REQUIRES: all three are of the same rows.
 std::vector<LabelTallies> tallies(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing);
+// [thresholds] of one slice's tallies, [thresholds + 1].
+std::vector<Confusion> confusions(std::span<const LabelTallies> by_passed);
 // [slices, thresholds], in one pass over the rows. REQUIRES: all three are of the same rows.
 std::vector<Confusion> confusions(const ScoredRows& rows, const PassedThresholds& passed,
                                   const Slicing& slicing);

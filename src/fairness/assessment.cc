@@ -3,7 +3,10 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/thread_pool.h"
 #include "espalier/error.h"
+#include "evaluate/bootstrap.h"
+#include "evaluate/jackknife.h"
 
 namespace espalier {
 namespace {
@@ -38,6 +41,31 @@ std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicin
     out.back().histogram.assign(of_slice, of_slice + static_cast<ptrdiff_t>(bins));
   }
   return out;
+}
+
+// [slicings, slices, replicates]
+std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
+                                                           const std::vector<Slicing>& slicings,
+                                                           const Resampling& how) {
+  const bool bootstrapped = how.method == IntervalMethod::kBootstrap;
+  const auto count = static_cast<int64_t>(slicings.size());
+  std::vector<ScoreCells> cells(slicings.size());
+  thread_pool().parallel_for(count, [&](int64_t i) {
+    cells[static_cast<size_t>(i)] =
+        score_cells(shared.rows, shared.order, shared.passed, slicings[static_cast<size_t>(i)],
+                    bootstrapped ? kBootstrapCells : kJackknifeCells);
+  });
+  if (bootstrapped) return bootstrap(shared.rows, cells, how.replicates, how.seed);
+  const std::vector<uint8_t> buckets = jackknife_buckets(shared.rows.size(), how.seed);
+  std::vector<std::vector<std::vector<Replicate>>> out(slicings.size());
+  thread_pool().parallel_for(count, [&](int64_t i) {
+    out[static_cast<size_t>(i)] = jackknife(shared.rows, cells[static_cast<size_t>(i)], buckets);
+  });
+  return out;
+}
+
+Interval within(const Interval& interval, double least, double most) {
+  return {std::clamp(interval.low, least, most), std::clamp(interval.high, least, most)};
 }
 
 std::optional<Interval> interval_of(const Rate& rate, const Confusion& confusion, double level) {
@@ -77,12 +105,25 @@ Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const Ca
                       options.histograms ? pass_thresholds(rows, histogram_thresholds(), options.positive)
                                          : PassedThresholds{},
                       order_by_score(rows.scores())};
-  Assessment out{
-      .options = options, .overall = figures_of(shared, overall(rows.size(), options.slices))[0], .by = {}};
-  for (const std::vector<const CategoryColumn*>& columns : slicings) {
+  std::vector<Slicing> parted = {overall(rows.size(), options.slices)};
+  for (const auto& columns : slicings) parted.push_back(slice_by(columns, options.slices));
+  std::vector<std::vector<SliceFigures>> figures(parted.size());
+  thread_pool().parallel_for(static_cast<int64_t>(parted.size()), [&](int64_t i) {
+    figures[static_cast<size_t>(i)] = figures_of(shared, parted[static_cast<size_t>(i)]);
+  });
+  Assessment out{.options = options, .overall = std::move(figures[0][0]), .by = {}};
+  for (size_t i = 0; i < slicings.size(); ++i) {
     SlicingFigures& by = out.by.emplace_back();
-    by.slices = figures_of(shared, slice_by(columns, options.slices));
-    for (const CategoryColumn* column : columns) by.columns.push_back(column->name);
+    by.slices = std::move(figures[i + 1]);
+    for (const CategoryColumn* column : slicings[i]) by.columns.push_back(column->name);
+  }
+  if (options.resampling.method == IntervalMethod::kClosedForm) return out;
+  auto replicates = resampled(shared, parted, options.resampling);
+  for (size_t i = 0; i < parted.size(); ++i) {
+    for (size_t slice = 0; slice < parted[i].slices.size(); ++slice) {
+      SliceFigures& of_slice = i == 0 ? out.overall : out.by[i - 1].slices[slice];
+      of_slice.replicates = {options.resampling.method, std::move(replicates[i][slice])};
+    }
   }
   return out;
 }
@@ -107,17 +148,41 @@ std::string SliceMetric::formula() const {
   return name_ == kRows ? "rows" : "rows whose label is positive";
 }
 
+bool SliceMetric::is_share() const { return name_ == kAuc || (rate_ && rate_->is_proportion()); }
+
+std::optional<std::vector<double>> SliceMetric::replicates(const SliceFigures& slice,
+                                                           size_t threshold) const {
+  std::vector<double> out;
+  for (const Replicate& one : slice.replicates.of) {
+    const std::optional<double> value = rate_   ? (*rate_)(one.at[threshold])
+                                        : mean_ ? (*mean_)(one.sums)
+                                                : one.auc;
+    if (!value) return std::nullopt;
+    out.push_back(*value);
+  }
+  return out;
+}
+
 Figure SliceMetric::operator()(const SliceFigures& slice, size_t threshold, double level) const {
   const Confusion& confusion = slice.at.at(threshold);
-  if (rate_) {
-    return {(*rate_)(confusion), interval_of(*rate_, confusion, level), denominator(*rate_, confusion)};
-  }
   const int64_t rows = slice.slice.rows;
-  if (mean_) return {(*mean_)(slice.sums), {}, rows};
   if (name_ == kRows) return {static_cast<double>(rows), {}, rows};
   if (name_ == kPositives) return {static_cast<double>(confusion.positives().rows), {}, rows};
-  if (!slice.auc) return {.rows = rows};
-  return {slice.auc->area, delong(*slice.auc, level), rows};
+  Figure out{.rows = rows};
+  if (rate_) {
+    out = {(*rate_)(confusion), interval_of(*rate_, confusion, level), denominator(*rate_, confusion)};
+  } else if (mean_) {
+    out.value = (*mean_)(slice.sums);
+  } else if (slice.auc) {
+    out = {slice.auc->area, delong(*slice.auc, level), rows};
+  }
+  const IntervalMethod method = slice.replicates.method;
+  if (method == IntervalMethod::kClosedForm || !out.value) return out;
+  out.interval = std::nullopt;
+  if (const auto values = replicates(slice, threshold))
+    out.interval = resampled_interval(*out.value, *values, method, level);
+  if (out.interval && is_share()) out.interval = within(*out.interval, 0, 1);
+  return out;
 }
 
 Figure SliceMetric::difference(const SliceFigures& a, const SliceFigures& b, size_t threshold,
@@ -126,7 +191,15 @@ Figure SliceMetric::difference(const SliceFigures& a, const SliceFigures& b, siz
   Figure out{.rows = first.rows + second.rows};
   if (!first.value || !second.value) return out;
   out.value = *first.value - *second.value;
-  if (rate_ && rate_->is_proportion()) {
+  const IntervalMethod method = a.replicates.method;
+  if (method != IntervalMethod::kClosedForm) {
+    auto of_a = replicates(a, threshold);
+    const auto of_b = replicates(b, threshold);
+    if (!of_a || !of_b || of_a->size() != of_b->size()) return out;
+    for (size_t i = 0; i < of_a->size(); ++i) (*of_a)[i] -= (*of_b)[i];
+    out.interval = resampled_interval(*out.value, *of_a, method, level);
+    if (out.interval && is_share()) out.interval = within(*out.interval, -1, 1);
+  } else if (rate_ && rate_->is_proportion()) {
     out.interval =
         newcombe(*proportion(*rate_, a.at[threshold]), *proportion(*rate_, b.at[threshold]), level);
   } else if (name_ == kAuc) {

@@ -9,6 +9,7 @@
 #include "evaluate/intervals.h"
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
+#include "evaluate/replicates.h"
 #include "evaluate/score_means.h"
 #include "evaluate/scored_rows.h"
 #include "evaluate/slices.h"
@@ -23,6 +24,7 @@ struct AssessmentOptions {
   SliceOptions slices = {};
   double level = kLevel;    // of intervals
   bool histograms = false;  // of scores
+  Resampling resampling = {};
 };
 
 // What histograms of scores tell apart: 0, 0.001, ..., 1.
@@ -35,6 +37,7 @@ struct SliceFigures {
   std::optional<Auc> auc;
   // By how many of histogram_thresholds() they pass; empty unless asked for.
   std::vector<LabelTallies> histogram = {};
+  Replicates replicates = {};
 };
 // The slices by one column, or by a cross of several.
 struct SlicingFigures {
@@ -68,12 +71,17 @@ class SliceMetric {
   std::string formula() const;
   // The rate that it is, which depends on the threshold; null for others.
   const Rate* rate() const { return rate_; }
+  // Resampled intervals end where a share does.
   Figure operator()(const SliceFigures& slice, size_t threshold, double level = kLevel) const;
-  // Of a - b, which share no row.
+  // Of a - b, which share no row and are of one assessment.
   Figure difference(const SliceFigures& a, const SliceFigures& b, size_t threshold,
                     double level = kLevel) const;
 
  private:
+  bool is_share() const;
+  // Of each replicate; none where one has no such value.
+  std::optional<std::vector<double>> replicates(const SliceFigures& slice, size_t threshold) const;
+
   std::string_view name_;
   const Rate* rate_ = nullptr;
   const ScoreMean* mean_ = nullptr;

@@ -1,0 +1,43 @@
+#include "evaluate/jackknife.h"
+
+#include "base/philox.h"
+
+namespace espalier {
+
+std::vector<uint8_t> jackknife_buckets(size_t rows, uint64_t seed) {
+  Philox random(seed, 1);
+  std::vector<uint8_t> out;
+  for (size_t row = 0; row < rows; ++row)
+    out.push_back(static_cast<uint8_t>(random.below(kJackknifeBuckets)));
+  return out;
+}
+
+std::vector<std::vector<Replicate>> jackknife(const ScoredRows& rows, const ScoreCells& slicing,
+                                              std::span<const uint8_t> buckets) {
+  constexpr size_t kLanes = kJackknifeBuckets;
+  std::vector<double> inside(2 * kLanes * slicing.cells.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const uint32_t cell = slicing.of_row[row];
+    if (cell == ScoreCells::kNone) continue;
+    inside[(2 * size_t{cell} + rows.positive(row)) * kLanes + buckets[row]] += rows.weight(row);
+  }
+  // Each sum adds up its own rows: what is left after a subtraction would be no true 0.
+  std::vector<double> others(inside.size());
+  for (size_t begin = 0; begin < inside.size(); begin += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      for (size_t other = 0; other < kLanes; ++other)
+        others[begin + lane] += other == lane ? 0 : inside[begin + other];
+    }
+  }
+  std::vector<std::vector<Replicate>> out(slicing.begins.size() - 1);
+  for (size_t slice = 0; slice < out.size(); ++slice) {
+    const auto cells = slicing.of_slice(slice);
+    const auto weights =
+        std::span(others).subspan(2 * kLanes * slicing.begins[slice], 2 * kLanes * cells.size());
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      out[slice].push_back(replicate_of(cells, slicing.thresholds, weights, lane, kLanes));
+  }
+  return out;
+}
+
+}  // namespace espalier

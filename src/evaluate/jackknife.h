@@ -1,0 +1,26 @@
+// The jackknife that leaves out buckets of rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "evaluate/replicates.h"
+#include "evaluate/score_cells.h"
+
+namespace espalier {
+
+inline constexpr size_t kJackknifeBuckets = 20;  // TFMA's
+// Slices of at most so many rows are exact.
+inline constexpr size_t kJackknifeCells = 1024;
+
+// A bucket for each row, by chance.
+std::vector<uint8_t> jackknife_buckets(size_t rows, uint64_t seed);
+
+// [slices, buckets]: each slice without the rows of a bucket. REQUIRES: the cells and buckets are of these
+// rows, buckets lie below kJackknifeBuckets.
+std::vector<std::vector<Replicate>> jackknife(const ScoredRows& rows, const ScoreCells& slicing,
+                                              std::span<const uint8_t> buckets);
+
+}  // namespace espalier

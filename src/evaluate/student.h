@@ -1,0 +1,12 @@
+// Student's t distribution.
+#pragma once
+
+#include <cstdint>
+
+namespace espalier {
+
+// How many standard errors to each side hold `level` of the law with so many degrees of freedom: 2.093 for
+// 0.95 and 19. Raises ValueError[evaluate.level] as normal_width() does, and for no degrees.
+double student_width(double level, int64_t degrees);
+
+}  // namespace espalier

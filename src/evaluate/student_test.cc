@@ -1,0 +1,31 @@
+#include "evaluate/student.h"
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "evaluate/intervals.h"
+
+namespace espalier {
+namespace {
+
+// Fisher and Yates, Statistical Tables; of one degree tan(pi level / 2), of two level sqrt(2 / (1 -
+// level^2)).
+TEST(Student, WidthsAreThoseOfTables) {
+  EXPECT_NEAR(student_width(0.95, 19), 2.093024, 5e-7);
+  EXPECT_NEAR(student_width(0.95, 4), 2.776445, 5e-7);
+  EXPECT_NEAR(student_width(0.99, 30), 2.749996, 5e-7);
+  EXPECT_NEAR(student_width(0.5, 1), 1, 1e-12);
+  EXPECT_NEAR(student_width(0.95, 1), 12.706205, 5e-7);
+  EXPECT_NEAR(student_width(0.9, 2), 2.919986, 5e-7);
+  EXPECT_NEAR(student_width(0.95, 20001), normal_width(0.95), 2e-4);
+  EXPECT_GT(student_width(0.95, 20001), normal_width(0.95));
+}
+
+TEST(Student, LevelsAndDegreesOfNoUseAreRefused) {
+  for (const double level : {0.0, 1.0, -1.0})
+    EXPECT_EQ(rule_of([&] { student_width(level, 19); }), "evaluate.level") << level;
+  EXPECT_EQ(rule_of([] { student_width(0.95, 0); }), "evaluate.level");
+}
+
+}  // namespace
+}  // namespace espalier
