@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "fairness/criterion_rows.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -23,64 +24,13 @@ std::string between(const std::optional<Interval>& interval) {
   return interval ? cat(fixed(interval->low, kDigits), " to ", fixed(interval->high, kDigits)) : "-";
 }
 
-// The groups of a slicing that may be compared: those that are not thin.
-struct Compared {
-  std::vector<const SliceFigures*> slices;
-  std::vector<Confusion> confusions;
-  Convention convention;
-
-  Compared(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
-           const AssessmentView& view)
-      : overall_(assessment.overall.at[threshold]) {
-    const auto reference = view.references.find(by.name());
-    for (size_t i = 0; i < by.slices.size(); ++i) {
-      const bool is_reference = reference != view.references.end() && reference->second == i;
-      if (by.slices[i].slice.thin && !is_reference) continue;
-      if (is_reference) convention = {.against = Against::kReference, .reference = slices.size()};
-      slices.push_back(&by.slices[i]);
-      confusions.push_back(by.slices[i].at[threshold]);
-    }
-  }
-  Groups groups() const { return {confusions, overall_}; }
-  bool has_reference() const { return convention.against == Against::kReference; }
-
- private:
-  Confusion overall_;
-};
-
-// How far groups lie apart by one criterion: the rate that decides it, and both measures of it.
-struct CriterionRow {
-  const Criterion& criterion;
-  std::optional<double> difference, ratio;
-  std::optional<Interval> interval;
-  const Rate* rate = nullptr;
-  Gap gap = {};
-};
-
-CriterionRow row_of(const Criterion& criterion, const Compared& compared, double level) {
-  const Groups groups = compared.groups();
-  const CriterionGap gap = gap_of(criterion, groups, Measure::kDifference, compared.convention);
-  CriterionRow out{.criterion = criterion,
-                   .difference = gap.value,
-                   .ratio = gap_of(criterion, groups, Measure::kRatio, compared.convention).value,
-                   .interval = {}};
-  if (!gap.value) return out;
-  const auto worst =
-      std::ranges::max_element(gap.of_rates, {}, [](const Gap& one) { return std::abs(*one.value); });
-  out.gap = *worst;
-  out.rate = &rate(criterion.rates[static_cast<size_t>(worst - gap.of_rates.begin())]);
-  out.interval = interval(out.gap, *out.rate, groups, level);
-  if (out.interval && *out.gap.value < 0) out.interval = Interval{-out.interval->high, -out.interval->low};
-  return out;
-}
-
 std::string values_of(const SliceFigures& slice) {
   std::string out;
   for (const std::string& value : slice.slice.values) out += cat(out.empty() ? "" : ", ", value);
   return out;
 }
 
-std::string side(const Compared& compared, const CriterionRow& row, size_t group) {
+std::string side(const ComparedSlices& compared, const CriterionRow& row, size_t group) {
   if (!row.rate || group == Gap::kNoGroup) return "-";
   return cat(values_of(*compared.slices[group]), " ", number((*row.rate)(compared.confusions[group])));
 }
@@ -92,7 +42,7 @@ std::string spaced(std::string_view name) {
 }
 
 // The groups of which a rate of the criterion is 0 / 0, so that it has no gap.
-std::string undefined_for(const Compared& compared, const Criterion& criterion) {
+std::string undefined_for(const ComparedSlices& compared, const Criterion& criterion) {
   std::vector<size_t> groups;
   for (const Gap& gap :
        gap_of(criterion, compared.groups(), Measure::kDifference, compared.convention).of_rates) {
@@ -105,23 +55,25 @@ std::string undefined_for(const Compared& compared, const Criterion& criterion) 
              groups.size() > 1 ? cat(" and ", groups.size() - 1, " more") : "");
 }
 
-std::string gaps_text(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
-                      const AssessmentView& view, const Terminal& terminal) {
-  const Compared compared(assessment, by, threshold, view);
+std::string gaps_text(const CriterionTables& tables, const CriterionTable& its, double level,
+                      const Terminal& terminal) {
+  const ComparedSlices& compared = its.compared;
   if (compared.slices.size() < 2)
-    return cat("no two slices of ", by.name(), " have rows enough to be compared\n");
-  const double level = assessment.options.level;
-  Table table({cat("gaps by ", by.name()), "difference", percent(level, 0) + " interval", "ratio", "lowest",
-               "highest"});
-  for (const Criterion& criterion : criteria()) {
-    const CriterionRow row = row_of(criterion, compared, level);
-    table.row({spaced(criterion.name), number(row.difference), between(row.interval), number(row.ratio),
-               row.rate ? side(compared, row, row.gap.low) : undefined_for(compared, criterion),
+    return cat("no two slices of ", its.by->name(), " have rows enough to be compared\n");
+  Table table({cat("gaps by ", its.by->name()), "difference", percent(level, 0) + " interval", "by chance",
+               "p", "ratio", "lowest", "highest"});
+  for (const CriterionRow& row : its.rows) {
+    table.row({spaced(row.criterion.name), number(row.difference), between(row.interval),
+               row.by_chance ? number(row.by_chance->expected) : "-", number(row.adjusted_p),
+               number(row.ratio),
+               row.rate ? side(compared, row, row.gap.low) : undefined_for(compared, row.criterion),
                side(compared, row, row.gap.high)});
   }
   return table.text(terminal) +
          terminal.paint(Ink::kDim,
-                        "an interval is of that gap alone: of many groups some lie apart by chance\n");
+                        cat("by chance: the mean gap of groups that rows are dealt to at random; p: how "
+                            "often one as large is,\nadjusted by Holm for ",
+                            tables.tests, " gaps; an interval is of its gap alone\n"));
 }
 
 // A line from 0 to 1 or over the intervals of all slices: o at the value, - over its interval.
@@ -227,22 +179,26 @@ Json json_of(const SliceFigures& slice, const Assessment& assessment) {
   return out;
 }
 
-Json gaps_json(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
-               const AssessmentView& view) {
-  const Compared compared(assessment, by, threshold, view);
-  Json out = {{"by", by.columns}, {"threshold", assessment.options.thresholds[threshold]}};
+Json gaps_json(const CriterionTable& table, const Assessment& assessment) {
+  const ComparedSlices& compared = table.compared;
+  Json out = {{"by", table.by->columns}, {"threshold", assessment.options.thresholds[table.threshold]}};
   out["reference"] =
       compared.has_reference() ? Json(compared.slices[compared.convention.reference]->slice.name) : Json();
   out["criteria"] = Json::object();
-  for (const Criterion& criterion : criteria()) {
-    const CriterionRow row = row_of(criterion, compared, assessment.options.level);
+  for (const CriterionRow& row : table.rows) {
     const auto name = [&](size_t group) {
       return group == Gap::kNoGroup ? Json() : Json(compared.slices[group]->slice.name);
     };
-    out["criteria"][std::string(criterion.name)] = {
-        {"difference", json_of(row.difference)}, {"interval", json_of(row.interval)},
-        {"ratio", json_of(row.ratio)},           {"rate", row.rate ? Json(row.rate->name) : Json()},
-        {"lowest", name(row.gap.low)},           {"highest", name(row.gap.high)}};
+    out["criteria"][std::string(row.criterion.name)] = {
+        {"difference", json_of(row.difference)},
+        {"interval", json_of(row.interval)},
+        {"by_chance", row.by_chance ? Json(row.by_chance->expected) : Json()},
+        {"p", row.by_chance ? Json(row.by_chance->p) : Json()},
+        {"adjusted_p", json_of(row.adjusted_p)},
+        {"ratio", json_of(row.ratio)},
+        {"rate", row.rate ? Json(row.rate->name) : Json()},
+        {"lowest", name(row.gap.low)},
+        {"highest", name(row.gap.high)}};
   }
   return out;
 }
@@ -251,18 +207,25 @@ Json gaps_json(const Assessment& assessment, const SlicingFigures& by, size_t th
 
 std::string text_of(const Assessment& assessment, const AssessmentView& view, const Terminal& terminal) {
   const std::vector<SlicingFigures> everything = {{.columns = {}, .slices = {}}};
+  const size_t thresholds = assessment.options.thresholds.size();
+  const CriterionTables tables =
+      view.metrics.empty() ? criterion_tables(assessment, view) : CriterionTables();
   std::string out;
-  for (size_t t = 0; t < assessment.options.thresholds.size(); ++t) {
+  for (size_t t = 0; t < thresholds; ++t) {
     const bool from = assessment.options.positive == Positive::kFrom;
     out += cat(out.empty() ? "" : "\n", "threshold ", shortest(assessment.options.thresholds[t]),
                ": a score ", from ? "from it on" : "above it", " says positive\n");
+    if (assessment.options.resampling.method != IntervalMethod::kClosedForm)
+      out += cat("intervals: ", text_of(assessment.options.resampling), "\n");
     for (const SlicingFigures& by : assessment.by.empty() ? everything : assessment.by) {
       out += "\n";
       if (view.metrics.empty()) out += figures_text(assessment, by, t, terminal);
       for (const std::string& name : view.metrics)
         out += metric_text(assessment, by, SliceMetric(name), t, terminal);
-      if (!by.columns.empty() && view.metrics.empty())
-        out += cat("\n", gaps_text(assessment, by, t, view, terminal));
+      if (by.columns.empty() || !view.metrics.empty()) continue;
+      const CriterionTable& gaps =
+          tables.of[static_cast<size_t>(&by - assessment.by.data()) * thresholds + t];
+      out += cat("\n", gaps_text(tables, gaps, assessment.options.level, terminal));
     }
   }
   return out;
@@ -271,6 +234,7 @@ std::string text_of(const Assessment& assessment, const AssessmentView& view, co
 Json json_of(const Assessment& assessment, const AssessmentView& view) {
   Json out = {{"positive_at_threshold", assessment.options.positive == Positive::kFrom},
               {"interval_level", assessment.options.level},
+              {"interval_method", text_of(assessment.options.resampling)},
               {"min_slice", assessment.options.slices.min_rows},
               {"overall", json_of(assessment.overall, assessment)},
               {"slices", Json::array()},
@@ -281,9 +245,10 @@ Json json_of(const Assessment& assessment, const AssessmentView& view) {
       one.update(json_of(slice, assessment));
       out["slices"].push_back(std::move(one));
     }
-    for (size_t t = 0; t < assessment.options.thresholds.size(); ++t)
-      out["gaps"].push_back(gaps_json(assessment, by, t, view));
   }
+  const CriterionTables tables = criterion_tables(assessment, view);
+  out["tests"] = {{"count", tables.tests}, {"adjusted_by", "Holm"}};
+  for (const CriterionTable& table : tables.of) out["gaps"].push_back(gaps_json(table, assessment));
   return out;
 }
 
