@@ -9,12 +9,15 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/flip_flags.h"
+#include "cli/interval_flags.h"
 #include "cli/provenance.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "cli/train_digits.h"
+#include "cli/worst_flags.h"
 #include "fairness/assessment_text.h"
 #include "report/table.h"
 
@@ -26,6 +29,9 @@ struct EvaluateRun {
   std::string scores;
   ScoredFlags scored;
   SliceFlags slicing;
+  IntervalFlags intervals;
+  WorstFlags worst;
+  FlipFlags flips;
   bool strip_label_dots = false, all_rows = false;
   std::optional<double> threshold = {};
   TableFlags table;
@@ -43,25 +49,40 @@ AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) 
   return {.metrics = slicing.metrics, .references = slicing.reference_groups(assessment)};
 }
 
+WorstOptions worst_options(const EvaluateRun& run, double threshold) {
+  WorstOptions out{.threshold = threshold, .min_rows = run.slicing.min_rows, .seed = run.intervals.seed};
+  if (run.worst.any() && !run.slicing.metrics.empty()) out.metric = rate(run.slicing.metrics[0]).name;
+  if (run.slicing.positive_from == "above") out.positive = Positive::kAbove;
+  return out;
+}
+
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores});
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results);
   SliceFlags slicing = run.slicing;
   if (run.threshold) slicing.thresholds = {*run.threshold};
-  const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing);
+  const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing,
+                                               {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
+  const std::vector<std::string> no_slices = {run.scored.label, run.scored.score, run.scored.weight};
+  const WorstOptions options = worst_options(run, assessment.options.thresholds[0]);
+  WorstSlices worst;
+  if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
   if (run.results.json) {
     nlohmann::ordered_json body = {{"scores", run.scores},
                                    {"label", run.scored.label},
                                    {"score", run.scored.score},
                                    {"positive", scored.positive}};
     body.update(json_of(assessment, view));
+    if (run.worst.any()) body["worst"] = json_of(worst, options);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
+  const Terminal terminal = terminal_of(run.results);
   run.results.write(cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows,
-                        " are ", scored.positive, "; ", text_of(assessment, view, terminal_of(run.results))));
+                        " are ", scored.positive, "; ", text_of(assessment, view, terminal),
+                        run.worst.any() ? text_of(worst, options, terminal) : ""));
   std::vector<std::string> next = {"evaluate",       "--scores", run.scores,      "--label",
                                    run.scored.label, "--score",  run.scored.score};
   const auto add = [&](const char* flag, const std::string& value) {
@@ -70,11 +91,10 @@ void evaluate_scores(const EvaluateRun& run) {
   add("--weight", run.scored.weight);
   add("--positive", run.scored.positive);
   if (run.threshold) add("--threshold", shortest(*run.threshold));
-  for (const auto& words : {run.table.words(), run.slicing.words()})
+  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
     next.insert(next.end(), words.begin(), words.end());
   if (!run.slicing.any()) {
-    const SliceFlags chosen =
-        choose_slices(scored.table, scored.rows, {run.scored.label, run.scored.score, run.scored.weight});
+    const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices);
     for (const std::string& word : chosen.words()) next.push_back(word);
   } else if (run.slicing.metrics.empty()) {
     add("--metric", "true_positive_rate");
@@ -116,12 +136,22 @@ void evaluate(const EvaluateRun& run) {
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;
   const int64_t positive = saved.decision.positive;
+  const std::vector<FlippedColumn> flips = run.flips.any()
+                                               ? run.flips.flip(saved, table, rows, inputs, predictions)
+                                               : std::vector<FlippedColumn>();
+  const WorstOptions options = worst_options(run, saved.decision.threshold.value_or(0.5));
+  WorstSlices worst;
+  if (run.worst.any()) {
+    worst = run.worst.find(scored_by(saved, table, rows, predictions, labels), {columns.label()},
+                           ColumnOptions().missing, options, run.results);
+  }
   std::optional<Assessment> assessment;
   if (run.slicing.any()) {
     const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
     SliceFlags slicing = run.slicing;
     slicing.thresholds = {saved.decision.threshold.value_or(0.5)};
-    assessment = slicing.assess(table, rows, scored.view(), ColumnOptions().missing);
+    assessment = slicing.assess(table, rows, scored.view(), ColumnOptions().missing,
+                                {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
   if (assessment) view = view_of(run.slicing, *assessment);
@@ -136,6 +166,8 @@ void evaluate(const EvaluateRun& run) {
       if (best.f1 >= 0) body["best_of_these_rows"] = {{"threshold", best.threshold}, {"f1", best.f1}};
     }
     if (assessment) body.update(json_of(*assessment, view));
+    if (run.worst.any()) body["worst"] = json_of(worst, options);
+    if (run.flips.any()) body["flips"] = json_of(flips);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
@@ -146,6 +178,8 @@ void evaluate(const EvaluateRun& run) {
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
   if (assessment) text += cat("\n", text_of(*assessment, view, terminal));
+  if (run.worst.any()) text += text_of(worst, options, terminal);
+  if (run.flips.any()) text += text_of(flips, terminal);
   run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
   if (run.threshold) next.insert(next.end(), {"--threshold", shortest(*run.threshold)});
@@ -159,9 +193,12 @@ void check_use(const EvaluateRun& run) {
     const ScoredFlags& given = run.scored;
     if (!given.label.empty() || !given.score.empty() || !given.weight.empty() || !given.positive.empty())
       throw CLI::RequiresError("--label, --score, --weight and --positive", "--scores");
+    if (!run.slicing.any() && !run.worst.any() && !run.intervals.words().empty())
+      throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     return;
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
 }
@@ -179,7 +216,11 @@ Examples:
   espalier evaluate --scores scores.csv --label y --score p --slice sex
       the same of whatever model wrote the column p
   espalier evaluate model/ new.csv --bucket age=25,45,65 --metric recall
-      who is found how often, drawn with intervals)";
+      who is found how often, drawn with intervals
+  espalier evaluate model/ new.csv --slice sex --metric auc --interval bootstrap
+      with intervals from rows drawn again and again, which every figure has
+  espalier evaluate model/ new.csv --worst --flip sex
+      where it is worst, and whose decision changes with the value of sex)";
 
 }  // namespace
 
@@ -201,6 +242,9 @@ void add_evaluate(CLI::App& app) {
   run->scored.add(*verb);
   verb->option_defaults()->group("Slices of the rows");
   run->slicing.add(*verb);
+  run->intervals.add(*verb);
+  run->worst.add(*verb);
+  run->flips.add(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);
   verb->option_defaults()->group("What is shown");

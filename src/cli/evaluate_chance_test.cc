@@ -1,0 +1,155 @@
+// Intervals from rows drawn again, worst slices and flips, from the command's flags to its figures.
+#include <nlohmann/json.hpp>
+
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+#include "base/shortest.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+struct EvaluateChance : testing::Test {
+  std::string folder =
+      fresh_folder(cat("chance-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string scores = write_file(folder + "/scores.csv", scored_text());
+  std::string progress;
+
+  // One row in ten is said wrongly; of the red and large ones two in three.
+  static std::string scored_text() {
+    Philox random(5);
+    std::string text = "y,p,colour,size,number,id\n";
+    for (int i = 0; i < 3000; ++i) {
+      constexpr const char* kColours[] = {"red", "green", "blue", "grey"};
+      const uint64_t colour = random.below(4), size = random.below(6);
+      const bool label = random.below(3) == 0;
+      const bool wrong = colour == 0 && size == 5 ? random.below(3) > 0 : random.below(10) == 0;
+      text += cat(int{label}, ",", label != wrong ? "0.8" : "0.3", ",", kColours[colour], ",s", size, ",",
+                  random.below(1000), ",row", i, "\n");
+    }
+    return text;
+  }
+  std::string text(Words more) {
+    Words words = {"--scores", scores, "--label", "y", "--score", "p"};
+    words.insert(words.end(), more.begin(), more.end());
+    return call_verb(add_evaluate, words, "", &progress);
+  }
+  Json json(Words more) {
+    more.push_back("--json");
+    return Json::parse(text(more));
+  }
+};
+
+TEST_F(EvaluateChance, EveryFigureHasAnIntervalFromRowsDrawnAgain) {
+  const auto interval = [](const Json& said, const char* metric) {
+    return said["slices"][0]["metrics"][metric]["interval"];
+  };
+  const Json closed = json({"--slice", "colour"});
+  EXPECT_EQ(closed["interval_method"], "closed forms");
+  EXPECT_TRUE(interval(closed, "log_loss").is_null());
+  for (const char* method : {"bootstrap", "jackknife"}) {
+    const Json drawn = json({"--slice", "colour", "--interval", method, "--seed", "4"});
+    EXPECT_LT(interval(drawn, "log_loss")[0], interval(drawn, "log_loss")[1]) << method;
+    const Json &own = interval(drawn, "auc"), &formula = interval(closed, "auc");
+    const double width = own[1].get<double>() - own[0].get<double>();
+    EXPECT_NEAR(width / (formula[1].get<double>() - formula[0].get<double>()), 1, 0.5) << method;
+    EXPECT_EQ(drawn, json({"--slice", "colour", "--interval", method, "--seed", "4"})) << method;
+    EXPECT_NE(own, interval(json({"--slice", "colour", "--interval", method}), "auc")) << "another seed";
+    EXPECT_FALSE(drawn["gaps"][0]["criteria"]["accuracy_equality"]["interval"].is_null());
+  }
+  const std::string said =
+      text({"--slice", "colour", "--interval", "bootstrap", "--replicates", "30", "--metric", "f1"});
+  EXPECT_NE(said.find("\nintervals: Poisson bootstrap, 30 replicates, seed 0\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("--interval bootstrap --replicates 30"), std::string::npos) << "the next command";
+}
+
+TEST_F(EvaluateChance, GapsSayWhatChanceGivesAndHowManyWereTested) {
+  const Json said = json({"--slice", "colour,size"});
+  EXPECT_EQ(said["tests"], Json({{"count", 14}, {"adjusted_by", "Holm"}})) << "all but two treatment ratios";
+  const Json& accuracy = said["gaps"][0]["criteria"]["accuracy_equality"];
+  EXPECT_GT(accuracy["by_chance"], 0.01);
+  EXPECT_LT(accuracy["by_chance"], accuracy["difference"]);
+  EXPECT_LT(accuracy["p"], 0.001);
+  EXPECT_GE(accuracy["adjusted_p"], accuracy["p"]);
+  EXPECT_TRUE(said["gaps"][0]["criteria"]["treatment_equality"]["p"].is_null());
+  const std::string people = text({"--slice", "colour,size"});
+  EXPECT_NE(people.find("adjusted by Holm for 14 gaps"), std::string::npos) << people;
+}
+
+TEST_F(EvaluateChance, TheWorstSliceIsNamed) {
+  const Json said = json({"--worst", "3"});
+  EXPECT_LE(said["worst"]["slices"].size(), 3u);
+  const Json& first = said["worst"]["slices"][0];
+  EXPECT_EQ(first["slice"], "colour=red, size=s5");
+  EXPECT_NEAR(first["value"].get<double>(), 0.67, 0.2);
+  EXPECT_EQ(first["by"], Json({"colour", "size"}));
+  EXPECT_EQ(said["warnings"][0], "of more than 50 values, and not searched for worst slices: id");
+  const std::string people = text({"--worst"});
+  EXPECT_NE(people.find("\ncolour=red, size=s5 "), std::string::npos) << people;
+  EXPECT_NE(people.find("adjusted by Benjamini and Hochberg for "), std::string::npos) << people;
+  EXPECT_EQ(json({"--worst", "--depth", "1"})["worst"]["depth"], 1);
+  EXPECT_EQ(json({"--worst", "--metric", "fnr"})["worst"]["metric"], "false_negative_rate");
+  EXPECT_EQ(rule_of([&] { text({"--worst", "--metric", "selection_rate"}); }), "worst.metric");
+}
+
+TEST_F(EvaluateChance, FlagsWithoutWhatTheyNeedAreNamed) {
+  EXPECT_THROW(text({"--flip", "colour"}), CLI::RequiredError);
+  EXPECT_THROW(text({"--depth", "2"}), CLI::RequiresError);
+  EXPECT_THROW(text({"--worst", "0"}), CLI::ValidationError);
+  EXPECT_THROW(text({"--slice", "colour", "--interval", "exact"}), CLI::ValidationError);
+  EXPECT_THROW(text({"--slice", "colour", "--interval", "bootstrap", "--replicates", "1"}),
+               CLI::ValidationError);
+  EXPECT_THROW(call_verb(add_evaluate, {"model", scores, "--interval", "bootstrap"}), CLI::RequiresError);
+}
+
+// A model that reads the colour, which decides, and one that cannot.
+TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
+  Philox random(5);
+  std::string text = "size,colour,flag,kind\n";
+  for (int i = 0; i < 600; ++i) {
+    const auto size = static_cast<int64_t>(random.below(100));
+    const bool red = random.below(2), flag = random.below(2);
+    text += cat(size, ",", red ? "red" : "blue", ",", flag ? "yes" : "no", ",",
+                size + static_cast<int64_t>(random.below(30)) > (red ? 30 : 90) ? "big" : "small", "\n");
+  }
+  const std::string data = write_file(folder + "/kinds.csv", text);
+  const auto flips = [&](const std::string& model, const Words& more) {
+    Words train = {"--data", data, "--label", "kind", "--model", model, "--epochs", "30"};
+    train.insert(train.end(), more.begin(), more.end());
+    call_verb(add_train, train);
+    return Json::parse(call_verb(add_evaluate, {model, data, "--flip", "colour,flag", "--json"}))["flips"];
+  };
+  const Json reads = flips(folder + "/reads", {});
+  EXPECT_TRUE(reads[0]["read"]);
+  EXPECT_GT(reads[0]["overall"]["rate"], 0.2);
+  EXPECT_EQ(reads[0]["overall"]["rows"], 600);
+  int64_t rows = 0, changed = 0;
+  for (const Json& group : reads[0]["groups"]) {
+    rows += group["rows"].get<int64_t>();
+    changed += group["to_positive"].get<int64_t>() + group["to_negative"].get<int64_t>();
+    // Which kind counts as positive is the model's; a group changes one way alone, or nearly.
+    EXPECT_GT(std::max(group["to_positive"], group["to_negative"]), 20);
+    EXPECT_LT(std::min(group["to_positive"], group["to_negative"]), 10);
+  }
+  EXPECT_EQ(rows, 600);
+  EXPECT_DOUBLE_EQ(reads[0]["overall"]["rate"].get<double>(), static_cast<double>(changed) / 600);
+  EXPECT_LT(reads[1]["overall"]["rate"], 0.1) << "a flag of no meaning";
+  const Json cannot = flips(folder + "/cannot", {"--ignore", "colour"});
+  EXPECT_FALSE(cannot[0]["read"]);
+  EXPECT_EQ(cannot[0]["overall"]["rate"], 0);
+  EXPECT_EQ(cannot[0]["groups"].size(), 2u);
+  const std::string people = call_verb(add_evaluate, {folder + "/cannot", data, "--flip", "colour"});
+  EXPECT_NE(people.find("the model does not read colour: no decision can change"), std::string::npos)
+      << people;
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_evaluate, {folder + "/reads", data, "--flip", "size"});
+            }),
+            "evaluate.flip");
+}
+
+}  // namespace
+}  // namespace espalier::cli

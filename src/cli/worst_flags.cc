@@ -1,0 +1,163 @@
+#include "cli/worst_flags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr size_t kMostValues = 50;
+
+// The edges of quarters of these numbers, but for ends that nothing lies beyond.
+std::vector<double> quarters(std::vector<double> numbers) {
+  std::ranges::sort(numbers);
+  std::vector<double> out;
+  for (const size_t quarter : {1, 2, 3}) {
+    const double edge = numbers[quarter * numbers.size() / 4];
+    if (edge > numbers[0] && (out.empty() || edge > out.back())) out.push_back(edge);
+  }
+  return out;
+}
+
+// A column of a few values, or of numbers in quarters; none of another one.
+std::optional<CategoryColumn> searched(const ScoredTable& scored, int64_t column,
+                                       const std::vector<std::string>& missing) {
+  const std::string& name = scored.table.names()[static_cast<size_t>(column)];
+  std::map<std::string_view, uint32_t> codes;
+  std::vector<double> numbers, known;
+  size_t values = 0;
+  for (const int64_t row : scored.rows) {
+    const std::string_view text = scored.table.cell(row, column);
+    const bool absent = std::ranges::find(missing, text) != missing.end();
+    numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN()
+                             : scored.table.number_or_nan(row, column));
+    if (absent) continue;
+    ++values;
+    if (!std::isnan(numbers.back())) known.push_back(numbers.back());
+    if (codes.size() <= kMostValues) codes.emplace(text, 0);
+  }
+  if (codes.size() > kMostValues) {
+    if (2 * known.size() <= values) return std::nullopt;
+    const std::vector<double> edges = quarters(std::move(known));
+    if (edges.empty()) return std::nullopt;
+    return bucket(name, numbers, edges);
+  }
+  CategoryColumn out{.name = name, .values = {}, .codes = {}};
+  for (auto& [text, code] : codes) {
+    code = static_cast<uint32_t>(out.values.size());
+    out.values.emplace_back(text);
+  }
+  for (const int64_t row : scored.rows) {
+    const auto found = codes.find(scored.table.cell(row, column));
+    out.codes.push_back(found == codes.end() ? CategoryColumn::kMissing : found->second);
+  }
+  return out;
+}
+
+std::string between(const Interval& interval) {
+  return cat(fixed(interval.low, 4), " to ", fixed(interval.high, 4));
+}
+
+}  // namespace
+
+void WorstFlags::add(CLI::App& verb) {
+  CLI::Option* worst =
+      verb.add_option(
+              "--worst", most,
+              "The slices by any columns, one or two at once, in which --metric [error_rate] is worst: "
+              "searched in half of the rows, judged in the others")
+          ->check(number_from(int64_t{1}, int64_t{1000}))
+          ->expected(0, 1)
+          ->default_str("10")
+          ->option_text("[N]");
+  verb.add_option("--depth", depth, "By how many columns at once --worst searches")
+      ->check(number_from(int64_t{1}, int64_t{4}))
+      ->needs(worst)
+      ->option_text("N [2]");
+}
+
+std::vector<std::string> WorstFlags::words() const {
+  std::vector<std::string> out;
+  if (any()) out.insert(out.end(), {"--worst", cat(most)});
+  if (depth != WorstFlags().depth) out.insert(out.end(), {"--depth", cat(depth)});
+  return out;
+}
+
+WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::string>& others,
+                             const std::vector<std::string>& missing, WorstOptions options,
+                             const Results& results) const {
+  std::vector<CategoryColumn> columns;
+  std::string left_out;
+  for (int64_t c = 0; c < scored.table.columns(); ++c) {
+    const std::string& name = scored.table.names()[static_cast<size_t>(c)];
+    if (std::ranges::find(others, name) != others.end()) continue;
+    if (auto column = searched(scored, c, missing))
+      columns.push_back(std::move(*column));
+    else
+      left_out += cat(left_out.empty() ? "" : ", ", name);
+  }
+  if (!left_out.empty())
+    results.warn(
+        {cat("of more than ", kMostValues, " values, and not searched for worst slices: ", left_out)});
+  std::vector<const CategoryColumn*> by;
+  for (const CategoryColumn& column : columns) by.push_back(&column);
+  options.most = static_cast<size_t>(most);
+  options.depth = static_cast<size_t>(depth);
+  return worst_slices(scored.view(), by, options);
+}
+
+std::string text_of(const WorstSlices& worst, const WorstOptions& options, const Terminal& terminal) {
+  const std::string searched = cat(worst.searched, " slices were searched in one half of the rows, and ",
+                                   worst.judged, " judged in the other\n");
+  if (worst.found.empty()) return cat("\nno slice is worse than the rest by more than chance: ", searched);
+  Table table({cat("worst of ", worst.searched), "rows", options.metric,
+               percent(options.level, 0) + " interval", "rest", "gap",
+               percent(options.level, 0) + " interval", "p", "of rows"});
+  for (const WorstSlice& slice : worst.found) {
+    table.row({slice.name, slice.rows, fixed(slice.value, 4), between(slice.interval), fixed(slice.rest, 4),
+               fixed(slice.gap, 4), between(slice.gap_interval), fixed(slice.adjusted_p, 4),
+               slice.judged_rows});
+  }
+  return cat(
+      "\n", table.text(terminal),
+      terminal.paint(Ink::kDim,
+                     cat(searched, "p: Fisher's exact test, adjusted by Benjamini and Hochberg for ",
+                         worst.judged, " tests; of slices at\nor below ", percent(options.discoveries, 0),
+                         " as many are there by chance, on average\n")));
+}
+
+Json json_of(const WorstSlices& worst, const WorstOptions& options) {
+  Json out = {{"metric", options.metric},       {"depth", options.depth},
+              {"searched", worst.searched},     {"judged", worst.judged},
+              {"discovered", worst.discovered}, {"adjusted_by", "Benjamini-Hochberg"},
+              {"slices", Json::array()}};
+  for (const WorstSlice& slice : worst.found) {
+    Json& one =
+        out["slices"].emplace_back(Json{{"slice", slice.name},
+                                        {"rows", slice.rows},
+                                        {"judged_rows", slice.judged_rows},
+                                        {"value", slice.value},
+                                        {"interval", {slice.interval.low, slice.interval.high}},
+                                        {"rest", slice.rest},
+                                        {"gap", slice.gap},
+                                        {"gap_interval", {slice.gap_interval.low, slice.gap_interval.high}},
+                                        {"p", slice.p},
+                                        {"adjusted_p", slice.adjusted_p}});
+    one["by"] = Json::array(), one["values"] = Json::array();
+    for (const auto& [column, value] : slice.where)
+      one["by"].push_back(column), one["values"].push_back(value);
+  }
+  return out;
+}
+
+}  // namespace espalier::cli
