@@ -1,0 +1,51 @@
+// Conditions on the rows of a table, as people write them: `age >= 40 and sex = "Female"`.
+// docs/expressions.md has the language.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/csv.h"
+
+namespace espalier {
+
+struct ExpressionNode;
+
+// Immutable; copies share.
+class Expression {
+ public:
+  // Raises FormatError with the place: expression.syntax, expression.function for a name or a number of
+  // arguments that no function has, expression.size beyond 64 KiB or 64 levels of parentheses.
+  explicit Expression(const std::string& text);
+
+  // As it was written.
+  const std::string& text() const { return text_; }
+  // The same for all texts that mean the same up to blanks, quotes, parentheses that change nothing and the
+  // spelling of numbers and operators. It reads back to itself.
+  std::string canonical() const;
+  // The names of the columns it reads, each once, in the order of the text.
+  std::vector<std::string> columns() const;
+  const ExpressionNode& root() const { return *root_; }
+
+ private:
+  std::string text_;
+  std::shared_ptr<const ExpressionNode> root_;
+};
+
+// What a condition is of a row. What follows from a missing value is missing, unless the rest decides it:
+// false and missing is false, true or missing is true.
+enum class Truth : uint8_t { kFalse, kTrue, kMissing };
+
+// Whether the text of a cell says that there is no value.
+using IsMissing = std::function<bool(std::string_view cell)>;
+
+// [rows]. A column is of numbers where each of its cells is a number or missing, else of text. Raises
+// ValueError with the place in the expression: expression.column, with the nearest names; expression.type for
+// what is no condition, or compares or computes what does not fit, with the cell that makes a column text.
+std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing);
+
+}  // namespace espalier

@@ -1,0 +1,156 @@
+#include "format/expression_lexer.h"
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "format/decimal.h"
+#include "format/expression_node.h"
+#include "format/utf8.h"
+
+namespace espalier {
+namespace {
+
+using Token = ExpressionToken;
+
+constexpr std::string_view kKeywords[] = {"and", "or",      "not",  "in",   "between",
+                                          "is",  "missing", "true", "false"};
+// How others write what has a word here.
+constexpr struct {
+  std::string_view other, ours;
+} kForeign[] = {{"&&", "and"}, {"||", "or"}, {"&", "and"}, {"|", "or"}, {"!", "not"}};
+
+std::string in_small_letters(std::string_view word) {
+  std::string out(word);
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_name(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalpha(byte) || byte == '_' || byte >= 0x80;
+}
+bool is_of_name(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
+
+class Lexer {
+ public:
+  explicit Lexer(const std::string& text) : text_(text) {}
+
+  std::vector<Token> tokens() {
+    std::vector<Token> out;
+    do {
+      while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+      out.push_back(next());
+    } while (out.back().kind != Token::Kind::kEnd);
+    return out;
+  }
+
+ private:
+  [[noreturn]] void fail(size_t at, const std::string& message, std::string_view fix = "") const {
+    throw FormatError("expression.syntax", pointed_at(text_, at, message), fix);
+  }
+
+  Token next() {
+    if (at_ == text_.size()) return {.kind = Token::Kind::kEnd, .at = at_};
+    const char c = text_[at_];
+    if (c == '"' || c == '\'' || c == '`') return quoted(c);
+    const bool point = c == '.' && at_ + 1 < text_.size() && is_digit(text_[at_ + 1]);
+    if (is_digit(c) || point) return number();
+    if (begins_name(c)) return name();
+    return symbol();
+  }
+
+  Token quoted(char quote) {
+    Token out{.kind = quote == '`' ? Token::Kind::kQuotedName : Token::Kind::kText, .at = at_};
+    for (++at_;; ++at_) {
+      if (at_ == text_.size())
+        fail(out.at, cat(quote == '`' ? "a name" : "a text", " begins here and does not end: a ",
+                         std::string(1, quote), " is missing"));
+      if (text_[at_] == quote && (++at_ == text_.size() || text_[at_] != quote)) break;
+      out.text += text_[at_];
+    }
+    if (quote == '`' && out.text.empty()) fail(out.at, "a name of a column is not empty");
+    return out;
+  }
+
+  void skip_digits() {
+    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+  }
+  Token number() {
+    Token out{.kind = Token::Kind::kNumber, .at = at_};
+    skip_digits();
+    if (at_ < text_.size() && text_[at_] == '.') {
+      ++at_;
+      skip_digits();
+    }
+    if (at_ < text_.size() && (text_[at_] | 32) == 'e') {
+      size_t digits = at_ + 1;
+      if (digits < text_.size() && (text_[digits] == '+' || text_[digits] == '-')) ++digits;
+      if (digits < text_.size() && is_digit(text_[digits])) {
+        at_ = digits;
+        skip_digits();
+      }
+    }
+    const std::string_view digits = std::string_view(text_).substr(out.at, at_ - out.at);
+    if (at_ < text_.size() && is_of_name(text_[at_]))
+      fail(out.at, "a number ends in a letter or a second point; a name that begins so stands in backticks");
+    const std::optional<double> value = parse_decimal(digits);
+    if (!value) fail(out.at, "this number is beyond the largest there is, 1.8e308");
+    out.number = *value;
+    return out;
+  }
+
+  Token name() {
+    Token out{.kind = Token::Kind::kName, .at = at_};
+    while (at_ < text_.size() && is_of_name(text_[at_])) ++at_;
+    out.text = text_.substr(out.at, at_ - out.at);
+    out.keyword = is_keyword(out.text);
+    if (out.keyword) out.text = in_small_letters(out.text);
+    return out;
+  }
+
+  Token symbol() {
+    Token out{.kind = Token::Kind::kSymbol, .at = at_};
+    const std::string_view rest = std::string_view(text_).substr(at_);
+    for (const std::string_view known :
+         {"==", "!=", "<>", "<=", ">=", "=", "<", ">", "(", ")", "[", "]", ",", "+", "-", "*", "/", "%"}) {
+      if (!rest.starts_with(known)) continue;
+      at_ += known.size();
+      out.text = known == "==" ? "=" : known == "<>" ? "!=" : known;
+      return out;
+    }
+    for (const auto& [other, ours] : kForeign) {
+      if (rest.starts_with(other)) fail(at_, cat(other, " is written as a word: ", ours), ours);
+    }
+    fail(at_, cat("\"", printable(rest.substr(0, 1)), "\" means nothing here"));
+  }
+
+  const std::string& text_;
+  size_t at_ = 0;
+};
+
+}  // namespace
+
+bool is_keyword(std::string_view word) {
+  return std::ranges::find(kKeywords, in_small_letters(word)) != std::end(kKeywords);
+}
+
+std::string pointed_at(std::string_view text, size_t at, std::string_view message) {
+  constexpr size_t kAround = 36;
+  const auto continues = [&](size_t byte) { return byte < text.size() && (text[byte] & 0xC0) == 0x80; };
+  size_t begin = at > kAround ? at - kAround : 0, end = std::min(text.size(), at + kAround);
+  while (begin > 0 && continues(begin)) --begin;
+  while (continues(end)) ++end;
+  const std::string before = cat(begin ? "..." : "", printable(text.substr(begin, at - begin)));
+  const auto width = std::ranges::count_if(before, [](char c) { return (c & 0xC0) != 0x80; });
+  return cat(message, "\n    ", before, printable(text.substr(at, end - at)), end < text.size() ? "..." : "",
+             "\n    ", std::string(static_cast<size_t>(width), ' '), "^");
+}
+
+std::vector<ExpressionToken> expression_tokens(const std::string& text) { return Lexer(text).tokens(); }
+
+}  // namespace espalier

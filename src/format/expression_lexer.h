@@ -1,0 +1,22 @@
+// The words of an expression.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace espalier {
+
+struct ExpressionToken {
+  enum class Kind { kNumber, kText, kName, kQuotedName, kSymbol, kEnd };
+  Kind kind = Kind::kEnd;
+  size_t at = 0;
+  std::string text = {};  // without quotes; of a keyword in small letters
+  double number = 0;
+  bool keyword = false;
+
+  bool is(const char* word) const { return (kind == Kind::kSymbol || keyword) && text == word; }
+};
+// The last is kEnd. Raises FormatError[expression.syntax].
+std::vector<ExpressionToken> expression_tokens(const std::string& text);
+
+}  // namespace espalier

@@ -1,0 +1,349 @@
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/find_named.h"
+#include "base/format.h"
+#include "base/shortened.h"
+#include "format/decimal.h"
+#include "format/expression_node.h"
+#include "format/expression_values.h"
+
+namespace espalier {
+namespace {
+
+using namespace expression;
+using Kind = ExpressionNode::Kind;
+using Node = ExpressionNode;
+
+constexpr int64_t kBlock = 4096;
+
+// A column of the table, read once to know its type.
+struct Column {
+  Bound bound;
+  int64_t first_text = -1;  // the row of the first cell that is neither a number nor missing
+  bool numbers_before = false;
+};
+
+class Binder {
+ public:
+  Binder(const Expression& expression, const CsvTable& table, const IsMissing& is_missing)
+      : text_(expression.text()), table_(table), is_missing_(is_missing) {}
+
+  Of<Truths> condition(const Node& node) { return truths_of(node); }
+
+ private:
+  [[noreturn]] void fail(const char* rule, const Node& node, const std::string& message,
+                         std::string_view fix = "") const {
+    throw ValueError(rule, pointed_at(text_, node.at, message), fix);
+  }
+
+  Bound bind(const Node& node) {
+    switch (node.kind) {
+      case Kind::kNumber:
+        return bound(Of<Numbers>(
+            [x = node.number](const Rows& rows) { return Numbers(static_cast<size_t>(rows.size), x); }));
+      case Kind::kText:
+        return bound(Of<Texts>([text = node.text](const Rows& rows) {
+          return Texts{std::vector<std::string_view>(static_cast<size_t>(rows.size), text)};
+        }));
+      case Kind::kTruth:
+        return bound(Of<Truths>(
+            [x = truth(node.truth)](const Rows& rows) { return Truths(static_cast<size_t>(rows.size), x); }));
+      case Kind::kColumn:
+        return column(node).bound;
+      case Kind::kOr:
+      case Kind::kAnd: {
+        std::vector<Of<Truths>> all;
+        for (const Node& child : node.children) all.push_back(truths_of(child));
+        return bound(joined(std::move(all), truth(node.kind == Kind::kOr)));
+      }
+      case Kind::kNot:
+        return bound(Of<Truths>([of = truths_of(node.children[0])](const Rows& rows) {
+          Truths out = of(rows);
+          std::ranges::transform(out, out.begin(), negated);
+          return out;
+        }));
+      case Kind::kCompare:
+        return compare(node);
+      case Kind::kIn:
+        return in_list(node);
+      case Kind::kBetween:
+        return between(node);
+      case Kind::kIsMissing:
+        return missing(bind(node.children[0]));
+      case Kind::kArithmetic: {
+        const Of<Numbers> first = numbers_of(node.children[0]), second = numbers_of(node.children[1]);
+        return bound(computed(first, second, arithmetic(node.text[0])));
+      }
+      case Kind::kNegate:
+        return bound(computed(numbers_of(node.children[0]), [](double x) { return -x; }));
+      case Kind::kCall:
+        return call(node);
+    }
+    throw InternalError("an expression of no known kind");
+  }
+
+  const Column& column(const Node& node) {
+    const auto known = columns_.find(node.text);
+    return known != columns_.end() ? known->second : columns_.emplace(node.text, read(node)).first->second;
+  }
+  Column read(const Node& node) const {
+    const int64_t column = number_of_column(node);
+    Column out;
+    auto numbers = std::make_shared<Numbers>(static_cast<size_t>(table_.rows()), kNone);
+    for (int64_t row = 0; row < table_.rows() && out.first_text < 0; ++row) {
+      if (is_missing_(table_.cell(row, column))) continue;
+      const double value = table_.number_or_nan(row, column);
+      if (is_missing(value))
+        out.first_text = row;
+      else
+        out.numbers_before = true;
+      (*numbers)[static_cast<size_t>(row)] = value;
+    }
+    if (out.first_text < 0) {
+      out.bound = bound(Of<Numbers>([numbers](const Rows& rows) {
+        return Numbers(numbers->begin() + rows.begin, numbers->begin() + rows.begin + rows.size);
+      }));
+      if (!out.numbers_before) out.bound.type = Type::kUnknown, out.bound.texts = cells(column);
+    } else {
+      out.bound = bound(cells(column));
+    }
+    return out;
+  }
+  Of<Texts> cells(int64_t column) const {
+    return [this, column](const Rows& rows) {
+      Texts out;
+      for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row) {
+        const std::string_view cell = table_.cell(row, column);
+        out.of.push_back(is_missing_(cell) ? std::string_view() : cell);
+      }
+      return out;
+    };
+  }
+  // A name that goes on beyond what is one without backticks is a fix that is sure.
+  int64_t number_of_column(const Node& node) const {
+    const auto known = std::ranges::find(table_.names(), node.text);
+    if (known != table_.names().end()) return known - table_.names().begin();
+    std::string longest;
+    for (const std::string& name : table_.names()) {
+      if (name.size() > longest.size() && std::string_view(text_).substr(node.at).starts_with(name))
+        longest = name;
+    }
+    try {
+      throw_unknown("expression.column", "column", node.text, table_.names());
+    } catch (const ValueError& error) {
+      fail("expression.column", node, error.message(),
+           longest.empty() ? error.fix() : cat("write ", column_in_expression(longest)));
+    }
+  }
+
+  // Why the type is what it is, where a column is its reason.
+  std::string reason(const Node& node) {
+    if (node.kind != Kind::kColumn) return "";
+    const Column& of = column(node);
+    const int64_t row = of.first_text;
+    if (of.bound.type == Type::kNumber) return cat("; column \"", node.text, "\" is of numbers");
+    return cat("; column \"", node.text, "\" is text, since line ", table_.line(row), " holds \"",
+               shortened(table_.cell(row, table_.column(node.text))), "\"");
+  }
+  std::string fix(const Node& node) {
+    const bool mostly =
+        node.kind == Kind::kColumn && column(node).numbers_before && column(node).first_text >= 0;
+    return mostly ? cat("number(", column_in_expression(node.text), "), which takes other cells for missing")
+                  : "";
+  }
+  void check(const Node& node, Type is, Type wanted, const char* what) {
+    if (is != wanted && (is != Type::kUnknown || wanted == Type::kTruth))
+      fail("expression.type", node,
+           cat(what, " is ", name(wanted), ", and this is ",
+               is == Type::kUnknown ? "a column without values" : name(is),
+               is == Type::kUnknown ? "" : reason(node)),
+           wanted == Type::kNumber ? fix(node) : "");
+  }
+  Of<Truths> truths_of(const Node& node) {
+    Bound out = bind(node);
+    check(node, out.type, Type::kTruth, "a condition");
+    return out.truths;
+  }
+  Of<Numbers> numbers_of(const Node& node, const char* what = "what is computed with") {
+    Bound out = bind(node);
+    check(node, out.type, Type::kNumber, what);
+    return out.numbers;
+  }
+  Of<Texts> texts_of(const Node& node) {
+    Bound out = bind(node);
+    check(node, out.type, Type::kText, "what this function takes");
+    return out.texts;
+  }
+
+  // The type of both, as far as one is known.
+  Type common(const Node& node, const Node& a, const Bound& first, const Node& b, const Bound& second) {
+    if (first.type == Type::kUnknown) return second.type;
+    if (second.type == Type::kUnknown || first.type == second.type) return first.type;
+    std::string help;
+    for (const auto& [text, other] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
+      if (text->kind == Kind::kText && other->kind == Kind::kColumn) {
+        if (parse_decimal(text->text)) help = cat("a number has no quotes: ", text->text);
+      } else if (text->kind == Kind::kText && std::ranges::count(table_.names(), text->text)) {
+        help = cat("a column has no quotes: ", column_in_expression(text->text));
+      }
+      if (help.empty()) help = fix(*text);
+    }
+    fail("expression.type", node,
+         cat("both sides are of one type, and here ", name(first.type), " meets ", name(second.type),
+             reason(a), reason(b)),
+         help);
+  }
+
+  Bound compare(const Node& node) {
+    const Node &a = node.children[0], &b = node.children[1];
+    const Bound first = bind(a), second = bind(b);
+    switch (common(node, a, first, b, second)) {
+      case Type::kText:
+        return bound(compared(node.text, first.texts, second.texts));
+      case Type::kTruth:
+        if (node.text != "=" && node.text != "!=")
+          fail("expression.type", node,
+               cat("what is true or false is compared with = and !=, not with ", node.text));
+        return bound(compared(node.text, either_truths(first), either_truths(second)));
+      default:
+        return bound(compared(node.text, first.numbers, second.numbers));
+    }
+  }
+  // Of a column without values.
+  static Of<Truths> either_truths(const Bound& of) {
+    if (of.truths) return of.truths;
+    return [](const Rows& rows) { return Truths(static_cast<size_t>(rows.size), Truth::kMissing); };
+  }
+
+  Bound in_list(const Node& node) {
+    const Node& of = node.children[0];
+    const Bound left = bind(of);
+    const Bound list = bind(node.children[1]);
+    if (common(node, of, left, node.children[1], list) == Type::kNumber) {
+      std::unordered_set<double> all;
+      for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].number);
+      return bound(tested(left.numbers, [all](double x) { return all.contains(x); }));
+    }
+    std::unordered_set<std::string> all;
+    for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].text);
+    return bound(tested(left.texts, [all](std::string_view x) { return all.contains(std::string(x)); }));
+  }
+
+  Bound between(const Node& node) {
+    std::vector<Of<Truths>> ends;
+    for (const auto& [sign, end] : {std::pair{">=", 1}, std::pair{"<=", 2}}) {
+      Node one{.kind = Kind::kCompare,
+               .at = node.at,
+               .text = sign,
+               .children = {node.children[0], node.children[static_cast<size_t>(end)]}};
+      ends.push_back(compare(one).truths);
+    }
+    return bound(joined(std::move(ends), Truth::kFalse));
+  }
+
+  template <class T>
+  static Bound missing_of(Of<T> of) {
+    return bound(Of<Truths>([of](const Rows& rows) {
+      const T all = of(rows);
+      Truths out;
+      for (const auto& one : values(all)) out.push_back(truth(is_missing(one)));
+      return out;
+    }));
+  }
+  static Bound missing(const Bound& of) {
+    if (of.numbers) return missing_of(of.numbers);
+    return of.texts ? missing_of(of.texts) : missing_of(of.truths);
+  }
+
+  Bound call(const Node& node) {
+    const ExpressionFunction& function =
+        find_named("expression.function", "function", node.text, expression_functions());
+    constexpr const char* kTaken = "what this function takes";
+    const Node &first = node.children[0], &last = node.children.back();
+    if (function.of_number) return bound(computed(numbers_of(first, kTaken), function.of_number));
+    if (function.of_numbers) {
+      const Of<Numbers> a = numbers_of(first, kTaken), b = numbers_of(last, kTaken);
+      return bound(computed(a, b, function.of_numbers));
+    }
+    if (function.truth_of_texts) {
+      const Of<Texts> a = texts_of(first), b = texts_of(last);
+      return bound(tested(a, b, function.truth_of_texts));
+    }
+    if (function.number_of_text) return bound(numbers_of_texts(texts_of(first), function.number_of_text));
+    if (function.of_text) return bound(texts_of_texts(texts_of(first), function.of_text));
+    if (function.name == "coalesce") return coalesce(node);
+    return function.name == "text" ? text_of_column(first) : number_of_any(first);
+  }
+  static Of<Numbers> numbers_of_texts(Of<Texts> of, double (*f)(std::string_view)) {
+    return [of, f](const Rows& rows) {
+      const Texts texts = of(rows);
+      Numbers out;
+      for (const std::string_view text : texts.of) out.push_back(is_missing(text) ? kNone : f(text));
+      return out;
+    };
+  }
+  static Of<Texts> texts_of_texts(Of<Texts> of, std::string (*f)(std::string_view)) {
+    return [of, f](const Rows& rows) {
+      const Texts texts = of(rows);
+      std::vector<std::string> made;
+      for (const std::string_view text : texts.of) made.push_back(is_missing(text) ? std::string() : f(text));
+      Texts out;
+      for (size_t i = 0; i < made.size(); ++i)
+        out.of.push_back(is_missing(texts.of[i]) ? std::string_view() : std::string_view(made[i]));
+      out.kept.push_back(std::move(made));
+      return out;
+    };
+  }
+  Bound coalesce(const Node& node) {
+    const Node &a = node.children[0], &b = node.children[1];
+    const Bound first = bind(a), second = bind(b);
+    switch (common(node, a, first, b, second)) {
+      case Type::kText:
+        return bound(either(first.texts, second.texts));
+      case Type::kTruth:
+        return bound(either(either_truths(first), either_truths(second)));
+      default: {
+        Bound out = bound(either(first.numbers, second.numbers));
+        if (first.type == second.type && first.type == Type::kUnknown)
+          out.type = Type::kUnknown, out.texts = either(first.texts, second.texts);
+        return out;
+      }
+    }
+  }
+  Bound text_of_column(const Node& of) {
+    if (of.kind != Kind::kColumn)
+      fail("expression.type", of, "text takes a column, whose cells it gives as they stand");
+    column(of);
+    return bound(cells(table_.column(of.text)));
+  }
+  Bound number_of_any(const Node& of) {
+    const Bound any = bind(of);
+    if (any.numbers) return bound(any.numbers);
+    check(of, any.type, Type::kText, "what number takes");
+    return bound(numbers_of_texts(any.texts,
+                                  [](std::string_view text) { return parse_decimal(text).value_or(kNone); }));
+  }
+
+  const std::string& text_;
+  const CsvTable& table_;
+  const IsMissing& is_missing_;
+  std::map<std::string, Column> columns_;
+};
+
+}  // namespace
+
+std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing) {
+  Binder binder(condition, table, is_missing);
+  const Of<Truths> of = binder.condition(condition.root());
+  std::vector<Truth> out;
+  for (int64_t begin = 0; begin < table.rows(); begin += kBlock) {
+    const Truths block = of({begin, std::min(kBlock, table.rows() - begin)});
+    out.insert(out.end(), block.begin(), block.end());
+  }
+  return out;
+}
+
+}  // namespace espalier
