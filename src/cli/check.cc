@@ -13,6 +13,7 @@
 #include "cli/scored_table.h"
 #include "cli/slice_choice.h"
 #include "cli/slice_flags.h"
+#include "cli/where.h"
 #include "data/column_steps.h"
 #include "gate/gates.h"
 #include "gate/reports.h"
@@ -24,6 +25,7 @@ namespace {
 struct CheckRun {
   std::string model, data, scores, baseline, gates;
   std::string html, verify, junit, prometheus, csv, today;
+  std::optional<Expression> where = {};
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
@@ -48,14 +50,26 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     (columns.size() == 1 ? out.slices : out.crosses).push_back(cross);
   }
   out.thresholds = gates.thresholds();
+  for (const auto& [name, condition] : gates.slices) {
+    if (!out.conditions.emplace(name, condition).second)
+      throw ValueError("check.slices", cat("the gates and --slice-where both name slices \"", name, "\""));
+  }
   return out;
 }
 
-ScoredTable rows_of(const CheckRun& run, const std::string& scores) {
+// What both a flag and the gates ask of rows.
+std::optional<Expression> both(const std::optional<Expression>& flag,
+                               const std::optional<Expression>& gates) {
+  if (!flag || !gates) return flag ? flag : gates;
+  return Expression(cat("(", flag->text(), ") and (", gates->text(), ")"));
+}
+
+ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::optional<Expression>& where) {
   if (!scores.empty())
-    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results);
+    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results, where);
   return score_table(run.model, run.data, run.table,
-                     {.strip_label_dots = run.strip_label_dots, .all_rows = run.all_rows}, run.results);
+                     {.strip_label_dots = run.strip_label_dots, .all_rows = run.all_rows, .where = where},
+                     run.results);
 }
 
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
@@ -77,15 +91,19 @@ std::vector<std::string> judged(const CheckRun& run) {
   add("--score", run.scored.score);
   add("--weight", run.scored.weight);
   add("--positive", run.scored.positive);
+  if (run.where) add("--where", run.where->text());
   for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   if (run.all_rows) out.emplace_back("--all-rows");
+  if (!run.init) {
+    for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
+  }
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
 
 void write_gates(CheckRun run) {
-  const ScoredTable rows = rows_of(run, run.scores);
+  const ScoredTable rows = rows_of(run, run.scores, run.where);
   if (!run.slicing.any()) {
     const SliceFlags chosen =
         choose_slices(rows.table, rows.rows, {rows.label, run.scored.score, run.scored.weight});
@@ -97,7 +115,9 @@ void write_gates(CheckRun run) {
     for (const std::string& word : chosen.words()) words += " " + word;
     std::fputs(cat("note: no slices were named: these are chosen,", words, "\n").c_str(), stderr);
   }
-  run.results.write(gates_of(assessment_of(run, run.slicing, rows, kLevel)));
+  run.results.write(
+      gates_of(assessment_of(run, run.slicing, rows, kLevel), run.where, run.slicing.conditions));
+  run.where.reset();  // the gates hold it
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out, "--html", "report.html"});
   if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
@@ -108,13 +128,14 @@ void write_to(const std::string& path, const std::string& text) {
 }
 
 std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,
-                    const std::vector<std::string>& next) {
+                    const std::optional<KeptRows>& kept, const std::vector<std::string>& next) {
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty()) files.push_back({"baseline", run.baseline});
   files.push_back({"gates", run.gates});
   return check_page(verdict, assessment,
-                    {.subject = run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
-                                                   : source_name(run.scores),
+                    {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
+                                                       : source_name(run.scores),
+                                    kept ? cat(", where ", kept->condition) : ""),
                      .next = next,
                      .sections = {lineage_section(files, run.model)}});
 }
@@ -146,24 +167,29 @@ void check(const CheckRun& run) {
   if (run.init) return write_gates(run);
   const Gates gates = read_gates(read_text(run.gates), source_name(run.gates));
   const SliceFlags slicing = slicing_of(run.slicing, gates);
-  const Assessment assessment = assessment_of(run, slicing, rows_of(run, run.scores), gates.level);
+  const std::optional<Expression> where = both(run.where, gates.where);
+  const ScoredTable rows = rows_of(run, run.scores, where);
+  const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   std::optional<Assessment> baseline;
-  if (!run.baseline.empty()) baseline = assessment_of(run, slicing, rows_of(run, run.baseline), gates.level);
+  if (!run.baseline.empty())
+    baseline = assessment_of(run, slicing, rows_of(run, run.baseline, where), gates.level);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today));
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, next));
+  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, rows.kept, next));
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
-  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, next));
+  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, rows.kept, next));
   next.insert(next.end(), {"--html", "report.html"});
   if (run.results.json) {
-    run.results.write(json_report(verdict));
+    nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
+    if (rows.kept) report["where"] = json_of(*rows.kept);
+    run.results.write(json_text(report));
   } else {
     Terminal terminal = Terminal::of(STDOUT_FILENO);
     if (run.results.out != "-") terminal.colors = false;
-    run.results.write(text_report(verdict, terminal));
+    run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : ""));
     if (run.html.empty()) run.results.suggest(next);
     if (!run.html.empty()) std::fputs(cat("next: open ", run.html, "\n").c_str(), stdout);
   }
@@ -222,6 +248,7 @@ void add_check(CLI::App& app) {
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
   verb->option_defaults()->group("Slices of the rows");
+  add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);

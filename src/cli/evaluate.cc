@@ -17,6 +17,7 @@
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "cli/train_digits.h"
+#include "cli/where.h"
 #include "cli/worst_flags.h"
 #include "fairness/assessment_text.h"
 #include "report/table.h"
@@ -34,6 +35,7 @@ struct EvaluateRun {
   FlipFlags flips;
   bool strip_label_dots = false, all_rows = false;
   std::optional<double> threshold = {};
+  std::optional<Expression> where = {};
   TableFlags table;
   Results results;
 };
@@ -56,10 +58,24 @@ WorstOptions worst_options(const EvaluateRun& run, double threshold) {
   return out;
 }
 
+// What expressions are about, for people and in JSON.
+std::string conditions_text(const EvaluateRun& run, const std::optional<KeptRows>& kept) {
+  std::string out = kept ? text_of(*kept) : "";
+  for (const auto& [name, condition] : run.slicing.conditions)
+    out += cat(name, "=yes: ", condition.canonical(), "\n");
+  return out;
+}
+void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
+                    const std::optional<KeptRows>& kept) {
+  if (kept) body["where"] = json_of(*kept);
+  for (const auto& [name, condition] : run.slicing.conditions)
+    body["conditions"][name] = condition.canonical();
+}
+
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores});
   const std::vector<std::string> missing = ColumnOptions().missing;
-  const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results);
+  const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
   if (run.threshold) slicing.thresholds = {*run.threshold};
   const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing,
@@ -74,14 +90,16 @@ void evaluate_scores(const EvaluateRun& run) {
                                    {"label", run.scored.label},
                                    {"score", run.scored.score},
                                    {"positive", scored.positive}};
+    add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.worst.any()) body["worst"] = json_of(worst, options);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = terminal_of(run.results);
-  run.results.write(cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows,
-                        " are ", scored.positive, "; ", text_of(assessment, view, terminal),
+  run.results.write(cat(conditions_text(run, scored.kept), scored.rows.size(), " rows, of which ",
+                        assessment.overall.at[0].positives().rows, " are ", scored.positive, "; ",
+                        text_of(assessment, view, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : ""));
   std::vector<std::string> next = {"evaluate",       "--scores", run.scores,      "--label",
                                    run.scored.label, "--score",  run.scored.score};
@@ -91,6 +109,7 @@ void evaluate_scores(const EvaluateRun& run) {
   add("--weight", run.scored.weight);
   add("--positive", run.scored.positive);
   if (run.threshold) add("--threshold", shortest(*run.threshold));
+  if (run.where) add("--where", run.where->text());
   for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
     next.insert(next.end(), words.begin(), words.end());
   if (!run.slicing.any()) {
@@ -105,10 +124,10 @@ void evaluate_scores(const EvaluateRun& run) {
 }
 
 void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
-  if (run.strip_label_dots || run.threshold || !run.table.words().empty()) {
+  if (run.strip_label_dots || run.threshold || run.where || !run.table.words().empty()) {
     throw ValueError("evaluate.images", cat(run.model,
                                             " is a model of images: --strip-label-dots, --threshold, "
-                                            "--delimiter, --header and --names are for tables"));
+                                            "--where, --delimiter, --header and --names are for tables"));
   }
   evaluate_digits(model, run.model, run.data, run.results);
 }
@@ -124,9 +143,11 @@ void evaluate(const EvaluateRun& run) {
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  const std::vector<int64_t> rows =
+  std::vector<int64_t> rows =
       judging_rows(saved, run.model, table, run.data,
                    labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
+  std::optional<KeptRows> kept;
+  if (run.where) kept = keep_rows(*run.where, table, rows, ColumnOptions().missing);
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
@@ -158,6 +179,7 @@ void evaluate(const EvaluateRun& run) {
   const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
+    add_conditions(body, run, kept);
     body.update(json_of(scores, columns));
     if (!columns.classification()) body["cut"] = predictions.cut;
     if (two) {
@@ -172,7 +194,7 @@ void evaluate(const EvaluateRun& run) {
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = terminal_of(run.results);
-  std::string text = report_of(scores, columns, terminal);
+  std::string text = conditions_text(run, kept) + report_of(scores, columns, terminal);
   if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
   if (two)
     text +=
@@ -220,7 +242,9 @@ Examples:
   espalier evaluate model/ new.csv --slice sex --metric auc --interval bootstrap
       with intervals from rows drawn again and again, which every figure has
   espalier evaluate model/ new.csv --worst --flip sex
-      where it is worst, and whose decision changes with the value of sex)";
+      where it is worst, and whose decision changes with the value of sex
+  espalier evaluate model/ new.csv --where 'age >= 40 and city is not missing'
+      on these rows alone)";
 
 }  // namespace
 
@@ -241,6 +265,7 @@ void add_evaluate(CLI::App& app) {
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
   verb->option_defaults()->group("Slices of the rows");
+  add_where(*verb, run->where);
   run->slicing.add(*verb);
   run->intervals.add(*verb);
   run->worst.add(*verb);

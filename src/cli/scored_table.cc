@@ -66,7 +66,8 @@ void ScoredFlags::add(CLI::App& verb) {
 }
 
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
-                        const std::vector<std::string>& missing, const Results& results) {
+                        const std::vector<std::string>& missing, const Results& results,
+                        const std::optional<Expression>& where) {
   const MissingWords none(missing);
   ScoredTable out;
   out.table = reading.read(path, {flags.label, flags.score});
@@ -85,6 +86,7 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
     results.warn({cat(unlabelled, " rows have no ", flags.label, " and are left out")});
   out.positive = positive_of(counts, flags.positive, flags.label);
   out.label = flags.label;
+  if (where) out.kept = keep_rows(*where, out.table, out.rows, missing);
   const auto number = [&](int64_t row, int64_t column, const char* rule, const char* what, double most) {
     const double value = out.table.number_or_nan(row, column);
     if (value >= 0 && value <= most) return value;
@@ -128,15 +130,19 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   TableModel saved = TableModel::load(model);
   const CsvTable table = saved.read(reading, data);
   saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
-  const std::vector<int64_t> rows =
+  std::vector<int64_t> rows =
       judging_rows(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
                    options.all_rows, results);
+  std::optional<KeptRows> kept;
+  if (options.where) kept = keep_rows(*options.where, table, rows, ColumnOptions().missing);
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
   results.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
-  return scored_by(saved, table, rows, predictions, labels);
+  ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
+  out.kept = std::move(kept);
+  return out;
 }
 
 }  // namespace espalier::cli

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/where.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -42,12 +43,15 @@ std::vector<double> numbers_of(const std::string& text, const char* flag) {
 class Columns {
  public:
   Columns(const CsvTable& table, const std::vector<int64_t>& rows, const std::vector<std::string>& missing,
-          const std::map<std::string, std::vector<double>>& edges)
-      : table_(table), rows_(rows), missing_(missing), edges_(edges) {}
+          const std::map<std::string, std::vector<double>>& edges,
+          const std::map<std::string, Expression>& conditions)
+      : table_(table), rows_(rows), missing_(missing), edges_(edges), conditions_(conditions) {}
 
   const CategoryColumn* named(const std::string& name) {
     const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
     if (found != columns_.end()) return &*found;
+    const auto condition = conditions_.find(name);
+    if (condition != conditions_.end()) return &columns_.emplace_back(answers(name, condition->second));
     const int64_t column = table_.column(name);
     const auto edges = edges_.find(name);
     return &columns_.emplace_back(edges == edges_.end() ? words(name, column)
@@ -72,6 +76,22 @@ class Columns {
     for (const int64_t row : rows_) {
       const std::string_view text = table_.cell(row, column);
       out.codes.push_back(is_missing(text) ? CategoryColumn::kMissing : codes.at(text));
+    }
+    return out;
+  }
+
+  CategoryColumn answers(const std::string& name, const Expression& condition) const {
+    if (std::ranges::count(table_.names(), name))
+      throw ValueError("evaluate.slice",
+                       cat("slices by ", condition.canonical(), " have the name of a column, \"", name, "\""),
+                       "give them a name of their own");
+    const std::vector<Truth> all = truths(condition, table_, missing_);
+    CategoryColumn out{.name = name, .values = {"yes", "no"}, .codes = {}};
+    for (const int64_t row : rows_) {
+      const Truth truth = all[static_cast<size_t>(row)];
+      out.codes.push_back(truth == Truth::kMissing ? CategoryColumn::kMissing
+                          : truth == Truth::kTrue  ? 0
+                                                   : 1);
     }
     return out;
   }
@@ -115,6 +135,7 @@ class Columns {
   const std::vector<int64_t>& rows_;
   const std::vector<std::string>& missing_;
   const std::map<std::string, std::vector<double>>& edges_;
+  const std::map<std::string, Expression>& conditions_;
   std::list<CategoryColumn> columns_;
 };
 
@@ -129,9 +150,17 @@ std::vector<std::string> factors(const std::string& cross) {
   return out;
 }
 
-}  // namespace
-
-namespace {
+// "name: expression" as both.
+std::pair<std::string, Expression> named_condition(const std::string& text) {
+  const size_t colon = text.find(':');
+  std::string name = text.substr(0, colon);
+  name.erase(name.find_last_not_of(' ') + 1);
+  if (colon == text.npos || name.empty() || name.find_first_of("=*,\"'`<>()") != name.npos) {
+    throw ValueError("evaluate.slice",
+                     cat("--slice-where takes NAME: EXPRESSION, as 'senior: age >= 60', got \"", text, "\""));
+  }
+  return {name, Expression(text.substr(colon + 1))};
+}
 
 CLI::Option* add_words(CLI::App& verb, const char* name, std::vector<std::string>& into, const char* help) {
   return verb
@@ -163,6 +192,20 @@ void SliceFlags::add_slices(CLI::App& verb) {
                   "The edges at which a column of numbers is parted; again for another one")
       ->allow_extra_args(false)
       ->option_text("COLUMN=18,25,45");
+  verb.add_option_function<std::vector<std::string>>(
+          "--slice-where",
+          [this](const std::vector<std::string>& given) {
+            conditions.clear();
+            for (const std::string& text : given) {
+              auto [name, condition] = named_condition(text);
+              if (!conditions.emplace(name, condition).second)
+                throw ValueError("evaluate.slice", cat("--slice-where \"", name, "\" is given twice"));
+            }
+          },
+          "Slices yes and no by what is true of a row, as 'senior: age >= 60'; their name may stand in "
+          "--slice and --cross; again for another one")
+      ->allow_extra_args(false)
+      ->option_text("NAME:EXPRESSION");
   verb.add_option("--min-slice", min_rows, "Slices of fewer rows are thin: they are dimmed, and lead no gap")
       ->check(number_from(int64_t{0}, int64_t{1} << 40))
       ->option_text("N [30]");
@@ -188,10 +231,18 @@ std::vector<std::string> SliceFlags::words() const {
   add("--slice", slices, true);
   add("--cross", crosses, true);
   add("--bucket", buckets, false);
+  for (const std::string& word : condition_words()) out.push_back(word);
   add("--reference-group", references, false);
   if (min_rows != SliceFlags().min_rows) out.insert(out.end(), {"--min-slice", cat(min_rows)});
   if (missing != "slice") out.insert(out.end(), {"--missing-group", missing});
   if (positive_from != "from") out.insert(out.end(), {"--at-threshold", positive_from});
+  return out;
+}
+
+std::vector<std::string> SliceFlags::condition_words() const {
+  std::vector<std::string> out;
+  for (const auto& [name, condition] : conditions)
+    out.insert(out.end(), {"--slice-where", cat(name, ":", condition.text())});
   return out;
 }
 
@@ -204,7 +255,7 @@ Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>&
     if (!edges.emplace(column, numbers_of(numbers, "--bucket")).second)
       throw ValueError("evaluate.bucket", cat("--bucket of column \"", column, "\" is given twice"));
   }
-  Columns columns(table, rows, missing_words, edges);
+  Columns columns(table, rows, missing_words, edges, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   const auto add = [&](const std::vector<std::string>& names) {
     std::vector<const CategoryColumn*> by;
@@ -213,11 +264,13 @@ Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>&
   };
   for (const std::string& name : slices) add({name});
   for (const std::string& cross : crosses) add(factors(cross));
-  for (const auto& [column, numbers] : edges) {
-    const CategoryColumn* one = columns.named(column);
+  const auto add_unless_used = [&](const std::string& name) {
+    const CategoryColumn* one = columns.named(name);
     const auto uses = [&](const auto& by) { return std::ranges::find(by, one) != by.end(); };
-    if (std::ranges::none_of(slicings, uses)) add({column});
-  }
+    if (std::ranges::none_of(slicings, uses)) add({name});
+  };
+  for (const auto& [column, numbers] : edges) add_unless_used(column);
+  for (const auto& [name, condition] : conditions) add_unless_used(name);
   if (!thresholds.empty()) options.thresholds = thresholds;
   options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
   options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,

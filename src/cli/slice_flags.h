@@ -8,11 +8,14 @@
 #include "cli/common.h"
 #include "espalier/csv.h"
 #include "fairness/assessment.h"
+#include "format/expression.h"
 
 namespace espalier::cli {
 
 struct SliceFlags {
   std::vector<std::string> slices = {}, crosses = {}, buckets = {}, references = {}, metrics = {};
+  // Slices "name=yes" and "name=no" by what is true of a row.
+  std::map<std::string, Expression> conditions = {};
   std::vector<double> thresholds = {};
   int64_t min_rows = 30;
   std::string missing = "slice", positive_from = "from";
@@ -21,12 +24,13 @@ struct SliceFlags {
   void add(CLI::App& verb);
   void add_slices(CLI::App& verb);
   // Whether slices are asked for.
-  bool any() const { return !slices.empty() || !crosses.empty() || !buckets.empty(); }
+  bool any() const { return !slices.empty() || !crosses.empty() || !buckets.empty() || !conditions.empty(); }
   // The flags that were given.
   std::vector<std::string> words() const;
+  std::vector<std::string> condition_words() const;
   // Figures of these rows of the table, which are those of `scored`; flags count more than `options`. Raises
-  // ValueError: csv.column, evaluate.slice, evaluate.bucket, evaluate.reference, evaluate.metric,
-  // evaluate.thresholds.
+  // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
+  // evaluate.metric, evaluate.thresholds.
   Assessment assess(const CsvTable& table, const std::vector<int64_t>& rows, const ScoredRows& scored,
                     const std::vector<std::string>& missing_words, AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no

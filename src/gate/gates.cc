@@ -83,6 +83,14 @@ class Table {
       fail("gates.range", key, cat(path(key), " is ", what, ", not ", shortest(out)));
     return out;
   }
+  Expression condition(const char* key) const {
+    const std::string text = this->text(key);
+    try {
+      return Expression(text);
+    } catch (const FormatError& error) {
+      fail(error.rule().c_str(), key, cat(path(key), ": ", error.message()), error.fix());
+    }
+  }
   int64_t count(const char* key) const {
     const char* what = "a whole number of at least 0";
     const auto* out = node(key, what).as_integer();
@@ -132,7 +140,7 @@ class Reader {
 
   Gates gates() {
     const Table root(document_, document_.root(), "",
-                     {"level", "threshold", "least_rows", "gates", "waivers"});
+                     {"level", "threshold", "least_rows", "where", "slices", "gates", "waivers"});
     Gates out;
     if (root.has("level")) {
       out.level = root.number("level", 0, 1);
@@ -141,6 +149,8 @@ class Reader {
     }
     if (root.has("threshold")) defaults_.threshold = root.number("threshold", 0, 1);
     if (root.has("least_rows")) defaults_.least_rows = root.count("least_rows");
+    if (root.has("where")) out.where = root.condition("where");
+    if (root.has("slices")) out.slices = slices();
     for_tables("gates", [&](const toml::table& table, const std::string& path) {
       out.gates.push_back(gate(table, path));
       if (!names_.insert(out.gates.back().name).second) {
@@ -171,6 +181,24 @@ class Reader {
         document_.fail("gates.type", element, cat(path, " is a table, not ", toml_type(element)));
       f(*element.as_table(), path);
     }
+  }
+
+  std::map<std::string, Expression> slices() const {
+    const toml::node& node = *document_.root().get("slices");
+    if (!node.is_table())
+      document_.fail("gates.type", node, cat("slices is a table, [slices], not ", toml_type(node)));
+    std::vector<std::string> names;
+    for (const auto& [key, value] : *node.as_table()) names.emplace_back(key.str());
+    const Table table(document_, *node.as_table(), "slices", names);
+    std::map<std::string, Expression> out;
+    for (const std::string& name : names) {
+      if (const Gate one{.name = {}, .of = {}, .metrics = {}, .where = Where::kSlice, .slice = name + "=yes"};
+          one.columns() != std::vector{name})
+        table.fail("gates.slice", name.c_str(),
+                   cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
+      out.emplace(name, table.condition(name.c_str()));
+    }
+    return out;
   }
 
   Gate gate(const toml::table& from, const std::string& path) const {

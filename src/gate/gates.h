@@ -4,12 +4,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "fairness/assessment.h"
 #include "fairness/gaps.h"
+#include "format/expression.h"
 
 namespace espalier {
 
@@ -53,6 +55,8 @@ struct Gates {
   double level = kLevel;  // of intervals
   std::vector<Gate> gates;
   std::vector<Waiver> waivers = {};
+  std::optional<Expression> where = {};           // of which rows all gates are
+  std::map<std::string, Expression> slices = {};  // "name=yes" and "name=no" by what is true of a row
 
   // What they ask of an Assessment; thresholds ascend.
   std::vector<double> thresholds() const;
@@ -61,10 +65,12 @@ struct Gates {
 
 // Raises FormatError with `source`, line and column: gates.size beyond 1 MiB, gates.syntax, gates.key,
 // gates.type, gates.range, gates.choice, gates.required, gates.slice, gates.name for two of one name,
-// gates.options for keys that do not fit together, gates.waiver.
+// gates.options for keys that do not fit together, gates.waiver, and expression.* for conditions.
 Gates read_gates(const std::string& text, const std::string& source);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
-std::string gates_of(const Assessment& assessment);
+// today beside each. `where` and `slices`: what they are of. Raises ValueError[toml.utf8] for the name of a
+// column. REQUIRES: thresholds in [0, 1].
+std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where = {},
+                     const std::map<std::string, Expression>& slices = {});
 
 }  // namespace espalier

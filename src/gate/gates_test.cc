@@ -162,6 +162,34 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
   }
 }
 
+TEST(Gates, ConditionsAreReadAndTheirMistakesShowFileAndPlace) {
+  const std::string gate = "[[gates]]\nmetric = \"auc\"\nslice = \"old=yes\"\nmin = 0.5\n";
+  const Gates gates = read_gates(
+      "where = 'sex = \"F\"'\n[slices]\nold = \"age >= 60\"\n\"long hours\" = \"hours > 50\"\n" + gate,
+      "gates.toml");
+  EXPECT_EQ(gates.where->canonical(), "sex = \"F\"");
+  EXPECT_EQ(gates.slices.at("old").canonical(), "age >= 60");
+  EXPECT_EQ(gates.slices.at("long hours").canonical(), "hours > 50");
+  EXPECT_EQ(read_gates(gate, "gates.toml").where, std::nullopt);
+  const auto mistake = [&](const std::string& keys) {
+    try {
+      read_gates(keys + "\n" + gate, "gates.toml");
+    } catch (const FormatError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+    return std::string("read");
+  };
+  EXPECT_EQ(mistake("level = 0.9\n[slices]\nold = \"age >=\""),
+            "expression.syntax: gates.toml, line 3, column 7: slices.old: a value is missing before the end\n"
+            "    age >=\n"
+            "          ^");
+  EXPECT_TRUE(mistake("where = 3").starts_with("gates.type: gates.toml, line 1"));
+  EXPECT_TRUE(mistake("slices = 3").starts_with("gates.type: gates.toml, line 1"));
+  EXPECT_TRUE(mistake("[slices]\nold = 3").starts_with("gates.type: gates.toml, line 2"));
+  EXPECT_TRUE(mistake("[slices]\n\"a*b\" = \"c > 1\"").starts_with("gates.slice: gates.toml, line 2"));
+  EXPECT_TRUE(mistake("[slices]\n\"a=b\" = \"c > 1\"").starts_with("gates.slice: gates.toml, line 2"));
+}
+
 TEST(Gates, AreAskedAtTheThresholdsAndSlicesThatTheyName) {
   const Gates gates = read_gates(R"(
 [[gates]]

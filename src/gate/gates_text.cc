@@ -17,10 +17,16 @@ std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", 
 
 class Writer {
  public:
-  explicit Writer(const Assessment& assessment) : assessment_(assessment) {
+  Writer(const Assessment& assessment, const std::optional<Expression>& where,
+         const std::map<std::string, Expression>& slices)
+      : assessment_(assessment) {
     const std::vector<double>& all = assessment.options.thresholds;
     threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
     head_ = cat("level = ", shortest(assessment.options.level), "\nthreshold = ", shortest(threshold_), "\n");
+    if (where) head_ += cat("where = ", toml_quoted(where->text()), "\n");
+    if (!slices.empty()) head_ += "\n[slices]\n";
+    for (const auto& [name, condition] : slices)
+      head_ += cat(toml_quoted(name), " = ", toml_quoted(condition.text()), "\n");
   }
 
   std::string text() {
@@ -73,6 +79,9 @@ class Writer {
 
 }  // namespace
 
-std::string gates_of(const Assessment& assessment) { return Writer(assessment).text(); }
+std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where,
+                     const std::map<std::string, Expression>& slices) {
+  return Writer(assessment, where, slices).text();
+}
 
 }  // namespace espalier
