@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench neighbours format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test install check bench prove neighbours format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -68,16 +68,21 @@ fuzz: build/asan/build.ninja  ## every fuzzer under the sanitizers: 20,000 graph
 	@set -e; for parser in $(filter-out graphs,$(basename $(notdir $(wildcard fuzz/*.cc)))); do \
 	  echo "== fuzz_$$parser"; build/asan/fuzz_$$parser --runs $(FUZZ_RUNS); done
 
+prove: build/release/build.ninja  ## detectors against planted faults and clean data, over many seeds
+	cmake --build build/release -j $(JOBS) --target prove_all
+	@failed=0; for detector in $(basename $(notdir $(wildcard prove/*.cc))); do \
+	  build/release/prove_$$detector || failed=1; done; exit $$failed
+
 clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang
 	cmake --preset clang
-	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all
+	cmake --build build/clang -j $(JOBS) --target all bench_all fuzz_all prove_all
 
 isa: build/release/build.ninja  ## the tests of the core under each lower instruction set
 	cmake --build build/release -j $(JOBS)
 	@set -e; for isa in portable avx2 avx512; do echo "== $$isa"; ESPALIER_ISA=$$isa ctest --preset release -j $(JOBS) -E Slow --progress; done
 
-nightly: clang asan isa neighbours tsan fuzz  ## what .ci/run has no time for
+nightly: clang asan isa neighbours tsan fuzz prove  ## what .ci/run has no time for
 
 clean:  ## remove build/
 	rm -rf build

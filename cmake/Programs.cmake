@@ -16,7 +16,7 @@ function(espalier_programs folder prefix)
 endfunction()
 
 espalier_programs(examples example)
-foreach(folder bench fuzz)
+foreach(folder bench fuzz prove)
   espalier_programs(${folder} ${folder})
   add_custom_target(${folder}_all)
   if(${folder}_targets)

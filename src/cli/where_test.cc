@@ -28,7 +28,8 @@ struct Where : testing::Test {
     std::string out = "y,p,g,age,senior\n";
     for (int i = 0; i < 1000; ++i) {
       const int64_t age = 20 + random.below(60), score = random.below(100);
-      const bool known = random.below(10) > 0, label = random.below(100) < score, a = random.below(2);
+      const bool known = random.below(10) > 0, label = static_cast<int64_t>(random.below(100)) < score,
+                 a = random.below(2);
       if (!keeps(known, age, a)) continue;
       out += cat(int{label}, ",0.", score < 10 ? "0" : "", score, ",", a ? "a" : "b", ",",
                  known ? std::to_string(age) : "?", ",",

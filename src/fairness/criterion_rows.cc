@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "fairness/multiplicity.h"
+#include "evaluate/multiplicity.h"
 
 namespace espalier {
 namespace {

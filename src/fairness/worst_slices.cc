@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/philox.h"
 #include "espalier/error.h"
-#include "fairness/multiplicity.h"
+#include "evaluate/multiplicity.h"
 
 namespace espalier {
 namespace {

@@ -104,10 +104,8 @@ class Writer {
     return {cat(of.text, " between ", low.text, " and ", high.text),
             [=](const Person& row) -> std::optional<bool> {
               const auto x = of.value(row), a = low.value(row), b = high.value(row);
-              const auto above = x && a ? std::optional<bool>(*x >= *a) : std::nullopt;
-              const auto under = x && b ? std::optional<bool>(*x <= *b) : std::nullopt;
-              if (above == false || under == false) return false;
-              return above && under ? std::optional<bool>(true) : std::nullopt;
+              if ((x && a && *x < *a) || (x && b && *x > *b)) return false;
+              return x && a && b ? std::optional<bool>(true) : std::nullopt;
             }};
   }
   Pair<double> number(int depth) {

@@ -1,4 +1,4 @@
-#include "fairness/multiplicity.h"
+#include "evaluate/multiplicity.h"
 
 #include <algorithm>
 

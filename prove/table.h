@@ -1,0 +1,57 @@
+// The table of a proof: what was planted and found, what was clean and raised alarms.
+#pragma once
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "base/format.h"
+#include "report/table.h"
+
+namespace espalier::prove {
+
+// Rows of a table; the program's exit code says whether all limits were kept.
+class Proofs {
+ public:
+  Proofs() : table_({"detector", "what", "counted", "of", "limit", ""}) {}
+
+  void at_least(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
+                int64_t least) {
+    add(detector, what, counted, of, cat("at least ", least), counted >= least);
+  }
+  void at_most(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
+               int64_t most) {
+    add(detector, what, counted, of, cat("at most ", most), counted <= most);
+  }
+  void between(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
+               int64_t least, int64_t most) {
+    add(detector, what, counted, of, cat(least, " to ", most), counted >= least && counted <= most);
+  }
+
+  int finish() const {
+    std::fputs(table_.text(Terminal::of(STDOUT_FILENO)).c_str(), stdout);
+    std::fputs(failed_ ? "a limit was missed\n" : "all limits were kept\n", stdout);
+    return failed_ ? 1 : 0;
+  }
+
+ private:
+  void add(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
+           const std::string& limit, bool kept) {
+    table_.row({detector, what, counted, of, limit, kept ? "kept" : "MISSED"});
+    failed_ = failed_ || !kept;
+    std::fputs(cat(detector, ": ", what, ": ", counted, " of ", of, "\n").c_str(), stderr);
+  }
+  Table table_;
+  bool failed_ = false;
+};
+
+// In how many of so many seeds it holds.
+inline int64_t seeds(int64_t count, const std::function<bool(uint64_t seed)>& holds) {
+  int64_t out = 0;
+  for (int64_t seed = 0; seed < count; ++seed) out += holds(static_cast<uint64_t>(seed));
+  return out;
+}
+
+}  // namespace espalier::prove

@@ -1,0 +1,306 @@
+#include "evaluate/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <tuple>
+
+#include "base/format.h"
+#include "data/column_guess.h"
+#include "evaluate/multiplicity.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kFewRows = 20;
+constexpr int64_t kFewNumbers = 20;  // different ones are values
+constexpr size_t kMostValues = 200;  // of a column; the rarer ones are counted together
+
+// Walks two sorted samples and calls at(value, next, share of a, share of b) for each different value but the
+// last, where shares are those up to the value.
+template <class At>
+void walk(std::span<const double> a, std::span<const double> b, At at) {
+  size_t i = 0, k = 0;
+  while (i < a.size() || k < b.size()) {
+    const double value = k == b.size() || (i < a.size() && a[i] <= b[k]) ? a[i] : b[k];
+    while (i < a.size() && a[i] == value) ++i;
+    while (k < b.size() && b[k] == value) ++k;
+    const double next = i < a.size() && (k == b.size() || a[i] <= b[k]) ? a[i] : k < b.size() ? b[k] : value;
+    at(value, next, static_cast<double>(i) / static_cast<double>(a.size()),
+       static_cast<double>(k) / static_cast<double>(b.size()));
+  }
+}
+
+// 1 - the law of Kolmogorov: 2 sum (-1)^(k-1) exp(-2 k^2 x^2).
+double kolmogorov_tail(double x) {
+  if (x < 0.2) return 1;
+  double sum = 0;
+  for (int k = 1; k <= 100; ++k) {
+    const double term = std::exp(-2.0 * k * k * x * x);
+    sum += k % 2 ? term : -term;
+    if (term < 1e-17) break;
+  }
+  return std::clamp(2 * sum, 0.0, 1.0);
+}
+
+// The upper incomplete gamma function over the complete one: a series below a + 1, else Lentz's continued
+// fraction (Press et al., Numerical Recipes, section 6.2).
+double gamma_tail(double a, double x) {
+  if (x <= 0) return 1;
+  const double scale = std::exp(-x + a * std::log(x) - std::lgamma(a));
+  constexpr int kTerms = 10000;
+  constexpr double kEnough = 1e-15;
+  if (x < a + 1) {
+    double term = 1 / a, sum = term;
+    for (int n = 1; n < kTerms && std::abs(term) > kEnough * std::abs(sum); ++n) {
+      term *= x / (a + n);
+      sum += term;
+    }
+    return std::clamp(1 - sum * scale, 0.0, 1.0);
+  }
+  constexpr double kTiny = 1e-300;
+  double b = x + 1 - a, c = 1 / kTiny, d = 1 / b, out = d;
+  for (int n = 1; n < kTerms; ++n) {
+    const double step = -n * (n - a);
+    b += 2;
+    d = step * d + b;
+    if (std::abs(d) < kTiny) d = kTiny;
+    c = b + step / c;
+    if (std::abs(c) < kTiny) c = kTiny;
+    d = 1 / d;
+    out *= d * c;
+    if (std::abs(d * c - 1) < kEnough) break;
+  }
+  return std::clamp(out * scale, 0.0, 1.0);
+}
+
+// The numbers of a column in order; nothing where one cell is something else.
+std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile) {
+  std::vector<double> out;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
+    if (!number) return std::nullopt;
+    out.insert(out.end(), static_cast<size_t>(value.count), *number);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+// Tenths of `before`, and how many of each lie in them.
+std::optional<double> stability_of(const std::vector<double>& before, const std::vector<double>& now) {
+  constexpr size_t kBins = 10;
+  std::vector<double> edges;
+  for (size_t i = 1; i < kBins; ++i) edges.push_back(before[i * before.size() / kBins]);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::vector<int64_t> a(edges.size() + 1), b(edges.size() + 1);
+  const auto count = [&](const std::vector<double>& values, std::vector<int64_t>& into) {
+    for (const double value : values)
+      ++into[static_cast<size_t>(std::ranges::upper_bound(edges, value) - edges.begin())];
+  };
+  count(before, a);
+  count(now, b);
+  return stability_index(a, b);
+}
+
+ColumnDrift numbers_drift(const std::vector<double>& before, const std::vector<double>& now) {
+  constexpr double kSmirnov = 1.358;  // 0.95 of the law of Kolmogorov lie below
+  const auto n = static_cast<double>(before.size()), m = static_cast<double>(now.size());
+  const KolmogorovSmirnov test = kolmogorov_smirnov(before, now);
+  const double bound = kSmirnov * std::sqrt((n + m) / (n * m));
+  ColumnDrift out{.column = {},
+                  .of = DriftOf::kNumbers,
+                  .effect = test.distance,
+                  .interval = {std::max(0.0, test.distance - bound), std::min(1.0, test.distance + bound)}};
+  out.p = test.p;
+  out.stability = stability_of(before, now);
+  const double mean = std::accumulate(before.begin(), before.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : before) squares += (value - mean) * (value - mean);
+  if (squares > 0) out.wasserstein = wasserstein(before, now) / std::sqrt(squares / n);
+  return out;
+}
+
+ColumnDrift share_drift(int64_t before, int64_t of_before, int64_t now, int64_t of_now, double level) {
+  ColumnDrift out{.column = {}, .of = DriftOf::kMissing};
+  out.share_before = static_cast<double>(before) / static_cast<double>(of_before);
+  out.share_now = static_cast<double>(now) / static_cast<double>(of_now);
+  const Proportion a{out.share_now, static_cast<double>(of_now)};
+  const Proportion b{out.share_before, static_cast<double>(of_before)};
+  const Interval interval = newcombe(a, b, level);
+  // Of the size of the difference.
+  const bool less = out.share_now < out.share_before;
+  out.effect = std::abs(out.share_now - out.share_before);
+  out.interval = less ? Interval{-interval.high, -interval.low} : interval;
+  out.interval.low = std::max(0.0, out.interval.low);
+  return out;
+}
+
+ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) {
+  std::map<std::string_view, std::pair<int64_t, int64_t>> counts;
+  for (const auto& value : before.values) counts[value.text].first = value.count;
+  for (const auto& value : now.values) counts[value.text].second = value.count;
+  std::vector<std::pair<std::string_view, std::pair<int64_t, int64_t>>> ranked(counts.begin(), counts.end());
+  std::ranges::stable_sort(ranked, std::ranges::greater(),
+                           [](const auto& entry) { return entry.second.first + entry.second.second; });
+  std::vector<int64_t> a, b;
+  for (size_t i = 0; i < ranked.size(); ++i) {
+    if (i > kMostValues) {
+      a.back() += ranked[i].second.first;
+      b.back() += ranked[i].second.second;
+      continue;
+    }
+    a.push_back(ranked[i].second.first);
+    b.push_back(ranked[i].second.second);
+  }
+  const std::optional<ChiSquare> test = chi_square(a, b);
+  const auto share = [](int64_t part, int64_t whole) {
+    return static_cast<double>(part) / static_cast<double>(whole);
+  };
+  size_t worst = 0;
+  double most = -1;
+  for (size_t i = 0; i < std::min(ranked.size(), kMostValues); ++i) {
+    const double difference = std::abs(share(b[i], now.present()) - share(a[i], before.present()));
+    if (difference > most) most = difference, worst = i;
+  }
+  const auto values = static_cast<double>(std::max<size_t>(std::min(ranked.size(), kMostValues), 1));
+  ColumnDrift out =
+      share_drift(a[worst], before.present(), b[worst], now.present(), 1 - (1 - kLevel) / values);
+  out.of = DriftOf::kValues;
+  out.value = ranked[worst].first;
+  out.stability = stability_index(a, b);
+  if (test) out.p = test->p;
+  return out;
+}
+
+bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter) {
+  return profile.different() == profile.present() &&
+         guess_column(name, false, false, profile, delimiter).kind == ColumnKind::kDropped;
+}
+
+}  // namespace
+
+KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> a, std::span<const double> b) {
+  KolmogorovSmirnov out;
+  walk(a, b, [&](double, double, double of_a, double of_b) {
+    out.distance = std::max(out.distance, std::abs(of_a - of_b));
+  });
+  const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
+  const double root = std::sqrt(n * m / (n + m));
+  out.p = kolmogorov_tail((root + 0.12 + 0.11 / root) * out.distance);
+  return out;
+}
+
+double wasserstein(std::span<const double> a, std::span<const double> b) {
+  double out = 0;
+  walk(a, b, [&](double value, double next, double of_a, double of_b) {
+    out += std::abs(of_a - of_b) * (next - value);
+  });
+  return out;
+}
+
+double stability_index(std::span<const int64_t> a, std::span<const int64_t> b) {
+  const auto total = [](std::span<const int64_t> counts) {
+    return static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
+  };
+  const double of_a = total(a), of_b = total(b);
+  double out = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 0 && b[i] == 0) continue;
+    const double p = std::max(static_cast<double>(a[i]), 0.5) / of_a,
+                 q = std::max(static_cast<double>(b[i]), 0.5) / of_b;
+    out += (q - p) * std::log(q / p);
+  }
+  return out;
+}
+
+double chi_square_tail(double x, double degrees) { return gamma_tail(degrees / 2, x / 2); }
+
+std::optional<ChiSquare> chi_square(std::span<const int64_t> a, std::span<const int64_t> b) {
+  constexpr double kLeast = 5;
+  const auto of_a = static_cast<double>(std::accumulate(a.begin(), a.end(), int64_t{0}));
+  const auto of_b = static_cast<double>(std::accumulate(b.begin(), b.end(), int64_t{0}));
+  const double all = of_a + of_b;
+  if (of_a == 0 || of_b == 0) return std::nullopt;
+  ChiSquare out{.degrees = -1};
+  double rest_a = 0, rest_b = 0;
+  const auto add = [&](double x, double y) {
+    const double row = x + y, expected_a = row * of_a / all, expected_b = row * of_b / all;
+    out.statistic +=
+        (x - expected_a) * (x - expected_a) / expected_a + (y - expected_b) * (y - expected_b) / expected_b;
+    ++out.degrees;
+  };
+  for (size_t i = 0; i < a.size(); ++i) {
+    const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
+    if ((x + y) * std::min(of_a, of_b) / all < kLeast) {
+      rest_a += x;
+      rest_b += y;
+    } else {
+      add(x, y);
+    }
+  }
+  if ((rest_a + rest_b) * std::min(of_a, of_b) / all >= kLeast) add(rest_a, rest_b);
+  if (out.degrees < 1) return std::nullopt;
+  out.p = chi_square_tail(out.statistic, static_cast<double>(out.degrees));
+  return out;
+}
+
+std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
+                                    const DriftOptions& options) {
+  std::vector<ColumnDrift> out;
+  if (before.rows() < kFewRows || now.rows() < kFewRows) return out;
+  const MissingWords missing(options.missing);
+  const auto rows_of = [](const CsvTable& table) {
+    std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+    return rows;
+  };
+  const std::vector<int64_t> rows_before = rows_of(before), rows_now = rows_of(now);
+  for (int64_t c = 0; c < before.columns(); ++c) {
+    const std::string& name = before.names()[static_cast<size_t>(c)];
+    const auto place = std::ranges::find(now.names(), name);
+    if (place == now.names().end()) continue;
+    const ColumnProfile a = profile_column(before, rows_before, c, missing);
+    const ColumnProfile b = profile_column(now, rows_now, place - now.names().begin(), missing);
+    const auto add = [&](ColumnDrift drift, int64_t of_before, int64_t of_now) {
+      drift.column = name;
+      drift.rows_before = of_before;
+      drift.rows_now = of_now;
+      out.push_back(std::move(drift));
+    };
+    if (a.missing + b.missing > 0) {
+      ColumnDrift drift = share_drift(a.missing, a.rows(), b.missing, b.rows(), kLevel);
+      const int64_t of_a[] = {a.missing, a.present()}, of_b[] = {b.missing, b.present()};
+      if (const auto test = chi_square(of_a, of_b)) drift.p = test->p;
+      add(drift, a.rows(), b.rows());
+    }
+    if (a.present() < kFewRows || b.present() < kFewRows) continue;
+    if (names_rows(name, a, before.delimiter()) && names_rows(name, b, now.delimiter())) continue;
+    std::optional<std::vector<double>> x, y;
+    if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
+      x = sorted_numbers(a);
+      if (x) y = sorted_numbers(b);
+    }
+    if (x && y)
+      add(numbers_drift(*x, *y), a.present(), b.present());
+    else
+      add(values_drift(a, b), a.present(), b.present());
+  }
+  std::vector<double> p;
+  for (const ColumnDrift& drift : out) p.push_back(drift.p);
+  const std::vector<double> adjusted = holm(p);
+  for (size_t i = 0; i < out.size(); ++i) {
+    ColumnDrift& drift = out[i];
+    drift.adjusted_p = adjusted[i];
+    const double least = drift.of == DriftOf::kNumbers  ? options.least_numbers
+                         : drift.of == DriftOf::kValues ? options.least_values
+                                                        : options.least_missing;
+    drift.drifted = drift.adjusted_p <= options.alpha && drift.effect >= least;
+  }
+  std::ranges::stable_sort(out, [](const ColumnDrift& one, const ColumnDrift& other) {
+    return std::tuple(!one.drifted, -one.effect) < std::tuple(!other.drifted, -other.effect);
+  });
+  return out;
+}
+
+}  // namespace espalier

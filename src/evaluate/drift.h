@@ -1,0 +1,71 @@
+// Whether two tables follow one law, column by column: how far they are apart, and whether chance makes that.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "espalier/columns.h"
+#include "espalier/csv.h"
+#include "evaluate/intervals.h"
+
+namespace espalier {
+
+// The largest difference of two empirical distribution functions, 0 to 1, and the chance of one as large in
+// samples of one continuous law: Kolmogorov's, with Stephens' correction (J. R. Stat. Soc. B 32, 1970); less
+// where values are tied. REQUIRES: both sorted, neither empty.
+struct KolmogorovSmirnov {
+  double distance = 0, p = 1;
+};
+KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> a, std::span<const double> b);
+
+// The area between two empirical distribution functions, in the unit of the values. REQUIRES: as above.
+double wasserstein(std::span<const double> a, std::span<const double> b);
+
+// sum (b - a) log(b / a) over the shares of bins, the population stability index; shares of 0 count as half a
+// row. REQUIRES: equal sizes, sums above 0.
+double stability_index(std::span<const int64_t> a, std::span<const int64_t> b);
+
+// Pearson's statistic of a 2 x k table, its degrees of freedom and the chance of one as large; values of
+// fewer than five expected rows are counted together, which leaves none where less than two are left.
+struct ChiSquare {
+  double statistic = 0, p = 1;
+  int64_t degrees = 0;
+};
+std::optional<ChiSquare> chi_square(std::span<const int64_t> a, std::span<const int64_t> b);
+// The chance of more than x by the law of so many degrees of freedom.
+double chi_square_tail(double x, double degrees);
+
+struct DriftOptions {
+  double alpha = 0.05;          // of all columns together, by Holm
+  double least_numbers = 0.03;  // distances that matter: of distribution functions,
+  double least_values = 0.03;   // of the shares of a value,
+  double least_missing = 0.03;  // of the shares of missing cells
+  std::vector<std::string> missing = ColumnOptions{}.missing;
+};
+
+enum class DriftOf { kNumbers, kValues, kMissing };
+struct ColumnDrift {
+  std::string column;
+  DriftOf of = DriftOf::kNumbers;
+  int64_t rows_before = 0, rows_now = 0;  // that have a value; of kMissing all
+  double effect = 0;                      // the distance that counts
+  Interval interval = {};
+  std::string value = {};                  // of kValues: the one whose share differs most
+  double share_before = 0, share_now = 0;  // of it, or of missing cells
+  std::optional<double> stability = {};
+  std::optional<double> wasserstein = {};  // in standard deviations of before
+  double p = 1, adjusted_p = 1;
+  bool drifted = false;  // adjusted_p is at most alpha, and the effect at least what matters
+};
+
+// Of each column that both have: its numbers where all cells of both are numbers and there are more than 20
+// different ones, else its values, and how many cells are missing. Columns that name rows are not
+// compared. The surest first. Nothing is said of fewer than 20 rows. Intervals: Smirnov's bound for
+// distribution functions, Newcombe's for shares, by Bonferroni for all values of the column.
+std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
+                                    const DriftOptions& options = {});
+
+}  // namespace espalier

@@ -1,0 +1,144 @@
+// Distances are SciPy's, planted shifts are found, and of equal laws and trifles nothing is said.
+#include "evaluate/drift.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/philox.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::json;
+
+Json golden() { return Json::parse(std::ifstream("tests/golden/drift.json")); }
+
+// As tests/golden/drift.py has it.
+std::vector<double> sample(int64_t seed, int64_t count, double shift, double ties) {
+  std::vector<double> out;
+  int64_t state = seed;
+  for (int64_t i = 0; i < count; ++i) {
+    state = (state * 1103515245 + 12345) % (int64_t{1} << 31);
+    const double value = static_cast<double>(state) / static_cast<double>(int64_t{1} << 31) + shift;
+    out.push_back(ties > 0 ? std::floor(value * ties) : value);
+  }
+  std::ranges::sort(out);
+  return out;
+}
+
+TEST(Drift, DistancesAreSciPys) {
+  for (const Json& pair : golden()["pairs"]) {
+    const auto a = sample(pair["seed"], pair["n"], 0, pair["ties"]);
+    const auto b = sample(pair["seed"].get<int64_t>() + 1, pair["m"], pair["shift"], pair["ties"]);
+    const KolmogorovSmirnov ks = kolmogorov_smirnov(a, b);
+    EXPECT_NEAR(ks.distance, pair["ks"].get<double>(), 1e-12);
+    // SciPy's law is that of one sample of the effective size; the corrected limit is near it.
+    EXPECT_NEAR(ks.p, pair["ks_p"].get<double>(), 0.01 + 0.05 * pair["ks_p"].get<double>());
+    EXPECT_NEAR(wasserstein(a, b), pair["wasserstein"].get<double>(), 1e-12);
+    EXPECT_EQ(kolmogorov_smirnov(b, a).distance, ks.distance);
+  }
+  for (const Json& table : golden()["tables"]) {
+    const auto a = table["a"].get<std::vector<int64_t>>(), b = table["b"].get<std::vector<int64_t>>();
+    const ChiSquare chi = chi_square(a, b).value();
+    EXPECT_NEAR(chi.statistic, table["statistic"].get<double>(), 1e-9);
+    EXPECT_NEAR(chi.p, table["p"].get<double>(), 1e-9);
+    EXPECT_EQ(chi.degrees, table["degrees"].get<int64_t>());
+  }
+  for (const Json& tail : golden()["tails"])
+    EXPECT_NEAR(chi_square_tail(tail[0], tail[1]), tail[2].get<double>(), 1e-12) << tail;
+}
+
+TEST(Drift, ThinValuesAreCountedTogether) {
+  const std::vector<int64_t> a = {100, 1, 2, 1, 2}, b = {100, 2, 1, 2, 1};
+  const ChiSquare chi = chi_square(a, b).value();
+  EXPECT_EQ(chi.degrees, 1);
+  EXPECT_NEAR(chi.statistic, 0, 1e-12);
+  EXPECT_FALSE(chi_square(std::vector<int64_t>{50}, std::vector<int64_t>{50}));
+  EXPECT_FALSE(chi_square(std::vector<int64_t>{50, 1}, std::vector<int64_t>{50, 1}));
+}
+
+// ln 3 of half and half against a quarter and three quarters: (0.25 - 0.5) ln (0.5) + (0.75 - 0.5) ln (1.5).
+TEST(Drift, TheStabilityIndexIsItsFormula) {
+  const std::vector<int64_t> a = {50, 50}, b = {25, 75};
+  EXPECT_NEAR(stability_index(a, b), -0.25 * std::log(0.5) + 0.25 * std::log(1.5), 1e-12);
+  EXPECT_NEAR(stability_index(a, b), stability_index(b, a), 1e-12);
+  EXPECT_EQ(stability_index(a, a), 0);
+}
+
+double normal(Philox& random) {
+  double sum = -6;
+  for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.uniform());
+  return sum;
+}
+struct Law {
+  double shift = 0;       // of a number, in deviations
+  uint64_t often = 300;   // of a thousand, the first of four values
+  uint64_t missing = 50;  // of a thousand cells
+};
+CsvTable drawn(uint64_t seed, int64_t rows, const Law& law = {}) {
+  Philox random(seed, 0xD2F7);
+  std::string text = "id,size,kind,note\n";
+  for (int64_t i = 0; i < rows; ++i) {
+    text += cat("r", seed, "-", i, ",", 100 + 15 * (normal(random) + law.shift), ",",
+                random.below(1000) < law.often ? std::string("a") : cat("b", random.below(3)), ",",
+                random.below(1000) < law.missing ? "" : "x", "\n");
+  }
+  return parse_csv(text, {.header = CsvHeader::kYes});
+}
+std::vector<std::string> drifted(const std::vector<ColumnDrift>& all) {
+  std::vector<std::string> out;
+  for (const ColumnDrift& drift : all) {
+    if (drift.drifted) out.push_back(drift.column);
+  }
+  return out;
+}
+
+TEST(Drift, FewAlarmsAreFalse) {
+  for (const int64_t rows : {100, 1000}) {
+    int alarms = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed)
+      alarms += !drifted(find_drift(drawn(2 * seed, rows), drawn(2 * seed + 1, rows))).empty();
+    EXPECT_LE(alarms, 7 + 3) << rows;  // 5 of 100 are to be expected, 10 once in 60 such tests
+  }
+}
+
+TEST(Drift, PlantedDriftsAreNamed) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    const CsvTable before = drawn(100 + seed, 2000);
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(drifted(find_drift(before, drawn(200 + seed, 2000, {.shift = 0.5}))), Names{"size"});
+    const auto values = find_drift(before, drawn(200 + seed, 2000, {.often = 400}));
+    EXPECT_EQ(drifted(values), Names{"kind"});
+    EXPECT_EQ(values[0].value, "a");
+    EXPECT_NEAR(values[0].share_now - values[0].share_before, 0.1, 0.05);
+    EXPECT_TRUE(values[0].interval.low <= 0.1 && 0.1 <= values[0].interval.high);
+    const auto missing = find_drift(before, drawn(200 + seed, 2000, {.missing = 150}));
+    EXPECT_EQ(drifted(missing), Names{"note"});
+    EXPECT_EQ(missing[0].of, DriftOf::kMissing);
+  }
+}
+
+TEST(Drift, EffectsDecideNotChances) {
+  DriftOptions anything;
+  anything.least_numbers = anything.least_values = anything.least_missing = 0;
+  const CsvTable before = drawn(1, 60000), now = drawn(2, 60000, {.shift = 0.03});
+  EXPECT_TRUE(drifted(find_drift(before, now)).empty());
+  EXPECT_EQ(drifted(find_drift(before, now, anything)), std::vector<std::string>{"size"});
+}
+
+TEST(Drift, NothingIsSaidOfWhatCannotBeCompared) {
+  EXPECT_TRUE(find_drift(drawn(1, 10), drawn(2, 1000)).empty());
+  const auto all = find_drift(drawn(1, 100), drawn(2, 100));
+  EXPECT_EQ(std::ranges::count(all, "id", &ColumnDrift::column), 0);
+  EXPECT_EQ(std::ranges::count(all, "size", &ColumnDrift::column), 1);
+  const CsvTable other = parse_csv("colour\nred\n");
+  EXPECT_TRUE(find_drift(drawn(1, 100), other).empty());
+}
+
+}  // namespace
+}  // namespace espalier
