@@ -86,7 +86,7 @@ TEST(DataVerb, JsonHasTheFields) {
 
 TEST(DataVerb, RefusesWhatHoldsNothingOrSomethingElse) {
   EXPECT_THROW(call_verb(add_data, {"schema", "-"}, ""), FormatError);
-  EXPECT_THROW(call_verb(add_data, {"schema", "-"}, kStatistics), FormatError);
+  EXPECT_THROW(call_verb(add_data, {"schema", "-"}, "data_missing: true"), FormatError);
   EXPECT_THROW(call_verb(add_data, {"stats", "-"}, ""), FormatError);
   EXPECT_THROW(call_verb(add_data, {"stats", "/nowhere/x.pb"}), IoError);
   EXPECT_THROW(call_verb(add_data, {}), CLI::RequiredError);

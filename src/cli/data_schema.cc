@@ -1,0 +1,105 @@
+#include "cli/data_tables.h"
+#include "cli/data_verbs.h"
+#include "espalier/error.h"
+#include "validate/infer.h"
+#include "validate/schema_edit.h"
+#include "validate/text_diff.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Options {
+  std::string file;
+  InferOptions infer;
+  bool no_shapes = false;
+  SchemaEdits edits;
+  MessageResults output;
+};
+
+// A schema, or, of statistics, the one that they suggest.
+tfmd::Schema schema_of(const Options& options, bool& inferred) {
+  const std::string bytes = read_text(options.file);
+  const auto parse = [&](auto& message) {
+    try {
+      parse_metadata(bytes, message);
+    } catch (const FormatError& error) {
+      if (error.rule() == "metadata.kind") throw;
+      throw FormatError(error.rule(), cat(source_name(options.file), ": ", error.message()), error.fix());
+    }
+  };
+  tfmd::Schema schema;
+  try {
+    parse(schema);
+  } catch (const FormatError& error) {
+    if (error.rule() != "metadata.kind") throw;
+    tfmd::DatasetFeatureStatisticsList list;
+    parse(list);
+    schema = infer_schema(list, options.infer);
+    inferred = true;
+  }
+  if (schema.feature_size() == 0 && schema.sparse_feature_size() == 0)
+    throw FormatError("data.schema", cat(source_name(options.file), " holds a schema without features"));
+  return schema;
+}
+
+void run(Options options) {
+  const Results& results = options.output.results;
+  results.keep({options.file});
+  options.infer.shapes = !options.no_shapes;
+  bool inferred = false;
+  const tfmd::Schema before = schema_of(options, inferred);
+  const tfmd::Schema schema = edited_schema(before, options.edits);
+  options.output.write("schema", {{"file", options.file}}, schema, schema_table);
+  if (!options.edits.empty() && !results.json) {
+    const std::string diff = unified_diff(metadata_bytes(before, MetadataForm::kText),
+                                          metadata_bytes(schema, MetadataForm::kText));
+    Results().write(diff.empty() ? "nothing changed\n" : diff);
+  }
+  std::vector<std::string> next = {"data", "schema", options.file};
+  const auto add = [&](const char* flag, const std::vector<std::string>& values) {
+    for (const std::string& value : values) next.insert(next.end(), {flag, value});
+  };
+  add("--environment", options.edits.environments);
+  add("--set", options.edits.set);
+  add("--allow", options.edits.allow);
+  add("--in", options.edits.in);
+  add("--not-in", options.edits.not_in);
+  next.insert(next.end(), {"--out", inferred ? "schema.pbtxt" : "schema-new.pbtxt"});
+  results.suggest(next);
+}
+
+// One value for each flag: values may hold commas and blanks.
+void add_words(CLI::App& verb, const char* flag, std::vector<std::string>& into, const char* name,
+               const char* about) {
+  verb.add_option(flag, into, about)->option_text(name)->allow_extra_args(false)->group("Edits");
+}
+
+}  // namespace
+
+void add_data_schema(CLI::App& data) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      data.add_subcommand("schema", "What data should be: show, infer from statistics, or edit a schema");
+  verb->add_option("file", options->file,
+                   "A schema, or statistics to infer one from, as .pbtxt, .pb or TFRecord, gzip too; - reads "
+                   "standard input")
+      ->required();
+  options->output.add(*verb);
+  verb->add_option("--most-values", options->infer.most_values,
+                   "A text of at most so many different values has them as its domain")
+      ->option_text("N [100]")
+      ->check(number_from(int64_t{0}, int64_t{1} << 31))
+      ->group("Inference");
+  verb->add_flag("--no-shapes", options->no_shapes, "Give features a number of values, not a shape")
+      ->group("Inference");
+  SchemaEdits& edits = options->edits;
+  add_words(*verb, "--set", edits.set, "FEATURE.FIELD=VALUE",
+            "Set a field of a feature, as company.min_domain_mass=0.9 or age.max=99; no value clears it");
+  add_words(*verb, "--allow", edits.allow, "FEATURE=VALUE", "Take a value into the domain of a feature");
+  add_words(*verb, "--environment", edits.environments, "NAME", "Take an environment into the schema");
+  add_words(*verb, "--in", edits.in, "ENVIRONMENT:FEATURE", "Expect a feature in an environment");
+  add_words(*verb, "--not-in", edits.not_in, "ENVIRONMENT:FEATURE", "Expect no feature in an environment");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace espalier::cli

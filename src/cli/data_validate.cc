@@ -1,0 +1,180 @@
+#include <algorithm>
+
+#include "cli/anomaly_tables.h"
+#include "cli/data_verbs.h"
+#include "espalier/error.h"
+#include "validate/statistics_view.h"
+
+namespace espalier::cli {
+namespace {
+
+using Info = tfmd::AnomalyInfo;
+using StatisticsList = tfmd::DatasetFeatureStatisticsList;
+
+struct Options {
+  std::string file, schema, previous, serving, version, environment, fix, reason;
+  std::vector<std::string> features, warnings;
+  Results results;
+};
+
+// Lists that the statistics of inputs are parts of.
+struct Lists {
+  std::optional<StatisticsList> statistics, previous, serving, version;
+};
+
+const tfmd::DatasetFeatureStatistics* read(const std::string& file, std::optional<StatisticsList>& into) {
+  if (file.empty()) return nullptr;
+  into = read_message<StatisticsList>(file);
+  try {
+    return &all_examples(*into);
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(source_name(file), ": ", error.message()), error.fix());
+  }
+}
+
+ValidateInputs inputs_of(const Options& options, Lists& lists) {
+  ValidateInputs out;
+  out.statistics = read(options.file, lists.statistics);
+  out.previous = read(options.previous, lists.previous);
+  out.serving = read(options.serving, lists.serving);
+  out.previous_version = read(options.version, lists.version);
+  if (!options.environment.empty()) out.environment = options.environment;
+  for (const std::string& word : comma_separated(options.warnings)) {
+    Info::Type type;
+    if (Info::Type_Parse(word, &type)) {
+      out.severities[type] = Info::WARNING;
+      continue;
+    }
+    std::vector<std::string> known;
+    for (int i = 0; i < Info::Type_descriptor()->value_count(); ++i)
+      known.push_back(Info::Type_descriptor()->value(i)->name());
+    throw_unknown("data.warn", "anomaly", word, known);
+  }
+  return out;
+}
+
+// The anomalies that are to be fixed: all, or those of --feature.
+std::set<FeaturePath> chosen(const Options& options, const Validation& validation, bool& dataset) {
+  std::set<FeaturePath> out;
+  std::vector<std::string> known;
+  for (const FeatureAnomaly& anomaly : validation.features) known.push_back(path_text(anomaly.path));
+  for (const std::string& name : options.features) {
+    if (std::ranges::find(known, name) == known.end())
+      throw_unknown("data.feature", "feature with anomalies", name, known);
+  }
+  for (const FeatureAnomaly& anomaly : validation.features) {
+    const bool wanted =
+        std::ranges::find(options.features, path_text(anomaly.path)) != options.features.end();
+    if (options.features.empty() || wanted) out.insert(anomaly.path);
+  }
+  dataset = options.features.empty() && validation.dataset.has_value();
+  return out;
+}
+
+// Writes the new schema and says what changed; whether the data fits it.
+bool apply_fix(const Options& options, const ValidateInputs& inputs, const tfmd::Schema& schema,
+               const Validation& validation, std::string& diff) {
+  bool dataset = false;
+  const std::set<FeaturePath> features = chosen(options, validation, dataset);
+  const tfmd::Schema fixed = fixed_schema(schema, inputs, features, dataset, options.reason);
+  diff =
+      unified_diff(metadata_bytes(schema, MetadataForm::kText), metadata_bytes(fixed, MetadataForm::kText));
+  Results{.out = options.fix}.write(metadata_bytes(fixed, metadata_form(options.fix)));
+  return !validate(fixed, inputs).has_errors();
+}
+
+void suggest(const Options& options, const Validation& validation) {
+  const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
+  std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
+  if (!fixable) {
+    next.push_back(options.fix.empty() ? options.schema : options.fix);
+    return options.results.suggest(next);
+  }
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) next.insert(next.end(), {flag, value});
+  };
+  next.push_back(options.file);
+  add("--schema", options.schema);
+  add("--environment", options.environment);
+  add("--previous", options.previous);
+  add("--serving", options.serving);
+  add("--previous-version", options.version);
+  for (const std::string& word : options.warnings) add("--warn", word);
+  add("--apply-fix", "schema-fixed.pbtxt");
+  options.results.suggest(next);
+}
+
+void run(const Options& options) {
+  const std::vector<std::string> files = {options.file, options.schema, options.previous, options.serving,
+                                          options.version};
+  options.results.keep(files);
+  if (std::ranges::count(files, "-") > 1)
+    throw ValueError("data.input", "standard input can be one of the files, not more");
+  if (!options.fix.empty()) Results{.out = options.fix}.keep(files);
+  const auto schema = read_message<tfmd::Schema>(options.schema);
+  Lists lists;
+  const ValidateInputs inputs = inputs_of(options, lists);
+  const Validation validation = validate(schema, inputs);
+  bool good = !validation.has_errors();
+  std::string diff;
+  if (!options.fix.empty() && !validation.data_missing)
+    good = apply_fix(options, inputs, schema, validation, diff);
+  const std::string sentence = anomaly_sentence(validation, inputs);
+  if (options.results.json) {
+    nlohmann::ordered_json body = {
+        {"file", options.file}, {"schema", options.schema}, {"sentence", sentence}};
+    body.update(anomaly_json(validation));
+    if (!options.fix.empty()) body.update({{"fixed", options.fix}, {"fits_fixed", good}});
+    options.results.write_json("data validate", body);
+  } else {
+    if (options.results.out != "-")
+      options.results.write(
+          metadata_bytes(anomalies_of(validation, schema), metadata_form(options.results.out)));
+    Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO))));
+    if (!options.fix.empty())
+      Results().write(
+          cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
+    suggest(options, validation);
+  }
+  if (!good) throw Exit{1};
+}
+
+}  // namespace
+
+void add_data_validate(CLI::App& data) {
+  auto options = std::make_shared<Options>();
+  CLI::App* verb =
+      data.add_subcommand("validate", "Whether data is as its schema says; exits with 1 where it is not");
+  verb->add_option("file", options->file,
+                   "Statistics as .pb, .pbtxt or TFRecord, gzip too; - reads standard input")
+      ->required();
+  verb->add_option("--schema", options->schema, "What the data should be")->option_text("FILE")->required();
+  verb->add_option("--environment", options->environment, "Where the data is used: one of the schema's")
+      ->option_text("NAME");
+  verb->add_option("--previous", options->previous, "Statistics of the data before, for drift")
+      ->option_text("FILE");
+  verb->add_option("--serving", options->serving, "Statistics of what the model serves, for skew")
+      ->option_text("FILE");
+  verb->add_option("--previous-version", options->version,
+                   "Statistics of an earlier version of this data, for its number of rows")
+      ->option_text("FILE");
+  verb->add_option("--warn", options->warnings, "Anomalies that are no errors, as SCHEMA_NEW_COLUMN")
+      ->option_text("TYPE,...")
+      ->allow_extra_args(false);
+  CLI::Option* fix = verb->add_option("--apply-fix", options->fix, "Write a new schema that the data fits")
+                         ->option_text("FILE");
+  verb->add_option("--feature", options->features, "Fix this feature alone; once for each")
+      ->option_text("NAME")
+      ->allow_extra_args(false)
+      ->needs(fix);
+  verb->add_option("--reason", options->reason, "Why, kept in the annotations of what is fixed")
+      ->option_text("TEXT")
+      ->needs(fix);
+  options->results.add_json(*verb);
+  options->results.add_out(*verb);
+  verb->get_option("--out")->description(
+      "File for the anomalies: .pbtxt, .pb or .tfrecord; JSON with --json");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace espalier::cli

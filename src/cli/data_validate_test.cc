@@ -1,0 +1,162 @@
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+#include "validate/metadata_files.h"
+
+namespace espalier::cli {
+namespace {
+
+const char* const kSchema =
+    R"(feature { name: "age" type: INT int_domain { max: 90 } presence { min_fraction: 1.0 } }
+feature { name: "job" type: BYTES domain: "jobs" drift_comparator { infinity_norm { threshold: 0.1 } } }
+string_domain { name: "jobs" value: "clerk" value: "smith" } default_environment: "training"
+)";
+
+std::string statistics(int most, const std::string& job) {
+  return cat(R"(datasets { num_examples: 10 features { name: "age" type: INT num_stats { common_stats {
+    num_non_missing: 10 tot_num_values: 10 min_num_values: 1 max_num_values: 1 } min: 17 max: )",
+             most,
+             R"( } } features { name: "job" type: STRING string_stats { common_stats { num_non_missing: 10
+    tot_num_values: 10 min_num_values: 1 max_num_values: 1 } unique: 1 rank_histogram { buckets { label: ")",
+             job, R"(" sample_count: 10 } } } } })");
+}
+
+class DataValidate : public testing::Test {
+ protected:
+  // A call of `espalier data validate` on these statistics, in the test's folder.
+  Outcome call(const std::string& given, const std::string& flags = "") {
+    write_file(folder_ + "/data.pbtxt", given);
+    return call_command(cat("data validate ", folder_, "/data.pbtxt --schema ", schema_, " ", flags));
+  }
+  std::string folder_ =
+      fresh_folder(cat("data-validate-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string schema_ = write_file(folder_ + "/schema.pbtxt", kSchema);
+};
+
+TEST_F(DataValidate, OfDataThatFitsSaysSoAndEndsWell) {
+  const Outcome outcome = call(statistics(50, "clerk"));
+  EXPECT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_TRUE(outcome.output.starts_with("No anomalies: 2 features, 10 rows.\n")) << outcome.output;
+}
+
+TEST_F(DataValidate, SaysFirstWhatIsNotAsItShouldBe) {
+  const Outcome outcome = call(statistics(99, "baker"));
+  EXPECT_EQ(outcome.code, 1) << outcome.error;
+  const std::string wanted = cat(
+      "2 things are not as the schema says: age (Out-of-range values: 99); job (Unexpected string values: "
+      "baker "
+      "(~100%)); of 2 features, 10 rows.\n"
+      "\n"
+      "feature  severity  anomaly                             observed       limit                 fix\n"
+      "-------  --------  ----------------------------------  -------------  --------------------  "
+      "------------------\n"
+      "age      ERROR     INT_TYPE_BIG_INT                    99             <= 90                 max: 90 "
+      "-> "
+      "max: 99\n"
+      "job      ERROR     ENUM_TYPE_UNEXPECTED_STRING_VALUES  baker (~100%)  values of the domain  +value: "
+      "\"baker\"\n"
+      "next: ",
+      build_folder(), "/espalier data validate ", folder_, "/data.pbtxt --schema ", schema_,
+      " --apply-fix schema-fixed.pbtxt\n");
+  EXPECT_EQ(outcome.output, wanted);
+}
+
+TEST_F(DataValidate, MeasuresDriftWhetherItIsTooMuchOrNot) {
+  const std::string before = write_file(folder_ + "/before.pbtxt", statistics(50, "smith"));
+  const Outcome outcome = call(statistics(50, "clerk"), "--previous " + before);
+  EXPECT_EQ(outcome.code, 1) << outcome.error;
+  EXPECT_NE(outcome.output.find("\njob      previous       L_INFTY       1      0.1\n"), std::string::npos)
+      << outcome.output;
+  EXPECT_NE(call(statistics(50, "smith"), "--previous " + before).output.find("  L_INFTY       0  "),
+            std::string::npos);
+}
+
+TEST_F(DataValidate, FixesIntoANewFileThatTheDataFits) {
+  const std::string fixed = folder_ + "/fixed.pbtxt", given = statistics(99, "baker");
+  Outcome outcome = call(given, cat("--apply-fix ", fixed, " --reason 'a bakery opened'"));
+  EXPECT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_NE(outcome.output.find("\n-    max: 90\n+    max: 99\n"), std::string::npos) << outcome.output;
+  EXPECT_NE(outcome.output.find(fixed + ": the data fits it\n"), std::string::npos) << outcome.output;
+  EXPECT_EQ(posix_env().read_file(schema_), kSchema);
+  EXPECT_NE(posix_env().read_file(fixed).find("ENUM_TYPE_UNEXPECTED_STRING_VALUES: a bakery opened"),
+            std::string::npos);
+  // One feature alone leaves the other.
+  outcome = call(given, cat("--apply-fix ", fixed, " --feature age"));
+  EXPECT_EQ(outcome.code, 1) << outcome.error;
+  EXPECT_NE(outcome.output.find(": the data does not fit it yet\n"), std::string::npos) << outcome.output;
+  tfmd::Schema schema;
+  read_metadata(fixed, schema);
+  EXPECT_EQ(schema.feature(0).int_domain().max(), 99);
+  EXPECT_EQ(schema.string_domain(0).value_size(), 2);
+}
+
+TEST_F(DataValidate, WritesAnomaliesAndJson) {
+  const std::string given = statistics(99, "clerk"), out = folder_ + "/anomalies.pbtxt";
+  EXPECT_EQ(call(given, "--out " + out).code, 1);
+  tfmd::Anomalies anomalies;
+  read_metadata(out, anomalies);
+  EXPECT_EQ(anomalies.anomaly_info().at("age").reason(0).type(), tfmd::AnomalyInfo::INT_TYPE_BIG_INT);
+  EXPECT_EQ(anomalies.baseline().feature_size(), 2);
+  const auto json = nlohmann::json::parse(call(given, "--json").output);
+  EXPECT_EQ(json.at("version"), 1);
+  EXPECT_TRUE(json.at("errors").get<bool>());
+  const auto& reason = json.at("anomalies").at(0).at("reasons").at(0);
+  EXPECT_EQ(reason.at("description"), "Unexpectedly large value: 99.");
+  EXPECT_EQ(reason.at("limit"), "<= 90");
+  EXPECT_EQ(json.at("anomalies").at(0).at("fix").at(0).at("added").at(0), "    max: 99");
+}
+
+TEST_F(DataValidate, EndsWellWithWarningsAndBadlyWithoutData) {
+  EXPECT_EQ(call(statistics(99, "clerk"), "--warn INT_TYPE_BIG_INT").code, 0);
+  EXPECT_EQ(call("datasets { num_examples: 0 }").code, 1);
+}
+
+TEST_F(DataValidate, RefusesWrongUse) {
+  const std::string good = statistics(50, "clerk");
+  EXPECT_EQ(call(good, "--environment nowhere").code, 2);
+  EXPECT_EQ(call(good, "--warn TOO_BIG").code, 2);
+  EXPECT_EQ(call(good, "--feature age").code, 2);
+  EXPECT_EQ(call(good, cat("--apply-fix ", schema_)).code, 2);
+  EXPECT_EQ(call(good, cat("--out ", schema_)).code, 2);
+  EXPECT_EQ(call(statistics(99, "clerk"), cat("--apply-fix ", folder_, "/f.pbtxt --feature job")).code, 2);
+  EXPECT_EQ(call(good, cat("--apply-fix ", folder_, "/f.txt")).code, 2);
+  EXPECT_EQ(call(kSchema).code, 2);
+  EXPECT_EQ(posix_env().read_file(schema_), kSchema);
+}
+
+TEST(DataSchema, IsInferredFromStatisticsAndHoldsThem) {
+  const std::string folder = fresh_folder("data-schema-inferred");
+  const std::string data = write_file(folder + "/data.pbtxt", statistics(50, "clerk"));
+  EXPECT_EQ(call_verb(add_data, {"schema", data, "--out", folder + "/schema.pbtxt"}), "");
+  tfmd::Schema schema;
+  read_metadata(folder + "/schema.pbtxt", schema);
+  EXPECT_EQ(schema.feature(0).shape().dim(0).size(), 1);
+  EXPECT_EQ(schema.string_domain(0).value(0), "clerk");
+  EXPECT_NO_THROW(call_verb(add_data, {"validate", data, "--schema", folder + "/schema.pbtxt"}));
+  const std::string bare =
+      call_verb(add_data, {"schema", data, "--most-values", "0", "--no-shapes", "--json"});
+  const auto json = nlohmann::json::parse(bare).at("schema");
+  EXPECT_FALSE(json.contains("string_domain"));
+  EXPECT_EQ(json.at("feature").at(0).at("value_count").at("max"), 1);
+}
+
+TEST(DataSchema, IsEditedIntoANewFile) {
+  const std::string folder = fresh_folder("data-schema-edited");
+  const std::string schema = write_file(folder + "/schema.pbtxt", kSchema), out = folder + "/new.pbtxt";
+  const std::string diff = call_verb(
+      add_data, {"schema", schema, "--set", "job.min_domain_mass=0.9", "--set", "age.max=99", "--allow",
+                 "job=Baker, A", "--environment", "serving", "--not-in", "serving:age", "--out", out});
+  for (const char* line : {"\n-    max: 90\n+    max: 99\n", "\n+    min_domain_mass: 0.9\n",
+                           "\n+  value: \"Baker, A\"\n", "\n+  not_in_environment: \"serving\"\n"})
+    EXPECT_NE(diff.find(line), std::string::npos) << diff;
+  EXPECT_EQ(posix_env().read_file(schema), kSchema);
+  EXPECT_EQ(call_verb(add_data, {"schema", out, "--set", "age.max=99", "--out", folder + "/same.pbtxt"}),
+            "nothing changed\n");
+  EXPECT_THROW(call_verb(add_data, {"schema", schema, "--set", "age.max=99", "--out", schema}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"schema", schema, "--set", "aeg.max=99"}), ValueError);
+}
+
+}  // namespace
+}  // namespace espalier::cli

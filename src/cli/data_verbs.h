@@ -1,0 +1,54 @@
+// The verbs of `espalier data`, one file each, and what they share.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "report/terminal.h"
+#include "validate/message_json.h"
+#include "validate/metadata_files.h"
+
+namespace espalier::cli {
+
+void add_data_schema(CLI::App& data);
+void add_data_stats(CLI::App& data);
+void add_data_validate(CLI::App& data);
+
+// The message in a file, or of standard input for "-". Raises as read_metadata.
+template <class Message>
+Message read_message(const std::string& file) {
+  Message message;
+  if (file == "-")
+    parse_metadata(read_text(file), message);
+  else
+    read_metadata(file, message);
+  return message;
+}
+
+// How a message is written.
+struct MessageResults {
+  Results results;
+  bool show = false;
+
+  // --json, --out and --show.
+  void add(CLI::App& verb);
+  // As JSON with the fields of `about`, converted into the file of --out, or as a table. `what` is the verb
+  // below `data`, and the message's field in JSON.
+  template <class Message>
+  void write(const std::string& what, nlohmann::ordered_json about, const Message& message,
+             std::string (*table)(const Message&, const Terminal&)) const {
+    if (results.json) {
+      about[what] = json_of_message(message);
+      return results.write_json(cat("data ", what), about);
+    }
+    if (results.out != "-") results.write(metadata_bytes(message, metadata_form(results.out)));
+    if (results.out == "-" || show) Results().write(table(message, Terminal::of(STDOUT_FILENO)));
+  }
+};
+
+}  // namespace espalier::cli
