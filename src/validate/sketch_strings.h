@@ -1,0 +1,87 @@
+// How often each of many texts occurs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/hash.h"
+#include "validate/sketch_values.h"
+
+namespace espalier {
+
+// A text with what is known of its count: it occurs at least `count` times and at most `count` + `missed`.
+struct TextCount {
+  std::string text;
+  uint64_t count = 0, missed = 0;
+  double weight = 0;  // of the `count`
+};
+
+// Counts of texts. Exact while they are few enough; then the rarest are forgotten time and again (lossy
+// counting: Manku and Motwani, 2002), and how many there are is estimated from the smallest hashes
+// (Bar-Yossef and others, 2002). A text that is longer than kLongestText is known by its hash alone.
+// What it holds then depends on the order of the texts; merging is commutative and associative, and keeps
+// what both hold.
+class TextCounts {
+ public:
+  static constexpr size_t kLongestText = 1024;
+
+  // Room for `most` texts of together `bytes` bytes, and for as many hashes.
+  TextCounts(size_t most, size_t bytes, bool weighted);
+
+  void add(std::string_view text, FixedWeight weight = 0) {
+    const uint64_t hash = hash_bytes(text.data(), text.size());
+    size_t at = slot(hash, text);
+    if (slots_[at].count == 0) at = insert(hash, text);
+    ++slots_[at].count;
+    if (weighted_) weights_[at] += weight;
+  }
+  // REQUIRES: both were made with the same arguments.
+  void merge(const TextCounts& other);
+
+  bool exact() const { return forgotten_ == 0; }
+  // How many there are; when not exact, an estimate whose deviation is distinct_error() of it.
+  uint64_t distinct() const;
+  double distinct_error() const;
+  // A text that is not held occurs at most so often.
+  uint64_t forgotten() const { return forgotten_; }
+  // The most frequent ones (by weight if so), the larger of two that are equally frequent first.
+  std::vector<TextCount> top(size_t count, bool by_weight) const;
+
+ private:
+  struct Slot {
+    uint64_t hash = 0, count = 0, missed = 0;
+    uint32_t offset = 0, size = 0;
+  };
+  bool equals(const Slot& slot, uint64_t hash, std::string_view text) const {
+    if (slot.hash != hash || slot.size != text.size()) return false;
+    return text.size() > kLongestText || std::string_view(texts_).substr(slot.offset, slot.size) == text;
+  }
+  size_t slot(uint64_t hash, std::string_view text) const {
+    size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].count != 0 && !equals(slots_[at], hash, text)) at = (at + 1) & (slots_.size() - 1);
+    return at;
+  }
+  std::string_view text_of(const Slot& slot) const;
+  size_t insert(uint64_t hash, std::string_view text);
+  size_t place(uint64_t hash, std::string_view text, uint64_t missed);
+  void put(const std::vector<size_t>& kept, size_t size);
+  void forget();
+  void note(uint64_t hash);
+  void note_all(const TextCounts& other);
+  void shorten();
+
+  size_t most_, most_bytes_;
+  bool weighted_;
+  size_t used_ = 0;
+  uint64_t forgotten_ = 0;
+  std::vector<Slot> slots_;
+  std::vector<FixedWeight> weights_;
+  std::string texts_;
+  // When something was forgotten: hashes of texts, those beyond the least ones left out.
+  std::vector<uint64_t> hashes_;
+  uint64_t largest_ = ~uint64_t{0};
+};
+
+}  // namespace espalier

@@ -1,0 +1,265 @@
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "validate/sketch_strings.h"
+#include "validate/sketch_values.h"
+
+namespace espalier {
+namespace {
+
+TEST(ExactSum, IsExactInAnyOrder) {
+  ExactSum cancelled;
+  for (const double term : {1e100, 1.0, -1e100, 1e-300, 5e-324}) cancelled.add(term);
+  EXPECT_EQ(cancelled.value(), 1.0);
+  cancelled.add(-1);
+  EXPECT_EQ(cancelled.value(), 1e-300);
+  EXPECT_EQ(ExactSum().value(), 0);
+  ExactSum negative;
+  for (int i = 0; i < 1000; ++i) negative.add(-0.1);
+  EXPECT_DOUBLE_EQ(negative.value(), -100);
+  ExactSum largest;
+  largest.add(std::numeric_limits<double>::max());
+  largest.add(-std::numeric_limits<double>::denorm_min());
+  EXPECT_EQ(largest.value(), std::numeric_limits<double>::max());
+}
+
+// Whole numbers up to 2^60 are exact in integers.
+TEST(ExactSum, OfWholeNumbersIsThatOfIntegers) {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 100; ++round) {
+    ExactSum sum, parts[2];
+    __extension__ __int128 expected = 0;
+    for (int i = 0; i < 50; ++i) {
+      const int64_t value = (static_cast<int64_t>(random()) >> (random() % 60)) >> 11 << (random() % 11);
+      expected += value;
+      sum.add(static_cast<double>(value));
+      parts[random() % 2].add(static_cast<double>(value));
+    }
+    parts[1].merge(parts[0]);
+    EXPECT_EQ(sum.value(), static_cast<double>(expected));
+    EXPECT_EQ(parts[1].value(), sum.value());
+    double all = 0;
+    sum.for_each_part([&](double part) { all += part; });
+    EXPECT_NEAR(all, sum.value(), 1e-9 * std::abs(sum.value()));
+  }
+}
+
+// The deviation of 0, 1, ..., n - 1 is known, and no mean changes it.
+TEST(Moments, OfARunOfNumbersAreThoseOfTheFormula) {
+  const int n = 1001;
+  for (const double offset : {0.0, -17.0, 1.7e9, 1e15}) {
+    ExactSum sum, squares, count;
+    for (int i = 0; i < n; ++i) {
+      sum.add(offset + i);
+      squares.add_square(1, offset + i);
+      count.add(1);
+    }
+    const Moments moments = moments_of(sum, squares, count);
+    EXPECT_EQ(moments.mean, offset + (n - 1) / 2);
+    EXPECT_DOUBLE_EQ(moments.variance, (double{n} * n - 1) / 12) << offset;
+  }
+}
+
+std::vector<double> some_values(std::mt19937_64& random, size_t count) {
+  std::lognormal_distribution<double> wide(0, 3);
+  std::vector<double> out;
+  for (size_t i = 0; i < count; ++i) {
+    const double value = random() % 4 ? wide(random) : static_cast<double>(random() % 20);
+    out.push_back(random() % 2 ? value : -value);
+  }
+  return out;
+}
+
+bool equal(const ValueCounts& a, const ValueCounts& b) {
+  const auto mine = a.ranges(), theirs = b.ranges();
+  const auto same = [](const ValueRange& x, const ValueRange& y) {
+    return x.low == y.low && x.high == y.high && x.count == y.count && x.weight == y.weight;
+  };
+  return std::equal(mine.begin(), mine.end(), theirs.begin(), theirs.end(), same) && a.exact() == b.exact() &&
+         a.moments().mean == b.moments().mean && a.moments().variance == b.moments().variance &&
+         a.weighted_moments().mean == b.weighted_moments().mean;
+}
+
+TEST(ValueCounts, AreExactWhileThereIsRoom) {
+  std::mt19937_64 random(5);
+  std::map<double, uint64_t> expected;
+  ValueCounts counts(4096, false);
+  for (int i = 0; i < 20000; ++i) {
+    const double value = static_cast<double>(random() % 4000) / 8 - 100;
+    counts.add(value);
+    ++expected[value];
+  }
+  counts.add(-0.0);
+  ++expected[0.0];
+  const std::vector<ValueRange> ranges = counts.ranges();
+  ASSERT_EQ(ranges.size(), expected.size());
+  size_t at = 0;
+  for (const auto& [value, count] : expected) {
+    EXPECT_EQ(ranges[at].low, value);
+    EXPECT_EQ(ranges[at].high, value);
+    EXPECT_EQ(ranges[at++].count, count);
+  }
+  EXPECT_TRUE(counts.exact());
+}
+
+// Not the order of the numbers, nor how they were shared out and merged, changes anything.
+TEST(ValueCounts, AreTheSameInAnyOrder) {
+  std::mt19937_64 random(6);
+  for (const size_t most : {32, 64, 1024}) {
+    for (int round = 0; round < 30; ++round) {
+      std::vector<double> values = some_values(random, 20 + random() % 3000);
+      ValueCounts whole(most, true);
+      for (const double value : values) whole.add(value, fixed_weight(std::abs(value)));
+      std::shuffle(values.begin(), values.end(), random);
+      std::vector<ValueCounts> shards(1 + random() % 7, ValueCounts(most, true));
+      for (const double value : values)
+        shards[random() % shards.size()].add(value, fixed_weight(std::abs(value)));
+      while (shards.size() > 1) {
+        const size_t into = random() % (shards.size() - 1);
+        shards[into].merge(shards.back());
+        shards.pop_back();
+      }
+      EXPECT_TRUE(equal(whole, shards[0])) << most << " " << round;
+      EXPECT_LE(whole.ranges().size(), most);
+    }
+  }
+}
+
+TEST(ValueCounts, RangesCountWhatLiesInThem) {
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 20; ++round) {
+    const std::vector<double> values = some_values(random, 5000);
+    ValueCounts counts(256, false);
+    for (const double value : values) counts.add(value);
+    EXPECT_FALSE(counts.exact());
+    double last = -std::numeric_limits<double>::infinity();
+    for (const ValueRange& range : counts.ranges()) {
+      EXPECT_LE(last, range.low);
+      last = range.high;
+      EXPECT_EQ(std::count_if(values.begin(), values.end(),
+                              [&](double value) { return value >= range.low && value <= range.high; }),
+                static_cast<int64_t>(range.count));
+    }
+    EXPECT_EQ(counts.ranges().front().low, *std::min_element(values.begin(), values.end()));
+    EXPECT_EQ(counts.ranges().back().high, *std::max_element(values.begin(), values.end()));
+    long double sum = 0, squares = 0;
+    for (const double value : values) sum += value;
+    const auto mean = static_cast<double>(sum / static_cast<long double>(values.size()));
+    for (const double value : values) squares += (static_cast<long double>(value) - mean) * (value - mean);
+    EXPECT_NEAR(counts.moments().mean, mean, 1e-12 * std::abs(mean) + 1e-15);
+    EXPECT_NEAR(counts.moments().variance, static_cast<double>(squares) / 5000,
+                1e-12 * static_cast<double>(squares));
+  }
+}
+
+// A long tail: text i occurs about 1 / (i + 1) as often as the first.
+std::vector<std::string> zipf(std::mt19937_64& random, size_t count, size_t distinct) {
+  std::vector<double> shares(distinct);
+  for (size_t i = 0; i < distinct; ++i) shares[i] = 1 / static_cast<double>(i + 1);
+  std::discrete_distribution<size_t> pick(shares.begin(), shares.end());
+  std::vector<std::string> out;
+  for (size_t i = 0; i < count; ++i) out.push_back(cat("text ", pick(random)));
+  return out;
+}
+
+std::map<std::string, uint64_t> counted(const std::vector<std::string>& texts) {
+  std::map<std::string, uint64_t> out;
+  for (const std::string& text : texts) ++out[text];
+  return out;
+}
+
+TEST(TextCounts, AreExactWhileThereIsRoom) {
+  std::mt19937_64 random(8);
+  const std::vector<std::string> texts = zipf(random, 20000, 1500);
+  TextCounts counts(2048, 1 << 16, false);
+  for (const std::string& text : texts) counts.add(text);
+  counts.add("");
+  const auto expected = counted(texts);
+  EXPECT_TRUE(counts.exact());
+  EXPECT_EQ(counts.distinct(), expected.size() + 1);
+  std::vector<std::pair<uint64_t, std::string>> order;
+  for (const auto& [text, count] : expected) order.emplace_back(count, text);
+  std::sort(order.rbegin(), order.rend());
+  const std::vector<TextCount> top = counts.top(100, false);
+  for (size_t i = 0; i < top.size(); ++i) {
+    EXPECT_EQ(top[i].text, order[i].second);
+    EXPECT_EQ(top[i].count, order[i].first);
+    EXPECT_EQ(top[i].missed, 0u);
+  }
+}
+
+TEST(TextCounts, SayHowFarTheyMayBeOff) {
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 10; ++round) {
+    const std::vector<std::string> texts = zipf(random, 30000, 20000);
+    const auto expected = counted(texts);
+    std::vector<TextCounts> shards(3, TextCounts(1000, 1 << 16, false));
+    for (size_t i = 0; i < texts.size(); ++i) shards[random() % 3].add(texts[i]);
+    shards[0].merge(shards[1]);
+    shards[0].merge(shards[2]);
+    const TextCounts& counts = shards[0];
+    EXPECT_FALSE(counts.exact());
+    std::set<std::string> held;
+    for (const TextCount& text : counts.top(100000, false)) {
+      held.insert(text.text);
+      EXPECT_LE(text.count, expected.at(text.text)) << text.text;
+      EXPECT_GE(text.count + text.missed, expected.at(text.text)) << text.text;
+    }
+    for (const auto& [text, count] : expected)
+      EXPECT_TRUE(held.contains(text) || count <= counts.forgotten()) << text;
+    EXPECT_LT(counts.forgotten(), texts.size() / 300);
+    // Frequent texts were never forgotten.
+    EXPECT_EQ(counts.top(1, false)[0].text, "text 0");
+    EXPECT_EQ(counts.top(1, false)[0].count, expected.at("text 0"));
+    const auto distinct = static_cast<double>(expected.size());
+    EXPECT_NEAR(static_cast<double>(counts.distinct()), distinct, 5 * counts.distinct_error() * distinct);
+  }
+}
+
+TEST(TextCounts, MergeInAnyOrder) {
+  std::mt19937_64 random(10);
+  const std::vector<std::string> texts = zipf(random, 20000, 30000);
+  std::vector<TextCounts> shards(7, TextCounts(500, 1 << 14, true));
+  for (size_t i = 0; i < texts.size(); ++i) shards[i % 7 < 6 ? i % 7 : 0].add(texts[i], fixed_weight(0.1));
+  shards[6].add("alone", fixed_weight(1));
+  const auto all_of = [](const TextCounts& counts) {
+    std::string out = cat(counts.distinct(), " ", counts.forgotten());
+    for (const TextCount& text : counts.top(100000, true))
+      out += cat("; ", text.text, " ", text.count, " ", text.missed, " ", text.weight);
+    return out;
+  };
+  std::string first;
+  std::vector<size_t> order(7);
+  std::iota(order.begin(), order.end(), 0);
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(order.begin(), order.end(), random);
+    std::vector<TextCounts> parts;
+    for (const size_t i : order) parts.push_back(shards[i]);
+    while (parts.size() > 1) {
+      const size_t into = random() % (parts.size() - 1);
+      parts[into].merge(parts.back());
+      parts.pop_back();
+    }
+    if (round == 0) first = all_of(parts[0]);
+    EXPECT_EQ(all_of(parts[0]), first);
+  }
+}
+
+TEST(TextCounts, LongTextsAreCountedWithoutTheirLetters) {
+  TextCounts counts(100, 1 << 14, false);
+  for (int i = 0; i < 3; ++i) counts.add(std::string(5000, 'a'));
+  counts.add(std::string(5000, 'b'));
+  EXPECT_EQ(counts.distinct(), 2u);
+  EXPECT_EQ(counts.top(2, false)[0].text, "__LARGE_BYTES__");
+  EXPECT_EQ(counts.top(2, false)[0].count, 3u);
+}
+
+}  // namespace
+}  // namespace espalier

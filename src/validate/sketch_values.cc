@@ -1,0 +1,175 @@
+#include "validate/sketch_values.h"
+
+#include <algorithm>
+#include <array>
+
+namespace espalier {
+namespace {
+
+constexpr size_t kFirstSlots = 64;
+
+}  // namespace
+
+double weight_value(FixedWeight weight) { return std::ldexp(static_cast<double>(weight), -70); }
+
+void ValueCounts::Sums::add(double value, uint64_t times, FixedWeight weighs) {
+  const auto n = static_cast<double>(times);
+  sum.add_product(n, value);
+  squares.add_square(n, value);
+  count.add(n);
+  low = any ? std::min(low, value) : value;
+  high = any ? std::max(high, value) : value;
+  any = true;
+  // Three parts of a fixed weight are exact each.
+  for (int part = 0; weighs != 0 && part < 3; ++part, weighs >>= 45) {
+    const auto bits = static_cast<double>(static_cast<int64_t>(weighs & ((FixedWeight{1} << 45) - 1)));
+    const double w = std::ldexp(bits, 45 * part - 70);
+    weighted_sum.add_product(w, value);
+    weighted_squares.add_square(w, value);
+    weight.add(w);
+  }
+}
+
+void ValueCounts::Sums::merge(const Sums& other) {
+  sum.merge(other.sum);
+  squares.merge(other.squares);
+  count.merge(other.count);
+  weighted_sum.merge(other.weighted_sum);
+  weighted_squares.merge(other.weighted_squares);
+  weight.merge(other.weight);
+  if (!other.any) return;
+  low = any ? std::min(low, other.low) : other.low;
+  high = any ? std::max(high, other.high) : other.high;
+  any = true;
+}
+
+ValueCounts::ValueCounts(size_t most, bool weighted) : most_(most), weighted_(weighted) {
+  put({}, {}, 0, kFirstSlots);
+}
+
+// Makes room for a new key; the slot where it goes.
+size_t ValueCounts::insert(uint64_t key, uint64_t whole) {
+  ++used_;
+  if (used_ > most_) {
+    // With the new one among them, since it counts when bits are chosen.
+    slots_[slot(key)] = {key, 1};
+    const int dropped = bits_to_drop();
+    slots_[slot(key)].count = 0;
+    // A slot that is emptied again breaks no chain: it was the last of its own.
+    --used_;
+    coarsen(dropped);
+    key = whole >> dropped_;
+    const size_t at = slot(key);
+    if (slots_[at].count != 0) return at;
+    ++used_;
+  } else if (2 * used_ > slots_.size()) {
+    const std::vector<Slot> slots = std::move(slots_);
+    const std::vector<FixedWeight> weights = std::move(weights_);
+    --used_;
+    put(slots, weights, dropped_, 2 * slots.size());
+    ++used_;
+  }
+  const size_t at = slot(key);
+  slots_[at].key = key;
+  return at;
+}
+
+// Anew, of these.
+void ValueCounts::put(const std::vector<Slot>& slots, const std::vector<FixedWeight>& weights, int dropped,
+                      size_t size) {
+  slots_.assign(size, {});
+  weights_.assign(weighted_ ? size : 0, 0);
+  shift_ = std::countl_zero(size) + 1;
+  used_ = 0;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].count == 0) continue;
+    const uint64_t key = slots[i].key >> (dropped - dropped_);
+    const size_t at = slot(key);
+    used_ += slots_[at].count == 0;
+    slots_[at].key = key;
+    slots_[at].count += slots[i].count;
+    if (weighted_) weights_[at] += weights[i];
+  }
+  dropped_ = dropped;
+}
+
+void ValueCounts::coarsen(int dropped) {
+  if (!sums_) sums_ = sums_of_slots();
+  const std::vector<Slot> slots = std::move(slots_);
+  const std::vector<FixedWeight> weights = std::move(weights_);
+  put(slots, weights, dropped, slots.size());
+}
+
+// As few as leave `most_` keys.
+int ValueCounts::bits_to_drop() const {
+  std::vector<uint64_t> keys;
+  for (const Slot& slot : slots_) {
+    if (slot.count) keys.push_back(slot.key);
+  }
+  std::sort(keys.begin(), keys.end());
+  // Two neighbours become one when the bits in which they differ are dropped.
+  std::array<size_t, 65> joined{};
+  for (size_t i = 1; i < keys.size(); ++i)
+    ++joined[static_cast<size_t>(std::bit_width(keys[i - 1] ^ keys[i]))];
+  size_t left = keys.size(), dropped = 0;
+  while (left > most_) left -= joined[++dropped];
+  return dropped_ + static_cast<int>(dropped);
+}
+
+ValueCounts::Sums ValueCounts::sums_of_slots() const {
+  Sums out;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].count) out.add(value_of(slots_[i].key), slots_[i].count, weighted_ ? weights_[i] : 0);
+  }
+  return out;
+}
+
+void ValueCounts::merge(const ValueCounts& other) {
+  // Slots no longer tell sums once some of them are joined.
+  std::optional<Sums> sums;
+  if (sums_ || other.sums_ || used_ + other.used_ > most_) {
+    sums = sums_ ? *sums_ : sums_of_slots();
+    sums->merge(other.sums_ ? *other.sums_ : other.sums_of_slots());
+  }
+  if (other.dropped_ > dropped_) coarsen(other.dropped_);
+  for (size_t i = 0; i < other.slots_.size(); ++i) {
+    const Slot& theirs = other.slots_[i];
+    if (theirs.count == 0) continue;
+    const uint64_t whole = theirs.key << other.dropped_;
+    size_t at = slot(whole >> dropped_);
+    if (slots_[at].count == 0) at = insert(whole >> dropped_, whole);
+    slots_[at].count += theirs.count;
+    if (weighted_) weights_[at] += other.weights_[i];
+  }
+  if (dropped_ > 0) sums_ = sums;
+}
+
+std::vector<ValueRange> ValueCounts::ranges() const {
+  std::vector<std::pair<Slot, FixedWeight>> all;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].count) all.emplace_back(slots_[i], weighted_ ? weights_[i] : 0);
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first.key < b.first.key; });
+  std::vector<ValueRange> out;
+  for (const auto& [slot, weight] : all) {
+    const uint64_t low = slot.key << dropped_, high = low | ((uint64_t{1} << dropped_) - 1);
+    ValueRange range{value_of(low), value_of(high), slot.count, weight};
+    // Beginnings of infinities, too, when so many bits are dropped.
+    if (sums_ && !(range.low >= sums_->low)) range.low = sums_->low;
+    if (sums_ && !(range.high <= sums_->high)) range.high = sums_->high;
+    out.push_back(range);
+  }
+  return out;
+}
+
+Moments ValueCounts::moments() const {
+  const Sums sums = sums_ ? *sums_ : sums_of_slots();
+  return moments_of(sums.sum, sums.squares, sums.count);
+}
+
+Moments ValueCounts::weighted_moments() const {
+  const Sums sums = sums_ ? *sums_ : sums_of_slots();
+  return moments_of(sums.weighted_sum, sums.weighted_squares, sums.weight);
+}
+
+}  // namespace espalier

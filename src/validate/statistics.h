@@ -1,0 +1,94 @@
+// TensorFlow Data Validation's default statistics of tables.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "validate/metadata_files.h"
+#include "validate/statistics_column.h"
+
+namespace espalier {
+
+struct StatisticsOptions {
+  CsvOptions csv = {};
+  EmptyCells empty = {};
+  std::string weight = {};         // a column of numbers from 0 to 1e9, by which rows count; "": all count 1
+  std::string slice = {};          // a column, for each value of which the rows get statistics of their own
+  size_t block = size_t{1} << 20;  // bytes that a thread takes at a time
+};
+
+// The columns of a table.
+struct TableColumns {
+  std::vector<std::string> names;
+  std::vector<CellType> types;
+};
+
+// What the statistics of tables are made of. Equal rows, in any order and however they were shared out and
+// merged, have equal statistics as long as these are exact; where texts were forgotten, the order of the rows
+// within each part counts, that of merging does not.
+class TableStatistics {
+ public:
+  // Raises ValueError[stats.weight], [stats.slice] for columns that there are not.
+  TableStatistics(TableColumns columns, const StatisticsOptions& options);
+
+  // Rows with their slices and weights, to be added column by column.
+  struct Rows {
+    const CsvRows* cells;
+    std::vector<FixedWeight> weights;
+    std::map<std::string, std::vector<uint32_t>, std::less<>> slices;
+  };
+  // Raises ValueError[stats.weight] with the line.
+  Rows read(const CsvRows& cells) const;
+  // The slices and the number of the rows. Raises ValueError[stats.slices] for more than 200 slices.
+  void add_rows(const Rows& rows);
+  // The cells of a column of rows that add_rows() was given. Those of different columns may be added at one
+  // time by different threads.
+  void add_column(size_t column, const CellBatch& cells, const Rows& rows);
+  // All of these. REQUIRES: cells of the columns' types.
+  void add(const CsvRows& cells);
+
+  // REQUIRES: of the same columns and options.
+  void merge(const TableStatistics& other);
+
+  uint64_t rows() const { return all_.totals.rows; }
+  const TableColumns& columns() const { return columns_; }
+  // What was passed over in the files, a sentence each.
+  const std::vector<std::string>& notes() const { return notes_; }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
+  // Forgets a column, which gets another type.
+  void restart(size_t column, CellType type);
+  // One data set; with slices, "All Examples" and then "column_value" for each, in order. Without rows there
+  // are no features.
+  tfmd::DatasetFeatureStatisticsList list() const;
+
+ private:
+  struct Part {
+    RowTotals totals;
+    std::vector<ColumnStatistics> columns;
+  };
+  Part make_part() const;
+  size_t column_of(const std::string& name, const char* rule, const char* flag) const;
+  tfmd::DatasetFeatureStatistics data_set(const Part& part, const std::string& name) const;
+
+  TableColumns columns_;
+  StatisticsOptions options_;
+  std::vector<std::string> notes_;
+  SketchRoom room_;
+  size_t weight_ = 0, slice_ = 0;
+  Part all_;
+  std::map<std::string, Part, std::less<>> slices_;
+};
+
+struct TableFile {
+  std::string path;
+  std::string name;  // in mistakes
+};
+
+// The statistics of all rows of CSV files with equal names, on the threads of thread_pool(): equal for any
+// number of threads. Files are read once, and again for columns whose later cells have another type than
+// their first ones. Memory does not grow with the files. Raises IoError, FormatError, ValueError with the
+// name of the file.
+TableStatistics statistics_of_csv(const std::vector<TableFile>& files, const StatisticsOptions& options);
+
+}  // namespace espalier

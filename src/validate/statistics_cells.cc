@@ -1,0 +1,171 @@
+#include "validate/statistics_cells.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+
+#include "format/decimal.h"
+
+namespace espalier {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+bool is_whole(std::string_view cell) {
+  if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);
+  return !cell.empty() && std::all_of(cell.begin(), cell.end(), is_digit);
+}
+
+// Of 64 bits.
+std::optional<int64_t> parse_whole(std::string_view cell) {
+  if (cell.starts_with('+')) cell.remove_prefix(1);
+  int64_t value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc() || end != cell.data() + cell.size()) return std::nullopt;
+  return value;
+}
+
+// "nan", "inf" and "infinity" in any letters, with or without a sign.
+std::optional<double> parse_word(std::string_view cell) {
+  const bool negative = cell.starts_with('-');
+  if (negative || cell.starts_with('+')) cell.remove_prefix(1);
+  const auto is = [&](std::string_view word) {
+    return std::equal(cell.begin(), cell.end(), word.begin(), word.end(),
+                      [](char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == b; });
+  };
+  const double sign = negative ? -1 : 1;
+  if (is("nan")) return std::numeric_limits<double>::quiet_NaN();
+  if (is("inf") || is("infinity")) return sign * std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+// What f64 has no finite number for, too.
+std::optional<double> parse_beyond(std::string_view cell) {
+  if (cell.find_first_not_of("0123456789.eE+-") != cell.npos) return std::nullopt;
+  std::string_view digits = cell;
+  if (digits.starts_with('-') || digits.starts_with('+')) digits.remove_prefix(1);
+  if (digits.empty() || (!is_digit(digits[0]) && digits[0] != '.')) return std::nullopt;
+  double value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc::result_out_of_range || end != digits.data() + digits.size()) return std::nullopt;
+  return std::strtod(std::string(cell).c_str(), nullptr);
+}
+
+std::optional<double> parse_number(std::string_view cell) {
+  if (const std::optional<double> value = parse_decimal(cell)) return value;
+  if (const std::optional<double> value = parse_word(cell)) return value;
+  return parse_beyond(cell);
+}
+
+double nearest_f32(double value) {
+  // Half a step beyond the largest f32.
+  constexpr double kBeyond = 0x1.ffffffp+127;
+  if (std::fabs(value) >= kBeyond) return std::copysign(std::numeric_limits<double>::infinity(), value);
+  return static_cast<double>(static_cast<float>(value));
+}
+
+class Reader {
+ public:
+  Reader(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellBatch& out)
+      : rows_(rows), column_(column), empty_(empty), out_(out) {
+    out_.states.clear();
+    out_.states.resize(static_cast<size_t>(rows.rows()), CellState::kMissing);
+  }
+
+  CellType texts() {
+    out_.texts.resize(out_.states.size());
+    CellType found = CellType::kNone;
+    for (size_t i = 0; i < out_.states.size(); ++i) {
+      const std::string_view cell = rows_.cell(static_cast<int64_t>(i), column_);
+      if (!is_value(i, cell)) continue;
+      out_.texts[i] = cell;
+      found = CellType::kText;
+    }
+    return found;
+  }
+
+  CellType numbers(CellType type) {
+    out_.numbers.resize(out_.states.size());
+    CellType found = CellType::kNone;
+    for (size_t i = 0; i < out_.states.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      const char* begin = rows_.begin(row, column_);
+      const char* end = rows_.end(row, column_);
+      if (type == CellType::kInt ? short_whole(begin, end, out_.numbers[i])
+                                 : short_number(begin, end, out_.numbers[i])) {
+        if (empty_.missing.empty() || is_value(i, rows_.cell(row, column_))) {
+          out_.states[i] = CellState::kValue;
+          found = std::max(found, type);
+        }
+        continue;
+      }
+      const std::string_view cell = rows_.cell(row, column_);
+      if (!is_value(i, cell)) continue;
+      found = std::max(found, type_of_cell(cell));
+      if (found == CellType::kText) return found;
+      if (found > type) continue;
+      out_.numbers[i] =
+          type == CellType::kInt ? static_cast<double>(*parse_whole(cell)) : nearest_f32(*parse_number(cell));
+    }
+    return found;
+  }
+
+ private:
+  bool is_value(size_t row, std::string_view cell) {
+    if (cell.empty()) {
+      out_.states[row] = empty_.present ? CellState::kEmpty : CellState::kMissing;
+      return false;
+    }
+    const bool missing =
+        std::find(empty_.missing.begin(), empty_.missing.end(), cell) != empty_.missing.end();
+    out_.states[row] = missing ? CellState::kMissing : CellState::kValue;
+    return !missing;
+  }
+
+  // Of up to nine digits.
+  static bool short_whole(const char* begin, const char* end, double& value) {
+    const bool negative = begin != end && *begin == '-';
+    begin += negative;
+    if (begin == end || end - begin > 9) return false;
+    int32_t number = 0;
+    for (; begin != end; ++begin) {
+      if (!is_digit(*begin)) return false;
+      number = 10 * number + (*begin - '0');
+    }
+    value = negative ? -number : number;
+    return true;
+  }
+  bool short_number(const char* begin, const char* end, double& value) const {
+    value = decimal::parse_short(rows_.origin(), begin, end);
+    if (value != value) return false;
+    value = nearest_f32(value);
+    return true;
+  }
+
+  const CsvRows& rows_;
+  int64_t column_;
+  const EmptyCells& empty_;
+  CellBatch& out_;
+};
+
+}  // namespace
+
+CellType type_of_cell(std::string_view cell) {
+  if (cell.empty()) return CellType::kNone;
+  if (is_whole(cell)) return parse_whole(cell) ? CellType::kInt : CellType::kText;
+  return parse_number(cell) ? CellType::kFloat : CellType::kText;
+}
+
+CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
+                    CellBatch& out) {
+  out.type = type;
+  Reader reader(rows, column, empty, out);
+  return type == CellType::kText ? reader.texts() : reader.numbers(type);
+}
+
+}  // namespace espalier

@@ -1,0 +1,40 @@
+// Cells of a table as numbers and texts.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/csv_blocks.h"
+
+namespace espalier {
+
+// What all cells of a column are, as TensorFlow Data Validation tells it of CSV; the larger holds for both.
+// kInt: whole numbers of 64 bits; kFloat: other numbers, nan, inf and infinity; kText: what else there is,
+// whole numbers of more bits among it.
+enum class CellType { kNone, kInt, kFloat, kText };
+CellType type_of_cell(std::string_view cell);
+
+// What counts as missing, and as present but empty.
+struct EmptyCells {
+  std::vector<std::string> missing = {};  // words beside no text
+  bool present = false;                   // a cell without text is present and holds no value
+};
+
+enum class CellState : uint8_t { kMissing, kEmpty, kValue };
+
+// Some rows of a column: numbers of kInt and kFloat, texts of kText, where the state is kValue.
+struct CellBatch {
+  CellType type = CellType::kNone;
+  std::vector<CellState> states;
+  std::vector<double> numbers;
+  std::vector<std::string_view> texts;
+};
+
+// Reads a column as `type`. Returns the type of its cells; when that is beyond `type`, `out` holds no more
+// than its states, and not all of these. Whole numbers are the nearest f64, other ones the nearest f32, as
+// Arrow has them in TensorFlow Data Validation.
+CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
+                    CellBatch& out);
+
+}  // namespace espalier

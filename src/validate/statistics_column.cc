@@ -1,0 +1,71 @@
+#include "validate/statistics_column.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "format/utf8.h"
+
+namespace espalier {
+
+SketchRoom sketch_room(size_t columns) {
+  constexpr size_t kEach = 200000, kShared = size_t{24} << 20;
+  const size_t bytes = kEach + kShared / std::max<size_t>(columns, 1);
+  // Slots are half empty; half of a text's room is for its letters.
+  const size_t values = std::clamp<size_t>(std::bit_floor(bytes / 40), 4096, 65536);
+  return {values, values / 2, 8 * values};
+}
+
+ColumnStatistics::ColumnStatistics(CellType type, const SketchRoom& room, bool weighted)
+    : type_(type), weighted_(weighted) {
+  if (type == CellType::kText)
+    texts_.emplace(room.texts, room.text_bytes, weighted);
+  else
+    numbers_.emplace(room.values, weighted);
+}
+
+void ColumnStatistics::add_number(double value, FixedWeight weight) {
+  if (value != value) return nan_.add(weight);
+  if (std::isinf(value)) return (value < 0 ? lowest_ : highest_).add(weight);
+  if (value == 0) zeros_.add(weight);
+  numbers_->add(value, weight);
+}
+
+void ColumnStatistics::add_text(std::string_view text, FixedWeight weight) {
+  bytes_ += text.size();
+  invalid_ += !is_utf8(text);
+  texts_->add(text, weight);
+}
+
+void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight weight) {
+  if (cells.states[row] == CellState::kMissing) return;
+  if (cells.states[row] == CellState::kEmpty) return empty_.add(weight);
+  values_.add(weight);
+  if (type_ == CellType::kText)
+    add_text(cells.texts[row], weight);
+  else
+    add_number(cells.numbers[row], weight);
+}
+
+void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {
+  for (size_t i = 0; i < cells.states.size(); ++i) add_row(cells, i, weights.empty() ? 0 : weights[i]);
+}
+
+void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights,
+                           std::span<const uint32_t> rows) {
+  for (const uint32_t i : rows) add_row(cells, i, weights.empty() ? 0 : weights[i]);
+}
+
+void ColumnStatistics::merge(const ColumnStatistics& other) {
+  values_.merge(other.values_);
+  empty_.merge(other.empty_);
+  nan_.merge(other.nan_);
+  zeros_.merge(other.zeros_);
+  lowest_.merge(other.lowest_);
+  highest_.merge(other.highest_);
+  bytes_ += other.bytes_;
+  invalid_ += other.invalid_;
+  if (numbers_) numbers_->merge(*other.numbers_);
+  if (texts_) texts_->merge(*other.texts_);
+}
+
+}  // namespace espalier

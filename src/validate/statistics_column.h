@@ -1,0 +1,80 @@
+// Statistics of one column.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "validate/metadata_files.h"
+#include "validate/sketch_strings.h"
+#include "validate/sketch_values.h"
+#include "validate/statistics_cells.h"
+
+namespace espalier {
+
+// Custom statistics of a feature whose figures are approximate: by how much a quantile's rank may be wrong,
+// of 1; the standard deviation of the estimate of distinct texts, of it; how many occurrences a top value may
+// have beside those counted; how many a text that is not listed may have.
+inline constexpr const char* kQuantileRankError = "quantile_rank_error";
+inline constexpr const char* kUniqueError = "unique_relative_error";
+inline constexpr const char* kTopValuesMissed = "top_values_missed_at_most";
+inline constexpr const char* kUnlistedMost = "unlisted_value_at_most";
+
+// How many distinct values a column keeps at most.
+struct SketchRoom {
+  size_t values = 4096, texts = 2048, text_bytes = size_t{1} << 15;
+};
+// For so many columns: 200 KB each, and 24 MiB that they share.
+SketchRoom sketch_room(size_t columns);
+
+// All rows of a data set: what missing rows are missing from.
+struct RowTotals {
+  uint64_t rows = 0;
+  FixedWeight weight = 0;
+  bool weighted = false;
+};
+
+class ColumnStatistics {
+ public:
+  ColumnStatistics(CellType type, const SketchRoom& room, bool weighted);
+
+  // The rows of the batch, or some of them. `weights` has one for each row of the batch, or none.
+  // REQUIRES: a batch of this type.
+  void add(const CellBatch& cells, std::span<const FixedWeight> weights);
+  void add(const CellBatch& cells, std::span<const FixedWeight> weights, std::span<const uint32_t> rows);
+  // REQUIRES: of the same type, room and weights.
+  void merge(const ColumnStatistics& other);
+
+  tfmd::FeatureNameStatistics feature(const std::string& name, const RowTotals& totals) const;
+
+ private:
+  struct Tally {
+    uint64_t count = 0;
+    FixedWeight weight = 0;
+    void add(FixedWeight more) {
+      ++count;
+      weight += more;
+    }
+    void merge(const Tally& other) {
+      count += other.count;
+      weight += other.weight;
+    }
+  };
+  void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
+  void add_number(double value, FixedWeight weight);
+  void add_text(std::string_view text, FixedWeight weight);
+  void fill_common(const RowTotals& totals, tfmd::CommonStatistics& out) const;
+  void fill_numbers(tfmd::FeatureNameStatistics& out) const;
+  void fill_texts(tfmd::FeatureNameStatistics& out) const;
+  Moments with_infinities(Moments moments) const;
+
+  CellType type_;
+  bool weighted_;
+  Tally values_, empty_;                  // rows
+  Tally nan_, zeros_, lowest_, highest_;  // the last two are infinities
+  uint64_t bytes_ = 0, invalid_ = 0;
+  std::optional<ValueCounts> numbers_;
+  std::optional<TextCounts> texts_;
+};
+
+}  // namespace espalier

@@ -1,0 +1,82 @@
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "espalier/error.h"
+#include "validate/statistics_tables_test.h"
+
+namespace espalier {
+namespace {
+
+std::string mistake_of(const std::string& text, StatisticsOptions options = small_blocks()) {
+  try {
+    list_of(text, options);
+  } catch (const Error& error) {
+    return cat(error.rule(), " ", error.message());
+  }
+  return "none";
+}
+
+TEST(Statistics, SayWhatIsWrongWithFiles) {
+  std::string rows = "a,b\n";
+  for (int i = 0; i < 3000; ++i) rows += cat(i, ",x\n");
+  EXPECT_EQ(mistake_of(""), "csv.empty t1.csv: line 1: no rows");
+  EXPECT_EQ(mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows");
+  EXPECT_EQ(mistake_of(rows + "1,2,3\n" + rows),
+            "csv.columns t1.csv: line 3002, column 6: the line ends after 3 cells, the first line has 2");
+  EXPECT_EQ(mistake_of(rows + "7,\"x\n" + rows),
+            "csv.quote t1.csv: line 3002, column 3: a quote that does not end");
+  EXPECT_EQ(mistake_of(rows + std::string("7,\0\n", 4)),
+            "csv.nul t1.csv: line 3002: a NUL byte, which no text has");
+  EXPECT_TRUE(
+      mistake_of(std::string("PK\x03\x04\0\0[Content_Types].xml", 25)).starts_with("csv.spreadsheet t1.csv"));
+  // Of two mistakes the first, on any number of threads.
+  for (int round = 0; round < 20; ++round)
+    EXPECT_TRUE(mistake_of(rows + "1\n" + rows + "7,\"x\n").starts_with("csv.columns t1.csv: line 3002"));
+  TableFolder folder;
+  EXPECT_THROW(statistics_of_csv({folder.file("a,b\n1,2\n"), folder.file("a,c\n1,2\n")}, with_header()),
+               ValueError);
+}
+
+TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {
+  const auto none = data_of("a,b\n");
+  EXPECT_EQ(none.num_examples(), 0u);
+  EXPECT_EQ(none.features_size(), 0);
+  EXPECT_EQ(data_of("a,a\n1,2\n").features(1).path().step(0), "a_2");
+  EXPECT_EQ(data_of("\xef\xbb\xbf"
+                    "a,b\n1,2\n")
+                .features(0)
+                .path()
+                .step(0),
+            "a");
+  EXPECT_EQ(data_of(std::string("\xff\xfe"
+                                "a\0,\0b\0\n\0"
+                                "1\0,\0"
+                                "2\0\n\0",
+                                18))
+                .features(1)
+                .num_stats()
+                .max(),
+            2);
+  const auto all_missing = data_of("a,b\n1,\n2,\n").features(1);
+  EXPECT_EQ(all_missing.type(), tfmd::FeatureNameStatistics::STRING);
+  EXPECT_EQ(all_missing.string_stats().common_stats().num_missing(), 2u);
+  EXPECT_EQ(all_missing.string_stats().unique(), 0u);
+  // What is beyond 2^53 is the nearest f64.
+  EXPECT_EQ(data_of("a,b\n9007199254740993,1\n").features(0).num_stats().max(), 9007199254740992.0);
+  const auto latin1 = data_of("a,b\ncaf\xe9,1\ncafe,2\ncaf\xe9,1\n").features(0).string_stats();
+  EXPECT_EQ(latin1.invalid_utf8_count(), 2u);
+  EXPECT_EQ(latin1.top_values(0).value(), "__BYTES_VALUE__");
+  EXPECT_EQ(latin1.top_values(0).frequency(), 2);
+}
+
+TEST(Statistics, HaveTenThousandColumnsSlow) {
+  std::string text;
+  for (int row = 0; row < 3; ++row)
+    for (int c = 0; c < 10000; ++c) text += cat(row ? "" : "c", row ? row : c, c < 9999 ? "," : "\n");
+  const auto data = data_of(text);
+  ASSERT_EQ(data.features_size(), 10000);
+  EXPECT_EQ(data.features(9999).num_stats().mean(), 1.5);
+}
+
+}  // namespace
+}  // namespace espalier

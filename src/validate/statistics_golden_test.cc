@@ -1,0 +1,256 @@
+// Statistics against those of tests/golden/tfdv_stats.py, and against those that lie in ../shared.
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/scratch_test.h"
+#include "ir/golden_test.h"
+#include "validate/statistics.h"
+
+namespace espalier {
+namespace {
+
+using nlohmann::json;
+
+std::string unhex(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i += 2)
+    out += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
+  return out;
+}
+
+tfmd::DatasetFeatureStatisticsList statistics_in(const json& golden) {
+  tfmd::DatasetFeatureStatisticsList out;
+  parse_metadata(unhex(golden.at("statistics").get<std::string>()), out);
+  return out;
+}
+
+void expect_near(double ours, double theirs, double bound, const std::string& what) {
+  if (std::isnan(theirs)) {
+    EXPECT_TRUE(std::isnan(ours)) << what;
+    return;
+  }
+  EXPECT_NEAR(ours, theirs, bound * std::abs(theirs) + 1e-12) << what;
+}
+
+void expect_like(const tfmd::CommonStatistics& ours, const tfmd::CommonStatistics& theirs,
+                 const std::string& what) {
+  tfmd::CommonStatistics a = ours, b = theirs;
+  // Where a quantile falls between two numbers, the histogram may have either.
+  a.clear_num_values_histogram();
+  b.clear_num_values_histogram();
+  EXPECT_EQ(a.ShortDebugString(), b.ShortDebugString()) << what;
+}
+
+// The share of sorted `values` that are below, and that are not above.
+std::pair<double, double> ranks_of(double value, const std::vector<double>& values) {
+  const auto [low, high] = std::equal_range(values.begin(), values.end(), value);
+  const auto n = static_cast<double>(values.size());
+  return {static_cast<double>(low - values.begin()) / n, static_cast<double>(high - values.begin()) / n};
+}
+
+// Their ranks are within 0.01 of each other.
+void expect_rank(double ours, double theirs, const std::vector<double>& values, const std::string& what) {
+  const auto [low, high] = ranks_of(ours, values);
+  const auto [from, to] = ranks_of(theirs, values);
+  const double slack = 0.01 + 1 / static_cast<double>(values.size());
+  EXPECT_TRUE(low <= to + slack && from <= high + slack) << what << ": " << ours << " for " << theirs;
+}
+
+void expect_like(const tfmd::NumericStatistics& ours, const tfmd::NumericStatistics& theirs,
+                 const std::vector<double>& values, const std::string& what) {
+  expect_like(ours.common_stats(), theirs.common_stats(), what);
+  EXPECT_EQ(ours.num_zeros(), theirs.num_zeros()) << what;
+  EXPECT_EQ(ours.min(), theirs.min()) << what;
+  EXPECT_EQ(ours.max(), theirs.max()) << what;
+  expect_near(ours.mean(), theirs.mean(), 1e-9, what + " mean");
+  expect_near(ours.std_dev(), theirs.std_dev(), 1e-9, what + " deviation");
+  expect_near(ours.weighted_numeric_stats().mean(), theirs.weighted_numeric_stats().mean(), 1e-9, what);
+  expect_near(ours.weighted_numeric_stats().std_dev(), theirs.weighted_numeric_stats().std_dev(), 1e-9, what);
+  expect_rank(ours.median(), theirs.median(), values, what + " median");
+  ASSERT_EQ(ours.histograms_size(), theirs.histograms_size()) << what;
+  for (int h = 0; h < ours.histograms_size(); ++h) {
+    const tfmd::Histogram& mine = ours.histograms(h);
+    const tfmd::Histogram& other = theirs.histograms(h);
+    EXPECT_EQ(mine.type(), other.type());
+    EXPECT_EQ(mine.num_nan(), other.num_nan()) << what;
+    ASSERT_EQ(mine.buckets_size(), other.buckets_size()) << what;
+    double total = 0, their_total = 0;
+    for (int i = 0; i < mine.buckets_size(); ++i) {
+      total += mine.buckets(i).sample_count();
+      their_total += other.buckets(i).sample_count();
+      if (h == 0)
+        expect_near(mine.buckets(i).high_value(), other.buckets(i).high_value(), 1e-12, what);
+      else
+        expect_rank(mine.buckets(i).high_value(), other.buckets(i).high_value(), values,
+                    cat(what, " quantile ", i));
+    }
+    EXPECT_NEAR(total, their_total, 1e-9 * total) << what;
+  }
+}
+
+void expect_like(const tfmd::StringStatistics& ours, const tfmd::StringStatistics& theirs,
+                 const std::string& what) {
+  expect_like(ours.common_stats(), theirs.common_stats(), what);
+  EXPECT_EQ(ours.unique(), theirs.unique()) << what;
+  EXPECT_FLOAT_EQ(ours.avg_length(), theirs.avg_length()) << what;
+  EXPECT_EQ(ours.invalid_utf8_count(), theirs.invalid_utf8_count()) << what;
+  ASSERT_EQ(ours.top_values_size(), theirs.top_values_size()) << what;
+  for (int i = 0; i < ours.top_values_size(); ++i)
+    EXPECT_EQ(ours.top_values(i).ShortDebugString(), theirs.top_values(i).ShortDebugString()) << what;
+  tfmd::StringStatistics mine = ours;
+  const int ranks = theirs.rank_histogram().buckets_size();
+  auto& buckets = *mine.mutable_rank_histogram()->mutable_buckets();
+  if (ranks <= 40 && buckets.size() > ranks) buckets.DeleteSubrange(ranks, buckets.size() - ranks);
+  EXPECT_EQ(mine.rank_histogram().ShortDebugString(), theirs.rank_histogram().ShortDebugString()) << what;
+  EXPECT_EQ(ours.weighted_string_stats().ShortDebugString(),
+            theirs.weighted_string_stats().ShortDebugString())
+      << what;
+}
+
+// Sorted, of the rows that are in the data set "<slice>_value", or of all.
+std::vector<double> column_of(const CsvTable& table, const tfmd::FeatureNameStatistics& feature,
+                              const std::string& slice, const std::string& data) {
+  const bool whole = feature.type() == tfmd::FeatureNameStatistics::INT;
+  const int64_t column = table.column(feature.path().step(0));
+  std::vector<double> out;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    if (!slice.empty() && data != "All Examples" &&
+        data != cat(slice, "_", table.cell(row, table.column(slice))))
+      continue;
+    if (const auto value = table.number(row, column))
+      out.push_back(whole ? *value : static_cast<double>(static_cast<float>(*value)));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void expect_like(const tfmd::DatasetFeatureStatistics& ours, const tfmd::DatasetFeatureStatistics& theirs,
+                 const CsvTable& table, const std::string& slice = "") {
+  EXPECT_EQ(ours.name(), theirs.name());
+  EXPECT_EQ(ours.num_examples(), theirs.num_examples());
+  EXPECT_EQ(ours.weighted_num_examples(), theirs.weighted_num_examples());
+  ASSERT_EQ(ours.features_size(), theirs.features_size());
+  for (int i = 0; i < ours.features_size(); ++i) {
+    const tfmd::FeatureNameStatistics& mine = ours.features(i);
+    const tfmd::FeatureNameStatistics& other = theirs.features(i);
+    const std::string what = cat(ours.name(), " ", mine.path().step(0));
+    EXPECT_EQ(mine.path().step(0), other.path().step(0));
+    EXPECT_EQ(mine.type(), other.type()) << what;
+    ASSERT_EQ(mine.stats_case(), other.stats_case()) << what;
+    if (mine.has_num_stats())
+      expect_like(mine.num_stats(), other.num_stats(), column_of(table, mine, slice, ours.name()), what);
+    else
+      expect_like(mine.string_stats(), other.string_stats(), what);
+  }
+}
+
+TEST(StatisticsGoldens, OfGeneratedTablesAreTensorflowDataValidations) {
+  const std::string path = fresh_folder("statistics-goldens") + "/table.csv";
+  const json goldens = read_golden("tfdv_stats.json");
+  for (const json& golden : goldens.at("generated")) {
+    const std::string text = golden.at("text");
+    posix_env().write_file(path, text);
+    StatisticsOptions options{.csv = {.delimiter = ',', .header = CsvHeader::kYes}};
+    options.weight = golden.at("weight");
+    options.slice = golden.at("slice");
+    const auto ours = statistics_of_csv({{path, path}}, options).list();
+    const auto theirs = statistics_in(golden);
+    const CsvTable table = parse_csv(text, options.csv);
+    ASSERT_EQ(ours.datasets_size(), theirs.datasets_size());
+    std::map<std::string, const tfmd::DatasetFeatureStatistics*> by_name;
+    for (const auto& data : theirs.datasets()) by_name[data.name()] = &data;
+    for (const auto& data : ours.datasets()) {
+      ASSERT_TRUE(by_name.contains(data.name())) << data.name();
+      expect_like(data, *by_name[data.name()], table, options.slice);
+    }
+  }
+}
+
+TEST(StatisticsGoldens, OfSharedTablesAreTensorflowDataValidations) {
+  const std::string shared = "../shared/data/";
+  if (!std::filesystem::exists(shared)) GTEST_SKIP() << shared << " is not there";
+  const json goldens = read_golden("tfdv_stats.json");
+  for (const json& golden : goldens.at("shared")) {
+    const std::string path = shared + golden.at("file").get<std::string>();
+    StatisticsOptions options{.csv = {.delimiter = ','}};
+    options.csv.names = golden.at("names").get<std::vector<std::string>>();
+    options.csv.header = options.csv.names.empty() ? CsvHeader::kYes : CsvHeader::kNo;
+    expect_like(statistics_of_csv({{path, path}}, options).list().datasets(0),
+                statistics_in(golden).datasets(0), read_csv(path, options.csv));
+  }
+}
+
+// Two statistics of parts of a table, by the number of their rows.
+struct Merged {
+  uint64_t present = 0, values = 0, zeros = 0;
+  double min = 0, max = 0, mean = 0, square = 0;
+  std::map<std::string, double> counts;
+  double length = 0;
+};
+void add(Merged& to, const tfmd::FeatureNameStatistics& feature) {
+  const bool number = feature.has_num_stats();
+  const tfmd::CommonStatistics& common =
+      number ? feature.num_stats().common_stats() : feature.string_stats().common_stats();
+  const auto n = static_cast<double>(common.tot_num_values()), before = static_cast<double>(to.values);
+  to.present += common.num_non_missing();
+  if (number && n > 0) {
+    const tfmd::NumericStatistics& stats = feature.num_stats();
+    to.min = before ? std::min(to.min, stats.min()) : stats.min();
+    to.max = before ? std::max(to.max, stats.max()) : stats.max();
+    to.zeros += stats.num_zeros();
+    const double shift = stats.mean() - to.mean, all = n + before;
+    to.square += n * stats.std_dev() * stats.std_dev() + shift * shift * n * before / all;
+    to.mean += shift * n / all;
+  }
+  for (const auto& bucket : feature.string_stats().rank_histogram().buckets())
+    to.counts[bucket.label()] += bucket.sample_count();
+  to.length += n * static_cast<double>(feature.string_stats().avg_length());
+  to.values += common.tot_num_values();
+}
+
+TEST(StatisticsGoldens, OfTheSharedTaxisTwoPartsMergeToOursOfAll) {
+  const std::string shared = "../shared/data/", path = shared + "tabular/chicago_taxi.csv";
+  if (!std::filesystem::exists(shared + "tfmd")) GTEST_SKIP() << shared << "tfmd is not there";
+  std::map<std::string, Merged> merged;
+  uint64_t rows = 0;
+  for (const char* part : {"train", "eval"}) {
+    tfmd::DatasetFeatureStatisticsList list;
+    read_metadata(cat(shared, "tfmd/taxi-", part, "-FeatureStats.pb"), list);
+    rows += list.datasets(0).num_examples();
+    for (const auto& feature : list.datasets(0).features()) add(merged[feature.path().step(0)], feature);
+  }
+  StatisticsOptions options;
+  options.empty.present = true;
+  const auto ours = statistics_of_csv({{path, path}}, options).list().datasets(0);
+  EXPECT_EQ(ours.num_examples(), rows);
+  EXPECT_EQ(static_cast<size_t>(ours.features_size()), merged.size());
+  for (const auto& feature : ours.features()) {
+    const std::string name = feature.path().step(0);
+    const Merged& theirs = merged.at(name);
+    Merged mine;
+    add(mine, feature);
+    EXPECT_EQ(mine.present, theirs.present) << name;
+    EXPECT_EQ(mine.values, theirs.values) << name;
+    EXPECT_EQ(mine.zeros, theirs.zeros) << name;
+    EXPECT_EQ(mine.min, theirs.min) << name;
+    EXPECT_EQ(mine.max, theirs.max) << name;
+    EXPECT_NEAR(mine.mean, theirs.mean, 1e-9 * std::abs(theirs.mean)) << name;
+    // Theirs are means of squares less the square of the mean, as f64 has them.
+    const double lost = 0x1p-51 * static_cast<double>(theirs.values) * theirs.mean * theirs.mean;
+    EXPECT_NEAR(mine.square, theirs.square, 2e-9 * theirs.square + lost) << name;
+    EXPECT_EQ(mine.counts, theirs.counts) << name;
+    EXPECT_NEAR(mine.length, theirs.length, 1e-6 * theirs.length) << name;
+    if (feature.has_string_stats()) {
+      EXPECT_EQ(feature.string_stats().unique(), theirs.counts.size()) << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace espalier
