@@ -114,17 +114,6 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   return out;
 }
 
-// What a cell holds, without blanks and quotes around it.
-std::string_view trimmed(const char* begin, const char* end) {
-  while (begin != end && is_blank(*begin)) ++begin;
-  while (begin != end && is_blank(end[-1])) --end;
-  if (begin != end && *begin == '"') {
-    ++begin;
-    --end;
-  }
-  return {begin, static_cast<size_t>(end - begin)};
-}
-
 }  // namespace
 
 struct CsvTable::Cells {
@@ -134,7 +123,7 @@ struct CsvTable::Cells {
 
 std::string_view CsvTable::cell(int64_t row, int64_t column) const {
   const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
-  return trimmed(cells_->text.data() + start[0], cells_->text.data() + start[1] - 1);
+  return trimmed_cell(cells_->text.data() + start[0], cells_->text.data() + start[1] - 1);
 }
 
 double CsvTable::number_or_nan(int64_t row, int64_t column) const {
@@ -149,7 +138,8 @@ void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) c
   for (double& value : out) {
     // Most numbers are short and have nothing around them.
     value = decimal::parse_short(text, text + start[0], text + start[1] - 1);
-    if (value != value) value = parse_decimal(trimmed(text + start[0], text + start[1] - 1)).value_or(value);
+    if (value != value)
+      value = parse_decimal(trimmed_cell(text + start[0], text + start[1] - 1)).value_or(value);
     ++start;
   }
 }

@@ -16,11 +16,11 @@ constexpr size_t kBlock = 64;
 constexpr int64_t kMostColumns = 1 << 18;
 
 // "line 3, column 7" of a byte.
-std::string place(std::string_view text, size_t offset) {
+std::string place(std::string_view text, size_t offset, int64_t first_line) {
   const std::string_view before = text.substr(0, offset);
   const size_t line_end = before.find_last_of(std::string_view("\n\0", 2));
   const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
-  return cat("line ", line_of(text, offset), ", column ", column);
+  return cat("line ", line_of(text, offset) + first_line - 1, ", column ", column);
 }
 
 using Bytes = uint8_t __attribute__((vector_size(16)));
@@ -85,10 +85,12 @@ size_t title_lines(const std::vector<FirstLine>& lines) {
 
 class Scanner {
  public:
-  Scanner(std::string& text, char delimiter)
+  Scanner(std::string& text, char delimiter, const CsvPlace& place)
       : text_(text),
         delimiter_(delimiter),
-        several_(first_lines(text, delimiter)[0].delimiters > 0),
+        several_(place.columns ? place.columns > 1 : first_lines(text, delimiter)[0].delimiters > 0),
+        first_line_(place.first_line),
+        columns_(place.columns),
         unquoted_(text.size()) {
     // As dense as at the beginning, and an eighth more.
     const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
@@ -188,7 +190,7 @@ class Scanner {
     }
     if (found != columns_) {
       throw FormatError("csv.columns",
-                        cat(place(text_, offset), ": the line ends after ", found,
+                        cat(place(text_, offset, first_line_), ": the line ends after ", found,
                             found == 1 ? " cell" : " cells", ", the first line has ", columns_));
     }
     row_begin_ = cells;
@@ -208,7 +210,7 @@ class Scanner {
     for (;; from = closing + 2) {
       closing = text_.find('"', from);
       if (closing == text_.npos)
-        throw FormatError("csv.quote", cat(place(text_, quote), ": a quote that does not end"));
+        throw FormatError("csv.quote", cat(place(text_, quote, first_line_), ": a quote that does not end"));
       std::memmove(data + to, data + from, closing - from);
       to += closing - from;
       data[to] = '"';
@@ -219,18 +221,19 @@ class Scanner {
     size_t end = closing + 1;
     while (data[end] != delimiter_ && is_blank(data[end])) ++end;
     if (data[end] != delimiter_ && data[end] != '\n')
-      throw FormatError("csv.quote", cat(place(text_, end), ": text behind a closing quote"));
+      throw FormatError("csv.quote", cat(place(text_, end, first_line_), ": text behind a closing quote"));
     return end;
   }
 
   std::string& text_;
   const char delimiter_;
   const bool several_;  // columns
+  const int64_t first_line_;
+  int64_t columns_;
   Buffer buffer_;
   uint32_t* starts_ = nullptr;
   size_t capacity_ = 0, count_ = 0;  // of starts
-  int64_t columns_ = 0;
-  size_t row_begin_ = 0;  // cells before this row
+  size_t row_begin_ = 0;             // cells before this row
   size_t line_begin_ = 0;
   size_t at_ = 0;
   size_t unquoted_;  // the start of a cell whose quotes are but characters
@@ -264,6 +267,8 @@ size_t title_size(std::string_view text, char delimiter) {
   return titles ? lines[titles - 1].end : 0;
 }
 
-CsvCells scan_cells(std::string& text, char delimiter) { return Scanner(text, delimiter).run(); }
+CsvCells scan_cells(std::string& text, char delimiter, const CsvPlace& place) {
+  return Scanner(text, delimiter, place).run();
+}
 
 }  // namespace espalier

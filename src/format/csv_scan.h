@@ -23,13 +23,28 @@ struct CsvCells {
   int64_t columns = 0;
   const uint32_t* data() const { return reinterpret_cast<const uint32_t*>(starts.get()); }
 };
+// What the scanner of a piece of a larger text is told.
+struct CsvPlace {
+  int64_t first_line = 1;  // of the text, for messages
+  int64_t columns = 0;     // that every line must have; 0: as many as the first
+};
 // `text` ends with a line end and holds no NUL. Doubled quotes are written as one, with blanks behind the
 // closing quote instead. A line of blanks alone is no row, but for those of a table of one column: its end
 // becomes a NUL, a blank before the next cell. Raises FormatError[csv.columns], FormatError[csv.quote].
-CsvCells scan_cells(std::string& text, char delimiter);
+CsvCells scan_cells(std::string& text, char delimiter, const CsvPlace& place = {});
 
 // Blanks around a cell are no part of it.
 inline bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\0'; }
+// What a scanned cell holds, without blanks and quotes around it.
+inline std::string_view trimmed_cell(const char* begin, const char* end) {
+  while (begin != end && is_blank(*begin)) ++begin;
+  while (begin != end && is_blank(end[-1])) --end;
+  if (begin != end && *begin == '"') {
+    ++begin;
+    --end;
+  }
+  return {begin, static_cast<size_t>(end - begin)};
+}
 // The number, from 1, of the line in which the byte at `offset` stands, in a text that was scanned or not.
 int64_t line_of(std::string_view text, size_t offset);
 
