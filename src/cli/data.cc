@@ -13,11 +13,15 @@ void MessageResults::add(CLI::App& verb) {
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* data = app.add_subcommand("data", "Statistics and schemas of data: show, infer, edit, validate");
+  CLI::App* data = app.add_subcommand("data", "What data is and should be: statistics, schemas, drift, leaks, bias, splits");
   data->require_subcommand(1);
   add_data_stats(*data);
   add_data_schema(*data);
   add_data_validate(*data);
+  add_data_drift(*data);
+  add_data_leak(*data);
+  add_data_bias(*data);
+  add_data_split(*data);
 }
 
 }  // namespace espalier::cli

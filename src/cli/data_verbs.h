@@ -18,6 +18,10 @@ namespace espalier::cli {
 void add_data_schema(CLI::App& data);
 void add_data_stats(CLI::App& data);
 void add_data_validate(CLI::App& data);
+void add_data_drift(CLI::App& data);
+void add_data_leak(CLI::App& data);
+void add_data_bias(CLI::App& data);
+void add_data_split(CLI::App& data);
 
 // The message in a file, or of standard input for "-". Raises as read_metadata.
 template <class Message>

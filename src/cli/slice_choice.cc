@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "base/format.h"
@@ -47,6 +48,17 @@ std::optional<std::string> buckets(const CsvTable& table, const std::vector<int6
 }
 
 }  // namespace
+
+std::vector<std::string> sensitive_columns(const CsvTable& table) {
+  std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
+  std::iota(rows.begin(), rows.end(), 0);
+  std::vector<std::string> out;
+  for (int64_t c = 0; c < table.columns(); ++c) {
+    const bool few = parts_well(table, rows, c);
+    if (few && is_sensitive(table, rows, c)) out.push_back(table.names()[static_cast<size_t>(c)]);
+  }
+  return out;
+}
 
 SliceFlags choose_slices(const CsvTable& table, const std::vector<int64_t>& rows,
                          const std::vector<std::string>& others) {

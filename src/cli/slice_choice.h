@@ -13,4 +13,7 @@ namespace espalier::cli {
 SliceFlags choose_slices(const CsvTable& table, const std::vector<int64_t>& rows,
                          const std::vector<std::string>& others);
 
+// Columns that likely tell who a row is about, by their names or the values of the first rows.
+std::vector<std::string> sensitive_columns(const CsvTable& table);
+
 }  // namespace espalier::cli

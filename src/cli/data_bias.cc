@@ -1,0 +1,214 @@
+// espalier data bias: whom a table is about, whom it lacks, and which columns give that away.
+#include "fairness/data_bias.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/data_verbs.h"
+#include "cli/slice_choice.h"
+#include "cli/table_data.h"
+#include "espalier/error.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct BiasRun {
+  std::string file, reference;
+  DataBiasOptions options;
+  TableFlags table;
+  Results results;
+};
+
+// A CSV of column, group, share.
+std::map<std::string, std::map<std::string, double>> read_reference(const std::string& path) {
+  const CsvTable table =
+      TableFlags{.delimiter = {}, .header = "yes"}.read(path, {"column", "group", "share"});
+  const int64_t column = table.column("column"), group = table.column("group"), share = table.column("share");
+  std::map<std::string, std::map<std::string, double>> out;
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    const std::optional<double> value = table.number(row, share);
+    if (!value) {
+      throw ValueError("bias.reference",
+                       cat(source_name(path), ", line ", table.line(row), ": the share is no number"));
+    }
+    out[std::string(table.cell(row, column))][std::string(table.cell(row, group))] = *value;
+  }
+  return out;
+}
+
+std::string interval_text(const Interval& interval) {
+  return cat(fixed(interval.low, 3), " to ", fixed(interval.high, 3));
+}
+
+std::string groups_text(const ColumnBias& column, const DataBiasOptions& options, const Terminal& terminal) {
+  const bool expected =
+      std::ranges::any_of(column.groups, [](const auto& group) { return !!group.expected; });
+  std::vector<std::string> heads = {column.column, "rows", "share", "95 % interval"};
+  if (expected) heads.insert(heads.end(), {"expected", ""});
+  if (!options.label.empty())
+    heads.insert(heads.end(), {cat(options.label, "=", options.positive), "95 % interval "});
+  Table table(heads);
+  for (const GroupBias& group : column.groups) {
+    std::vector<TableCell> row = {group.group, group.rows.rows, fixed(group.rows.share, 3),
+                                  interval_text(group.rows.interval)};
+    if (expected) {
+      row.emplace_back(group.expected ? fixed(*group.expected, 3) : "-");
+      row.emplace_back(!group.off ? "" : group.rows.share < *group.expected ? "too few" : "too many");
+    }
+    if (!options.label.empty()) {
+      row.emplace_back(group.positives ? fixed(group.positives->share, 3) : "-");
+      row.emplace_back(group.positives ? interval_text(group.positives->interval) : "");
+    }
+    table.row(row);
+  }
+  return table.text(terminal);
+}
+
+// What is worth a sentence.
+std::vector<std::string> findings(const DataBias& bias) {
+  std::vector<std::string> out;
+  for (const ColumnBias& column : bias.columns) {
+    for (const GroupBias& group : column.groups) {
+      if (!group.off) continue;
+      out.push_back(cat(column.column, "=", group.group, " is ", fixed(group.rows.share, 3),
+                        " of the rows and ", fixed(*group.expected, 3), " of the population (95 % interval ",
+                        interval_text(group.rows.interval), "; ", group.rows.of, " rows)"));
+    }
+    for (const MissingGap& gap : column.missing) {
+      out.push_back(cat(gap.column, " is missing in ", fixed(gap.share_of_most, 3), " of ", column.column,
+                        "=", gap.most, " and ", fixed(gap.share_of_least, 3), " of ", column.column, "=",
+                        gap.least, " (gap ", fixed(gap.share_of_most - gap.share_of_least, 3), ", interval ",
+                        interval_text(gap.interval), ")"));
+    }
+    for (const Proxy& proxy : column.proxies) {
+      out.push_back(cat(proxy.column, " tells ", column.column, "=", proxy.group, ": area ",
+                        fixed(proxy.area, 3), " (95 % interval ", interval_text(proxy.interval), ")"));
+    }
+  }
+  for (const ThinCross& cross : bias.thin) out.push_back(cat(cross.name, ": ", cross.rows, " rows"));
+  return out;
+}
+
+Json json_of(const Interval& interval) { return {interval.low, interval.high}; }
+Json json_of(const ShareOfRows& share) {
+  return {
+      {"rows", share.rows}, {"of", share.of}, {"share", share.share}, {"interval", json_of(share.interval)}};
+}
+Json json_of(const DataBias& bias) {
+  Json columns = Json::array(), thin = Json::array();
+  for (const ColumnBias& column : bias.columns) {
+    Json groups = Json::array(), missing = Json::array(), proxies = Json::array();
+    for (const GroupBias& group : column.groups) {
+      Json& its = groups.emplace_back(Json{{"group", group.group}});
+      its.update(json_of(group.rows));
+      if (group.expected) its.update(Json{{"expected", *group.expected}, {"off", group.off}});
+      if (group.positives) its["positives"] = json_of(*group.positives);
+    }
+    for (const MissingGap& gap : column.missing) {
+      missing.push_back({{"column", gap.column},
+                         {"most", gap.most},
+                         {"least", gap.least},
+                         {"share_of_most", gap.share_of_most},
+                         {"share_of_least", gap.share_of_least},
+                         {"interval", json_of(gap.interval)}});
+    }
+    for (const Proxy& proxy : column.proxies) {
+      proxies.push_back({{"column", proxy.column},
+                         {"group", proxy.group},
+                         {"area", proxy.area},
+                         {"interval", json_of(proxy.interval)}});
+    }
+    columns.push_back(
+        {{"column", column.column}, {"groups", groups}, {"missing", missing}, {"proxies", proxies}});
+  }
+  for (const ThinCross& cross : bias.thin) thin.push_back({{"cross", cross.name}, {"rows", cross.rows}});
+  return {{"columns", columns}, {"thin_crosses", thin}};
+}
+
+void bias(const BiasRun& run) {
+  run.results.keep({run.file, run.reference});
+  const CsvTable table = run.table.read(run.file);
+  DataBiasOptions options = run.options;
+  if (options.label == "last") options.label = table.names().back();
+  if (!run.reference.empty()) options.reference = read_reference(run.reference);
+  if (options.columns.empty()) {
+    options.columns = sensitive_columns(table);
+    if (options.columns.empty()) {
+      throw ValueError(
+          "bias.groups",
+          cat("no column of ", source_name(run.file), " tells by its name or its values whom a row is about"),
+          "--sensitive COLUMN");
+    }
+  }
+  const DataBias found = data_bias(table, options);
+  if (run.results.json) {
+    Json body = {{"file", run.file}, {"rows", table.rows()}, {"sensitive", options.columns}};
+    body.update(json_of(found));
+    return run.results.write_json("data bias", body);
+  }
+  Terminal terminal = Terminal::of(STDOUT_FILENO);
+  if (run.results.out != "-") terminal.colors = false;
+  const std::vector<std::string> said = findings(found);
+  std::string text = said.empty()
+                         ? cat("Nothing stands out in ", table.rows(), " rows.\n")
+                         : cat("Worth a look: ", said.size(), said.size() == 1 ? " finding" : " findings",
+                               " in ", table.rows(), " rows.\n");
+  for (const std::string& finding : said) text += cat("  ", finding, "\n");
+  for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
+  run.results.write(text);
+  std::vector<std::string> next = {"data", "leak", run.file};
+  if (!options.label.empty()) next.insert(next.end(), {"--label", options.label});
+  for (const std::string& word : run.table.words()) next.push_back(word);
+  run.results.suggest(next);
+}
+
+constexpr const char* kExamples =
+    R"(Of each group its share, how often its label is positive, and with --reference
+how that compares with the population. Named are groups too few or too many by
+0.02 and more, cells that are missing in one group more than in another, columns
+that tell the group (area under the ROC curve of 0.7 or more, on rows that were
+not looked at), and crosses of few rows.
+
+Examples:
+  espalier data bias people.csv --label income --positive '>50K'
+  espalier data bias people.csv --sensitive sex,race --reference census.csv
+      census.csv: column,group,share and a line for each group)";
+
+}  // namespace
+
+void add_data_bias(CLI::App& data) {
+  auto run = std::make_shared<BiasRun>();
+  CLI::App* verb = data.add_subcommand("bias", "Shares of groups, what is missing for whom, proxies");
+  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option_function<std::vector<std::string>>(
+          "--sensitive",
+          [run](const std::vector<std::string>& given) { run->options.columns = comma_separated(given); },
+          "Columns whose values are groups; those that look so are taken where none is named")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN,...");
+  CLI::Option* positive = verb->add_option("--positive", run->options.positive, "The label that is counted");
+  positive->option_text("VALUE");
+  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+      ->option_text("COLUMN")
+      ->needs(positive);
+  verb->add_option("--reference", run->reference, "CSV of the population: column, group, share")
+      ->option_text("FILE");
+  verb->add_option("--min-group", run->options.min_rows, "Crosses of fewer rows are named")
+      ->check(number_from(int64_t{1}, int64_t{1} << 40))
+      ->option_text("N [30]");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] { bias(*run); });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,124 @@
+// espalier data leak: what tells a model the answer before it is asked.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/data_verbs.h"
+#include "cli/table_data.h"
+#include "report/table.h"
+#include "validate/leaks.h"
+
+namespace espalier::cli {
+namespace {
+
+struct LeakRun {
+  std::string file, test;
+  LeakOptions options;
+  TableFlags table;
+  Results results;
+};
+
+std::string kind_of(const LeakFinding& finding) {
+  std::string out(kLeakKinds[static_cast<size_t>(finding.kind)]);
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+nlohmann::ordered_json json_of(const std::vector<LeakFinding>& findings) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const LeakFinding& finding : findings) {
+    out.push_back({{"kind", kLeakKinds[static_cast<size_t>(finding.kind)]},
+                   {"severity", finding.warning ? "warning" : "note"},
+                   {"column", finding.column.empty() ? nlohmann::ordered_json()
+                                                     : nlohmann::ordered_json(finding.column)},
+                   {"rows", finding.rows},
+                   {"of", finding.of},
+                   {"text", finding.text}});
+  }
+  return out;
+}
+
+std::string text_of(const LeakRun& run, const CsvTable& table, const std::vector<LeakFinding>& findings,
+                    int64_t warnings, const Terminal& terminal) {
+  std::string out = warnings == 0 ? cat("No leak: ", table.rows(), " rows, ", table.columns(), " columns",
+                                        run.test.empty() ? "" : cat(", and ", source_name(run.test)), ".\n")
+                                  : cat(warnings == 1 ? "Leak: " : "Leaks: ", findings[0].text,
+                                        warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");
+  if (findings.empty()) return out;
+  Table shown({"kind", "finding"});
+  for (const LeakFinding& finding : findings)
+    shown.row({cat(kind_of(finding), finding.warning ? "" : " (a note)"), finding.text});
+  return cat(out, "\n", shown.text(terminal));
+}
+
+// What to do about the first finding.
+std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFinding>& findings) {
+  const std::string& label = run.options.label;
+  std::vector<std::string> out = {"train", "--data", run.file};
+  if (label.empty()) out = {"data", "leak", run.file, "--label", "last"};
+  if (!label.empty()) out.insert(out.end(), {"--label", label});
+  std::string ignored;
+  for (const LeakFinding& finding : findings) {
+    if (finding.kind == LeakKind::kLabel) ignored += cat(ignored.empty() ? "" : ",", finding.column);
+  }
+  if (!label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
+  for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+void leak(const LeakRun& run) {
+  run.results.keep({run.file, run.test});
+  const CsvTable table = run.table.read(run.file);
+  LeakOptions options = run.options;
+  if (options.label == "last") options.label = table.names().back();
+  std::optional<CsvTable> test;
+  if (!run.test.empty()) test = run.table.read(run.test, table.names());
+  const std::vector<LeakFinding> findings = find_leaks(table, test ? &*test : nullptr, options);
+  const int64_t warnings = std::ranges::count_if(findings, &LeakFinding::warning);
+  if (run.results.json) {
+    run.results.write_json(
+        "data leak",
+        {{"file", run.file}, {"rows", table.rows()}, {"leaks", warnings}, {"findings", json_of(findings)}});
+  } else {
+    Terminal terminal = Terminal::of(STDOUT_FILENO);
+    if (run.results.out != "-") terminal.colors = false;
+    run.results.write(text_of(run, table, findings, warnings, terminal));
+    run.results.suggest(next_of(run, findings));
+  }
+  if (warnings > 0) throw Exit{1};
+}
+
+constexpr const char* kExamples =
+    R"(Looked for: columns that tell the label by themselves, rows that stand twice or
+differ in one column alone, rows of the test that train, dates behind that of
+their row, tests that lie before the training ends. Exit code 1 where a leak is
+found; notes are worth a look. No cell is shown.
+
+Examples:
+  espalier data leak train.csv --label income --test test.csv
+  espalier data leak orders.csv --label late --time placed)";
+
+}  // namespace
+
+void add_data_leak(CLI::App& data) {
+  auto run = std::make_shared<LeakRun>();
+  CLI::App* verb =
+      data.add_subcommand("leak", "Columns that know the label, rows that stand twice, time travel");
+  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
+  verb->add_option("--test", run->test, "CSV that judges, with the same columns")->option_text("FILE");
+  verb->add_option("--time", run->options.time, "The column that says when a row is judged")
+      ->option_text("COLUMN");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] { leak(*run); });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,127 @@
+// The verbs of `espalier data` that ask tables something: drift, leak, bias, split.
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+struct DataQuestions : testing::Test {
+  const std::string folder =
+      fresh_folder(cat("questions-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+
+  std::string path(const std::string& name) const { return folder + "/" + name; }
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(path(name), text);
+  }
+  // Visits, of which the last column says what the third does where it leaks.
+  std::string visits(const std::string& name, uint64_t seed, bool leaks, uint64_t women = 50,
+                     const std::string& end = "") const {
+    Philox random(seed);
+    std::string text = "sex,weight,ill,code\n";
+    for (int i = 0; i < 600; ++i) {
+      const bool ill = random.below(10) < 3;
+      text += cat(random.below(100) < women ? "Female" : "Male", ",", 40 + random.below(6000) / 100., ",",
+                  ill ? "yes" : "no", end, ",",
+                  leaks                  ? ill
+                  : random.below(2) == 0 ? 1
+                                         : 0,
+                  "\n");
+    }
+    return file(name, text);
+  }
+  struct Said {
+    int code = 0;
+    std::string text;
+  };
+  static Said data(const std::vector<std::string>& arguments) {
+    std::string line = "data";
+    for (const std::string& argument : arguments) line += " " + argument;
+    const Outcome outcome = call_command(line);
+    return {outcome.code, outcome.output + outcome.error};
+  }
+};
+
+TEST_F(DataQuestions, DriftNamesTheColumnAndIsAnExitCode) {
+  const std::string before = visits("a.csv", 1, false), same = visits("b.csv", 2, false),
+                    dots = visits("c.csv", 3, false, 50, ".");
+  const Said quiet = data({"drift", before, same});
+  EXPECT_EQ(quiet.code, 0) << quiet.text;
+  EXPECT_TRUE(quiet.text.starts_with("No drift from a.csv to b.csv.\n")) << quiet.text;
+  const Said loud = data({"drift", before, dots});
+  EXPECT_EQ(loud.code, 1);
+  EXPECT_TRUE(loud.text.starts_with("Drift: ill=")) << loud.text;
+  EXPECT_NE(loud.text.find("\nnext: "), std::string::npos);
+  const Said json = data({"drift", before, dots, "--json"});
+  EXPECT_EQ(Json::parse(json.text)["drifted"], 1);
+  EXPECT_EQ(Json::parse(json.text)["columns"][0]["column"], "ill");
+  EXPECT_EQ(data({"drift", before, same, "--least", "0", "--json"}).code, 0);
+  EXPECT_EQ(data({"drift", before, path("none.csv")}).code, 2);
+  EXPECT_EQ(data({"drift", before}).code, 2);
+}
+
+TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
+  const std::string clean = visits("clean.csv", 1, false), leaking = visits("leaking.csv", 2, true);
+  EXPECT_EQ(data({"leak", clean, "--label", "ill"}).code, 0);
+  const Said leak = data({"leak", leaking, "--label", "ill"});
+  EXPECT_EQ(leak.code, 1);
+  EXPECT_TRUE(leak.text.starts_with("Leak: column \"code\" ")) << leak.text;
+  EXPECT_NE(leak.text.find("--label ill --ignore code\n"), std::string::npos) << leak.text;
+  const Said both = data({"leak", clean, "--label", "ill", "--test", clean, "--json"});
+  EXPECT_EQ(both.code, 1);
+  EXPECT_EQ(Json::parse(both.text)["findings"][0]["kind"], "overlap");
+  EXPECT_EQ(Json::parse(both.text)["findings"][0]["rows"], 600);
+  EXPECT_EQ(data({"leak", clean, "--label", "ils"}).code, 2);
+}
+
+TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {
+  const std::string rows = visits("rows.csv", 1, false, 35);
+  const std::string half = file("half.csv", "column,group,share\nsex,Female,0.5\nsex,Male,0.5\n");
+  const Said said = data({"bias", rows, "--reference", half, "--label", "ill", "--positive", "yes"});
+  EXPECT_EQ(said.code, 0) << said.text;
+  EXPECT_NE(said.text.find("sex=Female is 0.3"), std::string::npos) << said.text;
+  for (const char* part : {"too few", "too many", "ill=yes"})
+    EXPECT_NE(said.text.find(part), std::string::npos);
+  const Json json = Json::parse(data({"bias", rows, "--sensitive", "sex", "--json"}).text);
+  EXPECT_EQ(json["sensitive"], Json({"sex"}));
+  EXPECT_EQ(json["columns"][0]["groups"][0]["group"], "Male");
+  EXPECT_EQ(data({"bias", rows, "--label", "ill"}).code, 2);
+  EXPECT_EQ(
+      data({"bias", rows, "--reference", file("bad.csv", "column,group,share\nsex,Female,lots\n")}).code, 2);
+  EXPECT_EQ(data({"bias", file("bare.csv", "x\n1\n2\n")}).code, 2);
+}
+
+TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
+  const std::string rows = visits("rows.csv", 1, false), train = path("train.csv"), test = path("test.csv");
+  const Said said =
+      data({"split", rows, "--label", "ill", "--fraction", "0.25", "--train", train, "--test", test});
+  EXPECT_EQ(said.code, 0) << said.text;
+  const CsvTable all = read_csv(rows), learn = read_csv(train), judge = read_csv(test);
+  EXPECT_EQ(learn.rows(), 450);
+  EXPECT_EQ(judge.rows(), 150);
+  const auto cells = [](const CsvTable& table, std::vector<std::string> into) {
+    for (int64_t row = 0; row < table.rows(); ++row) {
+      std::string line;
+      for (int64_t c = 0; c < table.columns(); ++c) line += cat(table.cell(row, c), "|");
+      into.push_back(line);
+    }
+    std::ranges::sort(into);
+    return into;
+  };
+  EXPECT_EQ(cells(learn, cells(judge, {})), cells(all, {}));
+  EXPECT_EQ(data({"split", rows, "--train", rows, "--test", test}).code, 2);
+  EXPECT_EQ(data({"split", rows, "--by-group", "sex", "--by-time", "weight"}).code, 2);
+  EXPECT_EQ(data({"split", rows, "--fraction", "0", "--train", train, "--test", test}).code, 2);
+  EXPECT_EQ(data({"split", rows, "--by-time", "sex", "--train", train, "--test", test}).code, 2);
+  EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 0);
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,104 @@
+// espalier data split: rows that learn and rows that judge, in two files.
+#include <unistd.h>
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/data_verbs.h"
+#include "cli/table_data.h"
+#include "espalier/error.h"
+#include "format/csv_writer.h"
+#include "validate/split_rows.h"
+
+namespace espalier::cli {
+namespace {
+
+struct SplitRun {
+  std::string file, label, group, time, train = "train.csv", test = "test.csv";
+  double fraction = 0.2;
+  uint64_t seed = 0;
+  TableFlags table;
+  Results results;
+};
+
+std::string csv_of(const CsvTable& table, const std::vector<int64_t>& rows) {
+  CsvWriter out(table.delimiter());
+  for (const std::string& name : table.names()) out.cell(name);
+  out.end_row();
+  for (const int64_t row : rows) {
+    for (int64_t c = 0; c < table.columns(); ++c) out.cell(table.cell(row, c));
+    out.end_row();
+  }
+  return out.text();
+}
+
+void split(const SplitRun& run) {
+  for (const std::string& out : {run.train, run.test}) Results{.out = out}.keep({run.file});
+  run.results.keep({run.file});
+  const CsvTable table = run.table.read(run.file);
+  const RowSplit rows = !run.time.empty()    ? split_by_time(table, run.time, run.fraction)
+                        : !run.group.empty() ? split_by_group(table, run.group, run.fraction, run.seed)
+                        : !run.label.empty() ? split_by_class(table, run.label, run.fraction, run.seed)
+                                             : split_at_random(table, run.fraction, run.seed);
+  if (rows.train.empty() || rows.test.empty()) {
+    throw ValueError("split.rows",
+                     cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
+                         rows.test.size(), " judge; each side needs one"));
+  }
+  Results{.out = run.train}.write(csv_of(table, rows.train));
+  Results{.out = run.test}.write(csv_of(table, rows.test));
+  if (run.results.json) {
+    run.results.write_json("data split", {{"file", run.file},
+                                          {"by", rows.by},
+                                          {"seed", run.seed},
+                                          {"train", {{"file", run.train}, {"rows", rows.train.size()}}},
+                                          {"test", {{"file", run.test}, {"rows", rows.test.size()}}}});
+    return;
+  }
+  run.results.write(cat(run.train, ": ", rows.train.size(), " rows learn\n", run.test, ": ", rows.test.size(),
+                        " rows judge\nsplit ", rows.by, "\n"));
+  std::vector<std::string> next = {"data", "leak", run.train, "--test", run.test};
+  if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
+  if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});
+  run.results.suggest(next);
+}
+
+constexpr const char* kExamples =
+    R"(Examples:
+  espalier data split people.csv --label income
+      of each class the same share judges
+  espalier data split visits.csv --by-group patient
+      all rows of a patient are on one side
+  espalier data split orders.csv --by-time placed --fraction 0.1
+      the last tenth judges; rows of one moment stay together)";
+
+}  // namespace
+
+void add_data_split(CLI::App& data) {
+  auto run = std::make_shared<SplitRun>();
+  CLI::App* verb =
+      data.add_subcommand("split", "Rows that learn and rows that judge, by class, group or time");
+  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option("--label", run->label, "Of each of its classes the same share judges")
+      ->option_text("COLUMN");
+  CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
+  group->option_text("COLUMN");
+  verb->add_option("--by-time", run->time, "The last rows by this column of dates or numbers judge")
+      ->option_text("COLUMN")
+      ->excludes(group);
+  verb->add_option("--fraction", run->fraction, "Share of the rows that judge")
+      ->check(number_from(0.0, 1.0))
+      ->option_text("X [0.2]");
+  verb->add_option("--train", run->train, "File of the rows that learn")->option_text("FILE [train.csv]");
+  verb->add_option("--test", run->test, "File of the rows that judge")->option_text("FILE [test.csv]");
+  add_seed(*verb, run->seed);
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] { split(*run); });
+}
+
+}  // namespace espalier::cli
