@@ -131,9 +131,13 @@ std::optional<double> jensen_shannon(const tfmd::Histogram& a, const tfmd::Histo
   const std::vector<double> edges = edges_of(*first, *second);
   std::vector<double> p = spread(*first, edges), q = spread(*second, edges);
   append_points(*first, *second, p, q);
-  // Infinities of one equal nothing of the other, missing numbers those of the other.
-  for (const auto& [mass, other] : std::vector<std::pair<double, double>>{
-           {first->infinite, 0}, {0, second->infinite}, {first->missing, second->missing}}) {
+  // Infinities and nan of one equal nothing of the other. TensorFlow Data Validation forgets nan where it has
+  // to cut ranges.
+  const bool cut = edges_of(*first, *first) != edges_of(*second, *second);
+  for (const auto& [mass, other] : std::vector<std::pair<double, double>>{{first->infinite, 0},
+                                                                          {0, second->infinite},
+                                                                          {cut ? 0 : first->missing, 0},
+                                                                          {0, cut ? 0 : second->missing}}) {
     p.push_back(mass);
     q.push_back(other);
   }

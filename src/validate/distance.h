@@ -22,9 +22,10 @@ ValueDistance normalized_absolute_difference(const ValueCounts& a, const ValueCo
 
 // In bits, 0 to 1. None where a count is not positive or there are none.
 std::optional<double> jensen_shannon(const ValueCounts& a, const ValueCounts& b);
-// Of buckets whose values are taken as spread evenly. A value in no range (a point), infinities, and nan
-// stand for themselves; the infinities of one equal none of the other. None where one is empty, or has
-// buckets whose edges do not rise.
+// Of buckets whose values are taken as spread evenly, cut at the edges of both. A value in no range (a
+// point), infinities, and nan stand for themselves; infinities and nan of one equal none of the other, and
+// nan counts only where both have the same edges. None where one is empty, or has buckets whose edges do not
+// rise.
 std::optional<double> jensen_shannon(const tfmd::Histogram& a, const tfmd::Histogram& b);
 // Of the texts where both have texts, else of their histograms of one type; none where those are missing.
 std::optional<double> jensen_shannon(const FeatureView& a, const FeatureView& b,

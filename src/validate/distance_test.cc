@@ -46,11 +46,22 @@ TEST(Distance, OfHistogramsByHand) {
   const tfmd::Histogram a = histogram_of({{0, 1, 4}, {1, 3, 6}}), b = histogram_of({{0, 2, 5}, {2, 4, 5}});
   EXPECT_NEAR(jensen_shannon(a, b).value(), divergence_of({0.4, 0.3, 0.3, 0}, {0.25, 0.25, 0.25, 0.25}),
               1e-15);
-  // Points equal points and nan nan; infinities equal nothing.
+  // Points equal points; infinities and nan equal nothing.
   const tfmd::Histogram c = histogram_of({{2, 2, 1}, {-INFINITY, 0, 1}}, 2),
                         d = histogram_of({{2, 2, 3}, {0, INFINITY, 1}}, 4);
-  EXPECT_NEAR(jensen_shannon(c, d).value(), divergence_of({0.25, 0.25, 0, 0.5}, {0.375, 0, 0.125, 0.5}),
+  EXPECT_NEAR(jensen_shannon(c, d).value(), divergence_of({0.25, 0.25, 0, 0.5, 0}, {0.375, 0, 0.125, 0, 0.5}),
               1e-15);
+}
+
+// A shame, and TensorFlow Data Validation's number.
+TEST(Distance, ForgetsNanWhereRangesAreCut) {
+  const auto distance = [](double edge, uint64_t first, uint64_t second) {
+    return jensen_shannon(histogram_of({{0, 1, 5}, {1, 2, 5}}, first),
+                          histogram_of({{0, 1, 5}, {1, edge, 5}}, second))
+        .value();
+  };
+  EXPECT_NEAR(distance(2, 5, 2), 0.2566929551213334, 1e-15);
+  EXPECT_EQ(distance(3, 5, 2), distance(3, 0, 0));
 }
 
 TEST(Distance, NoneOfEmptyOrBrokenHistograms) {
