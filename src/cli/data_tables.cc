@@ -1,5 +1,6 @@
 #include "cli/data_tables.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -7,6 +8,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "report/table.h"
+#include "validate/statistics_column.h"
 
 namespace espalier::cli {
 namespace {
@@ -181,6 +183,30 @@ const tfmd::CommonStatistics& common(const tfmd::FeatureNameStatistics& feature)
                                      : feature.struct_stats().common_stats();
 }
 
+// A custom statistic that says how far a figure may be off, or 0.
+double error_of(const tfmd::FeatureNameStatistics& feature, const char* name) {
+  for (const tfmd::CustomStatistic& custom : feature.custom_stats()) {
+    if (custom.name() == name) return custom.num();
+  }
+  return 0;
+}
+std::string about(bool approximate, const std::string& figure) { return (approximate ? "~" : "") + figure; }
+
+// What "~" before figures of these features means; "" when none has it.
+std::string approximation_text(const tfmd::DatasetFeatureStatistics& data) {
+  double rank = 0, unique = 0, missed = 0;
+  for (const tfmd::FeatureNameStatistics& feature : data.features()) {
+    rank = std::max(rank, error_of(feature, kQuantileRankError));
+    unique = std::max(unique, error_of(feature, kUniqueError));
+    missed = std::max(missed, error_of(feature, kTopValuesMissed));
+  }
+  std::vector<std::string> out;
+  if (rank > 0) out.push_back(cat("ranks of medians within ", percent(rank, 2)));
+  if (unique > 0) out.push_back(cat("unique within ", percent(3 * unique, 1), " (three deviations)"));
+  if (missed > 0) out.push_back(cat("times at most ", digits(missed), " more"));
+  return out.empty() ? "" : cat("\n~ is approximate: ", joined(out, ", "), "\n");
+}
+
 Row number_row(const tfmd::FeatureNameStatistics& feature) {
   const tfmd::NumericStatistics& stats = feature.num_stats();
   return {name_of(feature),
@@ -190,7 +216,7 @@ Row number_row(const tfmd::FeatureNameStatistics& feature) {
           digits(stats.std_dev()),
           cat(stats.num_zeros()),
           digits(stats.min()),
-          digits(stats.median()),
+          about(error_of(feature, kQuantileRankError) > 0, digits(stats.median())),
           digits(stats.max())};
 }
 
@@ -200,10 +226,10 @@ Row text_row(const tfmd::FeatureNameStatistics& feature) {
   Row figures(4, "-");
   if (feature.has_string_stats()) {
     const tfmd::StringStatistics& stats = feature.string_stats();
-    figures[0] = cat(stats.unique());
+    figures[0] = about(error_of(feature, kUniqueError) > 0, cat(stats.unique()));
     if (stats.top_values_size()) {
       figures[1] = shortened(stats.top_values(0).value());
-      figures[2] = digits(stats.top_values(0).frequency());
+      figures[2] = about(error_of(feature, kTopValuesMissed) > 0, digits(stats.top_values(0).frequency()));
     }
     figures[3] = digits(stats.avg_length());
   } else if (feature.has_bytes_stats()) {
@@ -257,6 +283,7 @@ std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, co
                    terminal)}) {
       if (!table.empty()) out += "\n" + table;
     }
+    out += approximation_text(data);
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/csv_options.h"
 #include "cli/table_data.h"
 #include "format/gzip.h"
 
@@ -39,10 +40,15 @@ char TableFlags::separator() const {
   return delimiter.empty() ? '\0' : delimiter[0];
 }
 
+CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& expected) {
+  CsvOptions out{.delimiter = flags.separator(), .expected = expected};
+  if (flags.header != "guess") out.header = flags.header == "yes" ? CsvHeader::kYes : CsvHeader::kNo;
+  out.names = flags.names;
+  return out;
+}
+
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
-  CsvOptions options{.delimiter = separator(), .expected = expected};
-  options.header = header == "yes" ? CsvHeader::kYes : header == "no" ? CsvHeader::kNo : CsvHeader::kGuess;
-  options.names = names;
+  const CsvOptions options = csv_options(*this, expected);
   CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_csv(path, options);
   for (const std::string& note : table.notes())
     std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);

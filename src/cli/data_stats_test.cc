@@ -1,0 +1,83 @@
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+#include "validate/metadata_files.h"
+
+namespace espalier::cli {
+namespace {
+
+const char* const kTable = "age;job;w\n17;clerk;1\n?;smith;2\n90;clerk;1\n0;;4\n";
+
+TEST(DataStatsOfTables, AreTables) {
+  const std::string folder = fresh_folder("data-stats"), file = write_file(folder + "/people.csv", kTable);
+  std::string progress;
+  const std::string tables =
+      "4 rows, 3 features\n"
+      "\n"
+      "feature  count  missing     mean  deviation  zeros  min  median  max\n"
+      "-------  -----  -------  -------  ---------  -----  ---  ------  ---\n"
+      "age          3        1  35.6667    39.0413      1    0      17   90\n"
+      "w            4        0        2    1.22474      0    1     1.5    4\n"
+      "\n"
+      "feature  type    count  missing  unique  top    times  length\n"
+      "-------  ------  -----  -------  ------  -----  -----  ------\n"
+      "job      STRING      3        1       2  clerk      2       5\n";
+  const std::string shown = call_verb(add_data, {"stats", file, "--missing", "?"}, "", &progress);
+  EXPECT_TRUE(shown.starts_with(tables)) << shown;
+  EXPECT_TRUE(shown.ends_with(cat("\nnext: espalier data stats ", file, " --missing '?' --out stats.pb\n")))
+      << shown;
+  EXPECT_EQ(progress, "4 rows read of people.csv\n");
+  EXPECT_EQ(call_verb(add_data, {"stats", "-", "--missing", "?", "--delimiter", ";"}, kTable), tables);
+}
+
+TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {
+  const std::string folder = fresh_folder("data-stats-forms"),
+                    file = write_file(folder + "/people.csv", kTable);
+  EXPECT_EQ(call_verb(add_data, {"stats", file, "--missing", "?", "--weight", "w", "--slice", "job",
+                                 "--empty-cell", "present", "--threads", "2", "--out", folder + "/x.pb"}),
+            "");
+  tfmd::DatasetFeatureStatisticsList list;
+  read_metadata(folder + "/x.pb", list);
+  ASSERT_EQ(list.datasets_size(), 3);
+  EXPECT_EQ(list.datasets(0).weighted_num_examples(), 8);
+  EXPECT_EQ(list.datasets(1).name(), "job_clerk");
+  const auto json = nlohmann::json::parse(call_verb(add_data, {"stats", file, "--json", "--missing", "?"}));
+  EXPECT_EQ(json.at("verb"), "data stats");
+  EXPECT_EQ(json.at("rows"), 4);
+  EXPECT_EQ(json.at("stats").at("datasets").at(0).at("features").at(0).at("num_stats").at("max"), 90);
+  // What was written is shown and converted as other statistics are.
+  EXPECT_EQ(call_verb(add_data, {"stats", folder + "/x.pb", "--out", folder + "/x.pbtxt"}), "");
+  EXPECT_TRUE(
+      call_verb(add_data, {"stats", folder + "/x.pbtxt"}).starts_with("All Examples: 4 rows, 3 features\n"));
+}
+
+TEST(DataStatsOfTables, TakesSeveralFilesForOneTable) {
+  const std::string folder = fresh_folder("data-stats-files");
+  const std::string one = write_file(folder + "/1.csv", "a,b\n1,x\n2,y\n"),
+                    two = write_file(folder + "/2.csv", "a,b\n3,x\n");
+  EXPECT_TRUE(call_verb(add_data, {"stats", one, two}).starts_with("3 rows, 2 features\n"));
+  const std::string other = write_file(folder + "/3.csv", "a,c\n3,x\n");
+  EXPECT_THROW(call_verb(add_data, {"stats", one, other}), ValueError);
+}
+
+TEST(DataStatsOfTables, RefusesWhatIsUsedWrongly) {
+  const std::string folder = fresh_folder("data-stats-wrong"),
+                    file = write_file(folder + "/people.csv", kTable);
+  const std::string pb = folder + "/x.pb";
+  call_verb(add_data, {"stats", file, "--out", pb});
+  EXPECT_THROW(call_verb(add_data, {"stats", pb, "--weight", "w"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", pb, pb}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", file, "--out", file}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", file, "--weight", "none"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", file, "--slice", "none"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", file, "--empty-cell", "x"}), CLI::ValidationError);
+  EXPECT_THROW(call_verb(add_data, {"stats", "-"}, ""), FormatError);
+  EXPECT_THROW(call_verb(add_data, {"stats", folder + "/none.csv"}), IoError);
+}
+
+}  // namespace
+}  // namespace espalier::cli
