@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 
 #include "base/format.h"
@@ -17,7 +18,7 @@ using Conditions = std::vector<std::pair<uint32_t, uint32_t>>;
 
 struct Candidate {
   Conditions where;
-  std::vector<uint32_t> rows;
+  int64_t rows = 0;   // of the searched half
   double surety = 0;  // deviations by which it is worse than the rest
 };
 
@@ -115,14 +116,17 @@ class Search {
 
   std::vector<Candidate> explore(size_t& searched) const {
     const Counted everything = counted(confusion_of(searched_));
-    std::vector<Candidate> out, beam = {{.where = {}, .rows = searched_}};
+    std::vector<Candidate> out, beam(1);
     std::map<Conditions, double> seen;  // surety
     for (size_t depth = 1; depth <= options_.depth; ++depth) {
       std::vector<Candidate> deeper;
       for (const Candidate& whole : beam) {
+        std::vector<uint32_t> rows;
+        std::ranges::copy_if(searched_, std::back_inserter(rows),
+                             [&](uint32_t row) { return within(row, whole.where); });
         for (uint32_t column = 0; column < columns_.size(); ++column) {
           if (std::ranges::count(whole.where, column, &std::pair<uint32_t, uint32_t>::first)) continue;
-          part(whole, column, everything, seen, deeper);
+          part(whole.where, rows, column, everything, seen, deeper);
         }
       }
       for (const Candidate& part : deeper) {
@@ -135,26 +139,24 @@ class Search {
     searched = seen.size();
     return out;
   }
-  void part(const Candidate& whole, uint32_t column, const Counted& everything,
-            std::map<Conditions, double>& seen, std::vector<Candidate>& out) const {
+  void part(const Conditions& whole, const std::vector<uint32_t>& rows, uint32_t column,
+            const Counted& everything, std::map<Conditions, double>& seen,
+            std::vector<Candidate>& out) const {
     const CategoryColumn& its = *columns_[column];
     std::vector<Confusion> confusions(its.values.size());
-    for (const uint32_t row : whole.rows) {
-      if (its.codes[row] != CategoryColumn::kMissing)
-        confusions[its.codes[row]][outcome(row)].add(rows_.weight(row));
+    for (const uint32_t row : rows) {
+      const uint32_t code = its.codes[row];
+      if (code != CategoryColumn::kMissing) confusions[code][outcome(row)].add(rows_.weight(row));
     }
     for (uint32_t value = 0; value < confusions.size(); ++value) {
       const Counted slice = counted(confusions[value]);
       // Half of the rows are here.
       if (2 * slice.all < static_cast<double>(options_.min_rows)) continue;
-      Candidate next{.where = whole.where, .rows = {}, .surety = surety_of(slice, everything)};
+      Candidate next{
+          .where = whole, .rows = confusions[value].all().rows, .surety = surety_of(slice, everything)};
       next.where.emplace_back(column, value);
       std::ranges::sort(next.where);
-      if (!seen.emplace(next.where, next.surety).second) continue;
-      for (const uint32_t row : whole.rows) {
-        if (its.codes[row] == value) next.rows.push_back(row);
-      }
-      out.push_back(std::move(next));
+      if (seen.emplace(next.where, next.surety).second) out.push_back(std::move(next));
     }
   }
   static bool surer_than_wholes(const Candidate& part, const std::map<Conditions, double>& seen) {
@@ -181,7 +183,7 @@ class Search {
     Counted everything = counted(slice);
     everything += counted(rest);
     WorstSlice out{.name = {},
-                   .rows = std::ssize(candidate.rows) + std::ssize(inside),
+                   .rows = candidate.rows + std::ssize(inside),
                    .value = its->share,
                    .rest = of_rest->share,
                    .interval = wilson(*its, options_.level),
