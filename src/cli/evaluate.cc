@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -34,11 +35,44 @@ struct EvaluateRun {
   WorstFlags worst;
   FlipFlags flips;
   bool strip_label_dots = false, all_rows = false;
-  std::optional<double> threshold = {};
+  std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
   TableFlags table;
   Results results;
 };
+
+// The one that decides; none where several are compared.
+std::optional<double> threshold_of(const EvaluateRun& run) {
+  return run.thresholds.size() == 1 ? std::optional(run.thresholds[0]) : std::nullopt;
+}
+// --threshold with those that were given, or nothing.
+std::vector<std::string> threshold_words(const EvaluateRun& run) {
+  std::string all;
+  for (const double threshold : run.thresholds) all += cat(all.empty() ? "" : ",", shortest(threshold));
+  return all.empty() ? std::vector<std::string>{} : std::vector<std::string>{"--threshold", all};
+}
+
+// All rows at each threshold.
+std::string thresholds_text(const Assessment& assessment, const Terminal& terminal) {
+  constexpr std::string_view kShown[] = {"accuracy", "selection_rate", "tpr", "fpr", "precision", "f1"};
+  Table table({"threshold", "accuracy", "selected", "tpr", "fpr", "precision", "f1"});
+  for (size_t t = 0; t < assessment.options.thresholds.size(); ++t) {
+    std::vector<TableCell> cells = {shortest(assessment.options.thresholds[t])};
+    for (const std::string_view name : kShown) {
+      const std::optional<double> value = SliceMetric(name)(assessment.overall, t).value;
+      cells.emplace_back(value ? fixed(*value, 4) : "-");
+    }
+    table.row(std::move(cells));
+  }
+  return table.text(terminal);
+}
+// The table of several thresholds, and below it what is said of each with slices.
+std::string assessed_text(const EvaluateRun& run, const Assessment& assessment, const AssessmentView& view,
+                          const Terminal& terminal) {
+  if (run.thresholds.size() < 2) return text_of(assessment, view, terminal);
+  const bool more = run.slicing.any() || !view.metrics.empty();
+  return thresholds_text(assessment, terminal) + (more ? cat("\n", text_of(assessment, view, terminal)) : "");
+}
 
 Terminal terminal_of(const Results& results) {
   Terminal out = Terminal::of(STDOUT_FILENO);
@@ -77,7 +111,7 @@ void evaluate_scores(const EvaluateRun& run) {
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
-  if (run.threshold) slicing.thresholds = {*run.threshold};
+  slicing.thresholds = run.thresholds;
   const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing,
                                                {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
@@ -98,8 +132,9 @@ void evaluate_scores(const EvaluateRun& run) {
   }
   const Terminal terminal = terminal_of(run.results);
   run.results.write(cat(conditions_text(run, scored.kept), scored.rows.size(), " rows, of which ",
-                        assessment.overall.at[0].positives().rows, " are ", scored.positive, "; ",
-                        text_of(assessment, view, terminal),
+                        assessment.overall.at[0].positives().rows, " are ", scored.positive,
+                        run.thresholds.size() > 1 ? "\n" : "; ",
+                        assessed_text(run, assessment, view, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : ""));
   std::vector<std::string> next = {"evaluate",       "--scores", run.scores,      "--label",
                                    run.scored.label, "--score",  run.scored.score};
@@ -108,7 +143,7 @@ void evaluate_scores(const EvaluateRun& run) {
   };
   add("--weight", run.scored.weight);
   add("--positive", run.scored.positive);
-  if (run.threshold) add("--threshold", shortest(*run.threshold));
+  for (const std::string& word : threshold_words(run)) next.push_back(word);
   if (run.where) add("--where", run.where->text());
   for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
     next.insert(next.end(), words.begin(), words.end());
@@ -123,8 +158,26 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.suggest(next);
 }
 
+void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
+  verb.add_option_function<std::string>(
+          "--threshold",
+          [&thresholds](const std::string& text) {
+            std::set<double> all;
+            for (const std::string& word : comma_separated({text})) {
+              double value = 0;
+              if (!CLI::detail::lexical_cast(word, value) || !(value >= 0 && value <= 1))
+                throw CLI::ValidationError("--threshold", cat("\"", word, "\" is no number from 0 to 1"));
+              all.insert(value);
+            }
+            thresholds.assign(all.begin(), all.end());
+          },
+          "Of two classes: the probability from which on a row is said to be of the rarer one; several "
+          "are compared")
+      ->option_text("X,...");
+}
+
 void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
-  if (run.strip_label_dots || run.threshold || run.where || !run.table.words().empty()) {
+  if (run.strip_label_dots || !run.thresholds.empty() || run.where || !run.table.words().empty()) {
     throw ValueError("evaluate.images", cat(run.model,
                                             " is a model of images: --strip-label-dots, --threshold, "
                                             "--where, --delimiter, --header and --names are for tables"));
@@ -139,7 +192,8 @@ void evaluate(const EvaluateRun& run) {
     LoadedModel model = load_model(run.model);
     if (takes_images(model)) return evaluate_images(model, run);
   }
-  TableModel saved = TableModel::load(run.model, run.threshold);
+  TableModel saved = TableModel::load(run.model, threshold_of(run));
+  for (const double threshold : run.thresholds) check_decision(saved.columns, {.threshold = threshold});
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
       run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
@@ -167,10 +221,11 @@ void evaluate(const EvaluateRun& run) {
                            ColumnOptions().missing, options, run.results);
   }
   std::optional<Assessment> assessment;
-  if (run.slicing.any()) {
+  const bool several = run.thresholds.size() > 1;
+  if (run.slicing.any() || several) {
     const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
     SliceFlags slicing = run.slicing;
-    slicing.thresholds = {saved.decision.threshold.value_or(0.5)};
+    slicing.thresholds = several ? run.thresholds : std::vector{saved.decision.threshold.value_or(0.5)};
     assessment = slicing.assess(table, rows, scored.view(), ColumnOptions().missing,
                                 {.resampling = run.intervals.resampling()});
   }
@@ -199,12 +254,12 @@ void evaluate(const EvaluateRun& run) {
   if (two)
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
-  if (assessment) text += cat("\n", text_of(*assessment, view, terminal));
+  if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
   if (run.worst.any()) text += text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
   run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
-  if (run.threshold) next.insert(next.end(), {"--threshold", shortest(*run.threshold)});
+  if (const auto one = threshold_of(run)) next.insert(next.end(), {"--threshold", shortest(*one)});
   for (const std::string& word : run.table.words()) next.push_back(word);
   run.results.suggest(next);
 }
@@ -261,7 +316,7 @@ void add_evaluate(CLI::App& app) {
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);
-  add_threshold(*verb, run->threshold);
+  add_thresholds(*verb, run->thresholds);
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
   verb->option_defaults()->group("Slices of the rows");

@@ -130,6 +130,35 @@ TEST_F(EvaluateScores, PeopleSeeFiguresGapsAndWhatComesNext) {
   EXPECT_EQ(drawn.find("(missing)"), std::string::npos) << drawn;
 }
 
+// What is said of several thresholds is what is said of each alone.
+TEST_F(EvaluateScores, SeveralThresholdsAreComparedAndEachIsWhatItIsAlone) {
+  const std::string path = file(kTwoGroups);
+  const Json all = json(path, {"--threshold", "0.7,0.25,0.5,0.5", "--slice", "g"});
+  size_t place = 0;
+  for (const char* threshold : {"0.25", "0.5", "0.7"}) {
+    const Json one = json(path, {"--threshold", threshold, "--slice", "g"});
+    EXPECT_EQ(all["overall"]["at"][place], one["overall"]["at"][0]);
+    for (size_t i = 0; i < one["slices"].size(); ++i)
+      EXPECT_EQ(all["slices"][i]["at"][place], one["slices"][i]["at"][0]);
+    EXPECT_EQ(all["gaps"][place], one["gaps"][0]);
+    ++place;
+  }
+  EXPECT_EQ(all["overall"]["at"].size(), 3u);
+  const std::string text = text_of(path, {"--threshold", "0.3,0.5"});
+  EXPECT_TRUE(
+      text.starts_with("9 rows, of which 4 are yes\n"
+                       "threshold  accuracy  selected     tpr     fpr  precision      f1\n"
+                       "---------  --------  --------  ------  ------  ---------  ------\n"
+                       "      0.3    0.4444    0.7778  0.7500  0.8000     0.4286  0.5455\n"
+                       "      0.5    0.6667    0.5556  0.7500  0.4000     0.6000  0.6667\nnext: "))
+      << text;
+  EXPECT_NE(text.find(" --threshold 0.3,0.5"), std::string::npos) << text;
+  EXPECT_NE(text_of(path, {"--threshold", "0.3,0.5", "--slice", "g"}).find("\n\nthreshold 0.5: a score"),
+            std::string::npos);
+  for (const char* wrong : {"0.3,", "1.5", "nan", "x"})
+    EXPECT_THROW(text_of(path, {"--threshold", wrong}), CLI::ValidationError) << wrong;
+}
+
 TEST_F(EvaluateScores, AReferenceGroupGivesGapsTheirSign) {
   const std::string path = file(kTwoGroups);
   const auto gap = [&](const char* group) {
@@ -231,6 +260,9 @@ TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
   ASSERT_EQ(of_model["slices"].size(), 2u);
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(of_model["slices"][i]["at"], of_scores["slices"][i]["at"]);
   EXPECT_EQ(of_model["gaps"], of_scores["gaps"]);
+  const Words several = {model, data, "--threshold", "0.2,0.6", "--json"};
+  const Json at = Json::parse(call_verb(add_evaluate, several))["overall"]["at"];
+  EXPECT_EQ(at, json(file(scores), {"--positive", positive, "--threshold", "0.2,0.6"})["overall"]["at"]);
 }
 
 }  // namespace
