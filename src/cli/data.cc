@@ -13,7 +13,8 @@ void MessageResults::add(CLI::App& verb) {
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* data = app.add_subcommand("data", "What data is and should be: statistics, schemas, drift, leaks, bias, splits");
+  CLI::App* data = app.add_subcommand(
+      "data", "What data is and should be: statistics, schemas, drift, leaks, bias, splits");
   data->require_subcommand(1);
   add_data_stats(*data);
   add_data_schema(*data);
