@@ -86,7 +86,11 @@ AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) 
 }
 
 WorstOptions worst_options(const EvaluateRun& run, double threshold) {
-  WorstOptions out{.threshold = threshold, .min_rows = run.slicing.min_rows, .seed = run.intervals.seed};
+  WorstOptions out{.threshold = threshold,
+                   .most = static_cast<size_t>(run.worst.most),
+                   .depth = static_cast<size_t>(run.worst.depth),
+                   .min_rows = run.slicing.min_rows,
+                   .seed = run.intervals.seed};
   if (run.worst.any() && !run.slicing.metrics.empty()) out.metric = rate(run.slicing.metrics[0]).name;
   if (run.slicing.positive_from == "above") out.positive = Positive::kAbove;
   return out;

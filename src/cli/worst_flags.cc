@@ -94,7 +94,7 @@ std::vector<std::string> WorstFlags::words() const {
 }
 
 WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::string>& others,
-                             const std::vector<std::string>& missing, WorstOptions options,
+                             const std::vector<std::string>& missing, const WorstOptions& options,
                              const Results& results) const {
   std::vector<CategoryColumn> columns;
   std::string left_out;
@@ -111,8 +111,6 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
         {cat("of more than ", kMostValues, " values, and not searched for worst slices: ", left_out)});
   std::vector<const CategoryColumn*> by;
   for (const CategoryColumn& column : columns) by.push_back(&column);
-  options.most = static_cast<size_t>(most);
-  options.depth = static_cast<size_t>(depth);
   return worst_slices(scored.view(), by, options);
 }
 
@@ -120,8 +118,7 @@ std::string text_of(const WorstSlices& worst, const WorstOptions& options, const
   const std::string searched = cat(worst.searched, " slices were searched in one half of the rows, and ",
                                    worst.judged, " judged in the other\n");
   if (worst.found.empty()) return cat("\nno slice is worse than the rest by more than chance: ", searched);
-  Table table({cat("worst of ", worst.searched), "rows", options.metric,
-               percent(options.level, 0) + " interval", "rest", "gap",
+  Table table({"worst slices", "rows", options.metric, percent(options.level, 0) + " interval", "rest", "gap",
                percent(options.level, 0) + " interval", "p", "of rows"});
   for (const WorstSlice& slice : worst.found) {
     table.row({slice.name, slice.rows, fixed(slice.value, 4), between(slice.interval), fixed(slice.rest, 4),

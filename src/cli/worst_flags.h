@@ -25,7 +25,7 @@ struct WorstFlags {
   // Of the table's columns but for `others`: those of a few values, and numbers in quarters; the rest are
   // warned of. Raises as worst_slices().
   WorstSlices find(const ScoredTable& scored, const std::vector<std::string>& others,
-                   const std::vector<std::string>& missing, WorstOptions options,
+                   const std::vector<std::string>& missing, const WorstOptions& options,
                    const Results& results) const;
 };
 
