@@ -1,4 +1,5 @@
 // espalier data: what data is, and what it should be.
+#include "cli/data_rows.h"
 #include "cli/data_verbs.h"
 
 namespace espalier::cli {
@@ -14,7 +15,7 @@ void MessageResults::add(CLI::App& verb) {
 
 void add_data(CLI::App& app) {
   CLI::App* data = app.add_subcommand(
-      "data", "What data is and should be: statistics, schemas, drift, leaks, bias, splits");
+      "data", "What data is and should be: rows, statistics, schemas, drift, leaks, bias");
   data->require_subcommand(1);
   add_data_stats(*data);
   add_data_schema(*data);
@@ -23,6 +24,7 @@ void add_data(CLI::App& app) {
   add_data_leak(*data);
   add_data_bias(*data);
   add_data_split(*data);
+  add_data_rows(*data);
 }
 
 }  // namespace espalier::cli
