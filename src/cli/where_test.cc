@@ -27,9 +27,9 @@ struct Where : testing::Test {
     Philox random(11);
     std::string out = "y,p,g,age,senior\n";
     for (int i = 0; i < 1000; ++i) {
-      const int64_t age = 20 + random.below(60), score = random.below(100);
-      const bool known = random.below(10) > 0, label = static_cast<int64_t>(random.below(100)) < score,
-                 a = random.below(2);
+      const auto below = [&](uint64_t most) { return static_cast<int64_t>(random.below(most)); };
+      const int64_t age = 20 + below(60), score = below(100);
+      const bool known = below(10) > 0, label = below(100) < score, a = below(2);
       if (!keeps(known, age, a)) continue;
       out += cat(int{label}, ",0.", score < 10 ? "0" : "", score, ",", a ? "a" : "b", ",",
                  known ? std::to_string(age) : "?", ",",
@@ -99,7 +99,7 @@ TEST_F(Where, LabelsOfOneKindAreLeftByAConditionAndStayWhatTheyWere) {
   const std::string scores = file("kinds.csv", "y,p,g\nyes,0.9,a\nyes,0.2,a\nno,0.1,b\n");
   const Json said = json(scores, {"--where", "g = \"a\""});
   EXPECT_EQ(said["positive"], "yes");
-  EXPECT_EQ(said["overall"]["positives"], 2);
+  EXPECT_EQ(said["overall"]["metrics"]["positives"]["value"], 2);
 }
 
 // A condition makes the slices that a column of its answers makes.
@@ -112,13 +112,13 @@ TEST_F(Where, SlicesOfAConditionAreThoseOfAColumnOfItsAnswers) {
                                             "old*g", "--missing-group", missing});
     std::map<std::string, Json> wanted;
     for (const Json& slice : of_column["slices"]) {
-      std::string name = slice["name"];
+      std::string name = slice["slice"];
       wanted[name.replace(0, 6, "old")] = slice["at"];
     }
     EXPECT_EQ(wanted.size(), std::string_view(missing) == "slice" ? 9u : 6u);
     ASSERT_EQ(of_condition["slices"].size(), wanted.size());
     for (const Json& slice : of_condition["slices"])
-      EXPECT_EQ(slice["at"], wanted.at(slice["name"])) << slice["name"];
+      EXPECT_EQ(slice["at"], wanted.at(slice["slice"])) << slice["slice"];
     EXPECT_EQ(of_condition["conditions"], Json({{"old", "age >= 60"}}));
   }
   EXPECT_EQ(json(scores, {"--slice-where", "old: age >= 60", "--slice-where", "a: g = \"a\""})["gaps"].size(),

@@ -192,13 +192,18 @@ class Reader {
     const Table table(document_, *node.as_table(), "slices", names);
     std::map<std::string, Expression> out;
     for (const std::string& name : names) {
-      if (const Gate one{.name = {}, .of = {}, .metrics = {}, .where = Where::kSlice, .slice = name + "=yes"};
-          one.columns() != std::vector{name})
+      if (!can_be_named(name))
         table.fail("gates.slice", name.c_str(),
                    cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
       out.emplace(name, table.condition(name.c_str()));
     }
     return out;
+  }
+
+  static bool can_be_named(const std::string& slicing) {
+    const Gate slice{.name = {}, .of = {}, .metrics = {}, .where = Where::kSlice, .slice = slicing + "=yes"};
+    const Gate each{.name = {}, .of = {}, .metrics = {}, .where = Where::kEach, .slice = slicing};
+    return slice.columns() == std::vector{slicing} && each.columns() == std::vector{slicing};
   }
 
   Gate gate(const toml::table& from, const std::string& path) const {
