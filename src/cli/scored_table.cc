@@ -70,9 +70,12 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
                         const std::optional<Expression>& where) {
   const MissingWords none(missing);
   ScoredTable out;
-  out.table = reading.read(path, {flags.label, flags.score});
+  std::vector<std::string> expected = {flags.label};
+  if (!flags.score.empty()) expected.push_back(flags.score);
+  out.table = reading.read(path, expected);
   reading.check_parted(out.table, path);
-  const int64_t label = out.table.column(flags.label), score = out.table.column(flags.score);
+  const int64_t label = out.table.column(flags.label),
+                score = flags.score.empty() ? -1 : out.table.column(flags.score);
   const int64_t weight = flags.weight.empty() ? -1 : out.table.column(flags.weight);
   std::map<std::string, int64_t> counts;
   for (int64_t row = 0; row < out.table.rows(); ++row) {
@@ -95,7 +98,9 @@ ScoredTable read_scores(const std::string& path, const TableFlags& reading, cons
   };
   for (const int64_t row : out.rows) {
     out.labels.push_back(out.table.cell(row, label) == out.positive);
-    out.scores.push_back(number(row, score, "scores.score", "a score is a probability from 0 to 1", 1));
+    out.scores.push_back(score < 0
+                             ? out.labels.back()
+                             : number(row, score, "scores.score", "a score is a probability from 0 to 1", 1));
     if (weight >= 0) {
       out.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on",
                                    std::numeric_limits<double>::max()));

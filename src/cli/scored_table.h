@@ -32,10 +32,10 @@ struct ScoredTable {
   ScoredRows view() const { return {scores, labels, weights}; }
 };
 
-// Rows without a label are left out, and warned of. Raises ValueError with the file and the line: csv.column,
-// scores.label for a label of more than two, of one alone, or where nobody knows which of the two is
-// positive, whatever `where` leaves of the rows; scores.score for one that is no probability; scores.weight
-// for one that is negative or no number.
+// Rows without a label are left out, and warned of; without --score the labels are the scores. Raises
+// ValueError with the file and the line: csv.column, scores.label for a label of more than two, of one alone,
+// or where nobody knows which of the two is positive, whatever `where` leaves of the rows; scores.score for
+// one that is no probability; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results,
                         const std::optional<Expression>& where = {});

@@ -140,7 +140,7 @@ class Reader {
 
   Gates gates() {
     const Table root(document_, document_.root(), "",
-                     {"level", "threshold", "least_rows", "where", "slices", "gates", "waivers"});
+                     {"level", "threshold", "least_rows", "where", "slices", "answers", "gates", "waivers"});
     Gates out;
     if (root.has("level")) {
       out.level = root.number("level", 0, 1);
@@ -150,7 +150,19 @@ class Reader {
     if (root.has("threshold")) defaults_.threshold = root.number("threshold", 0, 1);
     if (root.has("least_rows")) defaults_.least_rows = root.count("least_rows");
     if (root.has("where")) out.where = root.condition("where");
-    if (root.has("slices")) out.slices = slices();
+    if (root.has("slices")) {
+      for_keys("slices", [&](const Table& table, const std::string& name) {
+        if (!can_be_named(name))
+          table.fail("gates.slice", name.c_str(),
+                     cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
+        out.slices.emplace(name, table.condition(name.c_str()));
+      });
+    }
+    if (root.has("answers")) {
+      for_keys("answers", [&](const Table& table, const std::string& name) {
+        out.answers.emplace(name, table.text(name.c_str()));
+      });
+    }
     for_tables("gates", [&](const toml::table& table, const std::string& path) {
       out.gates.push_back(gate(table, path));
       if (!names_.insert(out.gates.back().name).second) {
@@ -183,23 +195,17 @@ class Reader {
     }
   }
 
-  std::map<std::string, Expression> slices() const {
-    const toml::node& node = *document_.root().get("slices");
+  // Of a table whose keys are names that people chose.
+  template <class F>
+  void for_keys(const char* key, F f) const {
+    const toml::node& node = *document_.root().get(key);
     if (!node.is_table())
-      document_.fail("gates.type", node, cat("slices is a table, [slices], not ", toml_type(node)));
+      document_.fail("gates.type", node, cat(key, " is a table, [", key, "], not ", toml_type(node)));
     std::vector<std::string> names;
-    for (const auto& [key, value] : *node.as_table()) names.emplace_back(key.str());
-    const Table table(document_, *node.as_table(), "slices", names);
-    std::map<std::string, Expression> out;
-    for (const std::string& name : names) {
-      if (!can_be_named(name))
-        table.fail("gates.slice", name.c_str(),
-                   cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
-      out.emplace(name, table.condition(name.c_str()));
-    }
-    return out;
+    for (const auto& [name, value] : *node.as_table()) names.emplace_back(name.str());
+    const Table table(document_, *node.as_table(), key, names);
+    for (const std::string& name : names) f(table, name);
   }
-
   static bool can_be_named(const std::string& slicing) {
     const Gate slice{.name = {}, .of = {}, .metrics = {}, .where = Where::kSlice, .slice = slicing + "=yes"};
     const Gate each{.name = {}, .of = {}, .metrics = {}, .where = Where::kEach, .slice = slicing};

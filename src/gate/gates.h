@@ -55,8 +55,9 @@ struct Gates {
   double level = kLevel;  // of intervals
   std::vector<Gate> gates;
   std::vector<Waiver> waivers = {};
-  std::optional<Expression> where = {};           // of which rows all gates are
-  std::map<std::string, Expression> slices = {};  // "name=yes" and "name=no" by what is true of a row
+  std::optional<Expression> where = {};             // of which rows all gates are
+  std::map<std::string, Expression> slices = {};    // "name=yes" and "name=no" by what is true of a row
+  std::map<std::string, std::string> answers = {};  // why they are as they are: `espalier fairness choose`
 
   // What they ask of an Assessment; thresholds ascend.
   std::vector<double> thresholds() const;

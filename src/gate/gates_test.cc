@@ -183,6 +183,9 @@ TEST(Gates, ConditionsAreReadAndTheirMistakesShowFileAndPlace) {
             "expression.syntax: gates.toml, line 3, column 7: slices.old: a value is missing before the end\n"
             "    age >=\n"
             "          ^");
+  EXPECT_EQ(read_gates("[answers]\nharm = \"a refusal\"\n" + gate, "gates.toml").answers.at("harm"),
+            "a refusal");
+  EXPECT_TRUE(mistake("[answers]\nharm = 3").starts_with("gates.type: gates.toml, line 2"));
   EXPECT_TRUE(mistake("where = 3").starts_with("gates.type: gates.toml, line 1"));
   EXPECT_TRUE(mistake("slices = 3").starts_with("gates.type: gates.toml, line 1"));
   EXPECT_TRUE(mistake("[slices]\nold = 3").starts_with("gates.type: gates.toml, line 2"));
