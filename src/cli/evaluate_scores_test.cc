@@ -260,7 +260,7 @@ TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
   ASSERT_EQ(of_model["slices"].size(), 2u);
   for (size_t i = 0; i < 2; ++i) EXPECT_EQ(of_model["slices"][i]["at"], of_scores["slices"][i]["at"]);
   EXPECT_EQ(of_model["gaps"], of_scores["gaps"]);
-  const Words several = {model, data, "--threshold", "0.2,0.6", "--json"};
+  const Words several = {model, data, "--all-rows", "--threshold", "0.2,0.6", "--json"};
   const Json at = Json::parse(call_verb(add_evaluate, several))["overall"]["at"];
   EXPECT_EQ(at, json(file(scores), {"--positive", positive, "--threshold", "0.2,0.6"})["overall"]["at"]);
 }
