@@ -14,8 +14,8 @@ void MessageResults::add(CLI::App& verb) {
 }
 
 void add_data(CLI::App& app) {
-  CLI::App* data = app.add_subcommand(
-      "data", "What data is and should be: rows, statistics, schemas, drift, leaks, bias");
+  CLI::App* data =
+      app.add_subcommand("data", "What data is and should be: rows, statistics, schemas, drift, leaks, bias");
   data->require_subcommand(1);
   add_data_stats(*data);
   add_data_schema(*data);

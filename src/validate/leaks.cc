@@ -85,16 +85,17 @@ class Search {
  private:
   const std::string& name(int64_t column) const { return table_.names()[static_cast<size_t>(column)]; }
 
-  // How many of so many pairs of rows would be alike in all compared columns but this one, if columns had
-  // nothing to do with each other.
+  static constexpr size_t kNone = static_cast<size_t>(-1);
+  // How many of so many pairs of rows would be alike in all compared columns but this one, or kNone, if
+  // columns had nothing to do with each other.
   double by_chance(size_t but, double pairs) const {
     for (size_t i = 0; i < compared_.size(); ++i) {
       if (i == but) continue;
       const ColumnProfile& profile = profiles_[static_cast<size_t>(compared_[i])];
       const auto rows = static_cast<double>(profile.rows());
-      double alike = static_cast<double>(profile.missing * profile.missing);
-      for (const auto& value : profile.values) alike += static_cast<double>(value.count * value.count);
-      pairs *= alike / (rows * rows);
+      double alike = static_cast<double>(profile.missing * (profile.missing - 1));
+      for (const auto& value : profile.values) alike += static_cast<double>(value.count * (value.count - 1));
+      pairs *= alike / (rows * (rows - 1));
     }
     return pairs;
   }
@@ -156,8 +157,10 @@ class Search {
     const bool unlike = mostly_unlike(first.size(), hashes.rows());
     block(hashes, first);
     if (again > 0 && (unlike || in_blocks_ > 0)) {
-      const auto share_of = static_cast<double>(again) / static_cast<double>(n);
-      found_.push_back({LeakKind::kDuplicates, share_of >= kNoticeable || in_blocks_ > 0, "", again, n,
+      const auto rows = static_cast<double>(n);
+      const bool many = static_cast<double>(again) >=
+                        std::max(kNoticeable * rows, kBeyondChance * by_chance(kNone, rows * rows / 2));
+      found_.push_back({LeakKind::kDuplicates, many || in_blocks_ > 0, "", again, n,
                         cat(share(again, n), " stand in the table before", blocks_)});
     }
     const auto alike = static_cast<int64_t>(first.size()) - static_cast<int64_t>(of_inputs.size());
@@ -217,8 +220,10 @@ class Search {
     const double noticeable = kNoticeable * static_cast<double>(n);
     const double pairs = static_cast<double>(n) * static_cast<double>(train.rows());
     if (both > 0) {
-      found_.push_back({LeakKind::kOverlap, static_cast<double>(both) >= noticeable, "", both, n,
-                        cat(share(both, n), " of the test train too")});
+      const bool many =
+          static_cast<double>(both) >= std::max(noticeable, kBeyondChance * by_chance(kNone, pairs));
+      found_.push_back(
+          {LeakKind::kOverlap, many, "", both, n, cat(share(both, n), " of the test train too")});
     }
     for (size_t c = 0; c < compared_.size() && compared_.size() >= 3; ++c) {
       std::unordered_set<uint64_t> others;
