@@ -16,7 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-Json golden() { return Json::parse(std::ifstream("tests/golden/drift.json")); }
+const Json& golden() {
+  static const Json of_scipy = Json::parse(std::ifstream("tests/golden/drift.json"));
+  return of_scipy;
+}
 
 // As tests/golden/drift.py has it.
 std::vector<double> sample(int64_t seed, int64_t count, double shift, double ties) {
