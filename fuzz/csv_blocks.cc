@@ -10,20 +10,6 @@ using namespace espalier;
 
 namespace {
 
-class Text : public ByteSource {
- public:
-  explicit Text(const std::string& text) : text_(text) {}
-  size_t read(char* out, size_t size) override {
-    const size_t count = text_.copy(out, size, at_);
-    at_ += count;
-    return count;
-  }
-
- private:
-  const std::string& text_;
-  size_t at_ = 0;
-};
-
 StatisticsOptions options_of(const std::string& bytes) {
   StatisticsOptions out{.csv = {.delimiter = ',', .header = CsvHeader::kNo}};
   out.block = 16 + hash_bytes(bytes.data(), bytes.size()) % 100;
@@ -33,7 +19,7 @@ StatisticsOptions options_of(const std::string& bytes) {
 // Every cell, and the statistics.
 std::string cells_of(const std::string& bytes, std::string& statistics) {
   const StatisticsOptions options = options_of(bytes);
-  CsvBlocks blocks(std::make_unique<Text>(bytes), options.csv, options.block);
+  CsvBlocks blocks(std::make_unique<TextSource>(bytes), options.csv, options.block);
   const TableColumns columns{blocks.names(), std::vector<CellType>(blocks.names().size(), CellType::kText)};
   TableStatistics whole(columns, options), parts[2]{{columns, options}, {columns, options}};
   std::string out;

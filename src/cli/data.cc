@@ -17,6 +17,7 @@ void add_data(CLI::App& app) {
   CLI::App* data =
       app.add_subcommand("data", "What data is and should be: rows, statistics, schemas, drift, leaks, bias");
   data->require_subcommand(1);
+  add_data_check(*data);
   add_data_stats(*data);
   add_data_schema(*data);
   add_data_validate(*data);

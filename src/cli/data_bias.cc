@@ -82,12 +82,7 @@ std::vector<std::string> findings(const DataBias& bias) {
                         " of the rows and ", fixed(*group.expected, 3), " of the population (95 % interval ",
                         interval_text(group.rows.interval), "; ", group.rows.of, " rows)"));
     }
-    for (const MissingGap& gap : column.missing) {
-      out.push_back(cat(gap.column, " is missing in ", fixed(gap.share_of_most, 3), " of ", column.column,
-                        "=", gap.most, " and ", fixed(gap.share_of_least, 3), " of ", column.column, "=",
-                        gap.least, " (gap ", fixed(gap.share_of_most - gap.share_of_least, 3), ", interval ",
-                        interval_text(gap.interval), ")"));
-    }
+    for (const MissingGap& gap : column.missing) out.push_back(text(gap, column.column));
     for (const Proxy& proxy : column.proxies) {
       out.push_back(cat(proxy.column, " tells ", column.column, "=", proxy.group, ": area ",
                         fixed(proxy.area, 3), " (95 % interval ", interval_text(proxy.interval), ")"));

@@ -24,30 +24,12 @@ struct DriftRun {
 
 constexpr const char* kMeasures[] = {"numbers", "values", "missing"};
 
-std::string sentence(const ColumnDrift& drift) {
-  const std::string interval =
-      cat("95 % interval ", fixed(drift.interval.low, 3), " to ", fixed(drift.interval.high, 3), "; ",
-          drift.rows_before, " and ", drift.rows_now, " rows");
-  switch (drift.of) {
-    case DriftOf::kNumbers:
-      return cat("distributions of ", drift.column, " are ", fixed(drift.effect, 3), " apart (", interval,
-                 ")");
-    case DriftOf::kValues:
-      return cat(drift.column, "=", drift.value, " was ", fixed(drift.share_before, 3),
-                 " of the rows and is ", fixed(drift.share_now, 3), " (", interval, ")");
-    case DriftOf::kMissing:
-      return cat(drift.column, " was missing in ", fixed(drift.share_before, 3), " of the rows and is in ",
-                 fixed(drift.share_now, 3), " (", interval, ")");
-  }
-  return "";
-}
-
 std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, int64_t drifted,
                     const Terminal& terminal) {
   std::string out =
       drifted == 0
           ? cat("No drift from ", source_name(run.before), " to ", source_name(run.now), ".\n")
-          : cat("Drift: ", sentence(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
+          : cat("Drift: ", text(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
   if (all.empty()) return out;
   Table table({"column", "of", "distance", "95 % interval", "stability", "wasserstein", "adjusted p", ""});
   for (const ColumnDrift& drift : all) {

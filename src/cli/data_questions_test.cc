@@ -67,6 +67,29 @@ TEST_F(DataQuestions, DriftNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(data({"drift", before}).code, 2);
 }
 
+TEST_F(DataQuestions, CheckAsksThemAll) {
+  const std::string train = visits("train.csv", 1, false), same = visits("same.csv", 2, false),
+                    dots = visits("dots.csv", 3, false, 50, "."), leaks = visits("leaks.csv", 4, true);
+  const Said quiet = data({"check", train, same, "--label", "ill"});
+  EXPECT_EQ(quiet.code, 0) << quiet.text;
+  EXPECT_TRUE(quiet.text.starts_with("No fault: 600 rows, 4 columns, and same.csv.\n")) << quiet.text;
+  EXPECT_NE(quiet.text.find("train --data"), std::string::npos) << quiet.text;
+  const Said schema = data({"check", train, dots, "--label", "ill"});
+  EXPECT_EQ(schema.code, 1);
+  EXPECT_TRUE(schema.text.starts_with("Faults: column \"ill\": unexpected string values; and "))
+      << schema.text;
+  const Said leak = data({"check", leaks, "--label", "last"});
+  EXPECT_EQ(leak.code, 1);
+  EXPECT_TRUE(leak.text.starts_with("Fault: column \"ill\" ")) << leak.text;
+  EXPECT_NE(leak.text.find("data leak "), std::string::npos) << leak.text;
+  const Json json = Json::parse(data({"check", train, dots, "--label", "ill", "--json"}).text);
+  EXPECT_EQ(json["findings"][0]["of"], "schema");
+  EXPECT_EQ(json["findings"][0]["column"], "ill");
+  EXPECT_EQ(json["sensitive"], Json({"sex"}));
+  EXPECT_EQ(data({"check", train, path("none.csv")}).code, 2);
+  EXPECT_EQ(data({"check", train, "--label", "none"}).code, 2);
+}
+
 TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
   const std::string clean = visits("clean.csv", 1, false), leaking = visits("leaking.csv", 2, true);
   EXPECT_EQ(data({"leak", clean, "--label", "ill"}).code, 0);

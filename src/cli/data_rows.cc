@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 #include "base/shortened.h"
 #include "cli/table_data.h"
 #include "cli/where.h"
+#include "data/column_profile.h"
 #include "format/csv_writer.h"
 #include "format/expression_node.h"
 #include "report/table.h"
@@ -47,28 +47,13 @@ Found find(const RowsRun& run) {
   out.table = run.table.read(run.file);
   run.table.check_parted(out.table, run.file);
   for (const std::string& name : run.columns) out.columns.push_back(out.table.column(name));
-  if (run.columns.empty()) {
-    out.columns.resize(static_cast<size_t>(out.table.columns()));
-    std::iota(out.columns.begin(), out.columns.end(), 0);
-  }
-  out.rows.resize(static_cast<size_t>(out.table.rows()));
-  std::iota(out.rows.begin(), out.rows.end(), 0);
+  if (run.columns.empty()) out.columns = all_columns(out.table);
+  out.rows = all_rows(out.table);
   if (run.where) out.kept = keep_rows(*run.where, out.table, out.rows, ColumnOptions().missing);
   out.all = std::ssize(out.rows);
   const bool whole = run.results.out != "-" && !run.limit;
   if (!whole) out.rows.resize(static_cast<size_t>(std::min(out.all, run.limit.value_or(kShown))));
   return out;
-}
-
-std::string csv(const Found& found) {
-  CsvWriter out;
-  for (const int64_t column : found.columns) out.cell(found.table.names()[static_cast<size_t>(column)]);
-  out.end_row();
-  for (const int64_t row : found.rows) {
-    for (const int64_t column : found.columns) out.cell(found.table.cell(row, column));
-    out.end_row();
-  }
-  return out.text();
 }
 
 Json json(const RowsRun& run, const Found& found) {
@@ -140,7 +125,7 @@ void look(const RowsRun& run) {
   const Found found = find(run);
   if (run.results.json) return run.results.write_json(cat("data ", run.verb), json(run, found));
   if (run.results.out != "-") {
-    run.results.write(csv(found));
+    run.results.write(csv_text(found.table, found.rows, found.columns));
     return Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "cli/data_verbs.h"
 #include "cli/table_data.h"
+#include "data/column_profile.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
 #include "validate/split_rows.h"
@@ -23,17 +24,6 @@ struct SplitRun {
   Results results;
 };
 
-std::string csv_of(const CsvTable& table, const std::vector<int64_t>& rows) {
-  CsvWriter out(table.delimiter());
-  for (const std::string& name : table.names()) out.cell(name);
-  out.end_row();
-  for (const int64_t row : rows) {
-    for (int64_t c = 0; c < table.columns(); ++c) out.cell(table.cell(row, c));
-    out.end_row();
-  }
-  return out.text();
-}
-
 void split(const SplitRun& run) {
   for (const std::string& out : {run.train, run.test}) Results{.out = out}.keep({run.file});
   run.results.keep({run.file});
@@ -47,8 +37,9 @@ void split(const SplitRun& run) {
                      cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
                          rows.test.size(), " judge; each side needs one"));
   }
-  Results{.out = run.train}.write(csv_of(table, rows.train));
-  Results{.out = run.test}.write(csv_of(table, rows.test));
+  const std::vector<int64_t> columns = all_columns(table);
+  Results{.out = run.train}.write(csv_text(table, rows.train, columns, table.delimiter()));
+  Results{.out = run.test}.write(csv_text(table, rows.test, columns, table.delimiter()));
   if (run.results.json) {
     run.results.write_json("data split", {{"file", run.file},
                                           {"by", rows.by},

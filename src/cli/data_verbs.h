@@ -22,6 +22,7 @@ void add_data_drift(CLI::App& data);
 void add_data_leak(CLI::App& data);
 void add_data_bias(CLI::App& data);
 void add_data_split(CLI::App& data);
+void add_data_check(CLI::App& data);
 
 // The message in a file, or of standard input for "-". Raises as read_metadata.
 template <class Message>

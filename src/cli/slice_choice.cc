@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "data/column_profile.h"
 #include "fairness/sensitive.h"
 
 namespace espalier::cli {
@@ -50,8 +50,7 @@ std::optional<std::string> buckets(const CsvTable& table, const std::vector<int6
 }  // namespace
 
 std::vector<std::string> sensitive_columns(const CsvTable& table) {
-  std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
-  std::iota(rows.begin(), rows.end(), 0);
+  const std::vector<int64_t> rows = all_rows(table);
   std::vector<std::string> out;
   for (int64_t c = 0; c < table.columns(); ++c) {
     const bool few = parts_well(table, rows, c);

@@ -35,13 +35,13 @@ std::string negatives_text(const ColumnProfile& profile, const NumberForm& form)
   return cells ? cat(", negative where in parentheses (", share_of_rows(cells, profile.rows()), ")") : "";
 }
 
-double scale_of(const Moments& moments) { return moments.deviation > 0 ? moments.deviation : 1; }
+double scale_of(const NumberMoments& moments) { return moments.deviation > 0 ? moments.deviation : 1; }
 
 FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   const WeightedNumbers numbers = numbers_of(profile, form);
   NumericStep step{.form = form};
   step.log = wants_logarithm(numbers, 0, kSkewed);
-  const Moments moments = moments_of(numbers, step.log);
+  const NumberMoments moments = moments_of(numbers, step.log);
   step.median = numbers.median();
   step.mean = moments.mean;
   step.scale = scale_of(moments);
@@ -107,7 +107,7 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
     years.values.emplace_back(static_cast<double>(civil_of_days(moment->days).year), value.count);
     years.count += value.count;
   }
-  const Moments moments = moments_of(years, false);
+  const NumberMoments moments = moments_of(years, false);
   step.mean = moments.mean;
   step.scale = scale_of(moments);
   step.indicator = read < profile.rows();

@@ -199,4 +199,9 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
   return out;
 }
 
+bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter) {
+  return profile.different() == profile.present() &&
+         guess_column(name, false, false, profile, delimiter).kind == ColumnKind::kDropped;
+}
+
 }  // namespace espalier

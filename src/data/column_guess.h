@@ -22,6 +22,9 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included, 
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
                           char delimiter);
 
+// Whether it is nothing but names of rows, no two alike: what guess_column() drops for that.
+bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter);
+
 // The style of its dates when nearly all are; Unix times count where the name says so.
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);
 

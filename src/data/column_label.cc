@@ -130,7 +130,7 @@ void fit_numbers(FittedLabel& label, const ColumnProfile& profile) {
                short_number(numbers.least()), ", so there is nothing to learn"));
   }
   label.step.log = numbers.least() > 0 && wants_logarithm(numbers, 0, kSkewedLabel);
-  const Moments moments = moments_of(numbers, label.step.log);
+  const NumberMoments moments = moments_of(numbers, label.step.log);
   label.step.mean = moments.mean;
   label.step.least = numbers.least();
   label.step.most = numbers.most();

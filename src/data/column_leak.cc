@@ -13,17 +13,6 @@ namespace {
 constexpr int64_t kFewRows = 20;
 constexpr int64_t kSurePercent = 99;
 
-// The values as numbers; none when one is something else.
-std::vector<double> plain_numbers(const ColumnProfile& profile) {
-  std::vector<double> out;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-    if (!number) return {};
-    out.push_back(*number);
-  }
-  return out;
-}
-
 std::string telling(int64_t told, int64_t rows, const char* how) {
   return cat(how, share_of_rows(told, rows),
              " of the rows: perhaps a leak, something known only with the answer");
@@ -32,14 +21,14 @@ std::string telling(int64_t told, int64_t rows, const char* how) {
 // Of two classes: whether the numbers of one lie above those of the other.
 Leak leak_by_threshold(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr int64_t kFewOfClass = 10;  // fewer lie at one end by chance
-  const std::vector<double> values = plain_numbers(profile);
-  if (values.empty()) return {};
+  const std::optional<std::vector<double>> values = plain_numbers(profile);
+  if (!values || values->empty()) return {};
   std::map<double, std::array<int64_t, 2>> at;
   std::array<int64_t, 2> above{}, below{}, missing{};
   for (size_t i = 0; i < profile.codes.size(); ++i) {
     const auto c = static_cast<size_t>(label.classes[i]);
     const uint32_t code = profile.codes[i];
-    ++(code == ColumnProfile::kMissing ? missing : at[values[code]])[c];
+    ++(code == ColumnProfile::kMissing ? missing : at[(*values)[code]])[c];
     above[c] += code != ColumnProfile::kMissing;
   }
   const std::array<int64_t, 2> all{above[0] + missing[0], above[1] + missing[1]};
@@ -89,12 +78,12 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
 
 Leak leak_of_numbers(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr double kSure = 0.999;
-  const std::vector<double> values = plain_numbers(profile);
-  if (values.empty()) return {};
+  const std::optional<std::vector<double>> values = plain_numbers(profile);
+  if (!values || values->empty()) return {};
   double n = 0, x = 0, y = 0;
   const auto each = [&](auto&& add) {
     for (size_t i = 0; i < profile.codes.size(); ++i) {
-      if (profile.codes[i] != ColumnProfile::kMissing) add(values[profile.codes[i]], label.numbers[i]);
+      if (profile.codes[i] != ColumnProfile::kMissing) add((*values)[profile.codes[i]], label.numbers[i]);
     }
   };
   bool same = profile.missing == 0;

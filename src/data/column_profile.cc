@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <map>
+#include <numeric>
 #include <unordered_map>
 
 #include "base/format.h"
@@ -27,6 +28,29 @@ ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> row
     if (inserted) out.values.push_back({text});
     ++out.values[found->second].count;
     out.codes.push_back(found->second);
+  }
+  return out;
+}
+
+namespace {
+
+std::vector<int64_t> first_numbers(int64_t count) {
+  std::vector<int64_t> out(static_cast<size_t>(count));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+}  // namespace
+
+std::vector<int64_t> all_rows(const CsvTable& table) { return first_numbers(table.rows()); }
+std::vector<int64_t> all_columns(const CsvTable& table) { return first_numbers(table.columns()); }
+
+std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile) {
+  std::vector<double> out;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
+    if (!number) return std::nullopt;
+    out.push_back(*number);
   }
   return out;
 }
@@ -55,7 +79,7 @@ double WeightedNumbers::median() const {
   return at((count - 1) / 2) / 2 + at(count / 2) / 2;
 }
 
-Moments moments_of(const WeightedNumbers& numbers, bool log) {
+NumberMoments moments_of(const WeightedNumbers& numbers, bool log) {
   const auto each = [&](auto&& add) {
     for (const auto& [value, times] : numbers.values)
       add(log ? std::log1p(value) : value, static_cast<double>(times));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,11 @@ struct ColumnProfile {
 };
 ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
                              const MissingWords& missing);
+// Their numbers, from 0.
+std::vector<int64_t> all_rows(const CsvTable& table);
+std::vector<int64_t> all_columns(const CsvTable& table);
+// Each value as a number, plain; nothing when one is something else.
+std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile);
 
 // Sorted numbers, each with how often it stands in the column.
 struct WeightedNumbers {
@@ -48,10 +54,10 @@ WeightedNumbers numbers_of(const ColumnProfile& profile, const NumberForm& form)
 
 // Of numbers, or of log(1 + x): mean, standard deviation (divisor n), skewness (third standardised moment; 0
 // for a constant).
-struct Moments {
+struct NumberMoments {
   double mean = 0, deviation = 0, skewness = 0;
 };
-Moments moments_of(const WeightedNumbers& numbers, bool log);
+NumberMoments moments_of(const WeightedNumbers& numbers, bool log);
 
 // The form that most cells follow, plain first; and how many do.
 struct FormCount {

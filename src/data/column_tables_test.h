@@ -2,20 +2,14 @@
 #pragma once
 
 #include <functional>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/format.h"
+#include "data/column_profile.h"
 #include "espalier/columns.h"
 
 namespace espalier {
-
-inline std::vector<int64_t> all_rows(const CsvTable& table) {
-  std::vector<int64_t> out(static_cast<size_t>(table.rows()));
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
 
 inline ColumnProgram fit_all(const CsvTable& table, const ColumnOptions& options) {
   return ColumnProgram::fit(table, all_rows(table), options);

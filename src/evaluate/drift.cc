@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "data/column_guess.h"
 #include "evaluate/multiplicity.h"
+#include "report/table.h"
 
 namespace espalier {
 namespace {
@@ -77,12 +78,11 @@ double gamma_tail(double a, double x) {
 
 // The numbers of a column in order; nothing where one cell is something else.
 std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile) {
+  const std::optional<std::vector<double>> values = plain_numbers(profile);
+  if (!values) return std::nullopt;
   std::vector<double> out;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-    if (!number) return std::nullopt;
-    out.insert(out.end(), static_cast<size_t>(value.count), *number);
-  }
+  for (size_t i = 0; i < values->size(); ++i)
+    out.insert(out.end(), static_cast<size_t>(profile.values[i].count), (*values)[i]);
   std::ranges::sort(out);
   return out;
 }
@@ -173,9 +173,8 @@ ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) 
   return out;
 }
 
-bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter) {
-  return profile.different() == profile.present() &&
-         guess_column(name, false, false, profile, delimiter).kind == ColumnKind::kDropped;
+bool goes_on(const std::string& name, const ColumnProfile& profile) {
+  return date_style(name, profile).has_value();
 }
 
 }  // namespace
@@ -245,17 +244,30 @@ std::optional<ChiSquare> chi_square(std::span<const int64_t> a, std::span<const 
   return out;
 }
 
+std::string text(const ColumnDrift& drift) {
+  const std::string interval =
+      cat("95 % interval ", fixed(drift.interval.low, 3), " to ", fixed(drift.interval.high, 3), "; ",
+          drift.rows_before, " and ", drift.rows_now, " rows");
+  switch (drift.of) {
+    case DriftOf::kNumbers:
+      return cat("distributions of ", drift.column, " are ", fixed(drift.effect, 3), " apart (", interval,
+                 ")");
+    case DriftOf::kValues:
+      return cat(drift.column, "=", drift.value, " was ", fixed(drift.share_before, 3),
+                 " of the rows and is ", fixed(drift.share_now, 3), " (", interval, ")");
+    case DriftOf::kMissing:
+      return cat(drift.column, " was missing in ", fixed(drift.share_before, 3), " of the rows and is in ",
+                 fixed(drift.share_now, 3), " (", interval, ")");
+  }
+  return "";
+}
+
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
                                     const DriftOptions& options) {
   std::vector<ColumnDrift> out;
   if (before.rows() < kFewRows || now.rows() < kFewRows) return out;
   const MissingWords missing(options.missing);
-  const auto rows_of = [](const CsvTable& table) {
-    std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
-    std::iota(rows.begin(), rows.end(), 0);
-    return rows;
-  };
-  const std::vector<int64_t> rows_before = rows_of(before), rows_now = rows_of(now);
+  const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
   for (int64_t c = 0; c < before.columns(); ++c) {
     const std::string& name = before.names()[static_cast<size_t>(c)];
     const auto place = std::ranges::find(now.names(), name);
@@ -276,6 +288,7 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
     }
     if (a.present() < kFewRows || b.present() < kFewRows) continue;
     if (names_rows(name, a, before.delimiter()) && names_rows(name, b, now.delimiter())) continue;
+    if (goes_on(name, a) && goes_on(name, b)) continue;
     std::optional<std::vector<double>> x, y;
     if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
       x = sorted_numbers(a);

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "base/format.h"
 #include "data/column_profile.h"
 #include "espalier/error.h"
 #include "evaluate/ranking.h"
+#include "report/table.h"
 
 namespace espalier {
 namespace {
@@ -25,19 +25,11 @@ ShareOfRows share_of(int64_t rows, int64_t of) {
 // Each row's value as a small number: of words their place, of many numbers the twentieth that they lie in.
 std::vector<uint32_t> coded(const ColumnProfile& profile) {
   constexpr size_t kBins = 20;
-  const auto numbers = [&]() -> std::vector<double> {
-    std::vector<double> out;
-    for (const ColumnProfile::Value& value : profile.values) {
-      const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-      if (!number) return {};
-      out.push_back(*number);
-    }
-    return out;
-  }();
-  if (numbers.size() <= kBins) return profile.codes;
+  const std::optional<std::vector<double>> numbers = plain_numbers(profile);
+  if (!numbers || numbers->size() <= kBins) return profile.codes;
   std::vector<double> all;
   for (const uint32_t code : profile.codes) {
-    if (code != ColumnProfile::kMissing) all.push_back(numbers[code]);
+    if (code != ColumnProfile::kMissing) all.push_back((*numbers)[code]);
   }
   std::ranges::sort(all);
   std::vector<double> edges;
@@ -48,7 +40,7 @@ std::vector<uint32_t> coded(const ColumnProfile& profile) {
       out.push_back(code);
       continue;
     }
-    out.push_back(static_cast<uint32_t>(std::ranges::upper_bound(edges, numbers[code]) - edges.begin()));
+    out.push_back(static_cast<uint32_t>(std::ranges::upper_bound(edges, (*numbers)[code]) - edges.begin()));
   }
   return out;
 }
@@ -56,11 +48,7 @@ std::vector<uint32_t> coded(const ColumnProfile& profile) {
 class Biases {
  public:
   Biases(const CsvTable& table, const DataBiasOptions& options)
-      : table_(table),
-        options_(options),
-        missing_(options.missing),
-        rows_(static_cast<size_t>(table.rows())) {
-    std::iota(rows_.begin(), rows_.end(), 0);
+      : table_(table), options_(options), missing_(options.missing), rows_(all_rows(table)) {
     for (int64_t c = 0; c < table.columns(); ++c)
       profiles_.push_back(profile_column(table, rows_, c, missing_));
     if (!options.label.empty()) read_labels();
@@ -259,6 +247,13 @@ class Biases {
 };
 
 }  // namespace
+
+std::string text(const MissingGap& gap, const std::string& groups) {
+  return cat(gap.column, " is missing in ", fixed(gap.share_of_most, 3), " of ", groups, "=", gap.most,
+             " and ", fixed(gap.share_of_least, 3), " of ", groups, "=", gap.least, " (gap ",
+             fixed(gap.share_of_most - gap.share_of_least, 3), ", interval ", fixed(gap.interval.low, 3),
+             " to ", fixed(gap.interval.high, 3), ")");
+}
 
 DataBias data_bias(const CsvTable& table, const DataBiasOptions& options) {
   return Biases(table, options).run();

@@ -38,6 +38,8 @@ struct MissingGap {
   Interval interval;
 };
 inline constexpr double kNoticeableMissing = 0.05;
+// "height is missing in 0.300 of sex=F and 0.100 of sex=M (gap 0.200, interval 0.120 to 0.280)".
+std::string text(const MissingGap& gap, const std::string& groups);
 
 // How well another column tells the group: the area under the ROC curve of group against the rest. The
 // column's values (numbers in twentieths) are scored by how often rows of even number are of the group, and

@@ -14,20 +14,6 @@
 namespace espalier {
 namespace {
 
-class Text : public ByteSource {
- public:
-  explicit Text(std::string text) : text_(std::move(text)) {}
-  size_t read(char* out, size_t size) override {
-    const size_t count = text_.copy(out, size, at_);
-    at_ += count;
-    return count;
-  }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
-
 struct Read {
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> rows;
@@ -51,7 +37,7 @@ Read read(std::unique_ptr<ByteSource> source, size_t block, const CsvOptions& op
   return out;
 }
 Read read(const std::string& text, size_t block, const CsvOptions& options = {}) {
-  return read(std::make_unique<Text>(text), block, options);
+  return read(std::make_unique<TextSource>(text), block, options);
 }
 
 // Quoted cells with delimiters, line ends and quotes in them, empty lines, quotes that are but characters.

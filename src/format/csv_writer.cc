@@ -27,4 +27,16 @@ void CsvWriter::end_row() {
   row_begun_ = false;
 }
 
+std::string csv_text(const CsvTable& table, std::span<const int64_t> rows, std::span<const int64_t> columns,
+                     char delimiter) {
+  CsvWriter out(delimiter);
+  for (const int64_t column : columns) out.cell(table.names()[static_cast<size_t>(column)]);
+  out.end_row();
+  for (const int64_t row : rows) {
+    for (const int64_t column : columns) out.cell(table.cell(row, column));
+    out.end_row();
+  }
+  return out.text();
+}
+
 }  // namespace espalier

@@ -1,8 +1,12 @@
 // Tables as comma-separated text, written.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "espalier/csv.h"
 
 namespace espalier {
 
@@ -23,5 +27,9 @@ class CsvWriter {
   char delimiter_;
   bool row_begun_ = false;
 };
+
+// A line of names, then these rows.
+std::string csv_text(const CsvTable& table, std::span<const int64_t> rows, std::span<const int64_t> columns,
+                     char delimiter = ',');
 
 }  // namespace espalier

@@ -1,7 +1,6 @@
 #include "validate/leaks.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -17,12 +16,6 @@ namespace {
 
 constexpr int64_t kFewRows = 20;      // say nothing
 constexpr double kNoticeable = 0.01;  // of the rows
-
-std::vector<int64_t> all_rows(const CsvTable& table) {
-  std::vector<int64_t> out(static_cast<size_t>(table.rows()));
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
 
 // Rows as sums of hashes of their cells, from which one cell can be taken away.
 class RowHashes {
@@ -60,14 +53,12 @@ class Search {
     for (int64_t c = 0; c < table.columns(); ++c) {
       profiles_.push_back(profile_column(table, rows_, c, missing_));
       const ColumnProfile& profile = profiles_.back();
-      const bool names_rows =
-          profile.missing == 0 && profile.different() == profile.rows() &&
-          guess_column(name(c), false, false, profile, table.delimiter()).kind == ColumnKind::kDropped;
+      const bool of_rows = profile.missing == 0 && names_rows(name(c), profile, table.delimiter());
       if (name(c) == options.label) {
         label_ = c;
-      } else if (!names_rows || table.columns() <= 2) {
-        compared_.push_back(c);
+        continue;
       }
+      if (!of_rows || table.columns() <= 2) compared_.push_back(c);
     }
     if (test) match_columns();
   }

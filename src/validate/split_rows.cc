@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <optional>
 
 #include "base/format.h"
@@ -16,12 +15,6 @@
 
 namespace espalier {
 namespace {
-
-std::vector<int64_t> rows_of(const CsvTable& table) {
-  std::vector<int64_t> out(static_cast<size_t>(table.rows()));
-  std::iota(out.begin(), out.end(), 0);
-  return out;
-}
 
 template <class T>
 void shuffle(std::vector<T>& values, Philox& random) {
@@ -44,7 +37,7 @@ struct Keys {
 Keys keys_of(const CsvTable& table, const std::string& name) {
   constexpr double kDay = 86400;
   const int64_t column = table.column(name);
-  const std::vector<int64_t> rows = rows_of(table);
+  const std::vector<int64_t> rows = all_rows(table);
   Keys out{
       .of_row = {},
       .dates = date_style(name, profile_column(table, rows, column, MissingWords(ColumnOptions().missing)))};
@@ -66,7 +59,7 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
 }  // namespace
 
 RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed) {
-  RowSplit out{.train = rows_of(table), .test = {}, .by = cat("at random, seed ", seed)};
+  RowSplit out{.train = all_rows(table), .test = {}, .by = cat("at random, seed ", seed)};
   Philox random(seed);
   shuffle(out.train, random);
   const auto first = out.train.end() - static_cast<std::ptrdiff_t>(share_of(out.train.size(), fraction));
@@ -78,7 +71,7 @@ RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed) 
 RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
   const int64_t place = table.column(column);
   std::map<std::string_view, std::vector<int64_t>> classes;
-  for (const int64_t row : rows_of(table)) classes[table.cell(row, place)].push_back(row);
+  for (const int64_t row : all_rows(table)) classes[table.cell(row, place)].push_back(row);
   RowSplit out{.train = {}, .test = {}, .by = cat("by class of \"", column, "\", seed ", seed)};
   // Whole rows first, then one more for the largest remainders.
   struct Share {
@@ -111,7 +104,7 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, double
   const MissingWords missing(ColumnOptions().missing);
   std::map<std::string_view, size_t> known;
   std::vector<std::vector<int64_t>> groups;
-  for (const int64_t row : rows_of(table)) {
+  for (const int64_t row : all_rows(table)) {
     const std::string_view cell = table.cell(row, place);
     if (missing.contains(cell)) {
       groups.push_back({row});
@@ -142,7 +135,7 @@ RowSplit split_by_time(const CsvTable& table, const std::string& column, double 
   const auto judge = static_cast<size_t>(share_of(moments.size(), fraction));
   // Rows of the moment at the cut learn, and later ones judge.
   const double last = judge >= moments.size() ? -INFINITY : moments[moments.size() - judge - 1];
-  for (const int64_t row : rows_of(table))
+  for (const int64_t row : all_rows(table))
     (keys.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
   constexpr double kDay = 86400;
   out.by = cat("by \"", column, "\": rows judge ",

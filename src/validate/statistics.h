@@ -91,4 +91,7 @@ struct TableFile {
 // name of the file.
 TableStatistics statistics_of_csv(const std::vector<TableFile>& files, const StatisticsOptions& options);
 
+// The same of a table that was read already; options.csv is passed over. Raises ValueError.
+TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptions& options);
+
 }  // namespace espalier

@@ -37,6 +37,16 @@ TEST(Statistics, SayWhatIsWrongWithFiles) {
                ValueError);
 }
 
+TEST(Statistics, OfATableAreThoseOfItsFile) {
+  std::string rows = "a,b,c,d\n";
+  for (int i = 0; i < 2000; ++i)
+    rows += cat(i, ",", i / 8., ",\"x, ", i % 7, "\",", i % 5 ? cat(i) : "", "\n");
+  rows += "1,2,3,none\n";
+  TableFolder folder;
+  EXPECT_EQ(statistics_of_table(parse_csv(rows), with_header()).list().SerializeAsString(),
+            statistics_of_csv({folder.file(rows)}, with_header()).list().SerializeAsString());
+}
+
 TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {
   const auto none = data_of("a,b\n");
   EXPECT_EQ(none.num_examples(), 0u);

@@ -1,0 +1,139 @@
+// espalier data check: all that is asked of data, in one answer.
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/data_verbs.h"
+#include "cli/slice_choice.h"
+#include "cli/table_data.h"
+#include "gate/data_faults.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+struct FaultsRun {
+  std::string train, now;
+  DataFaultOptions options;
+  TableFlags table;
+  Results results;
+};
+
+nlohmann::ordered_json json_of(const std::vector<DataFault>& faults) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (const DataFault& fault : faults) {
+    out.push_back(
+        {{"of", kFaultsOf[static_cast<size_t>(fault.of)]},
+         {"severity", fault.warning ? "warning" : "note"},
+         {"column", fault.column.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(fault.column)},
+         {"text", fault.text}});
+  }
+  return out;
+}
+
+std::string text_of(const FaultsRun& run, const CsvTable& train, const std::vector<DataFault>& faults,
+                    int64_t warnings, const Terminal& terminal) {
+  std::string out = warnings == 0 ? cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns",
+                                        run.now.empty() ? "" : cat(", and ", source_name(run.now)), ".\n")
+                                  : cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
+                                        warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");
+  if (faults.empty()) return out;
+  Table shown({"of", "finding"});
+  for (const DataFault& fault : faults) {
+    shown.row({cat(kFaultsOf[static_cast<size_t>(fault.of)], fault.warning ? "" : " (a note)"), fault.text});
+  }
+  return cat(out, "\n", shown.text(terminal));
+}
+
+// Where the first fault is looked at more closely.
+std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFault>& faults,
+                                 const std::string& label) {
+  std::vector<std::string> out = {"data"};
+  const auto with_label = [&] {
+    if (!label.empty()) out.insert(out.end(), {"--label", label});
+  };
+  if (faults.empty() || !faults[0].warning) {
+    out = {"train", "--data", run.train, "--label", label.empty() ? "last" : label};
+  } else if (faults[0].of == FaultOf::kLeak) {
+    out.insert(out.end(), {"leak", run.train});
+    if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});
+    with_label();
+  } else if (faults[0].of == FaultOf::kGroups) {
+    out.insert(out.end(), {"bias", run.train});
+  } else if (faults[0].of == FaultOf::kSchema) {
+    out.insert(out.end(), {"stats", run.now});
+  } else {
+    out.insert(out.end(), {"drift", run.train, run.now});
+  }
+  for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+void check(const FaultsRun& run) {
+  run.results.keep({run.train, run.now});
+  const CsvTable train = run.table.read(run.train);
+  DataFaultOptions options = run.options;
+  if (options.label == "last") options.label = train.names().back();
+  if (options.groups.empty()) options.groups = sensitive_columns(train);
+  std::optional<CsvTable> now;
+  if (!run.now.empty()) now = run.table.read(run.now, train.names());
+  const std::vector<DataFault> faults = find_data_faults(train, now ? &*now : nullptr, options);
+  const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);
+  if (run.results.json) {
+    run.results.write_json(
+        "data check", {{"train", run.train},
+                       {"rows", train.rows()},
+                       {"now", run.now.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(run.now)},
+                       {"sensitive", options.groups},
+                       {"faults", warnings},
+                       {"findings", json_of(faults)}});
+  } else {
+    Terminal terminal = Terminal::of(STDOUT_FILENO);
+    if (run.results.out != "-") terminal.colors = false;
+    run.results.write(text_of(run, train, faults, warnings, terminal));
+    run.results.suggest(next_of(run, faults, run.options.label));
+  }
+  if (warnings > 0) throw Exit{1};
+}
+
+constexpr const char* kExamples =
+    R"(Asked, in this order: do the new rows have the columns, types, values and cells
+of those that train (a schema is inferred from these); does anything leak; do
+numbers lie beyond all that train; have the columns drifted; are cells missing
+more often in one group. No cell is shown but the names of values that drifted.
+Where nothing changed, drift and range raise an alarm in one of twenty tables.
+Exit code 1 where a fault is found.
+
+Examples:
+  espalier data check train.csv --label income
+  espalier data check january.csv february.csv --label late --time placed)";
+
+}  // namespace
+
+void add_data_check(CLI::App& data) {
+  auto run = std::make_shared<FaultsRun>();
+  CLI::App* verb = data.add_subcommand("check", "All of it at once: faults of a table, and of newer rows");
+  verb->add_option("train", run->train, "CSV that a model learns from; - is standard input")->required();
+  verb->add_option("now", run->now, "CSV of the rows that it meets");
+  verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
+  verb->add_option("--time", run->options.time, "The column that says when a row is judged")
+      ->option_text("COLUMN");
+  verb->add_option_function<std::vector<std::string>>(
+          "--sensitive",
+          [run](const std::vector<std::string>& given) { run->options.groups = comma_separated(given); },
+          "Columns whose values are groups; those that look so are taken where none is named")
+      ->allow_extra_args(false)
+      ->option_text("COLUMN,...");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kExamples);
+  verb->callback([run] { check(*run); });
+}
+
+}  // namespace espalier::cli

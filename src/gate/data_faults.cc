@@ -1,0 +1,148 @@
+#include "gate/data_faults.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/format.h"
+#include "data/column_guess.h"
+#include "evaluate/drift.h"
+#include "evaluate/envelope.h"
+#include "fairness/data_bias.h"
+#include "validate/anomalies.h"
+#include "validate/infer.h"
+#include "validate/leaks.h"
+#include "validate/statistics.h"
+
+namespace espalier {
+namespace {
+
+class Faults {
+ public:
+  Faults(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options)
+      : train_(train), now_(now), options_(options) {}
+
+  std::vector<DataFault> run() {
+    if (now_) schema();
+    leaks();
+    if (now_) range();
+    if (now_) drift();
+    groups(train_, "");
+    if (now_ && std::ranges::all_of(options_.groups, [&](const auto& name) { return meets(name); }))
+      groups(*now_, " of the new rows");
+    names();
+    std::ranges::stable_partition(found_, &DataFault::warning);
+    return std::move(found_);
+  }
+
+ private:
+  void add(FaultOf of, const std::string& column, std::string text, bool warning = true) {
+    found_.push_back({of, warning, column, std::move(text)});
+  }
+
+  tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table) const {
+    StatisticsOptions options;
+    options.empty.missing = options_.missing;
+    return statistics_of_table(table, options).list();
+  }
+  // Dates go on: those of new rows are no values of a domain.
+  tfmd::Schema schema_of_train() const {
+    tfmd::Schema out = infer_schema(statistics(train_), {.shapes = false});
+    const MissingWords missing(options_.missing);
+    for (tfmd::Feature& feature : *out.mutable_feature()) {
+      const int64_t column = train_.column(feature.name());
+      if (date_style(feature.name(), profile_column(train_, all_rows(train_), column, missing)))
+        feature.clear_domain_info();
+    }
+    return out;
+  }
+  void schema() {
+    const tfmd::DatasetFeatureStatisticsList list = statistics(*now_);
+    const Validation validation = validate(schema_of_train(), {.statistics = &list.datasets(0)});
+    if (validation.data_missing) return add(FaultOf::kSchema, "", "there are no rows");
+    const auto place = [&](const FeatureAnomaly& anomaly) {
+      const std::string name = path_text(anomaly.path);
+      const auto found = std::ranges::find(train_.names(), name);
+      return found == train_.names().end()
+                 ? train_.names().size() +
+                       static_cast<size_t>(std::ranges::find(now_->names(), name) - now_->names().begin())
+                 : static_cast<size_t>(found - train_.names().begin());
+    };
+    std::vector<const FeatureAnomaly*> sorted;
+    for (const FeatureAnomaly& anomaly : validation.features) sorted.push_back(&anomaly);
+    std::ranges::stable_sort(sorted, {}, [&](const FeatureAnomaly* anomaly) { return place(*anomaly); });
+    for (const FeatureAnomaly* anomaly : sorted) {
+      const std::string name = path_text(anomaly->path);
+      for (const AnomalyReason& reason : anomaly->reasons) {
+        std::string brief = reason.brief;
+        brief[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(brief[0])));
+        add(FaultOf::kSchema, name, cat("column \"", name, "\": ", brief),
+            anomaly->severity == tfmd::AnomalyInfo::ERROR);
+      }
+    }
+  }
+
+  bool meets(const std::string& name) const {
+    return std::ranges::find(now_->names(), name) != now_->names().end();
+  }
+  void leaks() {
+    // Rows that lack a column cannot be held against those that train.
+    const bool whole = now_ && std::ranges::all_of(train_.names(), [&](const std::string& name) {
+                         return name == options_.label || meets(name);
+                       });
+    for (const LeakFinding& leak :
+         find_leaks(train_, whole ? now_ : nullptr,
+                    {.label = options_.label, .time = options_.time, .missing = options_.missing}))
+      add(FaultOf::kLeak, leak.column, leak.text, leak.warning);
+  }
+
+  void range() {
+    for (const ColumnBeyond& column :
+         find_beyond(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
+      if (!column.far) continue;
+      add(FaultOf::kRange, column.column,
+          cat("column \"", column.column, "\": ", column.above, " of ", column.of, " rows lie above and ",
+              column.below, " below all that train"));
+    }
+  }
+
+  void drift() {
+    for (const ColumnDrift& drift :
+         find_drift(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
+      if (drift.drifted) add(FaultOf::kDrift, drift.column, text(drift));
+    }
+  }
+
+  void groups(const CsvTable& table, const char* whose) {
+    if (options_.groups.empty()) return;
+    const DataBias bias = data_bias(table, {.columns = options_.groups, .missing = options_.missing});
+    for (const ColumnBias& column : bias.columns) {
+      for (const MissingGap& gap : column.missing)
+        add(FaultOf::kGroups, gap.column, cat(text(gap, column.column), whose));
+    }
+  }
+
+  void names() {
+    const MissingWords missing(options_.missing);
+    for (int64_t c = 0; c < train_.columns(); ++c) {
+      const std::string& name = train_.names()[static_cast<size_t>(c)];
+      if (name == options_.label ||
+          !names_rows(name, profile_column(train_, all_rows(train_), c, missing), train_.delimiter()))
+        continue;
+      add(FaultOf::kNames, name, cat("column \"", name, "\" names the rows: no two are alike in it"), false);
+    }
+  }
+
+  const CsvTable& train_;
+  const CsvTable* now_;
+  const DataFaultOptions& options_;
+  std::vector<DataFault> found_;
+};
+
+}  // namespace
+
+std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
+                                        const DataFaultOptions& options) {
+  return Faults(train, now, options).run();
+}
+
+}  // namespace espalier

@@ -1,0 +1,43 @@
+// What is wrong with the tables that a model learns from and meets: all that is asked of data, in one answer.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/columns.h"
+#include "espalier/csv.h"
+
+namespace espalier {
+
+enum class FaultOf {
+  kSchema,  // columns, types, values and presence are not those of the rows that train
+  kLeak,    // find_leaks()
+  kRange,   // find_beyond()
+  kDrift,   // find_drift()
+  kGroups,  // cells that are missing more often in one group: data_bias()
+  kNames,   // columns that do nothing but name rows, which a model can learn by heart
+};
+inline constexpr std::string_view kFaultsOf[] = {"schema", "leak", "range", "drift", "groups", "names"};
+
+struct DataFault {
+  FaultOf of = FaultOf::kSchema;
+  bool warning = true;      // or worth a look
+  std::string column = {};  // "" where it is about whole rows
+  std::string text = {};    // one sentence
+};
+
+struct DataFaultOptions {
+  std::string label = {};                // "" without one
+  std::string time = {};                 // the column that says when a row is judged
+  std::vector<std::string> groups = {};  // columns whose values are groups
+  double alpha = 0.05;                   // the chance of an alarm by drift or range where nothing changed
+  std::vector<std::string> missing = ColumnOptions{}.missing;
+};
+
+// Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,
+// then as their detectors sort them; schema's in the order of the columns. Raises ValueError as these.
+std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
+                                        const DataFaultOptions& options);
+
+}  // namespace espalier

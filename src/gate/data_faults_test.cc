@@ -1,0 +1,69 @@
+// One answer of all questions: what each names, and in which order.
+#include "gate/data_faults.h"
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "base/rule_of_test.h"
+
+namespace espalier {
+namespace {
+
+CsvTable visits(uint64_t seed, int rows, double unit = 1, int unknown = 0, const std::string& word = "") {
+  Philox random(seed);
+  std::string text = "day,sex,weight,ill\n";
+  for (int i = 0; i < rows; ++i) {
+    const bool woman = random.below(2);
+    const std::string weight =
+        woman && static_cast<int>(random.below(100)) < unknown
+            ? ""
+            : cat((40 + static_cast<double>(random.below(6000000)) / 1e5) * unit, word);
+    text += cat("2031-", 10 + seed % 3, "-", 10 + i % 18, ",", woman ? "Female" : "Male", ",", weight, ",",
+                random.below(3) ? "no" : "yes", "\n");
+  }
+  return parse_csv(text, {.header = CsvHeader::kYes});
+}
+
+// The warnings.
+std::string said(const std::vector<DataFault>& faults) {
+  std::string out;
+  for (const DataFault& fault : faults) {
+    if (fault.warning) out += cat(kFaultsOf[static_cast<size_t>(fault.of)], " ", fault.column, "; ");
+  }
+  return out;
+}
+
+TEST(DataFaults, CleanTablesHaveNone) {
+  int alarms = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const CsvTable train = visits(3 * seed, 300), now = visits(3 * seed + 1, 300);
+    alarms += !find_data_faults(train, &now, {.label = "ill", .groups = {"sex"}}).empty();
+  }
+  EXPECT_LE(alarms, 5);
+}
+
+TEST(DataFaults, WarningsComeInTheOrderOfTheQuestions) {
+  const CsvTable train = visits(1, 600, 1, 30), units = visits(2, 600, 1000);
+  EXPECT_EQ(said(find_data_faults(train, nullptr, {.label = "ill", .groups = {"sex"}})), "groups weight; ");
+  EXPECT_EQ(said(find_data_faults(train, &units, {.label = "ill", .groups = {"sex"}})),
+            "range weight; drift weight; drift weight; groups weight; ");
+  const CsvTable words = visits(4, 600, 1, 30, " kg");
+  const std::vector<DataFault> faults = find_data_faults(train, &words, {.label = "ill"});
+  ASSERT_FALSE(faults.empty());
+  EXPECT_EQ(faults[0].text, "column \"weight\": unexpected data type");
+}
+
+TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {
+  const CsvTable train = visits(1, 300);
+  const CsvTable unlabelled = parse_csv("day,sex,weight\n2031-01-02,Female,70.5\n");
+  EXPECT_EQ(said(find_data_faults(train, &unlabelled, {.label = "ill", .groups = {"sex"}})), "schema ill; ");
+  const CsvTable others = parse_csv("a,b\n1,2\n");
+  const std::string text = said(find_data_faults(train, &others, {.label = "ill", .groups = {"sex"}}));
+  EXPECT_TRUE(text.starts_with("schema day; schema sex; schema weight; schema ill; schema a; schema b; "))
+      << text;
+  EXPECT_EQ(rule_of([&] { find_data_faults(train, nullptr, {.label = "none"}); }), "csv.column");
+}
+
+}  // namespace
+}  // namespace espalier
