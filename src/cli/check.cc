@@ -14,7 +14,10 @@
 #include "cli/slice_choice.h"
 #include "cli/slice_flags.h"
 #include "cli/where.h"
+#include "data/column_profile.h"
 #include "data/column_steps.h"
+#include "format/csv_writer.h"
+#include "gate/data_section.h"
 #include "gate/gates.h"
 #include "gate/reports.h"
 #include "gate/verdict.h"
@@ -23,7 +26,7 @@ namespace espalier::cli {
 namespace {
 
 struct CheckRun {
-  std::string model, data, scores, baseline, gates;
+  std::string model, data, scores, baseline, gates, train;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
   bool init = false, strip_label_dots = false, all_rows = false;
@@ -87,6 +90,7 @@ std::vector<std::string> judged(const CheckRun& run) {
   };
   if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
   add("--scores", run.scores);
+  add("--train", run.train);
   add("--label", run.scored.label);
   add("--score", run.scored.score);
   add("--weight", run.scored.weight);
@@ -99,6 +103,32 @@ std::vector<std::string> judged(const CheckRun& run) {
     for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
   }
   for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+void write_to(const std::string& path, const std::string& text) {
+  if (!path.empty()) Results{.out = path}.write(text);
+}
+
+// The table that trains, the rows that are judged, and what is wrong with them.
+struct Tables {
+  CsvTable train, now;
+  DataFaultOptions options;
+  std::vector<DataFault> faults;
+};
+std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
+  if (run.train.empty()) return std::nullopt;
+  if (run.train == run.data || run.train == run.scores)
+    throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
+                     "name the table that the model learned from");
+  Tables out{.train = run.table.read(run.train, rows.table.names()), .now = {}, .options = {}, .faults = {}};
+  out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
+                      {.delimiter = ',', .header = CsvHeader::kYes});
+  if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
+  out.options.ignored = {run.scored.score, run.scored.weight};
+  if (run.strip_label_dots) out.options.ignored.insert(rows.label);
+  out.options.groups = sensitive_columns(out.train);
+  out.faults = find_data_faults(out.train, &out.now, out.options);
   return out;
 }
 
@@ -115,29 +145,33 @@ void write_gates(CheckRun run) {
     for (const std::string& word : chosen.words()) words += " " + word;
     std::fputs(cat("note: no slices were named: these are chosen,", words, "\n").c_str(), stderr);
   }
-  run.results.write(
-      gates_of(assessment_of(run, run.slicing, rows, kLevel), run.where, run.slicing.conditions));
+  const std::optional<Tables> tables = tables_of(run, rows);
+  run.results.write(gates_of(assessment_of(run, run.slicing, rows, kLevel), run.where, run.slicing.conditions,
+                             tables ? &tables->faults : nullptr));
   run.where.reset();  // the gates hold it
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out, "--html", "report.html"});
   if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
 }
 
-void write_to(const std::string& path, const std::string& text) {
-  if (!path.empty()) Results{.out = path}.write(text);
-}
-
 std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,
-                    const std::optional<KeptRows>& kept, const std::vector<std::string>& next) {
+                    const std::optional<KeptRows>& kept, const std::optional<Tables>& tables,
+                    const std::vector<std::string>& next) {
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty()) files.push_back({"baseline", run.baseline});
+  if (!run.train.empty()) files.push_back({"training", run.train});
   files.push_back({"gates", run.gates});
+  std::vector<PageSection> sections;
+  if (tables)
+    sections.push_back(
+        data_section(tables->train, tables->now, tables->faults, {.ignored = tables->options.ignored}));
+  sections.push_back(lineage_section(files, run.model));
   return check_page(verdict, assessment,
                     {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
                                                        : source_name(run.scores),
                                     kept ? cat(", where ", kept->condition) : ""),
                      .next = next,
-                     .sections = {lineage_section(files, run.model)}});
+                     .sections = sections});
 }
 
 // Holds the page against what the rows give.
@@ -159,7 +193,8 @@ void verify(const CheckRun& run, const std::string& now) {
 }
 
 void check(const CheckRun& run) {
-  const std::vector<std::string> inputs = {run.scores, run.data, run.baseline, run.gates, run.verify};
+  const std::vector<std::string> inputs = {run.scores, run.data,   run.baseline,
+                                           run.gates,  run.verify, run.train};
   run.results.keep(inputs);
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);
@@ -173,14 +208,16 @@ void check(const CheckRun& run) {
   std::optional<Assessment> baseline;
   if (!run.baseline.empty())
     baseline = assessment_of(run, slicing, rows_of(run, run.baseline, where), gates.level);
-  const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today));
+  const std::optional<Tables> tables = tables_of(run, rows);
+  const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today),
+                                tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, rows.kept, next));
+  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, rows.kept, tables, next));
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
-  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, rows.kept, next));
+  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, rows.kept, tables, next));
   next.insert(next.end(), {"--html", "report.html"});
   if (run.results.json) {
     nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
@@ -209,8 +246,9 @@ void check_use(const CheckRun& run) {
 
 constexpr const char* kExamples =
     R"(Gates are a TOML file: docs/gates.md. Each says what a number of all rows, of a
-slice or between slices may be; an interval that straddles the limit, too few
-rows or what is undefined leaves a release undecided where that was asked.
+slice or between slices may be, or what may be wrong with the data; an interval
+that straddles the limit, too few rows or what is undefined leaves a release
+undecided where that was asked.
 
 Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml
@@ -218,6 +256,8 @@ Examples:
       --slice columns are chosen
   espalier check model/ new.csv --gates gates.toml --html report.html
       says pass, blocked or undecided, and why, and draws the page of it
+  espalier check model/ new.csv --train train.csv --gates gates.toml
+      judges the data too: gates on schema, leaks, range, drift, groups
   espalier check model/ new.csv --gates gates.toml --verify report.html
       whether the page says what these rows give: exit code 1 where it does not
 
@@ -240,6 +280,9 @@ void add_check(CLI::App& app) {
                  "Write a first file of gates from the numbers at hand, and judge nothing");
   verb->add_option("--baseline", run->baseline,
                    "CSV of rows that the model before has scored, which changes are against")
+      ->option_text("FILE");
+  verb->add_option("--train", run->train,
+                   "CSV that the model learned from: what is judged is held against it, for gates on data")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);

@@ -129,6 +129,41 @@ TEST_F(Check, APageNamesTheFilesBehindIt) {
   }
 }
 
+TEST_F(Check, TheDataIsJudgedAgainstWhatTrains) {
+  const auto table = [&](const std::string& name, uint64_t seed, bool scored, double heavier) {
+    Philox random(seed);
+    std::string out = scored ? "y,g,weight,p\n" : "y,g,weight\n";
+    for (int i = 0; i < 1000; ++i) {
+      const bool ill = random.below(2);
+      out += cat(ill, ",", random.below(2) ? "a" : "b", ",",
+                 40 + heavier + static_cast<double>(random.below(40000000)) / 1e6,
+                 scored ? ill ? ",0.75" : ",0.25" : "", "\n");
+    }
+    return file(name, out);
+  };
+  const std::string train = table("train.csv", 1, false, 0), same = table("same.csv", 2, true, 0),
+                    heavy = table("heavy.csv", 3, true, 9);
+  const std::string gates = "[[gates]]\ndata = \"schema\"\n[[gates]]\ndata = \"drift\"\n";
+  const std::string with_train = cat("--train ", train, " ");
+  EXPECT_EQ(check(same, gates, with_train).code, 0);
+  const Outcome drifted = check(heavy, gates, with_train + "--html " + path("report.html"));
+  EXPECT_EQ(drifted.code, 1) << drifted.error;
+  EXPECT_TRUE(drifted.output.starts_with("Blocked: drift of the data: distributions of weight are "))
+      << drifted.output;
+  const std::string page = text("report.html");
+  EXPECT_NE(page.find("id=\"data-columns\""), std::string::npos);
+  EXPECT_NE(page.find("distributions of weight are "), std::string::npos);
+  EXPECT_EQ(check(heavy, gates, with_train + "--verify " + path("report.html")).code, 0);
+  EXPECT_EQ(check(same, gates, with_train + "--verify " + path("report.html")).code, 1);
+  EXPECT_EQ(check(same, gates).code, 3);  // nothing to hold it against
+  EXPECT_EQ(check(same, gates, "--train " + same).code, 2);
+  const Outcome first =
+      call_command(cat("check --scores ", heavy, " --label y --score p --slice g --init ", with_train));
+  EXPECT_NE(first.output.find("# Today blocked: drift of the data: distributions of weight are "),
+            std::string::npos)
+      << first.output;
+}
+
 TEST_F(Check, ChangesAreAgainstABaseline) {
   const std::string before = file("before.csv", text(std::filesystem::path(scores(450)).filename()));
   const std::string gate =

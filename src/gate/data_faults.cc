@@ -8,6 +8,7 @@
 #include "evaluate/drift.h"
 #include "evaluate/envelope.h"
 #include "fairness/data_bias.h"
+#include "fairness/rare_slices.h"
 #include "validate/anomalies.h"
 #include "validate/infer.h"
 #include "validate/leaks.h"
@@ -36,6 +37,8 @@ class Faults {
 
  private:
   void add(FaultOf of, const std::string& column, std::string text, bool warning = true) {
+    const bool of_values = of == FaultOf::kSchema || of == FaultOf::kRange || of == FaultOf::kDrift;
+    if (of_values && options_.ignored.contains(column)) return;
     found_.push_back({of, warning, column, std::move(text)});
   }
 
@@ -106,9 +109,13 @@ class Faults {
   }
 
   void drift() {
-    for (const ColumnDrift& drift :
+    for (ColumnDrift& drift :
          find_drift(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
-      if (drift.drifted) add(FaultOf::kDrift, drift.column, text(drift));
+      if (!drift.drifted) continue;
+      const double rows = std::max(drift.share_before * static_cast<double>(drift.rows_before),
+                                   drift.share_now * static_cast<double>(drift.rows_now));
+      if (drift.of == DriftOf::kValues && rows < kRareRows) drift.value = "(rare)";
+      add(FaultOf::kDrift, drift.column, text(drift));
     }
   }
 

@@ -1,6 +1,7 @@
 // What is wrong with the tables that a model learns from and meets: all that is asked of data, in one answer.
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct DataFaultOptions {
   std::string label = {};                // "" without one
   std::string time = {};                 // the column that says when a row is judged
   std::vector<std::string> groups = {};  // columns whose values are groups
+  std::set<std::string> ignored = {};    // columns that schema, range and drift pass over
   double alpha = 0.05;                   // the chance of an alarm by drift or range where nothing changed
   std::vector<std::string> missing = ColumnOptions{}.missing;
 };

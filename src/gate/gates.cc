@@ -214,9 +214,10 @@ class Reader {
 
   Gate gate(const toml::table& from, const std::string& path) const {
     const Table table(document_, from, path,
-                      {"name", "metric", "criterion", "slice", "each", "between", "measure", "change", "min",
-                       "max", "decide", "severity", "threshold", "least_rows", "thin"});
+                      {"name", "metric", "criterion", "data", "slice", "each", "between", "measure", "change",
+                       "min", "max", "decide", "severity", "threshold", "least_rows", "thin"});
     Gate out = defaults_;
+    if (table.has("data")) return data(table, out);
     what(table, out);
     where(table, out);
     out.decide = table.choice("decide", kDecides, Decide::kEstimate);
@@ -231,11 +232,28 @@ class Reader {
     return out;
   }
 
+  static Gate data(const Table& table, Gate out) {
+    for (const char* key : {"metric", "criterion", "slice", "each", "between", "measure", "change", "min",
+                            "decide", "threshold", "least_rows", "thin"}) {
+      if (table.has(key)) table.fail("gates.options", key, cat("a gate on data has no ", key));
+    }
+    out.where = Where::kData;
+    out.of = table.text("data");
+    const auto found = std::ranges::find(kFaultsOf, out.of);
+    if (found == std::end(kFaultsOf))
+      table.unknown("gates.choice", "data", out.of, {std::begin(kFaultsOf), std::end(kFaultsOf)});
+    out.fault = static_cast<FaultOf>(found - std::begin(kFaultsOf));
+    out.max = table.has("max") ? table.number("max", 0, kInfinity) : 0;
+    out.severity = table.choice("severity", kSeverities, Severity::kError);
+    out.name = table.has("name") ? table.text("name") : cat("data: ", out.of);
+    return out;
+  }
+
   static void what(const Table& table, Gate& out) {
     const bool is_metric = table.has("metric");
     if (is_metric == table.has("criterion")) {
       const char* message =
-          is_metric ? "has a metric or a criterion, not both" : "needs a metric or a criterion";
+          is_metric ? "has a metric or a criterion, not both" : "needs a metric, a criterion or data";
       table.fail(is_metric ? "gates.options" : "gates.required", message);
     }
     const char* key = is_metric ? "metric" : "criterion";
@@ -348,8 +366,9 @@ class Reader {
     if (gate == gates.end()) {
       table.unknown("gates.waiver", "gate", out.gate, {names_.begin(), names_.end()});
     }
-    if (!out.slice.empty() && gate->where != Where::kEach) {
-      table.fail("gates.waiver", "slice", "a waiver has a slice where its gate is one of each slice alone");
+    if (!out.slice.empty() && gate->where != Where::kEach && gate->where != Where::kData) {
+      table.fail("gates.waiver", "slice",
+                 "a waiver has a slice where its gate is one of each slice, or of data, alone");
     }
     return out;
   }
@@ -362,7 +381,7 @@ class Reader {
 }  // namespace
 
 std::vector<std::string> Gate::columns() const {
-  if (where == Where::kOverall) return {};
+  if (where == Where::kOverall || where == Where::kData) return {};
   if (where != Where::kSlice) return split(slice, "*");
   std::vector<std::string> out;
   // A comma of a bucket has no column behind it.
@@ -377,6 +396,8 @@ std::vector<double> Gates::thresholds() const {
   for (const Gate& gate : gates) out.insert(gate.threshold);
   return {out.begin(), out.end()};
 }
+
+bool Gates::ask_data() const { return std::ranges::count(gates, Where::kData, &Gate::where) > 0; }
 
 std::vector<std::vector<std::string>> Gates::slicings() const {
   std::vector<std::vector<std::string>> out;

@@ -12,6 +12,7 @@
 #include "fairness/assessment.h"
 #include "fairness/gaps.h"
 #include "format/expression.h"
+#include "gate/data_faults.h"
 
 namespace espalier {
 
@@ -20,6 +21,7 @@ enum class Where {
   kSlice,    // one slice, "sex=Female"
   kEach,     // every slice of "sex" or "sex*age"
   kBetween,  // the lowest with the highest of these
+  kData,     // no slice: columns of the tables
 };
 // What an interval has to prove.
 enum class Decide { kEstimate, kProvenOver, kProvenUnder };
@@ -30,8 +32,9 @@ enum class Thin { kUndecided, kLeftOut };
 
 struct Gate {
   std::string name;                  // no other gate has it
-  std::string of;                    // the metric or criterion
+  std::string of;                    // the metric or criterion; of kData "drift"
   std::vector<SliceMetric> metrics;  // one, or the rates of the criterion
+  FaultOf fault = FaultOf::kSchema;  // of kData
   Where where = Where::kOverall;
   std::string slice = {};  // "sex=Female"; of kEach and kBetween "sex*age"
   Measure measure = Measure::kDifference;
@@ -61,6 +64,7 @@ struct Gates {
 
   // What they ask of an Assessment; thresholds ascend.
   std::vector<double> thresholds() const;
+  bool ask_data() const;
   std::vector<std::vector<std::string>> slicings() const;
 };
 
@@ -69,9 +73,10 @@ struct Gates {
 // gates.options for keys that do not fit together, gates.waiver, and expression.* for conditions.
 Gates read_gates(const std::string& text, const std::string& source);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. `where` and `slices`: what they are of. Raises ValueError[toml.utf8] for the name of a
-// column. REQUIRES: thresholds in [0, 1].
+// today beside each. `where` and `slices`: what they are of; of `faults` unless null, there are gates too.
+// Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
 std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where = {},
-                     const std::map<std::string, Expression>& slices = {});
+                     const std::map<std::string, Expression>& slices = {},
+                     const std::vector<DataFault>* faults = nullptr);
 
 }  // namespace espalier

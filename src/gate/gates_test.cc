@@ -88,7 +88,7 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"threshold = 2\n" + good, "gates.range", ", line 1, column 13", "from 0 to 1, not 2"},
       {"least_rows = -1\n" + good, "gates.range", ", line 1, column 14", "at least 0, not -1"},
       {good + "least_rows = 1.5", "gates.type", ", line 4, column 14", "a whole number"},
-      {"[[gates]]\nmin = 0.5", "gates.required", ", line 1, column 1", "needs a metric or a criterion"},
+      {"[[gates]]\nmin = 0.5", "gates.required", ", line 1, column 1", "needs a metric, a criterion or data"},
       {good + "criterion = \"equalised_odds\"", "gates.options", ", line 1, column 1", "not both"},
       {"[[gates]]\nmetric = \"acuracy\"\nmin = 0.5", "gates.choice", ", line 2, column 10",
        "did you mean \"accuracy\""},
@@ -212,6 +212,25 @@ threshold = 0.25
                                  "gates.toml");
   EXPECT_EQ(gates.thresholds(), (std::vector<double>{0.25, 0.5}));
   EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex"}, {"race"}}));
+}
+
+TEST(Gates, OnDataHaveAQuestionAndPerhapsALimit) {
+  const Gates gates = read_gates(
+      "[[gates]]\ndata = \"drift\"\nmax = 2\nseverity = \"warn\"\n[[gates]]\ndata = \"schema\"\n"
+      "[[waivers]]\ngate = \"data: schema\"\nslice = \"age\"\nname = \"a\"\nreason = \"b\"\n"
+      "expires = 2031-01-01\n",
+      "gates.toml");
+  EXPECT_TRUE(gates.ask_data());
+  EXPECT_EQ(gates.gates[0].fault, FaultOf::kDrift);
+  EXPECT_EQ(gates.gates[0].max, 2);
+  EXPECT_EQ(gates.gates[1].max, 0);
+  EXPECT_EQ(gates.gates[1].name, "data: schema");
+  EXPECT_TRUE(gates.slicings().empty());
+  EXPECT_FALSE(read_gates("[[gates]]\nmetric = \"auc\"\nmin = 0.5", "gates.toml").ask_data());
+  EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drifts\"", "g"); }), "gates.choice");
+  EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drift\"\nmetric = \"auc\"", "g"); }),
+            "gates.options");
+  EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drift\"\nmax = -1", "g"); }), "gates.range");
 }
 
 TEST(GatesOf, AreReadBackAndJudged) {

@@ -18,8 +18,8 @@ std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", 
 class Writer {
  public:
   Writer(const Assessment& assessment, const std::optional<Expression>& where,
-         const std::map<std::string, Expression>& slices)
-      : assessment_(assessment) {
+         const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults)
+      : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
     threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
     head_ = cat("level = ", shortest(assessment.options.level), "\nthreshold = ", shortest(threshold_), "\n");
@@ -33,6 +33,7 @@ class Writer {
     least("auc", "How well scores order the rows.");
     least("accuracy", "How often the model is right.");
     for (const SlicingFigures& by : assessment_.by) fairness(by);
+    if (faults_) data();
     return cat(
         "# Gates of a release, with the numbers of the day they were written; docs/gates.md has all keys.\n"
         "# Limits are for a person to choose: set them to what you can answer for.\n",
@@ -64,15 +65,23 @@ class Writer {
     gate("Whether the model is right in no slice much less often than in another.",
          cat("metric = \"accuracy\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
   }
+  void data() {
+    gate("Whether new rows have the columns, types and values of those that train.", "data = \"schema\"\n");
+    gate("Whether anything tells the label, or rows that judge train.", "data = \"leak\"\n");
+    gate("Whether numbers lie beyond all that train.", "data = \"range\"\nseverity = \"warn\"\n");
+    gate("Whether columns follow another law.", "data = \"drift\"\nseverity = \"warn\"\n");
+    gate("Whether cells are missing more often in one group.", "data = \"groups\"\nseverity = \"warn\"\n");
+  }
   void gate(const char* meaning, const std::string& keys) {
     const std::string table = "[[gates]]\n" + keys;
-    const Verdict today = judge(read_gates(head_ + table, "gates"), assessment_, nullptr, {});
+    const Verdict today = judge(read_gates(head_ + table, "gates"), assessment_, nullptr, {}, faults_);
     const GateResult& result = today.results[0];
     text_ += cat("\n", comment(meaning),
                  comment(cat("Today ", name(result.ruling), ": ", result.sentence, ".")), table);
   }
 
   const Assessment& assessment_;
+  const std::vector<DataFault>* faults_;
   double threshold_ = 0.5;
   std::string head_, text_;
 };
@@ -80,8 +89,8 @@ class Writer {
 }  // namespace
 
 std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where,
-                     const std::map<std::string, Expression>& slices) {
-  return Writer(assessment, where, slices).text();
+                     const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults) {
+  return Writer(assessment, where, slices, faults).text();
 }
 
 }  // namespace espalier

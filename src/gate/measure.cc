@@ -59,6 +59,7 @@ class Meter {
   void in(const SlicingFigures& by) {
     switch (gate_.where) {
       case Where::kOverall:
+      case Where::kData:
         break;
       case Where::kSlice: {
         std::vector<std::string> names;

@@ -34,9 +34,10 @@ Json json(const Waiver& waiver) {
           {"expires", date_text(waiver.expires)}};
 }
 
-Json json(const Finding& finding) {
+Json json(const Gate& gate, const Finding& finding) {
+  const bool of_data = gate.where == Where::kData;
   Json out{{"metric", finding.metric},
-           {"formula", SliceMetric(finding.metric).formula()},
+           {"formula", of_data ? "faults" : SliceMetric(finding.metric).formula()},
            {"slice", utf8(finding.slice)},
            {"other", finding.other.empty() ? Json() : Json(utf8(finding.other))},
            {"verdict", name(finding.ruling)},
@@ -56,9 +57,9 @@ Json json(const Finding& finding) {
 Json json(const GateResult& result) {
   const Gate& gate = result.gate;
   Json findings = Json::array(), expired = Json::array();
-  for (const Finding& finding : result.findings) findings.push_back(json(finding));
+  for (const Finding& finding : result.findings) findings.push_back(json(gate, finding));
   for (const Waiver& waiver : result.expired) expired.push_back(json(waiver));
-  constexpr const char* kWheres[] = {"overall", "slice", "each", "between"};
+  constexpr const char* kWheres[] = {"overall", "slice", "each", "between", "data"};
   constexpr const char* kChanges[] = {"none", "absolute", "relative"};
   constexpr const char* kDecides[] = {"estimate", "proven-over", "proven-under"};
   return {{"name", gate.name},

@@ -26,7 +26,7 @@ bool shows_side(double number, double limit, int digits) {
 }
 
 int digits_of(const Gate& gate, const Finding& finding) {
-  const bool counts = finding.metric == "rows" || finding.metric == "positives";
+  const bool counts = gate.where == Where::kData || finding.metric == "rows" || finding.metric == "positives";
   if (counts && gate.measure == Measure::kDifference && gate.change != Change::kRelative) return 0;
   constexpr int kFewest = 2, kMost = 6;
   std::vector<double> numbers;
@@ -49,7 +49,16 @@ std::string about(const Gate& gate, const Finding& finding) {
   return cat(metric, " for ", finding.slice);
 }
 
+// What a gate on data found.
+std::string data_fact(const Gate& gate, const Finding& finding) {
+  if (!finding.judged) return cat(gate.of, " of the data cannot be judged: ", finding.reason);
+  if (finding.rows == 0) return cat(gate.of, " of the data has no fault");
+  return cat(gate.of, " of the data: ", finding.reason, " (", finding.rows,
+             finding.rows == 1 ? " fault" : " faults", ", limit ", shortest(*gate.max), ")");
+}
+
 std::string fact(const Gate& gate, const Finding& finding, double level) {
+  if (gate.where == Where::kData) return data_fact(gate, finding);
   if (!finding.judged) return cat(about(gate, finding), " cannot be judged: ", finding.reason);
   const auto number = [&](const std::optional<double>& x) { return number_text(gate, finding, *x); };
   std::string out = about(gate, finding), inside;

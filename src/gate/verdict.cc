@@ -58,9 +58,11 @@ void apply(const std::vector<Waiver>& waivers, std::chrono::year_month_day today
 }
 
 GateResult result_of(const Gate& gate, const Gates& gates, const Assessment& assessment,
-                     const Assessment* baseline, std::chrono::year_month_day today) {
+                     const Assessment* baseline, std::chrono::year_month_day today,
+                     const std::vector<DataFault>* faults) {
   GateResult out{.gate = gate, .findings = {}, .sentence = {}};
-  Measured measured = measure(gate, assessment, baseline, gates.level);
+  Measured measured = gate.where == Where::kData ? measure_data(gate, faults)
+                                                 : measure(gate, assessment, baseline, gates.level);
   out.findings = std::move(measured.findings);
   out.left_out = std::move(measured.left_out);
   for (Finding& finding : out.findings) finding.ruling = ruling_of(gate, finding);
@@ -100,11 +102,11 @@ Verdict::Counts Verdict::counts() const {
 }
 
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
-              std::chrono::year_month_day today) {
+              std::chrono::year_month_day today, const std::vector<DataFault>* faults) {
   Verdict out{.sentence = {}, .level = gates.level, .today = today, .results = {}};
   const GateResult* first = nullptr;
   for (const Gate& gate : gates.gates)
-    out.results.push_back(result_of(gate, gates, assessment, baseline, today));
+    out.results.push_back(result_of(gate, gates, assessment, baseline, today, faults));
   for (const GateResult& result : out.results) {
     if (result.is_warning() || result.ruling <= out.ruling) continue;
     out.ruling = result.ruling;

@@ -66,8 +66,9 @@ struct Verdict {
   Counts counts() const;
 };
 
-// `baseline` is what changes are against. Neither is kept.
+// `baseline` is what changes are against, `faults` those of the data. None is kept; of those that are null
+// gates are undecided.
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
-              std::chrono::year_month_day today);
+              std::chrono::year_month_day today, const std::vector<DataFault>* faults = nullptr);
 
 }  // namespace espalier

@@ -73,6 +73,30 @@ TEST(Verdict, SentencesSayWhatWasJudged) {
   }
 }
 
+TEST(Verdict, FaultsOfTheDataBlockColumnByColumn) {
+  const Assessment given = assessment_of("g", {{"a", 80, 0, 0, 20}});
+  const std::vector<DataFault> faults = {{FaultOf::kDrift, true, "age", "age has drifted"},
+                                         {FaultOf::kDrift, true, "age", "age is missing"},
+                                         {FaultOf::kDrift, false, "size", "a note"},
+                                         {FaultOf::kLeak, true, "", "rows stand twice"}};
+  const auto of = [&](const std::string& keys, const std::vector<DataFault>* found) {
+    return judge(read_gates(keys, "g"), given, nullptr, kToday, found);
+  };
+  const Verdict drift = of("[[gates]]\ndata = \"drift\"", &faults);
+  EXPECT_EQ(drift.sentence, "Blocked: drift of the data: age has drifted (2 faults, limit 0).");
+  EXPECT_EQ(drift.results[0].findings.size(), 1u);
+  EXPECT_EQ(of("[[gates]]\ndata = \"drift\"\nmax = 2", &faults).ruling, Ruling::kPass);
+  EXPECT_EQ(of("[[gates]]\ndata = \"schema\"", &faults).ruling, Ruling::kPass);
+  EXPECT_EQ(of("[[gates]]\ndata = \"leak\"", &faults).sentence,
+            "Blocked: leak of the data: rows stand twice (1 fault, limit 0).");
+  EXPECT_EQ(of("[[gates]]\ndata = \"leak\"", nullptr).sentence,
+            "Undecided: leak of the data cannot be judged: there is no table that trains.");
+  const std::string waiver =
+      "\n[[waivers]]\ngate = \"data: drift\"\nslice = \"age\"\nname = \"a\"\nreason = \"b\"\n"
+      "expires = 2031-01-01\n";
+  EXPECT_EQ(of("[[gates]]\ndata = \"drift\"" + waiver, &faults).ruling, Ruling::kPass);
+}
+
 // Wilson's interval of 80 of 100 is 0.711 to 0.867.
 TEST(Verdict, ProofsNameTheSideThatTheIntervalMustLieOn) {
   const Assessment given = assessment_of("g", {{"a", 80, 0, 0, 20}});

@@ -30,13 +30,13 @@ Html bars(std::span<const double> weights, int direction, const char* style) {
 
 }  // namespace
 
-Html score_histogram(std::span<const double> positives, std::span<const double> negatives) {
+Html mirrored_histogram(std::span<const double> above, std::span<const double> below) {
   return element("svg",
                  {{"class", "histogram"},
                   {"viewBox", cat("0 0 ", kWide, " ", 2 * kHigh)},
                   {"preserveAspectRatio", "none"},
                   {"aria-hidden", "true"}},
-                 bars(positives, -1, "positives") + bars(negatives, 1, "negatives") +
+                 bars(above, -1, "positives") + bars(below, 1, "negatives") +
                      element("path", {{"d", cat("M0 ", kHigh, "H", kWide)}, {"class", "axis"}}) +
                      element("path", {{"d", cat("M0 0V", 2 * kHigh)}, {"class", "threshold"}}));
 }

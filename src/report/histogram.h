@@ -1,4 +1,4 @@
-// How scores are spread.
+// How two samples are spread.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace espalier {
 
-// Positives above an axis from 0 to 1 and negatives below, each as shares of its own highest bar. Bars are of
-// equal width.
-Html score_histogram(std::span<const double> positives, std::span<const double> negatives);
+// Bars of one sample above an axis and of another below, each as shares of its own highest; drawn in the
+// colours of positives and negatives. Bars are of equal width.
+Html mirrored_histogram(std::span<const double> above, std::span<const double> below);
 
 }  // namespace espalier

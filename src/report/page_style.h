@@ -65,6 +65,7 @@ table.dots{width:100%;table-layout:fixed}.dots th:first-child{width:34%}.dots th
 .histogram .threshold{display:none}
 .thresholds input{display:block;width:100%;margin:0;accent-color:var(--link)}
 .thresholds .scores{width:14rem;min-width:9rem}.thresholds label.all{display:block;max-width:32rem;margin:.5rem 0}
+.spread{width:12rem;min-width:9rem}
 .panel-name{font-weight:600}.choice.live .panel-name{display:none}
 [hidden]{display:none!important}
 @media (max-width:600px){body{padding:.5rem .65rem 2rem}.verdict{padding:.5rem .65rem}.verdict h2{font-size:1.3rem}

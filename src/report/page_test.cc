@@ -69,10 +69,10 @@ TEST(IntervalChart, PlacesDotsOnTheScale) {
 
 TEST(Histogram, ScalesEachSideToItsHighestBar) {
   const double positives[] = {0, 10, 5, 0}, negatives[] = {1000, 1, 0, 0};
-  const Html html = score_histogram(positives, negatives);
+  const Html html = mirrored_histogram(positives, negatives);
   EXPECT_TRUE(has(html, "d=\"M0 20H50V0H100V10H150V20H200V20Z\" class=\"positives\""));
   EXPECT_TRUE(has(html, "d=\"M0 20H0V40H50V21H100V20H200V20Z\" class=\"negatives\"")) << "few are not none";
-  EXPECT_FALSE(has(score_histogram({}, {}), "positives"));
+  EXPECT_FALSE(has(mirrored_histogram({}, {}), "positives"));
 }
 
 TEST(Page, LinksToItsSectionsAndSaysTheVerdictFirst) {

@@ -98,7 +98,7 @@ Html row(const PanelSlice& slice, const std::string& at, size_t rates) {
   }
   Html cells = element("th", {{"scope", "row"}, {"data-v", slice.name}}, name) +
                element("td", {{"class", "scores"}},
-                       score_histogram(coarse(slice, 1), coarse(slice, 0)) +
+                       mirrored_histogram(coarse(slice, 1), coarse(slice, 0)) +
                            slider(cat("threshold of ", slice.name), at) + element("output", ""));
   for (size_t i = 0; i < rates; ++i) cells += element("td", {{"class", "number"}});
   return element("tr", {{"class", slice.grey.empty() ? "" : "grey"}}, cells) + Html("\n");

@@ -1,0 +1,62 @@
+// What the page says of tables, and what it keeps to itself.
+#include "gate/data_section.h"
+
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "report/html.h"
+
+namespace espalier {
+namespace {
+
+// Cities of which one stands in three rows, and weights of which one is far off.
+CsvTable people(uint64_t seed, int heavier = 0, int rows = 500) {
+  Philox random(seed);
+  std::string text = "city,weight,mood\n";
+  for (int i = 0; i < rows; ++i) {
+    text += cat(i < 3             ? "Hamlet"
+                : random.below(2) ? "Oslo"
+                                  : "Bonn",
+                ",", i == 7 ? 987654.25 : 40 + heavier + static_cast<double>(random.below(40000000)) / 1e6,
+                ",", i % 10 ? "fine" : "", "\n");
+  }
+  return parse_csv(text, {.header = CsvHeader::kYes});
+}
+
+std::string page_of(const CsvTable& train, const CsvTable& now, DataSectionOptions options = {}) {
+  return data_section(train, now, find_data_faults(train, &now, {}), options).body.markup();
+}
+bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
+
+TEST(DataSection, EachColumnIsDrawnWithItsDrift) {
+  const std::string page = page_of(people(1), people(2, 20));
+  EXPECT_TRUE(has(page, "training: 500 rows; judged: 500 rows.")) << page;
+  EXPECT_TRUE(has(page, "distributions of weight are ")) << page;
+  EXPECT_TRUE(has(page, " drifted")) << page;
+  EXPECT_LT(page.find(">weight<"), page.find(">city<"));  // the furthest first
+  EXPECT_TRUE(has(page, "Bonn, Oslo, 1 other") || has(page, "Oslo, Bonn, 1 other")) << page;
+  EXPECT_TRUE(has(page, "10.0 %")) << page;  // of moods are missing
+  EXPECT_TRUE(has(page_of(people(1), people(3)), "No fault was found in them.")) << page;
+}
+
+TEST(DataSection, NoValueOfFewRowsIsInIt) {
+  for (const int heavier : {0, 20}) {
+    const std::string page = page_of(people(1), people(2, heavier));
+    EXPECT_FALSE(has(page, "Hamlet"));
+    EXPECT_FALSE(has(page, "987654"));
+    EXPECT_FALSE(has(page, "988"));
+  }
+  const CsvTable small = parse_csv("city,x\nHamlet,1\nOslo,2\n", {.header = CsvHeader::kYes});
+  EXPECT_FALSE(has(page_of(small, small), "Hamlet"));
+}
+
+TEST(DataSection, OfManyColumnsTheFurthestAreDrawnAndTheRestNamed) {
+  const std::string page = page_of(people(1), people(2, 20), {.most_columns = 1});
+  EXPECT_TRUE(has(page, "Not drawn, and nearer to each other: city, mood.") ||
+              has(page, "Not drawn, and nearer to each other: mood, city."))
+      << page;
+}
+
+}  // namespace
+}  // namespace espalier
