@@ -63,7 +63,7 @@ int main(int argc, char** argv) {
   for (const int count : {1, all}) {
     set_threads(count);
     const double begin = posix_env().steady_seconds();
-    const TableStatistics statistics = statistics_of_csv({{path, path}}, {});
+    const TableStatistics statistics = statistics_of_tables({{path, path}}, {});
     const double seconds = posix_env().steady_seconds() - begin;
     right = right && (given || static_cast<int64_t>(statistics.rows()) == rows);
     std::printf("{\"threads\": %d, \"rows\": %llu, \"megabytes_per_second\": %.1f}\n", count,

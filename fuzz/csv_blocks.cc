@@ -5,6 +5,7 @@
 #include "format/utf8.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
+#include "validate/table_csv.h"
 
 using namespace espalier;
 
@@ -25,9 +26,10 @@ std::string cells_of(const std::string& bytes, std::string& statistics) {
   std::string out;
   size_t count = 0;
   for (CsvBlock block; blocks.next(block); ++count) {
-    const CsvRows rows(std::move(block), blocks);
-    whole.add(rows);
-    parts[count % 2].add(rows);
+    const CsvRows rows(CsvBlock(block), blocks);
+    const CsvTableRows table(CsvRows(std::move(block), blocks), {});
+    whole.add(table);
+    parts[count % 2].add(table);
     for (int64_t row = 0; row < rows.rows(); ++row) {
       for (size_t c = 0; c < columns.names.size(); ++c)
         out.append(rows.cell(row, static_cast<int64_t>(c))).append(1, '\0');

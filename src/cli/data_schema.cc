@@ -1,3 +1,4 @@
+#include "cli/data_input.h"
 #include "cli/data_tables.h"
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
@@ -10,31 +11,26 @@ namespace {
 
 struct Options {
   std::string file;
+  StatisticsFlags how;
   InferOptions infer;
   bool no_shapes = false;
   SchemaEdits edits;
   MessageResults output;
 };
 
-// A schema, or, of statistics, the one that they suggest.
-tfmd::Schema schema_of(const Options& options, bool& inferred) {
-  const std::string bytes = read_text(options.file);
-  const auto parse = [&](auto& message) {
-    try {
-      parse_metadata(bytes, message);
-    } catch (const FormatError& error) {
-      if (error.rule() == "metadata.kind") throw;
-      throw FormatError(error.rule(), cat(source_name(options.file), ": ", error.message()), error.fix());
-    }
-  };
+// A schema, or, of statistics and tables, the one that they suggest.
+tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& inferred) {
+  if (!holds_messages(file)) {
+    inferred = true;
+    return infer_schema(measure(options.how, {file}), options.infer);
+  }
+  options.how.check_unused(file);
   tfmd::Schema schema;
   try {
-    parse(schema);
+    schema = message_in<tfmd::Schema>(file);
   } catch (const FormatError& error) {
     if (error.rule() != "metadata.kind") throw;
-    tfmd::DatasetFeatureStatisticsList list;
-    parse(list);
-    schema = infer_schema(list, options.infer);
+    schema = infer_schema(message_in<tfmd::DatasetFeatureStatisticsList>(file), options.infer);
     inferred = true;
   }
   if (schema.feature_size() == 0 && schema.sparse_feature_size() == 0)
@@ -46,8 +42,9 @@ void run(Options options) {
   const Results& results = options.output.results;
   results.keep({options.file});
   options.infer.shapes = !options.no_shapes;
+  const InputFiles input({options.file});
   bool inferred = false;
-  const tfmd::Schema before = schema_of(options, inferred);
+  const tfmd::Schema before = schema_of(options, input.files[0], inferred);
   const tfmd::Schema schema = edited_schema(before, options.edits);
   options.output.write("schema", {{"file", options.file}}, schema, schema_table);
   if (!options.edits.empty() && !results.json) {
@@ -56,6 +53,8 @@ void run(Options options) {
     Results().write(diff.empty() ? "nothing changed\n" : diff);
   }
   std::vector<std::string> next = {"data", "schema", options.file};
+  const std::vector<std::string> how = options.how.words();
+  next.insert(next.end(), how.begin(), how.end());
   const auto add = [&](const char* flag, const std::vector<std::string>& values) {
     for (const std::string& value : values) next.insert(next.end(), {flag, value});
   };
@@ -79,12 +78,14 @@ void add_words(CLI::App& verb, const char* flag, std::vector<std::string>& into,
 void add_data_schema(CLI::App& data) {
   auto options = std::make_shared<Options>();
   CLI::App* verb =
-      data.add_subcommand("schema", "What data should be: show, infer from statistics, or edit a schema");
+      data.add_subcommand("schema", "What data should be: show, infer from data, or edit a schema");
   verb->add_option("file", options->file,
-                   "A schema, or statistics to infer one from, as .pbtxt, .pb or TFRecord, gzip too; - reads "
-                   "standard input")
+                   "A schema, or statistics or a table to infer one from: .pbtxt, .pb, CSV or TFRecord, gzip "
+                   "too; - reads standard input")
       ->required();
+  options->how.add(*verb);
   options->output.add(*verb);
+  add_threads(*verb);
   verb->add_option("--most-values", options->infer.most_values,
                    "A text of at most so many different values has them as its domain")
       ->option_text("N [100]")

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "cli/anomaly_tables.h"
+#include "cli/data_input.h"
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
 #include "validate/statistics_view.h"
@@ -14,6 +15,7 @@ using StatisticsList = tfmd::DatasetFeatureStatisticsList;
 struct Options {
   std::string file, schema, previous, serving, version, environment, fix, reason;
   std::vector<std::string> features, warnings;
+  StatisticsFlags how;
   Results results;
 };
 
@@ -22,9 +24,11 @@ struct Lists {
   std::optional<StatisticsList> statistics, previous, serving, version;
 };
 
-const tfmd::DatasetFeatureStatistics* read(const std::string& file, std::optional<StatisticsList>& into) {
+const tfmd::DatasetFeatureStatistics* read(const StatisticsFlags& how, const std::string& file,
+                                           std::optional<StatisticsList>& into) {
   if (file.empty()) return nullptr;
-  into = read_message<StatisticsList>(file);
+  const InputFiles input({file});
+  into = statistics_in(how, input.files[0]);
   try {
     return &all_examples(*into);
   } catch (const FormatError& error) {
@@ -34,10 +38,10 @@ const tfmd::DatasetFeatureStatistics* read(const std::string& file, std::optiona
 
 ValidateInputs inputs_of(const Options& options, Lists& lists) {
   ValidateInputs out;
-  out.statistics = read(options.file, lists.statistics);
-  out.previous = read(options.previous, lists.previous);
-  out.serving = read(options.serving, lists.serving);
-  out.previous_version = read(options.version, lists.version);
+  out.statistics = read(options.how, options.file, lists.statistics);
+  out.previous = read(options.how, options.previous, lists.previous);
+  out.serving = read(options.how, options.serving, lists.serving);
+  out.previous_version = read(options.how, options.version, lists.version);
   if (!options.environment.empty()) out.environment = options.environment;
   for (const std::string& word : comma_separated(options.warnings)) {
     Info::Type type;
@@ -94,6 +98,8 @@ void suggest(const Options& options, const Validation& validation) {
     if (!value.empty()) next.insert(next.end(), {flag, value});
   };
   next.push_back(options.file);
+  const std::vector<std::string> how = options.how.words();
+  next.insert(next.end(), how.begin(), how.end());
   add("--schema", options.schema);
   add("--environment", options.environment);
   add("--previous", options.previous);
@@ -146,17 +152,19 @@ void add_data_validate(CLI::App& data) {
   CLI::App* verb =
       data.add_subcommand("validate", "Whether data is as its schema says; exits with 1 where it is not");
   verb->add_option("file", options->file,
-                   "Statistics as .pb, .pbtxt or TFRecord, gzip too; - reads standard input")
+                   "A table, or statistics as .pb, .pbtxt or TFRecord, gzip too; - reads standard input")
       ->required();
+  options->how.add(*verb);
+  add_threads(*verb);
   verb->add_option("--schema", options->schema, "What the data should be")->option_text("FILE")->required();
   verb->add_option("--environment", options->environment, "Where the data is used: one of the schema's")
       ->option_text("NAME");
-  verb->add_option("--previous", options->previous, "Statistics of the data before, for drift")
+  verb->add_option("--previous", options->previous, "The data before or its statistics, for drift")
       ->option_text("FILE");
-  verb->add_option("--serving", options->serving, "Statistics of what the model serves, for skew")
+  verb->add_option("--serving", options->serving, "What the model serves or its statistics, for skew")
       ->option_text("FILE");
   verb->add_option("--previous-version", options->version,
-                   "Statistics of an earlier version of this data, for its number of rows")
+                   "An earlier version of this data or its statistics, for its number of rows")
       ->option_text("FILE");
   verb->add_option("--warn", options->warnings, "Anomalies that are no errors, as SCHEMA_NEW_COLUMN")
       ->option_text("TYPE,...")

@@ -172,9 +172,14 @@ std::optional<bool> little_utf16(std::string_view first) {
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) { return std::make_unique<File>(path); }
 
-std::unique_ptr<ByteSource> open_text(const std::string& path) {
+std::unique_ptr<ByteSource> open_unpacked(const std::string& path) {
   std::unique_ptr<ByteSource> source = open_bytes(path);
   if (peek(source, 2) == "\x1f\x8b") source = std::make_unique<Gzip>(std::move(source));
+  return source;
+}
+
+std::unique_ptr<ByteSource> open_text(const std::string& path) {
+  std::unique_ptr<ByteSource> source = open_unpacked(path);
   const std::string first = peek(source, 1 << 12);
   if (first.starts_with("\xef\xbb\xbf")) skip(*source, 3);
   const std::optional<bool> little = little_utf16(first);

@@ -32,6 +32,8 @@ class TextSource : public ByteSource {
 // The text of a file: of a gzip file what it holds, of UTF-16 (with its mark, or known by its NUL bytes) the
 // same in UTF-8; a mark of UTF-8 is left out. Memory does not grow with the file. Raises IoError.
 std::unique_ptr<ByteSource> open_text(const std::string& path);
+// The bytes as they are; of a gzip file what it holds.
+std::unique_ptr<ByteSource> open_unpacked(const std::string& path);
 // The bytes as they are.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 

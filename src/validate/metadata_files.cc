@@ -12,9 +12,9 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "format/gzip.h"
+#include "format/tfrecord.h"
 #include "validate/message_memory.h"
 #include "validate/message_text.h"
-#include "validate/records.h"
 
 namespace espalier {
 namespace {

@@ -17,11 +17,14 @@ constexpr const char* kAll = "All Examples";
 constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
 
 // The nearest f32, as TensorFlow Data Validation has weights that are not whole; those up to 2^24 are kept.
-FixedWeight weight_of(const CsvRows& cells, int64_t row, int64_t column) {
-  const std::string_view cell = cells.cell(row, column);
-  const std::optional<double> value = parse_decimal(cell);
+FixedWeight weight_of(const CellBatch& weights, size_t row, const TableRows& rows) {
+  const size_t count = weights.end(row) - weights.begin(row);
+  if (count > 1)
+    throw ValueError("stats.weight", cat(rows.place(row), " has ", count, " weights, a row has one"));
+  const std::string_view text = count == 0 ? "" : weights.texts[weights.begin(row)];
+  const std::optional<double> value = parse_decimal(text);
   if (!value || !(*value >= 0 && *value <= kMostWeight))
-    throw ValueError("stats.weight", cat("line ", cells.line(row), ": the weight \"", shortened(cell),
+    throw ValueError("stats.weight", cat(rows.place(row), ": the weight \"", shortened(text),
                                          "\" is not a number from 0 to 1e9"));
   return fixed_weight(static_cast<double>(static_cast<float>(*value)));
 }
@@ -51,26 +54,28 @@ TableStatistics::Part TableStatistics::make_part() const {
   return out;
 }
 
-TableStatistics::Rows TableStatistics::read(const CsvRows& cells) const {
+TableStatistics::Rows TableStatistics::read(const TableRows& cells) const {
   Rows out{&cells, {}, {}};
+  CellBatch values;
   if (!options_.weight.empty()) {
-    const auto column = static_cast<int64_t>(weight_);
-    for (int64_t row = 0; row < cells.rows(); ++row) out.weights.push_back(weight_of(cells, row, column));
+    cells.read(weight_, options_.weight, CellType::kText, values);
+    for (size_t row = 0; row < cells.rows(); ++row) out.weights.push_back(weight_of(values, row, cells));
   }
   if (options_.slice.empty()) return out;
-  CellBatch values;
-  read_cells(cells, static_cast<int64_t>(slice_), options_.empty, CellType::kText, values);
-  for (size_t i = 0; i < values.states.size(); ++i) {
-    if (values.states[i] != CellState::kValue) continue;
-    const auto found = out.slices.find(values.texts[i]);
-    auto& members = found != out.slices.end() ? found->second : out.slices[std::string(values.texts[i])];
-    members.push_back(static_cast<uint32_t>(i));
+  cells.read(slice_, options_.slice, CellType::kText, values);
+  for (size_t row = 0; row < cells.rows(); ++row) {
+    if (values.states[row] != CellState::kValue) continue;
+    for (size_t i = values.begin(row); i < values.end(row); ++i) {
+      const auto found = out.slices.find(values.texts[i]);
+      auto& members = found != out.slices.end() ? found->second : out.slices[std::string(values.texts[i])];
+      if (members.empty() || members.back() != row) members.push_back(static_cast<uint32_t>(row));
+    }
   }
   return out;
 }
 
 void TableStatistics::add_rows(const Rows& rows) {
-  all_.totals.rows += static_cast<uint64_t>(rows.cells->rows());
+  all_.totals.rows += rows.cells->rows();
   for (const FixedWeight weight : rows.weights) all_.totals.weight += weight;
   for (const auto& [value, members] : rows.slices) {
     if (!slices_.contains(value)) slices_.emplace(value, make_part());
@@ -90,21 +95,27 @@ void TableStatistics::add_column(size_t column, const CellBatch& cells, const Ro
     slices_.find(value)->second.columns[column].add(cells, rows.weights, members);
 }
 
-void TableStatistics::add(const CsvRows& cells) {
+void TableStatistics::add(const TableRows& cells) {
   const Rows rows = read(cells);
   add_rows(rows);
   CellBatch batch;
   for (size_t column = 0; column < columns_.names.size(); ++column) {
-    read_cells(cells, static_cast<int64_t>(column), options_.empty, columns_.types[column], batch);
+    cells.read(column, columns_.names[column], columns_.types[column], batch);
     add_column(column, batch, rows);
   }
 }
 
 void TableStatistics::restart(size_t column, CellType type) {
   columns_.types[column] = type;
-  const bool weighted = !options_.weight.empty();
-  all_.columns[column] = ColumnStatistics(type, room_, weighted);
-  for (auto& [value, part] : slices_) part.columns[column] = ColumnStatistics(type, room_, weighted);
+  const ColumnStatistics fresh(type, room_, !options_.weight.empty());
+  const auto restart_part = [&](Part& part) {
+    if (type == CellType::kNone)
+      part.columns[column].clear_type();
+    else
+      part.columns[column] = fresh;
+  };
+  restart_part(all_);
+  for (auto& [value, part] : slices_) restart_part(part);
 }
 
 void TableStatistics::merge(const TableStatistics& other) {

@@ -7,11 +7,12 @@
 
 #include "validate/metadata_files.h"
 #include "validate/statistics_column.h"
+#include "validate/table_rows.h"
 
 namespace espalier {
 
 struct StatisticsOptions {
-  CsvOptions csv = {};
+  CsvOptions csv = {};  // of CSV alone, as the next
   EmptyCells empty = {};
   std::string weight = {};         // a column of numbers from 0 to 1e9, by which rows count; "": all count 1
   std::string slice = {};          // a column, for each value of which the rows get statistics of their own
@@ -32,21 +33,22 @@ class TableStatistics {
   // Raises ValueError[stats.weight], [stats.slice] for columns that there are not.
   TableStatistics(TableColumns columns, const StatisticsOptions& options);
 
-  // Rows with their slices and weights, to be added column by column.
+  // Rows with their slices and weights, to be added column by column. A row is in each slice of whose column
+  // it has the value.
   struct Rows {
-    const CsvRows* cells;
+    const TableRows* cells;
     std::vector<FixedWeight> weights;
     std::map<std::string, std::vector<uint32_t>, std::less<>> slices;
   };
-  // Raises ValueError[stats.weight] with the line.
-  Rows read(const CsvRows& cells) const;
+  // Raises ValueError[stats.weight] with the place.
+  Rows read(const TableRows& cells) const;
   // The slices and the number of the rows. Raises ValueError[stats.slices] for more than 200 slices.
   void add_rows(const Rows& rows);
   // The cells of a column of rows that add_rows() was given. Those of different columns may be added at one
   // time by different threads.
   void add_column(size_t column, const CellBatch& cells, const Rows& rows);
   // All of these. REQUIRES: cells of the columns' types.
-  void add(const CsvRows& cells);
+  void add(const TableRows& cells);
 
   // REQUIRES: of the same columns and options.
   void merge(const TableStatistics& other);
@@ -56,7 +58,7 @@ class TableStatistics {
   // What was passed over in the files, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
-  // Forgets a column, which gets another type.
+  // Gives a column another type, and forgets its cells unless that is kNone: then it had no values.
   void restart(size_t column, CellType type);
   // One data set; with slices, "All Examples" and then "column_value" for each, in order. Without rows there
   // are no features.
@@ -85,11 +87,12 @@ struct TableFile {
   std::string name;  // in mistakes
 };
 
-// The statistics of all rows of CSV files with equal names, on the threads of thread_pool(): equal for any
-// number of threads. Files are read once, and again for columns whose later cells have another type than
-// their first ones. Memory does not grow with the files. Raises IoError, FormatError, ValueError with the
+// The statistics of all rows of files of one form, on the threads of thread_pool(): equal for any number of
+// threads. CSV files have equal names; they are read once, and again for columns whose later cells have
+// another type than their first ones. Other files are read twice, first to find their columns, which are in
+// order of their names. Memory does not grow with the files. Raises IoError, FormatError, ValueError with the
 // name of the file.
-TableStatistics statistics_of_csv(const std::vector<TableFile>& files, const StatisticsOptions& options);
+TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options);
 
 // The same of a table that was read already; options.csv is passed over. Raises ValueError.
 TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptions& options);

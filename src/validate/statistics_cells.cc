@@ -73,6 +73,7 @@ class Reader {
  public:
   Reader(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellBatch& out)
       : rows_(rows), column_(column), empty_(empty), out_(out) {
+    out_.ends.clear();
     out_.states.clear();
     out_.states.resize(static_cast<size_t>(rows.rows()), CellState::kMissing);
   }
@@ -82,9 +83,8 @@ class Reader {
     CellType found = CellType::kNone;
     for (size_t i = 0; i < out_.states.size(); ++i) {
       const std::string_view cell = rows_.cell(static_cast<int64_t>(i), column_);
-      if (!is_value(i, cell)) continue;
       out_.texts[i] = cell;
-      found = CellType::kText;
+      if (is_value(i, cell)) found = CellType::kText;
     }
     return found;
   }

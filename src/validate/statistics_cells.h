@@ -26,14 +26,20 @@ enum class CellState : uint8_t { kMissing, kEmpty, kValue };
 // Some rows of a column: numbers of kInt and kFloat, texts of kText, where the state is kValue.
 struct CellBatch {
   CellType type = CellType::kNone;
-  std::vector<CellState> states;
-  std::vector<double> numbers;
-  std::vector<std::string_view> texts;
+  std::vector<CellState> states = {};
+  // Where the values of each row end; empty where a row has one at most, which stands at the row's place.
+  std::vector<uint32_t> ends = {};
+  std::vector<double> numbers = {};
+  std::vector<std::string_view> texts = {};
+  std::vector<std::string> written = {};  // what texts are of that stand in no file
+
+  size_t begin(size_t row) const { return ends.empty() ? row : row > 0 ? ends[row - 1] : 0; }
+  size_t end(size_t row) const { return ends.empty() ? row + 1 : ends[row]; }
 };
 
 // Reads a column as `type`. Returns the type of its cells; when that is beyond `type`, `out` holds no more
-// than its states, and not all of these. Whole numbers are the nearest f64, other ones the nearest f32, as
-// Arrow has them in TensorFlow Data Validation.
+// than its states, and not all of these. As kText, cells without value have their texts too. Whole numbers
+// are the nearest f64, other ones the nearest f32, as Arrow has them in TensorFlow Data Validation.
 CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
                     CellBatch& out);
 

@@ -6,6 +6,11 @@
 #include "format/utf8.h"
 
 namespace espalier {
+namespace {
+
+constexpr size_t kMostLengths = 4096;
+
+}  // namespace
 
 SketchRoom sketch_room(size_t columns) {
   constexpr size_t kEach = 200000, kShared = size_t{24} << 20;
@@ -36,14 +41,26 @@ void ColumnStatistics::add_text(std::string_view text, FixedWeight weight) {
   texts_->add(text, weight);
 }
 
+// What a row has beyond one value.
+void ColumnStatistics::add_more(size_t count, FixedWeight weight) {
+  if (!lengths_) lengths_.emplace(kMostLengths, false);
+  lengths_->add(static_cast<double>(count));
+  more_.count += count - 1;
+  more_.weight += weight * static_cast<FixedWeight>(count - 1);
+}
+
 void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight weight) {
   if (cells.states[row] == CellState::kMissing) return;
   if (cells.states[row] == CellState::kEmpty) return empty_.add(weight);
-  values_.add(weight);
-  if (type_ == CellType::kText)
-    add_text(cells.texts[row], weight);
-  else
-    add_number(cells.numbers[row], weight);
+  filled_.add(weight);
+  const size_t begin = cells.begin(row), end = cells.end(row);
+  if (end - begin > 1) add_more(end - begin, weight);
+  for (size_t i = begin; i < end; ++i) {
+    if (type_ == CellType::kText)
+      add_text(cells.texts[i], weight);
+    else
+      add_number(cells.numbers[i], weight);
+  }
 }
 
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {
@@ -56,8 +73,13 @@ void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> 
 }
 
 void ColumnStatistics::merge(const ColumnStatistics& other) {
-  values_.merge(other.values_);
+  filled_.merge(other.filled_);
   empty_.merge(other.empty_);
+  more_.merge(other.more_);
+  if (other.lengths_) {
+    if (!lengths_) lengths_.emplace(kMostLengths, false);
+    lengths_->merge(*other.lengths_);
+  }
   nan_.merge(other.nan_);
   zeros_.merge(other.zeros_);
   lowest_.merge(other.lowest_);

@@ -42,6 +42,8 @@ class ColumnStatistics {
   // REQUIRES: a batch of this type.
   void add(const CellBatch& cells, std::span<const FixedWeight> weights);
   void add(const CellBatch& cells, std::span<const FixedWeight> weights, std::span<const uint32_t> rows);
+  // REQUIRES: no row had a value.
+  void clear_type() { type_ = CellType::kNone; }
   // REQUIRES: of the same type, room and weights.
   void merge(const ColumnStatistics& other);
 
@@ -63,6 +65,9 @@ class ColumnStatistics {
   void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
   void add_number(double value, FixedWeight weight);
   void add_text(std::string_view text, FixedWeight weight);
+  void add_more(size_t count, FixedWeight weight);
+  uint64_t value_count() const { return filled_.count + more_.count; }
+  void fill_lengths(tfmd::CommonStatistics& out) const;
   void fill_common(const RowTotals& totals, tfmd::CommonStatistics& out) const;
   void fill_numbers(tfmd::FeatureNameStatistics& out) const;
   void fill_texts(tfmd::FeatureNameStatistics& out) const;
@@ -70,7 +75,9 @@ class ColumnStatistics {
 
   CellType type_;
   bool weighted_;
-  Tally values_, empty_;                  // rows
+  Tally filled_, empty_;                  // rows with values and without
+  Tally more_;                            // values beyond the first of their rows
+  std::optional<ValueCounts> lengths_;    // numbers of values of rows that have several
   Tally nan_, zeros_, lowest_, highest_;  // the last two are infinities
   uint64_t bytes_ = 0, invalid_ = 0;
   std::optional<ValueCounts> numbers_;

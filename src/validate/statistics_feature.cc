@@ -41,27 +41,41 @@ void fill_top(const std::vector<TextCount>& top, bool by_weight, Strings& out) {
 
 }  // namespace
 
+// How many values the rows have.
+void ColumnStatistics::fill_lengths(tfmd::CommonStatistics& out) const {
+  std::vector<ValueMass> several;
+  uint64_t singles = filled_.count;
+  if (lengths_) {
+    for (const ValueRange& range : lengths_->ranges()) {
+      several.push_back({range.low, range.high, static_cast<double>(range.count)});
+      singles -= range.count;
+    }
+  }
+  std::vector<ValueMass> all{{0, 0, static_cast<double>(empty_.count)}, {1, 1, static_cast<double>(singles)}};
+  all.insert(all.end(), several.begin(), several.end());
+  const ValueDistribution lengths(std::move(all));
+  out.set_min_num_values(static_cast<uint64_t>(lengths.min()));
+  out.set_max_num_values(static_cast<uint64_t>(lengths.max()));
+  *out.mutable_num_values_histogram() = lengths.quantiles(kBuckets);
+}
+
 void ColumnStatistics::fill_common(const RowTotals& totals, tfmd::CommonStatistics& out) const {
-  const uint64_t present = values_.count + empty_.count;
+  const uint64_t present = filled_.count + empty_.count, values = value_count();
   out.set_num_non_missing(present);
   out.set_num_missing(totals.rows - present);
   if (present > 0) {
-    out.set_min_num_values(empty_.count ? 0 : 1);
-    out.set_max_num_values(values_.count ? 1 : 0);
-    out.set_tot_num_values(values_.count);
-    out.set_avg_num_values(
-        static_cast<float>(static_cast<double>(values_.count) / static_cast<double>(present)));
-    *out.mutable_num_values_histogram() = ValueDistribution({{0, 0, static_cast<double>(empty_.count)},
-                                                             {1, 1, static_cast<double>(values_.count)}})
-                                              .quantiles(kBuckets);
+    out.set_tot_num_values(values);
+    out.set_avg_num_values(static_cast<float>(static_cast<double>(values) / static_cast<double>(present)));
+    fill_lengths(out);
   }
   if (!totals.weighted) return;
   auto& weighted = *out.mutable_weighted_common_stats();
-  const FixedWeight weight = values_.weight + empty_.weight;
+  const FixedWeight weight = filled_.weight + empty_.weight;
+  const double value_weight = weight_value(filled_.weight + more_.weight);
   weighted.set_num_non_missing(weight_value(weight));
   weighted.set_num_missing(weight_value(totals.weight - weight));
-  weighted.set_tot_num_values(weight_value(values_.weight));
-  if (weight > 0) weighted.set_avg_num_values(weight_value(values_.weight) / weight_value(weight));
+  weighted.set_tot_num_values(value_weight);
+  if (weight > 0) weighted.set_avg_num_values(value_weight / weight_value(weight));
 }
 
 // Infinities have no deviation, and those of both signs no mean.
@@ -92,7 +106,7 @@ void ColumnStatistics::fill_numbers(tfmd::FeatureNameStatistics& feature) const 
   counts.push_back({kInfinity, kInfinity, static_cast<double>(highest_.count)});
   weights.push_back({kInfinity, kInfinity, weight_value(highest_.weight)});
   const ValueDistribution all(std::move(counts)), weighted(std::move(weights));
-  if (values_.count > 0) add_histograms(all, out);
+  if (filled_.count > 0) add_histograms(all, out);
   if (all.empty()) return;
   const Moments moments = with_infinities(numbers_->moments());
   out.set_mean(moments.mean);
@@ -114,8 +128,8 @@ void ColumnStatistics::fill_numbers(tfmd::FeatureNameStatistics& feature) const 
 
 void ColumnStatistics::fill_texts(tfmd::FeatureNameStatistics& feature) const {
   tfmd::StringStatistics& out = *feature.mutable_string_stats();
-  if (values_.count == 0) return;
-  out.set_avg_length(static_cast<float>(static_cast<double>(bytes_) / static_cast<double>(values_.count)));
+  if (filled_.count == 0) return;
+  out.set_avg_length(static_cast<float>(static_cast<double>(bytes_) / static_cast<double>(value_count())));
   out.set_invalid_utf8_count(invalid_);
   if (!texts_) return;
   out.set_unique(texts_->distinct());

@@ -33,7 +33,7 @@ TEST(Statistics, SayWhatIsWrongWithFiles) {
   for (int round = 0; round < 20; ++round)
     EXPECT_TRUE(mistake_of(rows + "1\n" + rows + "7,\"x\n").starts_with("csv.columns t1.csv: line 3002"));
   TableFolder folder;
-  EXPECT_THROW(statistics_of_csv({folder.file("a,b\n1,2\n"), folder.file("a,c\n1,2\n")}, with_header()),
+  EXPECT_THROW(statistics_of_tables({folder.file("a,b\n1,2\n"), folder.file("a,c\n1,2\n")}, with_header()),
                ValueError);
 }
 

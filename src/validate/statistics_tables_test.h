@@ -35,7 +35,7 @@ inline StatisticsOptions with_header() { return {.csv = {.delimiter = ',', .head
 inline tfmd::DatasetFeatureStatisticsList list_of(const std::string& text,
                                                   StatisticsOptions options = with_header()) {
   TableFolder folder;
-  return statistics_of_csv({folder.file(text)}, options).list();
+  return statistics_of_tables({folder.file(text)}, options).list();
 }
 inline tfmd::DatasetFeatureStatistics data_of(const std::string& text,
                                               const StatisticsOptions& options = with_header()) {

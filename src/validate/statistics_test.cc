@@ -10,6 +10,7 @@
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "validate/statistics_tables_test.h"
+#include "validate/table_csv.h"
 
 namespace espalier {
 namespace {
@@ -158,7 +159,7 @@ TEST(Statistics, AreEqualForAnyNumberOfThreads) {
   std::set<std::string> all;
   for (const int count : {1, 2, 3, 8}) {
     set_threads(count);
-    const TableStatistics statistics = statistics_of_csv(files, options);
+    const TableStatistics statistics = statistics_of_tables(files, options);
     EXPECT_EQ(statistics.rows(), 50000u);
     all.insert(bytes_of(statistics));
   }
@@ -170,7 +171,8 @@ TableStatistics shard_of(const TableColumns& columns, const StatisticsOptions& o
                          const TableFile& file) {
   CsvBlocks blocks(open_text(file.path), options.csv, options.block);
   TableStatistics out(columns, options);
-  for (CsvBlock block; blocks.next(block);) out.add(CsvRows(std::move(block), blocks));
+  for (CsvBlock block; blocks.next(block);)
+    out.add(CsvTableRows(CsvRows(std::move(block), blocks), options.empty));
   return out;
 }
 
@@ -185,7 +187,7 @@ TEST(Statistics, OfShardsMergeInAnyOrder) {
     for (std::string& cell : columns[1]) cell = cell.empty() ? "0.125" : cell;
     if (weighted) options.weight = "c1";
     const TableFile whole = folder.file(csv_of(columns));
-    const TableStatistics all = statistics_of_csv({whole}, options);
+    const TableStatistics all = statistics_of_tables({whole}, options);
     std::vector<TableFile> files;
     std::vector<TableStatistics> shards;
     for (size_t i = 0; i < 7; ++i) {
@@ -196,7 +198,7 @@ TEST(Statistics, OfShardsMergeInAnyOrder) {
       files.push_back(folder.file(csv_of(part)));
       shards.push_back(shard_of(all.columns(), options, files.back()));
     }
-    std::set<std::string> results{bytes_of(all), bytes_of(statistics_of_csv(files, options))};
+    std::set<std::string> results{bytes_of(all), bytes_of(statistics_of_tables(files, options))};
     std::vector<size_t> order(7);
     std::iota(order.begin(), order.end(), 0);
     for (int round = 0; round < 20; ++round) {

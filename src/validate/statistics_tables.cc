@@ -2,13 +2,16 @@
 #include <atomic>
 #include <exception>
 #include <limits>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/thread_pool.h"
 #include "espalier/error.h"
+#include "validate/named_rows.h"
 #include "validate/statistics.h"
 
 namespace espalier {
@@ -30,15 +33,15 @@ auto about(const TableFile& file, const F& f) {
 class Feed {
  public:
   Feed(const std::vector<TableFile>& files, const StatisticsOptions& options)
-      : files_(files), options_(options) {
+      : files_(files), options_(options), form_(form_of(files[0])) {
     open(0);
   }
 
   struct Piece {
     int64_t number = 0;
     TableFile file;
-    std::shared_ptr<const CsvBlocks> table;
-    CsvBlock block;
+    std::shared_ptr<const TableBlocks> table;
+    TableBlock block;
   };
   // False at the end. `out.number` is set even when it raises.
   bool next(Piece& out) {
@@ -54,16 +57,26 @@ class Feed {
   }
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& notes() const { return notes_; }
+  // Of the first file's rows, where they name their values.
+  JoinTypes join() const { return join_; }
 
  private:
+  static TableForm form_of(const TableFile& file) {
+    return about(file, [&] { return table_form(file.path); });
+  }
   void open(size_t file) {
     at_ = file;
     if (at_ >= files_.size()) return;
+    if (form_of(files_[at_]) != form_)
+      throw ValueError("stats.files", cat(files_[at_].name, ": not of the form of ", files_[0].name));
     table_ = about(files_[at_], [&] {
-      return std::make_shared<CsvBlocks>(open_text(files_[at_].path), options_.csv, options_.block);
+      return open_table(files_[at_].path, form_, {options_.csv, options_.empty, options_.block});
     });
     for (const std::string& note : table_->notes()) notes_.push_back(cat(files_[at_].name, ": ", note));
-    if (at_ == 0) names_ = table_->names();
+    if (at_ == 0) {
+      names_ = table_->names();
+      join_ = table_->join();
+    }
     if (table_->names() == names_) return;
     throw ValueError("stats.columns",
                      cat(files_[at_].name, ": its columns are not those of ", files_[0].name, difference()));
@@ -77,11 +90,13 @@ class Feed {
 
   const std::vector<TableFile>& files_;
   const StatisticsOptions& options_;
+  TableForm form_;
   std::mutex mutex_;
   size_t at_ = 0;  // file
   int64_t count_ = 0;
-  std::shared_ptr<CsvBlocks> table_;
+  std::shared_ptr<TableBlocks> table_;
   std::vector<std::string> names_, notes_;
+  JoinTypes join_ = nullptr;
 };
 
 // Whose turn it is: blocks are added to each column in order.
@@ -112,38 +127,34 @@ class Turns {
   std::vector<std::atomic<int64_t>> next_;
 };
 
-// One reading of the files.
-class Pass {
+// Calls f of all pieces and their rows on all threads, until it is false. The mistake that stands first in
+// the files is raised.
+class Reading {
  public:
-  // `wanted`: the columns that are read; `rows`: whether rows are counted.
-  Pass(Feed& feed, const StatisticsOptions& options, TableStatistics& statistics, std::vector<bool> wanted,
-       bool rows)
-      : feed_(feed),
-        options_(options),
-        statistics_(statistics),
-        wanted_(std::move(wanted)),
-        rows_(rows),
-        found_(wanted_.size()),
-        turns_(wanted_.size() + 1) {}
+  Reading(Feed& feed, Turns& turns) : feed_(feed), turns_(turns) {}
 
-  void run() {
-    thread_pool().parallel_for(thread_pool().threads(), [&](int64_t) { work(); });
+  template <class F>
+  void run(const F& f) {
+    thread_pool().parallel_for(thread_pool().threads(), [&](int64_t) { work(f); });
     if (error_) std::rethrow_exception(error_);
   }
-  CellType found(size_t column) const { return found_[column].load(); }
 
  private:
-  void work() {
+  template <class F>
+  void work(const F& f) {
     Feed::Piece piece;
     try {
-      while (!failed_ && feed_.next(piece))
-        if (!about(piece.file, [&] { return add(piece); })) return;
+      while (!failed_ && feed_.next(piece)) {
+        const bool more = about(piece.file, [&] {
+          const auto rows = piece.table->rows(std::move(piece.block));
+          return f(piece.number, *rows);
+        });
+        if (!more) return;
+      }
     } catch (...) {
       fail(piece.number);
     }
   }
-
-  // The mistake that stands first in the files is raised.
   void fail(int64_t block) {
     {
       const std::lock_guard lock(mutex_);
@@ -156,13 +167,38 @@ class Pass {
     turns_.stop();
   }
 
-  bool add(Feed::Piece& piece) {
-    const CsvRows cells(std::move(piece.block), *piece.table);
+  Feed& feed_;
+  Turns& turns_;
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  std::exception_ptr error_;
+  int64_t failed_block_ = 0;
+};
+
+// One reading of the files into statistics.
+class Pass {
+ public:
+  // `wanted`: the columns that are read; `rows`: whether rows are counted.
+  Pass(Feed& feed, TableStatistics& statistics, std::vector<bool> wanted, bool rows)
+      : feed_(feed),
+        statistics_(statistics),
+        wanted_(std::move(wanted)),
+        rows_(rows),
+        found_(wanted_.size()),
+        turns_(wanted_.size() + 1) {}
+
+  void run() {
+    Reading(feed_, turns_).run([&](int64_t block, const TableRows& cells) { return add(block, cells); });
+  }
+  CellType found(size_t column) const { return found_[column].load(); }
+
+ private:
+  bool add(int64_t block, const TableRows& cells) {
     const TableStatistics::Rows rows = statistics_.read(cells);
     const size_t last = wanted_.size();
-    if (!turns_.wait(last, piece.number)) return false;
+    if (!turns_.wait(last, block)) return false;
     if (rows_) statistics_.add_rows(rows);
-    turns_.pass(last, piece.number);
+    turns_.pass(last, block);
     CellBatch batch;
     for (size_t column = 0; column < last; ++column) {
       if (!wanted_[column]) continue;
@@ -170,52 +206,80 @@ class Pass {
       const CellType met = found_[column].load();
       CellType found = met;
       if (met != CellType::kText || type == CellType::kText)
-        found = std::max(found, read_cells(cells, static_cast<int64_t>(column), options_.empty, type, batch));
-      if (!turns_.wait(column, piece.number)) return false;
+        found = std::max(found, cells.read(column, statistics_.columns().names[column], type, batch));
+      if (!turns_.wait(column, block)) return false;
       if (found <= type) statistics_.add_column(column, batch, rows);
       if (found > found_[column].load()) found_[column] = found;
-      turns_.pass(column, piece.number);
+      turns_.pass(column, block);
     }
     return true;
   }
 
   Feed& feed_;
-  const StatisticsOptions& options_;
   TableStatistics& statistics_;
   std::vector<bool> wanted_;
   bool rows_;
   std::vector<std::atomic<CellType>> found_;
   Turns turns_;
-  std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  std::exception_ptr error_;
-  int64_t failed_block_ = 0;
 };
 
 // The types of the first block: most columns have no others.
-std::vector<CellType> first_types(const std::vector<TableFile>& files, const StatisticsOptions& options) {
-  Feed feed(files, options);
+std::vector<CellType> first_types(Feed& feed) {
   std::vector<CellType> out(feed.names().size(), CellType::kInt);
   Feed::Piece piece;
   if (!feed.next(piece)) return out;
   about(piece.file, [&] {
-    const CsvRows cells(std::move(piece.block), *piece.table);
+    const auto rows = piece.table->rows(std::move(piece.block));
     CellBatch batch;
     for (size_t i = 0; i < out.size(); ++i)
-      out[i] =
-          std::max(out[i], read_cells(cells, static_cast<int64_t>(i), options.empty, CellType::kInt, batch));
+      out[i] = std::max(out[i], rows->read(i, feed.names()[i], CellType::kInt, batch));
   });
   return out;
 }
 
+// All columns of rows that name their values, in order of their names.
+TableColumns named_columns(Feed& feed) {
+  std::map<std::string, CellType, std::less<>> types;
+  Turns turns(1);
+  Reading(feed, turns).run([&](int64_t block, const TableRows& rows) {
+    const std::vector<TableRows::Named> columns = rows.columns();
+    if (!turns.wait(0, block)) return false;
+    for (const TableRows::Named& column : columns) {
+      CellType& type = types.emplace(column.name, CellType::kNone).first->second;
+      const std::optional<CellType> joined = feed.join()(type, column.type);
+      if (!joined)
+        throw FormatError("rows.type", cat(column.place, ": \"", shortened(column.name), "\" has ",
+                                           name_of(column.type), ", and ", name_of(type), " before"));
+      type = *joined;
+    }
+    if (types.size() > NamedRows::kMostColumns)
+      throw FormatError("rows.names", cat("more than ", NamedRows::kMostColumns,
+                                          " names of values: are names used where values belong?"));
+    turns.pass(0, block);
+    return true;
+  });
+  TableColumns out;
+  for (const auto& [name, type] : types) {
+    out.names.push_back(name);
+    out.types.push_back(type);
+  }
+  return out;
+}
+
+TableColumns first_columns(const std::vector<TableFile>& files, const StatisticsOptions& options) {
+  Feed feed(files, options);
+  if (feed.join()) return named_columns(feed);
+  return {feed.names(), first_types(feed)};
+}
+
 }  // namespace
 
-TableStatistics statistics_of_csv(const std::vector<TableFile>& files, const StatisticsOptions& options) {
-  Feed feed(files, options);
-  TableStatistics out({feed.names(), first_types(files, options)}, options);
-  const size_t columns = feed.names().size();
+TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options) {
+  TableStatistics out(first_columns(files, options), options);
+  const size_t columns = out.columns().names.size();
   std::vector<bool> wanted(columns, true);
-  Pass first(feed, options, out, wanted, true);
+  Feed feed(files, options);
+  Pass first(feed, out, wanted, true);
   first.run();
   for (const std::string& note : feed.notes()) out.add_note(note);
   bool again = false;
@@ -226,7 +290,7 @@ TableStatistics statistics_of_csv(const std::vector<TableFile>& files, const Sta
   }
   if (!again) return out;
   Feed second(files, options);
-  Pass(second, options, out, wanted, false).run();
+  Pass(second, out, wanted, false).run();
   return out;
 }
 

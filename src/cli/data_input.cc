@@ -1,0 +1,125 @@
+#include "cli/data_input.h"
+
+#include <algorithm>
+#include <cctype>
+#include <iostream>
+
+#include "base/format.h"
+#include "cli/csv_options.h"
+#include "cli/data_verbs.h"
+#include "espalier/error.h"
+#include "format/byte_source.h"
+#include "format/tfrecord.h"
+
+namespace espalier::cli {
+namespace {
+
+// Whether the text names a field of a message before it says more of it.
+bool begins_with_field(std::string_view text) {
+  constexpr const char* kBlanks = " \t\r\n";
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+    if (!text.starts_with('#')) break;
+    text.remove_prefix(std::min(text.find('\n'), text.size()));
+  }
+  const size_t end = std::min(text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), text.size());
+  const std::string name(text.substr(0, end));
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks, end), text.size()));
+  const auto has = [&](const google::protobuf::Descriptor* type) { return type->FindFieldByName(name); };
+  return (text.starts_with('{') || text.starts_with('<') || text.starts_with(':')) &&
+         (has(tfmd::Schema::descriptor()) || has(tfmd::DatasetFeatureStatisticsList::descriptor()) ||
+          has(tfmd::Anomalies::descriptor()));
+}
+
+}  // namespace
+
+InputFiles::InputFiles(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths)
+    files.push_back(path == "-" ? standard_input() : TableFile{path, path});
+}
+
+InputFiles::~InputFiles() {
+  if (copy_) std::fclose(copy_);
+}
+
+TableFile InputFiles::standard_input() {
+  if (copy_) throw ValueError("data.input", "standard input can be one of the files, not more");
+  copy_ = std::tmpfile();
+  if (!copy_) throw IoError("file.write", "cannot keep standard input in a file: no temporary file");
+  char part[1 << 16];
+  bool written = true;
+  while (written && std::cin) {
+    std::cin.read(part, sizeof part);
+    const auto count = static_cast<size_t>(std::cin.gcount());
+    written = std::fwrite(part, 1, count, copy_) == count;
+  }
+  if (!written || std::fflush(copy_) != 0)
+    throw IoError("file.write", "cannot keep standard input in a file: no room");
+  return {cat("/proc/self/fd/", fileno(copy_)), source_name("-")};
+}
+
+void StatisticsFlags::add(CLI::App& verb) {
+  table.add(verb);
+  verb.add_option("--missing", missing, "Words that mean that a cell is missing")->option_text("WORD,...");
+  verb.add_option("--empty-cell", empty, "Whether a cell without text is missing, or present without value")
+      ->check(CLI::IsMember({"missing", "present"}))
+      ->option_text("missing|present [missing]");
+  verb.add_option("--weight", weight, "Column that says how much a row counts")->option_text("COLUMN");
+}
+
+std::vector<std::string> StatisticsFlags::words() const {
+  std::vector<std::string> out = table.words();
+  const auto add = [&](const char* flag, const std::string& value, const char* standard) {
+    if (value != standard) out.insert(out.end(), {flag, value});
+  };
+  add("--missing", missing, "");
+  add("--empty-cell", empty, "missing");
+  add("--weight", weight, "");
+  add("--slice", slice, "");
+  return out;
+}
+
+void StatisticsFlags::check_unused(const TableFile& file) const {
+  if (!words().empty())
+    throw ValueError("stats.flags", cat(source_name(file.name),
+                                        " is no table, and flags were given that say how tables are read"));
+}
+
+bool holds_messages(const TableFile& file) {
+  for (const char* ending : {".pb", ".pbtxt", ".pb.gz", ".pbtxt.gz"}) {
+    if (file.path.ends_with(ending)) return true;
+  }
+  std::string first(1 << 12, '\0');
+  first.resize(open_unpacked(file.path)->read(first.data(), first.size()));
+  if (is_records(first)) return table_form(file.path) != TableForm::kExamples;
+  // The first field of a message; its length and the fields in it are no text.
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && !std::isspace(c); };
+  return (first.starts_with('\n') && std::ranges::any_of(first, is_control)) || begins_with_field(first);
+}
+
+tfmd::DatasetFeatureStatisticsList measure(const StatisticsFlags& flags,
+                                           const std::vector<TableFile>& files) {
+  const bool of_csv = !flags.table.words().empty() || !flags.missing.empty() || flags.empty != "missing";
+  if (of_csv && table_form(files[0].path) != TableForm::kCsv)
+    throw ValueError("stats.flags", cat(source_name(files[0].name),
+                                        " is no CSV, and flags were given that say how CSV is "
+                                        "read"));
+  const StatisticsOptions options{
+      .csv = csv_options(flags.table),
+      .empty = {flags.missing.empty() ? std::vector<std::string>() : comma_separated({flags.missing}),
+                flags.empty == "present"},
+      .weight = flags.weight,
+      .slice = flags.slice};
+  const TableStatistics statistics = statistics_of_tables(files, options);
+  for (const std::string& note : statistics.notes()) std::fputs(cat("note: ", note, "\n").c_str(), stderr);
+  std::string names;
+  for (const TableFile& file : files) names += cat(names.empty() ? "" : ", ", source_name(file.name));
+  std::fputs(cat(statistics.rows(), " rows read of ", names, "\n").c_str(), stderr);
+  return statistics.list();
+}
+
+tfmd::DatasetFeatureStatisticsList statistics_in(const StatisticsFlags& flags, const TableFile& file) {
+  return holds_messages(file) ? message_in<tfmd::DatasetFeatureStatisticsList>(file) : measure(flags, {file});
+}
+
+}  // namespace espalier::cli

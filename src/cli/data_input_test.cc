@@ -1,0 +1,83 @@
+// Tables of all forms as input of `espalier data stats`, `schema` and `validate`.
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+#include "format/tfrecord.h"
+#include "validate/metadata_files.h"
+#include "validate/tfmd/example.pb.h"
+
+namespace espalier::cli {
+namespace {
+
+std::string example(const std::vector<int64_t>& ages, const std::string& job) {
+  tensorflow::Example out;
+  auto& features = *out.mutable_features()->mutable_feature();
+  for (const int64_t age : ages) features["age"].mutable_int64_list()->add_value(age);
+  if (!job.empty()) features["job"].mutable_bytes_list()->add_value(job);
+  return record_bytes(out.SerializeAsString());
+}
+
+const char* const kTable = "age;job\n17;clerk\n30;smith\n90;clerk\n";
+
+TEST(DataInput, ExamplesAreDataOfAllVerbs) {
+  const std::string folder = fresh_folder("data-input-examples"), schema = folder + "/schema.pbtxt";
+  const std::string rows = example({17, 18}, "clerk") + example({90}, "smith") + example({}, "clerk");
+  const std::string file = write_file(folder + "/rows.tfrecord", rows);
+  std::string progress;
+  const std::string shown = call_verb(add_data, {"stats", file}, "", &progress);
+  EXPECT_TRUE(
+      shown.starts_with("3 rows, 2 features\n\n"
+                        "feature  count  missing     mean  deviation  zeros  min  median  max\n"
+                        "-------  -----  -------  -------  ---------  -----  ---  ------  ---\n"
+                        "age          2        1  41.6667    34.1793      0   17      18   90\n"))
+      << shown;
+  EXPECT_EQ(progress, "3 rows read of rows.tfrecord\n");
+  EXPECT_TRUE(shown.starts_with(call_verb(add_data, {"stats", "-"}, rows)));
+  EXPECT_EQ(call_verb(add_data, {"schema", file, "--out", schema}), "");
+  tfmd::Schema inferred;
+  read_metadata(schema, inferred);
+  EXPECT_EQ(inferred.feature(0).value_count().min(), 1);
+  EXPECT_EQ(inferred.feature(1).shape().dim(0).size(), 1);
+  EXPECT_EQ(call_command(cat("data validate ", file, " --schema ", schema)).code, 0);
+  const std::string other = write_file(folder + "/other.tfrecord", example({7}, "baker"));
+  const Outcome refused = call_command(cat("data validate ", other, " --schema ", schema));
+  EXPECT_EQ(refused.code, 1) << refused.error;
+  EXPECT_NE(refused.output.find("job (Unexpected string values: baker"), std::string::npos) << refused.output;
+  const Outcome cut =
+      call_command(cat("data stats ", write_file(folder + "/cut.tfrecord", rows.substr(0, rows.size() - 3))));
+  EXPECT_EQ(cut.code, 2);
+  EXPECT_NE(cut.error.find("cut.tfrecord: byte "), std::string::npos) << cut.error;
+}
+
+TEST(DataInput, TablesAreDataOfSchemasAndTheirChecks) {
+  const std::string folder = fresh_folder("data-input-tables"), schema = folder + "/schema.pbtxt";
+  const std::string file = write_file(folder + "/people.csv", kTable);
+  const std::string shown = call_verb(add_data, {"schema", file, "--delimiter", ";"});
+  EXPECT_TRUE(
+      shown.ends_with(cat("\nnext: espalier data schema ", file, " --delimiter ';' --out schema.pbtxt\n")))
+      << shown;
+  EXPECT_EQ(call_verb(add_data, {"schema", "-", "--out", schema}, kTable), "");
+  EXPECT_EQ(call_command(cat("data validate ", file, " --schema ", schema, " --previous ", file)).code, 0);
+  const std::string other = write_file(folder + "/other.csv", "age;job\n17;baker\n?;clerk\n");
+  const Outcome refused =
+      call_command(cat("data validate ", other, " --schema ", schema, " --missing '?' --previous ", file));
+  EXPECT_EQ(refused.code, 1) << refused.error;
+  EXPECT_TRUE(refused.output.starts_with("2 things are not as the schema says: age")) << refused.output;
+}
+
+TEST(DataInput, FlagsOfTablesAreForTables) {
+  const std::string folder = fresh_folder("data-input-flags");
+  const std::string records = write_file(folder + "/rows.tfrecord", example({17}, "clerk"));
+  const std::string schema =
+      write_file(folder + "/schema.txt", "# people\nfeature { name: \"age\" type: INT }\n");
+  EXPECT_THROW(call_verb(add_data, {"stats", records, "--missing", "?"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", records, "--delimiter", ";"}), ValueError);
+  EXPECT_NE(call_verb(add_data, {"schema", schema}).find("age"), std::string::npos);
+  EXPECT_THROW(call_verb(add_data, {"schema", schema, "--empty-cell", "present"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", "-", "-"}, kTable), ValueError);
+}
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,63 @@
+// Rows that name their values, of which each may have none, one or several of a name.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "validate/table_rows.h"
+
+namespace espalier {
+
+// Filled row by row, then read by any number of threads.
+class NamedRows : public TableRows {
+ public:
+  // The most names of all rows of a table.
+  static constexpr size_t kMostColumns = 100000;
+
+  // Mistakes call a row `what` and its number: "record 3". `join` says which types go together in a column;
+  // texts may have `text_bytes` bytes together.
+  NamedRows(const char* what, JoinTypes join, size_t text_bytes);
+
+  struct Column {
+    struct Cell {
+      uint32_t row = 0, end = 0;  // where its values end
+    };
+    std::string_view name = {};
+    CellType type = CellType::kNone;
+    int64_t first = 0;  // the number of the row that named it first
+    std::vector<Cell> cells;
+    std::vector<double> numbers;
+    std::vector<std::string_view> texts;
+  };
+
+  void begin_row(int64_t number) { numbers_.push_back(number); }
+  // A column that the row names, present or not.
+  Column& named(std::string_view name);
+  // The values that are added next are those of a name in this row; maybe none will be. Raises
+  // FormatError[rows.twice] where the row had the name.
+  Column& present(std::string_view name);
+  // They raise FormatError[rows.type] for values of another type than those before.
+  void add(Column& column, CellType type, double value);
+  void add(Column& column, std::string_view text);
+  void set_type(Column& column, CellType type);
+
+  size_t rows() const override { return numbers_.size(); }
+  std::string place(size_t row) const override;
+  // Any column can be read as kText: numbers then are written with the fewest digits.
+  CellType read(size_t column, std::string_view name, CellType type, CellBatch& out) const override;
+  std::vector<Named> columns() const override;
+
+ private:
+  const char* what_;
+  JoinTypes join_;
+  std::vector<int64_t> numbers_;  // of the rows
+  std::map<std::string, Column, std::less<>> columns_;
+  std::string texts_;  // never grows beyond what it has room for
+};
+
+// What a type is called in mistakes.
+const char* name_of(CellType type);
+
+}  // namespace espalier

@@ -1,0 +1,44 @@
+#include "validate/table_csv.h"
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+class CsvTableBlocks : public TableBlocks {
+ public:
+  CsvTableBlocks(const std::string& path, const TableOptions& options)
+      : blocks_(open_text(path), options.csv, options.block), empty_(options.empty) {}
+
+  bool next(TableBlock& out) override {
+    CsvBlock block;
+    if (!blocks_.next(block)) return false;
+    out = {.bytes = std::move(block.text), .first = block.first_line};
+    return true;
+  }
+  std::unique_ptr<TableRows> rows(TableBlock block) const override {
+    return std::make_unique<CsvTableRows>(CsvRows({std::move(block.bytes), block.first}, blocks_), empty_);
+  }
+  const std::vector<std::string>& names() const override { return blocks_.names(); }
+  const std::vector<std::string>& notes() const override { return blocks_.notes(); }
+
+ private:
+  CsvBlocks blocks_;
+  EmptyCells empty_;
+};
+
+}  // namespace
+
+std::string CsvTableRows::place(size_t row) const {
+  return cat("line ", cells_.line(static_cast<int64_t>(row)));
+}
+
+CellType CsvTableRows::read(size_t column, std::string_view, CellType type, CellBatch& out) const {
+  return read_cells(cells_, static_cast<int64_t>(column), empty_, type, out);
+}
+
+std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options) {
+  return std::make_unique<CsvTableBlocks>(path, options);
+}
+
+}  // namespace espalier

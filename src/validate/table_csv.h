@@ -1,0 +1,25 @@
+// CSV as a table of rows.
+#pragma once
+
+#include <memory>
+
+#include "format/csv_blocks.h"
+#include "validate/table_rows.h"
+
+namespace espalier {
+
+class CsvTableRows : public TableRows {
+ public:
+  CsvTableRows(CsvRows cells, const EmptyCells& empty) : cells_(std::move(cells)), empty_(empty) {}
+  size_t rows() const override { return static_cast<size_t>(cells_.rows()); }
+  std::string place(size_t row) const override;
+  CellType read(size_t column, std::string_view name, CellType type, CellBatch& out) const override;
+
+ private:
+  CsvRows cells_;
+  EmptyCells empty_;
+};
+
+std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options);
+
+}  // namespace espalier
