@@ -67,6 +67,30 @@ TEST(DataInput, TablesAreDataOfSchemasAndTheirChecks) {
   EXPECT_TRUE(refused.output.starts_with("2 things are not as the schema says: age")) << refused.output;
 }
 
+TEST(DataInput, JsonLinesAreDataOfAllVerbs) {
+  const std::string folder = fresh_folder("data-input-json"), schema = folder + "/schema.pbtxt";
+  const std::string rows =
+      "{\"age\": 17, \"trip\": {\"day\": [1, 2]}}\n{\"age\": 90, \"trip\": {\"day\": []}}\n";
+  const std::string file = write_file(folder + "/rows.txt", rows);
+  const std::string shown = call_verb(add_data, {"stats", file});
+  EXPECT_TRUE(
+      shown.starts_with("2 rows, 2 features\n\n"
+                        "feature   count  missing  mean  deviation  zeros  min  median  max\n"
+                        "--------  -----  -------  ----  ---------  -----  ---  ------  ---\n"
+                        "age           2        0  53.5       36.5      0   17    53.5   90\n"
+                        "trip.day      2        0   1.5        0.5      0    1     1.5    2\n"))
+      << shown;
+  EXPECT_TRUE(shown.starts_with(call_verb(add_data, {"stats", "-"}, rows)));
+  EXPECT_EQ(call_verb(add_data, {"schema", file, "--out", schema}), "");
+  EXPECT_EQ(call_command(cat("data validate ", file, " --schema ", schema)).code, 0);
+  const std::string bad = write_file(folder + "/bad.jsonl", rows + "{\"age\": \"x\"}\n");
+  const Outcome refused = call_command(cat("data validate ", bad, " --schema ", schema));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.error.find("bad.jsonl: line 3: \"age\" has texts, and whole numbers before"),
+            std::string::npos)
+      << refused.error;
+}
+
 TEST(DataInput, FlagsOfTablesAreForTables) {
   const std::string folder = fresh_folder("data-input-flags");
   const std::string records = write_file(folder + "/rows.tfrecord", example({17}, "clerk"));

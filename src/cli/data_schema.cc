@@ -80,8 +80,8 @@ void add_data_schema(CLI::App& data) {
   CLI::App* verb =
       data.add_subcommand("schema", "What data should be: show, infer from data, or edit a schema");
   verb->add_option("file", options->file,
-                   "A schema, or statistics or a table to infer one from: .pbtxt, .pb, CSV or TFRecord, gzip "
-                   "too; - reads standard input")
+                   "A schema, or statistics or a table to infer one from: .pbtxt, .pb, CSV, JSON Lines or "
+                   "TFRecord, gzip too; - reads standard input")
       ->required();
   options->how.add(*verb);
   options->output.add(*verb);

@@ -58,8 +58,8 @@ void add_data_stats(CLI::App& data) {
   CLI::App* verb = data.add_subcommand(
       "stats", "Statistics of tables: counts, missing, means, quantiles, histograms, top values");
   verb->add_option("file", options->files,
-                   "CSV with equal columns or TFRecords of tf.Example, gzip too; or statistics of "
-                   "tensorflow_metadata; - reads standard input")
+                   "CSV with equal columns, JSON Lines or TFRecords of tf.Example, gzip too; or statistics "
+                   "of tensorflow_metadata; - reads standard input")
       ->required();
   options->how.add(*verb);
   verb->add_option("--slice", options->how.slice,

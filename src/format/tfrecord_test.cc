@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/error.h"
+#include "format/bytes_test.h"
 
 namespace espalier {
 namespace {
@@ -35,20 +36,6 @@ TEST(Records, AnyDamageIsFound) {
     EXPECT_THROW(parse_records(bytes.substr(0, size)), FormatError) << size;
   EXPECT_FALSE(is_records("a text"));
 }
-
-class Bytes : public ByteSource {
- public:
-  explicit Bytes(std::string bytes) : bytes_(std::move(bytes)) {}
-  size_t read(char* out, size_t size) override {
-    const size_t count = bytes_.copy(out, size, at_);
-    at_ += count;
-    return count;
-  }
-
- private:
-  std::string bytes_;
-  size_t at_ = 0;
-};
 
 TEST(Records, OfBlocksAreThoseOfTheFile) {
   std::string bytes;

@@ -269,6 +269,9 @@ TEST(Statistics, EmptyCellsAreMissingOrPresent) {
   EXPECT_FLOAT_EQ(common.avg_num_values(), 2.0F / 3);
   EXPECT_EQ(common.num_values_histogram().buckets(2).high_value(), 0);
   EXPECT_EQ(common.num_values_histogram().buckets(3).high_value(), 1);
+  const auto empty = data_of("a,b\n1,\n2,?\n3,\n", options).features(1);
+  EXPECT_EQ(empty.string_stats().common_stats().num_non_missing(), 2u);
+  EXPECT_EQ(empty.string_stats().common_stats().num_missing(), 1u);
 }
 
 TEST(Statistics, InfinitiesAndNansHaveTheirOwnPlaces) {

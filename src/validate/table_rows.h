@@ -11,10 +11,10 @@
 
 namespace espalier {
 
-// What a file of rows is, which its content says.
-enum class TableForm { kCsv, kExamples };
-// kExamples: a TFRecord, gzip too, whose first record is a tf.Example. Raises IoError, FormatError[gzip.*],
-// [record.*].
+// What a file of rows is.
+enum class TableForm { kCsv, kJsonLines, kExamples };
+// kExamples: a TFRecord, gzip too, whose first record is a tf.Example; kJsonLines: a text that begins with
+// "{", or whose name ends in .jsonl, .ndjson or .json. Raises IoError, FormatError[gzip.*], [record.*].
 TableForm table_form(const std::string& path);
 
 // Some whole rows as they stand in their file.

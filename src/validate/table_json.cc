@@ -1,0 +1,147 @@
+#include "validate/table_json.h"
+
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "espalier/error.h"
+#include "format/line_blocks.h"
+#include "validate/named_rows.h"
+
+namespace espalier {
+namespace {
+
+constexpr size_t kLevels = 32, kLongestName = 1024;
+
+std::optional<CellType> join_values(CellType a, CellType b) {
+  const bool texts = a == CellType::kText || b == CellType::kText;
+  if (texts && a != b && a != CellType::kNone && b != CellType::kNone) return std::nullopt;
+  return std::max(a, b);
+}
+
+// Puts the values of an object into the current row.
+class Row final : public nlohmann::json_sax<nlohmann::json> {
+ public:
+  explicit Row(NamedRows& out) : out_(out) {}
+
+  bool null() override {
+    check_object();
+    if (!list_) out_.named(name_);
+    return true;
+  }
+  bool boolean(bool value) override { return number(CellType::kInt, value ? 1 : 0); }
+  bool number_integer(int64_t value) override { return number(CellType::kInt, static_cast<double>(value)); }
+  bool number_unsigned(uint64_t value) override {
+    const bool whole = value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    return number(whole ? CellType::kInt : CellType::kFloat, static_cast<double>(value));
+  }
+  bool number_float(double value, const std::string&) override { return number(CellType::kFloat, value); }
+  bool string(std::string& value) override {
+    out_.add(column(), value);
+    return true;
+  }
+  bool binary(nlohmann::json::binary_t&) override { return false; }
+
+  bool start_object(size_t) override {
+    if (list_) refuse("json.nested", "an object in a list");
+    if (levels_.size() == kLevels)
+      refuse("json.levels", cat("more than ", kLevels, " objects within each other"));
+    levels_.push_back(name_.size());
+    return true;
+  }
+  bool key(std::string& key) override {
+    name_.resize(levels_.back());
+    if (levels_.size() > 1) name_ += '.';
+    name_ += key;
+    if (name_.size() > kLongestName) refuse("json.name", cat("a name of more than ", kLongestName, " bytes"));
+    return true;
+  }
+  bool end_object() override {
+    name_.resize(levels_.back());
+    levels_.pop_back();
+    return true;
+  }
+  bool start_array(size_t) override {
+    check_object();
+    if (list_) refuse("json.nested", "a list in a list");
+    list_ = &out_.present(name_);
+    return true;
+  }
+  bool end_array() override {
+    list_ = nullptr;
+    return true;
+  }
+  bool parse_error(size_t byte, const std::string&, const nlohmann::json::exception&) override {
+    throw FormatError("json.syntax", cat(place(), ": no JSON at byte ", byte, " of the line"),
+                      "JSON Lines have one whole object on each line");
+  }
+
+ private:
+  std::string place() const { return out_.place(out_.rows() - 1); }
+  [[noreturn]] void refuse(const char* rule, const std::string& what) const {
+    throw FormatError(rule,
+                      cat(place(), ": ", name_.empty() ? "" : cat("\"", shortened(name_), "\" is "), what));
+  }
+  void check_object() const {
+    if (levels_.empty())
+      throw FormatError("json.object", cat(place(), ": a row is an object, {\"name\": value, ...}"),
+                        "JSON Lines have one whole object on each line");
+  }
+  NamedRows::Column& column() {
+    check_object();
+    return list_ ? *list_ : out_.present(name_);
+  }
+  bool number(CellType type, double value) {
+    out_.add(column(), type, value);
+    return true;
+  }
+
+  NamedRows& out_;
+  std::string name_;            // of the value that comes next
+  std::vector<size_t> levels_;  // sizes of the names of the objects around
+  NamedRows::Column* list_ = nullptr;
+};
+
+class JsonLines : public TableBlocks {
+ public:
+  JsonLines(const std::string& path, size_t block) : blocks_(open_text(path), block) {}
+
+  bool next(TableBlock& out) override {
+    LineBlock block;
+    if (!blocks_.next(block)) return false;
+    out = {.bytes = std::move(block.text), .first = block.first};
+    return true;
+  }
+
+  std::unique_ptr<TableRows> rows(TableBlock block) const override {
+    auto out = std::make_unique<NamedRows>("line", join_values, block.bytes.size());
+    std::string_view rest = block.bytes;
+    for (int64_t number = block.first; !rest.empty(); ++number) {
+      const std::string_view line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      if (line.find_first_not_of(" \t\r") == line.npos) continue;
+      out->begin_row(number);
+      Row row(*out);
+      nlohmann::json::sax_parse(line, &row);
+    }
+    return out;
+  }
+
+  const std::vector<std::string>& names() const override { return none_; }
+  const std::vector<std::string>& notes() const override { return none_; }
+  JoinTypes join() const override { return join_values; }
+
+ private:
+  LineBlocks blocks_;
+  std::vector<std::string> none_;
+};
+
+}  // namespace
+
+std::unique_ptr<TableBlocks> open_json_lines(const std::string& path, const TableOptions& options) {
+  return std::make_unique<JsonLines>(path, options.block);
+}
+
+}  // namespace espalier
