@@ -78,7 +78,7 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level) {
   return slicing.assess(
-      rows.table, rows.rows, rows.view(), ColumnOptions().missing,
+      rows, ColumnOptions().missing,
       {.slices = {}, .level = level, .histograms = !run.html.empty() || !run.verify.empty()});
 }
 
@@ -91,10 +91,7 @@ std::vector<std::string> judged(const CheckRun& run) {
   if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
   add("--scores", run.scores);
   add("--train", run.train);
-  add("--label", run.scored.label);
-  add("--score", run.scored.score);
-  add("--weight", run.scored.weight);
-  add("--positive", run.scored.positive);
+  for (const std::string& word : run.scored.words()) out.push_back(word);
   if (run.where) add("--where", run.where->text());
   for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
@@ -150,7 +147,8 @@ void write_gates(CheckRun run) {
                              tables ? &tables->faults : nullptr));
   run.where.reset();  // the gates hold it
   std::vector<std::string> next = judged(run);
-  next.insert(next.end(), {"--gates", run.results.out, "--html", "report.html"});
+  next.insert(next.end(), {"--gates", run.results.out});
+  if (rows.task == Task::kTwoClasses) next.insert(next.end(), {"--html", "report.html"});
   if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
 }
 
@@ -204,6 +202,7 @@ void check(const CheckRun& run) {
   const SliceFlags slicing = slicing_of(run.slicing, gates);
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
+  if (!run.html.empty() || !run.verify.empty()) rows.view("a page, --html and --verify,");
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   std::optional<Assessment> baseline;
   if (!run.baseline.empty())
@@ -218,7 +217,8 @@ void check(const CheckRun& run) {
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
   if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, rows.kept, tables, next));
-  next.insert(next.end(), {"--html", "report.html"});
+  next.insert(next.end(), {rows.task == Task::kTwoClasses ? "--html" : "--csv",
+                           rows.task == Task::kTwoClasses ? "report.html" : "slices.csv"});
   if (run.results.json) {
     nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
     if (rows.kept) report["where"] = json_of(*rows.kept);
@@ -290,6 +290,7 @@ void add_check(CLI::App& app) {
       ->option_text("DATE [today]");
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
+  run->scored.add_task(*verb);
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);

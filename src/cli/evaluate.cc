@@ -81,7 +81,11 @@ Terminal terminal_of(const Results& results) {
 }
 
 AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) {
-  for (const std::string& name : slicing.metrics) SliceMetric{name};
+  const std::vector<std::string> known = slice_metrics(assessment);
+  for (const std::string& name : slicing.metrics) {
+    if (!std::ranges::count(known, SliceMetric(name).name()))
+      throw_unknown("evaluate.metric", "metric", name, known);
+  }
   return {.metrics = slicing.metrics, .references = slicing.reference_groups(assessment)};
 }
 
@@ -110,24 +114,29 @@ void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
     body["conditions"][name] = condition.canonical();
 }
 
+// How many rows there are, before what is said of them.
+std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment) {
+  if (!assessment.has_thresholds()) return cat(scored.rows.size(), " rows\n");
+  return cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows, " are ",
+             scored.positive, run.thresholds.size() > 1 ? "\n" : "; ");
+}
+
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores});
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
   slicing.thresholds = run.thresholds;
-  const Assessment assessment = slicing.assess(scored.table, scored.rows, scored.view(), missing,
-                                               {.resampling = run.intervals.resampling()});
+  const Assessment assessment = slicing.assess(scored, missing, {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
   const std::vector<std::string> no_slices = {run.scored.label, run.scored.score, run.scored.weight};
-  const WorstOptions options = worst_options(run, assessment.options.thresholds[0]);
+  const WorstOptions options = worst_options(run, run.thresholds.empty() ? 0.5 : run.thresholds[0]);
   WorstSlices worst;
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
   if (run.results.json) {
-    nlohmann::ordered_json body = {{"scores", run.scores},
-                                   {"label", run.scored.label},
-                                   {"score", run.scored.score},
-                                   {"positive", scored.positive}};
+    nlohmann::ordered_json body = {
+        {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
+    if (assessment.has_thresholds()) body["positive"] = scored.positive;
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.worst.any()) body["worst"] = json_of(worst, options);
@@ -135,27 +144,24 @@ void evaluate_scores(const EvaluateRun& run) {
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = terminal_of(run.results);
-  run.results.write(cat(conditions_text(run, scored.kept), scored.rows.size(), " rows, of which ",
-                        assessment.overall.at[0].positives().rows, " are ", scored.positive,
-                        run.thresholds.size() > 1 ? "\n" : "; ",
+  run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment),
                         assessed_text(run, assessment, view, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : ""));
-  std::vector<std::string> next = {"evaluate",       "--scores", run.scores,      "--label",
-                                   run.scored.label, "--score",  run.scored.score};
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) next.insert(next.end(), {flag, value});
-  };
-  add("--weight", run.scored.weight);
-  add("--positive", run.scored.positive);
-  for (const std::string& word : threshold_words(run)) next.push_back(word);
-  if (run.where) add("--where", run.where->text());
-  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
+  std::vector<std::string> next = {"evaluate", "--scores", run.scores};
+  const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
+  };
+  add(run.scored.words());
+  add(threshold_words(run));
+  if (run.where) add({"--where", run.where->text()});
+  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
+    add(words);
   if (!run.slicing.any()) {
     const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices);
-    for (const std::string& word : chosen.words()) next.push_back(word);
+    add(chosen.words());
   } else if (run.slicing.metrics.empty()) {
-    add("--metric", "true_positive_rate");
+    add({"--metric",
+         assessment.has_thresholds() ? "true_positive_rate" : assessment.overall.estimates[0].metric});
   } else {
     next.emplace_back("--json");
   }
@@ -230,8 +236,7 @@ void evaluate(const EvaluateRun& run) {
     const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
     SliceFlags slicing = run.slicing;
     slicing.thresholds = several ? run.thresholds : std::vector{saved.decision.threshold.value_or(0.5)};
-    assessment = slicing.assess(table, rows, scored.view(), ColumnOptions().missing,
-                                {.resampling = run.intervals.resampling()});
+    assessment = slicing.assess(scored, ColumnOptions().missing, {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
   if (assessment) view = view_of(run.slicing, *assessment);
@@ -271,9 +276,8 @@ void evaluate(const EvaluateRun& run) {
 void check_use(const EvaluateRun& run) {
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
-    const ScoredFlags& given = run.scored;
-    if (!given.label.empty() || !given.score.empty() || !given.weight.empty() || !given.positive.empty())
-      throw CLI::RequiresError("--label, --score, --weight and --positive", "--scores");
+    if (!run.scored.words().empty())
+      throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
     if (!run.slicing.any() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     return;
@@ -282,6 +286,8 @@ void check_use(const EvaluateRun& run) {
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
+  if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
+    throw CLI::ExcludesError("--threshold and --positive", "other tasks than two-classes");
 }
 
 constexpr const char* kExamples =
@@ -323,6 +329,7 @@ void add_evaluate(CLI::App& app) {
   add_thresholds(*verb, run->thresholds);
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
+  run->scored.add_task(*verb);
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add(*verb);

@@ -122,7 +122,7 @@ std::vector<Priced> prices(const ChooseRun& run, const std::vector<std::string>&
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable rows = read_scores(run.data, run.table, run.scored, missing, run.results);
   const SliceFlags slicing{.slices = groups};
-  const Assessment assessment = slicing.assess(rows.table, rows.rows, rows.view(), missing);
+  const Assessment assessment = slicing.assess(rows, missing);
   std::vector<Priced> out;
   for (const SlicingFigures& by : assessment.by)
     out.push_back(priced(metric, by, assessment.overall.at[0], !run.scored.score.empty()));

@@ -8,40 +8,58 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/where.h"
-#include "evaluate/scored_rows.h"
+#include "fairness/assessment.h"
 
 namespace espalier::cli {
 
+// What a model says of a row.
+enum class Task {
+  kTwoClasses,  // the probability of one of two classes
+  kRegression,  // a number
+};
+
 struct ScoredFlags {
   std::string label, score, weight, positive;
+  Task task = Task::kTwoClasses;
 
   // --label, --score, --weight, --positive.
   void add(CLI::App& verb);
+  // --task.
+  void add_task(CLI::App& verb);
+  // Those that were given.
+  std::vector<std::string> words() const;
 };
 
 // The rows of a table that have a label, with what a model said of them.
 struct ScoredTable {
   CsvTable table;
   std::vector<int64_t> rows;  // of the table
+  Task task = Task::kTwoClasses;
   std::vector<double> scores, weights;
-  std::vector<uint8_t> labels;
-  std::string positive;               // the label of those that are
+  std::vector<uint8_t> labels;        // of two classes
+  std::vector<double> truths;         // of a regression
+  std::string positive;               // the label of those that are; "" but of two classes
   std::string label;                  // the column
   std::optional<KeptRows> kept = {};  // what a condition made of the rows with a label
 
-  ScoredRows view() const { return {scores, labels, weights}; }
+  // Of two classes; raises ValueError[evaluate.task] of others, which `what` is not for.
+  ScoredRows view(const char* what = "this") const;
+  // Raises as espalier::assess() does.
+  Assessment assess(const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                    const AssessmentOptions& options) const;
 };
 
 // Rows without a label are left out, and warned of; without --score the labels are the scores. Raises
 // ValueError with the file and the line: csv.column, scores.label for a label of more than two, of one alone,
-// or where nobody knows which of the two is positive, whatever `where` leaves of the rows; scores.score for
-// one that is no probability; scores.weight for one that is negative or no number.
+// or where nobody knows which of the two is positive, whatever `where` leaves of the rows, or of a regression
+// for one that is no number; scores.score for one that is no probability, or no number; scores.weight for one
+// that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results,
                         const std::optional<Expression>& where = {});
 
-// The same of a model of two classes, where the positive one is the rarer: what it says of these rows. Raises
-// ValueError[evaluate.slice] for other models.
+// The same of a model: what it says of these rows. Of two classes the positive one is the rarer. Raises
+// ValueError[evaluate.slice] for models of several classes.
 ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
                       const Predictions& predictions, const Tensor& labels);
 

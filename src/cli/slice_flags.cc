@@ -246,8 +246,7 @@ std::vector<std::string> SliceFlags::condition_words() const {
   return out;
 }
 
-Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>& rows,
-                              const ScoredRows& scored, const std::vector<std::string>& missing_words,
+Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                               AssessmentOptions options) const {
   std::map<std::string, std::vector<double>> edges;
   for (const std::string& text : buckets) {
@@ -255,7 +254,7 @@ Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>&
     if (!edges.emplace(column, numbers_of(numbers, "--bucket")).second)
       throw ValueError("evaluate.bucket", cat("--bucket of column \"", column, "\" is given twice"));
   }
-  Columns columns(table, rows, missing_words, edges, conditions);
+  Columns columns(scored.table, scored.rows, missing_words, edges, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   const auto add = [&](const std::vector<std::string>& names) {
     std::vector<const CategoryColumn*> by;
@@ -275,7 +274,7 @@ Assessment SliceFlags::assess(const CsvTable& table, const std::vector<int64_t>&
   options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
   options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,
                     .min_rows = min_rows};
-  return espalier::assess(scored, slicings, options);
+  return scored.assess(slicings, options);
 }
 
 std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& assessment) const {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "espalier/csv.h"
+#include "cli/scored_table.h"
 #include "fairness/assessment.h"
 #include "format/expression.h"
 
@@ -28,11 +28,11 @@ struct SliceFlags {
   // The flags that were given.
   std::vector<std::string> words() const;
   std::vector<std::string> condition_words() const;
-  // Figures of these rows of the table, which are those of `scored`; flags count more than `options`. Raises
+  // Figures of these rows; flags count more than `options`. Raises
   // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
   // evaluate.metric, evaluate.thresholds.
-  Assessment assess(const CsvTable& table, const std::vector<int64_t>& rows, const ScoredRows& scored,
-                    const std::vector<std::string>& missing_words, AssessmentOptions options = {}) const;
+  Assessment assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+                    AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no
   // row is of it.
   std::map<std::string, size_t> reference_groups(const Assessment& assessment) const;

@@ -111,7 +111,7 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
         {cat("of more than ", kMostValues, " values, and not searched for worst slices: ", left_out)});
   std::vector<const CategoryColumn*> by;
   for (const CategoryColumn& column : columns) by.push_back(&column);
-  return worst_slices(scored.view(), by, options);
+  return worst_slices(scored.view("--worst"), by, options);
 }
 
 std::string text_of(const WorstSlices& worst, const WorstOptions& options, const Terminal& terminal) {

@@ -16,6 +16,10 @@ inline bool says_positive(double score, double threshold, Positive positive) {
   return positive == Positive::kFrom ? score >= threshold : score > threshold;
 }
 
+// Raises ValueError: evaluate.rows unless there are none or one for each row, evaluate.weight for the first
+// that is negative or not finite.
+void check_weights(size_t rows, std::span<const double> weights);
+
 // Columns of one length, which are the caller's and outlive this.
 class ScoredRows {
  public:

@@ -7,6 +7,7 @@
 #include "espalier/error.h"
 #include "evaluate/bootstrap.h"
 #include "evaluate/jackknife.h"
+#include "evaluate/regression.h"
 
 namespace espalier {
 namespace {
@@ -64,8 +65,14 @@ std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
   return out;
 }
 
-Interval within(const Interval& interval, double least, double most) {
-  return {std::clamp(interval.low, least, most), std::clamp(interval.high, least, most)};
+const std::vector<const std::vector<EstimateMetric>*>& estimate_tables() {
+  static const std::vector<const std::vector<EstimateMetric>*> all = {&regression_metrics()};
+  return all;
+}
+
+const Estimate* estimate_of(const SliceFigures& slice, const std::string& metric) {
+  const auto found = std::ranges::find(slice.estimates, metric, &Estimate::metric);
+  return found == slice.estimates.end() ? nullptr : &*found;
 }
 
 std::optional<Interval> interval_of(const Rate& rate, const Confusion& confusion, double level) {
@@ -128,27 +135,93 @@ Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const Ca
   return out;
 }
 
-SliceMetric::SliceMetric(std::string_view wanted) {
+Assessment assess(size_t rows, const Estimator& estimator,
+                  const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                  const AssessmentOptions& options) {
+  if (options.resampling.method != IntervalMethod::kClosedForm) {
+    throw ValueError("evaluate.interval",
+                     cat("intervals are closed forms but of two classes, no ", text_of(options.resampling)));
+  }
+  Assessment out{.options = options, .overall = {}, .by = {}};
+  out.options.thresholds.clear();
+  const auto figures = [&](const Slicing& slicing) {
+    std::vector<SliceFigures> of;
+    std::vector<Estimates> estimates = estimator(slicing);
+    for (size_t i = 0; i < slicing.slices.size(); ++i) {
+      of.push_back({.slice = slicing.slices[i],
+                    .at = {},
+                    .sums = {.rows = estimates[i].rows},
+                    .auc = {},
+                    .estimates = std::move(estimates[i].of),
+                    .matrix = std::move(estimates[i].matrix)});
+    }
+    return of;
+  };
+  out.overall = std::move(figures(overall(rows, options.slices))[0]);
+  for (const auto& columns : slicings) {
+    SlicingFigures& by = out.by.emplace_back();
+    by.slices = figures(slice_by(columns, options.slices));
+    for (const CategoryColumn* column : columns) by.columns.push_back(column->name);
+  }
+  return out;
+}
+
+const EstimateMetric* estimate_metric(std::string_view name) {
+  const size_t of_class = name.find('[');
+  const bool closed = of_class == name.npos || name.ends_with(']');
+  for (const std::vector<EstimateMetric>* table : estimate_tables()) {
+    for (const EstimateMetric& metric : *table) {
+      const bool meant =
+          metric.name == name || std::ranges::count(metric.aliases, name) ||
+          (metric.name.ends_with('[') && closed && name.substr(0, of_class + 1) == metric.name);
+      if (meant) return &metric;
+    }
+  }
+  return nullptr;
+}
+
+SliceMetric::SliceMetric(std::string_view wanted) : estimate_(estimate_metric(wanted)) {
   for (const std::string_view own : {kAuc, kRows, kPositives}) {
     if (wanted == own) name_ = own;
   }
+  if (estimate_) name_ = std::ranges::count(estimate_->aliases, wanted) ? estimate_->name : wanted;
   for (const ScoreMean& mean : score_means()) {
     if (wanted == mean.name) mean_ = &mean, name_ = mean.name;
   }
   for (const Rate& rate : rates()) {
     if (wanted == rate.name || std::ranges::count(rate.aliases, wanted)) rate_ = &rate, name_ = rate.name;
   }
-  if (name_.empty()) throw_unknown("evaluate.metric", "metric", wanted, slice_metrics());
+  if (!name_.empty()) return;
+  std::vector<std::string> known = slice_metrics();
+  for (const std::vector<EstimateMetric>* table : estimate_tables()) {
+    for (const EstimateMetric& metric : *table) known.emplace_back(metric.name);
+  }
+  throw_unknown("evaluate.metric", "metric", wanted, known);
 }
 
 std::string SliceMetric::formula() const {
   if (rate_) return rate_->formula();
   if (mean_) return std::string(mean_->formula);
+  if (estimate_) return std::string(estimate_->formula);
   if (name_ == kAuc) return "the chance that a positive has a higher score than a negative, equal ones half";
   return name_ == kRows ? "rows" : "rows whose label is positive";
 }
 
-bool SliceMetric::is_share() const { return name_ == kAuc || (rate_ && rate_->is_proportion()); }
+bool SliceMetric::is_share() const {
+  return name_ == kAuc || (rate_ && rate_->is_proportion()) ||
+         (estimate_ && estimate_->least == 0 && estimate_->most == 1);
+}
+
+Interval SliceMetric::possible(const Interval& interval, bool difference) const {
+  double least = -std::numeric_limits<double>::infinity(), most = -least;
+  if (is_share()) {
+    least = 0, most = 1;
+  } else if (estimate_) {
+    least = estimate_->least, most = estimate_->most;
+  }
+  if (difference) most -= least, least = -most;
+  return {std::clamp(interval.low, least, most), std::clamp(interval.high, least, most)};
+}
 
 std::optional<std::vector<double>> SliceMetric::replicates(const SliceFigures& slice,
                                                            size_t threshold) const {
@@ -164,16 +237,22 @@ std::optional<std::vector<double>> SliceMetric::replicates(const SliceFigures& s
 }
 
 Figure SliceMetric::operator()(const SliceFigures& slice, size_t threshold, double level) const {
-  const Confusion& confusion = slice.at.at(threshold);
   const int64_t rows = slice.slice.rows;
   if (name_ == kRows) return {static_cast<double>(rows), {}, rows};
-  if (name_ == kPositives) return {static_cast<double>(confusion.positives().rows), {}, rows};
+  if (const Estimate* estimate = estimate_of(slice, name_)) {
+    Figure out{estimate->value, interval(*estimate, level), estimate->rows};
+    if (out.interval) out.interval = possible(*out.interval, false);
+    return out;
+  }
   Figure out{.rows = rows};
+  if (slice.at.empty()) return out;
+  const Confusion& confusion = slice.at.at(threshold);
+  if (name_ == kPositives) return {static_cast<double>(confusion.positives().rows), {}, rows};
   if (rate_) {
     out = {(*rate_)(confusion), interval_of(*rate_, confusion, level), denominator(*rate_, confusion)};
   } else if (mean_) {
     out.value = (*mean_)(slice.sums);
-  } else if (slice.auc) {
+  } else if (slice.auc && name_ == kAuc) {
     out = {slice.auc->area, delong(*slice.auc, level), rows};
   }
   const IntervalMethod method = slice.replicates.method;
@@ -181,7 +260,7 @@ Figure SliceMetric::operator()(const SliceFigures& slice, size_t threshold, doub
   out.interval = std::nullopt;
   if (const auto values = replicates(slice, threshold))
     out.interval = resampled_interval(*out.value, *values, method, level);
-  if (out.interval && is_share()) out.interval = within(*out.interval, 0, 1);
+  if (out.interval) out.interval = possible(*out.interval, false);
   return out;
 }
 
@@ -192,19 +271,22 @@ Figure SliceMetric::difference(const SliceFigures& a, const SliceFigures& b, siz
   if (!first.value || !second.value) return out;
   out.value = *first.value - *second.value;
   const IntervalMethod method = a.replicates.method;
-  if (method != IntervalMethod::kClosedForm) {
-    auto of_a = replicates(a, threshold);
-    const auto of_b = replicates(b, threshold);
-    if (!of_a || !of_b || of_a->size() != of_b->size()) return out;
-    for (size_t i = 0; i < of_a->size(); ++i) (*of_a)[i] -= (*of_b)[i];
-    out.interval = resampled_interval(*out.value, *of_a, method, level);
-    if (out.interval && is_share()) out.interval = within(*out.interval, -1, 1);
+  const Estimate *of_a = estimate_of(a, name_), *of_b = estimate_of(b, name_);
+  if (of_a && of_b) {
+    out.interval = interval(*of_a, *of_b, level);
+  } else if (method != IntervalMethod::kClosedForm) {
+    auto first_drawn = replicates(a, threshold);
+    const auto second_drawn = replicates(b, threshold);
+    if (!first_drawn || !second_drawn || first_drawn->size() != second_drawn->size()) return out;
+    for (size_t i = 0; i < first_drawn->size(); ++i) (*first_drawn)[i] -= (*second_drawn)[i];
+    out.interval = resampled_interval(*out.value, *first_drawn, method, level);
   } else if (rate_ && rate_->is_proportion()) {
     out.interval =
         newcombe(*proportion(*rate_, a.at[threshold]), *proportion(*rate_, b.at[threshold]), level);
   } else if (name_ == kAuc) {
     out.interval = delong(*a.auc, *b.auc, level);
   }
+  if (out.interval) out.interval = possible(*out.interval, true);
   return out;
 }
 
@@ -213,6 +295,14 @@ std::vector<std::string> slice_metrics() {
   for (const Rate& rate : rates()) out.emplace_back(rate.name);
   for (const ScoreMean& mean : score_means()) out.emplace_back(mean.name);
   for (const std::string_view own : {kAuc, kRows, kPositives}) out.emplace_back(own);
+  return out;
+}
+
+std::vector<std::string> slice_metrics(const Assessment& assessment) {
+  std::vector<std::string> out;
+  if (assessment.has_thresholds()) out = slice_metrics();
+  for (const Estimate& estimate : assessment.overall.estimates) out.push_back(estimate.metric);
+  if (!assessment.has_thresholds()) out.emplace_back(kRows);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "evaluate/estimate.h"
 #include "evaluate/intervals.h"
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
@@ -19,7 +20,7 @@
 namespace espalier {
 
 struct AssessmentOptions {
-  std::vector<double> thresholds = {0.5};  // ascending
+  std::vector<double> thresholds = {0.5};  // ascending; of what nothing is decided by: none
   Positive positive = Positive::kFrom;
   SliceOptions slices = {};
   double level = kLevel;    // of intervals
@@ -35,6 +36,10 @@ struct SliceFigures {
   std::vector<Confusion> at;  // [thresholds]
   ScoreSums sums;
   std::optional<Auc> auc;
+  // Figures beside those that follow from the others.
+  std::vector<Estimate> estimates = {};
+  // [true * classes + said]: rows, of several classes.
+  std::vector<int64_t> matrix = {};
   // By how many of histogram_thresholds() they pass; empty unless asked for.
   std::vector<LabelTallies> histogram = {};
   Replicates replicates = {};
@@ -50,9 +55,17 @@ struct Assessment {
   AssessmentOptions options;
   SliceFigures overall;
   std::vector<SlicingFigures> by;
+
+  // Whether rows are said to be positive, at thresholds; else all figures are estimates.
+  bool has_thresholds() const { return !options.thresholds.empty(); }
 };
 // Columns are of the rows. Raises as slice_by(), pass_thresholds() and score_sums() do.
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                  const AssessmentOptions& options = {});
+// Of rows whose figures are estimates; intervals are closed forms. Raises as slice_by() and the estimator do,
+// and ValueError[evaluate.interval] where others are asked for.
+Assessment assess(size_t rows, const Estimator& estimator,
+                  const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options = {});
 
 // A number, and how far it can be trusted.
@@ -62,13 +75,18 @@ struct Figure {
   int64_t rows = 0;                       // that it counts: of a rate those of its denominator
 };
 
-// What can be asked of a slice: rates by name or alias, means of scores, auc, rows, positives.
+// What can be asked of a slice: rates by name or alias, means of scores, auc, rows, positives, estimates, of
+// which those of one class are "recall[setosa]".
 class SliceMetric {
  public:
   // Raises ValueError[evaluate.metric], with the nearest names.
   explicit SliceMetric(std::string_view name);
-  std::string_view name() const { return name_; }
+  const std::string& name() const { return name_; }
   std::string formula() const;
+  // Whether it lies from 0 to 1.
+  bool is_share() const;
+  // Whether a closed form says how far it can be trusted.
+  bool has_interval() const { return is_share() || estimate_; }
   // The rate that it is, which depends on the threshold; null for others.
   const Rate* rate() const { return rate_; }
   // Resampled intervals end where a share does.
@@ -78,15 +96,21 @@ class SliceMetric {
                     double level = kLevel) const;
 
  private:
-  bool is_share() const;
+  // An interval of the metric, or of differences of it, is cut to what is possible.
+  Interval possible(const Interval& interval, bool difference) const;
   // Of each replicate; none where one has no such value.
   std::optional<std::vector<double>> replicates(const SliceFigures& slice, size_t threshold) const;
 
-  std::string_view name_;
+  std::string name_;
   const Rate* rate_ = nullptr;
   const ScoreMean* mean_ = nullptr;
+  const EstimateMetric* estimate_ = nullptr;
 };
-// The names of all of them.
+// The names of those that any rows of two classes have.
 std::vector<std::string> slice_metrics();
+// The names of those that slices of this assessment have.
+std::vector<std::string> slice_metrics(const Assessment& assessment);
+// Of an estimate's name, which may be of one class; null for others.
+const EstimateMetric* estimate_metric(std::string_view name);
 
 }  // namespace espalier

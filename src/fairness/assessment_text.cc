@@ -1,13 +1,14 @@
 #include "fairness/assessment_text.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/shortest.h"
 #include "fairness/criterion_rows.h"
+#include "fairness/estimate_text.h"
+#include "fairness/figure_text.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -15,30 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kDigits = 4;
-
-std::string number(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? fixed(*value, kDigits) : "-";
-}
-std::string between(const std::optional<Interval>& interval) {
-  return interval ? cat(fixed(interval->low, kDigits), " to ", fixed(interval->high, kDigits)) : "-";
-}
-
-std::string values_of(const SliceFigures& slice) {
-  std::string out;
-  for (const std::string& value : slice.slice.values) out += cat(out.empty() ? "" : ", ", value);
-  return out;
-}
-
 std::string side(const ComparedSlices& compared, const CriterionRow& row, size_t group) {
   if (!row.rate || group == Gap::kNoGroup) return "-";
-  return cat(values_of(*compared.slices[group]), " ", number((*row.rate)(compared.confusions[group])));
-}
-
-std::string spaced(std::string_view name) {
-  std::string out(name);
-  std::ranges::replace(out, '_', ' ');
-  return out;
+  return cat(values_of(*compared.slices[group]), " ", number_of((*row.rate)(compared.confusions[group])));
 }
 
 // The groups of which a rate of the criterion is 0 / 0, so that it has no gap.
@@ -63,9 +43,9 @@ std::string gaps_text(const CriterionTables& tables, const CriterionTable& its, 
   Table table({cat("gaps by ", its.by->name()), "difference", percent(level, 0) + " interval", "by chance",
                "p", "ratio", "lowest", "highest"});
   for (const CriterionRow& row : its.rows) {
-    table.row({spaced(row.criterion.name), number(row.difference), between(row.interval),
-               row.by_chance ? number(row.by_chance->expected) : "-", number(row.adjusted_p),
-               number(row.ratio),
+    table.row({spaced(row.criterion.name), number_of(row.difference), between(row.interval),
+               row.by_chance ? number_of(row.by_chance->expected) : "-", number_of(row.adjusted_p),
+               number_of(row.ratio),
                row.rate ? side(compared, row, row.gap.low) : undefined_for(compared, row.criterion),
                side(compared, row, row.gap.high)});
   }
@@ -74,56 +54,6 @@ std::string gaps_text(const CriterionTables& tables, const CriterionTable& its, 
                         cat("by chance: the mean gap of groups that rows are dealt to at random; p: how "
                             "often one as large is,\nadjusted by Holm for ",
                             tables.tests, " gaps; an interval is of its gap alone\n"));
-}
-
-// A line from 0 to 1 or over the intervals of all slices: o at the value, - over its interval.
-std::string drawn(const Figure& figure, double low, double high) {
-  constexpr int kWidth = 24;
-  if (!figure.value || !(high > low)) return "";
-  const auto place = [&](double x) {
-    return static_cast<size_t>(std::lround(std::clamp((x - low) / (high - low), 0.0, 1.0) * (kWidth - 1)));
-  };
-  std::string out(kWidth, ' ');
-  if (figure.interval) {
-    for (size_t i = place(figure.interval->low); i <= place(figure.interval->high); ++i) out[i] = '-';
-  }
-  out[place(*figure.value)] = 'o';
-  out.erase(out.find_last_not_of(' ') + 1);
-  return out;
-}
-
-// Slices in the order of a metric, with its interval.
-std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
-                        size_t threshold, const Terminal& terminal) {
-  struct Line {
-    const SliceFigures* slice;
-    Figure figure;
-  };
-  const double level = assessment.options.level;
-  std::vector<Line> lines;
-  for (const SliceFigures& slice : by.slices) lines.push_back({&slice, metric(slice, threshold, level)});
-  std::ranges::stable_sort(lines, {}, [](const Line& line) {
-    return line.figure.value.value_or(std::numeric_limits<double>::infinity());
-  });
-  lines.insert(lines.begin(), {&assessment.overall, metric(assessment.overall, threshold, level)});
-  double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const Line& line : lines) {
-    if (!line.figure.value || line.slice->slice.thin) continue;
-    low = std::min(low, line.figure.interval ? line.figure.interval->low : *line.figure.value);
-    high = std::max(high, line.figure.interval ? line.figure.interval->high : *line.figure.value);
-  }
-  Table table(
-      {by.name(), "rows", std::string(metric.name()), percent(level, 0) + " interval", "of rows", ""});
-  for (const auto& [slice, figure] : lines) {
-    const Ink ink = slice->slice.thin ? Ink::kDim : Ink::kPlain;
-    table.row({{slice->slice.name, ink},
-               {slice->slice.rows, ink},
-               {number(figure.value), ink},
-               {between(figure.interval), ink},
-               {figure.rows, ink},
-               {slice->slice.thin ? "thin: too few rows to say much" : drawn(figure, low, high), ink}});
-  }
-  return table.text(terminal);
 }
 
 std::string figures_text(const Assessment& assessment, const SlicingFigures& by, size_t threshold,
@@ -135,7 +65,7 @@ std::string figures_text(const Assessment& assessment, const SlicingFigures& by,
     std::vector<TableCell> cells{
         {slice.slice.name, ink}, {slice.slice.rows, ink}, {slice.at[threshold].positives().rows, ink}};
     for (const std::string_view name : kShown)
-      cells.emplace_back(number(SliceMetric(name)(slice, threshold).value), ink);
+      cells.emplace_back(number_of(SliceMetric(name)(slice, threshold).value), ink);
     table.row(std::move(cells));
   };
   add(assessment.overall);
@@ -143,24 +73,13 @@ std::string figures_text(const Assessment& assessment, const SlicingFigures& by,
   return table.text(terminal);
 }
 
-Json json_of(const std::optional<Interval>& interval) {
-  return interval ? Json{interval->low, interval->high} : Json();
-}
-Json json_of(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? Json(*value) : Json();
-}
-
-Json json_of(const Figure& figure) {
-  return {{"value", json_of(figure.value)}, {"interval", json_of(figure.interval)}, {"rows", figure.rows}};
-}
-
-Json json_of(const SliceFigures& slice, const Assessment& assessment) {
+Json slice_json(const SliceFigures& slice, const Assessment& assessment) {
   Json out = {{"slice", slice.slice.name}, {"values", slice.slice.values},
               {"rows", slice.slice.rows},  {"weight", slice.sums.rows.weight},
               {"thin", slice.slice.thin},  {"metrics", Json::object()},
               {"at", Json::array()}};
   const double level = assessment.options.level;
-  for (const std::string& name : slice_metrics()) {
+  for (const std::string& name : slice_metrics(assessment)) {
     const SliceMetric metric(name);
     if (!metric.rate()) out["metrics"][name] = json_of(metric(slice, 0, level));
   }
@@ -206,6 +125,7 @@ Json gaps_json(const CriterionTable& table, const Assessment& assessment) {
 }  // namespace
 
 std::string text_of(const Assessment& assessment, const AssessmentView& view, const Terminal& terminal) {
+  if (!assessment.has_thresholds()) return estimate_text(assessment, view, terminal);
   const std::vector<SlicingFigures> everything = {{.columns = {}, .slices = {}}};
   const size_t thresholds = assessment.options.thresholds.size();
   const CriterionTables tables =
@@ -232,17 +152,18 @@ std::string text_of(const Assessment& assessment, const AssessmentView& view, co
 }
 
 Json json_of(const Assessment& assessment, const AssessmentView& view) {
+  if (!assessment.has_thresholds()) return estimate_json(assessment, view);
   Json out = {{"positive_at_threshold", assessment.options.positive == Positive::kFrom},
               {"interval_level", assessment.options.level},
               {"interval_method", text_of(assessment.options.resampling)},
               {"min_slice", assessment.options.slices.min_rows},
-              {"overall", json_of(assessment.overall, assessment)},
+              {"overall", slice_json(assessment.overall, assessment)},
               {"slices", Json::array()},
               {"gaps", Json::array()}};
   for (const SlicingFigures& by : assessment.by) {
     for (const SliceFigures& slice : by.slices) {
       Json one = {{"by", by.columns}};
-      one.update(json_of(slice, assessment));
+      one.update(slice_json(slice, assessment));
       out["slices"].push_back(std::move(one));
     }
   }

@@ -27,11 +27,6 @@ constexpr Choice<Thin> kThins[] = {{"undecided", Thin::kUndecided}, {"left-out",
 constexpr Choice<Where> kPlaces[] = {
     {"slice", Where::kSlice}, {"each", Where::kEach}, {"between", Where::kBetween}};
 
-// Whether it is at most 1 in size.
-bool is_share(const SliceMetric& metric) {
-  return (metric.rate() && metric.rate()->is_proportion()) || metric.name() == "auc";
-}
-
 std::vector<std::string> split(const std::string& text, const std::string& between) {
   std::vector<std::string> out;
   for (size_t at = 0;;) {
@@ -313,7 +308,7 @@ class Reader {
                      : "slices that are alike have the difference 0: it has a max, not a min");
     }
     double low = -kInfinity, high = kInfinity;
-    if (out.change != Change::kRelative && std::ranges::all_of(out.metrics, is_share)) {
+    if (out.change != Change::kRelative && std::ranges::all_of(out.metrics, &SliceMetric::is_share)) {
       low = out.change == Change::kNone ? 0 : -1;
       high = 1;
     }
@@ -341,7 +336,7 @@ class Reader {
     if (gate.change != Change::kNone) fail("a change");
     if (gate.where == Where::kBetween && gate.measure == Measure::kRatio) fail("a ratio");
     for (const SliceMetric& metric : gate.metrics) {
-      if (!is_share(metric)) fail(std::string(metric.name()));
+      if (!metric.has_interval()) fail(metric.name());
     }
   }
 

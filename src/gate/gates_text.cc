@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -21,8 +22,11 @@ class Writer {
          const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults)
       : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
-    threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
-    head_ = cat("level = ", shortest(assessment.options.level), "\nthreshold = ", shortest(threshold_), "\n");
+    head_ = cat("level = ", shortest(assessment.options.level), "\n");
+    if (assessment.has_thresholds()) {
+      threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
+      head_ += cat("threshold = ", shortest(threshold_), "\n");
+    }
     if (where) head_ += cat("where = ", toml_quoted(where->text()), "\n");
     if (!slices.empty()) head_ += "\n[slices]\n";
     for (const auto& [name, condition] : slices)
@@ -32,6 +36,8 @@ class Writer {
   std::string text() {
     least("auc", "How well scores order the rows.");
     least("accuracy", "How often the model is right.");
+    least("r2", "How much better predictions are than always saying the mean.");
+    most("mae", "How far off predictions are.");
     for (const SlicingFigures& by : assessment_.by) fairness(by);
     if (faults_) data();
     return cat(
@@ -41,14 +47,30 @@ class Writer {
   }
 
  private:
-  // A little below today's number.
-  void least(const char* metric, const char* meaning) {
+  // None where these rows have no such figure.
+  std::optional<double> today(const char* metric) const {
     const auto& all = assessment_.options.thresholds;
     const auto at = static_cast<size_t>(std::ranges::find(all, threshold_) - all.begin());
-    const Figure now = SliceMetric(metric)(assessment_.overall, at);
-    if (!now.value) return;
-    const double min = std::max(0.0, std::floor(100 * *now.value - 2) / 100);
+    return SliceMetric(metric)(assessment_.overall, at).value;
+  }
+  bool has(const char* metric) const {
+    const std::vector<std::string> all = slice_metrics(assessment_);
+    return std::ranges::count(all, metric) > 0;
+  }
+  // A little below today's number.
+  void least(const char* metric, const char* meaning) {
+    const std::optional<double> now = today(metric);
+    if (!now) return;
+    const double min = std::max(0.0, std::floor(100 * *now - 2) / 100);
     gate(meaning, cat("metric = \"", metric, "\"\nmin = ", shortest(min), "\n"));
+  }
+  // About a tenth above today's number.
+  void most(const char* metric, const char* meaning) {
+    const std::optional<double> now = today(metric);
+    if (!now) return;
+    char max[32];
+    std::snprintf(max, sizeof max, "%.2g", 1.1 * *now);
+    gate(meaning, cat("metric = \"", metric, "\"\nmax = ", shortest(std::stod(max)), "\n"));
   }
   void fairness(const SlicingFigures& by) {
     const std::string name = by.name();
@@ -58,6 +80,11 @@ class Writer {
       return;
     }
     const std::string thin = "least_rows = 30\nthin = \"left-out\"\n", columns = toml_quoted(name);
+    if (has("mae")) {
+      gate("Whether predictions are in no slice much further off than in another.",
+           cat("metric = \"mae\"\nbetween = ", columns, "\nmeasure = \"ratio\"\nmin = 0.8\n", thin));
+    }
+    if (!has("selection_rate")) return;
     gate("Whether the same share of all slices is said to be positive.",
          cat("criterion = \"demographic_parity\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
     gate("Whether the same share of positives, and of negatives, is said to be positive.",

@@ -38,7 +38,12 @@ class Meter {
     const auto& thresholds = assessment_.options.thresholds;
     const auto at = std::ranges::find(thresholds, gate_.threshold);
     threshold_ = static_cast<size_t>(at - thresholds.begin());
-    if (metric_.rate() && at == thresholds.end()) {
+    if (const std::vector<std::string> known = slice_metrics(assessment_);
+        !std::ranges::count(known, metric_.name())) {
+      const std::vector<std::string> close = nearest(metric_.name(), known);
+      absent(
+          cat("these rows have no such figure", close.empty() ? "" : cat(", but ", joined(close, " and "))));
+    } else if (metric_.rate() && at == thresholds.end() && !thresholds.empty()) {
       absent(cat("threshold ", shortest(gate_.threshold), " was not assessed"));
     } else if (gate_.where == Where::kOverall) {
       one(assessment_.overall);

@@ -307,8 +307,9 @@ std::string slices_csv(const Assessment& assessment) {
                        size_t at) {
     const Figure figure = metric(slice, at, assessment.options.level);
     out.cell(slicing).cell(slice.slice.name).cell(cat(slice.slice.rows));
-    out.cell(cat(slice.at.at(0).positives().rows));
-    optional(metric.rate(), thresholds.at(at));
+    out.cell(slice.at.empty() ? "" : cat(slice.at[0].positives().rows));
+    const bool decides = metric.rate() && !thresholds.empty();
+    optional(decides, decides ? thresholds[at] : 0);
     out.cell(metric.name());
     optional(figure.value.has_value(), figure.value.value_or(0));
     const Interval interval = figure.interval.value_or(Interval{});
@@ -317,10 +318,11 @@ std::string slices_csv(const Assessment& assessment) {
     out.cell(cat(figure.rows)).end_row();
   };
   const auto rows = [&](const std::string& slicing, const SliceFigures& slice) {
-    for (const std::string& name : slice_metrics()) {
+    for (const std::string& name : slice_metrics(assessment)) {
       if (name == "rows" || name == "positives") continue;  // columns
       const SliceMetric metric(name);
-      for (size_t at = 0; at < (metric.rate() ? thresholds.size() : 1); ++at) row(slicing, slice, metric, at);
+      for (size_t at = 0; at < (metric.rate() ? std::max<size_t>(thresholds.size(), 1) : 1); ++at)
+        row(slicing, slice, metric, at);
     }
   };
   rows("", assessment.overall);

@@ -1,0 +1,56 @@
+// A figure that follows from rows, with its error by linearisation: how far each row pulls at it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "evaluate/confusion.h"
+#include "evaluate/intervals.h"
+#include "evaluate/slices.h"
+
+namespace espalier {
+
+struct Estimate {
+  std::string metric;                   // of one class "recall[setosa]"
+  std::optional<double> value = {};     // none where it is 0 / 0
+  std::optional<double> variance = {};  // of the value; none where its rows do not tell
+  int64_t rows = 0;                     // that it counts
+  double effective_rows = 0;            // of these: Tally::effective_rows
+  bool share = false;                   // of rows, each of which counts once
+};
+
+// The variance of a figure: `squares` is the sum over rows of (w i)^2, where i, the row's influence, is the
+// derivative of the figure by the row's share of the weight, and their weighted mean is 0. With Bessel's
+// correction for effective rows. Hampel, The influence curve and its role in robust estimation, 1974. None of
+// one row, and where no row has influence.
+std::optional<double> linear_variance(double squares, const Tally& rows);
+
+// Of shares Wilson's and Newcombe's; else Student's t, for a - b of different rows with the degrees of
+// freedom of Welch, The generalization of 'Student's' problem, 1947. None without a variance.
+std::optional<Interval> interval(const Estimate& estimate, double level = kLevel);
+std::optional<Interval> interval(const Estimate& a, const Estimate& b, double level = kLevel);
+
+// What is known of a metric whose figures are estimates.
+struct EstimateMetric {
+  std::string_view name;  // that of one for each class ends in "[": "recall["
+  std::vector<std::string_view> aliases;
+  std::string_view formula;
+  double least, most;     // that it can be
+  bool compared = false;  // whether gaps between slices are looked at unasked
+};
+
+// The figures of a slice.
+struct Estimates {
+  Tally rows = {};
+  std::vector<Estimate> of = {};
+  // [true * classes + said]: rows, where there are classes.
+  std::vector<int64_t> matrix = {};
+};
+// Of each slice of a slicing.
+using Estimator = std::function<std::vector<Estimates>(const Slicing& slicing)>;
+
+}  // namespace espalier

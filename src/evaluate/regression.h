@@ -1,0 +1,35 @@
+// Metrics of predicted numbers.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "evaluate/estimate.h"
+#include "evaluate/slices.h"
+
+namespace espalier {
+
+// Numbers that a model has predicted, beside the true ones: columns of one length, which are the caller's and
+// outlive this.
+class NumberRows {
+ public:
+  // `weights` say what each row counts, none: 1. Raises ValueError for the first row of no use:
+  // evaluate.rows, evaluate.score and evaluate.label for numbers that are not finite, evaluate.weight.
+  NumberRows(std::span<const double> predictions, std::span<const double> truths,
+             std::span<const double> weights = {});
+  size_t size() const { return predictions_.size(); }
+  double prediction(size_t row) const { return predictions_[row]; }
+  double truth(size_t row) const { return truths_[row]; }
+  double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
+
+ private:
+  std::span<const double> predictions_, truths_, weights_;
+};
+
+// mae, rmse, r2, mean_error, mean_prediction, mse, mean_label, calibration.
+const std::vector<EstimateMetric>& regression_metrics();
+// Of each slice, in three passes over the rows. REQUIRES: the slices are of these rows.
+std::vector<Estimates> regression_estimates(const NumberRows& rows, const Slicing& slicing);
+
+}  // namespace espalier

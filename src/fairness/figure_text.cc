@@ -1,0 +1,97 @@
+#include "fairness/figure_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "report/table.h"
+
+namespace espalier {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A line from 0 to 1 or over the intervals of all slices: o at the value, - over its interval.
+std::string drawn(const Figure& figure, double low, double high) {
+  constexpr int kWidth = 24;
+  if (!figure.value || !(high > low)) return "";
+  const auto place = [&](double x) {
+    return static_cast<size_t>(std::lround(std::clamp((x - low) / (high - low), 0.0, 1.0) * (kWidth - 1)));
+  };
+  std::string out(kWidth, ' ');
+  if (figure.interval) {
+    for (size_t i = place(figure.interval->low); i <= place(figure.interval->high); ++i) out[i] = '-';
+  }
+  out[place(*figure.value)] = 'o';
+  out.erase(out.find_last_not_of(' ') + 1);
+  return out;
+}
+
+}  // namespace
+
+std::string number_of(const std::optional<double>& value) {
+  constexpr int kDigits = 4;
+  if (!value || !std::isfinite(*value)) return "-";
+  const double size = std::abs(*value);
+  return fixed(*value, size < 10 ? kDigits : std::max(0, kDigits - static_cast<int>(std::log10(size))));
+}
+std::string between(const std::optional<Interval>& interval) {
+  return interval ? cat(number_of(interval->low), " to ", number_of(interval->high)) : "-";
+}
+
+std::string values_of(const SliceFigures& slice) {
+  std::string out;
+  for (const std::string& value : slice.slice.values) out += cat(out.empty() ? "" : ", ", value);
+  return out;
+}
+
+std::string spaced(std::string_view name) {
+  std::string out(name);
+  std::ranges::replace(out, '_', ' ');
+  return out;
+}
+
+std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
+                        size_t threshold, const Terminal& terminal) {
+  struct Line {
+    const SliceFigures* slice;
+    Figure figure;
+  };
+  const double level = assessment.options.level;
+  std::vector<Line> lines;
+  for (const SliceFigures& slice : by.slices) lines.push_back({&slice, metric(slice, threshold, level)});
+  std::ranges::stable_sort(lines, {}, [](const Line& line) {
+    return line.figure.value.value_or(std::numeric_limits<double>::infinity());
+  });
+  lines.insert(lines.begin(), {&assessment.overall, metric(assessment.overall, threshold, level)});
+  double low = std::numeric_limits<double>::infinity(), high = -low;
+  for (const Line& line : lines) {
+    if (!line.figure.value || line.slice->slice.thin) continue;
+    low = std::min(low, line.figure.interval ? line.figure.interval->low : *line.figure.value);
+    high = std::max(high, line.figure.interval ? line.figure.interval->high : *line.figure.value);
+  }
+  Table table({by.name(), "rows", metric.name(), percent(level, 0) + " interval", "of rows", ""});
+  for (const auto& [slice, figure] : lines) {
+    const Ink ink = slice->slice.thin ? Ink::kDim : Ink::kPlain;
+    table.row({{slice->slice.name, ink},
+               {slice->slice.rows, ink},
+               {number_of(figure.value), ink},
+               {between(figure.interval), ink},
+               {figure.rows, ink},
+               {slice->slice.thin ? "thin: too few rows to say much" : drawn(figure, low, high), ink}});
+  }
+  return table.text(terminal);
+}
+
+Json json_of(const std::optional<Interval>& interval) {
+  return interval ? Json{interval->low, interval->high} : Json();
+}
+Json json_of(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+Json json_of(const Figure& figure) {
+  return {{"value", json_of(figure.value)}, {"interval", json_of(figure.interval)}, {"rows", figure.rows}};
+}
+
+}  // namespace espalier

@@ -1,0 +1,31 @@
+// Figures of slices for people and for programs: what texts of assessments share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "fairness/assessment.h"
+#include "report/terminal.h"
+
+namespace espalier {
+
+// Four digits, fewer behind the point of large numbers; "-" for none.
+std::string number_of(const std::optional<double>& value);
+// "0.1000 to 0.2000".
+std::string between(const std::optional<Interval>& interval);
+// "demographic parity".
+std::string spaced(std::string_view name);
+// "Female, old".
+std::string values_of(const SliceFigures& slice);
+// The slices of a slicing in the order of a metric, each with its interval drawn.
+std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
+                        size_t threshold, const Terminal& terminal);
+
+nlohmann::ordered_json json_of(const std::optional<double>& value);
+nlohmann::ordered_json json_of(const std::optional<Interval>& interval);
+nlohmann::ordered_json json_of(const Figure& figure);
+
+}  // namespace espalier
