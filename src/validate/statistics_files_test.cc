@@ -44,7 +44,7 @@ TEST(Statistics, OfATableAreThoseOfItsFile) {
   rows += "1,2,3,none\n";
   TableFolder folder;
   EXPECT_EQ(statistics_of_table(parse_csv(rows), with_header()).list().SerializeAsString(),
-            statistics_of_csv({folder.file(rows)}, with_header()).list().SerializeAsString());
+            statistics_of_tables({folder.file(rows)}, with_header()).list().SerializeAsString());
 }
 
 TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {

@@ -4,6 +4,7 @@
 #include "data/column_profile.h"
 #include "format/csv_writer.h"
 #include "validate/statistics.h"
+#include "validate/table_csv.h"
 
 namespace espalier {
 
@@ -12,18 +13,19 @@ TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptio
   const std::string text = csv_text(table, all_rows(table), all_columns(table));
   const std::string cells_alone = text.substr(text.find('\n') + 1);
   CsvBlocks blocks(std::make_unique<TextSource>(cells_alone), csv, options.block);
-  std::vector<CsvRows> parts;
-  for (CsvBlock block; blocks.next(block);) parts.emplace_back(std::move(block), blocks);
+  std::vector<CsvTableRows> parts;
+  for (CsvBlock block; blocks.next(block);)
+    parts.emplace_back(CsvRows(std::move(block), blocks), options.empty);
   TableColumns columns{table.names(), std::vector<CellType>(table.names().size(), CellType::kNone)};
   CellBatch batch;
-  for (const CsvRows& part : parts) {
+  for (const CsvTableRows& part : parts) {
     for (size_t c = 0; c < columns.types.size(); ++c) {
       CellType& type = columns.types[c];
-      type = std::max(type, read_cells(part, static_cast<int64_t>(c), options.empty, CellType::kInt, batch));
+      type = std::max(type, part.read(c, columns.names[c], CellType::kInt, batch));
     }
   }
   TableStatistics out(columns, options);
-  for (const CsvRows& part : parts) out.add(part);
+  for (const CsvTableRows& part : parts) out.add(part);
   return out;
 }
 
