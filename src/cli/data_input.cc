@@ -10,6 +10,7 @@
 #include "espalier/error.h"
 #include "format/byte_source.h"
 #include "format/tfrecord.h"
+#include "validate/sketch_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -29,6 +30,18 @@ bool begins_with_field(std::string_view text) {
   return (text.starts_with('{') || text.starts_with('<') || text.starts_with(':')) &&
          (has(tfmd::Schema::descriptor()) || has(tfmd::DatasetFeatureStatisticsList::descriptor()) ||
           has(tfmd::Anomalies::descriptor()));
+}
+
+TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<TableFile>& files) {
+  const bool of_csv = !flags.table.words().empty() || !flags.missing.empty() || flags.empty != "missing";
+  if (of_csv && table_form(files[0].path) != TableForm::kCsv)
+    throw ValueError("stats.flags", cat(source_name(files[0].name),
+                                        " is no CSV, and flags were given that say how CSV is read"));
+  const auto missing = flags.missing.empty() ? std::vector<std::string>() : comma_separated({flags.missing});
+  return statistics_of_tables(files, {.csv = csv_options(flags.table),
+                                      .empty = {missing, flags.empty == "present"},
+                                      .weight = flags.weight,
+                                      .slice = flags.slice});
 }
 
 }  // namespace
@@ -91,35 +104,30 @@ bool holds_messages(const TableFile& file) {
   }
   std::string first(1 << 12, '\0');
   first.resize(open_unpacked(file.path)->read(first.data(), first.size()));
-  if (is_records(first)) return table_form(file.path) != TableForm::kExamples;
+  if (is_records(first)) return !is_sketch_file(file.path) && table_form(file.path) != TableForm::kExamples;
   // The first field of a message; its length and the fields in it are no text.
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && !std::isspace(c); };
   return (first.starts_with('\n') && std::ranges::any_of(first, is_control)) || begins_with_field(first);
 }
 
-tfmd::DatasetFeatureStatisticsList measure(const StatisticsFlags& flags,
-                                           const std::vector<TableFile>& files) {
-  const bool of_csv = !flags.table.words().empty() || !flags.missing.empty() || flags.empty != "missing";
-  if (of_csv && table_form(files[0].path) != TableForm::kCsv)
-    throw ValueError("stats.flags", cat(source_name(files[0].name),
-                                        " is no CSV, and flags were given that say how CSV is "
-                                        "read"));
-  const StatisticsOptions options{
-      .csv = csv_options(flags.table),
-      .empty = {flags.missing.empty() ? std::vector<std::string>() : comma_separated({flags.missing}),
-                flags.empty == "present"},
-      .weight = flags.weight,
-      .slice = flags.slice};
-  const TableStatistics statistics = statistics_of_tables(files, options);
-  for (const std::string& note : statistics.notes()) std::fputs(cat("note: ", note, "\n").c_str(), stderr);
+TableStatistics measure(const StatisticsFlags& flags, const std::vector<TableFile>& files) {
+  const auto sketches =
+      std::ranges::count_if(files, [](const TableFile& file) { return is_sketch_file(file.path); });
+  if (sketches > 0 && static_cast<size_t>(sketches) < files.size())
+    throw ValueError("stats.files", "sketches are merged with sketches alone",
+                     "write one of the tables too, with --sketch FILE");
+  if (sketches > 0) flags.check_unused(files[0]);
+  TableStatistics out = sketches > 0 ? merged_sketches(files) : read_tables(flags, files);
+  for (const std::string& note : out.notes()) std::fputs(cat("note: ", note, "\n").c_str(), stderr);
   std::string names;
   for (const TableFile& file : files) names += cat(names.empty() ? "" : ", ", source_name(file.name));
-  std::fputs(cat(statistics.rows(), " rows read of ", names, "\n").c_str(), stderr);
-  return statistics.list();
+  std::fputs(cat(out.rows(), " rows read of ", names, "\n").c_str(), stderr);
+  return out;
 }
 
 tfmd::DatasetFeatureStatisticsList statistics_in(const StatisticsFlags& flags, const TableFile& file) {
-  return holds_messages(file) ? message_in<tfmd::DatasetFeatureStatisticsList>(file) : measure(flags, {file});
+  return holds_messages(file) ? message_in<tfmd::DatasetFeatureStatisticsList>(file)
+                              : measure(flags, {file}).list();
 }
 
 }  // namespace espalier::cli

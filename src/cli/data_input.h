@@ -60,11 +60,11 @@ Message message_in(const TableFile& file) {
   return message;
 }
 
-// The statistics of all rows of tables. What was passed over, and how many rows were read, is said on
-// standard error. Raises as statistics_of_tables(), ValueError[stats.flags] for flags of CSV where there is
-// none.
-tfmd::DatasetFeatureStatisticsList measure(const StatisticsFlags& flags, const std::vector<TableFile>& files);
-// The statistics in a file, or of a table.
+// The statistics of all rows of tables, or of those that sketches are of. What was passed over, and how many
+// rows there are, is said on standard error. Raises as statistics_of_tables() and merged_sketches(),
+// ValueError[stats.files], [stats.flags] for files and flags that do not go together.
+TableStatistics measure(const StatisticsFlags& flags, const std::vector<TableFile>& files);
+// The statistics in a file, or of a table or a sketch.
 tfmd::DatasetFeatureStatisticsList statistics_in(const StatisticsFlags& flags, const TableFile& file);
 
 }  // namespace espalier::cli

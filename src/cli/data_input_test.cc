@@ -91,6 +91,34 @@ TEST(DataInput, JsonLinesAreDataOfAllVerbs) {
       << refused.error;
 }
 
+TEST(DataInput, SketchesOfDaysAreMerged) {
+  const std::string folder = fresh_folder("data-input-sketches");
+  const std::string one = write_file(folder + "/1.csv", "a,b\n1,x\n2,y\n"),
+                    two = write_file(folder + "/2.csv", "a,b\n3.5,x\n,x\n");
+  const std::string first = folder + "/1.sketch", second = folder + "/2.sketch",
+                    both = folder + "/both.sketch";
+  EXPECT_TRUE(call_verb(add_data, {"stats", one, "--sketch", first}).starts_with("2 rows, 2 features\n"));
+  call_verb(add_data, {"stats", two, "--sketch", second, "--out", folder + "/2.pb"});
+  std::string progress;
+  const std::string merged = call_verb(add_data, {"stats", second, first, "--sketch", both}, "", &progress);
+  EXPECT_EQ(progress, "4 rows read of 2.sketch, 1.sketch\n");
+  const std::string whole = call_verb(add_data, {"stats", one, two, "--sketch", folder + "/whole.sketch"});
+  EXPECT_EQ(merged.substr(0, merged.find("next: ")), whole.substr(0, whole.find("next: ")));
+  EXPECT_EQ(posix_env().read_file(both), posix_env().read_file(folder + "/whole.sketch"));
+  EXPECT_TRUE(call_verb(add_data, {"stats", both}).starts_with("4 rows, 2 features\n"));
+  // They are data for schemas too.
+  EXPECT_EQ(call_verb(add_data, {"schema", both, "--out", folder + "/schema.pbtxt"}), "");
+  EXPECT_EQ(call_command(cat("data validate ", first, " --schema ", folder, "/schema.pbtxt")).code, 1);
+  EXPECT_THROW(call_verb(add_data, {"stats", first, one}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", first, second, "--missing", "?"}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", first, second, "--sketch", first}), ValueError);
+  EXPECT_THROW(call_verb(add_data, {"stats", folder + "/2.pb", "--sketch", both}), ValueError);
+  const Outcome lost = call_command(cat("data stats ", folder, "/2.pb ", folder, "/2.pb"));
+  EXPECT_EQ(lost.code, 2);
+  EXPECT_NE(lost.error.find("statistics of several files cannot be made one"), std::string::npos)
+      << lost.error;
+}
+
 TEST(DataInput, FlagsOfTablesAreForTables) {
   const std::string folder = fresh_folder("data-input-flags");
   const std::string records = write_file(folder + "/rows.tfrecord", example({17}, "clerk"));

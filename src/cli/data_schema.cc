@@ -22,7 +22,7 @@ struct Options {
 tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& inferred) {
   if (!holds_messages(file)) {
     inferred = true;
-    return infer_schema(measure(options.how, {file}), options.infer);
+    return infer_schema(measure(options.how, {file}).list(), options.infer);
   }
   options.how.check_unused(file);
   tfmd::Schema schema;

@@ -2,6 +2,7 @@
 #include "cli/data_tables.h"
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
+#include "validate/sketch_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -9,6 +10,7 @@ namespace {
 struct Options {
   std::vector<std::string> files;
   StatisticsFlags how;
+  std::string sketch;
   MessageResults output;
 };
 
@@ -34,17 +36,24 @@ std::vector<std::string> command_of(const Options& options, const char* out) {
 void run(const Options& options) {
   const Results& results = options.output.results;
   results.keep(options.files);
+  if (!options.sketch.empty()) Results{.out = options.sketch}.keep(options.files);
   const InputFiles input(options.files);
   const bool holds = holds_messages(input.files[0]);
   if (holds) {
     if (options.files.size() > 1)
       throw ValueError("stats.files",
-                       "files of statistics are shown one at a time; give the tables together");
+                       "statistics of several files cannot be made one: quantiles, unique and top values of "
+                       "all of them are not in them",
+                       "give the tables together, or keep a sketch of each with --sketch and merge these");
+    if (!options.sketch.empty())
+      throw ValueError("stats.files", "a sketch is written of tables and sketches, not of statistics");
     options.how.check_unused(input.files[0]);
     const auto list = read_statistics(input.files[0]);
     options.output.write("stats", {{"file", options.files[0]}}, list, statistics_tables);
   } else {
-    const auto list = measure(options.how, input.files);
+    const TableStatistics statistics = measure(options.how, input.files);
+    if (!options.sketch.empty()) Results{.out = options.sketch}.write(sketch_file(statistics));
+    const auto list = statistics.list();
     options.output.write("stats", {{"files", options.files}, {"rows", list.datasets(0).num_examples()}}, list,
                          statistics_tables);
   }
@@ -58,13 +67,15 @@ void add_data_stats(CLI::App& data) {
   CLI::App* verb = data.add_subcommand(
       "stats", "Statistics of tables: counts, missing, means, quantiles, histograms, top values");
   verb->add_option("file", options->files,
-                   "CSV with equal columns, JSON Lines or TFRecords of tf.Example, gzip too; or statistics "
-                   "of tensorflow_metadata; - reads standard input")
+                   "CSV with equal columns, JSON Lines or TFRecords of tf.Example, gzip too; or sketches, "
+                   "which are merged; or statistics of tensorflow_metadata; - reads standard input")
       ->required();
   options->how.add(*verb);
   verb->add_option("--slice", options->how.slice,
                    "Column; the rows of each of its values have statistics too")
       ->option_text("COLUMN");
+  verb->add_option("--sketch", options->sketch, "Write a file that can be merged with others by this verb")
+      ->option_text("FILE");
   options->output.add(*verb);
   add_threads(*verb);
   verb->callback([options] { run(*options); });

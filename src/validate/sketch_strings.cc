@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 namespace espalier {
 namespace {
@@ -25,20 +26,22 @@ size_t TextCounts::insert(uint64_t hash, std::string_view text) {
   const size_t bytes = text.size() > kLongestText ? 0 : text.size();
   if (used_ >= most_ || texts_.size() + bytes > most_bytes_) forget();
   if (forgotten_ > 0) note(hash);
-  return place(hash, text, forgotten_);
+  return place(hash, text.size(), text, forgotten_);
 }
 
-size_t TextCounts::place(uint64_t hash, std::string_view text, uint64_t missed) {
-  if (2 * (used_ + 1) > slots_.size()) {
-    std::vector<size_t> all;
-    for (size_t i = 0; i < slots_.size(); ++i) {
-      if (slots_[i].count) all.push_back(i);
-    }
-    put(all, 2 * slots_.size());
+std::vector<size_t> TextCounts::used_slots() const {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (slots_[i].count) out.push_back(i);
   }
-  const size_t at = slot(hash, text);
-  slots_[at] = {hash, 0, missed, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(text.size())};
-  if (text.size() <= kLongestText) texts_ += text;
+  return out;
+}
+
+size_t TextCounts::place(uint64_t hash, size_t size, std::string_view text, uint64_t missed) {
+  if (2 * (used_ + 1) > slots_.size()) put(used_slots(), 2 * slots_.size());
+  const size_t at = slot(hash, size, text);
+  slots_[at] = {hash, 0, missed, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(size)};
+  if (size <= kLongestText) texts_ += text;
   ++used_;
   return at;
 }
@@ -66,10 +69,7 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
 // Leaves those of which the most may be, half of the room at most.
 void TextCounts::forget() {
   if (forgotten_ == 0) note_all(*this);
-  std::vector<size_t> order;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].count) order.push_back(i);
-  }
+  std::vector<size_t> order = used_slots();
   const auto most = [&](size_t i) { return slots_[i].count + slots_[i].missed; };
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return most(a) != most(b) ? most(a) > most(b) : slots_[a].hash < slots_[b].hash;
@@ -118,18 +118,63 @@ void TextCounts::merge(const TextCounts& other) {
   for (size_t i = 0; i < other.slots_.size(); ++i) {
     const Slot& theirs = other.slots_[i];
     if (theirs.count == 0) continue;
-    std::string_view text = std::string_view(other.texts_).substr(theirs.offset, theirs.size);
-    const std::string large = theirs.size > kLongestText ? std::string(theirs.size, '\0') : "";
-    if (!large.empty()) text = large;
-    size_t at = slot(theirs.hash, text);
+    const std::string_view text = other.text_of(theirs);
+    size_t at = slot(theirs.hash, theirs.size, text);
     if (slots_[at].count == 0)
-      at = place(theirs.hash, text, theirs.missed + forgotten_);
+      at = place(theirs.hash, theirs.size, text, theirs.missed + forgotten_);
     else
       slots_[at].missed += theirs.missed - other.forgotten_;
     slots_[at].count += theirs.count;
     if (weighted_) weights_[at] += other.weights_[i];
   }
   forgotten_ += other.forgotten_;
+}
+
+void TextCounts::write(SketchWriter& out) const {
+  std::vector<size_t> order = used_slots();
+  std::ranges::sort(order, {},
+                    [&](size_t i) { return std::tuple(slots_[i].hash, slots_[i].size, text_of(slots_[i])); });
+  out.number(order.size());
+  for (const size_t i : order) {
+    const Slot& slot = slots_[i];
+    out.number(slot.count);
+    out.number(slot.missed);
+    out.number(slot.size);
+    if (slot.size > kLongestText)
+      out.number(slot.hash);
+    else
+      out.text(text_of(slot));
+    if (weighted_) out.wide(weights_[i]);
+  }
+  out.number(forgotten_);
+  TextCounts copy(most_, 0, false);
+  copy.hashes_ = hashes_;
+  copy.largest_ = largest_;
+  copy.shorten();
+  out.number(copy.largest_);
+  out.number(copy.hashes_.size());
+  for (const uint64_t hash : copy.hashes_) out.number(hash);
+}
+
+void TextCounts::read(SketchReader& in) {
+  for (uint64_t left = in.count(25); left > 0; --left) {
+    const uint64_t count = in.number(), missed = in.number(), size = in.number();
+    in.check(count > 0 && count <= kMostCount && missed <= kMostCount && size <= ~uint32_t{0});
+    const bool large = size > kLongestText;
+    const uint64_t large_hash = large ? in.number() : 0;
+    const std::string_view text = large ? kLarge : in.text();
+    in.check(large || text.size() == size);
+    const uint64_t hash = large ? large_hash : hash_bytes(text.data(), text.size());
+    in.check(slots_[slot(hash, size, text)].count == 0);
+    const size_t at = place(hash, size, text, missed);
+    slots_[at].count = count;
+    if (weighted_) weights_[at] = in.weight();
+  }
+  forgotten_ = in.number();
+  largest_ = in.number();
+  hashes_.resize(in.count(8));
+  for (uint64_t& hash : hashes_) hash = in.number();
+  in.check(forgotten_ <= kMostCount && hashes_.size() <= 2 * most_);
 }
 
 uint64_t TextCounts::distinct() const {
@@ -148,10 +193,7 @@ double TextCounts::distinct_error() const {
 }
 
 std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {
-  std::vector<size_t> order;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].count) order.push_back(i);
-  }
+  std::vector<size_t> order = used_slots();
   const auto before = [&](size_t a, size_t b) {
     if (by_weight && weights_[a] != weights_[b]) return weights_[a] > weights_[b];
     if (!by_weight && slots_[a].count != slots_[b].count) return slots_[a].count > slots_[b].count;

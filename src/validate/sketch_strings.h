@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "validate/sketch_bytes.h"
 #include "validate/sketch_values.h"
 
 namespace espalier {
@@ -32,13 +33,18 @@ class TextCounts {
 
   void add(std::string_view text, FixedWeight weight = 0) {
     const uint64_t hash = hash_bytes(text.data(), text.size());
-    size_t at = slot(hash, text);
+    size_t at = slot(hash, text.size(), text);
     if (slots_[at].count == 0) at = insert(hash, text);
     ++slots_[at].count;
     if (weighted_) weights_[at] += weight;
   }
   // REQUIRES: both were made with the same arguments.
   void merge(const TextCounts& other);
+
+  // As bytes, which are equal for equal counts. read() REQUIRES: nothing was added, and the same arguments;
+  // raises FormatError[sketch.*].
+  void write(SketchWriter& out) const;
+  void read(SketchReader& in);
 
   bool exact() const { return forgotten_ == 0; }
   // How many there are; when not exact, an estimate whose deviation is distinct_error() of it.
@@ -54,18 +60,21 @@ class TextCounts {
     uint64_t hash = 0, count = 0, missed = 0;
     uint32_t offset = 0, size = 0;
   };
-  bool equals(const Slot& slot, uint64_t hash, std::string_view text) const {
-    if (slot.hash != hash || slot.size != text.size()) return false;
-    return text.size() > kLongestText || std::string_view(texts_).substr(slot.offset, slot.size) == text;
+  // Of a text that is longer than kLongestText, hash and size are all that counts.
+  bool equals(const Slot& slot, uint64_t hash, size_t size, std::string_view text) const {
+    if (slot.hash != hash || slot.size != size) return false;
+    return size > kLongestText || std::string_view(texts_).substr(slot.offset, size) == text;
   }
-  size_t slot(uint64_t hash, std::string_view text) const {
+  size_t slot(uint64_t hash, size_t size, std::string_view text) const {
     size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].count != 0 && !equals(slots_[at], hash, text)) at = (at + 1) & (slots_.size() - 1);
+    while (slots_[at].count != 0 && !equals(slots_[at], hash, size, text))
+      at = (at + 1) & (slots_.size() - 1);
     return at;
   }
   std::string_view text_of(const Slot& slot) const;
   size_t insert(uint64_t hash, std::string_view text);
-  size_t place(uint64_t hash, std::string_view text, uint64_t missed);
+  size_t place(uint64_t hash, size_t size, std::string_view text, uint64_t missed);
+  std::vector<size_t> used_slots() const;
   void put(const std::vector<size_t>& kept, size_t size);
   void forget();
   void note(uint64_t hash);

@@ -51,4 +51,21 @@ Moments moments_of(const ExactSum& sum, const ExactSum& squares, const ExactSum&
   return {mean, std::max(0.0, deviations.value() / n - error * error)};
 }
 
+void ExactSum::write(SketchWriter& out) const {
+  for (const int64_t digit : normal()) out.number(static_cast<uint64_t>(digit));
+}
+
+void ExactSum::read(SketchReader& in) {
+  constexpr int64_t kMost = int64_t{1} << 32, kMostLast = int64_t{1} << 24;
+  const size_t last = bins_.size() - 1, digits = Digits().size();
+  for (size_t i = 0; i < digits; ++i) {
+    const auto digit = static_cast<int64_t>(in.number());
+    const int64_t most = i + 1 < digits ? kMost : kMostLast;
+    in.check(-most < digit && digit < most);
+    // What lies above the bins is in the last one.
+    const size_t bin = std::min(i, last);
+    bins_[bin] += static_cast<Wide>(digit) * (Wide{1} << 32 * (i - bin));
+  }
+}
+
 }  // namespace espalier

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <utility>
 
+#include "validate/sketch_bytes.h"
+
 namespace espalier {
 
 // a * b is the sum of the two; neither overflow nor underflow.
@@ -42,6 +44,9 @@ class ExactSum {
   void merge(const ExactSum& other) {
     for (size_t i = 0; i < bins_.size(); ++i) bins_[i] += other.bins_[i];
   }
+  // As bytes, which are equal for equal sums.
+  void write(SketchWriter& out) const;
+  void read(SketchReader& in);
   // Rounded once.
   double value() const;
   // Calls f with doubles whose exact sum this is.

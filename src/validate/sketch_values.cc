@@ -144,14 +144,18 @@ void ValueCounts::merge(const ValueCounts& other) {
   if (dropped_ > 0) sums_ = sums;
 }
 
-std::vector<ValueRange> ValueCounts::ranges() const {
+std::vector<std::pair<ValueCounts::Slot, FixedWeight>> ValueCounts::in_order() const {
   std::vector<std::pair<Slot, FixedWeight>> all;
   for (size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i].count) all.emplace_back(slots_[i], weighted_ ? weights_[i] : 0);
   }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first.key < b.first.key; });
+  return all;
+}
+
+std::vector<ValueRange> ValueCounts::ranges() const {
   std::vector<ValueRange> out;
-  for (const auto& [slot, weight] : all) {
+  for (const auto& [slot, weight] : in_order()) {
     const uint64_t low = slot.key << dropped_, high = low | ((uint64_t{1} << dropped_) - 1);
     ValueRange range{value_of(low), value_of(high), slot.count, weight};
     // Beginnings of infinities, too, when so many bits are dropped.
@@ -160,6 +164,53 @@ std::vector<ValueRange> ValueCounts::ranges() const {
     out.push_back(range);
   }
   return out;
+}
+
+void ValueCounts::Sums::write(SketchWriter& out) const {
+  for (const ExactSum* part : {&sum, &squares, &count, &weighted_sum, &weighted_squares, &weight})
+    part->write(out);
+  out.real(low);
+  out.real(high);
+}
+
+void ValueCounts::Sums::read(SketchReader& in) {
+  for (ExactSum* part : {&sum, &squares, &count, &weighted_sum, &weighted_squares, &weight}) part->read(in);
+  low = in.real();
+  high = in.real();
+  in.check(low <= high && std::isfinite(low) && std::isfinite(high));
+  any = true;
+}
+
+// Sums are there where bits were dropped.
+void ValueCounts::write(SketchWriter& out) const {
+  const auto all = in_order();
+  out.number(static_cast<uint64_t>(dropped_));
+  if (sums_) sums_->write(out);
+  out.number(all.size());
+  for (const auto& [slot, weight] : all) {
+    out.number(slot.key);
+    out.number(slot.count);
+    if (weighted_) out.wide(weight);
+  }
+}
+
+void ValueCounts::read(SketchReader& in) {
+  const uint64_t dropped = in.number();
+  in.check(dropped < 64);
+  dropped_ = static_cast<int>(dropped);
+  if (dropped > 0) sums_.emplace().read(in);
+  std::vector<Slot> slots(in.count(16));
+  in.check(slots.size() <= most_);
+  std::vector<FixedWeight> weights(weighted_ ? slots.size() : 0);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    slots[i] = {in.number(), in.number()};
+    const Slot& slot = slots[i];
+    in.check(slot.key <= ~uint64_t{0} >> dropped && (i == 0 || slots[i - 1].key < slot.key) &&
+             slot.count > 0 && slot.count <= kMostCount &&
+             (dropped > 0 || std::isfinite(value_of(slot.key))));
+    if (weighted_) weights[i] = in.weight();
+  }
+  put(slots, weights, dropped_, std::max(kFirstSlots, std::bit_ceil(2 * slots.size())));
 }
 
 Moments ValueCounts::moments() const {

@@ -42,6 +42,11 @@ class ValueCounts {
   // REQUIRES: both were made with the same arguments.
   void merge(const ValueCounts& other);
 
+  // As bytes, which are equal for equal counts. read() REQUIRES: nothing was added, and the same arguments;
+  // raises FormatError[sketch.*].
+  void write(SketchWriter& out) const;
+  void read(SketchReader& in);
+
   bool exact() const { return !sums_; }
   // In order.
   std::vector<ValueRange> ranges() const;
@@ -59,7 +64,10 @@ class ValueCounts {
     bool any = false;
     void add(double value, uint64_t times, FixedWeight weight);
     void merge(const Sums& other);
+    void write(SketchWriter& out) const;
+    void read(SketchReader& in);
   };
+  std::vector<std::pair<Slot, FixedWeight>> in_order() const;
 
   static uint64_t ordered(double value) {
     const auto bits = std::bit_cast<uint64_t>(value + 0.0);

@@ -12,7 +12,6 @@
 namespace espalier {
 namespace {
 
-constexpr size_t kMostSlices = 200;
 constexpr const char* kAll = "All Examples";
 constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
 
@@ -129,6 +128,17 @@ void TableStatistics::merge(const TableStatistics& other) {
     const auto [mine, added] = slices_.try_emplace(value, part);
     if (!added) merge_parts(mine->second, part);
   }
+}
+
+void TableStatistics::set_types(const std::vector<CellType>& types) {
+  const auto set = [&](Part& part) {
+    for (size_t i = 0; i < types.size(); ++i) {
+      if (types[i] != columns_.types[i]) part.columns[i] = part.columns[i].as(types[i], room_);
+    }
+  };
+  set(all_);
+  for (auto& [value, part] : slices_) set(part);
+  columns_.types = types;
 }
 
 tfmd::DatasetFeatureStatistics TableStatistics::data_set(const Part& part, const std::string& name) const {

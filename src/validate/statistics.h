@@ -30,6 +30,8 @@ struct TableColumns {
 // within each part counts, that of merging does not.
 class TableStatistics {
  public:
+  static constexpr size_t kMostSlices = 200;
+
   // Raises ValueError[stats.weight], [stats.slice] for columns that there are not.
   TableStatistics(TableColumns columns, const StatisticsOptions& options);
 
@@ -52,9 +54,16 @@ class TableStatistics {
 
   // REQUIRES: of the same columns and options.
   void merge(const TableStatistics& other);
+  // The same with other types, as ColumnStatistics::as().
+  void set_types(const std::vector<CellType>& types);
+  // All of it as bytes, from which more can be merged later: equal for equal cells. read_bytes() raises
+  // FormatError[sketch.*].
+  std::string bytes() const;
+  static TableStatistics read_bytes(std::string_view bytes);
 
   uint64_t rows() const { return all_.totals.rows; }
   const TableColumns& columns() const { return columns_; }
+  const StatisticsOptions& options() const { return options_; }
   // What was passed over in the files, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
@@ -70,6 +79,8 @@ class TableStatistics {
     std::vector<ColumnStatistics> columns;
   };
   Part make_part() const;
+  static void write(const Part& part, SketchWriter& out);
+  static void read(Part& part, SketchReader& in);
   size_t column_of(const std::string& name, const char* rule, const char* flag) const;
   tfmd::DatasetFeatureStatistics data_set(const Part& part, const std::string& name) const;
 

@@ -6,11 +6,6 @@
 #include "format/utf8.h"
 
 namespace espalier {
-namespace {
-
-constexpr size_t kMostLengths = 4096;
-
-}  // namespace
 
 SketchRoom sketch_room(size_t columns) {
   constexpr size_t kEach = 200000, kShared = size_t{24} << 20;
@@ -70,6 +65,18 @@ void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> 
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights,
                            std::span<const uint32_t> rows) {
   for (const uint32_t i : rows) add_row(cells, i, weights.empty() ? 0 : weights[i]);
+}
+
+ColumnStatistics ColumnStatistics::as(CellType type, const SketchRoom& room) const {
+  ColumnStatistics out(type, room, weighted_);
+  std::optional<ValueCounts> numbers = std::move(out.numbers_);
+  std::optional<TextCounts> texts = std::move(out.texts_);
+  out = *this;
+  out.type_ = type;
+  if (type_ != CellType::kNone) return out;
+  out.numbers_ = std::move(numbers);
+  out.texts_ = std::move(texts);
+  return out;
 }
 
 void ColumnStatistics::merge(const ColumnStatistics& other) {

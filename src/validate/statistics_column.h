@@ -44,8 +44,14 @@ class ColumnStatistics {
   void add(const CellBatch& cells, std::span<const FixedWeight> weights, std::span<const uint32_t> rows);
   // REQUIRES: no row had a value.
   void clear_type() { type_ = CellType::kNone; }
+  // The same as another type: any of a column without values, kFloat of one of whole numbers.
+  ColumnStatistics as(CellType type, const SketchRoom& room) const;
   // REQUIRES: of the same type, room and weights.
   void merge(const ColumnStatistics& other);
+  // As bytes, which are equal for equal cells. read() REQUIRES: nothing was added, of the same type, room and
+  // weights; `rows` there are. Raises FormatError[sketch.*].
+  void write(SketchWriter& out) const;
+  void read(SketchReader& in, uint64_t rows);
 
   tfmd::FeatureNameStatistics feature(const std::string& name, const RowTotals& totals) const;
 
@@ -57,11 +63,14 @@ class ColumnStatistics {
       ++count;
       weight += more;
     }
+    void write(SketchWriter& out) const;
+    void read(SketchReader& in);
     void merge(const Tally& other) {
       count += other.count;
       weight += other.weight;
     }
   };
+  static constexpr size_t kMostLengths = 4096;
   void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
   void add_number(double value, FixedWeight weight);
   void add_text(std::string_view text, FixedWeight weight);

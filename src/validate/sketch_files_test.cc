@@ -1,0 +1,180 @@
+// Sketches of tables in files: merged in any order they are the sketch of the tables together.
+#include "validate/sketch_files.h"
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "espalier/error.h"
+#include "format/tfrecord.h"
+#include "validate/statistics_tables_test.h"
+
+namespace espalier {
+namespace {
+
+constexpr size_t kShards = 7;
+
+// Rows as CSV; the first shards hold fewer kinds of values than the last.
+std::string csv_rows(std::mt19937_64& random, size_t shard, size_t rows, bool many) {
+  std::string out = "whole,part,kind,late,none,weight\n";
+  for (size_t row = 0; row < rows; ++row) {
+    const uint64_t number = random() % (many ? 10000000 : 50);
+    out += cat(random() % 9 ? cat(number) : "", ",", static_cast<double>(number) / 8, ",k",
+               number % (many ? 99991 : 7), ",",
+               shard < 3   ? ""
+               : shard < 5 ? cat(number % 5)
+                           : cat(number % 5, ".5"),
+               ",,", number % 4, "\n");
+  }
+  return out;
+}
+
+// Rows as JSON Lines, with lists.
+std::string json_rows(std::mt19937_64& random, size_t rows) {
+  std::string out;
+  for (size_t row = 0; row < rows; ++row) {
+    std::string list;
+    for (uint64_t left = random() % 5; left > 0; --left) list += cat(list.empty() ? "" : ", ", random() % 20);
+    out +=
+        cat("{\"whole\": [", list, "], \"kind\": \"", random() % 3, "\", \"weight\": ", random() % 4, "}\n");
+  }
+  return out;
+}
+
+TableFile sketch_of(TableFolder& folder, const std::vector<TableFile>& tables,
+                    const StatisticsOptions& options) {
+  return folder.file(sketch_file(statistics_of_tables(tables, options)));
+}
+
+std::set<std::string> merged_in_orders(std::vector<TableFile> sketches, int orders, std::mt19937_64& random) {
+  std::set<std::string> out;
+  for (int order = 0; order < orders; ++order) {
+    std::shuffle(sketches.begin(), sketches.end(), random);
+    out.insert(sketch_file(merged_sketches(sketches)));
+  }
+  return out;
+}
+
+void expect_merged(const std::vector<std::string>& texts, const StatisticsOptions& options) {
+  TableFolder folder;
+  std::mt19937_64 random(7);
+  std::vector<TableFile> tables, sketches;
+  for (const std::string& text : texts) {
+    tables.push_back(folder.file(text));
+    sketches.push_back(sketch_of(folder, {tables.back()}, options));
+  }
+  const TableStatistics all = statistics_of_tables(tables, options);
+  EXPECT_EQ(merged_in_orders(sketches, 20, random), std::set<std::string>{sketch_file(all)});
+  EXPECT_EQ(metadata_bytes(merged_sketches(sketches).list(), MetadataForm::kBinary),
+            metadata_bytes(all.list(), MetadataForm::kBinary));
+}
+
+TEST(Sketches, OfShardsAreMergedToThatOfTheWholeInAnyOrder) {
+  std::mt19937_64 random(1);
+  std::vector<std::string> csv, json;
+  for (size_t shard = 0; shard < kShards; ++shard) {
+    csv.push_back(csv_rows(random, shard, 20 + 30 * shard, false));
+    json.push_back(json_rows(random, 100));
+  }
+  StatisticsOptions options = with_header();
+  expect_merged(csv, options);
+  expect_merged(json, options);
+  options.weight = "weight";
+  options.slice = "kind";
+  expect_merged(csv, options);
+  expect_merged(json, options);
+}
+
+TEST(Sketches, OfManyValuesAreMergedInAnyOrder) {
+  std::mt19937_64 random(2);
+  TableFolder folder;
+  std::vector<TableFile> tables, sketches;
+  for (size_t shard = 0; shard < kShards; ++shard) {
+    tables.push_back(folder.file(csv_rows(random, shard, 12000, true)));
+    sketches.push_back(sketch_of(folder, {tables.back()}, with_header()));
+  }
+  EXPECT_EQ(merged_in_orders(sketches, 5, random).size(), 1u);
+  const auto ours = merged_sketches(sketches).list().datasets(0);
+  const auto whole = statistics_of_tables(tables, with_header()).list().datasets(0);
+  ASSERT_GT(whole.features(0).custom_stats_size(), 0);
+  for (int i = 0; i < whole.features_size(); ++i) {
+    const tfmd::FeatureNameStatistics &mine = ours.features(i), &theirs = whole.features(i);
+    EXPECT_EQ(mine.num_stats().common_stats().ShortDebugString(),
+              theirs.num_stats().common_stats().ShortDebugString());
+    EXPECT_EQ(mine.num_stats().mean(), theirs.num_stats().mean());
+    EXPECT_EQ(mine.num_stats().std_dev(), theirs.num_stats().std_dev());
+    EXPECT_EQ(mine.num_stats().min(), theirs.num_stats().min());
+    EXPECT_EQ(mine.num_stats().max(), theirs.num_stats().max());
+    EXPECT_EQ(mine.num_stats().num_zeros(), theirs.num_stats().num_zeros());
+    EXPECT_EQ(mine.string_stats().avg_length(), theirs.string_stats().avg_length());
+  }
+  const double unique = static_cast<double>(ours.features(2).string_stats().unique());
+  EXPECT_NEAR(unique, static_cast<double>(whole.features(2).string_stats().unique()), 0.05 * unique);
+}
+
+TEST(Sketches, ComeBackAsTheyWere) {
+  std::mt19937_64 random(3);
+  TableFolder folder;
+  StatisticsOptions options = with_header();
+  options.weight = "weight";
+  const std::string long_text =
+      "a,weight\n" + std::string(2000, 'x') + ",1\n" + std::string(2000, 'y') + ",2\n";
+  for (const std::string& text :
+       {csv_rows(random, 0, 30, false), csv_rows(random, 6, 90000, true), long_text}) {
+    const TableStatistics before = statistics_of_tables({folder.file(text)}, options);
+    const TableFile file = folder.file(sketch_file(before));
+    EXPECT_TRUE(is_sketch_file(file.path));
+    const TableStatistics after = merged_sketches({file});
+    EXPECT_EQ(sketch_file(after), sketch_file(before));
+    EXPECT_EQ(metadata_bytes(after.list(), MetadataForm::kBinary),
+              metadata_bytes(before.list(), MetadataForm::kBinary));
+  }
+  EXPECT_FALSE(is_sketch_file(folder.file("a,b\n1,2\n").path));
+  EXPECT_FALSE(is_sketch_file(folder.file(record_bytes("x")).path));
+}
+
+std::string mistake_of(const std::vector<TableFile>& files) {
+  try {
+    merged_sketches(files);
+  } catch (const Error& error) {
+    return cat(error.rule(), " ", error.message());
+  }
+  return "none";
+}
+
+TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
+  TableFolder folder;
+  const auto sketch = [&](const std::string& text, const StatisticsOptions& options = with_header()) {
+    return sketch_of(folder, {folder.file(text)}, options);
+  };
+  const TableFile numbers = sketch("a,b\n1,2\n");
+  EXPECT_EQ(mistake_of({numbers, sketch("a,b\nx,2\n")}),
+            "sketch.type t4.csv: \"a\" has texts, and whole numbers in files before");
+  EXPECT_EQ(mistake_of({numbers, sketch("a,c\n1,2\n")}),
+            "sketch.columns t6.csv: its columns are not those of t2.csv");
+  StatisticsOptions weighted = with_header();
+  weighted.weight = "b";
+  EXPECT_EQ(mistake_of({numbers, sketch("a,b\n1,2\n", weighted)}),
+            "sketch.flags t8.csv: its weight or slice is not that of t2.csv");
+  EXPECT_EQ(mistake_of({numbers, folder.file(record_bytes("x"))}),
+            "sketch.file t9.csv: not one sketch of statistics, of version 1");
+}
+
+TEST(Sketches, ThatAreDamagedAreRefused) {
+  TableFolder folder;
+  const std::string whole =
+      posix_env().read_file(sketch_of(folder, {folder.file("a,b\n1,x\n2,y\n")}, with_header()).path);
+  for (size_t size = 0; size < whole.size(); size += 7)
+    EXPECT_NE(mistake_of({folder.file(whole.substr(0, size))}), "none") << size;
+  const std::string content(parse_records(whole)[0]);
+  for (size_t size = 0; size < content.size(); size += 7)
+    EXPECT_NE(mistake_of({folder.file(record_bytes(content.substr(0, size)))}), "none") << size;
+  EXPECT_NE(mistake_of({folder.file(record_bytes(content + "x"))}), "none");
+  EXPECT_EQ(mistake_of({folder.file(record_bytes(content))}), "none");
+}
+
+}  // namespace
+}  // namespace espalier
