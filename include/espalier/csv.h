@@ -28,6 +28,12 @@ struct CsvOptions {
   std::vector<std::string> names = {};
 };
 
+// What a cell is to hold.
+struct CsvChange {
+  int64_t row = 0, column = 0;  // from 0
+  std::string text = {};        // of one line
+};
+
 // Rows of cells, each a piece of text. Immutable; copies share.
 //
 // Cells follow RFC 4180: lines end in \n or \r\n; a cell in quotes may hold delimiters, line ends and doubled
@@ -69,6 +75,11 @@ class CsvTable {
   void row_numbers(int64_t row, int64_t column, std::span<double> out) const;
   // The line of the text, from 1, in which a row begins.
   int64_t line(int64_t row) const;
+  // [rows]: of each.
+  std::vector<int64_t> lines() const;
+  // The same table, its lines too, but for these cells, each named once, in the order of rows and columns.
+  // Raises FormatError[csv.size] beyond 4 GiB.
+  CsvTable with_cells(std::span<const CsvChange> changes, Location at = Location::here()) const;
 
  private:
   struct Cells;

@@ -48,19 +48,22 @@ void refuse_spreadsheet(std::string_view bytes) {
   if (zip) throw FormatError("csv.zip", "this is a zip archive, no text", "unpack it");
 }
 
+// Starts of cells have 32 bits.
+constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 64;
+
 // UTF-8 without a mark at the beginning, whose last character ends the only line end at the end.
 void normalise(std::string& text, char delimiter) {
-  const size_t limit = std::numeric_limits<uint32_t>::max() - 64;
-  if (text.size() > limit)
-    throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", limit));
+  if (text.size() > kMostBytes)
+    throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", kMostBytes));
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     throw FormatError("csv.nul", cat("line ", line_of(text, nul), ": a NUL byte, which no text has"),
                       "save the table as CSV in UTF-8");
   }
   if (!is_utf8(text)) {
     text = utf8_of_windows1252(text);
-    if (text.size() > limit)
-      throw FormatError("csv.size", cat("the text has ", text.size(), " bytes as UTF-8, more than ", limit));
+    if (text.size() > kMostBytes)
+      throw FormatError("csv.size",
+                        cat("the text has ", text.size(), " bytes as UTF-8, more than ", kMostBytes));
   }
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
   const size_t last = text.find_last_not_of(delimiter == ' ' ? "\r\n" : " \r\n");
@@ -149,6 +152,56 @@ int64_t CsvTable::line(int64_t row) const {
   size_t begin = cells_->index.data()[(row + first_) * stride_];
   while (text[begin] != delimiter_ && is_blank(text[begin])) ++begin;
   return line_of(text, begin);
+}
+
+std::vector<int64_t> CsvTable::lines() const {
+  const std::string_view text = cells_ ? cells_->text : std::string_view();
+  std::vector<int64_t> out;
+  size_t at = 0;
+  int64_t line = 1;
+  for (int64_t row = 0; row < rows_; ++row) {
+    size_t begin = cells_->index.data()[(row + first_) * stride_];
+    while (text[begin] != delimiter_ && is_blank(text[begin])) ++begin;
+    line += line_of(text.substr(at), begin - at) - 1;
+    at = begin;
+    out.push_back(line);
+  }
+  return out;
+}
+
+CsvTable CsvTable::with_cells(std::span<const CsvChange> changes, Location at) const {
+  if (changes.empty()) return *this;
+  const CallScope scope(at);
+  const auto cells = std::make_shared<Cells>();
+  const uint32_t* from = cells_->index.data();
+  const size_t count = cells_->index.count;
+  cells->index = {allocate_buffer((count + 1) * sizeof(uint32_t)), count, cells_->index.columns};
+  auto* to = reinterpret_cast<uint32_t*>(cells->index.starts.get());
+  const std::string_view old = cells_->text;
+  std::string& text = cells->text;
+  text.reserve(old.size());
+  text.append(old.substr(0, from[0]));
+  auto change = changes.begin();
+  for (size_t i = 0; i < count; ++i) {
+    to[i] = static_cast<uint32_t>(text.size());
+    const std::string_view cell = old.substr(from[i], from[i + 1] - from[i]);
+    if (change != changes.end() &&
+        static_cast<size_t>((change->row + first_) * stride_ + change->column) == i) {
+      // Lines that the cell began before or within are counted still.
+      text.append(static_cast<size_t>(line_of(cell, cell.size() - 1) - 1), '\0');
+      text.append(1, '"').append(change->text).append(1, '"').append(1, cell.back());
+      ++change;
+    } else {
+      text.append(cell);
+    }
+    if (text.size() > kMostBytes)
+      throw FormatError("csv.size", cat("the text has more than ", kMostBytes, " bytes"));
+  }
+  to[count] = static_cast<uint32_t>(text.size());
+  text.append(old.substr(from[count]));
+  CsvTable out = *this;
+  out.cells_ = cells;
+  return out;
 }
 
 int64_t CsvTable::column(std::string_view name, Location at) const {

@@ -256,6 +256,34 @@ TEST(Csv, OtherTextIsWindows1252) {
   EXPECT_EQ(parsed("\xe2\x82\xac\xf0\x9f\x8c\xb3")[0][0], "\xe2\x82\xac\xf0\x9f\x8c\xb3");
 }
 
+TEST(Csv, CellsAreReplacedAndAllElseStays) {
+  const std::string text =
+      "A title\n\nname,age,note\nann,7,\"two\nlines\"\n\n ben , 8 ,\"say \"\"x\"\"\"\ncal,9,z\n";
+  const CsvTable table = parse_csv(text);
+  ASSERT_EQ(table.names(), (std::vector<std::string>{"name", "age", "note"}));
+  EXPECT_EQ(table.lines(), (std::vector<int64_t>{4, 7, 8}));
+  const CsvChange changes[] = {{0, 2, "a, \"b\""}, {1, 1, "-1.5"}, {2, 0, ""}, {2, 2, " blanks "}};
+  const CsvTable changed = table.with_cells(changes);
+  const std::vector<std::vector<std::string>> wanted = {
+      {"ann", "7", "a, \"b\""}, {"ben", "-1.5", "say \"x\""}, {"", "9", " blanks "}};
+  for (int64_t row = 0; row < 3; ++row) {
+    for (int64_t c = 0; c < 3; ++c) {
+      EXPECT_EQ(changed.cell(row, c), wanted[static_cast<size_t>(row)][static_cast<size_t>(c)]);
+      EXPECT_EQ(table.cell(row, c), parse_csv(text).cell(row, c));
+    }
+    EXPECT_EQ(changed.line(row), table.line(row));
+  }
+  EXPECT_EQ(changed.lines(), table.lines());
+  EXPECT_EQ(changed.number(1, 1), -1.5);
+  EXPECT_EQ(changed.number(0, 1), 7);
+  EXPECT_EQ(table.with_cells({}).cell(2, 2), "z");
+  EXPECT_EQ(CsvTable().lines(), std::vector<int64_t>());
+  const CsvTable bare = parse_csv("1,2\n3,4\n", {.header = CsvHeader::kNo});
+  const CsvChange last[] = {{1, 1, "5"}};
+  EXPECT_EQ(bare.with_cells(last).number(1, 1), 5);
+  EXPECT_TRUE(bare.with_cells(last).numbered());
+}
+
 TEST(Csv, FilesNameTheirPath) {
   const std::string path = cat(::testing::TempDir(), "table-", posix_env().entropy(), ".csv");
   posix_env().write_file(path, "a,b\n1,2\n");

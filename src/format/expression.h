@@ -43,9 +43,14 @@ enum class Truth : uint8_t { kFalse, kTrue, kMissing };
 // Whether the text of a cell says that there is no value.
 using IsMissing = std::function<bool(std::string_view cell)>;
 
-// [rows]. A column is of numbers where each of its cells is a number or missing, else of text. Raises
-// ValueError with the place in the expression: expression.column, with the nearest names; expression.type for
-// what is no condition, or compares or computes what does not fit, with the cell that makes a column text.
-std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing);
+// What a column is, whatever its cells are: cells of a column of numbers that are none are missing.
+enum class ColumnType { kByCells, kNumber, kText };
+using ColumnTypes = std::function<ColumnType(const std::string& name)>;
+
+// [rows]. Unless `types` says what a column is, it is of numbers where each cell is a number or missing,
+// else of text. Raises ValueError with the place in the expression: expression.column with nearest names,
+// expression.type for what is no condition or does not fit, with the cell that makes a column text.
+std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing,
+                          const ColumnTypes& types = {});
 
 }  // namespace espalier

@@ -253,6 +253,25 @@ TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
   }
 }
 
+TEST(Expression, ColumnsAreOfTheTypesThatAreSaidOfThem) {
+  const CsvTable table = parse_csv("age,zip,free\n7,02138,1\nx,90210,2\n,,\n");
+  const auto is_missing = [](std::string_view cell) { return cell.empty(); };
+  const ColumnTypes types = [](const std::string& name) {
+    return name == "age" ? ColumnType::kNumber : name == "zip" ? ColumnType::kText : ColumnType::kByCells;
+  };
+  using enum Truth;
+  const auto of = [&](const char* text) { return truths(Expression(text), table, is_missing, types); };
+  EXPECT_EQ(of("age > 1"), (std::vector<Truth>{kTrue, kMissing, kMissing}));
+  EXPECT_EQ(of("zip = \"02138\""), (std::vector<Truth>{kTrue, kFalse, kMissing}));
+  EXPECT_EQ(of("free > 1"), (std::vector<Truth>{kFalse, kTrue, kMissing}));
+  EXPECT_EQ(rule_of([&] { of("zip > 1"); }), "expression.type");
+  EXPECT_EQ(rule_of([&] { of("age = \"x\""); }), "expression.type");
+  // Without a row, too.
+  const CsvTable none = parse_csv("age,zip\n", {.header = CsvHeader::kYes});
+  EXPECT_EQ(truths(Expression("age > 1"), none, is_missing, types), std::vector<Truth>());
+  EXPECT_EQ(rule_of([&] { truths(Expression("zip > 1"), none, is_missing, types); }), "expression.type");
+}
+
 TEST(Expression, ItsPageNamesEveryFunctionWithWhatItTakes) {
   const std::string page = posix_env().read_file("docs/expressions.md");
   for (const ExpressionFunction& function : expression_functions()) {

@@ -22,14 +22,16 @@ constexpr int64_t kBlock = 4096;
 // A column of the table, read once to know its type.
 struct Column {
   Bound bound;
-  int64_t first_text = -1;  // the row of the first cell that is neither a number nor missing
+  ColumnType type = ColumnType::kByCells;  // what was said of it
+  int64_t first_text = -1;                 // the row of the first cell that is neither a number nor missing
   bool numbers_before = false;
 };
 
 class Binder {
  public:
-  Binder(const Expression& expression, const CsvTable& table, const IsMissing& is_missing)
-      : text_(expression.text()), table_(table), is_missing_(is_missing) {}
+  Binder(const Expression& expression, const CsvTable& table, const IsMissing& is_missing,
+         const ColumnTypes& types)
+      : text_(expression.text()), table_(table), is_missing_(is_missing), types_(types) {}
 
   Of<Truths> condition(const Node& node) { return truths_of(node); }
 
@@ -92,10 +94,16 @@ class Binder {
   Column read(const Node& node) const {
     const int64_t column = number_of_column(node);
     Column out;
+    out.type = types_ ? types_(node.text) : ColumnType::kByCells;
+    if (out.type == ColumnType::kText) {
+      out.bound = bound(cells(column));
+      return out;
+    }
     auto numbers = std::make_shared<Numbers>(static_cast<size_t>(table_.rows()), kNone);
     for (int64_t row = 0; row < table_.rows() && out.first_text < 0; ++row) {
       if (is_missing_(table_.cell(row, column))) continue;
       const double value = table_.number_or_nan(row, column);
+      if (is_missing(value) && out.type == ColumnType::kNumber) continue;
       if (is_missing(value))
         out.first_text = row;
       else
@@ -106,7 +114,8 @@ class Binder {
       out.bound = bound(Of<Numbers>([numbers](const Rows& rows) {
         return Numbers(numbers->begin() + rows.begin, numbers->begin() + rows.begin + rows.size);
       }));
-      if (!out.numbers_before) out.bound.type = Type::kUnknown, out.bound.texts = cells(column);
+      if (!out.numbers_before && out.type == ColumnType::kByCells)
+        out.bound.type = Type::kUnknown, out.bound.texts = cells(column);
     } else {
       out.bound = bound(cells(column));
     }
@@ -144,6 +153,7 @@ class Binder {
     if (node.kind != Kind::kColumn) return "";
     const Column& of = column(node);
     const int64_t row = of.first_text;
+    if (of.type == ColumnType::kText) return cat("; column \"", node.text, "\" is text");
     if (of.bound.type == Type::kNumber) return cat("; column \"", node.text, "\" is of numbers");
     return cat("; column \"", node.text, "\" is text, since line ", table_.line(row), " holds \"",
                shortened(table_.cell(row, table_.column(node.text))), "\"");
@@ -330,13 +340,15 @@ class Binder {
   const std::string& text_;
   const CsvTable& table_;
   const IsMissing& is_missing_;
+  const ColumnTypes& types_;
   std::map<std::string, Column> columns_;
 };
 
 }  // namespace
 
-std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing) {
-  Binder binder(condition, table, is_missing);
+std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing,
+                          const ColumnTypes& types) {
+  Binder binder(condition, table, is_missing, types);
   const Of<Truths> of = binder.condition(condition.root());
   std::vector<Truth> out;
   for (int64_t begin = 0; begin < table.rows(); begin += kBlock) {
