@@ -13,7 +13,8 @@ namespace {
 
 const char* const kSeed =
     R"(feature { name: "age" type: INT presence { min_fraction: 1.0 min_count: 1 } shape { dim { size: 1 } }
-  int_domain { min: 0 max: 90 } drift_comparator { jensen_shannon_divergence { threshold: 0.1 } } }
+  int_domain { min: 0 max: 90 } drift_comparator { jensen_shannon_divergence { threshold: 0.1 } }
+  annotation { tag: "espalier.max_mean=40" tag: "espalier.min_zeros=0.1" } }
 feature { name: "fare" type: FLOAT value_count { min: 1 max: 1 } float_domain { min: 0 disallow_nan: true } }
 feature { name: "job" type: BYTES domain: "job" unique_constraints { min: 1 max: 2 } skew_comparator {
   infinity_norm { threshold: 0.01 } normalized_abs_difference { threshold: 0.01 } } }
@@ -107,6 +108,8 @@ int main(int argc, char** argv) {
                     "age.drift=",
                     "trip.day.min=1",
                     "job.string_domain.value=x",
+                    "age.max_deviation=1",
+                    "espalier.",
                     "'",
                     "."},
                    accept);

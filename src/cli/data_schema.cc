@@ -63,6 +63,9 @@ void run(Options options) {
   add("--allow", options.edits.allow);
   add("--in", options.edits.in);
   add("--not-in", options.edits.not_in);
+  add("--drop-rule", options.edits.dropped_rules);
+  add("--rule", options.edits.rules);
+  add("--warn-rule", options.edits.warning_rules);
   next.insert(next.end(), {"--out", inferred ? "schema.pbtxt" : "schema-new.pbtxt"});
   results.suggest(next);
 }
@@ -100,6 +103,10 @@ void add_data_schema(CLI::App& data) {
   add_words(*verb, "--environment", edits.environments, "NAME", "Take an environment into the schema");
   add_words(*verb, "--in", edits.in, "ENVIRONMENT:FEATURE", "Expect a feature in an environment");
   add_words(*verb, "--not-in", edits.not_in, "ENVIRONMENT:FEATURE", "Expect no feature in an environment");
+  add_words(*verb, "--rule", edits.rules, "EXPRESSION",
+            "Ask of every row that this is not false, as 'age >= 0'; docs/expressions.md");
+  add_words(*verb, "--warn-rule", edits.warning_rules, "EXPRESSION", "The same, but only warn of such rows");
+  add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION", "Ask this no longer");
   verb->callback([options] { run(*options); });
 }
 

@@ -138,6 +138,16 @@ void add_comparator(const char* what, const tfmd::FeatureComparator& comparator,
       comparator.normalized_abs_difference().threshold());
 }
 
+// "policy=quarantine", as they are written: nobody has looked whether they mean something.
+std::vector<std::string> tags_text(const tfmd::Annotation& annotation) {
+  constexpr std::string_view kOurs = "espalier.";
+  std::vector<std::string> out;
+  for (const std::string& tag : annotation.tag()) {
+    if (tag.starts_with(kOurs)) out.push_back(printable(tag.substr(kOurs.size())));
+  }
+  return out;
+}
+
 std::string notes_text(const tfmd::Feature& feature) {
   std::vector<std::string> out;
   if (feature.has_lifecycle_stage()) out.push_back(tfmd::LifecycleStage_Name(feature.lifecycle_stage()));
@@ -149,6 +159,7 @@ std::string notes_text(const tfmd::Feature& feature) {
   if (feature.has_unique_constraints()) out.push_back(cat(range(feature.unique_constraints()), " unique"));
   add_comparator("drift", feature.drift_comparator(), out);
   add_comparator("skew", feature.skew_comparator(), out);
+  for (const std::string& tag : tags_text(feature.annotation())) out.push_back(tag);
   return joined(out, "; ");
 }
 
@@ -260,7 +271,9 @@ std::string schema_table(const tfmd::Schema& schema, const Terminal& terminal) {
     header.pop_back();
     for (Row& row : rows) row.pop_back();
   }
-  return table_of(std::move(header), rows, terminal);
+  std::string rules;
+  for (const std::string& tag : tags_text(schema.annotation())) rules += tag + "\n";
+  return cat(table_of(std::move(header), rows, terminal), rules.empty() ? "" : "\n", rules);
 }
 
 std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, const Terminal& terminal) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "espalier/error.h"
 #include "validate/anomaly_rules.h"
 #include "validate/infer.h"
 #include "validate/message_text.h"
@@ -22,16 +21,11 @@ void append(AnomalyReasons& out, const AnomalyReasons& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
-bool contains(const auto& all, const std::string& word) { return std::ranges::find(all, word) != all.end(); }
-
 class Validator {
  public:
   Validator(const tfmd::Schema& schema, const ValidateInputs& inputs)
       : inputs_(inputs), fixed_(schema), slices_(fixed_), weighted_(has_weights(*inputs.statistics)) {
-    if (inputs.environment && !contains(schema.default_environment(), *inputs.environment))
-      throw ValueError("validate.environment",
-                       cat("environment \"", *inputs.environment, "\" is none of the schema's ",
-                           schema.default_environment_size(), " environments"));
+    require_environment(schema, inputs.environment);
     data_.emplace(*inputs.statistics, weighted_);
     const auto view = [&](const tfmd::DatasetFeatureStatistics* statistics,
                           std::optional<DatasetView>& into) {
@@ -66,15 +60,13 @@ class Validator {
   const tfmd::Schema& schema() const { return fixed_; }
 
  private:
-  bool is_in_environment(const tfmd::Feature& feature) const {
-    if (!inputs_.environment || contains(feature.in_environment(), *inputs_.environment)) return true;
-    return !contains(feature.not_in_environment(), *inputs_.environment) &&
-           contains(fixed_.default_environment(), *inputs_.environment);
+  bool is_in(const tfmd::Feature& feature) const {
+    return is_in_environment(fixed_, feature, inputs_.environment);
   }
   bool is_required(const tfmd::Feature& feature) const {
     const tfmd::FeaturePresence& presence = feature.presence();
     return !is_deprecated(feature) && (presence.min_count() > 0 || presence.min_fraction() > 0) &&
-           is_in_environment(feature);
+           is_in(feature);
   }
 
   // Features that the schema requires and the statistics do not have.
@@ -126,11 +118,11 @@ class Validator {
 };
 
 AnomalyReasons Validator::check_environment(tfmd::Feature& feature, const FeaturePath& path) const {
-  if (is_in_environment(feature)) return {};
+  if (is_in(feature)) return {};
   const std::string& environment = *inputs_.environment;
   auto& excluded = *feature.mutable_not_in_environment();
   excluded.erase(std::remove(excluded.begin(), excluded.end(), environment), excluded.end());
-  if (!is_in_environment(feature)) feature.add_in_environment(environment);
+  if (!is_in(feature)) feature.add_in_environment(environment);
   return {{Info::SCHEMA_NEW_COLUMN, "Column missing in environment",
            cat("New column ", path_text(path), " found in data but not in the environment ", environment,
                " in the schema."),
@@ -161,6 +153,7 @@ AnomalyReasons Validator::check_present(const FeatureView& view, tfmd::Feature& 
   }
   append(out, check_domain(view, feature, slice));
   append(out, check_unique(view, feature));
+  append(out, check_limits(view, feature));
   append(out, check_comparators(view, controls_, feature, measured));
   if (view.data().has_validation_derived_source() && !feature.has_validation_derived_source()) {
     mark_derived(view, feature);

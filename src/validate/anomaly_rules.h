@@ -33,6 +33,10 @@ AnomalyReasons check_real_numbers(const FeatureView& view, tfmd::Feature& featur
 AnomalyReasons check_images(const FeatureView& view, tfmd::Feature& feature);
 AnomalyReasons check_language(const FeatureView& view, tfmd::Feature& feature);
 
+// What TensorFlow Data Validation does not ask: limits in tags of the feature, of the mean, the standard
+// deviation and the share of zeros of its numbers. CUSTOM_VALIDATION; the fix is the limit that the data has.
+AnomalyReasons check_limits(const FeatureView& view, tfmd::Feature& feature);
+
 // Features made of others, by the statistics that count what is missing of them.
 AnomalyReasons check_sparse(const FeatureView& view, tfmd::SparseFeature& feature);
 AnomalyReasons check_weighted(const FeatureView& view, tfmd::WeightedFeature& feature);

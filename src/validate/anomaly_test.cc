@@ -279,6 +279,50 @@ TEST(Anomalies, CanBeWarnings) {
   EXPECT_FALSE(found.has_errors());
 }
 
+TEST(Anomalies, MeansDeviationsAndZerosHaveLimitsInTags) {
+  const auto schema = [](const std::string& tags) {
+    return parsed<tfmd::Schema>(cat("feature { name: \"x\" type: INT annotation { ", tags, " } }"));
+  };
+  // Of 2, 4, 4, 4, 5, 5, 7, 9 the mean is 5 and the deviation 2; with two zeros they are 4 and 2.68.
+  const std::string numbers =
+      R"(datasets { num_examples: 10 weighted_num_examples: 8 features { name: "x" type: INT
+    num_stats { common_stats { num_non_missing: 10 tot_num_values: 10 WEIGHTS } mean: 4 std_dev: 2.68
+    num_zeros: 2 max: 9 weighted_numeric_stats { mean: 5 std_dev: 2 } } } })";
+  const auto with = [&](const std::string& weights) {
+    std::string text = numbers;
+    text.replace(text.find("WEIGHTS"), 7, weights);
+    return parsed<tfmd::DatasetFeatureStatisticsList>(text);
+  };
+  const auto plain = with(""),
+             weighted = with("weighted_common_stats { num_non_missing: 8 tot_num_values: 8 }");
+  const auto said = [&](const std::string& tag, const tfmd::DatasetFeatureStatisticsList& list) {
+    const Validation found = validate(schema(cat("tag: \"espalier.", tag, "\"")), {&all_examples(list)});
+    return found.features.empty()
+               ? std::string()
+               : cat(found.features[0].reasons[0].brief, ": ", found.features[0].reasons[0].observed, ", ",
+                     found.features[0].reasons[0].limit);
+  };
+  EXPECT_EQ(said("min_mean=4", plain), "");
+  EXPECT_EQ(said("max_mean=4", plain), "");
+  EXPECT_EQ(said("min_mean=4.5", plain), "Mean too small: 4, >= 4.5");
+  EXPECT_EQ(said("min_mean=4.5", weighted), "");
+  EXPECT_EQ(said("max_mean=4.5", weighted), "Mean too large: 5, <= 4.5");
+  EXPECT_EQ(said("max_deviation=2.5", plain), "Standard deviation too large: 2.68, <= 2.5");
+  EXPECT_EQ(said("max_deviation=2.5", weighted), "");
+  EXPECT_EQ(said("max_zeros=0.2", plain), "");
+  EXPECT_EQ(said("max_zeros=0.1", plain), "Share of zeros too large: 0.2, <= 0.1");
+  EXPECT_EQ(said("min_zeros=0.3", plain), "Share of zeros too small: 0.2, >= 0.3");
+  // The fix is the figure of the data.
+  const tfmd::Schema tight = schema("tag: \"mine\" tag: \"espalier.max_deviation=2.5\"");
+  const ValidateInputs inputs = {&all_examples(plain)};
+  const tfmd::Schema fixed = fixed_schema(tight, inputs, {{"x"}}, false, "");
+  EXPECT_EQ(fixed.feature(0).annotation().tag(1), "espalier.max_deviation=2.68");
+  EXPECT_TRUE(validate(fixed, inputs).features.empty());
+  EXPECT_EQ(anomalies_of(validate(tight, inputs), tight).anomaly_info().at("x").reason(0).type(),
+            Info::CUSTOM_VALIDATION);
+  EXPECT_THROW(validate(schema("tag: \"espalier.max_mean=high\""), inputs), FormatError);
+}
+
 TEST(Anomalies, EnvironmentsAreThoseOfTheSchema) {
   const auto schema = parsed<tfmd::Schema>(kSchema);
   const auto list = parsed<tfmd::DatasetFeatureStatisticsList>(kStatistics);

@@ -8,6 +8,7 @@
 #include "base/shortened.h"
 #include "espalier/error.h"
 #include "validate/schema_parts.h"
+#include "validate/schema_tags.h"
 
 namespace espalier {
 namespace {
@@ -121,6 +122,7 @@ void set_field(pb::Message& message, std::string_view path, const std::string& t
       known.push_back(message.GetDescriptor()->field(i)->name());
     if (dynamic_cast<const tfmd::Feature*>(&message)) {
       for (const ShortName& each : kShortNames) known.emplace_back(each.name);
+      for (const std::string& key : feature_tags()) known.push_back(key);
     }
     throw_unknown("schema_edit.field", "field", name, known);
   }
@@ -156,10 +158,14 @@ class Editor {
     if (equals == std::string::npos)
       throw ValueError("schema_edit.set",
                        cat("FEATURE.FIELD=VALUE is asked for, got \"", shortened(words), "\""));
+    const std::string field = rest.substr(0, equals), value = rest.substr(equals + 1);
+    if (dataset && field == "policy") return set_tag(schema_, field, value);
+    if (!dataset && std::ranges::count(feature_tags(), field))
+      return set_tag(*find_feature(schema_, *path), field, value);
     pb::Message& message = dataset ? static_cast<pb::Message&>(*schema_.mutable_dataset_constraints())
                                    : *find_feature(schema_, *path);
     const std::string what = words.substr(0, words.size() - rest.size() + equals);
-    set_field(message, full_name(message, rest.substr(0, equals)), rest.substr(equals + 1), what);
+    set_field(message, full_name(message, field), value, what);
   }
 
   void allow(const std::string& words) {
@@ -222,7 +228,8 @@ class Editor {
 }  // namespace
 
 bool SchemaEdits::empty() const {
-  return set.empty() && allow.empty() && in.empty() && not_in.empty() && environments.empty();
+  return set.empty() && allow.empty() && in.empty() && not_in.empty() && environments.empty() &&
+         rules.empty() && warning_rules.empty() && dropped_rules.empty();
 }
 
 tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits) {
@@ -236,6 +243,9 @@ tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits)
   for (const std::string& words : edits.allow) editor.allow(words);
   for (const std::string& words : edits.in) editor.place(words, true);
   for (const std::string& words : edits.not_in) editor.place(words, false);
+  for (const std::string& condition : edits.dropped_rules) drop_rule(out, condition);
+  for (const std::string& condition : edits.rules) add_rule(out, condition, false);
+  for (const std::string& condition : edits.warning_rules) add_rule(out, condition, true);
   return out;
 }
 

@@ -13,17 +13,22 @@ struct SchemaEdits {
   // name: min, max (of the domain that fits the type), min_count, min_fraction, min_domain_mass,
   // least_values, most_values, least_unique, most_unique, drift, drift_jensen_shannon, drift_difference, the
   // same with skew, lifecycle, disallow_nan, disallow_inf. No value clears it; a list gets one more.
-  // "dataset" stands for the constraints of the data set.
+  // "dataset" stands for the constraints of the data set. A tag's key is taken as a field, too (see
+  // schema_tags.h): age.policy, age.default, age.max_mean, dataset.policy.
   std::vector<std::string> set = {};
   std::vector<std::string> allow = {};            // FEATURE=VALUE: one more value of its domain of texts
   std::vector<std::string> in = {}, not_in = {};  // ENVIRONMENT:FEATURE
   std::vector<std::string> environments = {};     // that the schema lists from now on
+  std::vector<std::string> rules = {};            // conditions on rows that must hold
+  std::vector<std::string> warning_rules = {};    // or are worth a warning where they do not
+  std::vector<std::string> dropped_rules = {};
 
   bool empty() const;
 };
 
-// In the order of the fields above, environments first. Features within features have paths, "trip.day".
-// Raises ValueError[schema_edit.*] with the nearest names.
+// In the order of the fields above, environments first and rules last. Features within features have paths,
+// "trip.day". Raises ValueError[schema_edit.*] with the nearest names; of rules FormatError and
+// ValueError[expression.*].
 tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits);
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/error.h"
+#include "validate/schema_tags.h"
 
 namespace espalier {
 namespace {
@@ -24,7 +25,7 @@ tfmd::Schema set(const std::string& words) { return edited({.set = {words}}); }
 std::string rule_of(const SchemaEdits& edits) {
   try {
     edited(edits);
-  } catch (const ValueError& error) {
+  } catch (const Error& error) {
     return error.rule();
   }
   return "none";
@@ -48,6 +49,37 @@ TEST(SchemaEdit, SetsFieldsByShortAndLongNames) {
             "why = so, then");
   EXPECT_EQ(set("dataset.min_examples_count=100").dataset_constraints().min_examples_count(), 100);
   EXPECT_FALSE(set("company.domain=").feature(0).has_domain());
+}
+
+TEST(SchemaEdit, SetsTagsAndRules) {
+  const auto tags = [](const tfmd::Annotation& annotation) {
+    return std::vector<std::string>(annotation.tag().begin(), annotation.tag().end());
+  };
+  using Tags = std::vector<std::string>;
+  EXPECT_EQ(tags(set("age.policy=default").feature(3).annotation()), Tags{"espalier.policy=default"});
+  EXPECT_EQ(tags(set("'a.b'.max_mean=1e3").feature(4).annotation()), Tags{"espalier.max_mean=1e3"});
+  EXPECT_EQ(tags(set("dataset.policy=quarantine").annotation()), Tags{"espalier.policy=quarantine"});
+  EXPECT_EQ(tags(edited({.set = {"age.default=1", "age.annotation.tag=mine", "age.default=2"}})
+                     .feature(3)
+                     .annotation()),
+            (Tags{"mine", "espalier.default=2"}));
+  EXPECT_EQ(tags(edited({.set = {"age.default=1", "age.default="}}).feature(3).annotation()), Tags{});
+  for (const char* wrong :
+       {"age.policy=maybe", "age.max_mean=high", "age.min_zeros=nan", "dataset.policy=no"})
+    EXPECT_EQ(rule_of({.set = {wrong}}), "schema_edit.value") << wrong;
+  // A rule is there once, in one spelling.
+  const SchemaEdits rules = {.rules = {"age>=0", "age >= 0", "tips > 1"}, .warning_rules = {"tips>1"}};
+  EXPECT_EQ(tags(edited(rules).annotation()), (Tags{"espalier.rule=age >= 0", "espalier.warning=tips > 1"}));
+  EXPECT_EQ(rule_of({.rules = {"agee > 0"}}), "expression.column");
+  EXPECT_EQ(rule_of({.rules = {"company > 0"}}), "expression.type");
+  EXPECT_EQ(rule_of({.rules = {"age"}}), "expression.type");
+  EXPECT_EQ(rule_of({.dropped_rules = {"age > 0"}}), "schema_edit.rule");
+  EXPECT_EQ(tags(edited_schema(edited(rules), {.dropped_rules = {"tips>1"}}).annotation()),
+            Tags{"espalier.rule=age >= 0"});
+  SchemaTags read = tags_of(edited(rules));
+  ASSERT_EQ(read.rules.size(), 2u);
+  EXPECT_FALSE(read.rules[0].warning);
+  EXPECT_TRUE(read.rules[1].warning);
 }
 
 TEST(SchemaEdit, AllowsValuesAndPlacesFeatures) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "espalier/error.h"
 
 namespace espalier {
 namespace {
@@ -18,6 +19,8 @@ bool is_deprecated_stage(tfmd::LifecycleStage stage) {
   return stage == tfmd::PLANNED || stage == tfmd::ALPHA || stage == tfmd::DEPRECATED ||
          stage == tfmd::DEBUG_ONLY || stage == tfmd::DISABLED;
 }
+
+bool contains(const auto& all, const std::string& word) { return std::ranges::find(all, word) != all.end(); }
 
 void forget_domain(auto& features, const std::string& name) {
   for (tfmd::Feature& feature : features) {
@@ -77,6 +80,20 @@ void remove_string_domain(tfmd::Schema& schema, const std::string& name) {
   domains.erase(std::remove_if(domains.begin(), domains.end(),
                                [&](const tfmd::StringDomain& domain) { return domain.name() == name; }),
                 domains.end());
+}
+
+void require_environment(const tfmd::Schema& schema, const std::optional<std::string>& environment) {
+  if (environment && !contains(schema.default_environment(), *environment))
+    throw ValueError("validate.environment",
+                     cat("environment \"", *environment, "\" is none of the schema's ",
+                         schema.default_environment_size(), " environments"));
+}
+
+bool is_in_environment(const tfmd::Schema& schema, const tfmd::Feature& feature,
+                       const std::optional<std::string>& environment) {
+  if (!environment || contains(feature.in_environment(), *environment)) return true;
+  return !contains(feature.not_in_environment(), *environment) &&
+         contains(schema.default_environment(), *environment);
 }
 
 bool is_deprecated(const tfmd::Feature& feature) {

@@ -1,6 +1,7 @@
 // Finding and making features and domains of a schema.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "validate/feature_path.h"
@@ -19,6 +20,12 @@ tfmd::Feature& add_feature(tfmd::Schema& schema, const FeaturePath& path);
 tfmd::StringDomain& add_string_domain(tfmd::Schema& schema, const std::string& name);
 // Takes it out of the schema and out of the features that name it.
 void remove_string_domain(tfmd::Schema& schema, const std::string& name);
+
+// Without an environment all features are in it. Raises ValueError[validate.environment] for one that the
+// schema does not list.
+void require_environment(const tfmd::Schema& schema, const std::optional<std::string>& environment);
+bool is_in_environment(const tfmd::Schema& schema, const tfmd::Feature& feature,
+                       const std::optional<std::string>& environment);
 
 // Stages of which validation takes no notice.
 bool is_deprecated(const tfmd::Feature& feature);

@@ -132,6 +132,17 @@ std::optional<int64_t> FeatureView::unique() const {
   return static_cast<int64_t>(data_->string_stats().unique());
 }
 
+double FeatureView::mean() const {
+  return weighted_ ? numbers().weighted_numeric_stats().mean() : numbers().mean();
+}
+double FeatureView::deviation() const {
+  return weighted_ ? numbers().weighted_numeric_stats().std_dev() : numbers().std_dev();
+}
+double FeatureView::zeros() const {
+  const auto values = static_cast<double>(common().tot_num_values());
+  return values == 0 ? 0 : static_cast<double>(numbers().num_zeros()) / values;
+}
+
 const tfmd::Histogram* FeatureView::histogram(tfmd::Histogram::HistogramType type) const {
   const auto& all = weighted_ ? numbers().weighted_numeric_stats().histograms() : numbers().histograms();
   const auto found =

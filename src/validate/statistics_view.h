@@ -48,6 +48,9 @@ class FeatureView {
   std::optional<int64_t> unique() const;
 
   const tfmd::NumericStatistics& numbers() const { return data_->num_stats(); }
+  double mean() const;
+  double deviation() const;
+  double zeros() const;  // their share of the values, which are not weighted
   // The first of that type, or null.
   const tfmd::Histogram* histogram(tfmd::Histogram::HistogramType type) const;
   const tfmd::CustomStatistic* custom(std::string_view name) const;
