@@ -35,6 +35,9 @@ struct DataPlan {
   double test_fraction = 0.2;
   double validation_fraction = 0.1;       // of the other rows
   std::string licence = {}, origin = {};  // kept with the model
+  std::string schema = {};                // that rows must be as; empty: none
+  std::string environment = {};           // one of the schema's
+  std::string quarantine = {};            // a CSV of rows that are not; empty: they are refused
 };
 
 // One by its name, or with options.

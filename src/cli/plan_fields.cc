@@ -43,7 +43,13 @@ Fields data_fields(DataPlan& plan) {
       {"missing", &plan.missing, "Cells that hold no value"},
       {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)},
       {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
-      {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
+      {"origin", &plan.origin, "Where the data comes from; kept with the model"},
+      {.key = "schema", .target = &plan.schema, .meaning = "Rows must be as this schema says", .path = true},
+      {"environment", &plan.environment, "Where the rows are used: one of the schema's"},
+      {.key = "quarantine",
+       .target = &plan.quarantine,
+       .meaning = "CSV for bad rows, each with its reason",
+       .path = true}};
   out.insert(out.end(), tables.begin(), tables.end());
   return out;
 }

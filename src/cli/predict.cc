@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/row_flags.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "format/csv_writer.h"
@@ -18,7 +19,15 @@ struct PredictRun {
   std::vector<std::string> id;
   std::optional<double> threshold = {};
   TableFlags table;
+  RowFlags rows;
   Results results;
+};
+
+// Rows that are asked for, and what the schema said of them.
+struct GoodRows {
+  CsvTable table;
+  std::span<const int64_t> rows;
+  nlohmann::ordered_json schema;
 };
 
 void add_report(ColumnReport& total, const ColumnReport& part) {
@@ -40,15 +49,15 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
 }
 
 // Calls `on_rows` with the numbers of some rows and what the model says of them, in order.
-void predict_table(const PredictRun& run, TableModel& saved, const CsvTable& table,
+void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& good,
                    const std::function<void(std::span<const int64_t>, const Predictions&)>& on_rows) {
-  constexpr int64_t kRows = 16384;  // so that memory does not grow with the table
+  constexpr size_t kRows = 16384;  // so that memory does not grow with the table
+  const CsvTable& table = good.table;
   ColumnReport total;
   int64_t cut = 0;
   if (table.rows() == 0) read_inputs(saved.columns, table, run.data);
-  for (int64_t begin = 0; begin < table.rows(); begin += kRows) {
-    std::vector<int64_t> rows(static_cast<size_t>(std::min(kRows, table.rows() - begin)));
-    std::iota(rows.begin(), rows.end(), begin);
+  for (size_t begin = 0; begin < good.rows.size(); begin += kRows) {
+    const auto rows = good.rows.subspan(begin, std::min(kRows, good.rows.size() - begin));
     ColumnReport report;
     const Tensor x = read_inputs(saved.columns, table, run.data, rows, &report);
     add_report(total, report);
@@ -58,7 +67,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const CsvTable& tab
   }
   if (const std::string decided = text_of(saved.decision, saved.columns); !decided.empty())
     std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
-  run.results.warn(cut_warning(cut, saved.columns, table.rows()));
+  run.results.warn(cut_warning(cut, saved.columns, std::ssize(good.rows)));
   run.results.warn(warnings_of(total));
   run.results.warn(beyond_of(total));
 }
@@ -71,7 +80,8 @@ std::vector<int64_t> kept_columns(const PredictRun& run, const CsvTable& table) 
   return out;
 }
 
-void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table) {
+void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good) {
+  const CsvTable& table = good.table;
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   const std::vector<int64_t> kept = kept_columns(run, table);
@@ -81,7 +91,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table
   if (columns.classification() && !run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
   out.end_row();
-  predict_table(run, saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(run, saved, good, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       for (const int64_t c : kept) out.cell(table.cell(rows[i], c));
       if (columns.classification()) {
@@ -98,11 +108,11 @@ void predict_csv(const PredictRun& run, TableModel& saved, const CsvTable& table
   run.results.write(out.text());
 }
 
-void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& table) {
+void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good) {
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
-  predict_table(run, saved, table, [&](std::span<const int64_t> rows, const Predictions& said) {
+  predict_table(run, saved, good, [&](std::span<const int64_t> rows, const Predictions& said) {
     for (size_t i = 0; i < rows.size(); ++i) {
       if (!columns.classification()) {
         predictions.push_back(said.values[i]);
@@ -121,9 +131,23 @@ void predict_json(const PredictRun& run, TableModel& saved, const CsvTable& tabl
     body["positive"] = classes[static_cast<size_t>(saved.decision.positive)];
     body["threshold"] = *saved.decision.threshold;
   }
+  if (!good.schema.is_null()) body["schema"] = good.schema;
   body["predictions"] = predictions;
   body["warnings"] = *run.results.warned;
   run.results.write_json("predict", body);
+}
+
+void predict(const PredictRun& run) {
+  run.results.keep({run.data, run.rows.schema});
+  RowChecks checks(run.rows, {run.data});
+  TableModel saved = TableModel::load(run.model, run.threshold);
+  const CsvTable table = saved.read(run.table, run.data);
+  const RowJudgement& found =
+      checks.check(run.data, table, saved.columns.names_of(table), saved.columns.missing_words(),
+                   {saved.columns.label()}, run.results);
+  checks.write();
+  const GoodRows good = {found.table, found.kept, checks.json()};
+  run.results.json ? predict_json(run, saved, good) : predict_csv(run, saved, good);
 }
 
 }  // namespace
@@ -145,14 +169,10 @@ void add_predict(CLI::App& app) {
       ->excludes("--json");
   add_threshold(*verb, run->threshold);
   run->table.add(*verb);
+  run->rows.add(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
-  verb->callback([run] {
-    run->results.keep({run->data});
-    TableModel saved = TableModel::load(run->model, run->threshold);
-    const CsvTable table = saved.read(run->table, run->data);
-    run->results.json ? predict_json(*run, saved, table) : predict_csv(*run, saved, table);
-  });
+  verb->callback([run] { predict(*run); });
 }
 
 }  // namespace espalier::cli

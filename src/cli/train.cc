@@ -102,7 +102,7 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
 
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
-  const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test};
+  const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
   if (std::ranges::count(inputs, "-") > 1)
     throw ValueError("train.input",
                      "standard input is the plan, the data or the test; the others must lie elsewhere");
@@ -199,6 +199,16 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--origin", "Where the data comes from; kept with the model",
                           [](TrainPlan& plan) -> std::string& { return plan.data.origin; })
       ->option_text("TEXT");
+  add_change<std::string>(verb, flags, "--schema", "Rows of a table must be as this schema says",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.schema; })
+      ->option_text("FILE");
+  add_change<std::string>(verb, flags, "--environment",
+                          "Where the rows are used: one of the schema's environments",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.environment; })
+      ->option_text("NAME");
+  add_change<std::string>(verb, flags, "--quarantine", "Set bad rows aside in this CSV, each with its reason",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.quarantine; })
+      ->option_text("FILE");
   flags.table.add(verb);
 }
 

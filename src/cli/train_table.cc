@@ -17,6 +17,7 @@
 #include "cli/interrupt.h"
 #include "cli/provenance.h"
 #include "cli/resumable_fit.h"
+#include "cli/row_flags.h"
 #include "cli/scores.h"
 #include "cli/split.h"
 #include "report/table.h"
@@ -71,6 +72,16 @@ CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
           ": the first line is taken for a row, so columns are called column_1, "
           "column_2, ...; --header yes where it holds their names\n"));
   return table;
+}
+
+// Rows of the table at `path` with a label that are as the schema says. Both lists are in order.
+std::vector<int64_t> in_both(const std::vector<int64_t>& labelled, const std::vector<int64_t>& kept,
+                             const std::string& path) {
+  std::vector<int64_t> out;
+  std::ranges::set_intersection(labelled, kept, std::back_inserter(out));
+  if (out.empty() && !labelled.empty())
+    throw ValueError("rows.none", cat(path, ": no row with a label is as the schema says"));
+  return out;
 }
 
 // Days that are split at random are judged by their neighbours.
@@ -252,8 +263,12 @@ void train_table(const TableRun& run) {
   check_save_path(plan.model.path,
                   {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}});
   check_resume(plan, run.resume);
-  const CsvTable table = read_training(reading, data);
-  reading.check_parted(table, data.file);
+  RowChecks checks({.schema = data.schema, .environment = data.environment, .quarantine = data.quarantine},
+                   {data.file, data.test});
+  const CsvTable read = read_training(reading, data);
+  reading.check_parted(read, data.file);
+  const RowJudgement& found = checks.check(data.file, read, read.names(), data.missing, {}, run.results);
+  const CsvTable& table = found.table;
   const auto column_at = [&](const std::string& path, const std::string& name) {
     return said_at(plan, path, [&] { return column_named(table, name); });
   };
@@ -269,7 +284,7 @@ void train_table(const TableRun& run) {
     options.ignore.push_back(column_at(cat("data.ignore[", i, "]"), data.ignore[i]));
   for (size_t i = 0; i < data.include.size(); ++i)
     options.include.push_back(column_at(cat("data.include[", i, "]"), data.include[i]));
-  const std::vector<int64_t> labelled = labelled_rows(table, options);
+  const std::vector<int64_t> labelled = in_both(labelled_rows(table, options), found.kept, data.file);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
   check_replaced(plan.model.path, columns, plan.fit.epochs);
@@ -278,16 +293,22 @@ void train_table(const TableRun& run) {
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
           columns.classification() ? "a class" : "a number", " from ", rows.train.size(), " of the rows\n"));
-  if (const int64_t unlabelled = table.rows() - static_cast<int64_t>(labelled.size()))
+  if (const int64_t unlabelled = std::ssize(found.kept) - std::ssize(labelled))
     run.results.warn({cat(unlabelled, " rows have no ", columns.label(), " and are left out")});
   show_notes(columns, progress);
   show_split(columns, table, data);
 
-  const CsvTable other = data.test.empty() ? CsvTable() : reading.read(data.test, columns.column_names());
+  RowJudgement test;
+  if (!data.test.empty()) {
+    const CsvTable all = reading.read(data.test, columns.column_names());
+    test = checks.check(data.test, all, columns.names_of(all), data.missing, {}, run.results);
+  }
+  checks.write();
+  const CsvTable& other = test.table;
   const CsvTable& test_table = data.test.empty() ? table : other;
   std::vector<int64_t> test_rows = rows.test;
   if (!data.test.empty()) {
-    test_rows = labelled_test_rows(columns, other, data.test, run.results);
+    test_rows = in_both(labelled_test_rows(columns, other, data.test, run.results), test.kept, data.test);
     const int64_t both = rows_in_both(table, rows.train, other, test_rows);
     if (10 * both > static_cast<int64_t>(test_rows.size())) {
       run.results.warn({cat(both, " of the ", test_rows.size(), " rows of ", data.test,
@@ -349,6 +370,7 @@ void train_table(const TableRun& run) {
                                  {"test", json_of(scores, columns)},
                                  {"lineage", lineage_of(plan, table, other, rows)}};
   if (linear) body["linear"] = compared;
+  if (!data.schema.empty()) body["schema"] = checks.json();
   if (columns.classes().size() == 2)
     body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
   if (decision.threshold) body["threshold"] = *decision.threshold;

@@ -262,6 +262,15 @@ std::vector<std::string> ColumnProgram::column_names() const {
   return data_->numbered ? std::vector<std::string>() : data_->columns;
 }
 
+std::vector<std::string> ColumnProgram::names_of(const CsvTable& table) const {
+  std::vector<std::string> out = column_names();
+  if (!by_position(table)) return table.names();
+  if (std::ssize(out) > table.columns()) std::erase(out, label());
+  return std::ssize(out) == table.columns() ? out : table.names();
+}
+
+const std::vector<std::string>& ColumnProgram::missing_words() const { return data_->missing.words(); }
+
 bool ColumnProgram::classification() const { return data_->label.classification; }
 const std::string& ColumnProgram::label() const { return data_->label.column; }
 const std::vector<std::string>& ColumnProgram::classes() const { return data_->label.classes; }

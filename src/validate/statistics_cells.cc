@@ -7,7 +7,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <optional>
 
 #include "format/decimal.h"
 
@@ -154,6 +153,16 @@ class Reader {
 };
 
 }  // namespace
+
+std::optional<int64_t> whole_cell(std::string_view cell) {
+  return is_whole(cell) ? parse_whole(cell) : std::nullopt;
+}
+
+std::optional<double> real_cell(std::string_view cell) {
+  if (is_whole(cell) && !parse_whole(cell)) return std::nullopt;
+  const std::optional<double> value = parse_number(cell);
+  return value ? std::optional(nearest_f32(*value)) : std::nullopt;
+}
 
 CellType type_of_cell(std::string_view cell) {
   if (cell.empty()) return CellType::kNone;

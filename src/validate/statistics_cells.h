@@ -1,6 +1,8 @@
 // Cells of a table as numbers and texts.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +16,10 @@ namespace espalier {
 // whole numbers of more bits among it.
 enum class CellType { kNone, kInt, kFloat, kText };
 CellType type_of_cell(std::string_view cell);
+
+// The number of a cell as statistics have it: of kInt; of kInt and kFloat, the nearest f32.
+std::optional<int64_t> whole_cell(std::string_view cell);
+std::optional<double> real_cell(std::string_view cell);
 
 // What counts as missing, and as present but empty.
 struct EmptyCells {

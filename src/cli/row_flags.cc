@@ -1,0 +1,190 @@
+#include "cli/row_flags.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "espalier/error.h"
+#include "format/csv_writer.h"
+#include "validate/metadata_files.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string rows_text(int64_t rows) { return cat(rows, rows == 1 ? " row" : " rows"); }
+
+// "age: above 90 in 7 rows, the first in lines 3, 9, 12".
+std::string text_of(const RowFinding& finding) {
+  std::string lines;
+  for (const int64_t line : finding.lines) lines += cat(lines.empty() ? "" : ", ", line);
+  const bool all = finding.rows == std::ssize(finding.lines);
+  return cat(finding.column.empty() ? "not " : cat(shortened(finding.column), ": "), printable(finding.text),
+             " in ", rows_text(finding.rows), ", ", all ? "" : "the first in ",
+             finding.lines.size() == 1 ? "line " : "lines ", lines);
+}
+
+Json json_of(const RowFinding& finding) {
+  return {
+      {"column", finding.column}, {"rule", finding.rule},
+      {"text", finding.text},     {"policy", finding.warning ? "warning" : std::string(name(finding.policy))},
+      {"rows", finding.rows},     {"lines", finding.lines}};
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 5;
+  std::string out;
+  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+    out += cat(i == 0 ? "" : ", ", shortened(names[i]));
+  return names.size() > kNamed ? cat(out, " and ", names.size() - kNamed, " more") : out;
+}
+
+}  // namespace
+
+void RowFlags::add(CLI::App& verb) {
+  verb.add_option("--schema", schema, "Rows must be as this schema says: .pbtxt, .pb or .tfrecord")
+      ->option_text("FILE");
+  verb.add_option("--environment", environment, "Where the rows are used: one of the schema's")
+      ->option_text("NAME")
+      ->needs("--schema");
+  verb.add_option("--quarantine", quarantine, "Set bad rows aside in this CSV, each with its reason")
+      ->option_text("FILE")
+      ->needs("--schema");
+}
+
+RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs) : flags_(flags) {
+  if (flags.schema.empty()) return;
+  if (!flags.quarantine.empty()) {
+    Results out{.out = flags.quarantine};
+    out.keep(inputs);
+    out.keep({flags.schema});
+  }
+  read_metadata(flags.schema, schema_.emplace());
+}
+
+void RowChecks::refuse(const Checked& of) const {
+  const RowJudgement& found = of.judgement;
+  std::string message = cat(source_name(of.path), ": ", found.refused, " of ", rows_text(found.rows),
+                            found.refused == 1 ? " is" : " are", " not as ", flags_.schema, " says");
+  for (const RowFinding& finding : found.findings) {
+    if (!finding.warning && finding.policy == RowPolicy::kRefuse) message += "\n  " + text_of(finding);
+  }
+  throw ValueError("rows.refused", message,
+                   flags_.quarantine.empty() ? "--quarantine FILE sets such rows aside" : "");
+}
+
+// What is no reason to stop.
+void RowChecks::say(const Checked& of, const Results& results) const {
+  const std::string name = source_name(of.path);
+  for (const SchemaRule& rule : of.left_out)
+    std::fputs(cat("note: ", name, ": \"", printable(rule.condition.text()),
+                   "\" is not asked: a column is not there\n")
+                   .c_str(),
+               stderr);
+  if (!of.new_columns.empty())
+    std::fputs(cat("note: ", name, ": columns that the schema does not know: ", listed(of.new_columns), "\n")
+                   .c_str(),
+               stderr);
+  const RowJudgement& found = of.judgement;
+  std::vector<std::string> warnings;
+  for (const RowFinding& each : found.findings) {
+    const char* done = each.warning                         ? ""
+                       : each.policy == RowPolicy::kDefault ? ": the default stands for them"
+                                                            : ": set aside";
+    warnings.push_back(cat(name, ": ", text_of(each), done));
+  }
+  if (!found.set_aside.empty())
+    warnings.push_back(cat(name, ": ", found.set_aside.size(), " of ", rows_text(found.rows),
+                           " set aside in ", flags_.quarantine));
+  results.warn(warnings);
+}
+
+const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& table,
+                                     std::vector<std::string> names, const std::vector<std::string>& missing,
+                                     const std::vector<std::string>& optional_columns,
+                                     const Results& results) {
+  Checked& out = tables_.emplace_back(Checked{.path = path, .table = table, .names = std::move(names)});
+  if (!schema_) {
+    out.judgement.table = table;
+    out.judgement.kept.resize(static_cast<size_t>(table.rows()));
+    std::iota(out.judgement.kept.begin(), out.judgement.kept.end(), 0);
+    return out.judgement;
+  }
+  RowOptions options{.missing = missing, .optional_columns = optional_columns};
+  if (!flags_.environment.empty()) options.environment = flags_.environment;
+  if (!flags_.quarantine.empty()) options.policy = RowPolicy::kQuarantine;
+  try {
+    const RowValidator validator(*schema_, out.names, options);
+    out.judgement = judge_rows(validator, table);
+    out.new_columns = validator.new_columns();
+    out.left_out = validator.rules_left_out();
+  } catch (const ValueError& error) {
+    throw ValueError(error.rule(), cat(flags_.schema, ", ", source_name(path), ": ", error.message()),
+                     error.fix());
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(flags_.schema, ": ", error.message()), error.fix());
+  }
+  if (out.judgement.refused > 0) refuse(out);
+  const size_t aside = out.judgement.set_aside.size();
+  if (aside > 0 && flags_.quarantine.empty())
+    throw ValueError(
+        "rows.quarantine",
+        cat(source_name(path), ": ", flags_.schema, " sets ", aside, " of ", rows_text(out.judgement.rows),
+            " aside, and no file is named for them; first:\n  ", "line ", out.judgement.set_aside[0].line,
+            ": ", printable(out.judgement.set_aside[0].reason)),
+        "--quarantine FILE");
+  say(out, results);
+  return out.judgement;
+}
+
+void RowChecks::write() const {
+  if (flags_.quarantine.empty()) return;
+  std::vector<std::string> columns;
+  for (const Checked& each : tables_) {
+    for (const std::string& name : each.names) {
+      if (std::ranges::find(columns, name) == columns.end()) columns.push_back(name);
+    }
+  }
+  CsvWriter out;
+  out.cell("file").cell("line").cell("reason");
+  for (const std::string& column : columns) out.cell(column);
+  out.end_row();
+  for (const Checked& each : tables_) {
+    for (const SetAside& aside : each.judgement.set_aside) {
+      out.cell(source_name(each.path)).cell(cat(aside.line)).cell(aside.reason);
+      for (const std::string& column : columns) {
+        const auto at = std::ranges::find(each.names, column) - each.names.begin();
+        out.cell(at == std::ssize(each.names) ? std::string_view() : each.table.cell(aside.row, at));
+      }
+      out.end_row();
+    }
+  }
+  Results{.out = flags_.quarantine}.write(out.text());
+}
+
+Json RowChecks::json() const {
+  if (!schema_) return nullptr;
+  Json out = {{"file", flags_.schema}, {"tables", Json::array()}};
+  if (!flags_.environment.empty()) out["environment"] = flags_.environment;
+  if (!flags_.quarantine.empty()) out["quarantine"] = flags_.quarantine;
+  for (const Checked& each : tables_) {
+    const RowJudgement& found = each.judgement;
+    Json table = {{"file", each.path},
+                  {"rows", found.rows},
+                  {"kept", found.kept.size()},
+                  {"set_aside", found.set_aside.size()},
+                  {"replaced_cells", found.replaced},
+                  {"findings", Json::array()},
+                  {"new_columns", each.new_columns}};
+    for (const RowFinding& finding : found.findings) table["findings"].push_back(json_of(finding));
+    out["tables"].push_back(table);
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,152 @@
+#include "validate/row_judgement.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format.h"
+
+namespace espalier {
+namespace {
+
+std::vector<Truth> ask(const SchemaRule& rule, const RowValidator& validator, const CsvTable& table) {
+  return truths(
+      rule.condition, table, [&](std::string_view cell) { return validator.is_missing(cell); },
+      validator.types());
+}
+
+class Judge {
+ public:
+  Judge(const RowValidator& validator, const CsvTable& table)
+      : validator_(validator), table_(table), worst_(static_cast<size_t>(table.rows())) {}
+
+  RowJudgement run() {
+    read_cells();
+    RowJudgement out{.table = table_.with_cells(kept_changes()), .rows = table_.rows()};
+    ask_rules(out.table);
+    out.replaced = std::ranges::count_if(
+        changes_, [&](const CsvChange& each) { return worst_[static_cast<size_t>(each.row)] == kReplaced; });
+    for (auto& [key, finding] : findings_) out.findings.push_back(std::move(finding));
+    name_lines(out);
+    for (int64_t row = 0; row < table_.rows(); ++row) {
+      const Worst worst = worst_[static_cast<size_t>(row)];
+      if (worst != kAside) out.kept.push_back(row);
+      out.refused += worst == kRefused;
+    }
+    return out;
+  }
+
+ private:
+  enum Worst : uint8_t { kGood, kReplaced, kAside, kRefused };
+
+  static Worst worst_of(RowPolicy policy) {
+    return policy == RowPolicy::kDefault ? kReplaced : policy == RowPolicy::kQuarantine ? kAside : kRefused;
+  }
+
+  // Of a feature and its rule, or of a rule behind all features.
+  RowFinding& finding(size_t subject, size_t rule) { return findings_[{subject, rule}]; }
+
+  void add(RowFinding& finding, int64_t row) {
+    if (finding.lines.size() < RowFinding::kNamed) finding.lines.push_back(row);
+    ++finding.rows;
+    if (finding.warning) return;
+    Worst& worst = worst_[static_cast<size_t>(row)];
+    worst = std::max(worst, worst_of(finding.policy));
+    if (finding.policy != RowPolicy::kQuarantine) return;
+    std::string& reason = reasons_[row];
+    reason +=
+        cat(reason.empty() ? "" : "; ", finding.column, finding.column.empty() ? "not " : ": ", finding.text);
+  }
+
+  void read_cells() {
+    std::vector<std::string_view> cells(static_cast<size_t>(table_.columns()));
+    std::vector<CellFault> faults;
+    for (int64_t row = 0; row < table_.rows(); ++row) {
+      for (size_t c = 0; c < cells.size(); ++c) cells[c] = table_.cell(row, static_cast<int64_t>(c));
+      faults.clear();
+      validator_.check(cells, faults);
+      for (const CellFault& fault : faults) take(row, fault);
+    }
+  }
+
+  void take(int64_t row, const CellFault& fault) {
+    const RowFeature& feature = validator_.features()[fault.feature];
+    RowFinding& into = finding(fault.feature, static_cast<size_t>(fault.rule));
+    if (into.rows == 0)
+      into = {.column = feature.name,
+              .rule = std::string(name(fault.rule)),
+              .text = feature.text_of(fault.rule),
+              .policy = feature.policy};
+    add(into, row);
+    if (feature.policy == RowPolicy::kDefault)
+      changes_.push_back({row, static_cast<int64_t>(feature.column), feature.value});
+  }
+
+  // In the order of the columns, and of rows that stay.
+  std::vector<CsvChange>& kept_changes() {
+    std::erase_if(changes_,
+                  [&](const CsvChange& each) { return worst_[static_cast<size_t>(each.row)] != kReplaced; });
+    std::ranges::sort(changes_, {}, [](const CsvChange& each) { return std::pair(each.row, each.column); });
+    return changes_;
+  }
+
+  void ask_rules(const CsvTable& table) {
+    for (size_t i = 0; i < validator_.rules().size(); ++i) {
+      const SchemaRule& rule = validator_.rules()[i];
+      const std::vector<Truth> all = ask(rule, validator_, table);
+      for (int64_t row = 0; row < table.rows(); ++row) {
+        if (all[static_cast<size_t>(row)] != Truth::kFalse) continue;
+        RowFinding& into = finding(validator_.features().size(), i);
+        if (into.rows == 0)
+          into = {.column = "",
+                  .rule = rule.warning ? "warning" : "rule",
+                  .text = rule.condition.text(),
+                  .policy = validator_.rule_policy(),
+                  .warning = rule.warning};
+        add(into, row);
+      }
+    }
+  }
+
+  // Numbers of rows become lines; who is refused is not set aside.
+  void name_lines(RowJudgement& out) {
+    if (out.findings.empty()) return;
+    const std::vector<int64_t> lines = table_.lines();
+    for (RowFinding& each : out.findings) {
+      for (int64_t& line : each.lines) line = lines[static_cast<size_t>(line)];
+    }
+    for (auto& [row, reason] : reasons_) {
+      if (worst_[static_cast<size_t>(row)] == kAside)
+        out.set_aside.push_back({row, lines[static_cast<size_t>(row)], std::move(reason)});
+    }
+  }
+
+  const RowValidator& validator_;
+  const CsvTable& table_;
+  std::vector<Worst> worst_;
+  std::map<std::pair<size_t, size_t>, RowFinding> findings_;
+  std::map<int64_t, std::string> reasons_;
+  std::vector<CsvChange> changes_;
+};
+
+}  // namespace
+
+RowJudgement judge_rows(const RowValidator& validator, const CsvTable& table) {
+  return Judge(validator, table).run();
+}
+
+std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table) {
+  std::vector<RuleCount> out;
+  for (const SchemaRule& rule : validator.rules()) {
+    RuleCount& count = out.emplace_back(RuleCount{rule});
+    const std::vector<Truth> all = ask(rule, validator, table);
+    for (int64_t row = 0; row < table.rows(); ++row) {
+      const Truth truth = all[static_cast<size_t>(row)];
+      count.missing += truth == Truth::kMissing;
+      if (truth != Truth::kFalse) continue;
+      if (++count.broken <= static_cast<int64_t>(RowFinding::kNamed)) count.lines.push_back(table.line(row));
+    }
+  }
+  return out;
+}
+
+}  // namespace espalier
