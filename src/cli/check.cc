@@ -132,8 +132,9 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
 void write_gates(CheckRun run) {
   const ScoredTable rows = rows_of(run, run.scores, run.where);
   if (!run.slicing.any()) {
-    const SliceFlags chosen =
-        choose_slices(rows.table, rows.rows, {rows.label, run.scored.score, run.scored.weight});
+    std::vector<std::string> others = run.scored.columns();
+    others.push_back(rows.label);
+    const SliceFlags chosen = choose_slices(rows.table, rows.rows, others);
     if (!chosen.any())
       throw ValueError("check.slices", "no column parts the rows into groups of 30 or more", "add --slice");
     run.slicing.slices = chosen.slices;

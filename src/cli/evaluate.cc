@@ -115,8 +115,15 @@ void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
 }
 
 // How many rows there are, before what is said of them.
-std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment) {
-  if (!assessment.has_thresholds()) return cat(scored.rows.size(), " rows\n");
+std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment,
+                      const Terminal& terminal) {
+  constexpr size_t kTableClasses = 20;
+  if (!assessment.has_thresholds()) {
+    const bool matrix = scored.task == Task::kClasses && scored.classes.size() <= kTableClasses;
+    return cat(
+        scored.rows.size(), " rows\n",
+        matrix ? cat(confusion_matrix(assessment.overall.matrix, scored.classes, terminal), "\n") : "");
+  }
   return cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows, " are ",
              scored.positive, run.thresholds.size() > 1 ? "\n" : "; ");
 }
@@ -129,7 +136,7 @@ void evaluate_scores(const EvaluateRun& run) {
   slicing.thresholds = run.thresholds;
   const Assessment assessment = slicing.assess(scored, missing, {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
-  const std::vector<std::string> no_slices = {run.scored.label, run.scored.score, run.scored.weight};
+  const std::vector<std::string> no_slices = run.scored.columns();
   const WorstOptions options = worst_options(run, run.thresholds.empty() ? 0.5 : run.thresholds[0]);
   WorstSlices worst;
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
@@ -137,6 +144,7 @@ void evaluate_scores(const EvaluateRun& run) {
     nlohmann::ordered_json body = {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
     if (assessment.has_thresholds()) body["positive"] = scored.positive;
+    if (scored.task == Task::kClasses) body["classes"] = scored.classes;
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.worst.any()) body["worst"] = json_of(worst, options);
@@ -144,7 +152,7 @@ void evaluate_scores(const EvaluateRun& run) {
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = terminal_of(run.results);
-  run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment),
+  run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : ""));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};

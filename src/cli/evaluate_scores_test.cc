@@ -194,7 +194,7 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
             "scores.label: every row of column \"y\" is \"1\": labels of one kind say little of scores");
   EXPECT_EQ(refusal("y,p\n1,0.5\n2,0.6\n3,0.1\n"),
             "scores.label: labels are of two kinds, and column \"y\" has 3: \"1\", \"2\", \"3\" / "
-            "--task regression, where it holds numbers");
+            "--task classes, or --task regression where it holds numbers");
   EXPECT_EQ(
       refusal("y,p\nbad,0.5\ngood,0.6\ngood,0.1\n"),
       "scores.label: column \"y\" holds \"bad\" and \"good\", and which of them do high scores stand for? / "

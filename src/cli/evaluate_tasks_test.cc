@@ -152,6 +152,121 @@ TEST_F(EvaluateTasks, GatesHoldRegressions) {
   EXPECT_NE(csv.str().find("\ng,g=b,200,,,mae,15."), std::string::npos) << csv.str();
 }
 
+// The rows of tests/golden/classes.json: columns y, said, p_ant, ..., weight, group.
+std::string classes_csv(const Json& golden) {
+  const Json &rows = golden["rows"], &classes = golden["classes"];
+  std::string out = "y,said,p_ant,p_bee,p_cow,p_dog,weight,group\n";
+  for (size_t i = 0; i < rows["label"].size(); ++i) {
+    out += cat(classes[rows["label"][i].get<size_t>()].get<std::string>(), ",",
+               classes[rows["said"][i].get<size_t>()].get<std::string>());
+    for (size_t c = 0; c < 4; ++c) out += cat(",", shortest(rows["probabilities"][4 * i + c].get<double>()));
+    out += cat(",", shortest(rows["weight"][i].get<double>()), ",",
+               golden["groups"][rows["group"][i].get<size_t>()].get<std::string>(), "\n");
+  }
+  return out;
+}
+
+// From the text of a file to scikit-learn's own figures of the same rows.
+TEST_F(EvaluateTasks, SeveralClassesOfGroupsAreScikitLearns) {
+  const Json golden = read_golden("classes.json");
+  const std::string path = file(classes_csv(golden));
+  for (const char* score : {"ant=p_ant,bee=p_bee,cow=p_cow,dog=p_dog", "said"}) {
+    const Json said = json({"--scores", path, "--label", "y", "--score", score, "--task", "classes"},
+                           {"--slice", "group", "--weight", "weight"});
+    EXPECT_EQ(said["classes"], golden["classes"]);
+    const auto compare = [&](const Json& slice, const Json& expected) {
+      for (const auto& [name, value] : expected["metrics"].items()) {
+        if (name.starts_with("micro_") || (name == "log_loss" && score == std::string("said"))) continue;
+        const Json& got = slice["metrics"][name]["value"];
+        ASSERT_EQ(got.is_null(), value.is_null()) << name << " of " << slice["slice"];
+        if (!value.is_null()) {
+          EXPECT_NEAR(got.get<double>(), value.get<double>(), 1e-9) << name << " of " << slice["slice"];
+        }
+      }
+      std::vector<int64_t> matrix;
+      for (const Json& row : slice["confusion"]) {
+        for (const Json& count : row) matrix.push_back(count);
+      }
+      EXPECT_EQ(Json(matrix), expected["matrix"]);
+    };
+    const Json& expected = golden["figures"]["weighted"];
+    compare(said["overall"], expected[0]);
+    for (const Json& slice : said["slices"]) {
+      const auto place = std::ranges::find(golden["groups"], slice["values"][0]) - golden["groups"].begin();
+      compare(slice, expected[static_cast<size_t>(place) + 1]);
+    }
+    EXPECT_EQ(said["overall"]["metrics"].contains("log_loss"), score != std::string("said"));
+  }
+  const std::string text = text_of({"--scores", path, "--label", "y", "--score", "said", "--task", "classes"},
+                                   {"--slice", "group", "--metric", "micro_f1,recall[cow]"});
+  for (const char* part : {"precision  66.7%  66.7%", "\naccuracy ", "recall[cow]"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
+}
+
+TEST_F(EvaluateTasks, AModelOfSeveralClassesIsJudgedBySlice) {
+  std::string table = "size,kind,color\n";
+  for (int i = 0; i < 240; ++i)
+    table += cat(i % 60, ",", i % 2 ? "new" : "old", ",",
+                 i % 60 < 20   ? "red"
+                 : i % 60 < 40 ? "green"
+                               : "blue",
+                 "\n");
+  const std::string data = file(table, "table.csv"), model = folder + "/model";
+  call_verb(add_train, {"--data", data, "--label", "color", "--model", model, "--epochs", "3"});
+  const Json said = json({model, data, "--all-rows"}, {"--slice", "kind"});
+  const Json& overall = said["overall"];
+  EXPECT_NEAR(overall["metrics"]["accuracy"]["value"].get<double>(), said["accuracy"].get<double>(), 1e-12);
+  EXPECT_NEAR(overall["metrics"]["log_loss"]["value"].get<double>(), said["log_loss"].get<double>(), 1e-5);
+  EXPECT_EQ(overall["confusion"], said["confusion"]);
+  EXPECT_EQ(said["slices"].size(), 2u);
+}
+
+TEST_F(EvaluateTasks, GatesHoldSeveralClasses) {
+  const std::string path = file(classes_csv(read_golden("classes.json")));
+  const auto check = [&](const std::string& gate, const std::string& first) {
+    const std::string gates = file("[[gates]]\n" + gate, "gates.toml");
+    const Outcome outcome =
+        call_command(cat("check --scores ", path, " --label y --score said --task classes --gates ", gates));
+    EXPECT_TRUE(outcome.output.starts_with(first)) << outcome.output << outcome.error;
+    return outcome.code;
+  };
+  EXPECT_EQ(check("metric = \"accuracy\"\nmin = 0.6\ndecide = \"proven-over\"", "Pass"), 0);
+  EXPECT_EQ(check("metric = \"recall[bee]\"\nmin = 0.7\ndecide = \"proven-over\"",
+                  "Undecided: recall[bee] is 0.67"),
+            3);
+  EXPECT_EQ(
+      check("metric = \"macro_f1\"\nbetween = \"group\"\nmax = 0.05", "Blocked: macro f1 for group=large"),
+      1);
+  EXPECT_EQ(check("metric = \"recall[cat]\"\nmin = 0.1",
+                  "Undecided: recall[cat] cannot be judged: these rows have no such figure, but recall[ant]"),
+            3);
+}
+
+TEST_F(EvaluateTasks, ColumnsOfClassesAreNamedOrRefused) {
+  const auto said = [&](const std::string& text, const std::string& score) -> std::string {
+    try {
+      return json({"--scores", file(text), "--label", "y", "--score", score, "--task", "classes"})["classes"]
+          .dump();
+    } catch (const Error& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+  };
+  const std::string fine = "y,a,probability of b,q\na,0.5,0.2,0.3\nb,0.1,0.9,0\n";
+  EXPECT_EQ(said(fine, "a,probability of b,c=q"), "[\"a\",\"b\",\"c\"]");
+  EXPECT_EQ(said(fine, "a,a=q"), "scores.classes: --score has two columns of the class \"a\"");
+  EXPECT_EQ(said(fine, "a,c=q"),
+            "scores.label: scores.csv, line 3: --score has no column of the class \"b\"");
+  EXPECT_EQ(
+      said(fine, "a,b=q"),
+      "scores.score: scores.csv, line 2: the probabilities of all classes add up to 1, and these to 0.8");
+  EXPECT_EQ(said("y,a,b\na,0.5,1.5\n", "a,b"),
+            "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"1.5\"");
+  EXPECT_EQ(said("y,s\na,b\nb,\n", "s"), "scores.score: scores.csv, line 3: no class is said");
+  std::string many = "y,s\n";
+  for (int i = 0; i < 300; ++i) many += cat(i, ",", i, "\n");
+  EXPECT_TRUE(said(many, "s").starts_with("scores.label: at most 200 classes"));
+}
+
 TEST_F(EvaluateTasks, WhatDoesNotFitIsNamed) {
   const std::string path = file("y,p,g\n1,2,a\n2,3,b\n3,x,a\n");
   const auto message = [&](const char* label, const char* score, const Words& more = {}) -> std::string {

@@ -15,6 +15,7 @@ namespace espalier::cli {
 // What a model says of a row.
 enum class Task {
   kTwoClasses,  // the probability of one of two classes
+  kClasses,     // the probability of each of several classes, or the likeliest
   kRegression,  // a number
 };
 
@@ -26,6 +27,8 @@ struct ScoredFlags {
   void add(CLI::App& verb);
   // --task.
   void add_task(CLI::App& verb);
+  // The columns that they name. Raises ValueError[scores.classes] for two of one class.
+  std::vector<std::string> columns() const;
   // Those that were given.
   std::vector<std::string> words() const;
 };
@@ -35,12 +38,15 @@ struct ScoredTable {
   CsvTable table;
   std::vector<int64_t> rows;  // of the table
   Task task = Task::kTwoClasses;
-  std::vector<double> scores, weights;
-  std::vector<uint8_t> labels;        // of two classes
-  std::vector<double> truths;         // of a regression
-  std::string positive;               // the label of those that are; "" but of two classes
-  std::string label;                  // the column
-  std::optional<KeptRows> kept = {};  // what a condition made of the rows with a label
+  std::vector<double> scores;  // of several classes [rows, classes], or none
+  std::vector<double> weights;
+  std::vector<uint8_t> labels;               // of two classes
+  std::vector<std::string> classes = {};     // of several
+  std::vector<uint32_t> is = {}, said = {};  // places in `classes`
+  std::vector<double> truths;                // of a regression
+  std::string positive;                      // the label of those that are; "" but of two classes
+  std::string label;                         // the column
+  std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
 
   // Of two classes; raises ValueError[evaluate.task] of others, which `what` is not for.
   ScoredRows view(const char* what = "this") const;
@@ -52,14 +58,14 @@ struct ScoredTable {
 // Rows without a label are left out, and warned of; without --score the labels are the scores. Raises
 // ValueError with the file and the line: csv.column, scores.label for a label of more than two, of one alone,
 // or where nobody knows which of the two is positive, whatever `where` leaves of the rows, or of a regression
-// for one that is no number; scores.score for one that is no probability, or no number; scores.weight for one
+// for one that is no number; scores.score for one that is no probability, or no number, or where those of
+// several classes do not add up to 1; scores.classes for columns that are of no class; scores.weight for one
 // that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results,
                         const std::optional<Expression>& where = {});
 
-// The same of a model: what it says of these rows. Of two classes the positive one is the rarer. Raises
-// ValueError[evaluate.slice] for models of several classes.
+// The same of a model: what it says of these rows. Of two classes the positive one is the rarer.
 ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
                       const Predictions& predictions, const Tensor& labels);
 

@@ -6,6 +6,7 @@
 #include "base/thread_pool.h"
 #include "espalier/error.h"
 #include "evaluate/bootstrap.h"
+#include "evaluate/classes.h"
 #include "evaluate/jackknife.h"
 #include "evaluate/regression.h"
 
@@ -66,7 +67,8 @@ std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
 }
 
 const std::vector<const std::vector<EstimateMetric>*>& estimate_tables() {
-  static const std::vector<const std::vector<EstimateMetric>*> all = {&regression_metrics()};
+  static const std::vector<const std::vector<EstimateMetric>*> all = {&regression_metrics(),
+                                                                      &class_metrics()};
   return all;
 }
 
@@ -184,7 +186,7 @@ SliceMetric::SliceMetric(std::string_view wanted) : estimate_(estimate_metric(wa
   for (const std::string_view own : {kAuc, kRows, kPositives}) {
     if (wanted == own) name_ = own;
   }
-  if (estimate_) name_ = std::ranges::count(estimate_->aliases, wanted) ? estimate_->name : wanted;
+  if (estimate_) wanted = name_ = std::ranges::count(estimate_->aliases, wanted) ? estimate_->name : wanted;
   for (const ScoreMean& mean : score_means()) {
     if (wanted == mean.name) mean_ = &mean, name_ = mean.name;
   }
@@ -194,7 +196,8 @@ SliceMetric::SliceMetric(std::string_view wanted) : estimate_(estimate_metric(wa
   if (!name_.empty()) return;
   std::vector<std::string> known = slice_metrics();
   for (const std::vector<EstimateMetric>* table : estimate_tables()) {
-    for (const EstimateMetric& metric : *table) known.emplace_back(metric.name);
+    for (const EstimateMetric& metric : *table)
+      known.push_back(cat(metric.name, metric.name.ends_with('[') ? "CLASS]" : ""));
   }
   throw_unknown("evaluate.metric", "metric", wanted, known);
 }

@@ -1,6 +1,7 @@
 #include "fairness/estimate_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.h"
 #include "fairness/estimate_gaps.h"
@@ -77,6 +78,11 @@ Json slice_json(const SliceFigures& slice, const Assessment& assessment) {
               {"thin", slice.slice.thin},  {"metrics", Json::object()}};
   for (const std::string& name : slice_metrics(assessment))
     out["metrics"][name] = json_of(SliceMetric(name)(slice, 0, assessment.options.level));
+  if (slice.matrix.empty()) return out;
+  out["confusion"] = Json::array();
+  const auto classes = static_cast<std::ptrdiff_t>(std::lround(std::sqrt(slice.matrix.size())));
+  for (auto row = slice.matrix.begin(); row != slice.matrix.end(); row += classes)
+    out["confusion"].push_back(std::vector<int64_t>(row, row + classes));
   return out;
 }
 

@@ -36,6 +36,7 @@ class Writer {
   std::string text() {
     least("auc", "How well scores order the rows.");
     least("accuracy", "How often the model is right.");
+    least("macro_f1", "How well it tells classes apart, each of which counts as much.");
     least("r2", "How much better predictions are than always saying the mean.");
     most("mae", "How far off predictions are.");
     for (const SlicingFigures& by : assessment_.by) fairness(by);
@@ -84,13 +85,16 @@ class Writer {
       gate("Whether predictions are in no slice much further off than in another.",
            cat("metric = \"mae\"\nbetween = ", columns, "\nmeasure = \"ratio\"\nmin = 0.8\n", thin));
     }
-    if (!has("selection_rate")) return;
-    gate("Whether the same share of all slices is said to be positive.",
-         cat("criterion = \"demographic_parity\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
-    gate("Whether the same share of positives, and of negatives, is said to be positive.",
-         cat("criterion = \"equalised_odds\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
-    gate("Whether the model is right in no slice much less often than in another.",
-         cat("metric = \"accuracy\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    if (has("selection_rate")) {
+      gate("Whether the same share of all slices is said to be positive.",
+           cat("criterion = \"demographic_parity\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+      gate("Whether the same share of positives, and of negatives, is said to be positive.",
+           cat("criterion = \"equalised_odds\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    }
+    if (has("accuracy")) {
+      gate("Whether the model is right in no slice much less often than in another.",
+           cat("metric = \"accuracy\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    }
   }
   void data() {
     gate("Whether new rows have the columns, types and values of those that train.", "data = \"schema\"\n");

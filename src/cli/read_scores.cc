@@ -1,0 +1,241 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
+#include "cli/scored_table.h"
+#include "data/column_steps.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Whether a label says yes by itself: 1, true, yes; nothing for words that say neither.
+std::optional<bool> says_yes(std::string_view text) {
+  if (text == "1" || text == "1.0") return true;
+  if (text == "0" || text == "0.0") return false;
+  return read_truth(text);
+}
+
+std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
+
+// Of the labels and how often each occurs.
+std::string positive_of(const std::map<std::string, int64_t>& counts, const std::string& wanted,
+                        const std::string& column) {
+  const auto rarest = std::ranges::min_element(counts, {}, [](const auto& entry) { return entry.second; });
+  if (!wanted.empty()) {
+    std::vector<std::string> known;
+    for (const auto& [label, count] : counts) known.push_back(label);
+    if (!counts.contains(wanted)) throw_unknown("scores.label", "label", wanted, known);
+  }
+  if (counts.size() > 2) {
+    std::string names;
+    size_t shown = 0;
+    for (const auto& [label, count] : counts) {
+      if (shown++ < 5) names += cat(names.empty() ? "" : ", ", in_quotes(label));
+    }
+    throw ValueError("scores.label",
+                     cat("labels are of two kinds, and column \"", column, "\" has ", counts.size(), ": ",
+                         names, counts.size() > 5 ? ", ..." : ""),
+                     "--task classes, or --task regression where it holds numbers");
+  }
+  if (counts.size() < 2) {
+    throw ValueError("scores.label",
+                     cat("every row of column \"", column, "\" is ", in_quotes(counts.begin()->first),
+                         ": labels of one kind say little of scores"));
+  }
+  if (!wanted.empty()) return wanted;
+  const std::string &first = counts.begin()->first, &second = counts.rbegin()->first;
+  const std::optional<bool> a = says_yes(first), b = says_yes(second);
+  if (a && b && *a != *b) return *a ? first : second;
+  throw ValueError("scores.label",
+                   cat("column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
+                       ", and which of them do high scores stand for?"),
+                   cat("--positive '", rarest->first, "'"));
+}
+
+// A column of probabilities, and the class that it is of.
+struct ClassColumn {
+  std::string of, column;
+};
+
+// "a=x,b=y", or "a,b" of columns that are named by their class, "probability of a" too.
+std::vector<ClassColumn> class_columns(const std::string& text) {
+  constexpr std::string_view kPrefix = "probability of ";
+  std::vector<ClassColumn> out;
+  for (const std::string& word : comma_separated({text})) {
+    const size_t equals = word.find('=');
+    const std::string column = equals == word.npos ? word : word.substr(equals + 1);
+    std::string of = word.substr(0, equals);
+    if (equals == word.npos && of.starts_with(kPrefix)) of.erase(0, kPrefix.size());
+    if (std::ranges::count(out, of, &ClassColumn::of))
+      throw ValueError("scores.classes", cat("--score has two columns of the class ", in_quotes(of)));
+    out.push_back({of, column});
+  }
+  return out;
+}
+
+bool has_class_columns(const ScoredFlags& flags) {
+  return flags.task == Task::kClasses && flags.score.find_first_of(",=") != std::string::npos;
+}
+
+class ScoreReader {
+ public:
+  ScoreReader(const std::string& path, const ScoredFlags& flags, const std::vector<std::string>& missing)
+      : path_(path), flags_(flags), none_(missing) {
+    if (has_class_columns(flags)) classes_ = class_columns(flags.score);
+  }
+
+  ScoredTable read(const TableFlags& reading, const Results& results, const std::optional<Expression>& where,
+                   const std::vector<std::string>& missing) {
+    out_.table = reading.read(path_, flags_.columns());
+    reading.check_parted(out_.table, path_);
+    label_ = out_.table.column(flags_.label);
+    score_ = flags_.score.empty() || !classes_.empty() ? -1 : out_.table.column(flags_.score);
+    const int64_t weight = flags_.weight.empty() ? -1 : out_.table.column(flags_.weight);
+    const std::map<std::string, int64_t> counts = count_labels(results);
+    out_.task = flags_.task;
+    out_.label = flags_.label;
+    if (out_.task == Task::kTwoClasses) out_.positive = positive_of(counts, flags_.positive, flags_.label);
+    if (where) out_.kept = keep_rows(*where, out_.table, out_.rows, missing);
+    if (out_.task == Task::kTwoClasses) two_classes();
+    if (out_.task == Task::kRegression) numbers();
+    if (out_.task == Task::kClasses) several_classes(counts);
+    for (const int64_t row : out_.rows) {
+      if (weight >= 0)
+        out_.weights.push_back(
+            number(row, weight, "scores.weight", "a weight is a number from 0 on", 0, kMost));
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr double kMost = std::numeric_limits<double>::max();
+  static constexpr size_t kMostClasses = 200;
+
+  std::map<std::string, int64_t> count_labels(const Results& results) {
+    std::map<std::string, int64_t> out;
+    for (int64_t row = 0; row < out_.table.rows(); ++row) {
+      const std::string_view text = out_.table.cell(row, label_);
+      if (none_.contains(text)) continue;
+      out_.rows.push_back(row);
+      ++out[std::string(text)];
+    }
+    if (out_.rows.empty()) throw ValueError("scores.label", cat(source_name(path_), ": no row has a label"));
+    if (const int64_t unlabelled = out_.table.rows() - std::ssize(out_.rows))
+      results.warn({cat(unlabelled, " rows have no ", flags_.label, " and are left out")});
+    return out;
+  }
+
+  [[noreturn]] void fail(int64_t row, const char* rule, const std::string& what) const {
+    throw ValueError(rule, cat(source_name(path_), ", line ", out_.table.line(row), ": ", what));
+  }
+  double number(int64_t row, int64_t column, const char* rule, const char* what, double least,
+                double most) const {
+    const double value = out_.table.number_or_nan(row, column);
+    if (value >= least && value <= most) return value;
+    fail(row, rule, cat(what, ", got ", in_quotes(out_.table.cell(row, column))));
+  }
+  double probability(int64_t row, int64_t column) const {
+    return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1);
+  }
+
+  void two_classes() {
+    for (const int64_t row : out_.rows) {
+      out_.labels.push_back(out_.table.cell(row, label_) == out_.positive);
+      out_.scores.push_back(score_ < 0 ? out_.labels.back() : probability(row, score_));
+    }
+  }
+  void numbers() {
+    for (const int64_t row : out_.rows) {
+      out_.truths.push_back(number(row, label_, "scores.label", "a label is a number", -kMost, kMost));
+      out_.scores.push_back(number(row, score_, "scores.score", "a prediction is a number", -kMost, kMost));
+    }
+  }
+
+  void several_classes(std::map<std::string, int64_t> counts) {
+    if (classes_.empty()) {
+      for (const int64_t row : out_.rows) {
+        const std::string_view text = out_.table.cell(row, score_);
+        if (none_.contains(text)) fail(row, "scores.score", "no class is said");
+        counts.try_emplace(std::string(text));
+      }
+      for (const auto& [name, count] : counts) out_.classes.push_back(name);
+    }
+    for (const ClassColumn& each : classes_) out_.classes.push_back(each.of);
+    if (out_.classes.size() > kMostClasses) {
+      throw ValueError("scores.label",
+                       cat("at most ", kMostClasses,
+                           " classes, and column "
+                           ", flags_.label, "
+                           " has ",
+                           out_.classes.size()),
+                       "--task regression, where it holds numbers");
+    }
+    for (const int64_t row : out_.rows) out_.is.push_back(class_of(row, label_, "scores.label"));
+    if (classes_.empty()) {
+      for (const int64_t row : out_.rows) out_.said.push_back(class_of(row, score_, "scores.score"));
+    } else {
+      probabilities();
+    }
+  }
+  uint32_t class_of(int64_t row, int64_t column, const char* rule) const {
+    const std::string_view text = out_.table.cell(row, column);
+    const auto found = std::ranges::find(out_.classes, text);
+    if (found == out_.classes.end())
+      fail(row, rule, cat("--score has no column of the class ", in_quotes(text)));
+    return static_cast<uint32_t>(found - out_.classes.begin());
+  }
+  // The likeliest class is said, of several the first.
+  void probabilities() {
+    constexpr double kRounded = 0.02;
+    std::vector<int64_t> columns;
+    for (const ClassColumn& each : classes_) columns.push_back(out_.table.column(each.column));
+    for (const int64_t row : out_.rows) {
+      double sum = 0;
+      const size_t begin = out_.scores.size();
+      for (const int64_t column : columns) {
+        out_.scores.push_back(probability(row, column));
+        sum += out_.scores.back();
+      }
+      if (std::abs(sum - 1) > kRounded)
+        fail(row, "scores.score",
+             cat("the probabilities of all classes add up to 1, and these to ", shortest(sum)));
+      const auto its = out_.scores.begin() + static_cast<std::ptrdiff_t>(begin);
+      out_.said.push_back(static_cast<uint32_t>(std::max_element(its, out_.scores.end()) - its));
+    }
+  }
+
+  const std::string& path_;
+  const ScoredFlags& flags_;
+  const MissingWords none_;
+  std::vector<ClassColumn> classes_;
+  ScoredTable out_;
+  int64_t label_ = -1, score_ = -1;
+};
+
+}  // namespace
+
+std::vector<std::string> ScoredFlags::columns() const {
+  std::vector<std::string> out;
+  for (const std::string& column : {label, weight}) {
+    if (!column.empty()) out.push_back(column);
+  }
+  if (!has_class_columns(*this)) {
+    if (!score.empty()) out.push_back(score);
+    return out;
+  }
+  for (const ClassColumn& each : class_columns(score)) out.push_back(each.column);
+  return out;
+}
+
+ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
+                        const std::vector<std::string>& missing, const Results& results,
+                        const std::optional<Expression>& where) {
+  return ScoreReader(path, flags, missing).read(reading, results, where, missing);
+}
+
+}  // namespace espalier::cli
