@@ -53,6 +53,9 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     (columns.size() == 1 ? out.slices : out.crosses).push_back(cross);
   }
   out.thresholds = gates.thresholds();
+  for (const Gate& gate : gates.gates) {
+    for (const SliceMetric& metric : gate.metrics) out.metrics.push_back(metric.name());
+  }
   for (const auto& [name, condition] : gates.slices) {
     if (!out.conditions.emplace(name, condition).second)
       throw ValueError("check.slices", cat("the gates and --slice-where both name slices \"", name, "\""));

@@ -105,6 +105,36 @@ TEST_F(EvaluateScores, CrossesAndBucketsPartTheRows) {
   EXPECT_EQ(alone["slices"].size(), 3u);
 }
 
+TEST_F(EvaluateScores, CalibrationErrorsAndAreasAgainstTheRestAreScikitLearns) {
+  const GoldenRows data;
+  const std::string path = file(golden_csv(data));
+  const Words flags = {"--slice", "group", "--weight", "weight"};
+  const Json expected = read_golden("subgroups.json")["weighted"];
+  EXPECT_FALSE(json(path, flags)["overall"]["metrics"].contains("bpsn_auc")) << "nobody asked";
+  Words asked = flags;
+  asked.insert(asked.end(), {"--metric", "bpsn_auc,subgroup_auc,ece"});
+  const Json said = json(path, asked);
+  for (const char* metric : {"calibration_error", "bpsn_auc", "bnsp_auc"}) {
+    for (const Json& slice : said["slices"]) {
+      const auto place =
+          static_cast<size_t>(std::ranges::find(data.group.values, slice["values"][0].get<std::string>()) -
+                              data.group.values.begin());
+      const Json& wanted = expected[metric][metric == std::string("calibration_error") ? place + 1 : place];
+      const Json& got = slice["metrics"][metric]["value"];
+      ASSERT_EQ(got.is_null(), wanted.is_null()) << metric << " of " << slice["slice"];
+      if (!got.is_null()) {
+        EXPECT_NEAR(got.get<double>(), wanted.get<double>(), 1e-9) << metric;
+      }
+    }
+  }
+  const std::string gates = write_file(folder + "/gates.toml",
+                                       "[[gates]]\nmetric = \"bpsn_auc\"\nslice = \"group=tiny\"\nmin = 0.9\n"
+                                       "[[gates]]\nmetric = \"ece\"\nmax = 0.01\ndecide = \"proven-over\"\n");
+  const Outcome outcome = call_command(cat("check --scores ", path, " --label y --score p --gates ", gates));
+  EXPECT_EQ(outcome.code, 1) << outcome.output << outcome.error;
+  EXPECT_TRUE(outcome.output.starts_with("Blocked: bpsn auc for group=tiny is 0.58")) << outcome.output;
+}
+
 // A group whose rates are known: half of its positives are found, none of its negatives is said to be one.
 constexpr const char* kTwoGroups =
     "y,p,g\nyes,0.9,a\nyes,0.2,a\nno,0.1,a\nno,0.3,a\nyes,0.8,b\nyes,0.7,b\nno,0.6,b\nno,0.4,b\nno,0.5,\n";

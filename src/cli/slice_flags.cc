@@ -271,6 +271,7 @@ Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::
   for (const auto& [column, numbers] : edges) add_unless_used(column);
   for (const auto& [name, condition] : conditions) add_unless_used(name);
   if (!thresholds.empty()) options.thresholds = thresholds;
+  options.backgrounds = std::ranges::count(metrics, "bpsn_auc") + std::ranges::count(metrics, "bnsp_auc") > 0;
   options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
   options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,
                     .min_rows = min_rows};

@@ -9,6 +9,7 @@
 #include "evaluate/classes.h"
 #include "evaluate/jackknife.h"
 #include "evaluate/regression.h"
+#include "evaluate/subgroups.h"
 
 namespace espalier {
 namespace {
@@ -23,7 +24,7 @@ struct Shared {
   std::vector<uint32_t> order;
 };
 
-std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicing) {
+std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicing, bool backgrounds) {
   const size_t thresholds = shared.passed.thresholds;
   const std::vector<Confusion> counted = confusions(shared.rows, shared.passed, slicing);
   const std::vector<ScoreSums> sums = score_sums(shared.rows, slicing);
@@ -31,13 +32,19 @@ std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicin
   const size_t bins = shared.passed_of_histograms.thresholds + 1;
   std::vector<LabelTallies> histograms;
   if (bins > 1) histograms = tallies(shared.rows, shared.passed_of_histograms, slicing);
+  const std::vector<Estimate> errors = calibration_errors(shared.rows, slicing);
+  std::vector<BackgroundAucs> against;
+  if (backgrounds) against = background_aucs(shared.rows, shared.order, slicing);
   std::vector<SliceFigures> out;
   for (size_t i = 0; i < slicing.slices.size(); ++i) {
     const auto begin = counted.begin() + static_cast<ptrdiff_t>(i * thresholds);
     out.push_back({.slice = slicing.slices[i],
                    .at = {begin, begin + static_cast<ptrdiff_t>(thresholds)},
                    .sums = sums[i],
-                   .auc = areas[i]});
+                   .auc = areas[i],
+                   .estimates = {errors[i]}});
+    if (backgrounds)
+      out.back().estimates.insert(out.back().estimates.end(), {against[i].bpsn, against[i].bnsp});
     if (histograms.empty()) continue;
     const auto of_slice = histograms.begin() + static_cast<ptrdiff_t>(i * bins);
     out.back().histogram.assign(of_slice, of_slice + static_cast<ptrdiff_t>(bins));
@@ -67,8 +74,8 @@ std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
 }
 
 const std::vector<const std::vector<EstimateMetric>*>& estimate_tables() {
-  static const std::vector<const std::vector<EstimateMetric>*> all = {&regression_metrics(),
-                                                                      &class_metrics()};
+  static const std::vector<const std::vector<EstimateMetric>*> all = {
+      &score_estimate_metrics(), &regression_metrics(), &class_metrics()};
   return all;
 }
 
@@ -118,7 +125,7 @@ Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const Ca
   for (const auto& columns : slicings) parted.push_back(slice_by(columns, options.slices));
   std::vector<std::vector<SliceFigures>> figures(parted.size());
   thread_pool().parallel_for(static_cast<int64_t>(parted.size()), [&](int64_t i) {
-    figures[static_cast<size_t>(i)] = figures_of(shared, parted[static_cast<size_t>(i)]);
+    figures[static_cast<size_t>(i)] = figures_of(shared, parted[static_cast<size_t>(i)], options.backgrounds);
   });
   Assessment out{.options = options, .overall = std::move(figures[0][0]), .by = {}};
   for (size_t i = 0; i < slicings.size(); ++i) {
@@ -184,7 +191,7 @@ const EstimateMetric* estimate_metric(std::string_view name) {
 
 SliceMetric::SliceMetric(std::string_view wanted) : estimate_(estimate_metric(wanted)) {
   for (const std::string_view own : {kAuc, kRows, kPositives}) {
-    if (wanted == own) name_ = own;
+    if (wanted == own || (own == kAuc && wanted == "subgroup_auc")) name_ = own;
   }
   if (estimate_) wanted = name_ = std::ranges::count(estimate_->aliases, wanted) ? estimate_->name : wanted;
   for (const ScoreMean& mean : score_means()) {

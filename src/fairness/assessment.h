@@ -23,8 +23,9 @@ struct AssessmentOptions {
   std::vector<double> thresholds = {0.5};  // ascending; of what nothing is decided by: none
   Positive positive = Positive::kFrom;
   SliceOptions slices = {};
-  double level = kLevel;    // of intervals
-  bool histograms = false;  // of scores
+  double level = kLevel;     // of intervals
+  bool histograms = false;   // of scores
+  bool backgrounds = false;  // bpsn_auc and bnsp_auc of slices, which take a pass over all rows each
   Resampling resampling = {};
 };
 
