@@ -106,8 +106,7 @@ void RowChecks::say(const Checked& of, const Results& results) const {
 
 const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& table,
                                      std::vector<std::string> names, const std::vector<std::string>& missing,
-                                     const std::vector<std::string>& optional_columns,
-                                     const Results& results) {
+                                     const std::vector<std::string>& passed_over, const Results& results) {
   Checked& out = tables_.emplace_back(Checked{.path = path, .table = table, .names = std::move(names)});
   if (!schema_) {
     out.judgement.table = table;
@@ -115,7 +114,7 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
     std::iota(out.judgement.kept.begin(), out.judgement.kept.end(), 0);
     return out.judgement;
   }
-  RowOptions options{.missing = missing, .optional_columns = optional_columns};
+  RowOptions options{.missing = missing, .passed_over = passed_over};
   if (!flags_.environment.empty()) options.environment = flags_.environment;
   if (!flags_.quarantine.empty()) options.policy = RowPolicy::kQuarantine;
   try {

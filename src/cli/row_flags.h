@@ -32,7 +32,7 @@ class RowChecks {
   // rows.quarantine for rows to set aside without a file for them; as RowValidator.
   const RowJudgement& check(const std::string& path, const CsvTable& table, std::vector<std::string> names,
                             const std::vector<std::string>& missing,
-                            const std::vector<std::string>& optional_columns, const Results& results);
+                            const std::vector<std::string>& passed_over, const Results& results);
   // Writes the rows that were set aside, none among them: file, line, reason and their cells.
   void write() const;
   // What was found in each table; null without a schema.

@@ -64,8 +64,9 @@ TEST_F(RowFlagsTest, PredictRefusesRowsByTheirLines) {
                                    "  colour: none of the 2 values of its domain in 1 row, line 3"));
     EXPECT_EQ(error.fix(), "--quarantine FILE sets such rows aside");
   }
-  // The label need not be there; other columns must.
+  // Of the label nothing is asked; other columns must be there.
   EXPECT_NE(predict({}, "colour,size\nred,3\n"), "");
+  EXPECT_NE(predict({}, "colour,size,kind\nred,3,small.\n"), "");
   EXPECT_EQ(rule_of([&] { predict({}, "color,size\nred,3\n"); }), "rows.column");
   EXPECT_EQ(rule_of([&] { predict({"--environment", "none"}, kRows); }), "validate.environment");
   EXPECT_EQ(rule_of([&] { predict({"--quarantine", schema}, kRows); }), "results.out");

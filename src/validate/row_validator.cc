@@ -147,12 +147,14 @@ RowValidator::RowValidator(const tfmd::Schema& schema, const std::vector<std::st
   for (const tfmd::Feature& feature : schema.feature()) {
     if (!known.insert(feature.name()).second)
       throw FormatError("rows.twice", cat(quoted(feature), " is there a second time"));
-    if (is_deprecated(feature) || !is_in_environment(schema, feature, options.environment)) continue;
+    if (is_deprecated(feature) || !is_in_environment(schema, feature, options.environment) ||
+        has(options.passed_over, feature.name()))
+      continue;
     const tfmd::FeaturePresence& presence = feature.presence();
     const auto found = std::ranges::find(columns, feature.name());
     if (found == columns.end()) {
       const bool expected = presence.min_count() > 0 || presence.min_fraction() > 0;
-      if (expected && !has(options.optional_columns, feature.name())) throw_absent(feature.name(), columns);
+      if (expected) throw_absent(feature.name(), columns);
       continue;
     }
     check_one_value(feature);

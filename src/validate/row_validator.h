@@ -16,10 +16,10 @@
 namespace espalier {
 
 struct RowOptions {
-  std::optional<std::string> environment = {};     // one of the schema's
-  std::vector<std::string> missing = {""};         // words that mean that a cell is missing
-  std::vector<std::string> optional_columns = {};  // that may be absent, as the label of what is predicted
-  RowPolicy policy = RowPolicy::kRefuse;           // of what neither feature nor schema says one
+  std::optional<std::string> environment = {};  // one of the schema's
+  std::vector<std::string> missing = {""};      // words that mean that a cell is missing
+  std::vector<std::string> passed_over = {};    // features of which nothing is asked, as the label
+  RowPolicy policy = RowPolicy::kRefuse;        // of what neither feature nor schema says one
 };
 
 // How a cell can be wrong.

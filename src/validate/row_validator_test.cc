@@ -103,7 +103,7 @@ TEST(RowValidator, ColumnsAreFoundOnceByName) {
   EXPECT_EQ(turned.new_columns(), std::vector<std::string>{"new"});
   EXPECT_EQ(rule_of([&] { RowValidator(schema, {"age"}, {}); }), "rows.column");
   EXPECT_EQ(rule_of([&] { RowValidator(schema, {"age"}, {.environment = "serve"}); }), "nothing");
-  EXPECT_EQ(rule_of([&] { RowValidator(schema, {"age"}, {.optional_columns = {"pay"}}); }), "nothing");
+  EXPECT_EQ(rule_of([&] { RowValidator(schema, {"age"}, {.passed_over = {"pay"}}); }), "nothing");
   EXPECT_EQ(rule_of([&] { RowValidator(schema, {"age"}, {.environment = "test"}); }), "validate.environment");
   try {
     RowValidator(schema, {"Age", "pay"}, {});
