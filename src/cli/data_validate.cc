@@ -3,6 +3,7 @@
 #include "cli/anomaly_tables.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
+#include "cli/rule_flags.h"
 #include "espalier/error.h"
 #include "validate/statistics_view.h"
 
@@ -13,7 +14,7 @@ using Info = tfmd::AnomalyInfo;
 using StatisticsList = tfmd::DatasetFeatureStatisticsList;
 
 struct Options {
-  std::string file, schema, previous, serving, version, environment, fix, reason;
+  std::string file, schema, previous, serving, version, environment, fix, reason, rows;
   std::vector<std::string> features, warnings;
   StatisticsFlags how;
   Results results;
@@ -106,13 +107,14 @@ void suggest(const Options& options, const Validation& validation) {
   add("--serving", options.serving);
   add("--previous-version", options.version);
   for (const std::string& word : options.warnings) add("--warn", word);
+  add("--rows", options.rows);
   add("--apply-fix", "schema-fixed.pbtxt");
   options.results.suggest(next);
 }
 
 void run(const Options& options) {
-  const std::vector<std::string> files = {options.file, options.schema, options.previous, options.serving,
-                                          options.version};
+  const std::vector<std::string> files = {options.file,    options.schema,  options.previous,
+                                          options.serving, options.version, options.rows};
   options.results.keep(files);
   if (std::ranges::count(files, "-") > 1)
     throw ValueError("data.input", "standard input can be one of the files, not more");
@@ -125,18 +127,22 @@ void run(const Options& options) {
   std::string diff;
   if (!options.fix.empty() && !validation.data_missing)
     good = apply_fix(options, inputs, schema, validation, diff);
+  const AskedRules asked = ask_rules(options.rows.empty() ? options.file : options.rows, options.how, schema);
+  good = good && !asked.has_errors();
   const std::string sentence = anomaly_sentence(validation, inputs);
   if (options.results.json) {
     nlohmann::ordered_json body = {
         {"file", options.file}, {"schema", options.schema}, {"sentence", sentence}};
     body.update(anomaly_json(validation));
+    if (!asked.file.empty()) body["rows"] = asked.json();
     if (!options.fix.empty()) body.update({{"fixed", options.fix}, {"fits_fixed", good}});
     options.results.write_json("data validate", body);
   } else {
     if (options.results.out != "-")
       options.results.write(
           metadata_bytes(anomalies_of(validation, schema), metadata_form(options.results.out)));
-    Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO))));
+    Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO)),
+                        asked.text(Terminal::of(STDOUT_FILENO))));
     if (!options.fix.empty())
       Results().write(
           cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
@@ -178,6 +184,9 @@ void add_data_validate(CLI::App& data) {
   verb->add_option("--reason", options->reason, "Why, kept in the annotations of what is fixed")
       ->option_text("TEXT")
       ->needs(fix);
+  verb->add_option("--rows", options->rows,
+                   "CSV whose rows are asked the rules; a first file that is one, else")
+      ->option_text("FILE");
   options->results.add_json(*verb);
   options->results.add_out(*verb);
   verb->get_option("--out")->description(

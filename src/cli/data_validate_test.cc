@@ -108,6 +108,39 @@ TEST_F(DataValidate, WritesAnomaliesAndJson) {
   EXPECT_EQ(json.at("anomalies").at(0).at("fix").at(0).at("added").at(0), "    max: 99");
 }
 
+TEST_F(DataValidate, AsksRowsTheRules) {
+  schema_ = write_file(folder_ + "/ruled.pbtxt",
+                       cat(kSchema,
+                           "annotation { tag: 'espalier.rule=age >= 18 or job = \"clerk\"' "
+                           "tag: 'espalier.warning=age < 60' tag: 'espalier.rule=pay > 0' }"));
+  const std::string rows =
+      write_file(folder_ + "/rows.csv", "age;job\n17;clerk\n17;smith\n70;smith\n?;smith\n");
+  const std::string good = statistics(50, "clerk");
+  const Outcome outcome = call(good, cat("--rows ", rows, " --missing '?'"));
+  EXPECT_EQ(outcome.code, 1) << outcome.error;
+  const std::string wanted =
+      "No anomalies: 2 features, 10 rows.\n"
+      "\n"
+      "rule                        severity  rows that break it  of  missing  first lines\n"
+      "--------------------------  --------  ------------------  --  -------  -----------\n"
+      "age >= 18 or job = \"clerk\"  ERROR                      1   4        1            3\n"
+      "age < 60                    WARNING                    1   4        1            4\n";
+  EXPECT_TRUE(outcome.output.starts_with(wanted)) << outcome.output;
+  EXPECT_NE(outcome.error.find("\"pay > 0\" is not asked"), std::string::npos) << outcome.error;
+  const auto json = nlohmann::json::parse(call(good, cat("--json --rows ", rows, " --missing '?'")).output);
+  EXPECT_EQ(json.at("rows").at("rules").at(0).at("broken"), 1);
+  EXPECT_EQ(json.at("rows").at("rules").at(1).at("severity"), "WARNING");
+  // Warnings alone end well; statistics alone have no rows to ask.
+  write_file(folder_ + "/rows.csv", "age;job\n17;clerk\n70;smith\n");
+  EXPECT_EQ(call(good, cat("--rows ", rows)).code, 0);
+  const Outcome alone = call(good);
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_NE(alone.error.find("3 rules are asked of rows: --rows FILE"), std::string::npos) << alone.error;
+  // A table is asked itself.
+  const Outcome table = call_command(cat("data validate ", rows, " --schema ", schema_));
+  EXPECT_NE(table.output.find("\nage < 60                    WARNING"), std::string::npos) << table.output;
+}
+
 TEST_F(DataValidate, EndsWellWithWarningsAndBadlyWithoutData) {
   EXPECT_EQ(call(statistics(99, "clerk"), "--warn INT_TYPE_BIG_INT").code, 0);
   EXPECT_EQ(call("datasets { num_examples: 0 }").code, 1);
