@@ -22,6 +22,7 @@ void add_data(CLI::App& app) {
   add_data_schema(*data);
   add_data_validate(*data);
   add_data_drift(*data);
+  add_data_skew(*data);
   add_data_leak(*data);
   add_data_bias(*data);
   add_data_split(*data);

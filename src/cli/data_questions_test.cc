@@ -90,6 +90,34 @@ TEST_F(DataQuestions, CheckAsksThemAll) {
   EXPECT_EQ(data({"check", train, "--label", "none"}).code, 2);
 }
 
+TEST_F(DataQuestions, SkewNamesTheColumnAndIsAnExitCode) {
+  const std::string train = file("train.csv", "id,fare,kind\n1,7,oak\n2,8,ash\n3,9,oak\n3,9,oak\n5,1,ash\n");
+  const std::string served = file("served.csv", "id,kind,fare\n2,ash,8.25\n1,oak,7.0\n4,oak,9\n,oak,9\n");
+  const Said same = data({"skew", train, served, "--id", "id", "--tolerance", "0.25"});
+  EXPECT_EQ(same.code, 0) << same.text;
+  EXPECT_TRUE(
+      same.text.starts_with("No skew in 2 rows that both have.\n"
+                            "train.csv: 2 ids that served.csv has not, as in lines 4, 6\n"
+                            "train.csv: 1 id of several rows, not compared, as in line 5\n"
+                            "served.csv: 1 id that train.csv has not, as in line 4\n"
+                            "served.csv: 1 row without an id, as in line 5\n"
+                            "next: "))
+      << same.text;
+  const Said skewed = data({"skew", train, served, "--id", "id"});
+  EXPECT_EQ(skewed.code, 1) << skewed.text;
+  EXPECT_TRUE(skewed.text.starts_with("Skew: fare is not the same in 1 of 2 rows that both have (0.500).\n"))
+      << skewed.text;
+  EXPECT_EQ(data({"skew", train, served, "--id", "id", "--least", "0.6"}).code, 0);
+  EXPECT_EQ(data({"skew", train, served, "--id", "id", "--ignore", "fare"}).code, 0);
+  const Json json = Json::parse(data({"skew", train, served, "--id", "id", "--json"}).text);
+  EXPECT_EQ(json["pairs"], 2);
+  EXPECT_EQ(json["columns"][0]["lines"], Json({3}));
+  EXPECT_EQ(json["second"]["without_id"], 1);
+  EXPECT_EQ(data({"skew", train, served, "--id", "name"}).code, 2);
+  EXPECT_EQ(data({"skew", train, served}).code, 2);
+  EXPECT_EQ(data({"skew", train, file("none.csv", "id,fare\n9,1\n"), "--id", "id"}).code, 2);
+}
+
 TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
   const std::string clean = visits("clean.csv", 1, false), leaking = visits("leaking.csv", 2, true);
   EXPECT_EQ(data({"leak", clean, "--label", "ill"}).code, 0);

@@ -19,6 +19,7 @@ void add_data_schema(CLI::App& data);
 void add_data_stats(CLI::App& data);
 void add_data_validate(CLI::App& data);
 void add_data_drift(CLI::App& data);
+void add_data_skew(CLI::App& data);
 void add_data_leak(CLI::App& data);
 void add_data_bias(CLI::App& data);
 void add_data_split(CLI::App& data);

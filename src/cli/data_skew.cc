@@ -1,0 +1,179 @@
+// espalier data skew: whether two tables say the same of the same ids.
+#include <unistd.h>
+
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "cli/data_verbs.h"
+#include "cli/table_data.h"
+#include "report/table.h"
+#include "validate/row_skew.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SkewRun {
+  std::string first, second;
+  double least = 0;
+  SkewOptions options;
+  TableFlags table;
+  Results results;
+};
+
+std::string joined(const std::vector<int64_t>& lines) {
+  std::string out;
+  for (const int64_t line : lines) out += cat(out.empty() ? "" : ", ", line);
+  return out;
+}
+
+double share(int64_t part, int64_t all) {
+  return all == 0 ? 0 : static_cast<double>(part) / static_cast<double>(all);
+}
+
+bool matters(const SkewRun& run, const ColumnSkew& column, const RowSkew& found) {
+  return column.skewed() > 0 && share(column.skewed(), found.pairs) >= run.least;
+}
+
+// "train.csv: 3 ids that serving.csv has not, as in lines 7, 9, 12", and so on.
+std::string side_text(const SkewSide& side, const std::string& name, const std::string& other) {
+  std::string out;
+  const auto add = [&](int64_t count, const char* what, const std::string& which,
+                       const std::vector<int64_t>& lines) {
+    if (count == 0) return;
+    out += cat(name, ": ", count, " ", what, count == 1 ? "" : "s", which, ", as in line",
+               lines.size() == 1 ? " " : "s ", joined(lines), "\n");
+  };
+  add(side.only, "id", cat(" that ", other, " has not"), side.only_lines);
+  add(side.repeated, "id", " of several rows, not compared", side.repeated_lines);
+  add(side.without_id, "row", " without an id", side.without_id_lines);
+  std::string columns;
+  for (const std::string& column : side.only_columns)
+    columns += cat(columns.empty() ? "" : ", ", shortened(column));
+  if (!columns.empty()) out += cat(name, ": columns that ", other, " has not: ", columns, "\n");
+  return out;
+}
+
+std::string text_of(const SkewRun& run, const RowSkew& found, int64_t skewed, const Terminal& terminal) {
+  const std::string first = source_name(run.first), second = source_name(run.second);
+  const std::string of = cat(found.pairs, found.pairs == 1 ? " row" : " rows", " that both have");
+  std::string out;
+  if (skewed == 0) {
+    out = cat("No skew in ", of, ".\n");
+  } else {
+    const ColumnSkew& worst = found.columns[0];
+    out = cat("Skew: ", shortened(worst.column), " is not the same in ", worst.skewed(), " of ", of, " (",
+              fixed(share(worst.skewed(), found.pairs), 3), ")",
+              skewed > 1 ? cat("; and ", skewed - 1, " more columns") : "", ".\n");
+  }
+  out += side_text(found.first, first, second) + side_text(found.second, second, first);
+  Table table({"column", "share", "differ", cat("only ", first), cat("only ", second), "first lines", ""});
+  bool any = false;
+  for (const ColumnSkew& each : found.columns) {
+    if (each.skewed() == 0) continue;
+    any = true;
+    table.row({shortened(each.column), fixed(share(each.skewed(), found.pairs), 4), each.differ,
+               each.only_first, each.only_second, joined(each.lines),
+               matters(run, each, found) ? "skewed" : ""});
+  }
+  return any ? cat(out, "\n", table.text(terminal)) : out;
+}
+
+Json json_of(const SkewSide& side, const std::string& file) {
+  return {{"file", file},
+          {"rows", side.rows},
+          {"without_id", side.without_id},
+          {"without_id_lines", side.without_id_lines},
+          {"repeated_ids", side.repeated},
+          {"repeated_lines", side.repeated_lines},
+          {"only_ids", side.only},
+          {"only_lines", side.only_lines},
+          {"only_columns", side.only_columns}};
+}
+
+Json json_of(const SkewRun& run, const RowSkew& found, int64_t skewed) {
+  Json out = {{"id", run.options.id},
+              {"tolerance", run.options.tolerance},
+              {"least_share", run.least},
+              {"pairs", found.pairs},
+              {"skewed_pairs", found.skewed},
+              {"skewed_columns", skewed},
+              {"repeated_ids", found.repeated},
+              {"first", json_of(found.first, run.first)},
+              {"second", json_of(found.second, run.second)},
+              {"columns", Json::array()}};
+  for (const ColumnSkew& each : found.columns)
+    out["columns"].push_back({{"column", each.column},
+                              {"share", share(each.skewed(), found.pairs)},
+                              {"differ", each.differ},
+                              {"only_first", each.only_first},
+                              {"only_second", each.only_second},
+                              {"lines", each.lines},
+                              {"skewed", matters(run, each, found)}});
+  return out;
+}
+
+void skew(const SkewRun& run) {
+  run.results.keep({run.first, run.second});
+  const CsvTable first = run.table.read(run.first);
+  const CsvTable second = run.table.read(run.second, first.names());
+  const RowSkew found = row_skew(first, second, run.options);
+  if (found.pairs == 0)
+    throw ValueError("skew.pairs", cat("no id is there once in ", source_name(run.first), " and once in ",
+                                       source_name(run.second)));
+  int64_t skewed = 0;
+  for (const ColumnSkew& each : found.columns) skewed += matters(run, each, found);
+  if (run.results.json) {
+    run.results.write_json("data skew", json_of(run, found, skewed));
+  } else {
+    Terminal terminal = Terminal::of(STDOUT_FILENO);
+    if (run.results.out != "-") terminal.colors = false;
+    run.results.write(text_of(run, found, skewed, terminal));
+    std::vector<std::string> next = {"data", "drift", run.first, run.second};
+    for (const std::string& word : run.table.words()) next.push_back(word);
+    run.results.suggest(next);
+  }
+  if (skewed > 0) throw Exit{1};
+}
+
+constexpr const char* kAbout =
+    R"(Rows are joined by --id; ids of several rows are counted and not compared. Two
+missing cells are the same, and so are numbers of one value, "1" and "1.0".
+Exit code 1 where a column is not the same.
+
+Example:
+  espalier data skew train.csv served.csv --id customer,day --tolerance 1e-6)";
+
+}  // namespace
+
+void add_data_skew(CLI::App& data) {
+  auto run = std::make_shared<SkewRun>();
+  CLI::App* verb =
+      data.add_subcommand("skew", "Whether two tables say the same of the same ids, column by column");
+  verb->add_option("first", run->first, "CSV, as what a model learned from; - is standard input")->required();
+  verb->add_option("second", run->second, "CSV with the same ids, as what it is served")->required();
+  verb->add_option("--id", run->options.id, "Columns that together name a row, between commas")
+      ->delimiter(',')
+      ->option_text("COLUMN,...")
+      ->required();
+  verb->add_option("--ignore", run->options.ignore, "Columns that may differ, between commas")
+      ->delimiter(',')
+      ->option_text("COLUMN,...");
+  verb->add_option("--tolerance", run->options.tolerance, "Numbers at most so far apart are the same")
+      ->check(number_from(0.0, 1e300))
+      ->option_text("X [0]");
+  verb->add_option("--least", run->least, "Share of the rows in which a difference matters")
+      ->check(number_from(0.0, 1.0))
+      ->option_text("X [0]");
+  run->table.add(*verb);
+  run->results.add_json(*verb);
+  run->results.add_out(*verb);
+  verb->footer(kAbout);
+  verb->callback([run] { skew(*run); });
+}
+
+}  // namespace espalier::cli

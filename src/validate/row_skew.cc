@@ -1,0 +1,154 @@
+#include "validate/row_skew.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <unordered_map>
+
+#include "data/column_steps.h"
+#include "espalier/error.h"
+
+namespace espalier {
+namespace {
+
+constexpr int64_t kRepeated = -1;
+
+void name_line(std::vector<int64_t>& lines, int64_t line) {
+  if (lines.size() < kSkewLines) lines.push_back(line);
+}
+
+// The rows of a table by their ids.
+class Side {
+ public:
+  Side(const CsvTable& table, const SkewOptions& options, const MissingWords& missing)
+      : table(table), lines(table.lines()) {
+    found.rows = table.rows();
+    for (const std::string& name : options.id) id_.push_back(table.column(name));
+    for (int64_t row = 0; row < table.rows(); ++row) add(row, missing);
+  }
+
+  int64_t line(int64_t row) const { return lines[static_cast<size_t>(row)]; }
+  bool has(const std::string& id) const { return rows.contains(id); }
+
+  const CsvTable& table;
+  const std::vector<int64_t> lines;
+  std::unordered_map<std::string, int64_t> rows;     // kRepeated of an id of several
+  std::vector<std::pair<std::string, int64_t>> ids;  // each once, by its first row
+  SkewSide found;
+
+ private:
+  void add(int64_t row, const MissingWords& missing) {
+    std::string id;
+    for (const int64_t column : id_) {
+      const std::string_view cell = table.cell(row, column);
+      if (missing.contains(cell)) {
+        ++found.without_id;
+        return name_line(found.without_id_lines, line(row));
+      }
+      id.append(cell).append(1, '\0');
+    }
+    const auto [place, fresh] = rows.try_emplace(id, row);
+    if (fresh) {
+      ids.emplace_back(std::move(id), row);
+      return;
+    }
+    found.repeated += place->second != kRepeated;
+    place->second = kRepeated;
+    name_line(found.repeated_lines, line(row));
+  }
+
+  std::vector<int64_t> id_;
+};
+
+void name_missing(Side& side, const Side& other) {
+  for (const auto& [id, row] : side.ids) {
+    if (other.has(id)) continue;
+    ++side.found.only;
+    name_line(side.found.only_lines, side.line(row));
+  }
+}
+
+// A column of both tables.
+class Compared {
+ public:
+  Compared(std::string name, int64_t first, int64_t second) : first_(first), second_(second) {
+    skew.column = std::move(name);
+  }
+
+  // Whether the cells of these rows are the same.
+  bool add(const Side& a, int64_t row, const Side& b, int64_t other, const SkewOptions& options,
+           const MissingWords& missing) {
+    const std::string_view here = a.table.cell(row, first_), there = b.table.cell(other, second_);
+    const bool none_here = missing.contains(here), none_there = missing.contains(there);
+    if (none_here && none_there) return true;
+    if (none_here || none_there) {
+      ++(none_here ? skew.only_second : skew.only_first);
+    } else {
+      const std::optional<double> x = a.table.number(row, first_), y = b.table.number(other, second_);
+      if (here == there || (x && y && std::abs(*x - *y) <= options.tolerance)) return true;
+      ++skew.differ;
+    }
+    name_line(skew.lines, a.line(row));
+    return false;
+  }
+
+  ColumnSkew skew;
+
+ private:
+  int64_t first_, second_;
+};
+
+std::vector<Compared> compared_columns(Side& a, Side& b, const SkewOptions& options) {
+  const auto holds = [](const std::vector<std::string>& all, const std::string& name) {
+    return std::ranges::find(all, name) != all.end();
+  };
+  const auto asked = [&](const std::string& name) {
+    return !holds(options.id, name) && !holds(options.ignore, name);
+  };
+  std::vector<Compared> out;
+  for (const std::string& name : a.table.names()) {
+    if (!asked(name)) continue;
+    if (holds(b.table.names(), name))
+      out.emplace_back(name, a.table.column(name), b.table.column(name));
+    else
+      a.found.only_columns.push_back(name);
+  }
+  for (const std::string& name : b.table.names()) {
+    if (asked(name) && !holds(a.table.names(), name)) b.found.only_columns.push_back(name);
+  }
+  return out;
+}
+
+}  // namespace
+
+RowSkew row_skew(const CsvTable& first, const CsvTable& second, const SkewOptions& options) {
+  if (options.id.empty()) throw ValueError("skew.id", "no column is named by which rows are joined");
+  for (const std::string& name : options.ignore) {
+    if (std::ranges::find(second.names(), name) == second.names().end()) first.column(name);
+  }
+  const MissingWords missing(options.missing);
+  Side a(first, options, missing), b(second, options, missing);
+  std::vector<Compared> columns = compared_columns(a, b, options);
+  RowSkew out;
+  for (const auto& [id, row] : a.ids) {
+    const auto there = b.rows.find(id);
+    const bool once = a.rows.at(id) != kRepeated;
+    const bool there_once = there == b.rows.end() || there->second != kRepeated;
+    out.repeated += !once || !there_once;
+    if (!once || !there_once || there == b.rows.end()) continue;
+    ++out.pairs;
+    bool same = true;
+    for (Compared& column : columns) same = column.add(a, row, b, there->second, options, missing) && same;
+    out.skewed += !same;
+  }
+  for (const auto& [id, row] : b.ids) out.repeated += !a.has(id) && b.rows.at(id) == kRepeated;
+  name_missing(a, b);
+  name_missing(b, a);
+  out.first = std::move(a.found);
+  out.second = std::move(b.found);
+  for (Compared& column : columns) out.columns.push_back(std::move(column.skew));
+  std::ranges::stable_sort(out.columns, std::greater(), &ColumnSkew::skewed);
+  return out;
+}
+
+}  // namespace espalier
