@@ -10,6 +10,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/baseline_flags.h"
 #include "cli/flip_flags.h"
 #include "cli/interval_flags.h"
 #include "cli/provenance.h"
@@ -34,6 +35,7 @@ struct EvaluateRun {
   IntervalFlags intervals;
   WorstFlags worst;
   FlipFlags flips;
+  BaselineFlags baseline;
   bool strip_label_dots = false, all_rows = false;
   std::vector<double> thresholds = {};
   std::optional<Expression> where = {};
@@ -129,7 +131,7 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
 }
 
 void evaluate_scores(const EvaluateRun& run) {
-  run.results.keep({run.scores});
+  run.results.keep({run.scores, run.baseline.file});
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
@@ -140,6 +142,9 @@ void evaluate_scores(const EvaluateRun& run) {
   const WorstOptions options = worst_options(run, run.thresholds.empty() ? 0.5 : run.thresholds[0]);
   WorstSlices worst;
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
+  std::vector<SliceChurn> churn;
+  if (run.baseline.any())
+    churn = run.baseline.churn(scored, slicing, run.table, run.scored, missing, run.results);
   if (run.results.json) {
     nlohmann::ordered_json body = {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
@@ -148,13 +153,15 @@ void evaluate_scores(const EvaluateRun& run) {
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.worst.any()) body["worst"] = json_of(worst, options);
+    if (run.baseline.any()) body["baseline"] = json_of(churn);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = terminal_of(run.results);
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal),
-                        run.worst.any() ? text_of(worst, options, terminal) : ""));
+                        run.worst.any() ? text_of(worst, options, terminal) : "",
+                        run.baseline.any() ? text_of(churn, terminal) : ""));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -162,7 +169,8 @@ void evaluate_scores(const EvaluateRun& run) {
   add(run.scored.words());
   add(threshold_words(run));
   if (run.where) add({"--where", run.where->text()});
-  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words()})
+  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words(),
+                            run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
     const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices);
@@ -284,6 +292,7 @@ void evaluate(const EvaluateRun& run) {
 void check_use(const EvaluateRun& run) {
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
+    if (!run.baseline.words().empty()) throw CLI::RequiresError("--baseline and --id", "--scores");
     if (!run.scored.words().empty())
       throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
     if (!run.slicing.any() && !run.worst.any() && !run.intervals.words().empty())
@@ -292,6 +301,9 @@ void check_use(const EvaluateRun& run) {
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
+  if (!run.baseline.any() && !run.baseline.id.empty()) throw CLI::RequiresError("--id", "--baseline");
+  if (run.baseline.any() && run.thresholds.size() > 1)
+    throw CLI::ExcludesError("--baseline", "several thresholds");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
@@ -338,6 +350,7 @@ void add_evaluate(CLI::App& app) {
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
+  run->baseline.add(*verb);
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add(*verb);

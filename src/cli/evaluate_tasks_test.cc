@@ -267,6 +267,60 @@ TEST_F(EvaluateTasks, ColumnsOfClassesAreNamedOrRefused) {
   EXPECT_TRUE(said(many, "s").starts_with("scores.label: at most 200 classes"));
 }
 
+// Of 400 rows half are of group b, where every tenth that was right is wrong now.
+TEST_F(EvaluateTasks, WhatIsDecidedOtherwiseThanBeforeIsCountedAndTheSliceThatLostIsNamed) {
+  std::string before = "k,y,p,g\n", now = before, turned;
+  for (int i = 0; i < 400; ++i) {
+    const int label = i / 2 % 2;
+    const bool lost = i % 20 == 1;
+    const auto line = [&](bool right) {
+      return cat(i, ",", label, ",", right == (label == 1) ? 0.8 : 0.2, ",", i % 2 ? "b" : "a", "\n");
+    };
+    before += line(true);
+    now += line(!lost);
+    turned = line(!lost) + turned;
+  }
+  const std::string old = file(before, "before.csv");
+  const Words words = {"--label", "y", "--score", "p", "--slice", "g", "--baseline", old};
+  const auto with = [&](const std::string& text, const Words& more) {
+    Words out = {"--scores", file(text)};
+    out.insert(out.end(), words.begin(), words.end());
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  };
+  const Json all = json(with(now, {}))["baseline"];
+  // In any order, but for the rounding of sums.
+  const Json other = json(with("k,y,p,g\n" + turned, {"--id", "k"}))["baseline"];
+  for (size_t i = 0; i < 3; ++i) {
+    for (const char* key : {"slice", "changed", "accuracy", "better", "worse", "adjusted_p"})
+      EXPECT_EQ(all[i][key], other[i][key]) << key;
+  }
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_DOUBLE_EQ(all[0]["changed"]["value"].get<double>(), 0.05);
+  EXPECT_DOUBLE_EQ(all[2]["change"]["value"].get<double>(), -0.1);
+  EXPECT_EQ(all[2]["worse"], 20);
+  EXPECT_EQ(all[2]["lost"], true);
+  EXPECT_EQ(all[1]["lost"], false);
+  EXPECT_EQ(all[1]["changed"]["value"], 0);
+  const std::string text = text_of(with(now, {}));
+  EXPECT_NE(
+      text.find("0.0500 of the decisions changed against the baseline; lost: overall (accuracy 0.9500 after "
+                "1.0000"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; g=b (accuracy 0.9000 after 1.0000, change -0.14"), std::string::npos) << text;
+  // Everything moves where the threshold does.
+  EXPECT_EQ(json(with(now, {"--threshold", "0.1"}))["baseline"][0]["changed"]["value"], 0);
+  const auto rule = [&](const std::string& text, const Words& more) {
+    return rule_of([&] { text_of(with(text, more)); });
+  };
+  EXPECT_EQ(rule("k,y,p,g\n" + turned, {}), "baseline.rows") << "labels differ";
+  EXPECT_EQ(rule("k,y,p,g\n1,0,0.2,a\n2,1,0.2,a\n", {}), "baseline.rows") << "fewer rows";
+  EXPECT_EQ(rule("k,y,p,g\n1,0,0.2,a\n1000,1,0.2,a\n", {"--id", "k"}), "baseline.rows") << "an unknown id";
+  EXPECT_EQ(rule(now, {"--id", "y"}), "baseline.rows") << "no id at all";
+  EXPECT_EQ(rule(now, {"--task", "regression"}), "evaluate.task");
+}
+
 TEST_F(EvaluateTasks, WhatDoesNotFitIsNamed) {
   const std::string path = file("y,p,g\n1,2,a\n2,3,b\n3,x,a\n");
   const auto message = [&](const char* label, const char* score, const Words& more = {}) -> std::string {

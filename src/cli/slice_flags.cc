@@ -246,8 +246,8 @@ std::vector<std::string> SliceFlags::condition_words() const {
   return out;
 }
 
-Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
-                              AssessmentOptions options) const {
+void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+                               const UseSlicings& use) const {
   std::map<std::string, std::vector<double>> edges;
   for (const std::string& text : buckets) {
     const auto [column, numbers] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
@@ -270,12 +270,21 @@ Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::
   };
   for (const auto& [column, numbers] : edges) add_unless_used(column);
   for (const auto& [name, condition] : conditions) add_unless_used(name);
+  use(slicings,
+      {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut, .min_rows = min_rows});
+}
+
+Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+                              AssessmentOptions options) const {
   if (!thresholds.empty()) options.thresholds = thresholds;
   options.backgrounds = std::ranges::count(metrics, "bpsn_auc") + std::ranges::count(metrics, "bnsp_auc") > 0;
   options.positive = positive_from == "from" ? Positive::kFrom : Positive::kAbove;
-  options.slices = {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut,
-                    .min_rows = min_rows};
-  return scored.assess(slicings, options);
+  Assessment out;
+  with_slicings(scored, missing_words, [&](const auto& slicings, const SliceOptions& slice_options) {
+    options.slices = slice_options;
+    out = scored.assess(slicings, options);
+  });
+  return out;
 }
 
 std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& assessment) const {

@@ -1,6 +1,7 @@
 // Which slices of a table's rows are looked at, and what of them is shown.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -28,6 +29,12 @@ struct SliceFlags {
   // The flags that were given.
   std::vector<std::string> words() const;
   std::vector<std::string> condition_words() const;
+  // Calls `use` with the columns that rows are parted by, which live as long as the call. Raises ValueError:
+  // csv.column, expression.*, evaluate.slice, evaluate.bucket.
+  using UseSlicings = std::function<void(const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                                         const SliceOptions& options)>;
+  void with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+                     const UseSlicings& use) const;
   // Figures of these rows; flags count more than `options`. Raises
   // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
   // evaluate.metric, evaluate.thresholds.
