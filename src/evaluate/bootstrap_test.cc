@@ -35,7 +35,8 @@ std::vector<double> values(const Measured& of, const std::vector<Replicate>& rep
 
 ScoreCells cells_of(const ScoredRows& rows, const Slicing& slicing, size_t most) {
   const std::vector<double> thresholds = {0.5};
-  return score_cells(rows, order_by_score(rows.scores()), pass_thresholds(rows, thresholds), slicing, most);
+  return score_cells(rows, log_losses(rows), order_by_score(rows.scores()), pass_thresholds(rows, thresholds),
+                     slicing, most);
 }
 
 struct Moments {

@@ -21,7 +21,8 @@ TEST(Jackknife, ABucketIsLeftOut) {
   const std::vector<uint32_t> order = order_by_score(data.scores);
   const Slicing slicing = slice_by({&data.group});
   const std::vector<uint8_t> buckets = jackknife_buckets(rows.size(), 3);
-  const auto left = jackknife(rows, score_cells(rows, order, passed, slicing, kJackknifeCells), buckets);
+  const auto left =
+      jackknife(rows, score_cells(rows, log_losses(rows), order, passed, slicing, kJackknifeCells), buckets);
   for (size_t bucket = 0; bucket < kJackknifeBuckets; ++bucket) {
     Slicing others = slicing;
     for (size_t row = 0; row < rows.size(); ++row) {
@@ -69,7 +70,8 @@ TEST(EvaluateGoldens, JackknifesAreTfmas) {
     const bool all = golden.at("group").is_null();
     const Slicing slicing = all ? overall(rows.size()) : slice_by({&data.group});
     const size_t slice = all ? 0 : golden.at("group").get<size_t>();
-    const auto left = jackknife(rows, score_cells(rows, order, passed, slicing, kJackknifeCells), buckets);
+    const auto left = jackknife(
+        rows, score_cells(rows, log_losses(rows), order, passed, slicing, kJackknifeCells), buckets);
     const Confusion itself = confusions(rows, passed, slicing)[slice];
     const ScoreSums sums = score_sums(rows, slicing)[slice];
     for (const auto& [name, ends] : golden.at("intervals").items()) {

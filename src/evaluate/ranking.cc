@@ -1,10 +1,25 @@
 #include "evaluate/ranking.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <numeric>
 
 namespace espalier {
 namespace {
+
+// Radix sort, which keeps what is equal as it stands.
+constexpr size_t kBits = 11, kDigit = size_t{1} << kBits, kDigits = (64 + kBits - 1) / kBits;
+struct Keyed {
+  uint64_t key = 0;
+  uint32_t row = 0;
+};
+// Keys are ordered as the scores are; 0 and -0 are equal.
+uint64_t key_of(double score) {
+  const auto bits = std::bit_cast<uint64_t>(score + 0.0);
+  return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+}
+size_t digit(uint64_t key, size_t i) { return key >> (kBits * i) & (kDigit - 1); }
 
 // A weighted variance of placements: of rows of one class, how much of the other class lies below each.
 class Placements {
@@ -71,10 +86,40 @@ class AucSum {
 }  // namespace
 
 std::vector<uint32_t> order_by_score(std::span<const double> scores) {
-  std::vector<uint32_t> order(scores.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::stable_sort(order, {}, [&](uint32_t row) { return scores[row]; });
+  std::vector<Keyed> rows(scores.size()), sorted(scores.size());
+  std::vector<std::array<uint32_t, kDigit>> counts(kDigits);
+  for (size_t row = 0; row < scores.size(); ++row) {
+    rows[row] = {key_of(scores[row]), static_cast<uint32_t>(row)};
+    for (size_t i = 0; i < kDigits; ++i) ++counts[i][digit(rows[row].key, i)];
+  }
+  for (size_t i = 0; i < kDigits; ++i) {
+    if (std::ranges::count(counts[i], static_cast<uint32_t>(rows.size()))) continue;  // all have the same
+    std::array<uint32_t, kDigit> next;
+    std::exclusive_scan(counts[i].begin(), counts[i].end(), next.begin(), 0u);
+    for (const Keyed& row : rows) sorted[next[digit(row.key, i)]++] = row;
+    rows.swap(sorted);
+  }
+  std::vector<uint32_t> order;
+  order.reserve(rows.size());
+  for (const Keyed& row : rows) order.push_back(row.row);
   return order;
+}
+
+RankedRows::RankedRows(const ScoredRows& rows) : order(order_by_score(rows.scores())) {
+  const bool weighted = rows.size() > 0 && !rows.weights().empty();
+  for (const uint32_t row : order) {
+    scores.push_back(rows.score(row));
+    labels.push_back(rows.positive(row));
+    if (weighted) weights.push_back(rows.weight(row));
+  }
+}
+
+Slicing RankedRows::ranked(Slicing slicing) const {
+  std::vector<uint32_t> of_row;
+  of_row.reserve(order.size());
+  for (const uint32_t row : order) of_row.push_back(slicing.of_row[row]);
+  slicing.of_row = std::move(of_row);
+  return slicing;
 }
 
 std::vector<std::optional<Auc>> aucs(const ScoredRows& rows, std::span<const uint32_t> order,

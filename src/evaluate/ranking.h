@@ -15,6 +15,18 @@ namespace espalier {
 // The rows by ascending score; rows of one score as they stand.
 std::vector<uint32_t> order_by_score(std::span<const double> scores);
 
+// The rows by ascending score, each column in that order, so that a pass over them reads memory in order.
+struct RankedRows {
+  std::vector<uint32_t> order;  // order_by_score's
+  std::vector<double> scores, weights;
+  std::vector<uint8_t> labels;
+
+  explicit RankedRows(const ScoredRows& rows);
+  ScoredRows view() const { return {scores, labels, weights}; }
+  // The same slices of these.
+  Slicing ranked(Slicing slicing) const;
+};
+
 // The area under the ROC curve: the chance that a positive has a higher score than a negative, where equal
 // scores count half.
 struct Auc {

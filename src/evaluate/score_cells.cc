@@ -43,8 +43,9 @@ void sort_by_slice(ScoreCells& out, const std::vector<uint32_t>& slice_of, size_
 
 }  // namespace
 
-ScoreCells score_cells(const ScoredRows& rows, std::span<const uint32_t> order,
-                       const PassedThresholds& passed, const Slicing& slicing, size_t most) {
+ScoreCells score_cells(const ScoredRows& rows, std::span<const double> losses,
+                       std::span<const uint32_t> order, const PassedThresholds& passed,
+                       const Slicing& slicing, size_t most) {
   const size_t slices = slicing.slices.size();
   ScoreCells out{.thresholds = passed.thresholds,
                  .cells = {},
@@ -71,7 +72,7 @@ ScoreCells score_cells(const ScoredRows& rows, std::span<const uint32_t> order,
     const bool positive = rows.positive(row);
     now.score = rows.score(row);
     now.at_score[positive] += rows.weight(row);
-    out.cells[now.cell].of[positive].add(now.score, positive, rows.weight(row));
+    out.cells[now.cell].of[positive].add(now.score, positive, rows.weight(row), losses[row]);
     out.of_row[row] = now.cell;
   }
   for (Open& last : open) {

@@ -36,8 +36,9 @@ struct ScoreCells {
 };
 // A cell is left at the next higher score when it holds 1 / most of its slice's rows: slices of at most so
 // many rows have a cell for each of their scores. REQUIRES: all are of the same rows, `order` is
-// order_by_score's, scores lie in [0, 1].
-ScoreCells score_cells(const ScoredRows& rows, std::span<const uint32_t> order,
-                       const PassedThresholds& passed, const Slicing& slicing, size_t most);
+// order_by_score's, `losses` log_losses().
+ScoreCells score_cells(const ScoredRows& rows, std::span<const double> losses,
+                       std::span<const uint32_t> order, const PassedThresholds& passed,
+                       const Slicing& slicing, size_t most);
 
 }  // namespace espalier

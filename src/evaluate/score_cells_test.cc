@@ -25,7 +25,9 @@ struct CelledRows {
     }
     slicing = slice_by({&group}, {.missing = MissingGroup::kLeftOut});
   }
-  ScoreCells cells(size_t most) const { return score_cells(rows.view(), order, passed, slicing, most); }
+  ScoreCells cells(size_t most) const {
+    return score_cells(rows.view(), log_losses(rows.view()), order, passed, slicing, most);
+  }
 };
 
 TEST(ScoreCells, HoldTheRowsOfTheirSliceByAscendingScore) {

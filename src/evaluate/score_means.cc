@@ -20,14 +20,13 @@ double log_losses(const ScoreSums& sums) { return sums.log_losses; }
 
 }  // namespace
 
-void ScoreSums::add(double score, bool positive, double weight) {
-  constexpr double kLeast = std::numeric_limits<double>::epsilon();
-  const double label = positive, inside = std::clamp(score, kLeast, 1 - kLeast);
+void ScoreSums::add(double score, bool positive, double weight, double loss) {
+  const double label = positive;
   rows.add(weight);
   scores += weight * score;
   labels += weight * label;
   squared_errors += weight * (score - label) * (score - label);
-  log_losses -= weight * (positive ? std::log(inside) : std::log1p(-inside));
+  log_losses += weight * loss;
 }
 
 ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
@@ -39,16 +38,36 @@ ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
   return *this;
 }
 
-std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing) {
-  std::vector<ScoreSums> out(slicing.slices.size());
+double log_loss(double score, bool positive) {
+  constexpr double kLeast = std::numeric_limits<double>::epsilon();
+  const double inside = std::clamp(score, kLeast, 1 - kLeast);
+  return -(positive ? std::log(inside) : std::log1p(-inside));
+}
+
+std::vector<double> log_losses(const ScoredRows& rows) {
+  std::vector<double> out(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
     const double score = rows.score(row);
     if (!(score >= 0 && score <= 1)) {
       throw ValueError("evaluate.probability",
                        cat("a probability lies in [0, 1]: row ", row, " has the score ", shortest(score)));
     }
+    out[row] = log_loss(score, rows.positive(row));
+  }
+  return out;
+}
+
+std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing) {
+  return score_sums(rows, slicing, log_losses(rows));
+}
+
+std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing,
+                                  std::span<const double> losses) {
+  std::vector<ScoreSums> out(slicing.slices.size());
+  for (size_t row = 0; row < rows.size(); ++row) {
     const uint32_t slice = slicing.of_row[row];
-    if (slice != Slicing::kNone) out[slice].add(score, rows.positive(row), rows.weight(row));
+    if (slice != Slicing::kNone)
+      out[slice].add(rows.score(row), rows.positive(row), rows.weight(row), losses[row]);
   }
   return out;
 }

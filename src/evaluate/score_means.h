@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -18,13 +19,19 @@ struct ScoreSums {
   double squared_errors = 0;
   double log_losses = 0;
 
-  // REQUIRES: a score in [0, 1].
-  void add(double score, bool positive, double weight);
+  // REQUIRES: a score in [0, 1]; `loss` is its log_loss().
+  void add(double score, bool positive, double weight, double loss);
   ScoreSums& operator+=(const ScoreSums& other);
 };
-// Of each slice, which are of the same rows. Scores are probabilities; for the log loss they are kept 2^-52
-// from 0 and 1, as scikit-learn does. Raises ValueError[evaluate.probability] for a score beyond [0, 1].
+// -log of the probability of the label, which is kept 2^-52 from 0 and 1, as scikit-learn does.
+double log_loss(double score, bool positive);
+// Of each row. Raises ValueError[evaluate.probability] for a score beyond [0, 1].
+std::vector<double> log_losses(const ScoredRows& rows);
+// Of each slice, which are of the same rows. Scores are probabilities. `losses`: log_losses() of the rows,
+// for those who need them more than once. Raises as these.
 std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing);
+std::vector<ScoreSums> score_sums(const ScoredRows& rows, const Slicing& slicing,
+                                  std::span<const double> losses);
 
 struct ScoreMean {
   std::string_view name;

@@ -30,6 +30,7 @@ class ScoredRows {
              std::span<const double> weights = {});
   size_t size() const { return scores_.size(); }
   std::span<const double> scores() const { return scores_; }
+  std::span<const double> weights() const { return weights_; }
   double score(size_t row) const { return scores_[row]; }
   bool positive(size_t row) const { return labels_[row] != 0; }
   double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }

@@ -1,6 +1,7 @@
 #include "fairness/assessment.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/thread_pool.h"
@@ -16,18 +17,19 @@ namespace {
 
 constexpr std::string_view kAuc = "auc", kRows = "rows", kPositives = "positives";
 
-// What the slices of each slicing share.
+// What the slices of each slicing share: the rows by ascending score.
 struct Shared {
-  const ScoredRows& rows;
+  ScoredRows rows;
   PassedThresholds passed;
   PassedThresholds passed_of_histograms;  // empty unless asked for
-  std::vector<uint32_t> order;
+  std::vector<uint32_t> order;            // 0, 1, 2, ...
+  std::vector<double> losses;
 };
 
 std::vector<SliceFigures> figures_of(const Shared& shared, const Slicing& slicing, bool backgrounds) {
   const size_t thresholds = shared.passed.thresholds;
   const std::vector<Confusion> counted = confusions(shared.rows, shared.passed, slicing);
-  const std::vector<ScoreSums> sums = score_sums(shared.rows, slicing);
+  const std::vector<ScoreSums> sums = score_sums(shared.rows, slicing, shared.losses);
   const std::vector<std::optional<Auc>> areas = aucs(shared.rows, shared.order, slicing);
   const size_t bins = shared.passed_of_histograms.thresholds + 1;
   std::vector<LabelTallies> histograms;
@@ -61,7 +63,7 @@ std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
   std::vector<ScoreCells> cells(slicings.size());
   thread_pool().parallel_for(count, [&](int64_t i) {
     cells[static_cast<size_t>(i)] =
-        score_cells(shared.rows, shared.order, shared.passed, slicings[static_cast<size_t>(i)],
+        score_cells(shared.rows, shared.losses, shared.order, shared.passed, slicings[static_cast<size_t>(i)],
                     bootstrapped ? kBootstrapCells : kJackknifeCells);
   });
   if (bootstrapped) return bootstrap(shared.rows, cells, how.replicates, how.seed);
@@ -117,15 +119,23 @@ std::string SlicingFigures::name() const {
 
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options) {
-  const Shared shared{rows, pass_thresholds(rows, options.thresholds, options.positive),
-                      options.histograms ? pass_thresholds(rows, histogram_thresholds(), options.positive)
-                                         : PassedThresholds{},
-                      order_by_score(rows.scores())};
-  std::vector<Slicing> parted = {overall(rows.size(), options.slices)};
-  for (const auto& columns : slicings) parted.push_back(slice_by(columns, options.slices));
+  const RankedRows ranked(rows);
+  Shared shared{ranked.view(),
+                pass_thresholds(ranked.view(), options.thresholds, options.positive),
+                options.histograms ? pass_thresholds(ranked.view(), histogram_thresholds(), options.positive)
+                                   : PassedThresholds{},
+                std::vector<uint32_t>(rows.size()),
+                {}};
+  const std::vector<double> losses = log_losses(rows);
+  for (const uint32_t row : ranked.order) shared.losses.push_back(losses[row]);
+  std::iota(shared.order.begin(), shared.order.end(), 0u);
+  std::vector<Slicing> parted(1 + slicings.size());
   std::vector<std::vector<SliceFigures>> figures(parted.size());
-  thread_pool().parallel_for(static_cast<int64_t>(parted.size()), [&](int64_t i) {
-    figures[static_cast<size_t>(i)] = figures_of(shared, parted[static_cast<size_t>(i)], options.backgrounds);
+  thread_pool().parallel_for(static_cast<int64_t>(parted.size()), [&](int64_t each) {
+    const auto i = static_cast<size_t>(each);
+    parted[i] = ranked.ranked(i == 0 ? overall(rows.size(), options.slices)
+                                     : slice_by(slicings[i - 1], options.slices));
+    figures[i] = figures_of(shared, parted[i], options.backgrounds);
   });
   Assessment out{.options = options, .overall = std::move(figures[0][0]), .by = {}};
   for (size_t i = 0; i < slicings.size(); ++i) {
