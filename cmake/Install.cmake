@@ -5,8 +5,10 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/Espalier)
 install(TARGETS espalier EXPORT EspalierTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS espalier_command RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/espalier DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(FILES ${PROJECT_SOURCE_DIR}/docs/plan.md ${PROJECT_SOURCE_DIR}/docs/gates.md
-  ${PROJECT_SOURCE_DIR}/docs/formats.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+foreach(page plan gates formats expressions rows anomalies)
+  list(APPEND pages ${PROJECT_SOURCE_DIR}/docs/${page}.md)
+endforeach()
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT EspalierTargets NAMESPACE Espalier:: DESTINATION ${package_folder})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/EspalierConfig.cmake.in

@@ -133,6 +133,11 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
 }
 
 void write_gates(CheckRun run) {
+  if (run.results.out != "-" && posix_env().exists(run.results.out)) {
+    throw ValueError("check.exists",
+                     cat(run.results.out, " is there already, with limits that somebody chose"),
+                     "--gates holds the model against it; --out names another file");
+  }
   const ScoredTable rows = rows_of(run, run.scores, run.where);
   if (!run.slicing.any()) {
     std::vector<std::string> others = run.scored.columns();
@@ -147,8 +152,19 @@ void write_gates(CheckRun run) {
     std::fputs(cat("note: no slices were named: these are chosen,", words, "\n").c_str(), stderr);
   }
   const std::optional<Tables> tables = tables_of(run, rows);
-  run.results.write(gates_of(assessment_of(run, run.slicing, rows, kLevel), run.where, run.slicing.conditions,
-                             tables ? &tables->faults : nullptr));
+  const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
+  const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
+  const std::string text = gates_of(assessment, run.where, run.slicing.conditions, faults);
+  run.results.write(text);
+  const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
+  const Verdict::Counts counts = today.counts();
+  if (counts.blocked + counts.undecided > 0) {
+    std::fputs(
+        cat("note: of these ", today.results.size(), " gates ", counts.blocked, " would block today and ",
+            counts.undecided, " be undecided: their limits are a start, for a person to change\n")
+            .c_str(),
+        stderr);
+  }
   run.where.reset();  // the gates hold it
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out});
@@ -245,7 +261,8 @@ void check_use(const CheckRun& run) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
-  if (run.gates.empty() && !run.init) throw CLI::RequiredError("--gates, or --init,");
+  if (run.gates.empty() && !run.init)
+    throw CLI::RequiredError("--gates FILE, or --init to write a first one,");
 }
 
 constexpr const char* kExamples =

@@ -181,6 +181,14 @@ TEST_F(Check, FirstGatesAreWrittenReadAndHeldAgainstTheSameRows) {
   EXPECT_NE(init.output.find(cat("--gates ", gates)), std::string::npos) << init.output;
   const Outcome said = call_command(cat("check --scores ", rows, " --label y --score p --gates ", gates));
   EXPECT_EQ(said.code, 0) << said.output << said.error;
+  // Limits that somebody chose stay.
+  const Outcome again =
+      call_command(cat("check --scores ", rows, " --label y --score p --init --slice g --out ", gates));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_NE(again.error.find("is there already"), std::string::npos) << again.error;
+  const Outcome blocked = call_command(
+      cat("check --scores ", scores(200), " --label y --score p --init --slice g --out ", path("b.toml")));
+  EXPECT_NE(blocked.error.find(" would block today"), std::string::npos) << blocked.error;
 }
 
 TEST_F(Check, WrongUseIsNamed) {

@@ -84,7 +84,7 @@ void add_data_split(CLI::App& data) {
       ->option_text("X [0.2]");
   verb->add_option("--train", run->train, "File of the rows that learn")->option_text("FILE [train.csv]");
   verb->add_option("--test", run->test, "File of the rows that judge")->option_text("FILE [test.csv]");
-  add_seed(*verb, run->seed);
+  add_seed(*verb, run->seed)->description("Decides which rows judge");
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);

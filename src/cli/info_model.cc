@@ -49,7 +49,7 @@ std::string training_text(const Json& training) {
                                         text("epochs"), " epochs, seed ", text("seed")));
   if (const auto linear = training.find("linear");
       linear != training.end() && linear->is_object() && linear->value("linear_kept", Json()) == true)
-    out += line("", "a linear model, which was better than layers");
+    out += line("", "a linear model, which was better than layers: the epochs are its own");
   const auto test = training.find("test");
   if (test == training.end() || !test->is_object()) return out;
   std::string scores;

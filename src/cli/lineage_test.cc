@@ -105,6 +105,12 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
   EXPECT_EQ(judged["rows"], 80);
   EXPECT_EQ(judged["warnings"], Json::array());
 
+  // A quantised one has learned from the same rows.
+  const std::string quantised = folder + "/model8";
+  call_verb(add_quantize, {model, "--calibrate", data, "--out", quantised});
+  EXPECT_EQ(Json::parse(call_verb(add_evaluate, {quantised, data, "--json"}))["rows"], 80);
+  EXPECT_EQ(Json::parse(call_verb(add_lineage, {quantised, "--json"}))["data"], lineage()["data"]);
+
   const Json all = evaluated(data, {"--all-rows"}, &said);
   EXPECT_EQ(all["rows"], 400);
   EXPECT_NE(said.find("warning: the model learned from rows of "), std::string::npos) << said;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/provenance.h"
 #include "cli/table_data.h"
 
 namespace espalier::cli {
@@ -25,8 +26,14 @@ void quantize_model(const QuantizeRun& run) {
   const Tensor rows = saved.columns.inputs(saved.read(run.table, run.calibrate), {}, &report);
   run.results.warn(warnings_of(report));
   QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
-  quantized.save(run.out, {.files = {{kColumnsFile, saved.model.file(kColumnsFile)},
-                                     {kDecisionFile, saved.decision.to_json(saved.columns.classes())}}});
+  std::map<std::string, std::string> files = {
+      {kColumnsFile, saved.model.file(kColumnsFile)},
+      {kDecisionFile, saved.decision.to_json(saved.columns.classes())}};
+  // It learned from the same rows, and the same were kept apart.
+  for (const char* name : {kHistoryFile, kHeldOutFile}) {
+    if (saved.model.has_file(name)) files[name] = saved.model.file(name);
+  }
+  quantized.save(run.out, {.files = files});
   if (run.results.json) {
     return run.results.write_json("quantize", {{"model", run.model},
                                                {"calibrate", run.calibrate},

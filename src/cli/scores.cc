@@ -167,7 +167,9 @@ std::string better_text(const ColumnProgram& columns, int64_t positive, const Sc
   constexpr double kMuch = 0.05;
   constexpr int64_t kFewOfClass = 10;
   const ClassScores& of_class = now.of_class[static_cast<size_t>(positive)];
-  if (better.f1 < of_class.f1 + kMuch) return "";
+  // Always saying the class is as good as that.
+  const double share = static_cast<double>(of_class.rows) / static_cast<double>(now.rows);
+  if (better.f1 < std::max(of_class.f1, 2 * share / (1 + share)) + kMuch) return "";
   if (of_class.rows < kFewOfClass) {
     return cat("another --threshold would serve better, but too few rows are ",
                columns.classes()[static_cast<size_t>(positive)], " to choose one by: ", of_class.rows, "\n");

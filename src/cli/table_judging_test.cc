@@ -61,7 +61,7 @@ TEST_F(Judging, DaysAtRandomAreNamed) {
   const std::vector<std::string> arguments = {"--data", data,     "--label",  "level",
                                               "--task", "number", "--epochs", "1"};
   train(arguments);
-  EXPECT_TRUE(says("sort the file by day and use --split order")) << progress;
+  EXPECT_TRUE(says(" --by-time day\n")) << progress;
   auto ordered = arguments;
   ordered.insert(ordered.end(), {"--split", "order"});
   train(ordered);
@@ -289,7 +289,7 @@ TEST_F(Judging, TheUnitOfEachEpochIsSaid) {
   const auto read = ColumnProgram::from_json(posix_env().read_file(folder + "/model/columns.json"));
   EXPECT_NEAR(read.label_scale(), std::sqrt((200.0 * 200 - 1) / 3), 4);
   EXPECT_EQ(plain, cat("losses and errors of each epoch count in standard deviations of y: 1 is ",
-                       rounded(read.label_scale()), ", squared where the error is"));
+                       rounded(read.label_scale()), "; squared errors count in its square"));
   const std::string log = unit("powers.csv", powers);
   EXPECT_TRUE(
       log.starts_with("losses and errors of each epoch count in standard deviations of y's logarithm: "

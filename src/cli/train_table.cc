@@ -93,8 +93,9 @@ void show_split(const ColumnProgram& columns, const CsvTable& table, const DataP
     std::unordered_set<std::string_view> different;
     for (int64_t row = 0; row < table.rows(); ++row) different.insert(table.cell(row, column));
     if (2 * static_cast<int64_t>(different.size()) < table.rows()) continue;
-    say(cat("note: rows that judge are taken at random; where the future is to be told, sort the file by ",
-            note.column, " and use --split order\n"));
+    say(cat(
+        "note: rows that judge are taken at random; where the future is to be told, part the file first: ",
+        command({"data", "split", data.file, "--by-time", note.column}), "\n"));
     return;
   }
 }
@@ -116,7 +117,7 @@ std::string unit_of_epochs(const ColumnProgram& columns) {
   return cat("losses and errors of each epoch count in standard deviations of ", columns.label(),
              columns.label_log() ? cat("'s logarithm: 1 is a factor of ", rounded(std::exp(scale)))
                                  : cat(": 1 is ", rounded(scale)),
-             ", squared where the error is\n");
+             "; squared errors count in its square\n");
 }
 
 // Whether the model at `path` has had epochs; where nobody knows, it had.
@@ -391,16 +392,12 @@ void train_table(const TableRun& run) {
     text += better_threshold(columns, decision.positive, predict_rows(model, columns, fit.validation_x[0]),
                              fit.validation_y[0], predictions, test_y);
   run.results.write(
-      cat(text, replaced ? "replaced " : "saved ", plan.model.path, ": the model, and how a row is read\n"));
+      cat(text, replaced ? "replaced " : "saved ", plan.model.path, "/: the model, and how a row is read\n"));
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
-  std::vector<std::string> next = {"predict", plan.model.path, "new.csv"};
-  if (columns.classes().size() == 2) {
-    next = {"check", plan.model.path, test_path, "--init", "--out", "gates.toml"};
-    if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
-  } else if (!data.test.empty()) {
-    next = {"evaluate", plan.model.path, data.test};
-  }
+  std::vector<std::string> next = {"check", plan.model.path, test_path, "--init", "--out", "gates.toml"};
+  if (posix_env().exists("gates.toml")) next = {"check", plan.model.path, test_path, "--gates", "gates.toml"};
+  if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);
 }

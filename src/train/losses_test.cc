@@ -117,11 +117,13 @@ TEST(Losses, NothingBroadcasts) {
       "ShapeError[sparse_categorical_crossentropy.labels]\n  labels must have the outputs' shape without "
       "its last axis: labels i32[4,1], outputs f32[4,3]\n  fix: take the last axis from the labels: "
       "squeeze(labels, -1)");
-  EXPECT_EQ(complaint([&] {
-              sparse.per_example(full({4}, 1), full({4, 3}, 1));
-            }),
-            "DTypeError[sparse_categorical_crossentropy.labels]\n  labels must be integers: labels f32[4], "
-            "outputs f32[4,3]\n  fix: convert(labels, DType::kI32)");
+  EXPECT_EQ(
+      complaint([&] {
+        sparse.per_example(full({4}, 1), full({4, 3}, 1));
+      }),
+      "DTypeError[sparse_categorical_crossentropy.labels]\n  labels must be integers: labels f32[4], "
+      "outputs f32[4,3]\n  fix: convert(labels, DType::kI32); for labels that are numbers another loss, as "
+      "MeanSquaredError()");
   EXPECT_EQ(rule_of([&] {
               sparse.per_example(full({4}, 1, DType::kI32), full({4, 3}, 1, DType::kI32));
             }),

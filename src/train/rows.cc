@@ -59,8 +59,9 @@ void require_class_numbers(const std::string& name, const Tensor& labels, const 
         has_one_more(labels.shape(), without_last(outputs.shape())) ? kSqueeze : "");
   }
   if (!is_integer(labels.dtype())) {
-    throw DTypeError(cat(name, ".labels"), cat("labels must be integers: ", both(labels, outputs)),
-                     "convert(labels, DType::kI32)");
+    throw DTypeError(
+        cat(name, ".labels"), cat("labels must be integers: ", both(labels, outputs)),
+        "convert(labels, DType::kI32); for labels that are numbers another loss, as MeanSquaredError()");
   }
 }
 
