@@ -132,6 +132,15 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   return out;
 }
 
+// Where the rows are worst, for who has read the page.
+std::vector<std::string> closer_look(CheckRun run) {
+  run.train.clear();
+  std::vector<std::string> out = judged(run);
+  out[0] = "evaluate";
+  out.emplace_back("--worst");
+  return out;
+}
+
 void write_gates(CheckRun run) {
   if (run.results.out != "-" && posix_env().exists(run.results.out)) {
     throw ValueError("check.exists",
@@ -205,7 +214,7 @@ void verify(const CheckRun& run, const std::string& now) {
                            differences.empty() ? " says what these rows give.\n" : "\n");
     for (const std::string& difference : differences) text += cat("  ", difference, "\n");
     run.results.write(text);
-    run.results.suggest({"check", "--help"});
+    std::fputs(cat("next: open ", run.verify, "\n").c_str(), stdout);
   }
   if (!differences.empty()) throw Exit{1};
 }
@@ -232,11 +241,12 @@ void check(const CheckRun& run) {
                                 tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  if (!run.verify.empty()) return verify(run, page_of(run, verdict, assessment, rows.kept, tables, next));
+  const auto page = [&] { return page_of(run, verdict, assessment, rows.kept, tables, closer_look(run)); };
+  if (!run.verify.empty()) return verify(run, page());
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
-  if (!run.html.empty()) write_to(run.html, page_of(run, verdict, assessment, rows.kept, tables, next));
+  if (!run.html.empty()) write_to(run.html, page());
   next.insert(next.end(), {rows.task == Task::kTwoClasses ? "--html" : "--csv",
                            rows.task == Task::kTwoClasses ? "report.html" : "slices.csv"});
   if (run.results.json) {

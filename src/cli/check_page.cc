@@ -27,12 +27,13 @@ VerdictBanner banner_of(const Verdict& verdict, const std::string& next) {
   if (!out.sentence.empty())
     out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
   for (const GateResult& result : verdict.results) {
-    if (result.ruling == Ruling::kPass) continue;
     out.items.push_back({.standing = standing_of(result.ruling),
                          .what = result.gate.name,
                          .number = result.sentence,
                          .limit = {}});
   }
+  std::ranges::stable_partition(out.items,
+                                [](const VerdictItem& item) { return item.standing != Standing::kPass; });
   return out;
 }
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "cli/scores.h"
 #include "report/table.h"
@@ -114,6 +115,8 @@ void info_model(const std::string& path, const Results& results) {
     text += "\n";
   }
   results.write(text + variables_text(model, terminal));
+  const std::string data = training.is_object() ? training.value("data", std::string()) : "";
+  if (table && !data.empty() && posix_env().exists(data)) return results.suggest({"evaluate", path, data});
   if (table) return results.suggest({"predict", path, "new.csv"});
   results.suggest({"export", path, "--to", "onnx", "--out", "model.onnx"});
 }

@@ -15,11 +15,22 @@ std::string missing_text(const ColumnProfile& profile) {
   return profile.missing ? cat(", missing in ", share_of_rows(profile.missing, profile.rows())) : "";
 }
 
-std::string unreadable_text(const ColumnProfile& profile, int64_t read, const char* what) {
-  const int64_t cells = profile.present() - read;
-  return cells ? cat(", ", cells, cells == 1 ? " cell is no " : " cells are no ", what,
-                     cells == 1 ? " and counts as missing" : "s and count as missing")
-               : "";
+// A word that stands in most of these cells is named: it may mean that nothing is known.
+template <class Reads>
+std::string unreadable_text(const ColumnProfile& profile, const char* what, Reads reads) {
+  constexpr int64_t kOften = 3;
+  int64_t cells = 0;
+  ColumnProfile::Value most;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (reads(value.text)) continue;
+    cells += value.count;
+    if (value.count > most.count) most = value;
+  }
+  if (cells == 0) return "";
+  const bool named = most.count >= kOften && 2 * most.count > cells;
+  return cat(", ", cells, cells == 1 ? " cell is no " : " cells are no ", what,
+             cells == 1 ? " and counts as missing" : "s and count as missing",
+             named ? cat(" (--missing \"", most.text, "\" says so)") : "");
 }
 
 const char* example_of(NumberStyle style) {
@@ -52,7 +63,9 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style));
   text += negatives_text(profile, form);
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
-  text += missing_text(profile) + unreadable_text(profile, numbers.count, "number");
+  text += missing_text(profile) + unreadable_text(profile, "number", [&](std::string_view cell) {
+            return read_number(cell, form).has_value();
+          });
   return {{.how = std::move(step)}, std::move(text)};
 }
 
@@ -116,7 +129,8 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
           cat("date, ", step.seen(), step.hours ? ", with the hour" : "",
               style == DateStyle::kDayFirst ? ", day before month" : "",
               style == DateStyle::kMonthFirst ? ", month before day" : "", missing_text(profile),
-              unreadable_text(profile, read, "date"))};
+              unreadable_text(profile, "date",
+                              [&](std::string_view cell) { return read_moment(cell, style).has_value(); }))};
 }
 
 FittedStep fit_how(const ColumnGuess& guess, const ColumnProfile& profile, int64_t max_categories) {

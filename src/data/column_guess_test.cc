@@ -55,7 +55,8 @@ TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   EXPECT_EQ(
       note_of("x", mixed),
       "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
-      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include)");
+      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include COLUMN keeps "
+      "it)");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
             "numeric, 3 to 97, missing in 20 %");
   EXPECT_EQ(note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
@@ -84,28 +85,29 @@ TEST(ColumnGuess, DigitsThatAreNoAmounts) {
 }
 
 TEST(ColumnGuess, Identifiers) {
-  const std::string id = "set aside: an identifier: every value differs (--include)";
+  const std::string id = "set aside: an identifier: every value differs (--include COLUMN keeps it)";
   EXPECT_EQ(note_of("id", [](int i) { return cat(i); }), id);
   EXPECT_EQ(note_of("Kunden-Nr.", [](int i) { return cat(100000 + i); }), id);
   EXPECT_EQ(note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
   EXPECT_EQ(note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
   EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }),
-            "set aside: every value differs (--include)");
+            "set aside: every value differs (--include COLUMN keeps it)");
   EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
   EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i % 30); }),
-            "set aside: 30 different texts in 40 cells (--include)");
+            "set aside: 30 different texts in 40 cells (--include COLUMN keeps it)");
   EXPECT_EQ(note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
-            "set aside: free text (--include)");
+            "set aside: free text (--include COLUMN keeps it)");
   // An index that a program wrote before the columns, without a name.
   const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
-  EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include)");
+  EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include COLUMN keeps it)");
 }
 
 TEST(ColumnGuess, ConstantsAndEmptyColumns) {
-  EXPECT_EQ(note_of("x", [](int) { return "3"; }), "set aside: every cell is \"3\" (--include)");
+  EXPECT_EQ(note_of("x", [](int) { return "3"; }),
+            "set aside: every cell is \"3\" (--include COLUMN keeps it)");
   EXPECT_EQ(note_of("x", [](int) { return "NA"; }), "set aside: no cell holds a value");
   EXPECT_EQ(note_of("x", [](int i) { return i == 5 ? "1" : ""; }),
-            "set aside: 98 % of its cells hold no value (--include)");
+            "set aside: 98 % of its cells hold no value (--include COLUMN keeps it)");
   EXPECT_EQ(note_of("x", [](int i) { return i % 2 ? "yes" : ""; }), "category of 1 value, missing in 50 %");
 }
 
@@ -189,7 +191,7 @@ TEST(ColumnGuess, KindsMayBeGiven) {
     EXPECT_EQ(rule_of([&] { fit_all(texts, {.label = "y", .kinds = {{"x", kind}}}); }), "columns.kind");
   const CsvTable mixed = table_of("x", [](int i) { return i % 2 ? cat("word") : cat(i); });
   EXPECT_EQ(noted(fit_all(mixed, {.label = "y", .kinds = {{"x", ColumnKind::kNumeric}}}), "x"),
-            "numeric, 0 to 38, 20 cells are no numbers and count as missing");
+            "numeric, 0 to 38, 20 cells are no numbers and count as missing (--missing \"word\" says so)");
   EXPECT_EQ(column_kind_named("date"), ColumnKind::kDate);
   EXPECT_EQ(rule_of([] { column_kind_named("dates"); }), "columns.kind");
 }

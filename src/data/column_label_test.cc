@@ -212,9 +212,9 @@ std::string leak_note(const std::function<std::string(int, bool)>& x) {
 
 TEST(ColumnLeaks, AnotherNameOfTheLabelIsSetAside) {
   EXPECT_EQ(leak_note([](int, bool a) { return a ? "yes" : "no"; }),
-            "set aside: it is the label under another name (--include)");
+            "set aside: it is the label under another name (--include COLUMN keeps it)");
   EXPECT_EQ(leak_note([](int, bool a) { return a ? "1" : "0"; }),
-            "set aside: it is the label under another name (--include)");
+            "set aside: it is the label under another name (--include COLUMN keeps it)");
   const CsvTable table = table_of(
       "x", [](int i) { return i * i % 7 < 3 ? cat("yes") : cat("no"); }, 400);
   EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kBoolean}}}), "x").substr(0, 7),
@@ -250,7 +250,7 @@ TEST(ColumnLeaks, OfNumbers) {
     return noted(fit_all(parse_csv(text), {.label = "y"}), "x");
   };
   EXPECT_EQ(note([](int i) { return i * i + 0.5; }),
-            "set aside: it is the label under another name (--include)");
+            "set aside: it is the label under another name (--include COLUMN keeps it)");
   EXPECT_TRUE(note([](int i) {
                 return 2 * i * i - 3;
               }).ends_with("perhaps a leak, something known only with the answer"));

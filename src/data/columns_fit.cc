@@ -73,7 +73,7 @@ class Fitter {
   void set_aside(const std::string& name, const std::string& why, bool could_be) {
     if (contains(options_.include, name))
       throw ValueError("columns.include", cat("column \"", name, "\" is to be included, but ", why));
-    note(name, cat("set aside: ", why, could_be ? " (--include)" : ""), true);
+    note(name, cat("set aside: ", why, could_be ? " (--include COLUMN keeps it)" : ""), true);
   }
 
   void fit_column(const std::string& name, int64_t c) {

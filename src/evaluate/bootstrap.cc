@@ -103,10 +103,9 @@ std::vector<std::vector<std::vector<Replicate>>> bootstrap(const ScoredRows& row
         const auto cells = slicings[i].of_slice(slice);
         const auto of_slice =
             std::span(weights[i]).subspan(2 * kLanes * slicings[i].begins[slice], 2 * kLanes * cells.size());
-        for (size_t lane = 0; lane < kLanes && block * kLanes + lane < replicates; ++lane) {
-          out[i][slice][block * kLanes + lane] =
-              replicate_of(cells, slicings[i].thresholds, of_slice, lane, kLanes);
-        }
+        auto drawn = replicates_of<kLanes>(cells, slicings[i].thresholds, of_slice);
+        for (size_t lane = 0; lane < kLanes && block * kLanes + lane < replicates; ++lane)
+          out[i][slice][block * kLanes + lane] = std::move(drawn[lane]);
       }
     }
   });

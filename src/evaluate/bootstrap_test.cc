@@ -131,7 +131,7 @@ void expect_coverage(IntervalMethod method, bool weighted, int runs, size_t rows
   for (const ScoreCell& cell : of_many.cells) {
     for (const ScoreSums& sums : cell.of) weights.push_back(sums.rows.weight);
   }
-  const Replicate truth = replicate_of(of_many.of_slice(0), 1, weights, 0, 1);
+  const Replicate truth = replicates_of<1>(of_many.of_slice(0), 1, weights)[0];
   std::vector<int> held(measures().size());
   for (int run = 0; run < runs; ++run) {
     Philox random(static_cast<uint64_t>(run), 12);
@@ -146,7 +146,7 @@ void expect_coverage(IntervalMethod method, bool weighted, int runs, size_t rows
     for (const ScoreCell& cell : cells.cells) {
       for (const ScoreSums& sums : cell.of) own.push_back(sums.rows.weight);
     }
-    const Replicate itself = replicate_of(cells.of_slice(0), 1, own, 0, 1);
+    const Replicate itself = replicates_of<1>(cells.of_slice(0), 1, own)[0];
     for (size_t i = 0; i < held.size(); ++i) {
       const Measured& of = measures()[i].second;
       const Interval interval = *resampled_interval(*of(itself), values(of, drawn), method);

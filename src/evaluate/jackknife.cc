@@ -34,8 +34,8 @@ std::vector<std::vector<Replicate>> jackknife(const ScoredRows& rows, const Scor
     const auto cells = slicing.of_slice(slice);
     const auto weights =
         std::span(others).subspan(2 * kLanes * slicing.begins[slice], 2 * kLanes * cells.size());
-    for (size_t lane = 0; lane < kLanes; ++lane)
-      out[slice].push_back(replicate_of(cells, slicing.thresholds, weights, lane, kLanes));
+    const auto replicates = replicates_of<kLanes>(cells, slicing.thresholds, weights);
+    out[slice].assign(replicates.begin(), replicates.end());
   }
   return out;
 }

@@ -75,7 +75,7 @@ TEST(ScoreCells, GiveTheFiguresOfTheirSliceHoweverCoarse) {
       for (const ScoreCell& cell : cells.of_slice(slice)) {
         for (const ScoreSums& of_label : cell.of) weights.insert(weights.end(), {-1, of_label.rows.weight});
       }
-      const Replicate same = replicate_of(cells.of_slice(slice), 2, weights, 1, 2);
+      const Replicate same = replicates_of<2>(cells.of_slice(slice), 2, weights)[1];
       for (size_t t = 0; t < 2; ++t) {
         for (size_t i = 0; i < kOutcomes; ++i)
           EXPECT_EQ(same.at[t].of[i].weight, counted[2 * slice + t].of[i].weight) << "halves add up exactly";

@@ -20,15 +20,6 @@ double log_losses(const ScoreSums& sums) { return sums.log_losses; }
 
 }  // namespace
 
-void ScoreSums::add(double score, bool positive, double weight, double loss) {
-  const double label = positive;
-  rows.add(weight);
-  scores += weight * score;
-  labels += weight * label;
-  squared_errors += weight * (score - label) * (score - label);
-  log_losses += weight * loss;
-}
-
 ScoreSums& ScoreSums::operator+=(const ScoreSums& other) {
   rows += other.rows;
   scores += other.scores;

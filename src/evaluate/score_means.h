@@ -20,7 +20,14 @@ struct ScoreSums {
   double log_losses = 0;
 
   // REQUIRES: a score in [0, 1]; `loss` is its log_loss().
-  void add(double score, bool positive, double weight, double loss);
+  void add(double score, bool positive, double weight, double loss) {
+    const double label = positive;
+    rows.add(weight);
+    scores += weight * score;
+    labels += weight * label;
+    squared_errors += weight * (score - label) * (score - label);
+    log_losses += weight * loss;
+  }
   ScoreSums& operator+=(const ScoreSums& other);
 };
 // -log of the probability of the label, which is kept 2^-52 from 0 and 1, as scikit-learn does.

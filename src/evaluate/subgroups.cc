@@ -22,12 +22,21 @@ size_t bin_of(double score) {
 struct Bins {
   Tally rows;
   std::array<double, kBins> excess = {};  // scores less labels
-  double squares = 0;                     // of influences
+  // Sums of squared weights times excesses, and times their squares.
+  std::array<double, kBins> pulls = {};
+  double squares = 0;
 
   double error() const {
     double out = 0;
     for (const double each : excess) out += std::abs(each);
     return out / rows.weight;
+  }
+  // Of influences, w (|excess| - error) with the sign of the excess of the row's bin.
+  double influences() const {
+    const double mean = error();
+    double out = squares + mean * mean * rows.squares;
+    for (size_t bin = 0; bin < kBins; ++bin) out -= (excess[bin] > 0 ? 2 : -2) * mean * pulls[bin];
+    return std::max(out, 0.0);
   }
 };
 
@@ -59,27 +68,21 @@ std::vector<Estimate> calibration_errors(const ScoredRows& rows, const Slicing& 
   for (size_t row = 0; row < rows.size(); ++row) {
     if (slicing.of_row[row] == Slicing::kNone) continue;
     Bins& its = all[slicing.of_row[row]];
-    its.rows.add(rows.weight(row));
-    its.excess[bin_of(rows.score(row))] += rows.weight(row) * (rows.score(row) - rows.positive(row));
-  }
-  std::vector<double> errors;
-  for (const Bins& its : all) errors.push_back(its.error());
-  for (size_t row = 0; row < rows.size(); ++row) {
-    const uint32_t slice = slicing.of_row[row];
-    if (slice == Slicing::kNone) continue;
-    const double excess = rows.score(row) - rows.positive(row);
-    const bool over = all[slice].excess[bin_of(rows.score(row))] > 0;
-    const double pull = rows.weight(row) * ((over ? excess : -excess) - errors[slice]);
-    all[slice].squares += pull * pull;
+    const size_t bin = bin_of(rows.score(row));
+    const double weight = rows.weight(row), excess = weight * (rows.score(row) - rows.positive(row));
+    its.rows.add(weight);
+    its.excess[bin] += excess;
+    its.pulls[bin] += weight * excess;
+    its.squares += excess * excess;
   }
   std::vector<Estimate> out;
-  for (size_t i = 0; i < all.size(); ++i) {
+  for (const Bins& its : all) {
     Estimate& one = out.emplace_back(Estimate{.metric = "calibration_error"});
-    one.rows = all[i].rows.rows;
-    one.effective_rows = all[i].rows.effective_rows();
-    if (!(all[i].rows.weight > 0)) continue;
-    one.value = errors[i];
-    one.variance = linear_variance(all[i].squares, all[i].rows);
+    one.rows = its.rows.rows;
+    one.effective_rows = its.rows.effective_rows();
+    if (!(its.rows.weight > 0)) continue;
+    one.value = its.error();
+    one.variance = linear_variance(its.influences(), its.rows);
   }
   return out;
 }

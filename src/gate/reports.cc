@@ -188,8 +188,8 @@ std::string text_report(const Verdict& verdict, const Terminal& terminal) {
     for (const Finding& finding : result.findings) {
       const bool first = &finding == &result.findings[0];
       if (!first && finding.ruling == Ruling::kPass) continue;
-      const std::string slices =
-          finding.other.empty() ? finding.slice : cat(finding.slice, " / ", finding.other);
+      std::string slices = finding.other.empty() ? finding.slice : cat(finding.slice, " / ", finding.other);
+      if (result.gate.metrics.size() > 1) slices = cat(finding.metric, ": ", slices);
       const auto& interval = finding.interval;
       table.row(
           {first ? shortened(result.gate.name) : "", shortened(slices),
@@ -206,9 +206,8 @@ std::string text_report(const Verdict& verdict, const Terminal& terminal) {
     if (const std::string waived = waived_text(result); !waived.empty())
       note("waiver", printable(cat("\"", result.gate.name, "\" is ", waived)));
     if (const size_t n = result.left_out.size()) {
-      note("left out",
-           printable(cat("\"", result.gate.name, "\" is without ", n, n == 1 ? " slice" : " slices",
-                         " below least_rows = ", result.gate.least_rows)));
+      note("left out", printable(cat(n, n == 1 ? " slice" : " slices", " of fewer rows than least_rows = ",
+                                     result.gate.least_rows, ", of \"", result.gate.name, "\"")));
     }
   }
   return out + table.text(terminal) + (notes.empty() ? "" : "\n" + notes);

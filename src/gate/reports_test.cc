@@ -78,8 +78,9 @@ TEST(GateReports, TextSaysWhatIsLeftOut) {
       "[[gates]]\nmetric = \"accuracy\"\neach = \"g\"\nmin = 0\nleast_rows = 20\nthin = \"left-out\"", "");
   const Assessment given = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 1, 1, 1, 1}});
   const std::string text = text_report(judge(gates, given, nullptr, {}), {});
-  EXPECT_NE(text.find("\nLeft out: \"accuracy for each g\" is without 1 slice below least_rows = 20.\n"),
-            std::string::npos)
+  EXPECT_NE(
+      text.find("\nLeft out: 1 slice of fewer rows than least_rows = 20, of \"accuracy for each g\".\n"),
+      std::string::npos)
       << text;
 }
 
