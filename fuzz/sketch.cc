@@ -10,26 +10,12 @@ using namespace espalier;
 
 namespace {
 
-class Text : public ByteSource {
- public:
-  explicit Text(std::string text) : text_(std::move(text)) {}
-  size_t read(char* out, size_t size) override {
-    const size_t count = text_.copy(out, size, at_);
-    at_ += count;
-    return count;
-  }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
-
 std::string seed(const char* weight, const char* slice, int rows) {
   std::string text = "a,b,c,d\n";
   for (int i = 0; i < rows; ++i) text += cat(i % 9 - 3, ",", i / 7.0, ",k", i % 5, ",", i % 3, "\n");
   StatisticsOptions options{
       .csv = {.delimiter = ',', .header = CsvHeader::kYes}, .weight = weight, .slice = slice};
-  CsvBlocks blocks(std::make_unique<Text>(text), options.csv, text.size());
+  CsvBlocks blocks(std::make_unique<TextSource>(text), options.csv, text.size());
   TableStatistics out({blocks.names(), {CellType::kInt, CellType::kFloat, CellType::kText, CellType::kInt}},
                       options);
   for (CsvBlock block; blocks.next(block);) out.add(CsvTableRows(CsvRows(std::move(block), blocks), {}));

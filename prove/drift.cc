@@ -63,8 +63,4 @@ void run(Proofs& proofs) {
 }  // namespace
 }  // namespace espalier::prove
 
-int main() {
-  espalier::prove::Proofs proofs;
-  espalier::prove::run(proofs);
-  return proofs.finish();
-}
+int main() { return espalier::prove::prove(espalier::prove::run); }

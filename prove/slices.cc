@@ -99,8 +99,8 @@ void flips(Proofs& proofs) {
 }  // namespace espalier::prove
 
 int main() {
-  espalier::prove::Proofs proofs;
-  espalier::prove::worst(proofs);
-  espalier::prove::flips(proofs);
-  return proofs.finish();
+  return espalier::prove::prove([](espalier::prove::Proofs& proofs) {
+    espalier::prove::worst(proofs);
+    espalier::prove::flips(proofs);
+  });
 }

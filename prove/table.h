@@ -47,6 +47,13 @@ class Proofs {
   bool failed_ = false;
 };
 
+// The exit code of a program that proves these.
+inline int prove(void (*run)(Proofs&)) {
+  Proofs proofs;
+  run(proofs);
+  return proofs.finish();
+}
+
 // In how many of so many seeds it holds.
 inline int64_t seeds(int64_t count, const std::function<bool(uint64_t seed)>& holds) {
   int64_t out = 0;

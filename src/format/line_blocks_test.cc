@@ -6,7 +6,6 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
-#include "format/bytes_test.h"
 
 namespace espalier {
 namespace {
@@ -19,7 +18,7 @@ TEST(LineBlocks, AreTheLinesOfTheText) {
       text += std::string(random() % 30, 'x') + (random() % 9 ? "\n" : "\n\n");
     if (random() % 2) text += "end";
     const size_t size = 1 + random() % 60;
-    LineBlocks blocks(std::make_unique<Bytes>(text), size);
+    LineBlocks blocks(std::make_unique<TextSource>(text), size);
     std::string all;
     for (LineBlock block; blocks.next(block); all += block.text) {
       EXPECT_FALSE(block.text.empty());
@@ -32,7 +31,7 @@ TEST(LineBlocks, AreTheLinesOfTheText) {
 }
 
 TEST(LineBlocks, RefuseLinesWithoutEnd) {
-  LineBlocks blocks(std::make_unique<Bytes>("a\n" + std::string(LineBlocks::kLongest + 1, 'x')));
+  LineBlocks blocks(std::make_unique<TextSource>("a\n" + std::string(LineBlocks::kLongest + 1, 'x')));
   LineBlock block;
   ASSERT_TRUE(blocks.next(block));
   EXPECT_EQ(block.text, "a\n");

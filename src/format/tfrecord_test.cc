@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "espalier/error.h"
-#include "format/bytes_test.h"
 
 namespace espalier {
 namespace {
@@ -45,7 +44,7 @@ TEST(Records, OfBlocksAreThoseOfTheFile) {
     bytes += record_bytes(records.back());
   }
   for (const size_t size : {size_t{1}, size_t{100}, size_t{5000}, bytes.size(), 2 * bytes.size()}) {
-    RecordBlocks blocks(std::make_unique<Bytes>(bytes), size);
+    RecordBlocks blocks(std::make_unique<TextSource>(bytes), size);
     std::vector<std::string> found;
     std::string all;
     for (RecordBlock block; blocks.next(block); all += block.bytes) {
@@ -59,7 +58,7 @@ TEST(Records, OfBlocksAreThoseOfTheFile) {
 }
 
 std::string mistake_of(const std::string& bytes) {
-  RecordBlocks blocks(std::make_unique<Bytes>(bytes), 1);
+  RecordBlocks blocks(std::make_unique<TextSource>(bytes), 1);
   try {
     for (RecordBlock block; blocks.next(block);) parse_records(block.bytes, block.offset);
   } catch (const FormatError& error) {

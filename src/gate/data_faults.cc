@@ -20,7 +20,12 @@ namespace {
 class Faults {
  public:
   Faults(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options)
-      : train_(train), now_(now), options_(options) {}
+      : train_(train), now_(now), options_(options) {
+    const MissingWords missing(options.missing);
+    const std::vector<int64_t> rows = all_rows(train);
+    for (int64_t c = 0; c < train.columns(); ++c)
+      profiles_.push_back(profile_column(train, rows, c, missing));
+  }
 
   std::vector<DataFault> run() {
     if (now_) schema();
@@ -50,11 +55,9 @@ class Faults {
   // Dates go on: those of new rows are no values of a domain.
   tfmd::Schema schema_of_train() const {
     tfmd::Schema out = infer_schema(statistics(train_), {.shapes = false});
-    const MissingWords missing(options_.missing);
     for (tfmd::Feature& feature : *out.mutable_feature()) {
-      const int64_t column = train_.column(feature.name());
-      if (date_style(feature.name(), profile_column(train_, all_rows(train_), column, missing)))
-        feature.clear_domain_info();
+      const auto column = static_cast<size_t>(train_.column(feature.name()));
+      if (date_style(feature.name(), profiles_[column])) feature.clear_domain_info();
     }
     return out;
   }
@@ -129,12 +132,9 @@ class Faults {
   }
 
   void names() {
-    const MissingWords missing(options_.missing);
-    for (int64_t c = 0; c < train_.columns(); ++c) {
-      const std::string& name = train_.names()[static_cast<size_t>(c)];
-      if (name == options_.label ||
-          !names_rows(name, profile_column(train_, all_rows(train_), c, missing), train_.delimiter()))
-        continue;
+    for (size_t c = 0; c < profiles_.size(); ++c) {
+      const std::string& name = train_.names()[c];
+      if (name == options_.label || !names_rows(name, profiles_[c], train_.delimiter())) continue;
       add(FaultOf::kNames, name, cat("column \"", name, "\" names the rows: no two are alike in it"), false);
     }
   }
@@ -142,6 +142,7 @@ class Faults {
   const CsvTable& train_;
   const CsvTable* now_;
   const DataFaultOptions& options_;
+  std::vector<ColumnProfile> profiles_;  // of what trains
   std::vector<DataFault> found_;
 };
 
