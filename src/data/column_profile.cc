@@ -55,6 +55,16 @@ std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile) {
   return out;
 }
 
+std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile) {
+  const std::optional<std::vector<double>> values = plain_numbers(profile);
+  if (!values) return std::nullopt;
+  std::vector<double> out;
+  for (size_t i = 0; i < values->size(); ++i)
+    out.insert(out.end(), static_cast<size_t>(profile.values[i].count), (*values)[i]);
+  std::ranges::sort(out);
+  return out;
+}
+
 WeightedNumbers numbers_of(const ColumnProfile& profile, const NumberForm& form) {
   WeightedNumbers out;
   for (const ColumnProfile::Value& value : profile.values) {

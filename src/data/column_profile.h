@@ -40,6 +40,8 @@ std::vector<int64_t> all_rows(const CsvTable& table);
 std::vector<int64_t> all_columns(const CsvTable& table);
 // Each value as a number, plain; nothing when one is something else.
 std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile);
+// The same of all cells that hold one, in order.
+std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile);
 
 // Sorted numbers, each with how often it stands in the column.
 struct WeightedNumbers {

@@ -76,17 +76,6 @@ double gamma_tail(double a, double x) {
   return std::clamp(out * scale, 0.0, 1.0);
 }
 
-// The numbers of a column in order; nothing where one cell is something else.
-std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile) {
-  const std::optional<std::vector<double>> values = plain_numbers(profile);
-  if (!values) return std::nullopt;
-  std::vector<double> out;
-  for (size_t i = 0; i < values->size(); ++i)
-    out.insert(out.end(), static_cast<size_t>(profile.values[i].count), (*values)[i]);
-  std::ranges::sort(out);
-  return out;
-}
-
 // Tenths of `before`, and how many of each lie in them.
 std::optional<double> stability_of(const std::vector<double>& before, const std::vector<double>& now) {
   constexpr size_t kBins = 10;

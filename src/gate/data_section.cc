@@ -22,14 +22,6 @@ struct Spread {
   std::string axis;
 };
 
-std::vector<double> repeated(const ColumnProfile& profile, const std::vector<double>& values) {
-  std::vector<double> out;
-  for (size_t i = 0; i < values.size(); ++i)
-    out.insert(out.end(), static_cast<size_t>(profile.values[i].count), values[i]);
-  std::ranges::sort(out);
-  return out;
-}
-
 // Three digits of it.
 std::string rounded(double value) {
   char text[32];
@@ -171,7 +163,7 @@ class Section {
     const auto x = plain_numbers(train), y = plain_numbers(now);
     const bool numbers = x && y && x->size() + y->size() > 2 * kValues;
     if (!numbers) return spread_of_values(train, now, options_.k);
-    return spread_of_numbers(repeated(train, *x), repeated(now, *y), options_.k);
+    return spread_of_numbers(*sorted_numbers(train), *sorted_numbers(now), options_.k);
   }
 
   const CsvTable &train_, &now_;
