@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
 namespace espalier {
 
@@ -28,6 +29,38 @@ inline uint64_t hash_bytes(const void* data, size_t size, uint64_t seed = 0) {
   uint64_t tail = 0;
   if (size) std::memcpy(&tail, bytes, size);
   return hash_combine(h, tail);
+}
+
+// Of texts, most of which are short: all bits depend on all bytes, by products of 128 bits folded in half
+// (Wang Yi's wyhash). Another function than hash_bytes(), as stable.
+inline uint64_t hash_text(std::string_view text) {
+  constexpr uint64_t kFirst = 0x9e3779b97f4a7c15, kSecond = 0xd6e8feb86659fd93, kThird = 0xff51afd7ed558ccd;
+  const auto fold = [](uint64_t a, uint64_t b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = static_cast<Wide>(a) * b;
+    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+  };
+  const auto load = [&]<class Word>(size_t at, Word word) {
+    std::memcpy(&word, text.data() + at, sizeof word);
+    return static_cast<uint64_t>(word);
+  };
+  const uint64_t size = text.size();
+  uint64_t state = kFirst;
+  for (; text.size() > 16; text.remove_prefix(16))
+    state = fold(load(0, uint64_t{}) ^ kSecond, load(8, uint64_t{}) ^ state);
+  // The rest from both of its ends, which may meet or overlap.
+  const size_t left = text.size();
+  uint64_t head = 0, tail = 0;
+  if (left >= 8) {
+    head = load(0, uint64_t{});
+    tail = load(left - 8, uint64_t{});
+  } else if (left >= 4) {
+    head = load(0, uint32_t{});
+    tail = load(left - 4, uint32_t{});
+  } else if (left > 0) {
+    head = load(0, uint8_t{}) << 16 | load(left / 2, uint8_t{}) << 8 | load(left - 1, uint8_t{});
+  }
+  return fold(fold(head ^ kSecond, tail ^ state) ^ kThird, size ^ kFirst);
 }
 
 }  // namespace espalier

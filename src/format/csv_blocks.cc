@@ -1,9 +1,11 @@
 #include "format/csv_blocks.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "espalier/error.h"
+#include "format/utf8.h"
 
 namespace espalier {
 namespace {
@@ -133,10 +135,11 @@ bool CsvBlocks::cut(CsvBlock& out) {
     if (ended_ && last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, "");
     const size_t end = without_blank_lines(rest_, last.end);
     if (end > 0) {
-      out.text = rest_.substr(0, end);
+      std::string rest = rest_.substr(end);
+      rest_.resize(end);
+      out.text = std::exchange(rest_, std::move(rest));
       out.first_line = line_;
-      rest_.erase(0, end);
-      line_ += std::count(out.text.begin(), out.text.end(), '\n');
+      line_ += count_lines(out.text);
       return true;
     }
     if (ended_) return false;
@@ -158,6 +161,7 @@ bool CsvBlocks::next(CsvBlock& out) {
 
 CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
     : text_(std::move(block.text)),
+      utf8_(is_utf8(text_)),
       first_line_(block.first_line),
       delimiter_(table.delimiter()),
       cells_(scan_cells(text_, delimiter_, {.first_line = first_line_, .columns = table.cells()})) {

@@ -67,6 +67,8 @@ class CsvRows {
   const char* begin(int64_t row, int64_t column) const { return text_.data() + start(row, column)[0]; }
   const char* end(int64_t row, int64_t column) const { return text_.data() + start(row, column)[1] - 1; }
   const char* origin() const { return text_.data(); }
+  // Whether all cells are UTF-8.
+  bool utf8() const { return utf8_; }
   // Without blanks and quotes around it.
   std::string_view cell(int64_t row, int64_t column) const {
     return trimmed_cell(begin(row, column), end(row, column));
@@ -79,6 +81,7 @@ class CsvRows {
     return cells_.data() + row * cells_.columns + column;
   }
   std::string text_;
+  bool utf8_;
   int64_t first_line_;
   char delimiter_;
   CsvCells cells_;

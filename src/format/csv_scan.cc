@@ -6,6 +6,10 @@
 #include <cstring>
 #include <tuple>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "base/format.h"
 #include "espalier/error.h"
 
@@ -28,10 +32,14 @@ using Words = uint64_t __attribute__((vector_size(16)));
 
 // A bit for each of 16 bytes of 0xff or 0.
 uint64_t bits_of(Bytes equal) {
+#ifdef __SSE2__
+  return static_cast<uint64_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(equal)));
+#else
   constexpr Bytes kWeights = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
   constexpr uint64_t kSum = 0x0101010101010101;
   const auto words = reinterpret_cast<Words>(equal & kWeights);
   return words[0] * kSum >> 56 | (words[1] * kSum >> 56) << 8;
+#endif
 }
 
 size_t count_bits(uint64_t word) {
@@ -240,6 +248,24 @@ class Scanner {
 };
 
 }  // namespace
+
+int64_t count_lines(std::string_view text) {
+  // A byte counts up to 255.
+  constexpr size_t kMost = 255 * sizeof(Bytes);
+  int64_t out = 0;
+  while (text.size() >= sizeof(Bytes)) {
+    Bytes counts = {};
+    const size_t size = std::min(text.size(), kMost) / sizeof(Bytes) * sizeof(Bytes);
+    for (size_t i = 0; i < size; i += sizeof(Bytes)) {
+      Bytes part;
+      std::memcpy(&part, text.data() + i, sizeof part);
+      counts -= reinterpret_cast<Bytes>(part == '\n');
+    }
+    for (size_t i = 0; i < sizeof(Bytes); ++i) out += counts[i];
+    text.remove_prefix(size);
+  }
+  return out + std::count(text.begin(), text.end(), '\n');
+}
 
 int64_t line_of(std::string_view text, size_t offset) {
   return 1 + std::count_if(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset),

@@ -36,13 +36,14 @@ inline Bytes load(const void* at) {
   return out;
 }
 
+// From the nth byte on, its last n bytes are ones.
+inline constexpr uint8_t kLast[2 * kShort] = {0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
+                                              0,   0,   0,   0,   0,   255, 255, 255, 255, 255, 255,
+                                              255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+
 // The number of all of [begin, end) if it is an optional sign and up to kShort digits, a point among them,
 // and exact; else NaN. Bytes from `origin` <= begin on may be read.
 [[gnu::always_inline]] inline double parse_short(const char* origin, const char* begin, const char* end) {
-  // From the nth byte on, its last n bytes are ones.
-  static constexpr uint8_t kLast[2 * kShort] = {0,   0,   0,   0,   0,   0,   0,   0,   0,   0,   0,
-                                                0,   0,   0,   0,   0,   255, 255, 255, 255, 255, 255,
-                                                255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
   // By the characters after a point, or kShort without one.
   static constexpr double kDivisors[kShort + 1] = {1e0, 1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7, 1e8,
                                                    1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1};
@@ -65,6 +66,21 @@ inline Bytes load(const void* at) {
   const uint64_t number = eight_digits(words[0]) * 100000000 + eight_digits(words[1]);
   if ((other[0] | other[1]) || number > kExact || size + after == 1) return kNone;
   return static_cast<double>(static_cast<int64_t>(number)) / kDivisors[after] * kSigns[negative];
+}
+
+// Whether all of [begin, end) is an optional sign and one to kShort digits, whose number `value` then is.
+// Bytes from `origin` <= begin on may be read.
+[[gnu::always_inline]] inline bool parse_short_whole(const char* origin, const char* begin, const char* end,
+                                                     int64_t& value) {
+  if (end - origin < kShort || begin == end) return false;
+  const bool negative = *begin == '-';
+  const int64_t size = end - begin - (negative || *begin == '+');
+  if (size < 1 || size > kShort) return false;
+  const Bytes digits = (load(end - kShort) ^ '0') & load(kLast + size);
+  const auto other = reinterpret_cast<Words>(digits > 9), words = reinterpret_cast<Words>(digits);
+  const auto number = static_cast<int64_t>(eight_digits(words[0]) * 100000000 + eight_digits(words[1]));
+  value = negative ? -number : number;
+  return (other[0] | other[1]) == 0;
 }
 
 }  // namespace decimal

@@ -69,6 +69,13 @@ bool is_utf8(std::string_view text) {
         continue;
       }
     }
+    words[0] = 0;
+    const size_t next = std::min(text.size(), sizeof words[0]);
+    std::memcpy(words, text.data(), next);
+    if ((words[0] & 0x8080808080808080) == 0) {
+      text.remove_prefix(next);
+      continue;
+    }
     const size_t size = character_size(text);
     if (size == 0) return false;
     text.remove_prefix(size);

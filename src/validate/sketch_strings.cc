@@ -1,7 +1,10 @@
 #include "validate/sketch_strings.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <map>
 #include <tuple>
 
 namespace espalier {
@@ -19,6 +22,20 @@ TextCounts::TextCounts(size_t most, size_t bytes, bool weighted)
 
 std::string_view TextCounts::text_of(const Slot& slot) const {
   return slot.size > kLongestText ? kLarge : std::string_view(texts_).substr(slot.offset, slot.size);
+}
+
+void TextCounts::add(std::span<const std::string_view> texts) {
+  // Slots are too many to be at hand when they are asked for.
+  constexpr size_t kGroup = 32;
+  std::array<uint64_t, kGroup> hashes;
+  for (size_t begin = 0; begin < texts.size(); begin += kGroup) {
+    const std::span group = texts.subspan(begin, std::min(kGroup, texts.size() - begin));
+    for (size_t i = 0; i < group.size(); ++i) {
+      hashes[i] = hash_text(group[i]);
+      __builtin_prefetch(&slots_[hashes[i] & (slots_.size() - 1)], 1);
+    }
+    for (size_t i = 0; i < group.size(); ++i) add(hashes[i], group[i], 0);
+  }
 }
 
 // Makes room for a new text; the slot where it goes.
@@ -66,31 +83,38 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   }
 }
 
-// Leaves those of which the most may be, half of the room at most.
+// Leaves those of which the most may be, half of the room at most; of equally frequent ones all or none.
 void TextCounts::forget() {
   if (forgotten_ == 0) note_all(*this);
+  const auto most = [](const Slot& slot) { return slot.count + slot.missed; };
+  const auto bytes_of = [](const Slot& slot) { return slot.size > kLongestText ? 0 : slot.size; };
+  struct Held {
+    size_t count = 0, bytes = 0;
+  };
+  std::map<uint64_t, Held, std::greater<>> by_most;
+  for (const Slot& slot : slots_) {
+    if (slot.count == 0) continue;
+    Held& held = by_most[most(slot)];
+    ++held.count;
+    held.bytes += bytes_of(slot);
+  }
+  Held kept;
+  for (const auto& [times, held] : by_most) {
+    kept.count += held.count;
+    kept.bytes += held.bytes;
+    if (kept.count <= most_ / 2 && kept.bytes <= most_bytes_ / 2) continue;
+    forgotten_ = times;
+    break;
+  }
   std::vector<size_t> order = used_slots();
-  const auto most = [&](size_t i) { return slots_[i].count + slots_[i].missed; };
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return most(a) != most(b) ? most(a) > most(b) : slots_[a].hash < slots_[b].hash;
-  });
-  size_t kept = 0, bytes = 0;
-  for (; kept < order.size() && kept < most_ / 2; ++kept) {
-    bytes += slots_[order[kept]].size > kLongestText ? 0 : slots_[order[kept]].size;
-    if (bytes > most_bytes_ / 2) break;
-  }
-  if (kept < order.size()) {
-    forgotten_ = most(order[kept]);
-    while (kept > 0 && most(order[kept - 1]) <= forgotten_) --kept;
-  }
-  order.resize(kept);
+  std::erase_if(order, [&](size_t i) { return most(slots_[i]) <= forgotten_; });
   put(order, slots_.size());
 }
 
 void TextCounts::note(uint64_t hash) {
   if (hash > largest_) return;
   hashes_.push_back(hash);
-  if (hashes_.size() >= 2 * most_) shorten();
+  if (hashes_.size() >= 2 * most_hashes()) shorten();
 }
 
 void TextCounts::note_all(const TextCounts& other) {
@@ -102,8 +126,8 @@ void TextCounts::note_all(const TextCounts& other) {
 void TextCounts::shorten() {
   std::sort(hashes_.begin(), hashes_.end());
   hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-  if (hashes_.size() < most_) return;
-  hashes_.resize(most_);
+  if (hashes_.size() < most_hashes()) return;
+  hashes_.resize(most_hashes());
   largest_ = hashes_.back();
 }
 
@@ -164,7 +188,7 @@ void TextCounts::read(SketchReader& in) {
     const uint64_t large_hash = large ? in.number() : 0;
     const std::string_view text = large ? kLarge : in.text();
     in.check(large || text.size() == size);
-    const uint64_t hash = large ? large_hash : hash_bytes(text.data(), text.size());
+    const uint64_t hash = large ? large_hash : hash_text(text);
     in.check(slots_[slot(hash, size, text)].count == 0);
     const size_t at = place(hash, size, text, missed);
     slots_[at].count = count;
@@ -174,7 +198,7 @@ void TextCounts::read(SketchReader& in) {
   largest_ = in.number();
   hashes_.resize(in.count(8));
   for (uint64_t& hash : hashes_) hash = in.number();
-  in.check(forgotten_ <= kMostCount && hashes_.size() <= 2 * most_);
+  in.check(forgotten_ <= kMostCount && hashes_.size() <= 2 * most_hashes());
 }
 
 uint64_t TextCounts::distinct() const {
@@ -183,13 +207,13 @@ uint64_t TextCounts::distinct() const {
   copy.hashes_ = hashes_;
   copy.largest_ = largest_;
   copy.shorten();
-  if (copy.hashes_.size() < most_) return copy.hashes_.size();
+  if (copy.hashes_.size() < most_hashes()) return copy.hashes_.size();
   const double share = std::ldexp(static_cast<double>(copy.largest_), -64);
-  return static_cast<uint64_t>(std::llround(static_cast<double>(most_ - 1) / share));
+  return static_cast<uint64_t>(std::llround(static_cast<double>(most_hashes() - 1) / share));
 }
 
 double TextCounts::distinct_error() const {
-  return exact() ? 0 : 1 / std::sqrt(static_cast<double>(most_ - 2));
+  return exact() ? 0 : 1 / std::sqrt(static_cast<double>(most_hashes() - 2));
 }
 
 std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {

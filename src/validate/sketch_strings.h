@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,16 +29,12 @@ class TextCounts {
  public:
   static constexpr size_t kLongestText = 1024;
 
-  // Room for `most` texts of together `bytes` bytes, and for as many hashes.
+  // Room for `most` texts of together `bytes` bytes, and for half as many hashes.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
-  void add(std::string_view text, FixedWeight weight = 0) {
-    const uint64_t hash = hash_bytes(text.data(), text.size());
-    size_t at = slot(hash, text.size(), text);
-    if (slots_[at].count == 0) at = insert(hash, text);
-    ++slots_[at].count;
-    if (weighted_) weights_[at] += weight;
-  }
+  void add(std::string_view text, FixedWeight weight = 0) { add(hash_text(text), text, weight); }
+  // All of these. REQUIRES: not weighted.
+  void add(std::span<const std::string_view> texts);
   // REQUIRES: both were made with the same arguments.
   void merge(const TextCounts& other);
 
@@ -71,6 +68,12 @@ class TextCounts {
       at = (at + 1) & (slots_.size() - 1);
     return at;
   }
+  void add(uint64_t hash, std::string_view text, FixedWeight weight) {
+    size_t at = slot(hash, text.size(), text);
+    if (slots_[at].count == 0) at = insert(hash, text);
+    ++slots_[at].count;
+    if (weighted_) weights_[at] += weight;
+  }
   std::string_view text_of(const Slot& slot) const;
   size_t insert(uint64_t hash, std::string_view text);
   size_t place(uint64_t hash, size_t size, std::string_view text, uint64_t missed);
@@ -80,6 +83,8 @@ class TextCounts {
   void note(uint64_t hash);
   void note_all(const TextCounts& other);
   void shorten();
+
+  size_t most_hashes() const { return most_ / 2; }
 
   size_t most_, most_bytes_;
   bool weighted_;

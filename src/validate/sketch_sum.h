@@ -35,6 +35,11 @@ class ExactSum {
     add(high);
     add(low);
   }
+  void add_square(double a) {
+    const auto [high, low] = exact_product(a, a);
+    add(high);
+    if (low != 0) add(low);
+  }
   // Of a * b * b.
   void add_square(double a, double b) {
     const auto [high, low] = exact_product(b, b);

@@ -1,12 +1,13 @@
 #include "validate/sketch_values.h"
 
 #include <algorithm>
-#include <array>
 
 namespace espalier {
 namespace {
 
 constexpr size_t kFirstSlots = 64;
+// Slots are too many to be at hand when they are asked for.
+constexpr size_t kAhead = 16;
 
 }  // namespace
 
@@ -30,6 +31,17 @@ void ValueCounts::Sums::add(double value, uint64_t times, FixedWeight weighs) {
   }
 }
 
+void ValueCounts::Sums::add(std::span<const double> values) {
+  for (const double value : values) {
+    sum.add(value);
+    squares.add_square(value);
+    low = any ? std::min(low, value) : value;
+    high = any ? std::max(high, value) : value;
+    any = true;
+  }
+  count.add(static_cast<double>(values.size()));
+}
+
 void ValueCounts::Sums::merge(const Sums& other) {
   sum.merge(other.sum);
   squares.merge(other.squares);
@@ -47,28 +59,34 @@ ValueCounts::ValueCounts(size_t most, bool weighted) : most_(most), weighted_(we
   put({}, {}, 0, kFirstSlots);
 }
 
+void ValueCounts::add(std::span<const double> values) {
+  size_t unsummed = sums_ ? 0 : values.size();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i + kAhead < values.size())
+      __builtin_prefetch(&slots_[first_slot(ordered(values[i + kAhead]) >> dropped_)], 1);
+    const uint64_t whole = ordered(values[i]), key = whole >> dropped_;
+    size_t at = slot(key);
+    if (slots_[at].count == 0) {
+      at = insert(key, whole);
+      if (sums_) unsummed = std::min(unsummed, i);
+    }
+    ++slots_[at].count;
+  }
+  if (sums_) sums_->add(values.subspan(unsummed));
+}
+
 // Makes room for a new key; the slot where it goes.
 size_t ValueCounts::insert(uint64_t key, uint64_t whole) {
-  ++used_;
-  if (used_ > most_) {
-    // With the new one among them, since it counts when bits are chosen.
-    slots_[slot(key)] = {key, 1};
-    const int dropped = bits_to_drop();
-    slots_[slot(key)].count = 0;
-    // A slot that is emptied again breaks no chain: it was the last of its own.
-    --used_;
-    coarsen(dropped);
+  if (used_ == most_) {
+    coarsen_for(whole);
     key = whole >> dropped_;
-    const size_t at = slot(key);
-    if (slots_[at].count != 0) return at;
-    ++used_;
-  } else if (2 * used_ > slots_.size()) {
+    if (const size_t at = slot(key); slots_[at].count != 0) return at;
+  } else if (2 * (used_ + 1) > slots_.size()) {
     const std::vector<Slot> slots = std::move(slots_);
     const std::vector<FixedWeight> weights = std::move(weights_);
-    --used_;
     put(slots, weights, dropped_, 2 * slots.size());
-    ++used_;
   }
+  ++used_;
   const size_t at = slot(key);
   slots_[at].key = key;
   return at;
@@ -81,9 +99,11 @@ void ValueCounts::put(const std::vector<Slot>& slots, const std::vector<FixedWei
   weights_.assign(weighted_ ? size : 0, 0);
   shift_ = std::countl_zero(size) + 1;
   used_ = 0;
+  const auto key_of = [&](size_t i) { return slots[i].key >> (dropped - dropped_); };
   for (size_t i = 0; i < slots.size(); ++i) {
+    if (i + kAhead < slots.size()) __builtin_prefetch(&slots_[first_slot(key_of(i + kAhead))], 1);
     if (slots[i].count == 0) continue;
-    const uint64_t key = slots[i].key >> (dropped - dropped_);
+    const uint64_t key = key_of(i);
     const size_t at = slot(key);
     used_ += slots_[at].count == 0;
     slots_[at].key = key;
@@ -100,20 +120,18 @@ void ValueCounts::coarsen(int dropped) {
   put(slots, weights, dropped, slots.size());
 }
 
-// As few as leave `most_` keys.
-int ValueCounts::bits_to_drop() const {
-  std::vector<uint64_t> keys;
+// Drops as few bits as leave `most_` keys, with this one among them.
+void ValueCounts::coarsen_for(uint64_t whole) {
+  // Where all numbers agree in their last bits, none become one without these. Keys of negative ones have
+  // them turned around.
+  const auto bits = [](uint64_t key, int width) { return key >> (width - 1) ? key : ~key; };
+  uint64_t differences = 0;
   for (const Slot& slot : slots_) {
-    if (slot.count) keys.push_back(slot.key);
+    if (slot.count) differences |= bits(slot.key, 64 - dropped_) ^ bits(whole >> dropped_, 64 - dropped_);
   }
-  std::sort(keys.begin(), keys.end());
-  // Two neighbours become one when the bits in which they differ are dropped.
-  std::array<size_t, 65> joined{};
-  for (size_t i = 1; i < keys.size(); ++i)
-    ++joined[static_cast<size_t>(std::bit_width(keys[i - 1] ^ keys[i]))];
-  size_t left = keys.size(), dropped = 0;
-  while (left > most_) left -= joined[++dropped];
-  return dropped_ + static_cast<int>(dropped);
+  int dropped = dropped_ + std::countr_zero(differences);
+  do coarsen(++dropped);
+  while (used_ + (slots_[slot(whole >> dropped_)].count == 0) > most_);
 }
 
 ValueCounts::Sums ValueCounts::sums_of_slots() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "validate/sketch_sum.h"
@@ -39,6 +40,8 @@ class ValueCounts {
     if (weighted_) weights_[at] += weight;
     if (sums_) sums_->add(value, 1, weight);
   }
+  // All of these. REQUIRES: not weighted.
+  void add(std::span<const double> values);
   // REQUIRES: both were made with the same arguments.
   void merge(const ValueCounts& other);
 
@@ -63,6 +66,7 @@ class ValueCounts {
     double low = 0, high = 0;
     bool any = false;
     void add(double value, uint64_t times, FixedWeight weight);
+    void add(std::span<const double> values);
     void merge(const Sums& other);
     void write(SketchWriter& out) const;
     void read(SketchReader& in);
@@ -76,15 +80,16 @@ class ValueCounts {
   static double value_of(uint64_t ordered) {
     return std::bit_cast<double>(ordered >> 63 ? ordered ^ uint64_t{1} << 63 : ~ordered);
   }
+  size_t first_slot(uint64_t key) const { return (key ^ key >> 29) * 0x9e3779b97f4a7c15 >> shift_; }
   size_t slot(uint64_t key) const {
-    size_t at = (key ^ key >> 29) * 0x9e3779b97f4a7c15 >> shift_;
+    size_t at = first_slot(key);
     while (slots_[at].count != 0 && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
   size_t insert(uint64_t key, uint64_t whole);
   void put(const std::vector<Slot>& slots, const std::vector<FixedWeight>& weights, int dropped, size_t size);
   void coarsen(int dropped);
-  int bits_to_drop() const;
+  void coarsen_for(uint64_t whole);
   Sums sums_of_slots() const;
 
   size_t most_;

@@ -95,6 +95,10 @@ class Reader {
       const auto row = static_cast<int64_t>(i);
       const char* begin = rows_.begin(row, column_);
       const char* end = rows_.end(row, column_);
+      if (begin == end) {
+        if (empty_.present) out_.states[i] = CellState::kEmpty;
+        continue;
+      }
       if (type == CellType::kInt ? short_whole(begin, end, out_.numbers[i])
                                  : short_number(begin, end, out_.numbers[i])) {
         if (empty_.missing.empty() || is_value(i, rows_.cell(row, column_))) {
@@ -126,17 +130,10 @@ class Reader {
     return !missing;
   }
 
-  // Of up to nine digits.
-  static bool short_whole(const char* begin, const char* end, double& value) {
-    const bool negative = begin != end && *begin == '-';
-    begin += negative;
-    if (begin == end || end - begin > 9) return false;
-    int32_t number = 0;
-    for (; begin != end; ++begin) {
-      if (!is_digit(*begin)) return false;
-      number = 10 * number + (*begin - '0');
-    }
-    value = negative ? -number : number;
+  bool short_whole(const char* begin, const char* end, double& value) const {
+    int64_t number = 0;
+    if (!decimal::parse_short_whole(rows_.origin(), begin, end, number)) return false;
+    value = static_cast<double>(number);
     return true;
   }
   bool short_number(const char* begin, const char* end, double& value) const {
@@ -173,6 +170,7 @@ CellType type_of_cell(std::string_view cell) {
 CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
                     CellBatch& out) {
   out.type = type;
+  out.utf8 = rows.utf8();
   Reader reader(rows, column, empty, out);
   return type == CellType::kText ? reader.texts() : reader.numbers(type);
 }

@@ -37,6 +37,7 @@ struct CellBatch {
   std::vector<uint32_t> ends = {};
   std::vector<double> numbers = {};
   std::vector<std::string_view> texts = {};
+  bool utf8 = false;                      // all texts are known to be UTF-8
   std::vector<std::string> written = {};  // what texts are of that stand in no file
 
   size_t begin(size_t row) const { return ends.empty() ? row : row > 0 ? ends[row - 1] : 0; }

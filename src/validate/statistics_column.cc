@@ -58,7 +58,53 @@ void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight w
   }
 }
 
+void ColumnStatistics::add_states(const CellBatch& cells) {
+  uint64_t filled = 0, empty = 0;
+  for (const CellState state : cells.states) {
+    filled += state == CellState::kValue;
+    empty += state == CellState::kEmpty;
+  }
+  filled_.count += filled;
+  empty_.count += empty;
+}
+
+void ColumnStatistics::add_numbers(const CellBatch& cells) {
+  std::vector<double> finite(cells.states.size());
+  size_t count = 0;
+  uint64_t zeros = 0;
+  for (size_t i = 0; i < finite.size(); ++i) {
+    const double value = cells.numbers[i];
+    const bool is_value = cells.states[i] == CellState::kValue;
+    if (is_value && !std::isfinite(value)) {
+      add_number(value, 0);
+      continue;
+    }
+    finite[count] = value;
+    count += is_value;
+    zeros += is_value && value == 0;
+  }
+  zeros_.count += zeros;
+  numbers_->add(std::span(finite).first(count));
+}
+
+void ColumnStatistics::add_texts(const CellBatch& cells) {
+  std::vector<std::string_view> texts(cells.states.size());
+  size_t count = 0;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (cells.states[i] != CellState::kValue) continue;
+    const std::string_view text = cells.texts[i];
+    texts[count++] = text;
+    bytes_ += text.size();
+    invalid_ += !cells.utf8 && !is_utf8(text);
+  }
+  texts_->add(std::span(texts).first(count));
+}
+
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {
+  if (!weighted_ && cells.ends.empty()) {
+    add_states(cells);
+    return type_ == CellType::kText ? add_texts(cells) : add_numbers(cells);
+  }
   for (size_t i = 0; i < cells.states.size(); ++i) add_row(cells, i, weights.empty() ? 0 : weights[i]);
 }
 

@@ -71,6 +71,10 @@ class ColumnStatistics {
     }
   };
   static constexpr size_t kMostLengths = 4096;
+  // Without weights, of rows of one value at most.
+  void add_states(const CellBatch& cells);
+  void add_numbers(const CellBatch& cells);
+  void add_texts(const CellBatch& cells);
   void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
   void add_number(double value, FixedWeight weight);
   void add_text(std::string_view text, FixedWeight weight);
