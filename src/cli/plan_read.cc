@@ -85,8 +85,13 @@ class Reader {
   std::string word(const Node& node, const Field& field, const std::string& path) const {
     if (!node.is_string()) wrong_type(node, path, field);
     std::string out = **node.as_string();
-    if (!field.choices.empty() && std::ranges::find(field.choices, out) == field.choices.end())
+    if (!field.choices.empty() && std::ranges::find(field.choices, out) == field.choices.end()) {
+      const auto* target = std::get_if<std::string*>(&field.target);
+      if (out.empty() && target)
+        document_.fail("plan.choice", node, cat(path, " is ", allowed(field), ", not \"\""),
+                       cat("did you mean \"", **target, "\", as it is when left out?"));
       document_.unknown("plan.choice", node.source().begin, path, out, field.choices);
+    }
     if (!field.range.holds(static_cast<double>(out.size())))
       fail("plan.range", node, cat(path, " is ", allowed(field), ", not \"", out, "\""));
     return out;

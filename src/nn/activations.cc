@@ -1,4 +1,5 @@
 #include "base/find_named.h"
+#include "base/format.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 
@@ -28,6 +29,12 @@ constexpr Known kActivations[] = {
 
 std::function<Tensor(const Tensor&)> activation(const std::string& name, Location at) {
   const CallScope scope(at);
+  if (name.empty()) {
+    std::string known;
+    for (const Known& each : kActivations) known += cat(known.empty() ? "" : ", ", each.name);
+    throw ValueError("activation.name", cat("the activation has no name: known are ", known),
+                     "write \"linear\" for none");
+  }
   return find_named("activation.name", "activation", name, kActivations).function;
 }
 

@@ -216,6 +216,17 @@ TEST(Layers, ErrorsNameTheUsersLine) {
   }
 }
 
+TEST(Layers, AnEmptyActivationIsToldWhatSaysNone) {
+  try {
+    Dense({.units = 4, .activation = ""});
+    ADD_FAILURE() << "it is not refused";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "activation.name");
+    EXPECT_NE(error.message().find("known are linear, relu, "), std::string::npos) << error.message();
+    EXPECT_EQ(error.fix(), "write \"linear\" for none");
+  }
+}
+
 TEST(Layers, ErrorsNameTheLineInTheUsersLayerToo) {
   static uint32_t inside = 0;
   struct Wrong : Layer {
