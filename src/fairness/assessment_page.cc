@@ -78,7 +78,10 @@ class AssessmentPage {
     return out;
   }
   std::string grey(const SliceFigures& slice) const {
-    if (is_fold(slice.slice)) return cat("folded: fewer than ", options_.k, " rows each, or hiding such");
+    if (is_fold(slice.slice)) {
+      return cat("folded: ", grouped(folded_.folded.at(slice.slice.name)), " slices, those of fewer than ",
+                 options_.k, " rows and larger ones that would give them away by subtraction");
+    }
     if (!slice.slice.thin) return "";
     return cat("thin: fewer than ", grouped(given_.options.slices.min_rows), " rows");
   }
@@ -411,8 +414,11 @@ class AssessmentPage {
     fact(cat("Slices of fewer than ", grouped(its.slices.min_rows), " rows are thin."));
     const auto hidden = static_cast<int64_t>(folded_.hidden.size());
     fact(cat("Slices of fewer than ", options_.k, " rows are not named but folded into ", kRareName,
-             ", with as many others as it takes that no subtraction brings them back: ", grouped(hidden),
+             ", with as many larger ones as it takes that no subtraction brings them back: ", grouped(hidden),
              hidden == 1 ? " slice here." : " slices here."));
+    std::string gone;
+    for (const std::string& by : folded_.left_out) gone += cat(gone.empty() ? "" : "; ", by);
+    if (!gone.empty()) fact(cat("Nothing is left to show of slices by ", gone, "."));
     return drawn(table) + element("ul", facts);
   }
 

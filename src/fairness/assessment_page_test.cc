@@ -77,6 +77,23 @@ TEST(AssessmentPage, NamesNoRareValue) {
       << "six people are not rare for 4";
 }
 
+TEST(AssessmentPage, SaysHowManySlicesAreFoldedAndWhy) {
+  const ScoredPeople people;
+  const std::string page = assessment_page(people.assessed(), judged());
+  EXPECT_NE(page.find("folded: 2 slices, those of fewer than 10 rows and larger ones that would give them "
+                      "away by subtraction"),
+            page.npos);
+  EXPECT_EQ(page.find("Nothing is left to show"), page.npos);
+  // Seven of few rows, and one of many.
+  CategoryColumn one{"one", {"few", "many"}, {}};
+  for (size_t i = 0; i < people.scores.size(); ++i) one.codes.push_back(i >= 7);
+  AssessmentPageOptions options = judged();
+  options.threshold = 0;
+  EXPECT_NE(assessment_page(assess(people.rows(), {{&one}, {&people.sex}}, {}), options)
+                .find("Nothing is left to show of slices by one."),
+            page.npos);
+}
+
 TEST(AssessmentPage, EscapesWhatValuesSay) {
   ScoredPeople people;
   people.sex.values[0] = "</script><img src=x onerror=alert(1)>\"'&";

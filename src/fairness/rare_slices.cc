@@ -139,7 +139,9 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
   const std::vector<SlicingFigures>& by = assessment.by;
   const Hiding hidden(by, k);
   FoldedAssessment out{.assessment = {.options = assessment.options, .overall = assessment.overall, .by = {}},
-                       .hidden = {}};
+                       .hidden = {},
+                       .folded = {},
+                       .left_out = {}};
   for (size_t s = 0; s < by.size(); ++s) {
     SlicingFigures kept{.columns = by[s].columns, .slices = {}};
     for (size_t i = 0; i < by[s].slices.size(); ++i) {
@@ -149,9 +151,15 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
         kept.slices.push_back(by[s].slices[i]);
       }
     }
-    if (kept.slices.empty()) continue;
-    if (kept.slices.size() < by[s].slices.size())
+    const int64_t gone = std::ssize(by[s].slices) - std::ssize(kept.slices);
+    if (kept.slices.empty()) {
+      out.left_out.push_back(by[s].name());
+      continue;
+    }
+    if (gone > 0) {
       kept.slices.push_back(folded(by[s], hidden[s], assessment.options.slices.min_rows));
+      out.folded[kept.slices.back().slice.name] = gone;
+    }
     out.assessment.by.push_back(std::move(kept));
   }
   return out;

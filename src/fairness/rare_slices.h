@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +16,9 @@ inline constexpr int64_t kRareRows = 10;
 
 struct FoldedAssessment {
   Assessment assessment;
-  std::vector<std::string> hidden;  // names of the slices that are no longer there
+  std::vector<std::string> hidden;        // names of the slices that are no longer there
+  std::map<std::string, int64_t> folded;  // how many of them each "(rare)" stands for, by its name
+  std::vector<std::string> left_out;      // slicings that nothing is left of
 };
 // Slices of fewer than k rows are one, "(rare)", which comes last in its slicing and has no AUC. So that no
 // such slice is a total less its other parts, more are hidden, the smallest first, until of the slices that

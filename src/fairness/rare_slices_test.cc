@@ -59,6 +59,7 @@ TEST(RareSlices, OneAloneTakesTheNextSmallestWithIt) {
   const FoldedAssessment folded = fold_rare(given.assessed({{0}}));
   ASSERT_EQ(names(folded.assessment.by[0]), (Names{"g=a", "g=d", "g=(rare)"}));
   EXPECT_EQ(folded.hidden, (Names{"g=b", "g=c"}));
+  EXPECT_EQ(folded.folded, (std::map<std::string, int64_t>{{"g=(rare)", 2}}));
   EXPECT_EQ(folded.assessment.by[0].slices[2].slice.rows, 29);
 }
 
@@ -75,6 +76,8 @@ TEST(RareSlices, WhereAllAreRareNoneIsLeft) {
   ASSERT_EQ(folded.assessment.by.size(), 1u);
   EXPECT_EQ(names(folded.assessment.by[0]), (Names{"h=x"}));
   EXPECT_EQ(folded.hidden, (Names{"g=a", "g=b"}));
+  EXPECT_EQ(folded.left_out, Names{"g"});
+  EXPECT_TRUE(folded.folded.empty());
 }
 
 // The figures of what was folded are those of its rows.
