@@ -40,7 +40,8 @@ class Callback {
     int64_t steps_per_epoch = 0;  // 0: not known, as of a dataset of unknown cardinality
     int64_t examples = 0;         // of an epoch; 0: not known, as of a dataset
     int initial_epoch = 0;
-    std::vector<std::string> logs = {};  // the names that on_epoch_end sees
+    std::vector<std::string> logs = {};   // the names that on_epoch_end sees
+    std::vector<std::string> notes = {};  // what somebody should know of the rows, a sentence each
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
@@ -59,7 +60,7 @@ class Callback {
 };
 
 // A progress bar with rate, time left and metrics on standard error; a line an epoch when that is no
-// terminal.
+// terminal. The run's notes stand before it.
 std::shared_ptr<Callback> ConsoleProgress();
 
 // What one output of a model of several is held against.
@@ -99,7 +100,9 @@ struct FitOptions {
   bool shuffle = true;
   TensorList validation_x = {};
   TensorList validation_y = {};
-  double validation_split = 0;  // instead: this share of the rows, the last ones as they are given
+  // Instead: this share of the rows, the last ones as they are given, as Keras takes them. Where a class of
+  // the labels is then in one of the two parts alone, as in rows that are sorted, the run's notes say so.
+  double validation_split = 0;
   // Or instead: batches of x..., y and perhaps the weights of their rows, as many tensors of x as are trained
   // on.
   Dataset validation_data = {};

@@ -258,6 +258,21 @@ TEST(Callbacks, TerminateOnNaNSeesTheLastSteps) {
   EXPECT_EQ(model.fit(x, x, options).size(), 1u);
 }
 
+TEST(ConsoleProgress, SaysThatAClassIsNotAmongTheRowsThatValidate) {
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  std::vector<int32_t> labels(20, 0);
+  std::fill(labels.begin(), labels.begin() + 8, 1);
+  testing::internal::CaptureStderr();
+  model.fit(full({20, 2}, 1), Tensor::of(labels),
+            {.validation_split = 0.25, .callbacks = {ConsoleProgress()}});
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(
+      said.starts_with("note: class 1 of the labels: no row among those that validate; "
+                       "validation_split takes the last rows as they are given"))
+      << said;
+}
+
 TEST(ConsoleProgress, SaysOnceThatTheLossIsNoNumber) {
   Scripted script({1, NAN, NAN});
   testing::internal::CaptureStderr();

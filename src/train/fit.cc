@@ -52,7 +52,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const std::function<Logs()> validate = training->validation(rows.validation, options);
   training->take_labels("fit.labels", y);
   Passes passes(rows.training, options);
-  return training->fit(passes, options, validate, shared_->stop);
+  return training->fit(passes, options, validate, shared_->stop, rows.notes);
 }
 
 std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, Location at) {

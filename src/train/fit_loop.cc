@@ -5,9 +5,11 @@
 namespace espalier {
 
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
-                                       const std::function<Logs()>& validate, bool& stop) {
+                                       const std::function<Logs()>& validate, bool& stop,
+                                       const std::vector<std::string>& notes) {
   const int64_t steps = batches.steps_per_epoch();
   Callback::Run run{options.epochs, steps, batches.examples_per_epoch(), options.initial_epoch};
+  run.notes = notes;
   for (const auto& [name, value] : this->logs()) {
     run.logs.push_back(name);
     if (validate) run.logs.push_back("val_" + name);

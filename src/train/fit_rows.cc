@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "base/format.h"
 #include "base/philox.h"
@@ -171,6 +172,48 @@ Rows validation_rows(const FitOptions& options) {
   return rows_of("fit", options.validation_x, options.validation_y);
 }
 
+namespace {
+
+// The class of each row; nothing for labels that are none: what is no whole number, or seldom the same.
+std::vector<int64_t> classes_of(const Tensor& y) {
+  if (y.type().elements() != y.size(0) || !(is_integer(y.dtype()) || y.dtype() == DType::kBool)) return {};
+  const Tensor wide = convert(y, DType::kI64);
+  const auto values = wide.data<int64_t>();
+  const std::set<int64_t> classes(values.begin(), values.end());
+  constexpr size_t kRowsEach = 5;
+  if (classes.size() * kRowsEach > values.size()) return {};
+  return {values.begin(), values.end()};
+}
+
+// Which classes of the labels are in one part alone: the first `kept` rows, or the others.
+std::vector<std::string> split_notes(const Tensor& y, int64_t kept) {
+  constexpr int kNamed = 5;
+  const std::vector<int64_t> classes = classes_of(y);
+  if (classes.empty()) return {};
+  const std::set<int64_t> first(classes.begin(), classes.begin() + kept),
+      last(classes.begin() + kept, classes.end());
+  std::vector<std::string> out;
+  const auto note = [&](const std::set<int64_t>& has, const std::set<int64_t>& lacks, const char* which) {
+    std::string names;
+    int missing = 0;
+    for (const int64_t label : has) {
+      if (lacks.contains(label)) continue;
+      if (++missing <= kNamed) names += cat(missing == 1 ? "" : ", ", label);
+    }
+    if (missing == 0) return;
+    out.push_back(
+        cat(missing == 1 ? "class " : "classes ", names,
+            missing > kNamed ? cat(" and ", missing - kNamed, " more") : "",
+            " of the labels: no row among those that ", which,
+            "; validation_split takes the last rows as they are given, so shuffle them before fit"));
+  };
+  note(last, first, "train");
+  note(first, last, "validate");
+  return out;
+}
+
+}  // namespace
+
 FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& options) {
   training = rows_of("fit", x, y, options.sample_weight);
   check_options(options);
@@ -189,6 +232,9 @@ FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& opt
     validation.first = static_cast<int64_t>(kept);
     validation.count -= validation.first;
     training.count = validation.first;
+    for (const Tensor& labels : y.tensors()) {
+      for (std::string& note : split_notes(labels, training.count)) notes.push_back(std::move(note));
+    }
   }
   if (options.class_weight.empty()) return;
   training.arrays.push_back(class_weights(y.tensors(), options.class_weight));

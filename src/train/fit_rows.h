@@ -64,6 +64,7 @@ Rows validation_rows(const FitOptions& options);
 struct FitRows {
   FitRows(const TensorList& x, const TensorList& y, const FitOptions& options);
   Rows training, validation;
+  std::vector<std::string> notes;  // of classes that a validation_split leaves in one part alone
 };
 
 // Batches of one pass over all rows after the other, each in an order of its own.

@@ -64,6 +64,27 @@ TEST(FitRows, TheLastRowsValidate) {
   }
 }
 
+TEST(FitRows, ClassesInOnePartAloneAreNamed) {
+  const auto notes = [](const std::vector<int32_t>& labels, double split) {
+    const auto rows = static_cast<int64_t>(labels.size());
+    return FitRows(counting(rows), Tensor::of(labels), {.validation_split = split}).notes;
+  };
+  std::vector<int32_t> sorted;
+  for (int i = 0; i < 40; ++i) sorted.push_back(i / 10);
+  const auto of_sorted = notes(sorted, 0.4);  // 0 to 2 train, 2 and 3 validate
+  ASSERT_EQ(of_sorted.size(), 2u);
+  EXPECT_TRUE(of_sorted[0].starts_with("class 3 of the labels: no row among those that train;"));
+  EXPECT_TRUE(of_sorted[1].starts_with("classes 0, 1 of the labels: no row among those that validate;"));
+  std::vector<int32_t> mixed;
+  for (int i = 0; i < 40; ++i) mixed.push_back(i % 4);
+  EXPECT_TRUE(notes(mixed, 0.4).empty());
+  EXPECT_TRUE(notes(sorted, 0).empty());
+  std::vector<int32_t> counts;
+  for (int i = 0; i < 40; ++i) counts.push_back(i);
+  EXPECT_TRUE(notes(counts, 0.5).empty()) << "numbers, no classes";
+  EXPECT_TRUE(FitRows(counting(40), full({40, 1}, 1), {.validation_split = 0.5}).notes.empty());
+}
+
 TEST(FitRows, ClassesHaveWeights) {
   const Tensor y = Tensor::of<int32_t>({0, 2, 1, 2});
   const FitOptions options{.validation_split = 0.5, .class_weight = {{2, 5}, {0, 0.5}}};

@@ -24,6 +24,7 @@ class Progress final : public Callback {
     last_.clear();
     diverged_ = false;
     step_ = 0;
+    for (const std::string& note : run.notes) std::cerr << "note: " << note << "\n";
   }
   void on_epoch_begin(int epoch) override {
     // Steps when nobody knows the examples; those of the epoch before when nobody knows the steps.

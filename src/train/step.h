@@ -87,9 +87,10 @@ struct Model::Training {
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
   // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
-  // that begin with "val_".
+  // that begin with "val_"; callbacks get the notes.
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
-                        const std::function<Logs()>& validate, bool& stop);
+                        const std::function<Logs()>& validate, bool& stop,
+                        const std::vector<std::string>& notes = {});
   // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
   std::function<Logs()> validation(const Rows& rows, const FitOptions& options);
   // Loss and metrics over these batches.
