@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <limits>
+#include <random>
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -41,7 +43,15 @@ TEST(Terminal, PaintsOnlyWithColors) {
 TEST(Terminal, AFileIsNoTerminal) {
   const Terminal file = Terminal::of(-1);
   EXPECT_FALSE(file.colors || file.interactive);
-  EXPECT_EQ(file.columns, 80);
+  const char* columns = std::getenv("COLUMNS");
+  const std::string before = columns ? columns : "";
+  ::unsetenv("COLUMNS");
+  EXPECT_EQ(Terminal::of(-1).columns, 80);
+  EXPECT_FALSE(Terminal::of(-1).bounded);
+  ::setenv("COLUMNS", "50", 1);
+  EXPECT_EQ(Terminal::of(-1).columns, 50);
+  EXPECT_TRUE(Terminal::of(-1).bounded);
+  columns ? ::setenv("COLUMNS", before.c_str(), 1) : ::unsetenv("COLUMNS");
 }
 
 TEST(Terminal, BlocksBesideEachOther) {
@@ -73,6 +83,73 @@ TEST(Table, InkDoesNotMoveColumns) {
             "\x1b[2m--\x1b[0m  \x1b[2m--\x1b[0m\n"
             "\x1b[2mx\x1b[0m   \x1b[1;31m10\x1b[0m\n"
             "yy   5\n");
+}
+
+TEST(Terminal, WrapsText) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(wrapped("one two three", 7), (Lines{"one two", "three"}));
+  EXPECT_EQ(wrapped("one two three", 6), (Lines{"one", "two", "three"}));
+  EXPECT_EQ(wrapped("incomprehensible", 6), (Lines{"incomp", "rehens", "ible"}));
+  EXPECT_EQ(wrapped("\u65e5\u672c\u8a9e", 5), (Lines{"\u65e5\u672c", "\u8a9e"}));
+  EXPECT_EQ(wrapped("short", 6), Lines{"short"});
+  EXPECT_EQ(wrapped("", 6), Lines{""});
+}
+
+TEST(Table, TextGoesOverLinesWhereTheTerminalIsNarrow) {
+  Table table({"of", "what", "n"});
+  table.row({"a", "many words that do not fit in so few columns", 12}).row({"b", "few", 7});
+  EXPECT_EQ(table.text({.bounded = true, .columns = 30}),
+            "of  what                     n\n"
+            "--  ----------------------  --\n"
+            "a   many words that do not  12\n"
+            "    fit in so few columns\n"
+            "b   few                      7\n");
+  EXPECT_EQ(table.text({.bounded = true, .columns = 52}), table.text(kPlain)) << "as wide as it is";
+  EXPECT_NE(table.text({.bounded = true, .columns = 51}), table.text(kPlain));
+}
+
+TEST(Table, ColumnsComeInBlocksWhereTheTerminalIsNarrower) {
+  Table table({"slice", "rows", "accuracy", "false_positive_rate"});
+  table.row({"sex=Female", 100, "0.9", "0.25"}).row({"sex=Male", 90, "0.8", "0.5"});
+  EXPECT_EQ(table.text({.bounded = true, .columns = 34}),
+            "slice       rows  accuracy\n"
+            "----------  ----  --------\n"
+            "sex=Female   100       0.9\n"
+            "sex=Male      90       0.8\n"
+            "\n"
+            "slice       false_positive_rate\n"
+            "----------  -------------------\n"
+            "sex=Female                 0.25\n"
+            "sex=Male                    0.5\n");
+  EXPECT_EQ(table.text({.columns = 34}).find("\n\n"), std::string::npos) << "unbounded";
+}
+
+// Whatever is in the cells, no line of text and short numbers is too wide, and no word is lost.
+TEST(Table, LinesFitTheTerminal) {
+  std::mt19937_64 random(5);
+  for (int round = 0; round < 200; ++round) {
+    const size_t columns = 1 + random() % 12;
+    std::vector<std::string> header;
+    for (size_t c = 0; c < columns; ++c) header.push_back(std::string(1 + random() % 12, 'h'));
+    Table table(header);
+    for (int r = 0; r < 5; ++r) {
+      std::vector<TableCell> cells;
+      for (size_t c = 0; c < columns; ++c) {
+        std::string cell = c % 2 ? cat(random() % 1000000) : "";
+        for (size_t words = random() % 9; c % 2 == 0 && words > 0; --words)
+          cell += cat(cell.empty() ? "" : " ", std::string(1 + random() % 20, 'w'));
+        cells.emplace_back(cell);
+      }
+      table.row(cells);
+    }
+    const int width = 40 + static_cast<int>(random() % 60);
+    const std::string text = table.text({.bounded = true, .columns = width});
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(display_width(line), width) << text;
+    const bool whole = text.find("\n\n") == text.npos;
+    EXPECT_TRUE(!whole || std::ranges::count(text, 'w') == std::ranges::count(table.text(kPlain), 'w'))
+        << text;
+  }
 }
 
 TEST(Table, RowsHaveAllCells) { EXPECT_THROW(Table({"a", "b"}).row({"x"}), ValueError); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 
 #include "espalier/error.h"
 
@@ -14,6 +15,51 @@ bool is_number(std::string_view text) {
           text.find_first_of("0123456789") != std::string_view::npos);
 }
 
+constexpr int kGap = 2;
+constexpr int kLeastText = 16;  // columns of text are no narrower than this
+
+int total(const std::vector<int>& widths) {
+  return std::accumulate(widths.begin(), widths.end(), kGap * (static_cast<int>(widths.size()) - 1));
+}
+
+// Makes columns of text narrower, the widest first, until they all fit; whether they do.
+bool shrink(std::vector<int>& widths, const std::vector<bool>& numbers, int columns) {
+  while (total(widths) > columns) {
+    size_t widest = widths.size();
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (!numbers[i] && widths[i] > kLeastText && (widest == widths.size() || widths[i] > widths[widest]))
+        widest = i;
+    }
+    if (widest == widths.size()) return false;
+    --widths[widest];
+  }
+  return true;
+}
+
+// So that the first column, which is text as a rule, fits beside any other one.
+void limit(std::vector<int>& widths, const std::vector<bool>& numbers, int columns) {
+  if (!numbers[0]) widths[0] = std::min(widths[0], std::max(kLeastText, columns / 3));
+  for (size_t i = 1; i < widths.size(); ++i) {
+    if (!numbers[i]) widths[i] = std::min(widths[i], std::max(kLeastText, columns - widths[0] - kGap));
+  }
+}
+
+// The columns that stand beside each other, the first one in each block.
+std::vector<std::vector<size_t>> blocks(const std::vector<int>& widths, const Terminal& terminal) {
+  std::vector<std::vector<size_t>> out = {{0}};
+  int used = widths[0];
+  for (size_t i = 1; i < widths.size(); ++i) {
+    const int more = kGap + widths[i];
+    if (terminal.bounded && out.back().size() > 1 && used + more > terminal.columns) {
+      out.push_back({0});
+      used = widths[0];
+    }
+    out.back().push_back(i);
+    used += more;
+  }
+  return out;
+}
+
 }  // namespace
 
 Table& Table::row(std::vector<TableCell> cells) {
@@ -24,39 +70,69 @@ Table& Table::row(std::vector<TableCell> cells) {
   return *this;
 }
 
-std::string Table::text(const Terminal& terminal) const {
-  const size_t columns = header_.size();
-  std::vector<int> widths;
-  std::vector<bool> right;
-  for (size_t i = 0; i < columns; ++i) {
+Table::Layout Table::measure() const {
+  Layout out;
+  for (size_t i = 0; i < header_.size(); ++i) {
     int width = display_width(header_[i]);
     bool numbers = !rows_.empty();
     for (const auto& row : rows_) {
       width = std::max(width, display_width(row[i].text));
       numbers = numbers && is_number(row[i].text);
     }
-    widths.push_back(width);
-    right.push_back(numbers);
+    out.widths.push_back(width);
+    out.right.push_back(numbers);
   }
-  std::string out;
+  return out;
+}
+
+void Table::print(const std::vector<size_t>& columns, const Layout& layout, const Terminal& terminal,
+                  std::string& out) const {
   const auto line = [&](auto cell_of) {
     int missing = 0;
-    for (size_t i = 0; i < columns; ++i) {
+    for (const size_t i : columns) {
       const TableCell cell = cell_of(i);
-      const int padding = widths[i] - display_width(cell.text);
+      const int padding = layout.widths[i] - display_width(cell.text);
       if (!cell.text.empty()) {
-        out.append(static_cast<size_t>(missing + (right[i] ? padding : 0)), ' ');
+        out.append(static_cast<size_t>(missing + (layout.right[i] ? padding : 0)), ' ');
         out += terminal.paint(cell.ink, cell.text);
-        missing = right[i] ? 2 : padding + 2;
+        missing = layout.right[i] ? kGap : padding + kGap;
       } else {
-        missing += padding + 2;
+        missing += padding + kGap;
       }
     }
     out += '\n';
   };
-  line([&](size_t i) { return TableCell(header_[i], Ink::kBold); });
-  line([&](size_t i) { return TableCell(std::string(static_cast<size_t>(widths[i]), '-'), Ink::kDim); });
-  for (const auto& row : rows_) line([&](size_t i) { return row[i]; });
+  const auto lines = [&](auto cell_of) {
+    std::vector<std::vector<std::string>> texts(header_.size());
+    size_t height = 1;
+    for (const size_t i : columns) {
+      texts[i] = wrapped(cell_of(i).text, layout.widths[i]);
+      height = std::max(height, texts[i].size());
+    }
+    for (size_t n = 0; n < height; ++n)
+      line([&](size_t i) { return TableCell(n < texts[i].size() ? texts[i][n] : "", cell_of(i).ink); });
+  };
+  lines([&](size_t i) { return TableCell(header_[i], Ink::kBold); });
+  line([&](size_t i) {
+    return TableCell(std::string(static_cast<size_t>(layout.widths[i]), '-'), Ink::kDim);
+  });
+  for (const auto& row : rows_) lines([&](size_t i) { return row[i]; });
+}
+
+std::string Table::text(const Terminal& terminal) const {
+  Layout layout = measure();
+  if (terminal.bounded) {
+    const std::vector<int> natural = layout.widths;
+    if (!shrink(layout.widths, layout.right, terminal.columns)) {
+      layout.widths = natural;
+      limit(layout.widths, layout.right, terminal.columns);
+    }
+  }
+  std::string out;
+  for (const std::vector<size_t>& block : blocks(layout.widths, terminal)) {
+    if (!out.empty()) out += '\n';
+    print(block, layout, terminal, out);
+  }
   return out;
 }
 

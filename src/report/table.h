@@ -21,8 +21,9 @@ struct TableCell {
 };
 
 // Columns that line up, two spaces apart. A column whose cells are all numbers (also with %, or "-" and "."
-// for none) is right-aligned. Lines have no trailing spaces.
-//
+// for none) is right-aligned. Lines have no trailing spaces. Where a bounded terminal is too narrow, text
+// goes over several lines of its cell; where that does not do, columns come in blocks, each with the first
+// one.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
@@ -31,6 +32,14 @@ class Table {
   std::string text(const Terminal& terminal) const;
 
  private:
+  struct Layout {
+    std::vector<int> widths;
+    std::vector<bool> right;
+  };
+  Layout measure() const;
+  void print(const std::vector<size_t>& columns, const Layout& layout, const Terminal& terminal,
+             std::string& out) const;
+
   std::vector<std::string> header_;
   std::vector<std::vector<TableCell>> rows_;
 };

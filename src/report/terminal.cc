@@ -57,11 +57,12 @@ Terminal Terminal::of(int descriptor) {
   const char* term = std::getenv("TERM");
   const bool dumb = term && std::string_view(term) == "dumb";
   out.colors = out.interactive && !dumb && !(no_color && *no_color);
+  out.bounded = out.interactive;
   out.interactive = out.interactive && !dumb;
   winsize size{};
   if (::ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) out.columns = size.ws_col;
   const char* columns = std::getenv("COLUMNS");
-  if (const int given = columns ? std::atoi(columns) : 0; given > 0) out.columns = given;
+  if (const int given = columns ? std::atoi(columns) : 0; given > 0) out.columns = given, out.bounded = true;
   return out;
 }
 
@@ -93,6 +94,23 @@ std::string fit_width(std::string_view text, int columns) {
   }
   return std::string(text.substr(0, end)) +
          std::string(kDots.substr(0, static_cast<size_t>(std::max(0, columns))));
+}
+
+std::vector<std::string> wrapped(std::string_view text, int columns) {
+  std::vector<std::string> out;
+  while (display_width(text) > columns) {
+    size_t end = 0, blank = 0;  // of what fits, and of its last whole word
+    for (int used = 0; used <= columns;) {
+      const Unit unit = next_unit(text.substr(end));
+      if (text[end] == ' ') blank = end;
+      if ((used += unit.columns) <= columns || end == 0) end += unit.bytes;
+    }
+    if (blank > 0) end = blank;
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(text.find_first_not_of(' ', end), text.size()));
+  }
+  if (out.empty() || !text.empty()) out.emplace_back(text);
+  return out;
 }
 
 std::string beside(const std::vector<std::string>& blocks, int gap) {

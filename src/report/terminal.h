@@ -13,10 +13,11 @@ enum class Ink : uint8_t { kPlain, kBold, kDim, kGood, kBad };
 struct Terminal {
   bool colors = false;       // 256 colours by escape sequences
   bool interactive = false;  // a line can be overwritten
+  bool bounded = false;      // lines longer than `columns` would break
   int columns = 80;
 
   // The terminal behind a file descriptor. No colours when NO_COLOR is set (to anything but ""), for
-  // TERM=dumb, or when it is no terminal.
+  // TERM=dumb, or when it is no terminal. Lines of what is none may have any length unless COLUMNS is set.
   static Terminal of(int descriptor);
 
   // `text` in that ink; unchanged without colours.
@@ -27,6 +28,8 @@ struct Terminal {
 int display_width(std::string_view text);
 // The longest beginning that fits into `columns`, ending in "..." when something was cut.
 std::string fit_width(std::string_view text, int columns);
+// Lines of at most `columns`, broken at blanks, and within words that are longer; one at least.
+std::vector<std::string> wrapped(std::string_view text, int columns);
 // Blocks of lines beside each other, top-aligned, `gap` columns apart. Every line ends in a newline.
 std::string beside(const std::vector<std::string>& blocks, int gap = 2);
 
