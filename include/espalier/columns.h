@@ -117,6 +117,9 @@ class ColumnProgram {
   // ValueError[csv.column] that names the missing columns, columns.count, columns.rows.
   Tensor inputs(const CsvTable& table, Rows rows = {}, ColumnReport* report = nullptr,
                 Location at = Location::here()) const;
+  // [rows]: the names of the columns whose number or date lies outside of the training rows' range.
+  std::vector<std::vector<std::string>> beyond(const CsvTable& table, Rows rows = {},
+                                               Location at = Location::here()) const;
   // i32[rows] class numbers, or f32[rows, 1]: (y - label_mean()) / label_scale(), of log(1 + y) when
   // label_log(). Raises ValueError[columns.label] with the line of a label that is missing, unknown or no
   // number.

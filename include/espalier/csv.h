@@ -56,6 +56,9 @@ class CsvTable {
   // Whether the names are invented: there was no header and none were given.
   bool numbered() const { return numbered_; }
   char delimiter() const { return delimiter_; }
+  // Whether numbers have a comma for the point: among the first thousand lines some have, and none a point.
+  // 1,234 is such a number between semicolons alone; elsewhere the comma may group thousands.
+  bool decimal_comma() const { return decimal_comma_; }
   // What of the text is not in the table, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -65,7 +68,7 @@ class CsvTable {
   // count from 0 and are not checked.
   std::string_view cell(int64_t row, int64_t column) const;
   // The cell as a finite decimal number (an optional sign, digits with or without a point, an optional
-  // exponent): the nearest f64. Nothing for all other text.
+  // exponent): the nearest f64. Nothing for all other text. The point is a comma too where decimal_comma().
   std::optional<double> number(int64_t row, int64_t column) const {
     const double value = number_or_nan(row, column);
     return value == value ? std::optional<double>(value) : std::nullopt;
@@ -85,6 +88,7 @@ class CsvTable {
   struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options, Location at);
   bool last_is_empty() const;
+  void guess_decimal_comma();
   void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
 
@@ -93,7 +97,7 @@ class CsvTable {
   int64_t rows_ = 0, columns_ = 0;
   int64_t stride_ = 0;  // cells of a line
   int64_t first_ = 0;   // rows of names: 0 or 1
-  bool numbered_ = false;
+  bool numbered_ = false, decimal_comma_ = false;
   char delimiter_ = ',';
 };
 

@@ -48,7 +48,8 @@ CellOutcome NumericStep::read(const Cell& cell, float* out) const {
 }
 
 CellOutcome NumericStep::read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const {
-  if (form.style != NumberStyle::kPlain || !form.unit.empty()) return CellOutcome::kUnreadable;
+  if (form.style != NumberStyle::kPlain || !form.unit.empty() || table.decimal_comma())
+    return CellOutcome::kUnreadable;
   const double value = table.number_or_nan(row, column);
   if (!(std::fabs(value) <= std::numeric_limits<float>::max())) return CellOutcome::kUnreadable;
   *out = scaled(value);

@@ -214,6 +214,27 @@ Tensor ColumnProgram::inputs(const CsvTable& table, Rows rows, ColumnReport* rep
   return out;
 }
 
+std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& table, Rows rows,
+                                                            Location at) const {
+  const CallScope scope(at);
+  const RowList list(table, rows);
+  const std::vector<int64_t> places = find_columns(*data_, table, true).inputs;
+  std::vector<std::vector<std::string>> out(static_cast<size_t>(list.size()));
+  for (size_t s = 0; s < places.size(); ++s) {
+    const ColumnStep& step = data_->steps[s];
+    std::vector<float> inputs(static_cast<size_t>(step.width()));
+    for (size_t i = 0; i < out.size(); ++i) {
+      const int64_t row = list[static_cast<int64_t>(i)];
+      const Cell cell{table, row, places[s], table.cell(row, places[s])};
+      if (data_->missing.contains(cell.text)) continue;
+      const CellOutcome outcome =
+          std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
+      if (outcome == CellOutcome::kBeyond) out[i].push_back(step.column);
+    }
+  }
+  return out;
+}
+
 Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) const {
   const CallScope scope(at);
   const LabelStep& label = data_->label;

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -44,6 +46,13 @@ TEST(ColumnRanges, RowsAreCountedOnce) {
   EXPECT_EQ(report.columns[0].beyond, 143);
   EXPECT_EQ(report.columns[1].beyond, 960);
   EXPECT_EQ(report.rows_beyond, 960 + 6);
+  const auto names = program.beyond(table);
+  const auto count = [&](const std::vector<std::string>& of) { return std::ranges::count(names, of); };
+  EXPECT_EQ(count({"x"}), 6);
+  EXPECT_EQ(count({"z"}) + count({"x", "z"}), 960);
+  EXPECT_EQ(count({"x"}) + count({"x", "z"}), 143);
+  const int64_t last[] = {999, 1};
+  EXPECT_EQ(program.beyond(table, last), (std::vector<std::vector<std::string>>{{"z"}, {}}));
 }
 
 TEST(ColumnRanges, ProgramsWithoutThemAreRead) {

@@ -17,6 +17,7 @@
 namespace espalier {
 namespace {
 
+constexpr int64_t kLooked = 1000;  // lines, to guess what a table is
 constexpr std::string_view kMark = "\xef\xbb\xbf";
 
 constexpr const char* kDelimiters =
@@ -117,6 +118,22 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   return out;
 }
 
+// The number that text with a comma for its point spells.
+std::optional<double> parse_decimal_comma(std::string_view text) {
+  constexpr size_t kLongest = 64;
+  const size_t comma = text.find(',');
+  if (comma == text.npos || text.size() > kLongest) return std::nullopt;
+  std::string plain(text);
+  plain[comma] = '.';
+  return parse_decimal(plain);
+}
+
+// 1,234 may be a number of thousands; 0,234 and 1,23 are none.
+bool may_group(std::string_view text) {
+  const size_t comma = text.find(','), first = text.find_first_of("0123456789");
+  return text[first] != '0' && first < comma && comma - first <= 3 && text.size() - comma == 4;
+}
+
 }  // namespace
 
 struct CsvTable::Cells {
@@ -141,8 +158,12 @@ void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) c
   for (double& value : out) {
     // Most numbers are short and have nothing around them.
     value = decimal::parse_short(text, text + start[0], text + start[1] - 1);
-    if (value != value)
-      value = parse_decimal(trimmed_cell(text + start[0], text + start[1] - 1)).value_or(value);
+    if (value != value) {
+      const std::string_view cell = trimmed_cell(text + start[0], text + start[1] - 1);
+      std::optional<double> number = parse_decimal(cell);
+      if (!number && decimal_comma_) number = parse_decimal_comma(cell);
+      value = number.value_or(value);
+    }
     ++start;
   }
 }
@@ -218,8 +239,21 @@ bool CsvTable::last_is_empty() const {
   return columns_ > 1;
 }
 
+void CsvTable::guess_decimal_comma() {
+  for (int64_t row = 0; row < std::min(rows_, kLooked); ++row) {
+    for (int64_t c = 0; c < columns_; ++c) {
+      const std::string_view text = cell(row, c);
+      if (text.find('.') != text.npos && parse_decimal(text)) {
+        decimal_comma_ = false;
+        return;
+      }
+      decimal_comma_ =
+          decimal_comma_ || (parse_decimal_comma(text) && (delimiter_ == ';' || !may_group(text)));
+    }
+  }
+}
+
 void CsvTable::guess_header(const std::vector<std::string>& expected) {
-  constexpr int64_t kLooked = 1000;
   const int64_t looked = std::min(rows_, kLooked);
   const auto is_expected = [&](int64_t c) {
     return std::find(expected.begin(), expected.end(), cell(0, c)) != expected.end();
@@ -283,6 +317,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   table.cells_ = std::move(cells);
   const bool trailing = !strict && table.last_is_empty();
   table.columns_ -= trailing;
+  table.guess_decimal_comma();
   if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;

@@ -299,5 +299,32 @@ TEST(Csv, FilesNameTheirPath) {
   EXPECT_EQ(rule_of([&] { read_csv(path); }), "file.read");
 }
 
+TEST(Csv, CommasAreDecimalWhereNoNumberHasAPoint) {
+  const CsvTable european = parse_csv("size;price\n7;3,5\n-8;-0,25\n9;1,5e3\n10;red, green\n");
+  EXPECT_TRUE(european.decimal_comma());
+  EXPECT_EQ(european.number(0, 1), 3.5);
+  EXPECT_EQ(european.number(1, 1), -0.25);
+  EXPECT_EQ(european.number(2, 1), 1500);
+  EXPECT_EQ(european.number(3, 1), std::nullopt);
+  EXPECT_EQ(european.number(1, 0), -8);
+  EXPECT_FALSE(parse_csv("size;price\n7;3,5\n8;2.5\n").decimal_comma()) << "some have a point";
+  EXPECT_EQ(parse_csv("size;price\n7;3,5\n8;2.5\n").number(0, 1), std::nullopt);
+  EXPECT_TRUE(parse_csv("day;price\n1.2.2024;3,5\n2.2.2024;2,5\n").decimal_comma()) << "dates are no numbers";
+  EXPECT_EQ(parse_csv("a,p\nx,\"3,5\"\ny,\"2,5\"\n").number(1, 1), 2.5);
+  EXPECT_FALSE(parse_csv("a;p\nx;a, b\ny;1,2,3\n").decimal_comma());
+}
+
+TEST(Csv, ACommaOverThreeDigitsIsDecimalBetweenSemicolons) {
+  EXPECT_EQ(parse_csv("a;p\nx;1,234\n").number(0, 1), 1.234);
+  EXPECT_FALSE(parse_csv("a,p\nx,\"1,234\"\n").decimal_comma()) << "perhaps of thousands";
+  EXPECT_EQ(parse_csv("a,p\nx,\"0,234\"\n").number(0, 1), 0.234);
+  EXPECT_EQ(parse_csv("a,p\nx,\"1234,567\"\n").number(0, 1), 1234.567);
+}
+
+TEST(Csv, NumbersOverDecimalCommasAreNoNames) {
+  EXPECT_FALSE(parse_csv("7,5;a\n3,5;b\n").had_header());
+  EXPECT_TRUE(parse_csv("price;kind\n3,5;price\n").had_header()) << "a name over a column of numbers";
+}
+
 }  // namespace
 }  // namespace espalier

@@ -1,5 +1,7 @@
 #include "format/csv_writer.h"
 
+#include <algorithm>
+
 #include "base/shortest.h"
 
 namespace espalier {
@@ -19,8 +21,13 @@ CsvWriter& CsvWriter::cell(std::string_view text) {
   text_ += '"';
   return *this;
 }
-CsvWriter& CsvWriter::cell(double value) { return cell(shortest(value)); }
-CsvWriter& CsvWriter::cell(float value) { return cell(shortest(value)); }
+CsvWriter& CsvWriter::cell(double value) { return number(shortest(value)); }
+CsvWriter& CsvWriter::cell(float value) { return number(shortest(value)); }
+
+CsvWriter& CsvWriter::number(std::string text) {
+  if (decimal_comma_) std::ranges::replace(text, '.', ',');
+  return cell(text);
+}
 
 void CsvWriter::end_row() {
   text_ += '\n';

@@ -14,7 +14,9 @@ namespace espalier {
 // blanks at an end.
 class CsvWriter {
  public:
-  explicit CsvWriter(char delimiter = ',') : delimiter_(delimiter) {}
+  // `decimal_comma`: numbers have a comma for the point.
+  explicit CsvWriter(char delimiter = ',', bool decimal_comma = false)
+      : delimiter_(delimiter), decimal_comma_(decimal_comma) {}
   CsvWriter& cell(std::string_view text);
   // The shortest text that reads back to the same number.
   CsvWriter& cell(double value);
@@ -23,8 +25,11 @@ class CsvWriter {
   const std::string& text() const { return text_; }
 
  private:
+  CsvWriter& number(std::string text);
+
   std::string text_;
   char delimiter_;
+  bool decimal_comma_;
   bool row_begun_ = false;
 };
 

@@ -16,6 +16,13 @@ TEST(CsvWriter, QuotesWhatWouldBeReadOtherwise) {
   semicolons.cell("x,y").cell("x;y");
   EXPECT_EQ(semicolons.text(), "x,y;\"x;y\"");
 }
+TEST(CsvWriter, NumbersMayHaveDecimalCommas) {
+  CsvWriter semicolons(';', true), commas(',', true);
+  semicolons.cell("1.5").cell(2.5).cell(-0.1f).cell(3.0).cell(1.5e-9);
+  commas.cell(2.5).cell(7.0);
+  EXPECT_EQ(semicolons.text(), "1.5;2,5;-0,1;3;1,5e-09") << "text stays";
+  EXPECT_EQ(commas.text(), "\"2,5\",7");
+}
 
 }  // namespace
 }  // namespace espalier
