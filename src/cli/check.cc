@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -148,22 +146,25 @@ void write_gates(CheckRun run) {
                      "--gates holds the model against it; --out names another file");
   }
   const ScoredTable rows = rows_of(run, run.scores, run.where);
+  std::vector<std::string> remarks;
   if (!run.slicing.any()) {
     std::vector<std::string> others = run.scored.columns();
     others.push_back(rows.label);
-    const SliceFlags chosen = choose_slices(rows.table, rows.rows, others);
-    if (!chosen.any())
+    const ChosenSlices chosen = choose_slices(rows.table, rows.rows, others);
+    if (!chosen.flags.any())
       throw ValueError("check.slices", "no column parts the rows into groups of 30 or more", "add --slice");
-    run.slicing.slices = chosen.slices;
-    run.slicing.buckets = chosen.buckets;
-    std::string words;
-    for (const std::string& word : chosen.words()) words += " " + word;
-    std::fputs(cat("note: no slices were named: these are chosen,", words, "\n").c_str(), stderr);
+    run.slicing.slices = chosen.flags.slices;
+    run.slicing.buckets = chosen.flags.buckets;
+    for (const std::string& reason : chosen.reasons) remarks.push_back(cat("Slices by ", reason, "."));
+    std::fputs(cat("note: no slices were named: these are chosen, ", shell_words(chosen.flags.words()), "\n")
+                   .c_str(),
+               stderr);
+    for (const std::string& reason : chosen.reasons) std::fputs(cat("note: ", reason, "\n").c_str(), stderr);
   }
   const std::optional<Tables> tables = tables_of(run, rows);
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
   const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
-  const std::string text = gates_of(assessment, run.where, run.slicing.conditions, faults);
+  const std::string text = gates_of(assessment, run.where, run.slicing.conditions, faults, remarks);
   run.results.write(text);
   const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
   const Verdict::Counts counts = today.counts();
@@ -254,8 +255,7 @@ void check(const CheckRun& run) {
     if (rows.kept) report["where"] = json_of(*rows.kept);
     run.results.write(json_text(report));
   } else {
-    Terminal terminal = Terminal::of(STDOUT_FILENO);
-    if (run.results.out != "-") terminal.colors = false;
+    const Terminal terminal = run.results.terminal();
     run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : ""));
     if (run.html.empty()) run.results.suggest(next);
     if (!run.html.empty()) std::fputs(cat("next: open ", run.html, "\n").c_str(), stdout);

@@ -191,6 +191,33 @@ TEST_F(Check, FirstGatesAreWrittenReadAndHeldAgainstTheSameRows) {
   EXPECT_NE(blocked.error.find(" would block today"), std::string::npos) << blocked.error;
 }
 
+TEST_F(Check, FirstGatesSayWhyTheirSlicesWereChosen) {
+  std::string rows = "y,p,shoe,sex,age,price\n";
+  for (int i = 0; i < 600; ++i)
+    rows += cat(i % 2, ",", i % 5 ? 0.75 : 0.25, ",", i % 4, ",", i % 3 ? "m" : "f", ",", 20 + i % 50, ",", i,
+                ".5\n");
+  const Outcome said = call_command(cat("check --scores ", file("people.csv", rows),
+                                        " --label y --score p --init --out ", path("gates.toml")));
+  EXPECT_EQ(said.code, 0) << said.error;
+  const std::string sex = "sex: its name tells who a row is about, for a person to confirm; 2 groups",
+                    age =
+                        "age: its name tells who a row is about, for a person to confirm; thirds of its "
+                        "numbers, parted at 36,53";
+  for (const std::string& reason : {sex, age}) {
+    EXPECT_NE(said.error.find(cat("note: ", reason, "\n")), std::string::npos) << said.error;
+    EXPECT_NE(text("gates.toml").find(cat("\n# Slices by ", reason, ".\n")), std::string::npos)
+        << text("gates.toml");
+  }
+  EXPECT_EQ(text("gates.toml").find("shoe"), std::string::npos);
+  const Outcome other = call_command(
+      cat("check --scores ", scores(450), " --label y --score p --init --out ", path("other.toml")));
+  EXPECT_NE(other.error.find("note: g: it parts the rows well; 2 groups\n"), std::string::npos)
+      << other.error;
+  call_command(cat("check --scores ", scores(450), " --label y --score p --init --slice g --out ",
+                   path("named.toml")));
+  EXPECT_EQ(text("named.toml").find("# Slices by"), std::string::npos) << "a person chose them";
+}
+
 TEST_F(Check, WrongUseIsNamed) {
   const std::string rows = scores(450);
   const auto refused = [](const std::string& arguments, const std::string& part) {

@@ -1,5 +1,7 @@
 #include "cli/common.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -84,6 +86,11 @@ void Results::add_out(CLI::App& verb) {
   verb.add_option("--out", out, "File for the results; - is standard output")
       ->option_text("FILE [-]")
       ->check(CLI::Validator(writable, ""));
+}
+
+Terminal Results::terminal() const {
+  constexpr int kFile = -1;
+  return Terminal::of(out == "-" ? STDOUT_FILENO : kFile);
 }
 
 void Results::write(std::string_view text) const {

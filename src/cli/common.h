@@ -11,6 +11,7 @@
 #include "cli/verbs.h"
 #include "espalier/layers.h"
 #include "ir/graph.h"
+#include "report/terminal.h"
 
 namespace espalier::cli {
 
@@ -30,6 +31,8 @@ struct Results {
 
   void add_json(CLI::App& verb);
   void add_out(CLI::App& verb);
+  // What the place that they go to can show.
+  Terminal terminal() const;
   // To `out`: whole or not at all when it is a file.
   void write(std::string_view text) const;
   // Raises ValueError[results.out] when `out` is one of these files, which a verb reads.

@@ -1,8 +1,6 @@
 // espalier data bias: whom a table is about, whom it lacks, and which columns give that away.
 #include "fairness/data_bias.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 
@@ -149,8 +147,7 @@ void bias(const BiasRun& run) {
     body.update(json_of(found));
     return run.results.write_json("data bias", body);
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (run.results.out != "-") terminal.colors = false;
+  const Terminal terminal = run.results.terminal();
   const std::vector<std::string> said = findings(found);
   std::string text = said.empty()
                          ? cat("Nothing stands out in ", table.rows(), " rows.\n")

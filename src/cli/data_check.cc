@@ -1,5 +1,4 @@
 // espalier data check: all that is asked of data, in one answer.
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -93,8 +92,7 @@ void check(const FaultsRun& run) {
                        {"faults", warnings},
                        {"findings", json_of(faults)}});
   } else {
-    Terminal terminal = Terminal::of(STDOUT_FILENO);
-    if (run.results.out != "-") terminal.colors = false;
+    const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, train, faults, warnings, terminal));
     run.results.suggest(next_of(run, faults, run.options.label));
   }

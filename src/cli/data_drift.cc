@@ -1,5 +1,4 @@
 // espalier data drift: whether two tables follow one law.
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -76,8 +75,7 @@ void drift(const DriftRun& run) {
                                           {"drifted", drifted},
                                           {"columns", json_of(all)}});
   } else {
-    Terminal terminal = Terminal::of(STDOUT_FILENO);
-    if (run.results.out != "-") terminal.colors = false;
+    const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, all, drifted, terminal));
     std::vector<std::string> next = {"data", "leak", run.before, "--test", run.now};
     for (const std::string& word : run.table.words()) next.push_back(word);

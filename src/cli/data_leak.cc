@@ -1,5 +1,4 @@
 // espalier data leak: what tells a model the answer before it is asked.
-#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -85,8 +84,7 @@ void leak(const LeakRun& run) {
         "data leak",
         {{"file", run.file}, {"rows", table.rows()}, {"leaks", warnings}, {"findings", json_of(findings)}});
   } else {
-    Terminal terminal = Terminal::of(STDOUT_FILENO);
-    if (run.results.out != "-") terminal.colors = false;
+    const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, table, findings, warnings, terminal));
     run.results.suggest(next_of(run, findings));
   }

@@ -1,5 +1,4 @@
 // espalier data skew: whether two tables say the same of the same ids.
-#include <unistd.h>
 
 #include <memory>
 
@@ -130,8 +129,7 @@ void skew(const SkewRun& run) {
   if (run.results.json) {
     run.results.write_json("data skew", json_of(run, found, skewed));
   } else {
-    Terminal terminal = Terminal::of(STDOUT_FILENO);
-    if (run.results.out != "-") terminal.colors = false;
+    const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, found, skewed, terminal));
     std::vector<std::string> next = {"data", "drift", run.first, run.second};
     for (const std::string& word : run.table.words()) next.push_back(word);

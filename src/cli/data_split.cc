@@ -1,5 +1,4 @@
 // espalier data split: rows that learn and rows that judge, in two files.
-#include <unistd.h>
 
 #include <memory>
 

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -74,12 +72,6 @@ std::string assessed_text(const EvaluateRun& run, const Assessment& assessment, 
   if (run.thresholds.size() < 2) return text_of(assessment, view, terminal);
   const bool more = run.slicing.any() || !view.metrics.empty();
   return thresholds_text(assessment, terminal) + (more ? cat("\n", text_of(assessment, view, terminal)) : "");
-}
-
-Terminal terminal_of(const Results& results) {
-  Terminal out = Terminal::of(STDOUT_FILENO);
-  if (results.out != "-") out.colors = false;
-  return out;
 }
 
 AssessmentView view_of(const SliceFlags& slicing, const Assessment& assessment) {
@@ -157,7 +149,7 @@ void evaluate_scores(const EvaluateRun& run) {
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
-  const Terminal terminal = terminal_of(run.results);
+  const Terminal terminal = run.results.terminal();
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : "",
@@ -173,7 +165,7 @@ void evaluate_scores(const EvaluateRun& run) {
                             run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
-    const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices);
+    const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices).flags;
     add(chosen.words());
   } else if (run.slicing.metrics.empty()) {
     add({"--metric",
@@ -214,6 +206,7 @@ void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
 void evaluate(const EvaluateRun& run) {
   if (!run.scores.empty()) return evaluate_scores(run);
   run.results.keep({run.data});
+  check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = load_model(run.model);
     if (takes_images(model)) return evaluate_images(model, run);
@@ -233,7 +226,7 @@ void evaluate(const EvaluateRun& run) {
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
   run.results.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision);
-  run.results.warn(cut_warning(predictions.cut, columns, labels.size(0)));
+  run.results.warn(cut_warning(predictions.cuts(), columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;
   const int64_t positive = saved.decision.positive;
@@ -261,7 +254,7 @@ void evaluate(const EvaluateRun& run) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
     add_conditions(body, run, kept);
     body.update(json_of(scores, columns));
-    if (!columns.classification()) body["cut"] = predictions.cut;
+    if (!columns.classification()) body["cut"] = predictions.cuts();
     if (two) {
       body["positive"] = columns.classes()[static_cast<size_t>(positive)];
       if (saved.decision.threshold) body["threshold"] = *saved.decision.threshold;
@@ -273,7 +266,7 @@ void evaluate(const EvaluateRun& run) {
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
-  const Terminal terminal = terminal_of(run.results);
+  const Terminal terminal = run.results.terminal();
   std::string text = conditions_text(run, kept) + report_of(scores, columns, terminal);
   if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
   if (two)

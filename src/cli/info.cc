@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
@@ -116,7 +114,12 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
   std::vector<const OpDef*> out;
   for (const std::string& wanted : names) {
     const OpDef* op = find_op(wanted);
-    if (!op) throw_unknown("info.op", "op or folder of a model", wanted, known);
+    if (!op) {
+      const std::vector<std::string> near = nearest(wanted, known);
+      throw ValueError("info.op", cat("\"", wanted, "\" is neither the folder of a model nor an op"),
+                       near.empty() ? cat(command({"info", "--ops"}), " lists the ops")
+                                    : cat("did you mean \"", near[0], "\"?"));
+    }
     out.push_back(op);
   }
   return out;
@@ -178,8 +181,7 @@ void add_info(CLI::App& app) {
       return results.write_json("info", out);
     }
     if (options->ops) {
-      Terminal terminal = Terminal::of(STDOUT_FILENO);
-      if (results.out != "-") terminal.colors = false;
+      const Terminal terminal = results.terminal();
       results.write(ops_table(terminal));
       return results.suggest({"info", "--ops", "--json"});
     }

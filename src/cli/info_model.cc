@@ -1,7 +1,5 @@
 #include "cli/info_model.h"
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
@@ -96,8 +94,7 @@ void info_model(const std::string& path, const Results& results) {
     if (training.is_object()) body["training"] = training;
     return results.write_json("info", body);
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (results.out != "-") terminal.colors = false;
+  const Terminal terminal = results.terminal();
   std::string rows;
   for (const TensorType& type : model.input_rows()) rows += cat(rows.empty() ? "" : ", ", type);
   std::string text =

@@ -50,11 +50,26 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
   return out;
 }
 
+// The verb that was called, and its part: "espalier data check".
+std::string called(const CLI::App& app) {
+  std::string out = app.get_name();
+  for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+    at = at->get_subcommands()[0];
+    out += " " + at->get_name();
+  }
+  return out;
+}
+
+// What is missing, and how the verb is called.
 int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_words(app, argc, argv);
   std::fprintf(stderr, "espalier: %s\n",
                unknown.empty() ? error.what() : unknown.substr(0, unknown.size() - 1).c_str());
-  std::fputs("`espalier --help` and `espalier VERB --help` say what is known\n", stderr);
+  const std::string help = app.help();
+  const size_t usage = help.find("Usage: ");
+  if (unknown.empty() && usage != help.npos)
+    std::fprintf(stderr, "%s\n", help.substr(usage, help.find('\n', usage) - usage).c_str());
+  std::fprintf(stderr, "`%s --help` says what is known\n", called(app).c_str());
   return 2;
 }
 

@@ -4,6 +4,7 @@
 #include "base/env.h"
 #include "base/rule_of_test.h"
 #include "cli/verb_test.h"
+#include "espalier/csv.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -45,6 +46,51 @@ TEST_F(ModelVerbs, PredictionsHaveTheirKeysAndTheDelimiterOfTheirRows) {
   EXPECT_EQ(rule_of([&] { first_cells({"--id", "kye"}); }), "csv.column");
   EXPECT_THROW(first_cells({"--id", "key", "--keep"}), CLI::ParseError);
   EXPECT_THROW(first_cells({"--id", "key", "--json"}), CLI::ParseError);
+}
+
+TEST_F(ModelVerbs, PredictionsHaveTheDecimalCommasOfTheirRowsAndReadBack) {
+  std::string rows = "size;price;kind\n";
+  for (int i = 0; i < 60; ++i)
+    rows += cat(i, ",5;", i * 7 % 60, ",", 25 + i % 50, ";", i % 60 < 30 ? "no" : "yes", "\n");
+  const std::string file = write_file(folder + "/comma.csv", rows);
+  call_verb(add_train, {"--data", file, "--label", "kind", "--model", model, "--epochs", "2"});
+  const std::string said = call_verb(add_predict, {model, file, "--all", "--keep"});
+  EXPECT_EQ(said.find('.'), said.npos) << said;
+  const std::string scores = write_file(folder + "/scores.csv", said);
+  const auto read = nlohmann::json::parse(
+      call_verb(add_evaluate, {"--scores", scores, "--label", "kind", "--score", "probability of yes",
+                               "--where", "size >= 10.5 and price < 40", "--json"}));
+  const auto told = nlohmann::json::parse(call_verb(
+      add_evaluate, {model, file, "--all-rows", "--where", "size >= 10.5 and price < 40", "--json"}));
+  EXPECT_LT(told["where"]["kept"], 50);
+  EXPECT_EQ(read["where"]["kept"], told["where"]["kept"]);
+  EXPECT_NEAR(read["overall"]["metrics"]["log_loss"]["value"].get<double>(), told["log_loss"].get<double>(),
+              1e-6);
+
+  call_verb(add_train, {"--data", file, "--label", "price", "--model", model + "p", "--epochs", "2"});
+  const std::string prices = call_verb(add_predict, {model + "p", "-", "--keep"}, "size,kind\n\"3,5\",no\n");
+  EXPECT_TRUE(prices.starts_with("size,kind,prediction\n\"3,5\",no,\"")) << prices;
+  EXPECT_TRUE(parse_csv(prices).number(0, 2)) << prices;
+  const std::string points = call_verb(add_predict, {model, "-"}, "size;price\n3;4\n");
+  EXPECT_NE(points.find('.'), points.npos) << "no number of these rows has a comma";
+}
+
+TEST_F(ModelVerbs, RowsOutsideOfTrainingAreMarked) {
+  train("kind");
+  EXPECT_EQ(
+      call_verb(add_predict, {model, "-", "--id", "key", "--mark"}, "key;size\na;7\nb;900\n").substr(0, 37),
+      "key;prediction;probability;outside\na;");
+  const auto outside = [&](const std::string& rows) {
+    return nlohmann::json::parse(call_verb(add_predict, {model, "-", "--mark", "--json"}, rows))["outside"];
+  };
+  const std::string rows = "key;size\na;7\nb;900\nc;\nd;-1\n";
+  const CsvTable marked = parse_csv(call_verb(add_predict, {model, "-", "--mark"}, rows));
+  EXPECT_EQ(marked.names().back(), "outside");
+  for (int64_t row = 0; row < 4; ++row)
+    EXPECT_EQ(marked.cell(row, marked.column("outside")), row % 2 ? "size" : "") << row;
+  EXPECT_EQ(outside(rows), nlohmann::json::parse(R"([[], ["size"], [], ["size"]])"));
+  EXPECT_FALSE(
+      nlohmann::json::parse(call_verb(add_predict, {model, "-", "--json"}, rows)).contains("outside"));
 }
 
 TEST_F(ModelVerbs, AModelOfAnotherLabelIsNotReplaced) {

@@ -15,7 +15,7 @@ namespace {
 
 struct PredictRun {
   std::string model, data;
-  bool all = false, keep = false;
+  bool all = false, keep = false, mark = false;
   std::vector<std::string> id;
   std::optional<double> threshold = {};
   TableFlags table;
@@ -62,7 +62,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
     const Tensor x = read_inputs(saved.columns, table, run.data, rows, &report);
     add_report(total, report);
     const Predictions said = predict_rows(saved.model, saved.columns, x, saved.decision);
-    cut += said.cut;
+    cut += said.cuts();
     on_rows(rows, said);
   }
   if (const std::string decided = text_of(saved.decision, saved.columns); !decided.empty())
@@ -70,6 +70,22 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   run.results.warn(cut_warning(cut, saved.columns, std::ssize(good.rows)));
   run.results.warn(warnings_of(total));
   run.results.warn(beyond_of(total));
+}
+
+// What of each row lies outside of what training saw: columns, and the label where its prediction is cut.
+std::vector<std::vector<std::string>> marks_of(const TableModel& saved, const CsvTable& table,
+                                               std::span<const int64_t> rows, const Predictions& said) {
+  std::vector<std::vector<std::string>> out = saved.columns.beyond(table, rows);
+  for (size_t i = 0; i < said.cut.size(); ++i) {
+    if (said.cut[i]) out[i].push_back(saved.columns.label());
+  }
+  return out;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += cat(out.empty() ? "" : ", ", name);
+  return out;
 }
 
 // The columns whose cells stand before a prediction.
@@ -85,13 +101,16 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   const std::vector<int64_t> kept = kept_columns(run, table);
-  CsvWriter out(table.delimiter());
+  CsvWriter out(table.delimiter(), table.decimal_comma());
   for (const int64_t c : kept) out.cell(table.names()[static_cast<size_t>(c)]);
   out.cell("prediction");
   if (columns.classification() && !run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
+  if (run.mark) out.cell("outside");
   out.end_row();
   predict_table(run, saved, good, [&](std::span<const int64_t> rows, const Predictions& said) {
+    const auto marks =
+        run.mark ? marks_of(saved, table, rows, said) : std::vector<std::vector<std::string>>();
     for (size_t i = 0; i < rows.size(); ++i) {
       for (const int64_t c : kept) out.cell(table.cell(rows[i], c));
       if (columns.classification()) {
@@ -102,6 +121,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
       } else {
         out.cell(static_cast<float>(said.values[i]));  // what the model computes in has no more digits
       }
+      if (run.mark) out.cell(joined(marks[i]));
       out.end_row();
     }
   });
@@ -112,7 +132,11 @@ void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
+  nlohmann::ordered_json outside = nlohmann::ordered_json::array();
   predict_table(run, saved, good, [&](std::span<const int64_t> rows, const Predictions& said) {
+    if (run.mark) {
+      for (const auto& names : marks_of(saved, good.table, rows, said)) outside.push_back(names);
+    }
     for (size_t i = 0; i < rows.size(); ++i) {
       if (!columns.classification()) {
         predictions.push_back(said.values[i]);
@@ -133,12 +157,14 @@ void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good
   }
   if (!good.schema.is_null()) body["schema"] = good.schema;
   body["predictions"] = predictions;
+  if (run.mark) body["outside"] = outside;
   body["warnings"] = *run.results.warned;
   run.results.write_json("predict", body);
 }
 
 void predict(const PredictRun& run) {
   run.results.keep({run.data, run.rows.schema});
+  check_order(run.model, run.data);
   RowChecks checks(run.rows, {run.data});
   TableModel saved = TableModel::load(run.model, run.threshold);
   const CsvTable table = saved.read(run.table, run.data);
@@ -159,6 +185,9 @@ void add_predict(CLI::App& app) {
   verb->add_option("data", run->data, "CSV with the columns of the training data, raw; - is standard input")
       ->required();
   verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
+  verb->add_flag("--mark", run->mark,
+                 "A column \"outside\": what of each row lies outside of what training saw, its columns and "
+                 "the label where its prediction is cut");
   run->results.add_json(*verb);
   CLI::Option* keep = verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
   keep->excludes("--json");

@@ -11,12 +11,34 @@ namespace {
 
 constexpr const char* kPlaces[] = {"../shared/data/mnist", "build/data/digits.csv.gz"};
 
+// Whether the command was called where its sources are: elsewhere, as when it is installed, neither scripts
+// nor make are there.
+bool beside_sources() { return std::filesystem::exists("scripts/fetch-digits"); }
+
 std::string find_digits() {
   for (const char* place : kPlaces) {
     if (std::filesystem::exists(place)) return place;
   }
-  throw IoError("quickstart.data", cat("found no digits at ", kPlaces[0], " or ", kPlaces[1]),
-                "run scripts/fetch-digits, or name a folder with --data");
+  if (beside_sources()) {
+    throw IoError("quickstart.data", cat("found no digits at ", kPlaces[0], " or ", kPlaces[1]),
+                  "run scripts/fetch-digits, or name a folder with --data");
+  }
+  throw IoError("quickstart.data",
+                "no digits are here: --data names a folder of IDX files (MNIST) or a CSV of square images",
+                cat("or begin with a table of yours: ",
+                    command({"train", "--data", "table.csv", "--label", "COLUMN"})));
+}
+
+std::string next_commands(const std::string& data) {
+  const auto line = [](const std::vector<std::string>& words, const char* what) {
+    return cat("  ", command(words), *what == 0 ? "" : "    ", what, "\n");
+  };
+  std::string out = "\nnext:\n";
+  if (beside_sources()) out += "  make test    hold the engine against its oracles\n";
+  out += line({"info", "--ops"}, "what it can compute");
+  if (!beside_sources())
+    out += line({"train", "--data", "table.csv", "--label", "COLUMN"}, "a table of yours");
+  return out + line({"train", "--data", data, "--hidden", "256", "--epochs", "10"}, "");
 }
 
 }  // namespace
@@ -38,13 +60,7 @@ void add_quickstart(CLI::App& app) {
     std::fprintf(stderr, "training on the digits of %s\n", data.c_str());
     train_digits(*run, load_digits(data));
     if (run->results.json || run->results.out != "-") return;
-    std::printf(
-        "\nnext:\n"
-        "  make test    hold the engine against its oracles\n"
-        "  %s    what it can compute\n"
-        "  %s\n",
-        command({"info", "--ops"}).c_str(),
-        command({"train", "--data", data, "--hidden", "256", "--epochs", "10"}).c_str());
+    std::fputs(next_commands(data).c_str(), stdout);
   });
 }
 

@@ -155,6 +155,9 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
                {cat("run ", files.program, " --inptus x"), "unknown flag --inptus: did you mean --inputs"},
                {cat("rnu ", files.program), "unknown verb rnu: did you mean run"},
                {"run", "program is required"},
+               {"run", "\nUsage: espalier run [OPTIONS] program\n`espalier run --help` says what is known\n"},
+               {"data split", "Usage: espalier data split [OPTIONS]"},
+               {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` says"},
                {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {
     const Outcome outcome = call_command(arguments);

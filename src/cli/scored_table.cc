@@ -104,6 +104,7 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
 
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
                         const ScoringOptions& options, const Results& results) {
+  check_order(model, data);
   TableModel saved = TableModel::load(model);
   const CsvTable table = saved.read(reading, data);
   saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);

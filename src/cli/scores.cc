@@ -98,7 +98,7 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
     // What is never below 0, as an amount of money, is often 0, and a prediction below it is no news.
     const auto is_news = [&](size_t i) { return whole[i] > out.values[i] || out.values[i] != 0; };
     for (size_t i = 0; i < whole.size(); ++i)
-      out.cut += (whole[i] < out.values[i] || whole[i] > out.values[i]) && is_news(i);
+      out.cut.push_back((whole[i] < out.values[i] || whole[i] > out.values[i]) && is_news(i));
     return out;
   }
   out.outputs = softmax(outputs, 1).to_vector<float>();

@@ -1,6 +1,7 @@
 // What a model says of the rows of a table, and how good that is.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct Predictions {
   std::vector<float> outputs;  // of a classification: probabilities [rows, classes]
   std::vector<int64_t> best;   // the class that is said: the likeliest, or by a threshold
   std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
-  int64_t cut = 0;             // values that lay beyond those
+  std::vector<bool> cut;       // whether each of them lay beyond those
+  int64_t cuts() const { return std::ranges::count(cut, true); }
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
                          const Decision& decision = {});

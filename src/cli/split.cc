@@ -95,6 +95,7 @@ std::string joined(const CsvTable& table, int64_t row, const std::vector<int64_t
 
 Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                  const DataPlan& data, uint64_t seed) {
+  if (table.rows() == 0) throw ValueError("table.rows", cat(data.file, " has no rows below its header"));
   Split out = data.split == "order" ? in_order(std::move(rows), data)
                                     : at_random(std::move(rows), table, options, data, seed);
   const size_t least =

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "report/table.h"
@@ -31,6 +32,13 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
                                           "; models of images go with evaluate, info and export"));
   return read_file_of(model, path, kColumnsFile,
                       [](const std::string& text) { return ColumnProgram::from_json(text); });
+}
+
+void check_order(const std::string& model, const std::string& data) {
+  const auto is_model = [](const std::string& path) { return posix_env().exists(path + "/model.json"); };
+  if (!is_model(data) || is_model(model)) return;
+  throw ValueError("model.order", cat(model, " is no saved model, and ", data, " is one"),
+                   cat("the model comes first: ", shell_words({data, model})));
 }
 
 void check_decision(const ColumnProgram& columns, const Decision& decision) {

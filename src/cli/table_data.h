@@ -31,6 +31,11 @@ struct TableFlags {
   void check_parted(const CsvTable& table, const std::string& path) const;
 };
 
+// Raises IoError[file.read] for a path that is no file, with what may be meant; "-" is one.
+void check_table_file(const std::string& path);
+// Raises ValueError[model.order] where the model and its rows are named the other way round.
+void check_order(const std::string& model, const std::string& data);
+
 // Raises ValueError[table.threshold] for a threshold where there are not two classes.
 void check_decision(const ColumnProgram& columns, const Decision& decision);
 // --threshold.

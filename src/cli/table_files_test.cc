@@ -212,6 +212,33 @@ TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
             cat("next: espalier check ", model(), "-age ", test, " --init --out gates.toml\n"));
 }
 
+TEST_F(TableFiles, AFileThatIsNotThereIsToldByItsNeighbours) {
+  train(people());
+  const auto asked = [&](AddVerb add, const std::vector<std::string>& arguments) {
+    return error_of([&] { call_verb(add, arguments); });
+  };
+  const auto learn = [&](const std::string& data) {
+    return asked(add_train, {"--data", data, "--label", "paid", "--model", model()});
+  };
+  EXPECT_EQ(
+      learn(folder() + "/trian.csv"),
+      cat("cannot read ", folder(), "/trian.csv: no such file -> did you mean ", folder(), "/train.csv?"));
+  EXPECT_EQ(asked(add_train, {"--data", folder() + "/trian.csv"}), learn(folder() + "/trian.csv"));
+  EXPECT_EQ(learn(folder()),
+            cat("cannot read ", folder(), ": it is a folder, and a table is a file -> did you ", "mean ",
+                folder(), "/train.csv?"));
+  EXPECT_TRUE(learn(model()).ends_with("-> name a table: this is a saved model")) << learn(model());
+  EXPECT_TRUE(learn(file("head.csv", "age,day,paid\n")).starts_with(cat(folder(), "/head.csv has no rows")));
+  const std::string data = file("new.csv", people());
+  for (const AddVerb add : {add_predict, add_evaluate}) {
+    EXPECT_EQ(asked(add, {data, model()}), cat(data, " is no saved model, and ", model(),
+                                               " is one -> the model comes first: ", model(), " ", data));
+  }
+  EXPECT_EQ(asked(add_check, {data, model(), "--init"}), asked(add_predict, {data, model()}));
+  EXPECT_TRUE(asked(add_train, {data}).starts_with(cat(data, " is a table and no plan, which is TOML: ")));
+  EXPECT_NE(asked(add_train, {data}).find(cat("train --data ", data, " --label COLUMN")), std::string::npos);
+}
+
 TEST_F(TableFiles, FiveColumnsAreNamed) {
   std::string text = "a,b,c,d,e,f,g,paid\n", other = text.substr(0, text.size() - 6) + "\n";
   for (int i = 0; i < 80; ++i) {

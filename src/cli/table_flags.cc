@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/csv_options.h"
@@ -47,7 +49,31 @@ CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& 
   return out;
 }
 
+void check_table_file(const std::string& path) {
+  namespace fs = std::filesystem;
+  constexpr size_t kNamed = 3;
+  const bool folder = fs::is_directory(path);
+  if (path == "-" || (fs::exists(path) && !folder)) return;
+  const fs::path place = folder ? fs::path(path) : fs::path(path).parent_path();
+  const std::string beside = place.empty() ? "." : place.string();
+  std::vector<std::string> names, files;
+  if (fs::is_directory(beside)) names = posix_env().list_folder(beside);
+  if (folder)
+    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
+  else
+    names = nearest(fs::path(path).filename().string(), names);
+  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) files.push_back((place / names[i]).string());
+  std::string fix;
+  for (const std::string& file : files) fix += cat(fix.empty() ? "did you mean " : " or ", file);
+  if (folder && posix_env().exists(path + "/model.json")) fix = "name a table: this is a saved model";
+  throw IoError(
+      "file.read",
+      cat("cannot read ", path, ": ", folder ? "it is a folder, and a table is a file" : "no such file"),
+      fix.empty() || fix.starts_with("name") ? fix : fix + "?");
+}
+
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
+  check_table_file(path);
   const CsvOptions options = csv_options(*this, expected);
   CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_csv(path, options);
   for (const std::string& note : table.notes())

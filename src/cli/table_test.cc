@@ -305,6 +305,8 @@ TEST(TrainTable, PredictionsBeyondTheTrainingRowsAreSaid) {
   const std::string said = call_verb(add_predict, {folder.model(), "-"}, "a,c\n10,1\n300,2\n", &progress);
   EXPECT_NE(said.find("\n177\n"), std::string::npos) << said;
   EXPECT_NE(progress.find("warning: 1 of 2 predictions lay beyond every b"), std::string::npos) << progress;
+  EXPECT_TRUE(call_verb(add_predict, {folder.model(), "-", "--mark"}, "a,c\n10,1\n300,2\n")
+                  .ends_with("\n177,\"a, b\"\n"));
   // No b is below 0, and a prediction below it says 0 without a word.
   progress.clear();
   EXPECT_NE(call_verb(add_predict, {folder.model(), "-"}, "a,c\n-30,1\n", &progress).find("\n0\n"),

@@ -42,6 +42,7 @@ bool has_words(const CsvTable& table) {
 
 // Of a folder of IDX files or a table of numbers.
 Examples digits_at(const std::string& path) {
+  if (!std::filesystem::is_directory(path)) check_table_file(path);
   if (std::filesystem::is_directory(path)) return load_digits(path);
   const CsvTable table = read_csv(path);
   if (has_words(table)) ask_for_label(table, path);
@@ -54,7 +55,8 @@ TrainPlan plan_in(const std::string& path, const std::string& label) {
     return read_plan(read_text(path), source_name(path), folder, label);
   } catch (const FormatError& error) {
     if (error.rule() != "plan.syntax" || !path.ends_with(".csv")) throw;
-    throw FormatError(error.rule(), cat(error.message(), "; a plan is TOML"), cat("--data ", path));
+    throw FormatError(error.rule(), cat(path, " is a table and no plan, which is TOML: ", error.message()),
+                      command({"train", "--data", path, "--label", label.empty() ? "COLUMN" : label}));
   }
 }
 

@@ -1,7 +1,5 @@
 #include "cli/train_digits.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -206,8 +204,7 @@ void train_digits(const DigitsRun& run, const Examples& all) {
                                              {"epochs", history},
                                              {"warnings", *run.results.warned}});
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (run.results.out != "-") terminal.colors = false;
+  const Terminal terminal = run.results.terminal();
   run.results.write(
       report_of(outcome, test, names, run.show_digits, terminal) +
       cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n"));
@@ -243,8 +240,7 @@ void evaluate_digits(LoadedModel& model, const std::string& path, const std::str
                                            {"confusion", rows_of(outcome.counts, classes)},
                                            {"warnings", *results.warned}});
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (results.out != "-") terminal.colors = false;
+  const Terminal terminal = results.terminal();
   results.write(report_of(outcome, all, numbers_below(classes), true, terminal) + " images\n");
 }
 

@@ -355,7 +355,7 @@ void train_table(const TableRun& run) {
   }
   const Decision decision{rarer_class(columns, y), plan.model.threshold};
   const Predictions predictions = predict_rows(model, columns, test_x, decision);
-  run.results.warn(cut_warning(predictions.cut, columns, static_cast<int64_t>(test_rows.size())));
+  run.results.warn(cut_warning(predictions.cuts(), columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 
   const bool replaced = posix_env().exists(plan.model.path);
@@ -383,8 +383,7 @@ void train_table(const TableRun& run) {
     body["warnings"] = *run.results.warned;
     return run.results.write_json("train", body);
   }
-  Terminal terminal = Terminal::of(STDOUT_FILENO);
-  if (run.results.out != "-") terminal.colors = false;
+  const Terminal terminal = run.results.terminal();
   std::string text = report_of(scores, columns, terminal);
   if (decision.threshold)
     text += text_of(decision, columns) + "\n";

@@ -204,5 +204,25 @@ TEST(QuickstartVerb, TrainsOnGivenDigitsAndNamesWhatComesNext) {
   EXPECT_THROW(call_verb(add_quickstart, {"--data", "/nowhere"}), IoError);
 }
 
+// As where the command is installed: no scripts, no Makefile, no digits.
+TEST(QuickstartVerb, ElsewhereItNamesWhatIsThere) {
+  const std::string data = csv(fresh_folder("quickstart-elsewhere"));
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(std::filesystem::path(data).parent_path());
+  const std::string text = call_verb(add_quickstart, {"--data", "squares.csv"});
+  std::string fix;
+  try {
+    call_verb(add_quickstart, {});
+  } catch (const IoError& error) {
+    fix = error.fix();
+    EXPECT_EQ(error.message().find("scripts/"), std::string::npos) << error.message();
+  }
+  std::filesystem::current_path(before);
+  EXPECT_EQ(text.find("make test"), std::string::npos) << text;
+  for (const char* part : {"info --ops", "train --data table.csv --label COLUMN", "train --data squares.csv"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_NE(fix.find("train --data table.csv"), std::string::npos) << fix;
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -73,10 +73,12 @@ struct Gates {
 // gates.options for keys that do not fit together, gates.waiver, and expression.* for conditions.
 Gates read_gates(const std::string& text, const std::string& source);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. `where` and `slices`: what they are of; of `faults` unless null, there are gates too.
+// today beside each. `where` and `slices`: what they are of; of `faults` unless null, there are gates too;
+// `remarks`: comments at the top.
 // Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
 std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where = {},
                      const std::map<std::string, Expression>& slices = {},
-                     const std::vector<DataFault>* faults = nullptr);
+                     const std::vector<DataFault>* faults = nullptr,
+                     const std::vector<std::string>& remarks = {});
 
 }  // namespace espalier

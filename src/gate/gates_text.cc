@@ -19,10 +19,12 @@ std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", 
 class Writer {
  public:
   Writer(const Assessment& assessment, const std::optional<Expression>& where,
-         const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults)
+         const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults,
+         const std::vector<std::string>& remarks)
       : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
-    head_ = cat("level = ", shortest(assessment.options.level), "\n");
+    for (const std::string& remark : remarks) head_ += comment(remark);
+    head_ += cat("level = ", shortest(assessment.options.level), "\n");
     if (assessment.has_thresholds()) {
       threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
       head_ += cat("threshold = ", shortest(threshold_), "\n");
@@ -120,8 +122,9 @@ class Writer {
 }  // namespace
 
 std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where,
-                     const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults) {
-  return Writer(assessment, where, slices, faults).text();
+                     const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults,
+                     const std::vector<std::string>& remarks) {
+  return Writer(assessment, where, slices, faults, remarks).text();
 }
 
 }  // namespace espalier
