@@ -16,15 +16,17 @@
 #include "data/column_steps.h"
 #include "format/csv_writer.h"
 #include "gate/data_section.h"
+#include "gate/eval_config.h"
 #include "gate/gates.h"
 #include "gate/reports.h"
 #include "gate/verdict.h"
+#include "validate/metadata_files.h"
 
 namespace espalier::cli {
 namespace {
 
 struct CheckRun {
-  std::string model, data, scores, baseline, gates, train;
+  std::string model, data, scores, baseline, gates, train, from;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
   bool init = false, strip_label_dots = false, all_rows = false;
@@ -139,12 +141,40 @@ std::vector<std::string> closer_look(CheckRun run) {
   return out;
 }
 
+// Those of an EvalConfig.
+void import_gates(const CheckRun& run) {
+  tfma::EvalConfig config;
+  read_metadata(run.from, config);
+  EvalConfigGates gates;
+  try {
+    gates = gates_of(config);
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(source_name(run.from), ": ", error.message()), error.fix());
+  }
+  run.results.write(gates.text);
+  for (const std::string& note : gates.notes)
+    std::fputs(cat("note: not in the gates: ", note, "\n").c_str(), stderr);
+  std::fputs(cat(gates.gates, gates.gates == 1 ? " gate\n" : " gates\n").c_str(), stderr);
+  std::vector<std::string> next = {"check", "--scores", "scores.csv"};
+  const auto add = [&](const char* flag, const std::string& column, const char* otherwise) {
+    const std::string& word = column.empty() ? otherwise : column;
+    if (!word.empty()) next.insert(next.end(), {flag, word});
+  };
+  add("--label", gates.label, "label");
+  add("--score", gates.score, "score");
+  add("--weight", gates.weight, "");
+  if (gates.ask_baseline) next.insert(next.end(), {"--baseline", "before.csv"});
+  next.insert(next.end(), {"--gates", run.results.out});
+  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
+}
+
 void write_gates(CheckRun run) {
   if (run.results.out != "-" && posix_env().exists(run.results.out)) {
     throw ValueError("check.exists",
                      cat(run.results.out, " is there already, with limits that somebody chose"),
                      "--gates holds the model against it; --out names another file");
   }
+  if (!run.from.empty()) return import_gates(run);
   const ScoredTable rows = rows_of(run, run.scores, run.where);
   std::vector<std::string> remarks;
   if (!run.slicing.any()) {
@@ -221,8 +251,8 @@ void verify(const CheckRun& run, const std::string& now) {
 }
 
 void check(const CheckRun& run) {
-  const std::vector<std::string> inputs = {run.scores, run.data,   run.baseline,
-                                           run.gates,  run.verify, run.train};
+  const std::vector<std::string> inputs = {run.scores, run.data,  run.baseline, run.gates,
+                                           run.verify, run.train, run.from};
   run.results.keep(inputs);
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);
@@ -234,6 +264,7 @@ void check(const CheckRun& run) {
   const ScoredTable rows = rows_of(run, run.scores, where);
   if (!run.html.empty() || !run.verify.empty()) rows.view("a page, --html and --verify,");
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
+  check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
   if (!run.baseline.empty())
     baseline = assessment_of(run, slicing, rows_of(run, run.baseline, where), gates.level);
@@ -264,6 +295,7 @@ void check(const CheckRun& run) {
 }
 
 void check_use(const CheckRun& run) {
+  if (!run.from.empty()) return;
   if (run.scores.empty() && (run.model.empty() || run.data.empty()))
     throw CLI::RequiredError("MODEL and DATA, or --scores,");
   if (!run.scores.empty() && !run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
@@ -285,6 +317,8 @@ Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml
       writes gates with the numbers of today, for a person to change; without
       --slice columns are chosen
+  espalier check --init --from eval_config.pbtxt --out gates.toml
+      writes the thresholds of TensorFlow Model Analysis as gates
   espalier check model/ new.csv --gates gates.toml --html report.html
       says pass, blocked or undecided, and why, and draws the page of it
   espalier check model/ new.csv --train train.csv --gates gates.toml
@@ -307,8 +341,12 @@ void add_check(CLI::App& app) {
                    "Instead of a model: CSV of rows that some model has scored; - is standard input")
       ->option_text("FILE");
   verb->add_option("--gates", run->gates, "What has to hold, in TOML")->option_text("FILE");
-  verb->add_flag("--init", run->init,
-                 "Write a first file of gates from the numbers at hand, and judge nothing");
+  CLI::Option* init = verb->add_flag(
+      "--init", run->init, "Write a first file of gates from the numbers at hand, and judge nothing");
+  verb->add_option("--from", run->from,
+                   "With --init: from an EvalConfig of TensorFlow Model Analysis, text or bytes, instead")
+      ->option_text("FILE")
+      ->needs(init);
   verb->add_option("--baseline", run->baseline,
                    "CSV of rows that the model before has scored, which changes are against")
       ->option_text("FILE");

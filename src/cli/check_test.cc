@@ -276,5 +276,45 @@ TEST_F(Check, SlowAPlainModelOfAdultIsBlockedForSex) {
   EXPECT_EQ(check_model(cat("max = ", straddled, "\n")).code, 0);
 }
 
+TEST_F(Check, GatesComeFromAnEvalConfig) {
+  const std::string config = file("eval_config.pbtxt", R"(
+model_specs { label_key: "y" prediction_key: "p" }
+slicing_specs {} slicing_specs { feature_keys: "g" }
+metrics_specs {
+  metrics { class_name: "Recall" threshold { value_threshold { lower_bound { value: 0.1 } } } }
+  metrics { class_name: "AUC" threshold { value_threshold { lower_bound { value: 0.99 } } } } }
+options { min_slice_size { value: 10 } })");
+  const Outcome made = call_command(cat("check --init --from ", config, " --out ", path("new.toml")));
+  EXPECT_EQ(made.code, 0) << made.error;
+  EXPECT_NE(made.error.find("note: not in the gates: options: has no place"), std::string::npos)
+      << made.error;
+  EXPECT_NE(made.error.find("4 gates\n"), std::string::npos) << made.error;
+  EXPECT_NE(
+      made.output.find(cat(" check --scores scores.csv --label y --score p --gates ", path("new.toml"))),
+      std::string::npos)
+      << made.output;
+  const Outcome judged = call_command(
+      cat("check --scores ", scores(450), " --label y --score p --json --gates ", path("new.toml")));
+  EXPECT_EQ(judged.code, 1) << judged.error;
+  const Json gates = Json::parse(judged.output)["gates"];
+  ASSERT_EQ(gates.size(), 4u);
+  EXPECT_EQ(gates[0]["verdict"], "pass");
+  EXPECT_EQ(gates[1]["slice"], "g");
+  EXPECT_EQ(gates[2]["verdict"], "blocked");
+  // What is there stays; what is none is named.
+  EXPECT_EQ(call_command(cat("check --init --from ", config, " --out ", path("new.toml"))).code, 2);
+  const Outcome none = call_command(cat("check --init --from ", file("none.pbtxt", "metrics_specs {}")));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_NE(none.error.find("none.pbtxt: no threshold"), std::string::npos) << none.error;
+  EXPECT_EQ(call_command(cat("check --from ", config)).code, 2);
+}
+
+TEST_F(Check, AGateThatCouldNeverBeDecidedIsRefused) {
+  const Outcome refused =
+      check(scores(450), "[[gates]]\nmetric = \"log_loss\"\nmax = 0.9\ndecide = \"proven-under\"\n");
+  EXPECT_EQ(refused.code, 2) << refused.output;
+  EXPECT_NE(refused.error.find("gates.options"), std::string::npos) << refused.error;
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -232,6 +232,11 @@ bool SliceMetric::is_share() const {
          (estimate_ && estimate_->least == 0 && estimate_->most == 1);
 }
 
+bool SliceMetric::has_interval(const Assessment& assessment) const {
+  const bool resampled = assessment.options.resampling.method != IntervalMethod::kClosedForm;
+  return resampled || is_share() || estimate_of(assessment.overall, name_);
+}
+
 Interval SliceMetric::possible(const Interval& interval, bool difference) const {
   double least = -std::numeric_limits<double>::infinity(), most = -least;
   if (is_share()) {

@@ -86,8 +86,10 @@ class SliceMetric {
   std::string formula() const;
   // Whether it lies from 0 to 1.
   bool is_share() const;
-  // Whether a closed form says how far it can be trusted.
+  // Whether a closed form says of some rows how far it can be trusted.
   bool has_interval() const { return is_share() || estimate_; }
+  // The same of such rows: the log loss of two classes has none, that of several has.
+  bool has_interval(const Assessment& assessment) const;
   // The rate that it is, which depends on the threshold; null for others.
   const Rate* rate() const { return rate_; }
   // Resampled intervals end where a share does.

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/format.h"
+#include "espalier/error.h"
 #include "gate/measure.h"
 #include "gate/sentence.h"
 
@@ -99,6 +100,20 @@ Verdict::Counts Verdict::counts() const {
     out.warnings += result.is_warning();
   }
   return out;
+}
+
+void check_proofs(const Gates& gates, const Assessment& assessment) {
+  const std::vector<std::string> known = slice_metrics(assessment);
+  for (const Gate& gate : gates.gates) {
+    if (gate.decide == Decide::kEstimate) continue;
+    for (const SliceMetric& metric : gate.metrics) {
+      if (!std::ranges::count(known, metric.name()) || metric.has_interval(assessment)) continue;
+      throw FormatError("gates.options",
+                        cat("gate \"", gate.name, "\": ", metric.name(),
+                            " has no interval on such rows that could prove it, so it would stay undecided"),
+                        "decide = \"estimate\"");
+    }
+  }
 }
 
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,

@@ -66,6 +66,10 @@ struct Verdict {
   Counts counts() const;
 };
 
+// Raises FormatError[gates.options] for a gate that asks for a proof of a figure of which such rows have no
+// interval: it would never be decided.
+void check_proofs(const Gates& gates, const Assessment& assessment);
+
 // `baseline` is what changes are against, `faults` those of the data. None is kept; of those that are null
 // gates are undecided.
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/rule_of_test.h"
 #include "evaluate/random_rows_test.h"
 #include "gate/figures_test.h"
 
@@ -287,6 +288,25 @@ TEST(Verdict, TheWorstGateDecidesAndWarningsDoNot) {
   EXPECT_EQ(counts.undecided, 1);
   EXPECT_EQ(counts.blocked, 1);
   EXPECT_EQ(counts.warnings, 2);
+}
+
+// Of two classes log_loss has no interval, of several it has.
+TEST(Verdict, ProofsThatNoSuchRowsCouldGiveAreRefused) {
+  const std::string loss = "[[gates]]\nname = \"loss\"\nmetric = \"log_loss\"\nmax = 0.5\n",
+                    proof = "decide = \"proven-under\"\n";
+  Assessment two = assessment_of("g", {{"a", 40, 10, 40, 10}});
+  const auto check = [](const std::string& gates, const Assessment& assessment) {
+    return rule_of([&] { check_proofs(read_gates(gates, "gates.toml"), assessment); });
+  };
+  EXPECT_EQ(check(loss + proof, two), "gates.options");
+  EXPECT_EQ(check(loss, two), "nothing");
+  EXPECT_EQ(check("[[gates]]\nmetric = \"recall\"\nmax = 0.5\n" + proof, two), "nothing");
+  two.options.resampling.method = IntervalMethod::kBootstrap;
+  EXPECT_EQ(check(loss + proof, two), "nothing");
+  Assessment several;
+  several.options.thresholds.clear();
+  several.overall.estimates = {{.metric = "log_loss", .value = 0.4, .variance = 0.01}};
+  EXPECT_EQ(check(loss + proof, several), "nothing");
 }
 
 }  // namespace

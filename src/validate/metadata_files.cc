@@ -33,7 +33,10 @@ const std::array<const pb::Message*, 3>& kinds() {
 // What people call it.
 std::string kind_of(const pb::Message& message) {
   const std::string& name = message.GetDescriptor()->name();
-  return name == "Schema" ? "a schema" : name == "Anomalies" ? "anomalies" : "statistics";
+  return name == "Schema"                         ? "a schema"
+         : name == "Anomalies"                    ? "anomalies"
+         : name == "DatasetFeatureStatisticsList" ? "statistics"
+                                                  : name;
 }
 
 // Text of protobuf has no control characters but white space; messages have them as the lengths of fields.

@@ -17,10 +17,11 @@ enum class MetadataForm { kText, kBinary, kRecord };  // .pbtxt, .pb, .tfrecord
 // By the name's ending. Raises ValueError[metadata.name] for another one.
 MetadataForm metadata_form(const std::string& path);
 
-// A Schema, a DatasetFeatureStatisticsList or Anomalies, as text, binary or in a TFRecord, plain or gzip; by
-// the content alone. Fields that this version does not know are kept. Memory stays within 64 MiB and 16 times
-// the bytes. Raises FormatError[metadata.text, .binary, .memory], FormatError[metadata.kind] for a file of
-// another kind, [record.*]; UnsupportedError[metadata.shards] for a TFRecord of several.
+// A Schema, a DatasetFeatureStatisticsList, Anomalies or another message, as text, binary or in a TFRecord,
+// plain or gzip; by the content alone. Fields that this version does not know are kept. Memory stays within
+// 64 MiB and 16 times the bytes. Raises FormatError[metadata.text, .binary, .memory],
+// FormatError[metadata.kind] for a file of another kind, [record.*]; UnsupportedError[metadata.shards] for a
+// TFRecord of several.
 void parse_metadata(std::string bytes, google::protobuf::Message& message);
 // The same of a file; mistakes name it.
 void read_metadata(const std::string& path, google::protobuf::Message& message);

@@ -1,0 +1,367 @@
+#include "gate/eval_config.h"
+
+#include <cmath>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+#include "format/toml.h"
+#include "gate/eval_metrics.h"
+#include "gate/gates.h"
+
+namespace espalier {
+namespace {
+
+namespace pb = google::protobuf;
+
+// Which rows a gate is about: "slice" and "sex=f"; both "" of all rows.
+struct Place {
+  std::string key, value;
+};
+struct Limits {
+  std::optional<double> min = {}, max = {};
+};
+
+std::string element(const std::string& path, int i) { return cat(path, "[", i, "]"); }
+
+constexpr const char* kCrossSlice =
+    "no gate compares two slices that are named; between compares all of a column";
+
+class Importer {
+ public:
+  explicit Importer(const tfma::EvalConfig& config) : config_(config) {}
+
+  EvalConfigGates gates() {
+    models();
+    named_metrics();
+    for (int i = 0; i < config_.metrics_specs_size(); ++i)
+      spec(config_.metrics_specs(i), element("metrics_specs", i));
+    note_rest(config_, "");
+    if (out_.gates == 0) {
+      throw FormatError("evalconfig.empty", cat("no threshold of it has become a gate; ",
+                                                out_.notes.empty() ? "it has none" : out_.notes[0]));
+    }
+    finish();
+    return std::move(out_);
+  }
+
+ private:
+  // --- what was read, and what has no place ---
+
+  void take(const std::string& path) { reasons_.emplace(path, ""); }
+  void refuse(const std::string& path, const std::string& why) { reasons_[path] = why; }
+
+  // Notes each field that is set, was not taken and has none within it that was looked at.
+  void note_rest(const pb::Message& message, const std::string& path) {
+    const pb::Reflection& reflection = *message.GetReflection();
+    if (!reflection.GetUnknownFields(message).empty()) {
+      const int number = reflection.GetUnknownFields(message).field(0).number();
+      note(cat(path, path.empty() ? "" : ".", number), "a field that this version does not know");
+    }
+    std::vector<const pb::FieldDescriptor*> fields;
+    reflection.ListFields(message, &fields);
+    for (const pb::FieldDescriptor* field : fields) {
+      const std::string at = cat(path, path.empty() ? "" : ".", field->name());
+      if (!field->is_repeated()) {
+        note_rest(at, field->message_type() ? &reflection.GetMessage(message, field) : nullptr);
+      } else if (!field->message_type()) {
+        note_rest(at, nullptr);
+      } else {
+        for (int i = 0; i < reflection.FieldSize(message, field); ++i)
+          note_rest(element(at, i), &reflection.GetRepeatedMessage(message, field, i));
+      }
+    }
+  }
+  void note_rest(const std::string& path, const pb::Message* inner) {
+    const auto found = reasons_.lower_bound(path);
+    if (found != reasons_.end() && found->first == path) {
+      if (!found->second.empty()) note(path, found->second);
+      return;
+    }
+    const auto within = reasons_.lower_bound(path + ".");
+    if (inner && within != reasons_.end() && within->first.starts_with(path + ".")) {
+      note_rest(*inner, path);
+    } else {
+      note(path, "has no place in gates");
+    }
+  }
+  void note(const std::string& path, const std::string& why) {
+    out_.notes.push_back(printable(cat(path, ": ", why)));
+  }
+
+  // --- models and slices ---
+
+  void models() {
+    bool found = false;
+    for (int i = 0; i < config_.model_specs_size(); ++i) {
+      const tfma::ModelSpec& model = config_.model_specs(i);
+      const std::string path = element("model_specs", i);
+      take(path + ".name");
+      if (!model.is_baseline() && found) {
+        refuse(path, "gates are of one model, the first");
+        continue;
+      }
+      for (const char* key : {".is_baseline", ".label_key", ".prediction_key", ".example_weight_key"})
+        take(path + key);
+      if (model.is_baseline()) continue;
+      found = true;
+      out_.label = model.label_key();
+      out_.score = model.prediction_key();
+      out_.weight = model.example_weight_key();
+    }
+  }
+
+  std::optional<Place> place_of(const tfma::SlicingSpec& spec, const std::string& path) {
+    if (!spec.slice_keys_sql().empty()) return refuse_place(path, "gates know no slices by SQL");
+    if (spec.feature_keys_size() > 0 && spec.feature_values_size() > 0)
+      return refuse_place(path, "no gate is of each slice by one column within the value of another");
+    Place out;
+    std::vector<std::string> columns;
+    for (const std::string& column : spec.feature_keys()) {
+      out.key = "each";
+      out.value += cat(out.value.empty() ? "" : "*", column);
+      columns.push_back(column);
+    }
+    std::map<std::string, std::string> values;
+    for (const tfma::TextEntry& entry : spec.feature_values()) values[entry.key()] = entry.value();
+    for (const auto& [column, value] : values) {
+      out.key = "slice";
+      out.value += cat(out.value.empty() ? "" : ", ", column, "=", value);
+      columns.push_back(column);
+    }
+    const Gate named{.name = {},
+                     .of = {},
+                     .metrics = {},
+                     .where = columns.empty()     ? Where::kOverall
+                              : out.key == "each" ? Where::kEach
+                                                  : Where::kSlice,
+                     .slice = out.value};
+    if (named.columns() != columns) return refuse_place(path, "no gate can name slices of such a name");
+    take(path);
+    return out;
+  }
+  std::nullopt_t refuse_place(const std::string& path, const std::string& why) {
+    refuse(path, why);
+    return std::nullopt;
+  }
+  template <class Specs>
+  std::vector<Place> places_of(const Specs& specs, const std::string& path) {
+    std::vector<Place> out;
+    for (int i = 0; i < specs.size(); ++i) {
+      if (const auto place = place_of(specs[i], element(path, i))) out.push_back(*place);
+    }
+    return out;
+  }
+  // Of a threshold that names no slice.
+  std::vector<Place> everywhere() {
+    return config_.slicing_specs_size() == 0 ? std::vector<Place>{{}}
+                                             : places_of(config_.slicing_specs(), "slicing_specs");
+  }
+
+  // --- metrics ---
+
+  void named_metrics() {
+    for (const tfma::MetricsSpec& spec : config_.metrics_specs()) {
+      for (const tfma::MetricConfig& metric : spec.metrics()) {
+        try {
+          const EvalMetric found = eval_metric(metric.class_name(), metric.config());
+          named_.emplace(found.name, found);
+        } catch (const Error&) {  // told where its own thresholds are read
+        }
+      }
+    }
+  }
+  EvalMetric named(const std::string& name) const {
+    const auto found = named_.find(name);
+    return found == named_.end() ? eval_metric(name) : found->second;
+  }
+
+  EvalMetric checked(const EvalMetric& metric) const {
+    if (metric.metric == "rows" && !out_.weight.empty())
+      throw UnsupportedError("evalconfig.metric",
+                             "of weighted rows it adds up weights, and gates count rows");
+    return metric;
+  }
+
+  // Why numbers of this spec are none of gates, or "".
+  std::string unfit(const tfma::MetricsSpec& spec) const {
+    if (spec.has_binarize())
+      return "gates name classes by their labels, recall[setosa], and binarize by place";
+    if (spec.has_aggregate())
+      return "gates know no such mean over classes; macro_recall and the like are near";
+    if (spec.output_names_size() || spec.output_weights_size()) return "gates are of one output";
+    if (!spec.query_key().empty()) return "gates know no queries";
+    if (spec.example_weights().unweighted() && !out_.weight.empty())
+      return "all gates of a file are of weighted rows, or none";
+    return "";
+  }
+
+  void spec(const tfma::MetricsSpec& spec, const std::string& path) {
+    if (const std::string why = unfit(spec); !why.empty()) return refuse(path, why);
+    take(path + ".model_names");
+    take(path + ".example_weights");
+    for (int i = 0; i < spec.metrics_size(); ++i) metric(spec.metrics(i), element(path + ".metrics", i));
+    for (int i = 0; i < spec.thresholds_size(); ++i) {
+      const tfma::ThresholdEntry& entry = spec.thresholds(i);
+      const std::string at = element(path + ".thresholds", i);
+      with_metric(at, [&] {
+        const EvalMetric of = checked(named(entry.key()));
+        take(at + ".key");
+        hold(of, entry.value(), everywhere(), at + ".value");
+      });
+    }
+    for (int i = 0; i < spec.per_slice_thresholds_size(); ++i) {
+      const tfma::PerSliceThresholdsEntry& entry = spec.per_slice_thresholds(i);
+      const std::string at = element(path + ".per_slice_thresholds", i);
+      with_metric(at, [&] {
+        const EvalMetric of = checked(named(entry.key()));
+        take(at + ".key");
+        hold_slices(of, entry.value().thresholds(), at + ".value.thresholds");
+      });
+    }
+    for (int i = 0; i < spec.cross_slice_thresholds_size(); ++i)
+      refuse(element(path + ".cross_slice_thresholds", i), kCrossSlice);
+  }
+
+  // What it raises names its place; a metric that gates do not have is noted.
+  void with_metric(const std::string& path, const std::function<void()>& hold) {
+    try {
+      hold();
+    } catch (const UnsupportedError& error) {
+      refuse(path, error.message());
+    } catch (const FormatError& error) {
+      if (error.rule().starts_with("json.") || error.rule() == "evalconfig.config")
+        throw FormatError(error.rule(), cat(path, ".config: ", error.message()));
+      throw;
+    }
+  }
+
+  void metric(const tfma::MetricConfig& metric, const std::string& path) {
+    with_metric(path, [&] {
+      const EvalMetric of = checked(eval_metric(metric.class_name(), metric.config()));
+      const bool held = metric.has_threshold() || metric.per_slice_thresholds_size() > 0 ||
+                        metric.cross_slice_thresholds_size() > 0;
+      if (!held) return refuse(path, cat(of.metric, " has no threshold, so there is no gate of it"));
+      for (const char* key : {".class_name", ".module", ".config"}) take(path + key);
+      if (metric.has_threshold()) hold(of, metric.threshold(), everywhere(), path + ".threshold");
+      hold_slices(of, metric.per_slice_thresholds(), path + ".per_slice_thresholds");
+      for (int i = 0; i < metric.cross_slice_thresholds_size(); ++i)
+        refuse(element(path + ".cross_slice_thresholds", i), kCrossSlice);
+    });
+  }
+
+  // --- thresholds ---
+
+  template <class Thresholds>
+  void hold_slices(const EvalMetric& metric, const Thresholds& thresholds, const std::string& path) {
+    for (int i = 0; i < thresholds.size(); ++i) {
+      const std::string at = element(path, i);
+      const std::vector<Place> places = places_of(thresholds[i].slicing_specs(), at + ".slicing_specs");
+      hold(metric, thresholds[i].threshold(), places, at + ".threshold");
+    }
+  }
+
+  void hold(const EvalMetric& metric, const tfma::MetricThreshold& threshold,
+            const std::vector<Place>& places, const std::string& path) {
+    if (threshold.has_value_threshold()) {
+      const tfma::GenericValueThreshold& value = threshold.value_threshold();
+      Limits limits;
+      if (value.has_lower_bound()) limits.min = value.lower_bound().value();
+      if (value.has_upper_bound()) limits.max = value.upper_bound().value();
+      write(metric, places, Change::kNone, limits, path + ".value_threshold");
+    }
+    if (!threshold.has_change_threshold()) return;
+    const tfma::GenericChangeThreshold& change = threshold.change_threshold();
+    const std::string at = path + ".change_threshold";
+    if (change.direction() != tfma::LOWER_IS_BETTER && change.direction() != tfma::HIGHER_IS_BETTER)
+      throw FormatError("evalconfig.direction", cat(at, " says by no direction what is better"),
+                        "direction: HIGHER_IS_BETTER");
+    const auto limits = [&](double limit) {
+      return change.direction() == tfma::LOWER_IS_BETTER ? Limits{.max = limit} : Limits{.min = limit};
+    };
+    if (!change.has_absolute() && !change.has_relative()) refuse(at, "it has no limit");
+    if (change.has_absolute())
+      write(metric, places, Change::kAbsolute, limits(change.absolute().value()), at);
+    if (change.has_relative())
+      write(metric, places, Change::kRelative, limits(change.relative().value()), at);
+  }
+
+  void write(const EvalMetric& metric, const std::vector<Place>& places, Change change, Limits limits,
+             const std::string& path) {
+    drop_kept(metric, change, limits);
+    if (!limits.min && !limits.max) return refuse(path, "it has no limit that a number could break");
+    take(path);
+    for (const Place& place : places) gate(metric, place, change, limits, path);
+  }
+  // Limits that every number keeps, which gates have none of.
+  static void drop_kept(const EvalMetric& metric, Change change, Limits& limits) {
+    const bool share = SliceMetric(metric.metric).is_share() && change != Change::kRelative;
+    const double least = !share ? -INFINITY : change == Change::kAbsolute ? -1 : 0;
+    const double most = share ? 1 : INFINITY;
+    if (limits.min && (*limits.min < least || *limits.min == -INFINITY)) limits.min.reset();
+    if (limits.max && (*limits.max > most || *limits.max == INFINITY)) limits.max.reset();
+  }
+
+  void gate(const EvalMetric& metric, const Place& place, Change change, const Limits& limits,
+            const std::string& path) {
+    try {
+      std::string table = cat("[[gates]]\nname = ", toml_quoted(name_of(metric, place, change)),
+                              "\nmetric = ", toml_quoted(metric.metric), "\n");
+      if (!place.key.empty()) table += cat(place.key, " = ", toml_quoted(place.value), "\n");
+      if (change != Change::kNone)
+        table += cat("change = \"", change == Change::kAbsolute ? "absolute" : "relative", "\"\n");
+      if (limits.min) table += cat("min = ", shortest(*limits.min), "\n");
+      if (limits.max) table += cat("max = ", shortest(*limits.max), "\n");
+      if (metric.threshold) table += cat("threshold = ", shortest(*metric.threshold), "\n");
+      read_gates(table, path);
+      text_ += cat("\n# ", path, "\n", table);
+    } catch (const FormatError& error) {
+      throw FormatError("evalconfig.gate", error.message(), error.fix());
+    }
+    ++out_.gates;
+    out_.ask_baseline |= change != Change::kNone;
+    at_thresholds_ |= metric.threshold.has_value();
+  }
+  std::string name_of(const EvalMetric& metric, const Place& place, Change change) {
+    std::string name = metric.name;
+    if (!place.key.empty()) name += cat(place.key == "each" ? " for each " : " for ", place.value);
+    if (change != Change::kNone)
+      name += change == Change::kAbsolute ? " against the baseline" : " relative to the baseline";
+    std::string out = name;
+    for (int i = 2; !names_.insert(out).second; ++i) out = cat(name, " (", i, ")");
+    return out;
+  }
+
+  void finish() {
+    out_.text =
+        "# Gates of an EvalConfig of TensorFlow Model Analysis; docs/gates.md has all keys.\n"
+        "# Each has the place that it comes from.\n";
+    if (at_thresholds_) {
+      out_.text +=
+          "# There a score is positive above a threshold, and here from it on: rows of that very score "
+          "count\n"
+          "# otherwise.\n";
+    }
+    for (const std::string& one : out_.notes) out_.text += cat("# Not here: ", one, "\n");
+    out_.text += text_;
+  }
+
+  const tfma::EvalConfig& config_;
+  EvalConfigGates out_;
+  std::map<std::string, std::string> reasons_;  // by path; "" of what was taken
+  std::map<std::string, EvalMetric> named_;
+  std::string text_;  // of the gates
+  bool at_thresholds_ = false;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+EvalConfigGates gates_of(const tfma::EvalConfig& config) { return Importer(config).gates(); }
+
+}  // namespace espalier
