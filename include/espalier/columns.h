@@ -76,6 +76,8 @@ struct ColumnReport {
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
   int64_t rows = 0;
   int64_t rows_beyond = 0;  // with such a number or date
+  // [rows] whether one has such a number or date, or a category that no training row had.
+  std::vector<uint8_t> outside;
 };
 
 // Everything between the cells of a table and the tensors of a model, as data without code: fitted on

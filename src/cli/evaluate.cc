@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
+#include "cli/envelope.h"
 #include "cli/flip_flags.h"
 #include "cli/interval_flags.h"
 #include "cli/provenance.h"
@@ -233,18 +234,18 @@ void evaluate(const EvaluateRun& run) {
   const std::vector<FlippedColumn> flips = run.flips.any()
                                                ? run.flips.flip(saved, table, rows, inputs, predictions)
                                                : std::vector<FlippedColumn>();
-  const WorstOptions options = worst_options(run, saved.decision.threshold.value_or(0.5));
+  const double threshold = saved.decision.threshold.value_or(0.5);
+  const WorstOptions options = worst_options(run, threshold);
+  const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
+  const Envelope envelope = envelope_of(report, scored, threshold);
   WorstSlices worst;
-  if (run.worst.any()) {
-    worst = run.worst.find(scored_by(saved, table, rows, predictions, labels), {columns.label()},
-                           ColumnOptions().missing, options, run.results);
-  }
+  if (run.worst.any())
+    worst = run.worst.find(scored, {columns.label()}, ColumnOptions().missing, options, run.results);
   std::optional<Assessment> assessment;
   const bool several = run.thresholds.size() > 1;
   if (run.slicing.any() || several) {
-    const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
     SliceFlags slicing = run.slicing;
-    slicing.thresholds = several ? run.thresholds : std::vector{saved.decision.threshold.value_or(0.5)};
+    slicing.thresholds = several ? run.thresholds : std::vector{threshold};
     assessment = slicing.assess(scored, ColumnOptions().missing, {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
@@ -263,6 +264,7 @@ void evaluate(const EvaluateRun& run) {
     if (assessment) body.update(json_of(*assessment, view));
     if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
+    body["envelope"] = json_of(envelope);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
@@ -275,6 +277,7 @@ void evaluate(const EvaluateRun& run) {
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
   if (run.worst.any()) text += text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
+  text += text_of(envelope, terminal);
   run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
   if (const auto one = threshold_of(run)) next.insert(next.end(), {"--threshold", shortest(*one)});

@@ -145,6 +145,53 @@ TEST_F(Judging, FewRowsAreSaidToBeFew) {
       << said;
 }
 
+TEST_F(Judging, RowsOutsideOfWhatTrainingSawAreReportedApart) {
+  const auto row = [](double x, const char* city, const char* kind) {
+    return cat(x, ",", city, ",", kind, "\n");
+  };
+  const std::string head = "x,city,kind\n";
+  std::string text = head, inside = head, outside = head, both = head;
+  for (int i = 0; i < 200; ++i) text += row(i % 10, i % 3 ? "a" : "b", i % 10 < 5 ? "no" : "yes");
+  for (int i = 0; i < 30; ++i) inside += row(i % 10, i % 4 ? "a" : "b", i % 10 < 5 ? "no" : "yes");
+  for (int i = 0; i < 6; ++i) outside += row(i < 4 ? 50 : 2, i < 3 ? "z" : "a", i % 2 ? "no" : "yes");
+  both += inside.substr(head.size()) + outside.substr(head.size());
+  train({"--data", file("train.csv", text), "--label", "kind", "--epochs", "20"});
+  const auto evaluate = [&](const std::string& name, const std::string& rows) {
+    return nlohmann::json::parse(call_verb(add_evaluate, {folder + "/model", file(name, rows), "--json"}));
+  };
+  const nlohmann::json envelope = evaluate("both.csv", both)["envelope"];
+  EXPECT_EQ(envelope["rows"], 36);
+  EXPECT_EQ(envelope["outside"], 4);
+  ASSERT_EQ(envelope["columns"].size(), 2u);
+  EXPECT_EQ(envelope["columns"][0]["column"], "x");
+  EXPECT_EQ(envelope["columns"][0]["rows"], 4);
+  EXPECT_EQ(envelope["columns"][0]["why"], "outside 0 to 9");
+  EXPECT_EQ(envelope["columns"][1]["column"], "city");
+  EXPECT_EQ(envelope["columns"][1]["rows"], 3);
+  ASSERT_EQ(envelope["slices"].size(), 2u);
+  // The figures of each side are those of a file of its rows alone; the last two of `outside` lie inside.
+  size_t known = outside.size();
+  for (int i = 0; i < 2; ++i) known = outside.rfind('\n', known - 2) + 1;
+  const std::string last = outside.substr(known), beyond = outside.substr(0, known);
+  const auto& in = envelope["slices"][0];
+  const auto& out = envelope["slices"][1];
+  EXPECT_EQ(in["slice"], "inside");
+  EXPECT_EQ(out["slice"], "outside");
+  EXPECT_EQ(in["rows"].get<int>() + out["rows"].get<int>(), 36);
+  for (const auto& [side, rows] : {std::pair(in, inside + last), std::pair(out, beyond)}) {
+    const nlohmann::json alone = evaluate("side.csv", rows);
+    EXPECT_EQ(side["rows"], alone["rows"]);
+    EXPECT_NEAR(side["figures"]["accuracy"]["value"].get<double>(), alone["accuracy"].get<double>(), 1e-12);
+    EXPECT_NEAR(side["figures"]["auc"]["value"].get<double>(), alone["auc"].get<double>(), 1e-12);
+  }
+  const std::string said = call_verb(add_evaluate, {folder + "/model", folder + "/both.csv"});
+  EXPECT_NE(said.find("4 of 36 rows lie outside of what the model learned from\n  x: 4 rows outside 0 to 9\n"
+                      "  city: 3 rows with a value that no training row had\n"),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(evaluate("inside.csv", inside)["envelope"]["outside"], 0);
+}
+
 TEST(Scores, TheIntervalOfFewRowsIsWilsons) {
   const CsvTable table = parse_csv("x,kind\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n7,a\n8,b\n9,a\n10,b\n");
   const std::vector<int64_t> rows = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};

@@ -40,6 +40,7 @@ class Application {
                                  .range = std::visit([](const auto& how) { return how.seen(); }, step.how)});
     }
     report_.rows = rows.size();
+    report_.outside.resize(static_cast<size_t>(rows.size()));
   }
 
   Tensor run() {
@@ -87,6 +88,8 @@ class Application {
       const bool beyond = outcome == CellOutcome::kBeyond;
       report.beyond += beyond;
       beyond_[static_cast<size_t>(i - begin)] |= beyond;
+      const bool unmet = outcome == CellOutcome::kOther && report.usual_other == 0;
+      report_.outside[static_cast<size_t>(i)] |= beyond || unmet;
       if (beyond || outcome == CellOutcome::kRead) continue;
       report.other += outcome == CellOutcome::kOther;
       if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0) report.line = table_.line(row);

@@ -32,6 +32,19 @@ TEST(ColumnRanges, NumbersAndDatesBeyondTheTrainingRowsAreCounted) {
   EXPECT_EQ(report.columns[3].range, "");
   EXPECT_EQ(report.columns[1].unreadable, 1);
   EXPECT_EQ(report.rows_beyond, 3);
+  EXPECT_EQ(report.outside, (std::vector<uint8_t>{1, 1, 1, 0, 0}));
+}
+
+TEST(ColumnRanges, CategoriesThatNoTrainingRowHadAreOutside) {
+  const CsvTable table = parse_csv("c,d,y\na,p,1.5\na,q,2\nb,p,3\nb,q,4\na,p,1\nb,r,2\nb,q,2.5\na,p,1.1\n");
+  const ColumnProgram program =
+      fit_all(table, {.label = "y", .max_categories = 2, .task = ColumnTask::kRegression});
+  ColumnReport report;
+  program.inputs(parse_csv("c,d\na,p\nz,p\na,z\n?,q\n"), {}, &report);
+  EXPECT_EQ(report.columns[0].other, 1);
+  EXPECT_EQ(report.columns[1].other, 1);
+  EXPECT_GT(report.columns[1].usual_other, 0);  // r has no input of its own, and z may have been one like it
+  EXPECT_EQ(report.outside, (std::vector<uint8_t>{0, 1, 0, 0}));
 }
 
 // Whatever the number of rows: they are read in blocks.
@@ -53,6 +66,7 @@ TEST(ColumnRanges, RowsAreCountedOnce) {
   EXPECT_EQ(count({"x"}) + count({"x", "z"}), 143);
   const int64_t last[] = {999, 1};
   EXPECT_EQ(program.beyond(table, last), (std::vector<std::vector<std::string>>{{"z"}, {}}));
+  EXPECT_EQ(std::ranges::count(report.outside, 1), 960 + 6);
 }
 
 TEST(ColumnRanges, ProgramsWithoutThemAreRead) {
