@@ -103,8 +103,9 @@ class CsvTable {
 
 // Memory is at most 16 times the text and 64 MiB. Raises FormatError with line and column: csv.columns for a
 // line of another number of cells, csv.quote for a quote without its end or text behind it, csv.nul,
-// csv.empty, csv.size beyond 4 GiB, csv.spreadsheet for .xlsx, .xls and .ods, csv.zip;
-// ValueError[csv.delimiter], ValueError[csv.names] for wrong options.
+// csv.empty, csv.line_end for lines that end in carriage returns alone, csv.size beyond 4 GiB,
+// csv.spreadsheet for .xlsx, .xls and .ods, csv.zip; ValueError[csv.delimiter], ValueError[csv.names] for
+// wrong options.
 CsvTable parse_csv(std::string text, const CsvOptions& options = {}, Location at = Location::here());
 // The same from a file, plain or gzip; the message names the path. Raises IoError too.
 CsvTable read_csv(const std::string& path, const CsvOptions& options = {}, Location at = Location::here());

@@ -112,10 +112,12 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 
 void throw_unknown(std::string_view rule, std::string_view what, std::string_view word,
                    const std::vector<std::string>& known) {
-  const auto join = [](const std::vector<std::string>& words, const char* between, const char* quote) {
+  constexpr size_t kMostNamed = 100;
+  const auto join = [&](const std::vector<std::string>& words, const char* between, const char* quote) {
     std::string out;
-    for (const std::string& w : words) out += cat(out.empty() ? "" : between, quote, w, quote);
-    return out;
+    for (size_t i = 0; i < std::min(words.size(), kMostNamed); ++i)
+      out += cat(out.empty() ? "" : between, quote, words[i], quote);
+    return words.size() > kMostNamed ? cat(out, " and ", words.size() - kMostNamed, " more") : out;
   };
   const std::vector<std::string> close = nearest(word, known);
   throw ValueError(rule,

@@ -73,14 +73,21 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   return out;
 }
 
+CsvTable read(const FaultsRun& run, const std::string& path, const std::vector<std::string>& expected) {
+  CsvTable out = run.table.read(path, expected);
+  if (out.rows() == 0)
+    throw ValueError("data.rows", cat(source_name(path), ": names of columns, and no row"));
+  return out;
+}
+
 void check(const FaultsRun& run) {
   run.results.keep({run.train, run.now});
-  const CsvTable train = run.table.read(run.train);
+  const CsvTable train = read(run, run.train, {});
   DataFaultOptions options = run.options;
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
-  if (!run.now.empty()) now = run.table.read(run.now, train.names());
+  if (!run.now.empty()) now = read(run, run.now, train.names());
   const std::vector<DataFault> faults = find_data_faults(train, now ? &*now : nullptr, options);
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);
   if (run.results.json) {

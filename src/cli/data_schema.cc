@@ -22,7 +22,10 @@ struct Options {
 tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& inferred) {
   if (!holds_messages(file)) {
     inferred = true;
-    return infer_schema(measure(options.how, {file}).list(), options.infer);
+    const TableStatistics measured = measure(options.how, {file});
+    if (measured.rows() == 0)
+      throw ValueError("data.rows", cat(source_name(options.file), ": no row, and so nothing to infer from"));
+    return infer_schema(measured.list(), options.infer);
   }
   options.how.check_unused(file);
   tfmd::Schema schema;

@@ -211,24 +211,30 @@ TEST_F(EvaluateScores, AReferenceGroupGivesGapsTheirSign) {
 
 TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("y,p\n1,0.5\n0,1.5\n"),
-            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"1.5\"");
+            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"1.5\" / "
+            "--task regression, where scores are no probabilities");
   EXPECT_EQ(refusal("y,p\n1,0.5\n0,\n"),
-            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"\"");
+            "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"\" / "
+            "--task regression, where scores are no probabilities");
   EXPECT_EQ(refusal("y,p\n1,nan\n0,1\n"),
-            "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\"");
+            "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\" / "
+            "--task regression, where scores are no probabilities");
   for (const char* weight : {"-1", "nan", "inf", "heavy"}) {
     EXPECT_EQ(refusal(cat("y,p,w\n1,0.5,1\n0,0.1,", weight, "\n"), {"--weight", "w"}),
-              cat("scores.weight: scores.csv, line 3: a weight is a number from 0 on, got \"", weight, "\""));
+              cat("scores.weight: scores.csv, line 3: a weight is a number from 0 on, got \"", weight,
+                  "\" / --where leaves rows out, a weight of 0 too"));
   }
   EXPECT_EQ(refusal("y,p\n1,0.5\n1,0.6\n"),
-            "scores.label: every row of column \"y\" is \"1\": labels of one kind say little of scores");
-  EXPECT_EQ(refusal("y,p\n1,0.5\n2,0.6\n3,0.1\n"),
-            "scores.label: labels are of two kinds, and column \"y\" has 3: \"1\", \"2\", \"3\" / "
-            "--task classes, or --task regression where it holds numbers");
+            "scores.label: scores.csv: every row of column \"y\" is \"1\": labels of one kind say little of "
+            "scores / add rows whose label is another");
   EXPECT_EQ(
-      refusal("y,p\nbad,0.5\ngood,0.6\ngood,0.1\n"),
-      "scores.label: column \"y\" holds \"bad\" and \"good\", and which of them do high scores stand for? / "
-      "--positive 'bad'");
+      refusal("y,p\n1,0.5\n2,0.6\n3,0.1\n"),
+      "scores.label: scores.csv: labels are of two kinds, and column \"y\" has 3: \"1\", \"2\", \"3\" / "
+      "--task classes, or --task regression where it holds numbers");
+  EXPECT_EQ(refusal("y,p\nbad,0.5\ngood,0.6\ngood,0.1\n"),
+            "scores.label: scores.csv: column \"y\" holds \"bad\" and \"good\", and which of them do high "
+            "scores stand for? / "
+            "--positive 'bad'");
   EXPECT_EQ(refusal("y,p\n?,0.5\n,0.6\n"), "scores.label: scores.csv: no row has a label");
   EXPECT_EQ(refusal("y,q\n1,0.5\n0,0.6\n").substr(0, 11), "csv.column:");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,x\n", {"--bucket", "a=1,2"}).substr(0, 24),

@@ -264,7 +264,8 @@ TEST_F(EvaluateTasks, ColumnsOfClassesAreNamedOrRefused) {
   EXPECT_EQ(said("y,s\na,b\nb,\n", "s"), "scores.score: scores.csv, line 3: no class is said");
   std::string many = "y,s\n";
   for (int i = 0; i < 300; ++i) many += cat(i, ",", i, "\n");
-  EXPECT_TRUE(said(many, "s").starts_with("scores.label: at most 200 classes"));
+  EXPECT_TRUE(
+      said(many, "s").starts_with("scores.label: scores.csv: at most 200 classes, and column \"y\" has 300"));
 }
 
 // Of 400 rows half are of group b, where every tenth that was right is wrong now.

@@ -24,7 +24,7 @@ std::string in_quotes(std::string_view text) { return cat("\"", shortened(text),
 
 // Of the labels and how often each occurs.
 std::string positive_of(const std::map<std::string, int64_t>& counts, const std::string& wanted,
-                        const std::string& column) {
+                        const std::string& column, const std::string& file) {
   const auto rarest = std::ranges::min_element(counts, {}, [](const auto& entry) { return entry.second; });
   if (!wanted.empty()) {
     std::vector<std::string> known;
@@ -38,21 +38,22 @@ std::string positive_of(const std::map<std::string, int64_t>& counts, const std:
       if (shown++ < 5) names += cat(names.empty() ? "" : ", ", in_quotes(label));
     }
     throw ValueError("scores.label",
-                     cat("labels are of two kinds, and column \"", column, "\" has ", counts.size(), ": ",
-                         names, counts.size() > 5 ? ", ..." : ""),
+                     cat(file, ": labels are of two kinds, and column \"", column, "\" has ", counts.size(),
+                         ": ", names, counts.size() > 5 ? ", ..." : ""),
                      "--task classes, or --task regression where it holds numbers");
   }
   if (counts.size() < 2) {
     throw ValueError("scores.label",
-                     cat("every row of column \"", column, "\" is ", in_quotes(counts.begin()->first),
-                         ": labels of one kind say little of scores"));
+                     cat(file, ": every row of column \"", column, "\" is ", in_quotes(counts.begin()->first),
+                         ": labels of one kind say little of scores"),
+                     "add rows whose label is another");
   }
   if (!wanted.empty()) return wanted;
   const std::string &first = counts.begin()->first, &second = counts.rbegin()->first;
   const std::optional<bool> a = says_yes(first), b = says_yes(second);
   if (a && b && *a != *b) return *a ? first : second;
   throw ValueError("scores.label",
-                   cat("column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
+                   cat(file, ": column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
                        ", and which of them do high scores stand for?"),
                    cat("--positive '", rarest->first, "'"));
 }
@@ -93,21 +94,22 @@ class ScoreReader {
                    const std::vector<std::string>& missing) {
     out_.table = reading.read(path_, flags_.columns());
     reading.check_parted(out_.table, path_);
-    label_ = out_.table.column(flags_.label);
-    score_ = flags_.score.empty() || !classes_.empty() ? -1 : out_.table.column(flags_.score);
-    const int64_t weight = flags_.weight.empty() ? -1 : out_.table.column(flags_.weight);
+    label_ = column(flags_.label);
+    score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(flags_.score);
+    const int64_t weight = flags_.weight.empty() ? -1 : column(flags_.weight);
     const std::map<std::string, int64_t> counts = count_labels(results);
     out_.task = flags_.task;
     out_.label = flags_.label;
-    if (out_.task == Task::kTwoClasses) out_.positive = positive_of(counts, flags_.positive, flags_.label);
+    if (out_.task == Task::kTwoClasses)
+      out_.positive = positive_of(counts, flags_.positive, flags_.label, source_name(path_));
     if (where) out_.kept = keep_rows(*where, out_.table, out_.rows, missing);
     if (out_.task == Task::kTwoClasses) two_classes();
     if (out_.task == Task::kRegression) numbers();
     if (out_.task == Task::kClasses) several_classes(counts);
     for (const int64_t row : out_.rows) {
       if (weight >= 0)
-        out_.weights.push_back(
-            number(row, weight, "scores.weight", "a weight is a number from 0 on", 0, kMost));
+        out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on", 0,
+                                      kMost, "--where leaves rows out, a weight of 0 too"));
     }
     return std::move(out_);
   }
@@ -130,17 +132,24 @@ class ScoreReader {
     return out;
   }
 
-  [[noreturn]] void fail(int64_t row, const char* rule, const std::string& what) const {
-    throw ValueError(rule, cat(source_name(path_), ", line ", out_.table.line(row), ": ", what));
+  int64_t column(const std::string& name) const {
+    if (!std::ranges::count(out_.table.names(), name))
+      throw_unknown("csv.column", cat("column of ", source_name(path_)), name, out_.table.names());
+    return out_.table.column(name);
   }
-  double number(int64_t row, int64_t column, const char* rule, const char* what, double least,
-                double most) const {
+  [[noreturn]] void fail(int64_t row, const char* rule, const std::string& what,
+                         const std::string& fix = "") const {
+    throw ValueError(rule, cat(source_name(path_), ", line ", out_.table.line(row), ": ", what), fix);
+  }
+  double number(int64_t row, int64_t column, const char* rule, const char* what, double least, double most,
+                const char* fix) const {
     const double value = out_.table.number_or_nan(row, column);
     if (value >= least && value <= most) return value;
-    fail(row, rule, cat(what, ", got ", in_quotes(out_.table.cell(row, column))));
+    fail(row, rule, cat(what, ", got ", in_quotes(out_.table.cell(row, column))), fix);
   }
   double probability(int64_t row, int64_t column) const {
-    return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1);
+    return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1,
+                  "--task regression, where scores are no probabilities");
   }
 
   void two_classes() {
@@ -151,8 +160,10 @@ class ScoreReader {
   }
   void numbers() {
     for (const int64_t row : out_.rows) {
-      out_.truths.push_back(number(row, label_, "scores.label", "a label is a number", -kMost, kMost));
-      out_.scores.push_back(number(row, score_, "scores.score", "a prediction is a number", -kMost, kMost));
+      out_.truths.push_back(number(row, label_, "scores.label", "a label is a number", -kMost, kMost,
+                                   "--task classes, where labels are words"));
+      out_.scores.push_back(number(row, score_, "scores.score", "a prediction is a number", -kMost, kMost,
+                                   "--where leaves rows without a prediction out"));
     }
   }
 
@@ -168,11 +179,8 @@ class ScoreReader {
     for (const ClassColumn& each : classes_) out_.classes.push_back(each.of);
     if (out_.classes.size() > kMostClasses) {
       throw ValueError("scores.label",
-                       cat("at most ", kMostClasses,
-                           " classes, and column "
-                           ", flags_.label, "
-                           " has ",
-                           out_.classes.size()),
+                       cat(source_name(path_), ": at most ", kMostClasses, " classes, and column \"",
+                           flags_.label, "\" has ", out_.classes.size()),
                        "--task regression, where it holds numbers");
     }
     for (const int64_t row : out_.rows) out_.is.push_back(class_of(row, label_, "scores.label"));

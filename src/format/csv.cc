@@ -71,6 +71,12 @@ void normalise(std::string& text, char delimiter) {
   if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows");
   text.resize(last + 1);
   text += '\n';
+  // Of old spreadsheets: all would be one line of names.
+  const std::string_view first = std::string_view(text).substr(0, text.find('\n'));
+  const size_t alone = first.find('\r');
+  if (alone != first.npos && alone + 1 < first.size() && first.find('"') == first.npos)
+    throw FormatError("csv.line_end", "line 1: lines that end in carriage returns alone",
+                      "tr '\\r' '\\n' < FILE");
 }
 
 // The character that a first line "sep=;" names, or 0, and the bytes of that line without its end.

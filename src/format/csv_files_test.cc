@@ -41,7 +41,8 @@ TEST(CsvFiles, ATitleIsPassedOver) {
 TEST(CsvFiles, OtherLinesOfOneCellAreNoTitle) {
   // One that is to be a row, more than five of them, and lines below that do not agree.
   const std::string problem =
-      "csv.columns line 2, column 4: the line ends after 2 cells, the first line has 1";
+      "csv.columns line 2, column 4: the line ends after 2 cells, the first line has 1 -> "
+      "a cell that holds the delimiter or a line's end stands in double quotes";
   EXPECT_EQ(error_of("Report\na,b\n1,2\n", {.delimiter = ',', .header = CsvHeader::kNo}), problem);
   EXPECT_EQ(error_of("Report\na,b\n1,2\n1,2,3\n"), problem);
   EXPECT_EQ(error_of("Report\na,b\n"), problem);

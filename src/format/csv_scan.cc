@@ -199,7 +199,8 @@ class Scanner {
     if (found != columns_) {
       throw FormatError("csv.columns",
                         cat(place(text_, offset, first_line_), ": the line ends after ", found,
-                            found == 1 ? " cell" : " cells", ", the first line has ", columns_));
+                            found == 1 ? " cell" : " cells", ", the first line has ", columns_),
+                        "a cell that holds the delimiter or a line's end stands in double quotes");
     }
     row_begin_ = cells;
   }
@@ -218,7 +219,8 @@ class Scanner {
     for (;; from = closing + 2) {
       closing = text_.find('"', from);
       if (closing == text_.npos)
-        throw FormatError("csv.quote", cat(place(text_, quote, first_line_), ": a quote that does not end"));
+        throw FormatError("csv.quote", cat(place(text_, quote, first_line_), ": a quote that does not end"),
+                          kQuotes);
       std::memmove(data + to, data + from, closing - from);
       to += closing - from;
       data[to] = '"';
@@ -229,7 +231,8 @@ class Scanner {
     size_t end = closing + 1;
     while (data[end] != delimiter_ && is_blank(data[end])) ++end;
     if (data[end] != delimiter_ && data[end] != '\n')
-      throw FormatError("csv.quote", cat(place(text_, end, first_line_), ": text behind a closing quote"));
+      throw FormatError("csv.quote", cat(place(text_, end, first_line_), ": text behind a closing quote"),
+                        kQuotes);
     return end;
   }
 

@@ -10,6 +10,9 @@
 
 namespace espalier {
 
+// What to do about csv.quote.
+inline constexpr const char* kQuotes = "close it; a quote that is text within quotes is written twice";
+
 // The delimiter among , ; tab | that parts the first lines, but for a title, into equally many cells, the
 // most of them; else the most frequent one of the first line, and a comma without any.
 char guess_delimiter(std::string_view text);
