@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/check_page.h"
+#include "cli/interval_flags.h"
 #include "cli/lineage_section.h"
 #include "cli/scored_table.h"
 #include "cli/slice_choice.h"
@@ -26,12 +27,13 @@ namespace espalier::cli {
 namespace {
 
 struct CheckRun {
-  std::string model, data, scores, baseline, gates, train, from;
+  std::string model, data, scores, baseline, gates, train, from, schema;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
+  IntervalFlags intervals;
   TableFlags table;
   Results results;
 };
@@ -80,9 +82,11 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
 
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level) {
-  return slicing.assess(
-      rows, ColumnOptions().missing,
-      {.slices = {}, .level = level, .histograms = !run.html.empty() || !run.verify.empty()});
+  return slicing.assess(rows, ColumnOptions().missing,
+                        {.slices = {},
+                         .level = level,
+                         .histograms = !run.html.empty() || !run.verify.empty(),
+                         .resampling = run.intervals.resampling()});
 }
 
 // The arguments that name what is judged.
@@ -94,6 +98,7 @@ std::vector<std::string> judged(const CheckRun& run) {
   if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
   add("--scores", run.scores);
   add("--train", run.train);
+  add("--schema", run.schema);
   for (const std::string& word : run.scored.words()) out.push_back(word);
   if (run.where) add("--where", run.where->text());
   for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
@@ -102,6 +107,7 @@ std::vector<std::string> judged(const CheckRun& run) {
   if (!run.init) {
     for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
   }
+  for (const std::string& word : run.intervals.words()) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
@@ -128,16 +134,28 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   out.options.ignored = {run.scored.score, run.scored.weight};
   if (run.strip_label_dots) out.options.ignored.insert(rows.label);
   out.options.groups = sensitive_columns(out.train);
+  if (run.schema.empty()) {
+    out.options.schema = infer_train_schema(out.train, out.options);
+  } else {
+    read_metadata(run.schema, out.options.schema.emplace());
+  }
   out.faults = find_data_faults(out.train, &out.now, out.options);
   return out;
 }
 
 // Where the rows are worst, for who has read the page.
-std::vector<std::string> closer_look(CheckRun run) {
+std::vector<std::string> closer_look(CheckRun run, const SliceFlags& slicing, Task task) {
   run.train.clear();
+  run.schema.clear();
+  if (task != Task::kTwoClasses) run.slicing = slicing;
   std::vector<std::string> out = judged(run);
   out[0] = "evaluate";
-  out.emplace_back("--worst");
+  if (task == Task::kTwoClasses) {
+    out.emplace_back("--worst");
+  } else {
+    for (const std::string& word : SliceFlags{.slices = slicing.slices, .crosses = slicing.crosses}.words())
+      out.push_back(word);
+  }
   return out;
 }
 
@@ -208,7 +226,7 @@ void write_gates(CheckRun run) {
   run.where.reset();  // the gates hold it
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out});
-  if (rows.task == Task::kTwoClasses) next.insert(next.end(), {"--html", "report.html"});
+  next.insert(next.end(), {"--html", "report.html"});
   if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
 }
 
@@ -218,11 +236,13 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty()) files.push_back({"baseline", run.baseline});
   if (!run.train.empty()) files.push_back({"training", run.train});
+  if (!run.schema.empty()) files.push_back({"schema", run.schema});
   files.push_back({"gates", run.gates});
   std::vector<PageSection> sections;
   if (tables)
     sections.push_back(
-        data_section(tables->train, tables->now, tables->faults, {.ignored = tables->options.ignored}));
+        data_section(tables->train, tables->now, tables->faults,
+                     {.ignored = tables->options.ignored, .limits = schema_limits(*tables->options.schema)}));
   sections.push_back(lineage_section(files, run.model));
   return check_page(verdict, assessment,
                     {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
@@ -252,7 +272,7 @@ void verify(const CheckRun& run, const std::string& now) {
 
 void check(const CheckRun& run) {
   const std::vector<std::string> inputs = {run.scores, run.data,  run.baseline, run.gates,
-                                           run.verify, run.train, run.from};
+                                           run.verify, run.train, run.from,  run.schema};
   run.results.keep(inputs);
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);
@@ -262,7 +282,6 @@ void check(const CheckRun& run) {
   const SliceFlags slicing = slicing_of(run.slicing, gates);
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
-  if (!run.html.empty() || !run.verify.empty()) rows.view("a page, --html and --verify,");
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
@@ -273,14 +292,15 @@ void check(const CheckRun& run) {
                                 tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  const auto page = [&] { return page_of(run, verdict, assessment, rows.kept, tables, closer_look(run)); };
+  const auto page = [&] {
+    return page_of(run, verdict, assessment, rows.kept, tables, closer_look(run, slicing, rows.task));
+  };
   if (!run.verify.empty()) return verify(run, page());
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
   if (!run.html.empty()) write_to(run.html, page());
-  next.insert(next.end(), {rows.task == Task::kTwoClasses ? "--html" : "--csv",
-                           rows.task == Task::kTwoClasses ? "report.html" : "slices.csv"});
+  next.insert(next.end(), {"--html", "report.html"});
   if (run.results.json) {
     nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
     if (rows.kept) report["where"] = json_of(*rows.kept);
@@ -353,6 +373,11 @@ void add_check(CLI::App& app) {
   verb->add_option("--train", run->train,
                    "CSV that the model learned from: what is judged is held against it, for gates on data")
       ->option_text("FILE");
+  verb->add_option("--schema", run->schema,
+                   "What the rows must be, .pbtxt or .pb, drawn on the page; without it what --train says of "
+                   "its own")
+      ->option_text("FILE")
+      ->needs("--train");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);
   verb->add_option("--today", run->today, "The date that waivers are held against")
@@ -363,6 +388,7 @@ void add_check(CLI::App& app) {
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
+  run->intervals.add(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);
   verb->option_defaults()->group("What is written");

@@ -316,5 +316,47 @@ TEST_F(Check, AGateThatCouldNeverBeDecidedIsRefused) {
   EXPECT_NE(refused.error.find("gates.options"), std::string::npos) << refused.error;
 }
 
+TEST_F(Check, ASchemaOfOnesOwnIsHeldAndDrawn) {
+  std::string table = "y,p,g,age\n";
+  for (int i = 0; i < 200; ++i)
+    table += cat(i % 2, ",", i % 3 ? 0.75 : 0.25, ",", i % 2 ? "a" : "b", ",", 20 + i % 50, "\n");
+  const std::string rows = file("scores.csv", table), train = file("train.csv", table);
+  const std::string schema =
+      file("schema.pbtxt",
+           "feature { name: \"age\" type: INT int_domain { min: 30 } } feature { name: \"y\" type: INT } "
+           "feature { name: \"p\" type: FLOAT } feature { name: \"g\" type: BYTES }");
+  const std::string gate = "[[gates]]\ndata = \"schema\"\nmax = 0\n";
+  const std::string more = cat("--html ", path("report.html"), " --train ", train);
+  EXPECT_EQ(check(rows, gate, more).code, 0);
+  const Outcome held = check(rows, gate, cat(more, " --schema ", schema));
+  EXPECT_EQ(held.code, 1) << held.output << held.error;
+  EXPECT_NE(held.output.find("column \"age\": out-of-range values"), std::string::npos) << held.output;
+  EXPECT_NE(text("report.html").find(">at least 30<"), std::string::npos);
+  EXPECT_EQ(check(rows, gate, cat("--schema ", schema)).code, 2) << "--schema needs --train";
+}
+
+// Of shares in large slices both say nearly the same, by other ways.
+TEST_F(Check, IntervalsOfThePageAreThoseThatWereAsked) {
+  const std::string rows = scores(450), asked = "--interval bootstrap --replicates 300 --seed 4";
+  const auto page = [&](const std::string& more) {
+    EXPECT_EQ(check(rows, parity(""), cat(more, " --html ", path("report.html"))).code, 0);
+    return text("report.html");
+  };
+  const auto interval = [](const std::string& html) {
+    const size_t at = html.find(" = 0.450000, of 1,000 rows, 95 % interval ");
+    EXPECT_NE(at, html.npos);
+    const size_t low = html.find("interval ", at) + 9;
+    return std::pair(std::stod(html.substr(low)), std::stod(html.substr(html.find("to ", low) + 3)));
+  };
+  const std::string closed = page(""), drawn = page(asked);
+  EXPECT_NE(drawn.find("Poisson bootstrap, 300 replicates, seed 4"), drawn.npos);
+  EXPECT_EQ(closed.find("Poisson bootstrap"), closed.npos);
+  const auto wilson = interval(closed), bootstrap = interval(drawn);
+  EXPECT_NE(wilson, bootstrap);
+  EXPECT_NEAR(bootstrap.first, wilson.first, 0.01);
+  EXPECT_NEAR(bootstrap.second, wilson.second, 0.01);
+  EXPECT_EQ(page(asked), drawn);
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -1,6 +1,7 @@
 // Slices of what is no decision between two classes, from a file of scores or by a model.
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
 #include "base/shortest.h"
@@ -342,12 +343,32 @@ TEST_F(EvaluateTasks, WhatDoesNotFitIsNamed) {
   EXPECT_TRUE(with({"--worst"}).starts_with("evaluate.task: --worst"));
   EXPECT_TRUE(with({"--slice", "g", "--metric", "tpr"}).starts_with("evaluate.metric"));
   EXPECT_NE(with({"--threshold", "0.5"}).find("--threshold"), std::string::npos);
-  const auto page = [&] {
-    call_verb(add_check,
-              {"--scores", path, "--label", "y", "--score", "y", "--task", "regression", "--gates",
-               file("[[gates]]\nmetric = \"mae\"\nmax = 1", "gates.toml"), "--html", folder + "/page.html"});
-  };
-  EXPECT_EQ(rule_of(page), "evaluate.task");
+}
+
+// The page is written, says what its rows give, and the command that it names next runs.
+TEST_F(EvaluateTasks, RegressionsAndClassesHavePages) {
+  std::string classes = "y,p,g\n";
+  for (int i = 0; i < 300; ++i)
+    classes += cat("abc"[i % 3], ",", "abc"[(i + (i % 5 == 0)) % 3], ",", i % 2 ? "u" : "v", "\n");
+  for (const auto& [task, rows, metric, part] :
+       {std::tuple("regression", numbers_csv(), "mae", "Predicted against true"),
+        std::tuple("classes", classes, "accuracy", "Confusion matrix")}) {
+    const std::string page = cat(folder, "/", task, ".html");
+    const std::string of_rows =
+        cat("check --scores ", file(rows), " --label y --score p --task ", task, " --gates ",
+            file(cat("[[gates]]\nmetric = \"", metric, "\"\neach = \"g\"\nmin = 0\n"), "gates.toml"));
+    const Outcome written = call_command(cat(of_rows, " --html ", page));
+    EXPECT_EQ(written.code, 0) << written.output << written.error;
+    const std::string html = posix_env().read_file(page);
+    EXPECT_NE(html.find(part), html.npos);
+    EXPECT_EQ(call_command(cat(of_rows, " --verify ", page)).code, 0);
+    const size_t next = html.find("<code>espalier evaluate ");
+    ASSERT_NE(next, html.npos);
+    const size_t begin = next + std::string("<code>espalier ").size();
+    const Outcome closer = call_command(html.substr(begin, html.find("</code>", begin) - begin));
+    EXPECT_EQ(closer.code, 0) << closer.error;
+    EXPECT_NE(closer.output.find("gaps by g"), std::string::npos) << closer.output;
+  }
 }
 
 }  // namespace

@@ -68,7 +68,11 @@ Assessment ScoredTable::assess(const std::vector<std::vector<const CategoryColum
   }
   const NumberRows numbers(scores, truths, weights);
   const auto estimator = [&](const Slicing& slicing) { return regression_estimates(numbers, slicing); };
-  return espalier::assess(rows.size(), estimator, slicings, options);
+  Assessment out = espalier::assess(rows.size(), estimator, slicings, options);
+  if (!options.histograms) return out;
+  const CategoryColumn parts = tenths("prediction", scores);
+  out.tenths = espalier::assess(rows.size(), estimator, {{&parts}}, options).by[0];
+  return out;
 }
 
 ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,

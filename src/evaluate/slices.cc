@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/shortest.h"
@@ -89,6 +90,21 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
     out.codes.push_back(std::isnan(number)
                             ? CategoryColumn::kMissing
                             : static_cast<uint32_t>(std::ranges::upper_bound(edges, number) - edges.begin()));
+  }
+  return out;
+}
+
+CategoryColumn tenths(std::string name, std::span<const double> numbers) {
+  constexpr size_t kParts = 10;
+  CategoryColumn out{.name = std::move(name), .values = {}, .codes = std::vector<uint32_t>(numbers.size())};
+  for (size_t part = 1; part <= kParts; ++part) out.values.push_back(cat(part, " of ", kParts));
+  std::vector<size_t> order(numbers.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::ranges::sort(order, {}, [&](size_t row) { return numbers[row]; });
+  for (size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && numbers[order[end]] == numbers[order[begin]]) ++end;
+    const auto part = static_cast<uint32_t>(kParts * (begin + end) / 2 / order.size());
+    for (size_t i = begin; i < end; ++i) out.codes[order[i]] = part;
   }
   return out;
 }

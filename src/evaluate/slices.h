@@ -23,6 +23,10 @@ struct CategoryColumn {
 // edges, finite and ascending.
 CategoryColumn bucket(std::string name, std::span<const double> numbers, std::span<const double> edges);
 
+// Numbers by rank in "1 of 10" to "10 of 10"; equal ones lie together, by their middle rank.
+// REQUIRES: no NaN.
+CategoryColumn tenths(std::string name, std::span<const double> numbers);
+
 struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"
   int64_t rows = 0;

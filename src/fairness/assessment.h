@@ -24,7 +24,7 @@ struct AssessmentOptions {
   Positive positive = Positive::kFrom;
   SliceOptions slices = {};
   double level = kLevel;     // of intervals
-  bool histograms = false;   // of scores
+  bool histograms = false;   // of scores; of predicted numbers tenths
   bool backgrounds = false;  // bpsn_auc and bnsp_auc of slices, which take a pass over all rows each
   Resampling resampling = {};
 };
@@ -56,6 +56,8 @@ struct Assessment {
   AssessmentOptions options;
   SliceFigures overall;
   std::vector<SlicingFigures> by;
+  // Of predicted numbers: rows by tenths() of the predictions, where asked for.
+  std::optional<SlicingFigures> tenths = {};
 
   // Whether rows are said to be positive, at thresholds; else all figures are estimates.
   bool has_thresholds() const { return !options.thresholds.empty(); }

@@ -19,12 +19,9 @@ struct AssessmentPageOptions {
   // hidden they say "(rare)" instead.
   std::optional<VerdictBanner> verdict = {};
   size_t threshold = 0;  // which of the assessment's the figures are at
-  std::vector<std::string> metrics = {"selection_rate",
-                                      "true_positive_rate",
-                                      "false_positive_rate",
-                                      "positive_predictive_value",
-                                      "accuracy",
-                                      "auc"};
+  // None: of two classes selection_rate, true_positive_rate, false_positive_rate, positive_predictive_value,
+  // accuracy and auc, else those that are compared unasked, which of each of many classes none are.
+  std::vector<std::string> metrics = {};
   std::vector<CriterionLimit> criteria = {{"demographic_parity"},
                                           {"equal_opportunity"},
                                           {"equalised_odds"},
@@ -34,8 +31,10 @@ struct AssessmentPageOptions {
   std::vector<PageSection> sections = {};  // behind those of the assessment
 };
 // HTML of at most kMostPageBytes: where slices are many, the ones furthest from all rows, and the names of
-// the rest. Thresholds move where the assessment has histograms. Raises ValueError: evaluate.metric and
-// fairness.criterion for unknown names, page.threshold for one that the assessment does not have.
+// the rest. Thresholds move where the assessment has histograms. Criteria are of two classes; of several
+// there is a confusion matrix, of numbers the tenths where the assessment has them. Raises ValueError:
+// evaluate.metric and fairness.criterion for unknown names, page.threshold for one that the assessment does
+// not have.
 std::string assessment_page(const Assessment& assessment, const AssessmentPageOptions& options = {});
 
 }  // namespace espalier

@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "evaluate/multiplicity.h"
+#include "fairness/rare_slices.h"
 
 namespace espalier {
 namespace {
@@ -50,7 +51,7 @@ Compared compared(const SlicingFigures& by, const AssessmentView& view) {
   const auto reference = view.references.find(by.name());
   for (size_t i = 0; i < by.slices.size(); ++i) {
     const bool is_reference = reference != view.references.end() && reference->second == i;
-    if (by.slices[i].slice.thin && !is_reference) continue;
+    if ((by.slices[i].slice.thin || is_fold(by.slices[i].slice)) && !is_reference) continue;
     if (is_reference) out.reference = out.slices.size();
     out.slices.push_back(&by.slices[i]);
   }

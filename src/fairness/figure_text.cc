@@ -30,10 +30,7 @@ std::string drawn(const Figure& figure, double low, double high) {
 }  // namespace
 
 std::string number_of(const std::optional<double>& value) {
-  constexpr int kDigits = 4;
-  if (!value || !std::isfinite(*value)) return "-";
-  const double size = std::abs(*value);
-  return fixed(*value, size < 10 ? kDigits : std::max(0, kDigits - static_cast<int>(std::log10(size))));
+  return value && std::isfinite(*value) ? significant(*value, 4) : "-";
 }
 std::string between(const std::optional<Interval>& interval) {
   return interval ? cat(number_of(interval->low), " to ", number_of(interval->high)) : "-";

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "fairness/rare_classes.h"
 
 namespace espalier {
 namespace {
@@ -112,12 +113,26 @@ class Hiding {
   std::vector<std::vector<bool>> hidden_;
 };
 
+// Rows are drawn alike in all slices, so that what they say together is what the fold says.
+void add(Replicates& sum, const Replicates& part) {
+  if (sum.of.empty()) {
+    sum.method = part.method;
+    for (const Replicate& one : part.of)
+      sum.of.push_back({.at = std::vector<Confusion>(one.at.size()), .sums = {}, .auc = {}});
+  }
+  for (size_t i = 0; i < part.of.size(); ++i) {
+    for (size_t t = 0; t < part.of[i].at.size(); ++t) sum.of[i].at[t] += part.of[i].at[t];
+    sum.of[i].sums += part.of[i].sums;
+  }
+}
+
 SliceFigures folded(const SlicingFigures& by, const std::vector<bool>& hidden, int64_t min_rows) {
   SliceFigures out{.slice = {.name = cat(by.name(), "=", kRareName),
                              .values = Values(by.columns.size(), std::string(kRareName))},
                    .at = std::vector<Confusion>(by.slices[0].at.size()),
                    .sums = {},
                    .auc = {},
+                   .matrix = std::vector<int64_t>(by.slices[0].matrix.size()),
                    .histogram = std::vector<LabelTallies>(by.slices[0].histogram.size())};
   for (size_t i = 0; i < by.slices.size(); ++i) {
     if (!hidden[i]) continue;
@@ -125,6 +140,8 @@ SliceFigures folded(const SlicingFigures& by, const std::vector<bool>& hidden, i
     out.slice.rows += slice.slice.rows;
     out.sums += slice.sums;
     for (size_t t = 0; t < out.at.size(); ++t) out.at[t] += slice.at[t];
+    for (size_t cell = 0; cell < out.matrix.size(); ++cell) out.matrix[cell] += slice.matrix[cell];
+    add(out.replicates, slice.replicates);
     for (size_t bin = 0; bin < out.histogram.size(); ++bin) {
       for (const size_t label : {0, 1}) out.histogram[bin][label] += slice.histogram[bin][label];
     }
@@ -138,7 +155,10 @@ SliceFigures folded(const SlicingFigures& by, const std::vector<bool>& hidden, i
 FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
   const std::vector<SlicingFigures>& by = assessment.by;
   const Hiding hidden(by, k);
-  FoldedAssessment out{.assessment = {.options = assessment.options, .overall = assessment.overall, .by = {}},
+  FoldedAssessment out{.assessment = {.options = assessment.options,
+                                      .overall = assessment.overall,
+                                      .by = {},
+                                      .tenths = assessment.tenths},
                        .hidden = {},
                        .folded = {},
                        .left_out = {}};
@@ -162,6 +182,7 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
     }
     out.assessment.by.push_back(std::move(kept));
   }
+  if (!assessment.overall.matrix.empty()) out.hidden_figures = fold_rare_classes(out.assessment, k);
   return out;
 }
 

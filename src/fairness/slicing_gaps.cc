@@ -50,6 +50,7 @@ std::string SlicingGap::against_limit() const {
 std::vector<SlicingGap> slicing_gaps(const Assessment& assessment, size_t threshold,
                                      const std::vector<CriterionLimit>& asked) {
   std::vector<SlicingGap> out;
+  const bool resampled = assessment.options.resampling.method != IntervalMethod::kClosedForm;
   for (const SlicingFigures& by : assessment.by) {
     std::vector<const SliceFigures*> slices;
     std::vector<Confusion> confusions;
@@ -71,7 +72,11 @@ std::vector<SlicingGap> slicing_gaps(const Assessment& assessment, size_t thresh
                                                       .gap = found.of_rates[i]});
         if (!gap.gap.value) continue;
         gap.low = *(*gap.rate)(confusions[gap.gap.low]), gap.high = *(*gap.rate)(confusions[gap.gap.high]);
-        gap.interval = interval(gap.gap, *gap.rate, groups, assessment.options.level);
+        gap.interval = resampled ? SliceMetric(gap.rate->name)
+                                       .difference(*slices[gap.gap.high], *slices[gap.gap.low], threshold,
+                                                   assessment.options.level)
+                                       .interval
+                                 : interval(gap.gap, *gap.rate, groups, assessment.options.level);
       }
     }
   }

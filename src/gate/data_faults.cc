@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "base/format.h"
 #include "data/column_guess.h"
@@ -16,6 +17,12 @@
 
 namespace espalier {
 namespace {
+
+tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table, const DataFaultOptions& options) {
+  StatisticsOptions how;
+  how.empty.missing = options.missing;
+  return statistics_of_table(table, how).list();
+}
 
 class Faults {
  public:
@@ -47,35 +54,22 @@ class Faults {
     found_.push_back({of, warning, column, std::move(text)});
   }
 
-  tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table) const {
-    StatisticsOptions options;
-    options.empty.missing = options_.missing;
-    return statistics_of_table(table, options).list();
-  }
-  // Dates go on: those of new rows are no values of a domain.
-  tfmd::Schema schema_of_train() const {
-    tfmd::Schema out = infer_schema(statistics(train_), {.shapes = false});
-    for (tfmd::Feature& feature : *out.mutable_feature()) {
-      const auto column = static_cast<size_t>(train_.column(feature.name()));
-      if (date_style(feature.name(), profiles_[column])) feature.clear_domain_info();
-    }
-    return out;
-  }
   void schema() {
-    const tfmd::DatasetFeatureStatisticsList list = statistics(*now_);
-    const Validation validation = validate(schema_of_train(), {.statistics = &list.datasets(0)});
+    const tfmd::DatasetFeatureStatisticsList list = statistics(*now_, options_);
+    const Validation validation =
+        validate(options_.schema ? *options_.schema : infer_train_schema(train_, options_),
+                 {.statistics = &list.datasets(0)});
     if (validation.data_missing) return add(FaultOf::kSchema, "", "there are no rows");
-    const auto place = [&](const FeatureAnomaly& anomaly) {
-      const std::string name = path_text(anomaly.path);
-      const auto found = std::ranges::find(train_.names(), name);
-      return found == train_.names().end()
-                 ? train_.names().size() +
-                       static_cast<size_t>(std::ranges::find(now_->names(), name) - now_->names().begin())
-                 : static_cast<size_t>(found - train_.names().begin());
-    };
+    std::map<std::string, size_t> places;
+    for (const CsvTable* table : {&train_, now_}) {
+      for (const std::string& name : table->names()) places.emplace(name, places.size());
+    }
     std::vector<const FeatureAnomaly*> sorted;
     for (const FeatureAnomaly& anomaly : validation.features) sorted.push_back(&anomaly);
-    std::ranges::stable_sort(sorted, {}, [&](const FeatureAnomaly* anomaly) { return place(*anomaly); });
+    std::ranges::stable_sort(sorted, {}, [&](const FeatureAnomaly* anomaly) {
+      const auto found = places.find(path_text(anomaly->path));
+      return found == places.end() ? places.size() : found->second;
+    });
     for (const FeatureAnomaly* anomaly : sorted) {
       const std::string name = path_text(anomaly->path);
       for (const AnomalyReason& reason : anomaly->reasons) {
@@ -147,6 +141,18 @@ class Faults {
 };
 
 }  // namespace
+
+// Dates go on: those of new rows are no values of a domain.
+tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options) {
+  const std::vector<int64_t> rows = all_rows(train);
+  const MissingWords missing(options.missing);
+  tfmd::Schema out = infer_schema(statistics(train, options), {.shapes = false});
+  for (tfmd::Feature& feature : *out.mutable_feature()) {
+    const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);
+    if (date_style(feature.name(), column)) feature.clear_domain_info();
+  }
+  return out;
+}
 
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
                                         const DataFaultOptions& options) {

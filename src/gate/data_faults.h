@@ -1,6 +1,7 @@
 // What is wrong with the tables that a model learns from and meets: all that is asked of data, in one answer.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include "espalier/columns.h"
 #include "espalier/csv.h"
+#include "validate/metadata_files.h"
 
 namespace espalier {
 
@@ -29,14 +31,17 @@ struct DataFault {
 };
 
 struct DataFaultOptions {
-  std::string label = {};                // "" without one
-  std::string time = {};                 // the column that says when a row is judged
-  std::vector<std::string> groups = {};  // columns whose values are groups
-  std::set<std::string> ignored = {};    // columns that schema, range and drift pass over
-  double alpha = 0.05;                   // the chance of an alarm by drift or range where nothing changed
+  std::string label = {};                   // "" without one
+  std::string time = {};                    // the column that says when a row is judged
+  std::vector<std::string> groups = {};     // columns whose values are groups
+  std::set<std::string> ignored = {};       // columns that schema, range and drift pass over
+  std::optional<tfmd::Schema> schema = {};  // of new rows; none: infer_train_schema()
+  double alpha = 0.05;                      // the chance of an alarm by drift or range where nothing changed
   std::vector<std::string> missing = ColumnOptions{}.missing;
 };
 
+// What the rows that train say of columns: types, presence, values of texts that are few.
+tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options);
 // Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,
 // then as their detectors sort them; schema's in the order of the columns. Raises ValueError as these.
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,

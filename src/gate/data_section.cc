@@ -20,6 +20,7 @@ constexpr size_t kBins = 20, kValues = 10;
 struct Spread {
   std::vector<double> train, now;
   std::string axis;
+  std::vector<double> marks = {};  // of limits, from 0 to 1
 };
 
 // Three digits of it.
@@ -29,7 +30,8 @@ std::string rounded(double value) {
   return short_number(std::stod(text));
 }
 
-Spread spread_of_numbers(std::vector<double> train, std::vector<double> now, int64_t k) {
+Spread spread_of_numbers(std::vector<double> train, std::vector<double> now, int64_t k,
+                         const ColumnLimits& limits) {
   std::vector<double> all = train;
   all.insert(all.end(), now.begin(), now.end());
   std::ranges::sort(all);
@@ -43,11 +45,17 @@ Spread spread_of_numbers(std::vector<double> train, std::vector<double> now, int
     }
     return out;
   };
-  return {shares(train), shares(now), cat(rounded(low), " to ", rounded(high))};
+  Spread out{shares(train), shares(now), cat(rounded(low), " to ", rounded(high))};
+  for (const std::optional<double>& limit : {limits.min, limits.max}) {
+    if (limit && low <= *limit && *limit <= high && low < high)
+      out.marks.push_back((*limit - low) / (high - low));
+  }
+  return out;
 }
 
 // The most frequent values; the rarer ones, and those of fewer than k rows, in one bar.
-Spread spread_of_values(const ColumnProfile& train, const ColumnProfile& now, int64_t k) {
+Spread spread_of_values(const ColumnProfile& train, const ColumnProfile& now, int64_t k,
+                        const ColumnLimits& limits) {
   std::map<std::string_view, std::pair<int64_t, int64_t>> counts;
   for (const auto& value : train.values) counts[value.text].first = value.count;
   for (const auto& value : now.values) counts[value.text].second = value.count;
@@ -61,7 +69,8 @@ Spread spread_of_values(const ColumnProfile& train, const ColumnProfile& now, in
     if (out.train.size() < kValues && std::max(count.first, count.second) >= k) {
       out.train.push_back(static_cast<double>(count.first));
       out.now.push_back(static_cast<double>(count.second));
-      out.axis += cat(out.axis.empty() ? "" : ", ", text);
+      out.axis +=
+          cat(out.axis.empty() ? "" : ", ", text, limits.allows(std::string(text)) ? "" : " (not allowed)");
       continue;
     }
     ++others;
@@ -74,6 +83,15 @@ Spread spread_of_values(const ColumnProfile& train, const ColumnProfile& now, in
     out.axis += cat(out.axis.empty() ? "" : ", ", grouped(others), others == 1 ? " other" : " others");
   }
   return out;
+}
+
+// "0 to 120", "at least 0", "5 values".
+std::string text_of(const ColumnLimits& limits) {
+  if (limits.values)
+    return cat(grouped(std::ssize(*limits.values)), limits.values->size() == 1 ? " value" : " values");
+  if (limits.min && limits.max) return cat(short_number(*limits.min), " to ", short_number(*limits.max));
+  if (limits.min) return cat("at least ", short_number(*limits.min));
+  return limits.max ? cat("at most ", short_number(*limits.max)) : "-";
 }
 
 HtmlCell percent(int64_t part, int64_t whole) {
@@ -97,6 +115,7 @@ class Section {
                     .columns = {{.name = "column"},
                                 {.name = "spread"},
                                 {.name = "from, to, or values"},
+                                {.name = "allowed", .title = "by the schema, drawn as broken lines"},
                                 {.name = cat("missing, ", options_.train), .numbers = true},
                                 {.name = cat("missing, ", options_.now), .numbers = true},
                                 {.name = "drift", .numbers = true},
@@ -139,9 +158,12 @@ class Section {
     const ColumnProfile train = profile_column(train_, all_rows(train_), train_.column(name), missing_);
     const ColumnProfile now = profile_column(now_, all_rows(now_), now_.column(name), missing_);
     std::vector<HtmlCell> out = {{.content = name}};
-    const Spread spread = spread_of(train, now);
-    out.push_back({.content = mirrored_histogram(spread.train, spread.now), .style = "spread"});
+    const auto found = options_.limits.find(name);
+    const ColumnLimits limits = found == options_.limits.end() ? ColumnLimits() : found->second;
+    const Spread spread = spread_of(train, now, limits);
+    out.push_back({.content = mirrored_histogram(spread.train, spread.now, spread.marks), .style = "spread"});
     out.push_back({.content = spread.axis});
+    out.push_back({.content = text_of(limits)});
     out.push_back(percent(train.missing, train.rows()));
     out.push_back(percent(now.missing, now.rows()));
     const ColumnDrift* drift = worst(name);
@@ -159,11 +181,11 @@ class Section {
     out.push_back({.content = fixed(drift->adjusted_p, 4), .number = drift->adjusted_p});
     return out;
   }
-  Spread spread_of(const ColumnProfile& train, const ColumnProfile& now) const {
+  Spread spread_of(const ColumnProfile& train, const ColumnProfile& now, const ColumnLimits& limits) const {
     const auto x = plain_numbers(train), y = plain_numbers(now);
     const bool numbers = x && y && x->size() + y->size() > 2 * kValues;
-    if (!numbers) return spread_of_values(train, now, options_.k);
-    return spread_of_numbers(*sorted_numbers(train), *sorted_numbers(now), options_.k);
+    if (!numbers) return spread_of_values(train, now, options_.k, limits);
+    return spread_of_numbers(*sorted_numbers(train), *sorted_numbers(now), options_.k, limits);
   }
 
   const CsvTable &train_, &now_;

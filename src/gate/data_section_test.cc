@@ -58,5 +58,31 @@ TEST(DataSection, OfManyColumnsTheFurthestAreDrawnAndTheRestNamed) {
       << page;
 }
 
+TEST(DataSection, LimitsOfASchemaAreDrawnAndSaid) {
+  tfmd::Schema schema;
+  tfmd::Feature& weight = *schema.add_feature();
+  weight.set_name("weight");
+  weight.mutable_float_domain()->set_min(50);
+  weight.mutable_float_domain()->set_max(1000);
+  tfmd::Feature& city = *schema.add_feature();
+  city.set_name("city");
+  city.set_domain("cities");
+  tfmd::StringDomain& cities = *schema.add_string_domain();
+  cities.set_name("cities");
+  cities.add_value("Oslo");
+  schema.add_feature()->set_name("mood");
+  EXPECT_EQ(schema_limits(schema).size(), 2u);
+  const std::string page = page_of(people(1), people(2), {.limits = schema_limits(schema)});
+  // Weights are even between 40 and 80, of which the hundredth at each end is not drawn: 50 stands at 0.24.
+  const size_t mark = page.find("class=\"mark\""), begin = page.rfind("d=\"M", mark) + 4;
+  ASSERT_NE(mark, page.npos) << page;
+  EXPECT_NEAR(std::stod(page.substr(begin)) / 200, 0.24, 0.02);
+  EXPECT_EQ(page.find("class=\"mark\"", mark + 1), page.npos) << "1000 is beyond what is drawn";
+  EXPECT_TRUE(has(page, ">50 to 1000<")) << page;
+  EXPECT_TRUE(has(page, ">1 value<")) << page;
+  EXPECT_TRUE(has(page, "Bonn (not allowed)")) << page;
+  EXPECT_FALSE(has(page, "Oslo (not allowed)")) << page;
+}
+
 }  // namespace
 }  // namespace espalier

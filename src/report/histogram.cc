@@ -30,13 +30,18 @@ Html bars(std::span<const double> weights, int direction, const char* style) {
 
 }  // namespace
 
-Html mirrored_histogram(std::span<const double> above, std::span<const double> below) {
+Html mirrored_histogram(std::span<const double> above, std::span<const double> below,
+                        std::span<const double> marks) {
+  Html lines;
+  for (const double mark : marks)
+    lines +=
+        element("path", {{"d", cat("M", std::lround(kWide * mark), " 0V", 2 * kHigh)}, {"class", "mark"}});
   return element("svg",
                  {{"class", "histogram"},
                   {"viewBox", cat("0 0 ", kWide, " ", 2 * kHigh)},
                   {"preserveAspectRatio", "none"},
                   {"aria-hidden", "true"}},
-                 bars(above, -1, "positives") + bars(below, 1, "negatives") +
+                 bars(above, -1, "positives") + bars(below, 1, "negatives") + lines +
                      element("path", {{"d", cat("M0 ", kHigh, "H", kWide)}, {"class", "axis"}}) +
                      element("path", {{"d", cat("M0 0V", 2 * kHigh)}, {"class", "threshold"}}));
 }

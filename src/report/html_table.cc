@@ -62,6 +62,13 @@ std::string heat(double difference) {
   return level == 0 ? "" : cat("heat ", difference < 0 ? "low" : "high", level);
 }
 
+std::string shade(double share, bool right) {
+  constexpr std::array<double, 3> kFrom{0.01, 0.1, 0.5};
+  int level = 0;
+  for (const double from : kFrom) level += share >= from;
+  return level == 0 ? "" : cat("heat ", right ? "right" : "wrong", level);
+}
+
 Html heat_legend(const std::string& compared_with) {
   Html out;
   const auto mark = [&](double difference, const std::string& text) {

@@ -33,6 +33,9 @@ Html drawn(const HtmlTable& table);
 // The class of a cell of a heat map: how far, with its sign, a value is from what it is compared with.
 // "" within 0.02; marks of arrows stand beside the colour from 0.05 on.
 std::string heat(double difference);
+// The class of a cell that holds a share of its row, which is right or wrong: the larger, the darker; ""
+// below a hundredth.
+std::string shade(double share, bool right);
 // What the colours and marks mean, with the word for what is compared with.
 Html heat_legend(const std::string& compared_with);
 

@@ -98,8 +98,9 @@ Html drawn(const IntervalChart& chart) {
     Html name = Html(row.name), value = "undefined";
     if (!row.note.empty()) name += small(row.note);
     if (!row.grey.empty()) name += small(row.grey);
-    if (row.value) value = fixed(*row.value, 3);
-    if (row.interval) value += small(cat(fixed(row.interval->low, 3), " to ", fixed(row.interval->high, 3)));
+    if (row.value) value = significant(*row.value, 3);
+    if (row.interval)
+      value += small(cat(significant(row.interval->low, 3), " to ", significant(row.interval->high, 3)));
     body += tr(row.grey.empty() ? "" : "grey",
                element("th", {{"scope", "row"}, {"role", "rowheader"}}, name) +
                    element("td", {{"role", "cell"}}, strip(row, chart, axis)) +

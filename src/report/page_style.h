@@ -49,6 +49,8 @@ th[aria-sort=ascending] .sort::after{content:" \2191"}th[aria-sort=descending] .
 .grey th,.grey td,td.grey{color:var(--soft)}.grey th,td.grey,th.grey{font-style:italic}.grey .dot{fill:var(--paper)!important;stroke:var(--soft)!important}.grey .whisker{stroke:var(--soft)!important;stroke-dasharray:3 3}
 .heat.low1{background:var(--low1)}.heat.low2{background:var(--low2)}.heat.low3{background:var(--low3)}
 .heat.high1{background:var(--high1)}.heat.high2{background:var(--high2)}.heat.high3{background:var(--high3)}
+.right1{background:var(--low1)}.right2{background:var(--low2)}.right3{background:var(--low3)}
+.wrong1{background:var(--high1)}.wrong2{background:var(--high2)}.wrong3{background:var(--high3)}
 .heat{-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .low2::before{content:"\25bc\00a0"}.low3::before{content:"\25bc\25bc\00a0"}.high2::before{content:"\25b2\00a0"}.high3::before{content:"\25b2\25b2\00a0"}
 .low2::before,.low3::before,.high2::before,.high3::before{font-size:.6em}
@@ -62,6 +64,7 @@ table.dots{width:100%;table-layout:fixed}.dots th:first-child{width:34%}.dots th
 .whisker{stroke:var(--positives);stroke-width:2}.dot{fill:var(--positives);stroke:var(--positives);stroke-width:2}
 .histogram{display:block;width:calc(100% - 16px);height:44px;margin:0 8px}.positives{fill:var(--positives)}.negatives{fill:var(--negatives)}
 .axis,.threshold{fill:none;stroke:var(--ink);vector-effect:non-scaling-stroke}.threshold{stroke-width:2}
+.mark{stroke:var(--blocked);stroke-width:2;stroke-dasharray:4 2;vector-effect:non-scaling-stroke}
 .histogram .threshold{display:none}
 .thresholds input{display:block;width:100%;margin:0;accent-color:var(--link)}
 .thresholds .scores{width:14rem;min-width:9rem}.thresholds label.all{display:block;max-width:32rem;margin:.5rem 0}

@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -142,6 +143,11 @@ std::string fixed(double value, int digits) {
   return text;
 }
 
+std::string significant(double value, int digits) {
+  const double size = std::abs(value);
+  if (!(size >= 10) || std::isinf(size)) return fixed(value, digits);
+  return fixed(value, std::max(0, digits - static_cast<int>(std::log10(size))));
+}
 std::string percent(double fraction, int digits) { return fixed(100 * fraction, digits) + "%"; }
 
 std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<std::string>& labels,
