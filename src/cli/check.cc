@@ -272,7 +272,7 @@ void verify(const CheckRun& run, const std::string& now) {
 
 void check(const CheckRun& run) {
   const std::vector<std::string> inputs = {run.scores, run.data,  run.baseline, run.gates,
-                                           run.verify, run.train, run.from,  run.schema};
+                                           run.verify, run.train, run.from,     run.schema};
   run.results.keep(inputs);
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);

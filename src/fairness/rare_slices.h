@@ -16,9 +16,9 @@ inline constexpr int64_t kRareRows = 10;
 
 struct FoldedAssessment {
   Assessment assessment;
-  std::vector<std::string> hidden;        // names of the slices that are no longer there
-  std::map<std::string, int64_t> folded;  // how many of them each "(rare)" stands for, by its name
-  std::vector<std::string> left_out;      // slicings that nothing is left of
+  std::vector<std::string> hidden;               // names of the slices that are no longer there
+  std::map<std::string, int64_t> folded;         // how many of them each "(rare)" stands for, by its name
+  std::vector<std::string> left_out;             // slicings that nothing is left of
   std::vector<std::string> hidden_figures = {};  // and of the figures of rare classes
 };
 // Slices of fewer than k rows are one, "(rare)", which comes last in its slicing and has no AUC. So that no
