@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart bootstrap build test install check bench prove neighbours format asan tsan fuzz clang isa nightly clean
+.PHONY: help quickstart bootstrap build test install check bench bench-tables prove neighbours format asan tsan fuzz clang isa nightly clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1#\2/p' Makefile | while IFS='#' read -r target text; do \
@@ -48,6 +48,10 @@ bench: build/release/build.ninja  ## ours beside the installed peers', in one ta
 	@set -e; for b in $(filter-out %/bench_neighbours,$(wildcard build/release/bench_$(PROGRAM))); do \
 	  echo "== $$b"; "$$b"; done
 	scripts/bench-peers $(BENCH)
+
+bench-tables: build/release/build.ninja  ## statistics, evaluation, rows and pages beside the installed peers
+	cmake --build build/release -j $(JOBS) --target espalier_command bench_all
+	scripts/bench-tables $(BENCH)
 
 neighbours: build/release/build.ninja  ## a training step beside busy programs: how much slower, how late
 	cmake --build build/release -j $(JOBS) --target bench_neighbours

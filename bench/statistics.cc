@@ -1,5 +1,6 @@
 // Statistics of a table of numbers, ids and categories, in megabytes a second of the wall, on 1 thread and on
-// all. Prints a JSON line for each; exit 1 when counts are wrong. usage: bench_statistics [FILE | MEGABYTES]
+// all. Prints a JSON line for each; exit 1 when counts are wrong. usage: bench_statistics [FILE | MEGABYTES],
+// or bench_statistics --write FILE MEGABYTES, which writes such a table and prints how many rows it has.
 #include "validate/statistics.h"
 
 #include <cmath>
@@ -51,6 +52,11 @@ int64_t write_table(const std::string& path, size_t bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 4 && std::string(argv[1]) == "--write") {
+    const int64_t rows = write_table(argv[2], std::strtoull(argv[3], nullptr, 10) * 1'000'000);
+    std::printf("{\"rows\": %lld}\n", static_cast<long long>(rows));
+    return 0;
+  }
   const std::string argument = argc > 1 ? argv[1] : "64";
   const bool given = std::filesystem::exists(argument);
   const std::string path =

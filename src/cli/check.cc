@@ -240,9 +240,10 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
   files.push_back({"gates", run.gates});
   std::vector<PageSection> sections;
   if (tables)
-    sections.push_back(
-        data_section(tables->train, tables->now, tables->faults,
-                     {.ignored = tables->options.ignored, .limits = schema_limits(*tables->options.schema)}));
+    sections.push_back(data_section(
+        spreads_of(tables->train, tables->now,
+                   {.ignored = tables->options.ignored, .limits = schema_limits(*tables->options.schema)}),
+        tables->faults));
   sections.push_back(lineage_section(files, run.model));
   return check_page(verdict, assessment,
                     {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))

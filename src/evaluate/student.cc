@@ -27,14 +27,20 @@ double within(double angle, int64_t degrees) {
 double student_width(double level, int64_t degrees) {
   if (degrees < 1)
     throw ValueError("evaluate.level", cat("Student's t has a degree of freedom or more, got ", degrees));
-  // It is the wider of the two laws.
-  const double root = std::sqrt(static_cast<double>(degrees));
-  double low = std::atan(normal_width(level) / root), high = std::numbers::pi / 2;
+  // It is the wider of the two laws, and the chance is concave in the angle: Newton's steps from there come
+  // nearer from below.
+  const auto n = static_cast<double>(degrees);
+  const double root = std::sqrt(n);
+  const double log_scale =
+      std::log(2 / std::sqrt(std::numbers::pi)) + std::lgamma((n + 1) / 2) - std::lgamma(n / 2);
+  double angle = std::atan(normal_width(level) / root);
   for (int step = 0; step < 60; ++step) {
-    const double middle = (low + high) / 2;
-    (within(middle, degrees) < level ? low : high) = middle;
+    const double slope = std::exp(log_scale + (n - 1) * std::log(std::cos(angle)));
+    const double next = angle + (level - within(angle, degrees)) / slope;
+    if (!(next > angle) || next >= std::numbers::pi / 2) break;
+    angle = next;
   }
-  return root * std::tan((low + high) / 2);
+  return root * std::tan(angle);
 }
 
 }  // namespace espalier

@@ -1,5 +1,8 @@
 #include "evaluate/student.h"
 
+#include <cmath>
+#include <numbers>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
@@ -19,6 +22,13 @@ TEST(Student, WidthsAreThoseOfTables) {
   EXPECT_NEAR(student_width(0.9, 2), 2.919986, 5e-7);
   EXPECT_NEAR(student_width(0.95, 20001), normal_width(0.95), 2e-4);
   EXPECT_GT(student_width(0.95, 20001), normal_width(0.95));
+}
+
+TEST(Student, WidthsOfOneAndTwoDegreesAreTheirClosedFormsAtAllLevels) {
+  for (const double level : {1e-6, 0.01, 0.5, 0.9, 0.999, 0.999999, 1 - 1e-9}) {
+    EXPECT_NEAR(student_width(level, 1) / std::tan(std::numbers::pi * level / 2), 1, 1e-6) << level;
+    EXPECT_NEAR(student_width(level, 2) / (level * std::sqrt(2 / (1 - level * level))), 1, 1e-6) << level;
+  }
 }
 
 TEST(Student, LevelsAndDegreesOfNoUseAreRefused) {
