@@ -1,7 +1,9 @@
 // Threads that help a caller with chunks of work.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -131,6 +133,17 @@ template <class Body>
 void for_each_chunk(int64_t chunks, bool on_all_threads, const Body& body) {
   if (on_all_threads) return thread_pool().parallel_for(chunks, body);
   for (int64_t i = 0; i < chunks; ++i) body(i);
+}
+
+// Calls body(begin, end) for parts of [0, count) that together are all of it, on all threads. Of rows whose
+// work is some nanoseconds each.
+template <class Body>
+void for_each_range(size_t count, const Body& body) {
+  constexpr size_t kRange = size_t{1} << 15;
+  thread_pool().parallel_for(static_cast<int64_t>((count + kRange - 1) / kRange), [&](int64_t chunk) {
+    const size_t begin = static_cast<size_t>(chunk) * kRange;
+    body(begin, std::min(begin + kRange, count));
+  });
 }
 
 // The work from which a kernel uses the pool, or of one chunk: `usual`, or 1 while a SmallestChunks lives.

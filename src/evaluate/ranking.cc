@@ -5,6 +5,8 @@
 #include <bit>
 #include <numeric>
 
+#include "base/thread_pool.h"
+
 namespace espalier {
 namespace {
 
@@ -20,6 +22,22 @@ uint64_t key_of(double score) {
   return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
 }
 size_t digit(uint64_t key, size_t i) { return key >> (kBits * i) & (kDigit - 1); }
+
+std::vector<Keyed> sorted(std::vector<Keyed> rows) {
+  std::vector<Keyed> other(rows.size());
+  std::vector<std::array<uint32_t, kDigit>> counts(kDigits);
+  for (const Keyed& row : rows) {
+    for (size_t i = 0; i < kDigits; ++i) ++counts[i][digit(row.key, i)];
+  }
+  for (size_t i = 0; i < kDigits; ++i) {
+    if (std::ranges::count(counts[i], static_cast<uint32_t>(rows.size()))) continue;  // all have the same
+    std::array<uint32_t, kDigit> next;
+    std::exclusive_scan(counts[i].begin(), counts[i].end(), next.begin(), 0u);
+    for (const Keyed& row : rows) other[next[digit(row.key, i)]++] = row;
+    rows.swap(other);
+  }
+  return rows;
+}
 
 // A weighted variance of placements: of rows of one class, how much of the other class lies below each.
 class Placements {
@@ -86,32 +104,35 @@ class AucSum {
 }  // namespace
 
 std::vector<uint32_t> order_by_score(std::span<const double> scores) {
-  std::vector<Keyed> rows(scores.size()), sorted(scores.size());
-  std::vector<std::array<uint32_t, kDigit>> counts(kDigits);
-  for (size_t row = 0; row < scores.size(); ++row) {
-    rows[row] = {key_of(scores[row]), static_cast<uint32_t>(row)};
-    for (size_t i = 0; i < kDigits; ++i) ++counts[i][digit(rows[row].key, i)];
-  }
-  for (size_t i = 0; i < kDigits; ++i) {
-    if (std::ranges::count(counts[i], static_cast<uint32_t>(rows.size()))) continue;  // all have the same
-    std::array<uint32_t, kDigit> next;
-    std::exclusive_scan(counts[i].begin(), counts[i].end(), next.begin(), 0u);
-    for (const Keyed& row : rows) sorted[next[digit(row.key, i)]++] = row;
-    rows.swap(sorted);
-  }
-  std::vector<uint32_t> order;
-  order.reserve(rows.size());
-  for (const Keyed& row : rows) order.push_back(row.row);
+  std::vector<Keyed> rows(scores.size());
+  for_each_range(rows.size(), [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) rows[row] = {key_of(scores[row]), static_cast<uint32_t>(row)};
+  });
+  // Each half by itself, then both together.
+  const auto half = static_cast<ptrdiff_t>(rows.size() / 2);
+  std::array<std::vector<Keyed>, 2> halves;
+  thread_pool().parallel_for(2, [&](int64_t i) {
+    halves[static_cast<size_t>(i)] = sorted(i == 0 ? std::vector<Keyed>(rows.begin(), rows.begin() + half)
+                                                   : std::vector<Keyed>(rows.begin() + half, rows.end()));
+  });
+  std::ranges::merge(halves[0], halves[1], rows.begin(), {}, &Keyed::key, &Keyed::key);
+  std::vector<uint32_t> order(rows.size());
+  for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].row;
   return order;
 }
 
-RankedRows::RankedRows(const ScoredRows& rows) : order(order_by_score(rows.scores())) {
-  const bool weighted = rows.size() > 0 && !rows.weights().empty();
-  for (const uint32_t row : order) {
-    scores.push_back(rows.score(row));
-    labels.push_back(rows.positive(row));
-    if (weighted) weights.push_back(rows.weight(row));
-  }
+RankedRows::RankedRows(const ScoredRows& rows)
+    : order(order_by_score(rows.scores())),
+      scores(rows.size()),
+      weights(rows.weights().empty() ? 0 : rows.size()),
+      labels(rows.size()) {
+  for_each_range(order.size(), [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) {
+      scores[i] = rows.score(order[i]);
+      labels[i] = rows.positive(order[i]);
+      if (!weights.empty()) weights[i] = rows.weight(order[i]);
+    }
+  });
 }
 
 Slicing RankedRows::ranked(Slicing slicing) const {

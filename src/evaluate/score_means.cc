@@ -7,6 +7,7 @@
 #include "base/find_named.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "base/thread_pool.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -36,15 +37,17 @@ double log_loss(double score, bool positive) {
 }
 
 std::vector<double> log_losses(const ScoredRows& rows) {
-  std::vector<double> out(rows.size());
   for (size_t row = 0; row < rows.size(); ++row) {
     const double score = rows.score(row);
     if (!(score >= 0 && score <= 1)) {
       throw ValueError("evaluate.probability",
                        cat("a probability lies in [0, 1]: row ", row, " has the score ", shortest(score)));
     }
-    out[row] = log_loss(score, rows.positive(row));
   }
+  std::vector<double> out(rows.size());
+  for_each_range(rows.size(), [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) out[row] = log_loss(rows.score(row), rows.positive(row));
+  });
   return out;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "base/thread_pool.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -28,13 +29,14 @@ PassedThresholds pass_thresholds(const ScoredRows& rows, std::span<const double>
                            i == 0 ? "" : " after ", i == 0 ? "" : shortest(thresholds[i - 1])));
     }
   }
-  PassedThresholds out{thresholds.size(), {}};
-  out.of_row.reserve(rows.size());
-  for (const double score : rows.scores()) {
-    const auto first_above = std::ranges::partition_point(
-        thresholds, [&](double threshold) { return says_positive(score, threshold, positive); });
-    out.of_row.push_back(static_cast<uint16_t>(first_above - thresholds.begin()));
-  }
+  PassedThresholds out{thresholds.size(), std::vector<uint16_t>(rows.size())};
+  for_each_range(rows.size(), [&](size_t begin, size_t end) {
+    for (size_t row = begin; row < end; ++row) {
+      const auto first_above = std::ranges::partition_point(
+          thresholds, [&](double threshold) { return says_positive(rows.score(row), threshold, positive); });
+      out.of_row[row] = static_cast<uint16_t>(first_above - thresholds.begin());
+    }
+  });
   return out;
 }
 

@@ -120,14 +120,14 @@ std::string SlicingFigures::name() const {
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options) {
   const RankedRows ranked(rows);
-  Shared shared{ranked.view(),
-                pass_thresholds(ranked.view(), options.thresholds, options.positive),
+  Shared shared{ranked.view(), pass_thresholds(ranked.view(), options.thresholds, options.positive),
                 options.histograms ? pass_thresholds(ranked.view(), histogram_thresholds(), options.positive)
                                    : PassedThresholds{},
-                std::vector<uint32_t>(rows.size()),
-                {}};
+                std::vector<uint32_t>(rows.size()), std::vector<double>(rows.size())};
   const std::vector<double> losses = log_losses(rows);
-  for (const uint32_t row : ranked.order) shared.losses.push_back(losses[row]);
+  for_each_range(rows.size(), [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) shared.losses[i] = losses[ranked.order[i]];
+  });
   std::iota(shared.order.begin(), shared.order.end(), 0u);
   std::vector<Slicing> parted(1 + slicings.size());
   std::vector<std::vector<SliceFigures>> figures(parted.size());
