@@ -41,9 +41,11 @@ struct Results {
   void warn(const std::vector<std::string>& texts) const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
-  // "next: " and a command on standard output, unless what stands there is for a program or the results are
-  // in a file.
+  // "next: " and a command as the last line of standard output; nothing with --json, nor where the command
+  // would read standard input again.
   void suggest(const std::vector<std::string>& arguments) const;
+  // The same of results that other programs read: on standard error while they are on standard output.
+  void suggest_beside(const std::vector<std::string>& arguments) const;
 };
 
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.

@@ -126,7 +126,8 @@ void look(const RowsRun& run) {
   if (run.results.json) return run.results.write_json(cat("data ", run.verb), json(run, found));
   if (run.results.out != "-") {
     run.results.write(csv_text(found.table, found.rows, found.columns));
-    return Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
+    Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
+    return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));
   suggest(run, found);

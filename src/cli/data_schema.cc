@@ -41,20 +41,8 @@ tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& infe
   return schema;
 }
 
-void run(Options options) {
-  const Results& results = options.output.results;
-  results.keep({options.file});
-  options.infer.shapes = !options.no_shapes;
-  const InputFiles input({options.file});
-  bool inferred = false;
-  const tfmd::Schema before = schema_of(options, input.files[0], inferred);
-  const tfmd::Schema schema = edited_schema(before, options.edits);
-  options.output.write("schema", {{"file", options.file}}, schema, schema_table);
-  if (!options.edits.empty() && !results.json) {
-    const std::string diff = unified_diff(metadata_bytes(before, MetadataForm::kText),
-                                          metadata_bytes(schema, MetadataForm::kText));
-    Results().write(diff.empty() ? "nothing changed\n" : diff);
-  }
+// The command that writes what was shown.
+std::vector<std::string> command_of(const Options& options, const char* out) {
   std::vector<std::string> next = {"data", "schema", options.file};
   const std::vector<std::string> how = options.how.words();
   next.insert(next.end(), how.begin(), how.end());
@@ -69,8 +57,26 @@ void run(Options options) {
   add("--drop-rule", options.edits.dropped_rules);
   add("--rule", options.edits.rules);
   add("--warn-rule", options.edits.warning_rules);
-  next.insert(next.end(), {"--out", inferred ? "schema.pbtxt" : "schema-new.pbtxt"});
-  results.suggest(next);
+  next.insert(next.end(), {"--out", out});
+  return next;
+}
+
+void run(Options options) {
+  const Results& results = options.output.results;
+  results.keep({options.file});
+  options.infer.shapes = !options.no_shapes;
+  const InputFiles input({options.file});
+  bool inferred = false;
+  const tfmd::Schema before = schema_of(options, input.files[0], inferred);
+  const tfmd::Schema schema = edited_schema(before, options.edits);
+  options.output.write("schema", {{"file", options.file}}, schema, schema_table);
+  if (!options.edits.empty() && !results.json) {
+    const std::string diff = unified_diff(metadata_bytes(before, MetadataForm::kText),
+                                          metadata_bytes(schema, MetadataForm::kText));
+    Results().write(diff.empty() ? "nothing changed\n" : diff);
+  }
+  results.suggest(results.out == "-" ? command_of(options, inferred ? "schema.pbtxt" : "schema-new.pbtxt")
+                                     : std::vector<std::string>{"data", "schema", results.out, "--show"});
 }
 
 // One value for each flag: values may hold commas and blanks.

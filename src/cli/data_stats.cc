@@ -57,7 +57,9 @@ void run(const Options& options) {
     options.output.write("stats", {{"files", options.files}, {"rows", list.datasets(0).num_examples()}}, list,
                          statistics_tables);
   }
-  results.suggest(command_of(options, holds ? "stats.pbtxt" : "stats.pb"));
+  results.suggest(results.out == "-"
+                      ? command_of(options, holds ? "stats.pbtxt" : "stats.pb")
+                      : std::vector<std::string>{"data", "schema", results.out, "--out", "schema.pbtxt"});
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ struct ExportRun {
 struct Exported {
   std::vector<std::string> files;
   std::string text;  // for people
+  std::string next;  // command
 };
 
 // The inference for `batch` rows, its weights as constants.
@@ -85,7 +86,8 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
   posix_env().write_file(run.out, code.source);
   posix_env().write_file(header, code.header);
   return {{run.out, header},
-          cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", name, "_predict\n")};
+          cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", name, "_predict\n"),
+          shell_words({"cc", "-std=c99", "-O2", "-c", run.out})};
 }
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
@@ -93,14 +95,18 @@ Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   for (const std::string& note : notes_of(model)) doc += cat(doc.empty() ? "" : "\n", note);
   Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
-  return {{run.out}, batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n"};
+  return {
+      {run.out},
+      batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n",
+      command({"import", run.out, "--out", std::filesystem::path(run.out).stem().string() + "-imported"})};
 }
 
 Exported export_stablehlo(LoadedModel& model, const ExportRun& run) {
   const int64_t batch = run.batch ? run.batch : std::max<int64_t>(model.fixed_batch(), 1);
   Results{.out = run.out}.write(
       model_stablehlo(model, {.batch = batch, .weights_as_arguments = run.weights_as_arguments}));
-  return {{run.out}, cat("a module for ", batch, batch == 1 ? " row\n" : " rows\n")};
+  return {
+      {run.out}, cat("a module for ", batch, batch == 1 ? " row\n" : " rows\n"), command({"graph", run.out})};
 }
 
 struct Format {
@@ -130,7 +136,7 @@ void export_model(const ExportRun& run) {
   }
   std::string text = "wrote";
   for (const std::string& file : exported.files) text += " " + file;
-  run.results.write(text + ": " + exported.text);
+  run.results.write(cat(text, ": ", exported.text, "next: ", exported.next, "\n"));
 }
 
 }  // namespace

@@ -100,7 +100,7 @@ void run(const Options& options) {
     posix_env().make_folder(options.outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
       write_npy(cat(options.outputs, "/out", i, ".npy"), outputs[i]);
-    return;
+    return options.results.suggest({"graph", options.program});
   }
   if (options.results.json) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();

@@ -1,0 +1,104 @@
+// The last line of every command names the next one, which works as it stands there.
+#include <filesystem>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+
+namespace espalier::cli {
+namespace {
+
+// 600 rows that a model can learn, of which some are missing their city.
+std::string people() {
+  std::string text = "id,age,sex,city,paid\n";
+  for (int i = 0; i < 600; ++i) {
+    const int age = 18 + i * 37 % 60;
+    text += cat("k", i, ",", age, ",", i % 2 ? "Female" : "Male", ",",
+                i % 9 == 0   ? ""
+                : i % 3 == 0 ? "Oslo"
+                             : "Bonn",
+                ",", (age > 45) != (i % 11 == 0) ? "yes" : "no", "\n");
+  }
+  return text;
+}
+
+struct Next : testing::Test {
+  const std::string home =
+      std::filesystem::absolute(
+          fresh_folder(cat("next-", testing::UnitTest::GetInstance()->current_test_info()->name())))
+          .string();
+  const std::string program = std::filesystem::absolute(build_folder() + "/espalier").string();
+
+  void SetUp() override { write_file(home + "/people.csv", people()); }
+  // Exit codes of no mistake: done, a check that says no, and undecided.
+  std::string run(const std::string& line, bool on_errors = false) const {
+    const int status = std::system(cat("cd ", home, " && ", line, " > log 2> err < /dev/null").c_str());
+    const int code = WEXITSTATUS(status);
+    EXPECT_TRUE(code == 0 || code == 1 || code == 3) << line << "\n" << posix_env().read_file(home + "/err");
+    return posix_env().read_file(home + (on_errors ? "/err" : "/log"));
+  }
+  // What stands on the last line behind "next: ".
+  static std::string next_of(const std::string& text) {
+    const std::string mark = "next: ";
+    if (text.empty() || text.back() != '\n') return "";
+    const size_t end = text.size() - 1, begin = end == 0 ? 0 : text.rfind('\n', end - 1) + 1;
+    const std::string last = text.substr(begin, end - begin);
+    return last.starts_with(mark) ? last.substr(mark.size()) : "";
+  }
+  void expect_next(const std::string& arguments, bool on_errors = false) const {
+    const std::string said = run(cat(program, " ", arguments), on_errors), next = next_of(said);
+    ASSERT_NE(next, "") << arguments << "\n" << said;
+    if (next.starts_with("open ")) {
+      EXPECT_TRUE(posix_env().exists(cat(home, "/", next.substr(5)))) << arguments;
+      return;
+    }
+    EXPECT_TRUE(next.starts_with(program + " ") || next.starts_with("cc ")) << arguments << "\n" << next;
+    run(next);
+  }
+};
+
+TEST_F(Next, OfEveryCommandWorksAsItStands) {
+  for (const char* arguments : {
+           "train --data people.csv --label paid --epochs 3",
+           "evaluate model people.csv",
+           "evaluate model people.csv --slice sex --out judged.txt",
+           "check model people.csv --init --slice sex --out gates.toml",
+           "check model people.csv --gates gates.toml",
+           "check model people.csv --gates gates.toml --html report.html",
+           "check model people.csv --gates gates.toml --verify report.html",
+           "predict model people.csv --id id --out predictions.csv",
+           "export model --to c --out net.c",
+           "export model --to onnx --out net.onnx",
+           "export model --to stablehlo --out net.mlir",
+           "graph net.mlir",
+           "import net.onnx --out again",
+           "quantize model --calibrate people.csv --out small",
+           "info",
+           "info --ops",
+           "info model",
+           "lineage model",
+           "lineage model --verify",
+           "data stats people.csv",
+           "data stats people.csv --out stats.pb",
+           "data schema people.csv",
+           "data schema people.csv --out schema.pbtxt",
+           "data schema schema.pbtxt --show",
+           "data validate people.csv --schema schema.pbtxt",
+           "data check people.csv",
+           "data drift people.csv people.csv",
+           "data skew people.csv people.csv --id id",
+           "data leak people.csv --label paid",
+           "data bias people.csv",
+           "data split people.csv --label paid",
+           "data head people.csv",
+           "data rows people.csv --where 'age > 70'",
+           "data rows people.csv --where 'age > 70' --out old.csv",
+       })
+    expect_next(arguments);
+  // What other programs read is left alone.
+  EXPECT_EQ(next_of(run(cat(program, " predict model people.csv"))), "");
+  expect_next("predict model people.csv", true);
+  EXPECT_EQ(next_of(run(cat(program, " data stats people.csv --json"))), "");
+}
+
+}  // namespace
+}  // namespace espalier::cli
