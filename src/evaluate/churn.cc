@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
-#include "evaluate/multiplicity.h"
+#include "evaluate/paired_slices.h"
 #include "evaluate/scored_rows.h"
 
 namespace espalier {
@@ -93,20 +93,8 @@ std::vector<SliceChurn> churn(const DecidedTwice& rows,
                          rows.before.size(), " decisions before, ", rows.now.size(), " now"));
   }
   check_weights(count, rows.weights);
-  std::vector<SliceChurn> out = churn_of(rows, overall(count, options));
-  for (const auto& columns : slicings) {
-    for (SliceChurn& one : churn_of(rows, slice_by(columns, options))) out.push_back(std::move(one));
-  }
-  std::vector<double> p;
-  for (const SliceChurn& one : out) {
-    if (!one.slice.thin && one.gain.value) p.push_back(one.p);
-  }
-  const std::vector<double> adjusted = holm(p);
-  auto next = adjusted.begin();
-  for (SliceChurn& one : out) {
-    if (!one.slice.thin && one.gain.value) one.adjusted_p = *next++;
-  }
-  return out;
+  return paired_slices(count, slicings, options,
+                       [&](const Slicing& slicing) { return churn_of(rows, slicing); });
 }
 
 }  // namespace espalier

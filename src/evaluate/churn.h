@@ -26,8 +26,9 @@ struct SliceChurn {
   // How often chance makes rows so unequally better and worse: McNemar, Note on the sampling error of the
   // difference between correlated proportions, 1947, by the binomial law; weights do not count.
   double p = 1;
-  std::optional<double> adjusted_p = {};  // holm() over slices that are not thin
+  std::optional<double> adjusted_p = {};  // holm() over slices that are compared()
 
+  bool compared() const { return !slice.thin && gain.value; }
   // Whether it is less right than before by more than chance.
   bool lost() const { return adjusted_p && *adjusted_p <= 0.05 && *gain.value < 0; }
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "evaluate/student.h"
 
@@ -11,10 +12,11 @@ namespace {
 // Student's law of so many degrees is the normal one to three digits.
 constexpr double kNearlyNormal = 1000;
 
+int64_t whole_degrees(double degrees) { return std::max<int64_t>(1, static_cast<int64_t>(degrees)); }
+
 Interval around(double value, double variance, double degrees, double level) {
-  const double width = degrees < kNearlyNormal
-                           ? student_width(level, std::max<int64_t>(1, static_cast<int64_t>(degrees)))
-                           : normal_width(level);
+  const double width =
+      degrees < kNearlyNormal ? student_width(level, whole_degrees(degrees)) : normal_width(level);
   const double half = width * std::sqrt(variance);
   return {value - half, value + half};
 }
@@ -43,6 +45,14 @@ std::optional<Interval> interval(const Estimate& a, const Estimate& b, double le
                          (*a.variance * *a.variance / (a.effective_rows - 1) +
                           *b.variance * *b.variance / (b.effective_rows - 1));
   return around(*a.value - *b.value, sum, degrees, level);
+}
+
+double chance_of_zero(const Estimate& estimate) {
+  if (!estimate.value || *estimate.value == 0 || !(estimate.effective_rows > 1)) return 1;
+  if (!estimate.variance) return 0;
+  const double t = std::abs(*estimate.value) / std::sqrt(*estimate.variance),
+               degrees = estimate.effective_rows - 1;
+  return degrees < kNearlyNormal ? student_p(t, whole_degrees(degrees)) : std::erfc(t / std::numbers::sqrt2);
 }
 
 }  // namespace espalier

@@ -34,6 +34,10 @@ std::optional<double> linear_variance(double squares, const Tally& rows);
 std::optional<Interval> interval(const Estimate& estimate, double level = kLevel);
 std::optional<Interval> interval(const Estimate& a, const Estimate& b, double level = kLevel);
 
+// How often chance moves a figure as far from 0 where its truth is 0, to either side: Student's t test. 1 for
+// none and for what is 0, 0 for what is the same number other than 0 in each of several rows.
+double chance_of_zero(const Estimate& estimate);
+
 // What is known of a metric whose figures are estimates.
 struct EstimateMetric {
   std::string_view name;  // that of one for each class ends in "[": "recall["

@@ -1,5 +1,6 @@
 #include "evaluate/student.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -22,11 +23,21 @@ double within(double angle, int64_t degrees) {
   return odd ? (angle + sine * sum) * 2 / std::numbers::pi : sine * sum;
 }
 
-}  // namespace
-
-double student_width(double level, int64_t degrees) {
+void check_degrees(int64_t degrees) {
   if (degrees < 1)
     throw ValueError("evaluate.level", cat("Student's t has a degree of freedom or more, got ", degrees));
+}
+
+}  // namespace
+
+double student_p(double t, int64_t degrees) {
+  check_degrees(degrees);
+  const double angle = std::atan(std::abs(t) / std::sqrt(static_cast<double>(degrees)));
+  return std::max(0.0, 1 - within(angle, degrees));
+}
+
+double student_width(double level, int64_t degrees) {
+  check_degrees(degrees);
   // It is the wider of the two laws, and the chance is concave in the angle: Newton's steps from there come
   // nearer from below.
   const auto n = static_cast<double>(degrees);

@@ -31,10 +31,19 @@ TEST(Student, WidthsOfOneAndTwoDegreesAreTheirClosedFormsAtAllLevels) {
   }
 }
 
+// Backwards through the same tables; of one degree 1 - 2 / pi atan t.
+TEST(Student, ChancesAreThoseOfTables) {
+  EXPECT_NEAR(student_p(2.093024, 19), 0.05, 1e-7);
+  EXPECT_NEAR(student_p(-2.749996, 30), 0.01, 1e-7);
+  EXPECT_NEAR(student_p(1, 1), 0.5, 1e-12);
+  EXPECT_EQ(student_p(0, 7), 1);
+}
+
 TEST(Student, LevelsAndDegreesOfNoUseAreRefused) {
   for (const double level : {0.0, 1.0, -1.0})
     EXPECT_EQ(rule_of([&] { student_width(level, 19); }), "evaluate.level") << level;
   EXPECT_EQ(rule_of([] { student_width(0.95, 0); }), "evaluate.level");
+  EXPECT_EQ(rule_of([] { student_p(1, 0); }), "evaluate.level");
 }
 
 }  // namespace
