@@ -54,10 +54,13 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
     const size_t code = i % width;
     std::vector<std::string> values = before.values;
     values.push_back(code + 1 == width ? "(missing)" : column.values[code]);
+    std::vector<std::string> swatches = before.swatches;
+    if (code < column.swatches.size()) std::ranges::copy(column.swatches[code], std::back_inserter(swatches));
     slices.push_back(
         {.name = cat(before.name, before.name.empty() ? "" : ", ", column.name, "=", values.back()),
          .rows = rows[i],
-         .values = std::move(values)});
+         .values = std::move(values),
+         .swatches = std::move(swatches)});
   }
   slicing.slices = std::move(slices);
   for (uint32_t& slice : slicing.of_row) {

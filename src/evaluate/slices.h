@@ -10,12 +10,14 @@
 
 namespace espalier {
 
-// A column of categories: each row's value as its place in `values`.
+// A column of categories: each row's value as its place in `values`, which are in the order of slices.
 struct CategoryColumn {
   static constexpr uint32_t kMissing = std::numeric_limits<uint32_t>::max();
   std::string name;
   std::vector<std::string> values;
   std::vector<uint32_t> codes;
+  // The colours that each value stands for, "#825c43"; none for most columns.
+  std::vector<std::vector<std::string>> swatches = {};
 };
 
 // Numbers in buckets that hold their lower edge and not their upper one: edges 25, 45 give the values
@@ -30,8 +32,9 @@ CategoryColumn tenths(std::string name, std::span<const double> numbers);
 struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"
   int64_t rows = 0;
-  bool thin = false;                     // fewer rows than were asked for
-  std::vector<std::string> values = {};  // of each column it is by
+  bool thin = false;                       // fewer rows than were asked for
+  std::vector<std::string> values = {};    // of each column it is by
+  std::vector<std::string> swatches = {};  // of these values, where they stand for colours
 };
 
 // Slices that share no row, so that one pass over the rows counts all of them.

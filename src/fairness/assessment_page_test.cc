@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "espalier/error.h"
+#include "evaluate/monk.h"
 #include "fairness/assessed_people_test.h"
 #include "report/framed_page_test.h"
 #include "report/page.h"
@@ -91,6 +92,29 @@ TEST(AssessmentPage, SaysHowManySlicesAreFoldedAndWhy) {
   EXPECT_NE(assessment_page(assess(people.rows(), {{&one}, {&people.sex}}, {}), options)
                 .find("Nothing is left to show of slices by one."),
             page.npos);
+}
+
+// Other slices are sorted by what is furthest, and thin ones come last.
+TEST(AssessmentPage, TonesOfSkinHaveSwatchesAndStayInOrder) {
+  const ScoredPeople people;
+  std::vector<uint8_t> tones;
+  for (size_t i = 0; i < people.scores.size(); ++i)
+    tones.push_back(static_cast<uint8_t>(i % 200 == 0 ? 2 : 1 + i % 3 * 3));
+  const CategoryColumn ten = monk_tones("skin", tones, MonkGroups::kTen),
+                       three = monk_tones("skin group", tones, MonkGroups::kThree);
+  const std::string page =
+      assessment_page(assess(people.rows(), {{&ten}, {&three}}, {.slices = {.min_rows = 200}}));
+  size_t last = page.find("id=\"slices-1\"");
+  for (const size_t tone : {1, 2, 4, 7}) {
+    const size_t at = page.find(cat(">", tone, "<svg class=\"swatches\""), last);
+    ASSERT_NE(at, page.npos) << tone;
+    EXPECT_LT(page.find(cat("fill=\"", kMonkTones[tone - 1], "\""), at), at + 300);
+    last = at;
+  }
+  EXPECT_NE(page.find("thin: fewer than 200 rows"), page.npos) << "the second tone is grey, in its place";
+  EXPECT_NE(page.find("aria-label=\"colours #eadaba #d7bd96 #a07e56\""), page.npos);
+  EXPECT_NE(page.find("Tones stay in their own order."), page.npos);
+  EXPECT_EQ(assessment_page(people.assessed(), judged()).find("swatches\""), page.npos);
 }
 
 TEST(AssessmentPage, EscapesWhatValuesSay) {

@@ -37,7 +37,7 @@ std::string figures_text(const Assessment& assessment, const SlicingFigures& by,
   };
   add(assessment.overall);
   for (const SliceFigures& slice : by.slices) add(slice);
-  return table.text(terminal);
+  return table.text(terminal) + thin_text(assessment, by, terminal);
 }
 
 std::string overall_text(const Assessment& assessment, const Terminal& terminal) {

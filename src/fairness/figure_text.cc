@@ -42,6 +42,19 @@ std::string values_of(const SliceFigures& slice) {
   return out;
 }
 
+std::string thin_text(const Assessment& assessment, const SlicingFigures& by, const Terminal& terminal) {
+  constexpr size_t kNamed = 5;
+  std::string names;
+  size_t thin = 0;
+  for (const SliceFigures& slice : by.slices) {
+    if (slice.slice.thin && thin++ < kNamed) names += cat(names.empty() ? "" : "; ", slice.slice.name);
+  }
+  if (thin == 0) return "";
+  if (thin > kNamed) names += cat("; and ", thin - kNamed, " more");
+  return terminal.paint(Ink::kDim, cat("thin, fewer than ", assessment.options.slices.min_rows,
+                                       " rows, too few to say much: ", names, "\n"));
+}
+
 std::string spaced(std::string_view name) {
   std::string out(name);
   std::ranges::replace(out, '_', ' ');
@@ -57,9 +70,12 @@ std::string metric_text(const Assessment& assessment, const SlicingFigures& by, 
   const double level = assessment.options.level;
   std::vector<Line> lines;
   for (const SliceFigures& slice : by.slices) lines.push_back({&slice, metric(slice, threshold, level)});
-  std::ranges::stable_sort(lines, {}, [](const Line& line) {
-    return line.figure.value.value_or(std::numeric_limits<double>::infinity());
-  });
+  const auto coloured = [](const SliceFigures& slice) { return !slice.slice.swatches.empty(); };
+  if (std::ranges::none_of(by.slices, coloured)) {
+    std::ranges::stable_sort(lines, {}, [](const Line& line) {
+      return line.figure.value.value_or(std::numeric_limits<double>::infinity());
+    });
+  }
   lines.insert(lines.begin(), {&assessment.overall, metric(assessment.overall, threshold, level)});
   double low = std::numeric_limits<double>::infinity(), high = -low;
   for (const Line& line : lines) {

@@ -20,7 +20,10 @@ std::string between(const std::optional<Interval>& interval);
 std::string spaced(std::string_view name);
 // "Female, old".
 std::string values_of(const SliceFigures& slice);
-// The slices of a slicing in the order of a metric, each with its interval drawn.
+// A line that names the slices which are thin, and why; "" without any.
+std::string thin_text(const Assessment& assessment, const SlicingFigures& by, const Terminal& terminal);
+// The slices of a slicing in the order of a metric, or in their own where values stand for colours, each with
+// its interval drawn.
 std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
                         size_t threshold, const Terminal& terminal);
 

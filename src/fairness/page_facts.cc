@@ -34,12 +34,16 @@ std::vector<std::string> usual_metrics(const Assessment& assessment) {
   return out;
 }
 
-// By a key; thin slices come after the others and what was folded last.
+// By a key, thin slices after the others and what was folded last; but values that stand for colours have an
+// order of their own.
 std::vector<size_t> ordered(std::span<const SliceFigures> slices,
                             const std::function<double(const SliceFigures&)>& key) {
+  const auto coloured = [](const SliceFigures& slice) { return !slice.slice.swatches.empty(); };
+  const bool as_they_are = std::ranges::any_of(slices, coloured);
   std::vector<std::tuple<bool, bool, double, size_t>> keys;
   for (const SliceFigures& slice : slices)
-    keys.emplace_back(is_fold(slice.slice), slice.slice.thin, key(slice), keys.size());
+    keys.emplace_back(is_fold(slice.slice), !as_they_are && slice.slice.thin, as_they_are ? 0 : key(slice),
+                      keys.size());
   std::ranges::sort(keys);
   std::vector<size_t> out;
   for (const auto& each : keys) out.push_back(std::get<3>(each));

@@ -20,7 +20,8 @@ class PageFacts {
   PageFacts(const PageFacts&) = delete;
 
   const AssessmentPageOptions& options() const { return options_; }
-  // Slices are sorted: those furthest from all rows first, thin and folded ones last.
+  // Slices are sorted: those furthest from all rows first, thin and folded ones last; in their own order
+  // where values stand for colours.
   const Assessment& given() const { return folded_.assessment; }
   // Slices and classes that the page does not name, and a text without them.
   size_t hidden_slices() const { return folded_.hidden.size(); }

@@ -1,5 +1,6 @@
 #include "base/format.h"
 #include "fairness/page_sections.h"
+#include "report/swatches.h"
 
 namespace espalier {
 namespace {
@@ -13,7 +14,8 @@ Html heat_map(const PageFacts& facts, const std::string& id, const SlicingFigure
     table.columns.push_back({facts.word(metric), facts.formula(metric), true});
   const auto add = [&](const SliceFigures& slice, const std::string& name) {
     const std::string why = facts.grey(slice);
-    std::vector<HtmlCell> row{{.content = why.empty() ? Html(name) : Html(name) + element("small", why),
+    const Html drawn_name = Html(name) + swatches(slice.slice.swatches);
+    std::vector<HtmlCell> row{{.content = why.empty() ? drawn_name : drawn_name + element("small", why),
                                .text = name,
                                .style = why.empty() ? "" : "grey"},
                               count_cell(slice.slice.rows)};

@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "base/format.h"
 #include "fairness/page_sections.h"
 #include "report/choice.h"
 #include "report/interval_chart.h"
+#include "report/swatches.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -21,8 +24,14 @@ Html dots(const PageFacts& facts, const SliceMetric& metric, const SlicingFigure
     const Figure its = facts.figure(metric, slice);
     std::optional<Span> around;
     if (its.interval) around = {its.interval->low, its.interval->high};
-    chart.rows.push_back({label(slice.slice), facts.note(slice), its.value, around, facts.title(metric, its),
-                          facts.grey(slice)});
+    chart.rows.push_back({label(slice.slice),
+                          facts.note(slice),
+                          its.value,
+                          around,
+                          facts.title(metric, its),
+                          facts.grey(slice),
+                          {},
+                          slice.slice.swatches});
   }
   return drawn(chart);
 }
@@ -44,7 +53,10 @@ Html figures(const PageFacts& facts, const std::string& id, const SlicingFigures
       HtmlCell value = number_cell(its.value);
       value.title = facts.title(metric, its);
       const std::string why = facts.grey(slice);
-      table.rows.push_back({{.content = label(slice.slice), .title = why, .style = why.empty() ? "" : "grey"},
+      table.rows.push_back({{.content = label(slice.slice) + swatches(slice.slice.swatches),
+                             .text = label(slice.slice),
+                             .title = why,
+                             .style = why.empty() ? "" : "grey"},
                             {.content = facts.word(metric)},
                             value,
                             ends[0],
@@ -69,8 +81,11 @@ Html slices_section(const PageFacts& facts, size_t most) {
     std::vector<ChoicePanel> panels;
     for (const SliceMetric& metric : facts.metrics())
       panels.push_back({facts.word(metric), dots(facts, metric, by, most)});
+    const auto coloured = [](const SliceFigures& slice) { return !slice.slice.swatches.empty(); };
+    const bool tones = std::ranges::any_of(by.slices, coloured);
     out += element("section", {{"id", id}, {"aria-label", by.name()}},
                    element("h3", element("a", {{"href", cat("#", id)}, {"class", "deep"}}, by.name())) +
+                       (tones ? element("p", "Tones stay in their own order.") : Html()) +
                        choice(cat(id, "-metric"), "Metric:", panels) +
                        element("details", element("summary", "All figures as a table") +
                                               figures(facts, cat(id, "-figures"), by, most)) +

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "report/swatches.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -95,7 +96,7 @@ Html drawn(const IntervalChart& chart) {
   const Axis axis(chart);
   Html body;
   for (const IntervalRow& row : chart.rows) {
-    Html name = Html(row.name), value = "undefined";
+    Html name = Html(row.name) + swatches(row.swatches), value = "undefined";
     if (!row.note.empty()) name += small(row.note);
     if (!row.grey.empty()) name += small(row.grey);
     if (row.value) value = significant(*row.value, 3);

@@ -19,6 +19,7 @@ struct IntervalRow {
   std::string title = {};
   std::string grey = {};  // why little is to be thought of it; "" draws it in full
   std::optional<double> limit = {};
+  std::vector<std::string> swatches = {};  // colours that stand behind the name
 };
 struct IntervalChart {
   std::string caption;

@@ -68,6 +68,7 @@ table.dots{width:100%;table-layout:fixed}.dots th:first-child{width:34%}.dots th
 .histogram .threshold{display:none}
 .thresholds input{display:block;width:100%;margin:0;accent-color:var(--link)}
 .thresholds .scores{width:14rem;min-width:9rem}.thresholds label.all{display:block;max-width:32rem;margin:.5rem 0}
+.swatches{margin-left:.4em;vertical-align:-.1em;outline:1px solid var(--line);-webkit-print-color-adjust:exact;print-color-adjust:exact}
 .spread{width:12rem;min-width:9rem}
 .panel-name{font-weight:600}.choice.live .panel-name{display:none}
 [hidden]{display:none!important}

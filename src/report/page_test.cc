@@ -8,6 +8,7 @@
 #include "report/histogram.h"
 #include "report/html_table.h"
 #include "report/interval_chart.h"
+#include "report/swatches.h"
 #include "report/threshold_panel.h"
 
 namespace espalier {
@@ -65,6 +66,18 @@ TEST(IntervalChart, PlacesDotsOnTheScale) {
     EXPECT_TRUE(has(drawn(chart), "<circle")) << value;
     EXPECT_LT(drawn(chart).markup().size(), 3000u) << "a few ticks";
   }
+}
+
+TEST(Swatches, AreSquaresThatSayTheirColours) {
+  const Html two = swatches({"#f6ede4", "#292420"});
+  EXPECT_TRUE(has(two, "role=\"img\" aria-label=\"colours #f6ede4 #292420\"")) << two.markup();
+  EXPECT_TRUE(has(two, "<rect x=\"12\" width=\"12\" height=\"12\" fill=\"#292420\">")) << two.markup();
+  EXPECT_TRUE(swatches({}).empty());
+  for (const char* bad : {"red", "#12345", "#12345g", "url(#a)", "1234567"})
+    EXPECT_THROW(swatches({bad}), ValueError) << bad;
+  const IntervalChart chart{.caption = "c",
+                            .rows = {{.name = "skin=1", .value = 0.5, .swatches = {"#f6ede4"}}}};
+  EXPECT_TRUE(has(drawn(chart), "skin=1<svg class=\"swatches\""));
 }
 
 TEST(Histogram, ScalesEachSideToItsHighestBar) {

@@ -40,6 +40,12 @@ TEST(Terminal, PaintsOnlyWithColors) {
   EXPECT_EQ(kColors.paint(Ink::kPlain, "x"), "x");
 }
 
+TEST(Terminal, SwatchesAreColoursWhereThereAreAny) {
+  EXPECT_EQ(Terminal{.colors = true}.swatch("#825c43"), "\x1b[48;2;130;92;67m  \x1b[0m");
+  EXPECT_EQ(display_width(Terminal{.colors = true}.swatch("#825c43")), 2);
+  EXPECT_EQ(Terminal{}.swatch("#825c43"), "");
+}
+
 TEST(Terminal, AFileIsNoTerminal) {
   const Terminal file = Terminal::of(-1);
   EXPECT_FALSE(file.colors || file.interactive);

@@ -72,6 +72,14 @@ std::string Terminal::paint(Ink ink, std::string_view text) const {
   return std::string("\x1b[") + kCodes[static_cast<int>(ink)] + "m" + std::string(text) + "\x1b[0m";
 }
 
+std::string Terminal::swatch(std::string_view hex) const {
+  if (!colors) return "";
+  std::string out = "\x1b[48;2";
+  for (size_t i = 1; i < hex.size(); i += 2)
+    out += ";" + std::to_string(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+  return out + "m  \x1b[0m";
+}
+
 int display_width(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {

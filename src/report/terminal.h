@@ -22,6 +22,9 @@ struct Terminal {
 
   // `text` in that ink; unchanged without colours.
   std::string paint(Ink ink, std::string_view text) const;
+  // Two columns of the colour "#825c43" by the sequence of 24-bit colours; "" without colours. REQUIRES: such
+  // a text.
+  std::string swatch(std::string_view hex) const;
 };
 
 // Columns that UTF-8 text takes: wide characters two, combining ones and escape sequences none.
