@@ -68,6 +68,8 @@ int main(int argc, char** argv) {
                     "espalier.default=",
                     "espalier.policy=refuse",
                     "espalier.min_zeros=0.5",
+                    "espalier.buckets=1,2.5",
+                    "espalier.role=sensitive",
                     "annotation {",
                     "tag: \"",
                     "\"",

@@ -14,7 +14,8 @@ struct SchemaEdits {
   // least_values, most_values, least_unique, most_unique, drift, drift_jensen_shannon, drift_difference, the
   // same with skew, lifecycle, disallow_nan, disallow_inf. No value clears it; a list gets one more.
   // "dataset" stands for the constraints of the data set. A tag's key is taken as a field, too (see
-  // schema_tags.h): age.policy, age.default, age.max_mean, dataset.policy.
+  // schema_tags.h): age.policy, age.default, age.max_mean, age.buckets, sex.role, income.favourable,
+  // dataset.policy.
   std::vector<std::string> set = {};
   std::vector<std::string> allow = {};            // FEATURE=VALUE: one more value of its domain of texts
   std::vector<std::string> in = {}, not_in = {};  // ENVIRONMENT:FEATURE

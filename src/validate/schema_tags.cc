@@ -16,7 +16,16 @@ namespace espalier {
 namespace {
 
 constexpr std::string_view kPrefix = "espalier.";
-constexpr std::string_view kPolicy = "policy", kDefault = "default", kRule = "rule", kWarning = "warning";
+constexpr std::string_view kPolicy = "policy", kDefault = "default", kRule = "rule", kWarning = "warning",
+                           kRole = "role", kScale = "scale", kBuckets = "buckets", kSensitive = "sensitive",
+                           kMonk = "monk", kMonkGroups = "monk3";
+
+struct TextKey {
+  std::string_view name;
+  std::string FeatureTags::*text;
+};
+constexpr std::array kTextKeys = {TextKey{"unit", &FeatureTags::unit},
+                                  TextKey{"favourable", &FeatureTags::favourable}};
 
 struct LimitKey {
   std::string_view name;
@@ -34,7 +43,9 @@ constexpr std::array kLimitKeys = {
 
 std::vector<std::string> names_of_tags(bool of_feature) {
   if (!of_feature) return {std::string(kPolicy), std::string(kRule), std::string(kWarning)};
-  std::vector<std::string> out = {std::string(kPolicy), std::string(kDefault)};
+  std::vector<std::string> out;
+  for (const std::string_view key : {kPolicy, kDefault, kRole, kScale, kBuckets}) out.emplace_back(key);
+  for (const TextKey& each : kTextKeys) out.emplace_back(each.name);
   for (const LimitKey& each : kLimitKeys) out.emplace_back(each.name);
   return out;
 }
@@ -42,6 +53,20 @@ std::vector<std::string> names_of_tags(bool of_feature) {
 // Lines of a table stay lines, whatever stands in a cell.
 bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+// Whether these are edges in ascending order, or a scale's groups.
+bool are_buckets(std::string_view text) {
+  if (text == kMonk || text == kMonkGroups) return true;
+  std::optional<double> last;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::optional<double> edge = parse_decimal(text.substr(begin, end - begin));
+    if (!edge || (last && !(*edge > *last))) return false;
+    last = edge;
+    begin = end + 1;
+  }
+  return true;
 }
 
 // Into what a feature's tags say; false where the value is none.
@@ -56,6 +81,17 @@ bool take(FeatureTags& tags, std::string_view key, const std::string& value) {
     tags.value = value;
     return !value.empty() && is_one_line(value);
   }
+  if (key == kRole) return tags.sensitive = value == kSensitive;
+  if (key == kScale) return tags.monk = value == kMonk;
+  if (key == kBuckets) {
+    tags.buckets = value;
+    return are_buckets(value);
+  }
+  const auto text = std::ranges::find(kTextKeys, key, &TextKey::name);
+  if (text != kTextKeys.end()) {
+    tags.*(text->text) = value;
+    return !value.empty() && is_one_line(value);
+  }
   const auto limit = std::ranges::find(kLimitKeys, key, &LimitKey::name);
   if (limit == kLimitKeys.end()) return false;
   const std::optional<double> number = parse_decimal(value);
@@ -65,7 +101,11 @@ bool take(FeatureTags& tags, std::string_view key, const std::string& value) {
 
 std::string allowed(std::string_view key) {
   if (key == kPolicy) return "refuse, default or quarantine";
-  return key == kDefault ? "text of one line" : "a finite number";
+  if (key == kRole) return std::string(kSensitive);
+  if (key == kScale) return std::string(kMonk);
+  if (key == kBuckets) return "edges in ascending order, as 18,25,45, or monk or monk3";
+  const bool text = key == kDefault || std::ranges::count(kTextKeys, key, &TextKey::name);
+  return text ? "text of one line" : "a finite number";
 }
 
 // Calls f(key, value) with each tag of ours, in their order; `of` names their owner.

@@ -23,12 +23,17 @@ struct NumberLimits {
   std::optional<double> least = {}, most = {};
 };
 
-// policy, default; of the statistics of its numbers min_mean, max_mean, min_deviation, max_deviation,
-// min_zeros, max_zeros (a share of the values).
+// policy, default; unit, role, favourable, scale, buckets; of the statistics of its numbers min_mean,
+// max_mean, min_deviation, max_deviation, min_zeros, max_zeros (a share of the values).
 struct FeatureTags {
   std::optional<RowPolicy> policy = {};   // that of the schema when not set
   std::optional<std::string> value = {};  // "default": what stands for a bad cell; without it none does
   NumberLimits mean = {}, deviation = {}, zeros = {};
+  std::string unit = {};        // of its numbers, "USD"; of no consequence
+  bool sensitive = false;       // "role=sensitive": models are judged by its values
+  std::string favourable = {};  // of a label the value that is good for who has it
+  bool monk = false;            // "scale=monk": tones of the Monk Skin Tone Scale, 1 to 10
+  std::string buckets = {};     // how it is parted: edges, "18,25,45", or "monk" or "monk3"
 };
 
 // A condition that holds of every row: of those where it is missing, too.
