@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
+#include "evaluate/score_means.h"
 #include "evaluate/scored_rows.h"
 
 namespace espalier {
@@ -40,8 +40,7 @@ std::array<double, 3> values(const OfClass& its) {
 std::array<double, 3> wholes(const OfClass& its) { return {its.said.weight, its.is.weight, its.f1_whole()}; }
 
 double loss(const ClassRows& rows, size_t row) {
-  constexpr double kLeast = std::numeric_limits<double>::epsilon();
-  return -std::log(std::clamp(rows.probability(row, rows.label(row)), kLeast, 1 - kLeast));
+  return log_loss(rows.probability(row, rows.label(row)), true);
 }
 
 // What is known of a slice.

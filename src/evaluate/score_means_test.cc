@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "ir/golden_test.h"
 
 namespace espalier {
 namespace {
@@ -38,6 +39,14 @@ TEST(ScoreMeans, SureMistakesCostMuchAndNotInfinitelyMuch) {
   const std::vector<uint8_t> labels{1, 0};
   const ScoreSums sums = score_sums({scores, labels}, overall(2))[0];
   EXPECT_NEAR(score_mean("log_loss")(sums).value(), 52 * std::log(2), 1e-12);
+}
+
+TEST(ScoreMeans, LogLossesOfSureScoresAreScikitLearns) {
+  const nlohmann::json golden = read_golden("log_loss.json");
+  const std::vector<double> scores = golden["scores"];
+  const std::vector<uint8_t> labels = golden["labels"];
+  const ScoreSums sums = score_sums({scores, labels}, overall(scores.size()))[0];
+  EXPECT_NEAR(score_mean("log_loss")(sums).value(), golden["log_loss"].get<double>(), 1e-12);
 }
 
 TEST(ScoreMeans, ScoresAreProbabilities) {
