@@ -1,5 +1,7 @@
 #include "validate/sketch_files.h"
 
+#include <tuple>
+
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
@@ -11,14 +13,14 @@
 namespace espalier {
 namespace {
 
-constexpr std::string_view kMagic = "espalier sketch 2\n";
+constexpr std::string_view kMagic = "espalier sketch 3\n";
 
 TableStatistics read_sketch(const TableFile& file) {
   try {
     const std::string content = gunzip(posix_env().read_file(file.path));
     const std::vector<std::string_view> records = parse_records(content);
     if (records.size() != 1 || !records[0].starts_with(kMagic))
-      throw FormatError("sketch.file", "not one sketch of statistics, of version 2");
+      throw FormatError("sketch.file", "not one sketch of statistics, of version 3");
     return TableStatistics::read_bytes(records[0].substr(kMagic.size()));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(file.name, ": ", error.message()), error.fix());
@@ -39,8 +41,13 @@ void merge(TableStatistics& into, TableStatistics more, const TableFile& file, c
   const TableColumns &mine = into.columns(), &theirs = more.columns();
   if (mine.names != theirs.names)
     throw ValueError("sketch.columns", cat(file.name, ": its columns are not those of ", first.name));
-  if (into.options().weight != more.options().weight || into.options().slice != more.options().slice)
-    throw ValueError("sketch.flags", cat(file.name, ": its weight or slice is not that of ", first.name));
+  const auto asked = [](const StatisticsOptions& of) {
+    return std::tie(of.weight, of.slice, of.semantic_domains, of.crosses);
+  };
+  if (asked(into.options()) != asked(more.options()))
+    throw ValueError(
+        "sketch.flags",
+        cat(file.name, ": its weight, slice, crosses or semantic domains are not those of ", first.name));
   std::vector<CellType> types;
   for (size_t i = 0; i < mine.names.size(); ++i)
     types.push_back(joined(mine.types[i], theirs.types[i], mine.names[i], file));

@@ -84,6 +84,8 @@ TEST(Sketches, OfShardsAreMergedToThatOfTheWholeInAnyOrder) {
   expect_merged(json, options);
   options.weight = "weight";
   options.slice = "kind";
+  options.semantic_domains = true;
+  options.crosses.emplace();
   expect_merged(csv, options);
   expect_merged(json, options);
 }
@@ -158,9 +160,9 @@ TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   StatisticsOptions weighted = with_header();
   weighted.weight = "b";
   EXPECT_EQ(mistake_of({numbers, sketch("a,b\n1,2\n", weighted)}),
-            "sketch.flags t8.csv: its weight or slice is not that of t2.csv");
+            "sketch.flags t8.csv: its weight, slice, crosses or semantic domains are not those of t2.csv");
   EXPECT_EQ(mistake_of({numbers, folder.file(record_bytes("x"))}),
-            "sketch.file t9.csv: not one sketch of statistics, of version 2");
+            "sketch.file t9.csv: not one sketch of statistics, of version 3");
 }
 
 TEST(Sketches, ThatAreDamagedAreRefused) {

@@ -40,15 +40,29 @@ double ExactSum::value() const {
 Moments moments_of(const ExactSum& sum, const ExactSum& squares, const ExactSum& count) {
   const double n = count.value();
   if (!(n > 0)) return {};
-  const double mean = sum.value() / n;
-  // Of (x - mean)^2 = x^2 - 2 mean x + mean^2, where the mean may be any number near it.
-  ExactSum deviations = squares;
-  sum.for_each_part([&](double part) { deviations.add_product(-2 * mean, part); });
-  count.for_each_part([&](double part) { deviations.add_square(part, mean); });
-  ExactSum shift = sum;
-  count.for_each_part([&](double part) { shift.add_product(-mean, part); });
-  const double error = shift.value() / n;
-  return {mean, std::max(0.0, deviations.value() / n - error * error)};
+  return {sum.value() / n, std::max(0.0, covariance_of(squares, sum, sum, count))};
+}
+
+double covariance_of(const ExactSum& products, const ExactSum& x, const ExactSum& y, const ExactSum& count) {
+  const double n = count.value();
+  if (!(n > 0)) return 0;
+  const double mean_x = x.value() / n, mean_y = y.value() / n;
+  // Of (x - mean)(y - mean) = xy - mean_x y - mean_y x + mean_x mean_y, where means may be any numbers near
+  // them.
+  ExactSum deviations = products;
+  y.for_each_part([&](double part) { deviations.add_product(-mean_x, part); });
+  x.for_each_part([&](double part) { deviations.add_product(-mean_y, part); });
+  const auto [high, low] = exact_product(mean_x, mean_y);
+  count.for_each_part([&, h = high, l = low](double part) {
+    deviations.add_product(h, part);
+    deviations.add_product(l, part);
+  });
+  const auto error_of = [&](const ExactSum& sum, double mean) {
+    ExactSum shift = sum;
+    count.for_each_part([&](double part) { shift.add_product(-mean, part); });
+    return shift.value() / n;
+  };
+  return deviations.value() / n - error_of(x, mean_x) * error_of(y, mean_y);
 }
 
 void ExactSum::write(SketchWriter& out) const {

@@ -79,5 +79,7 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 Moments moments_of(const ExactSum& sum, const ExactSum& squares, const ExactSum& count);
+// The sum of products of deviations from both means, divided by `count`, in the same way; 0 of no terms.
+double covariance_of(const ExactSum& products, const ExactSum& x, const ExactSum& y, const ExactSum& count);
 
 }  // namespace espalier

@@ -34,7 +34,33 @@ TableStatistics::TableStatistics(TableColumns columns, const StatisticsOptions& 
     : columns_(std::move(columns)), options_(options), room_(sketch_room(columns_.names.size())) {
   if (!options.weight.empty()) weight_ = column_of(options.weight, "stats.weight", "weights");
   if (!options.slice.empty()) slice_ = column_of(options.slice, "stats.slice", "slices");
+  choose_crosses();
   all_ = make_part();
+}
+
+void TableStatistics::choose_crosses() {
+  const bool all = options_.crosses && options_.crosses->empty();
+  chosen_.assign(columns_.names.size(), all);
+  if (!options_.crosses) return;
+  for (const std::string& name : *options_.crosses)
+    chosen_[column_of(name, "stats.crosses", "crosses")] = true;
+  check_crosses();
+}
+
+bool TableStatistics::crossed(size_t column) const {
+  const CellType type = columns_.types[column];
+  return chosen_[column] && (type == CellType::kInt || type == CellType::kFloat);
+}
+
+void TableStatistics::check_crosses() const {
+  size_t columns = 0;
+  for (size_t column = 0; column < chosen_.size(); ++column) columns += crossed(column);
+  const size_t sets = slices_.size() + 1, pairs = columns * (columns - std::min<size_t>(columns, 1)) / 2;
+  if (pairs * sets <= kMostCrosses) return;
+  throw ValueError("stats.crosses",
+                   cat(columns, " columns of numbers are ", pairs, " pairs",
+                       sets > 1 ? cat(", in ", sets, " data sets") : "", ": more than ", kMostCrosses),
+                   "name fewer columns");
 }
 
 size_t TableStatistics::column_of(const std::string& name, const char* rule, const char* what) const {
@@ -49,12 +75,14 @@ TableStatistics::Part TableStatistics::make_part() const {
   const bool weighted = !options_.weight.empty();
   Part out;
   out.totals.weighted = weighted;
-  for (const CellType type : columns_.types) out.columns.emplace_back(type, room_, weighted);
+  for (const CellType type : columns_.types)
+    out.columns.emplace_back(type, room_, weighted, options_.semantic_domains);
+  out.crosses = Crosses(columns_.names.size());
   return out;
 }
 
 TableStatistics::Rows TableStatistics::read(const TableRows& cells) const {
-  Rows out{&cells, {}, {}};
+  Rows out{&cells, {}, {}, {}};
   CellBatch values;
   if (!options_.weight.empty()) {
     cells.read(weight_, options_.weight, CellType::kText, values);
@@ -73,7 +101,7 @@ TableStatistics::Rows TableStatistics::read(const TableRows& cells) const {
   return out;
 }
 
-void TableStatistics::add_rows(const Rows& rows) {
+void TableStatistics::add_rows(Rows& rows) {
   all_.totals.rows += rows.cells->rows();
   for (const FixedWeight weight : rows.weights) all_.totals.weight += weight;
   for (const auto& [value, members] : rows.slices) {
@@ -86,28 +114,49 @@ void TableStatistics::add_rows(const Rows& rows) {
     throw ValueError("stats.slices", cat("column \"", shortened(options_.slice), "\" has more than ",
                                          kMostSlices, " values, too many to slice by"));
   }
+  check_crosses();
+  find_slices(rows);
+}
+
+void TableStatistics::find_slices(Rows& rows) {
+  for (const auto& [value, members] : rows.slices) rows.parts.push_back(&slices_.find(value)->second);
 }
 
 void TableStatistics::add_column(size_t column, const CellBatch& cells, const Rows& rows) {
   all_.columns[column].add(cells, rows.weights);
+  auto part = rows.parts.begin();
   for (const auto& [value, members] : rows.slices)
-    slices_.find(value)->second.columns[column].add(cells, rows.weights, members);
+    (*part++)->columns[column].add(cells, rows.weights, members);
+}
+
+void TableStatistics::add_cross(size_t x, size_t y, std::span<const double> xs, std::span<const double> ys,
+                                const Rows& rows) {
+  all_.crosses.add(x, y, xs, ys);
+  auto part = rows.parts.begin();
+  for (const auto& [value, members] : rows.slices) (*part++)->crosses.add(x, y, xs, ys, members);
 }
 
 void TableStatistics::add(const TableRows& cells) {
-  const Rows rows = read(cells);
+  Rows rows = read(cells);
   add_rows(rows);
   CellBatch batch;
+  std::vector<std::vector<double>> numbers(columns_.names.size());
   for (size_t column = 0; column < columns_.names.size(); ++column) {
     cells.read(column, columns_.names[column], columns_.types[column], batch);
     add_column(column, batch, rows);
+    if (!crossed(column)) continue;
+    numbers[column] = single_numbers(batch);
+    for (size_t x = 0; x < column; ++x) {
+      if (crossed(x)) add_cross(x, column, numbers[x], numbers[column], rows);
+    }
   }
 }
 
 void TableStatistics::restart(size_t column, CellType type) {
   columns_.types[column] = type;
-  const ColumnStatistics fresh(type, room_, !options_.weight.empty());
+  const ColumnStatistics fresh(type, room_, !options_.weight.empty(), options_.semantic_domains);
   const auto restart_part = [&](Part& part) {
+    part.crosses.clear(column);
     if (type == CellType::kNone)
       part.columns[column].clear_type();
     else
@@ -122,6 +171,7 @@ void TableStatistics::merge(const TableStatistics& other) {
     mine.totals.rows += theirs.totals.rows;
     mine.totals.weight += theirs.totals.weight;
     for (size_t i = 0; i < mine.columns.size(); ++i) mine.columns[i].merge(theirs.columns[i]);
+    mine.crosses.merge(theirs.crosses);
   };
   merge_parts(all_, other.all_);
   for (const auto& [value, part] : other.slices_) {
@@ -148,6 +198,9 @@ tfmd::DatasetFeatureStatistics TableStatistics::data_set(const Part& part, const
   if (part.totals.weighted) out.set_weighted_num_examples(weight_value(part.totals.weight));
   for (size_t i = 0; part.totals.rows > 0 && i < part.columns.size(); ++i)
     *out.add_features() = part.columns[i].feature(columns_.names[i], part.totals);
+  std::vector<bool> taken(chosen_.size());
+  for (size_t column = 0; column < taken.size(); ++column) taken[column] = crossed(column);
+  if (part.totals.rows > 0) part.crosses.fill(columns_.names, taken, out);
   return out;
 }
 

@@ -7,6 +7,7 @@
 
 #include "validate/metadata_files.h"
 #include "validate/statistics_column.h"
+#include "validate/statistics_crosses.h"
 #include "validate/table_rows.h"
 
 namespace espalier {
@@ -14,8 +15,11 @@ namespace espalier {
 struct StatisticsOptions {
   CsvOptions csv = {};  // of CSV alone, as the next
   EmptyCells empty = {};
-  std::string weight = {};         // a column of numbers from 0 to 1e9, by which rows count; "": all count 1
-  std::string slice = {};          // a column, for each value of which the rows get statistics of their own
+  std::string weight = {};        // a column of numbers from 0 to 1e9, by which rows count; "": all count 1
+  std::string slice = {};         // a column, for each value of which the rows get statistics of their own
+  bool semantic_domains = false;  // whether it is asked whether values are times
+  // Columns of numbers of which each two have statistics of their rows together; empty: all of them.
+  std::optional<std::vector<std::string>> crosses = {};
   size_t block = size_t{1} << 20;  // bytes that a thread takes at a time
 };
 
@@ -29,10 +33,13 @@ struct TableColumns {
 // merged, have equal statistics as long as these are exact; where texts were forgotten, the order of the rows
 // within each part counts, that of merging does not.
 class TableStatistics {
+  struct Part;
+
  public:
   static constexpr size_t kMostSlices = 200;
+  static constexpr size_t kMostCrosses = 8192;
 
-  // Raises ValueError[stats.weight], [stats.slice] for columns that there are not.
+  // Raises ValueError[stats.weight], [stats.slice], [stats.crosses] for columns that there are not.
   TableStatistics(TableColumns columns, const StatisticsOptions& options);
 
   // Rows with their slices and weights, to be added column by column. A row is in each slice of whose column
@@ -41,14 +48,24 @@ class TableStatistics {
     const TableRows* cells;
     std::vector<FixedWeight> weights;
     std::map<std::string, std::vector<uint32_t>, std::less<>> slices;
+    std::vector<Part*> parts = {};  // of the slices: found once, since others may add slices meanwhile
   };
   // Raises ValueError[stats.weight] with the place.
   Rows read(const TableRows& cells) const;
-  // The slices and the number of the rows. Raises ValueError[stats.slices] for more than 200 slices.
-  void add_rows(const Rows& rows);
+  // The slices and the number of the rows. Raises ValueError[stats.slices] for more than 200 slices,
+  // [stats.crosses] for more than 8192 pairs in all data sets.
+  void add_rows(Rows& rows);
+  // The same for rows that were counted before.
+  void find_slices(Rows& rows);
   // The cells of a column of rows that add_rows() was given. Those of different columns may be added at one
   // time by different threads.
   void add_column(size_t column, const CellBatch& cells, const Rows& rows);
+  // The numbers of two columns, x < y, of the same rows, as single_numbers() gives them. Those of different x
+  // may be added at one time. REQUIRES: crossed(x), crossed(y).
+  void add_cross(size_t x, size_t y, std::span<const double> xs, std::span<const double> ys,
+                 const Rows& rows);
+  // Whether a column is of numbers that are crossed with others.
+  bool crossed(size_t column) const;
   // All of these. REQUIRES: cells of the columns' types.
   void add(const TableRows& cells);
 
@@ -77,10 +94,13 @@ class TableStatistics {
   struct Part {
     RowTotals totals;
     std::vector<ColumnStatistics> columns;
+    Crosses crosses{0};
   };
   Part make_part() const;
   static void write(const Part& part, SketchWriter& out);
   static void read(Part& part, SketchReader& in);
+  void choose_crosses();
+  void check_crosses() const;
   size_t column_of(const std::string& name, const char* rule, const char* flag) const;
   tfmd::DatasetFeatureStatistics data_set(const Part& part, const std::string& name) const;
 
@@ -89,6 +109,7 @@ class TableStatistics {
   std::vector<std::string> notes_;
   SketchRoom room_;
   size_t weight_ = 0, slice_ = 0;
+  std::vector<bool> chosen_;  // columns whose numbers are crossed
   Part all_;
   std::map<std::string, Part, std::less<>> slices_;
 };

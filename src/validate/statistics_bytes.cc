@@ -26,6 +26,7 @@ void ColumnStatistics::write(SketchWriter& out) const {
   if (type_ == CellType::kNone) return;
   if (numbers_) numbers_->write(out);
   if (texts_) texts_->write(out);
+  if (times_) times_->write(out);
 }
 
 void ColumnStatistics::read(SketchReader& in, uint64_t rows) {
@@ -47,12 +48,14 @@ void ColumnStatistics::read(SketchReader& in, uint64_t rows) {
   if (type_ == CellType::kNone) return;
   if (numbers_) numbers_->read(in);
   if (texts_) texts_->read(in);
+  if (times_) times_->read(in, value_count());
 }
 
 void TableStatistics::write(const Part& part, SketchWriter& out) {
   out.number(part.totals.rows);
   out.wide(part.totals.weight);
   for (const ColumnStatistics& column : part.columns) column.write(out);
+  part.crosses.write(out);
 }
 
 void TableStatistics::read(Part& part, SketchReader& in) {
@@ -60,6 +63,7 @@ void TableStatistics::read(Part& part, SketchReader& in) {
   part.totals.weight = in.weight();
   in.check(part.totals.rows <= kMostCount);
   for (ColumnStatistics& column : part.columns) column.read(in, part.totals.rows);
+  part.crosses.read(in, part.totals.rows);
 }
 
 std::string TableStatistics::bytes() const {
@@ -71,6 +75,11 @@ std::string TableStatistics::bytes() const {
   }
   out.text(options_.weight);
   out.text(options_.slice);
+  out.number(options_.semantic_domains);
+  out.number(options_.crosses.has_value());
+  const std::vector<std::string> crosses = options_.crosses.value_or(std::vector<std::string>());
+  out.number(crosses.size());
+  for (const std::string& name : crosses) out.text(name);
   write(all_, out);
   out.number(slices_.size());
   for (const auto& [value, part] : slices_) {
@@ -93,6 +102,17 @@ TableStatistics TableStatistics::read_bytes(std::string_view bytes) {
   StatisticsOptions options;
   options.weight = in.text();
   options.slice = in.text();
+  const auto yes = [&] {
+    const uint64_t value = in.number();
+    in.check(value <= 1);
+    return value == 1;
+  };
+  options.semantic_domains = yes();
+  if (yes()) options.crosses.emplace();
+  for (uint64_t left = in.count(8); left > 0; --left) {
+    in.check(options.crosses.has_value());
+    options.crosses->emplace_back(in.text());
+  }
   TableStatistics out(std::move(columns), options);
   read(out.all_, in);
   for (uint64_t left = in.count(32); left > 0; --left) {

@@ -15,24 +15,27 @@ SketchRoom sketch_room(size_t columns) {
   return {values, values / 2, 8 * values};
 }
 
-ColumnStatistics::ColumnStatistics(CellType type, const SketchRoom& room, bool weighted)
-    : type_(type), weighted_(weighted) {
+ColumnStatistics::ColumnStatistics(CellType type, const SketchRoom& room, bool weighted, bool times)
+    : type_(type), weighted_(weighted), asks_times_(times) {
   if (type == CellType::kText)
     texts_.emplace(room.texts, room.text_bytes, weighted);
   else
     numbers_.emplace(room.values, weighted);
+  if (times && (type == CellType::kInt || type == CellType::kText)) times_.emplace();
 }
 
 void ColumnStatistics::add_number(double value, FixedWeight weight) {
   if (value != value) return nan_.add(weight);
   if (std::isinf(value)) return (value < 0 ? lowest_ : highest_).add(weight);
   if (value == 0) zeros_.add(weight);
+  if (times_) times_->add(value);
   numbers_->add(value, weight);
 }
 
 void ColumnStatistics::add_text(std::string_view text, FixedWeight weight) {
   bytes_ += text.size();
   invalid_ += !is_utf8(text);
+  if (times_) times_->add(text);
   texts_->add(text, weight);
 }
 
@@ -84,7 +87,11 @@ void ColumnStatistics::add_numbers(const CellBatch& cells) {
     zeros += is_value && value == 0;
   }
   zeros_.count += zeros;
-  numbers_->add(std::span(finite).first(count));
+  const auto all = std::span(finite).first(count);
+  if (times_) {
+    for (const double value : all) times_->add(value);
+  }
+  numbers_->add(all);
 }
 
 void ColumnStatistics::add_texts(const CellBatch& cells) {
@@ -97,7 +104,11 @@ void ColumnStatistics::add_texts(const CellBatch& cells) {
     bytes_ += text.size();
     invalid_ += !cells.utf8 && !is_utf8(text);
   }
-  texts_->add(std::span(texts).first(count));
+  const auto all = std::span(texts).first(count);
+  if (times_) {
+    for (const std::string_view text : all) times_->add(text);
+  }
+  texts_->add(all);
 }
 
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {
@@ -114,11 +125,13 @@ void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> 
 }
 
 ColumnStatistics ColumnStatistics::as(CellType type, const SketchRoom& room) const {
-  ColumnStatistics out(type, room, weighted_);
+  ColumnStatistics out(type, room, weighted_, asks_times_);
   std::optional<ValueCounts> numbers = std::move(out.numbers_);
   std::optional<TextCounts> texts = std::move(out.texts_);
+  std::optional<TimeCounts> times = std::move(out.times_);
   out = *this;
   out.type_ = type;
+  out.times_ = std::move(times);
   if (type_ != CellType::kNone) return out;
   out.numbers_ = std::move(numbers);
   out.texts_ = std::move(texts);
@@ -141,6 +154,7 @@ void ColumnStatistics::merge(const ColumnStatistics& other) {
   invalid_ += other.invalid_;
   if (numbers_) numbers_->merge(*other.numbers_);
   if (texts_) texts_->merge(*other.texts_);
+  if (times_ && other.times_) times_->merge(*other.times_);
 }
 
 }  // namespace espalier

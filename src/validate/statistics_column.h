@@ -9,6 +9,7 @@
 #include "validate/sketch_strings.h"
 #include "validate/sketch_values.h"
 #include "validate/statistics_cells.h"
+#include "validate/statistics_time.h"
 
 namespace espalier {
 
@@ -36,7 +37,8 @@ struct RowTotals {
 
 class ColumnStatistics {
  public:
-  ColumnStatistics(CellType type, const SketchRoom& room, bool weighted);
+  // `times`: whether it is asked whether values are times.
+  ColumnStatistics(CellType type, const SketchRoom& room, bool weighted, bool times);
 
   // The rows of the batch, or some of them. `weights` has one for each row of the batch, or none.
   // REQUIRES: a batch of this type.
@@ -46,10 +48,10 @@ class ColumnStatistics {
   void clear_type() { type_ = CellType::kNone; }
   // The same as another type: any of a column without values, kFloat of one of whole numbers.
   ColumnStatistics as(CellType type, const SketchRoom& room) const;
-  // REQUIRES: of the same type, room and weights.
+  // REQUIRES: of the same type, room, weights and times.
   void merge(const ColumnStatistics& other);
-  // As bytes, which are equal for equal cells. read() REQUIRES: nothing was added, of the same type, room and
-  // weights; `rows` there are. Raises FormatError[sketch.*].
+  // As bytes, which are equal for equal cells. read() REQUIRES: nothing was added, of the same type, room,
+  // weights and times; `rows` there are. Raises FormatError[sketch.*].
   void write(SketchWriter& out) const;
   void read(SketchReader& in, uint64_t rows);
 
@@ -87,7 +89,7 @@ class ColumnStatistics {
   Moments with_infinities(Moments moments) const;
 
   CellType type_;
-  bool weighted_;
+  bool weighted_, asks_times_;
   Tally filled_, empty_;                  // rows with values and without
   Tally more_;                            // values beyond the first of their rows
   std::optional<ValueCounts> lengths_;    // numbers of values of rows that have several
@@ -95,6 +97,7 @@ class ColumnStatistics {
   uint64_t bytes_ = 0, invalid_ = 0;
   std::optional<ValueCounts> numbers_;
   std::optional<TextCounts> texts_;
+  std::optional<TimeCounts> times_;  // of whole numbers and texts
 };
 
 }  // namespace espalier

@@ -160,6 +160,7 @@ tfmd::FeatureNameStatistics ColumnStatistics::feature(const std::string& name,
     fill_texts(out);
     *out.mutable_string_stats()->mutable_common_stats() = std::move(common);
   }
+  if (times_ && invalid_ == 0) times_->fill(value_count(), out);
   return out;
 }
 

@@ -185,7 +185,8 @@ class Pass {
         wanted_(std::move(wanted)),
         rows_(rows),
         found_(wanted_.size()),
-        turns_(wanted_.size() + 1) {}
+        turns_(wanted_.size() + 1),
+        crossing_(wanted_.size()) {}
 
   void run() {
     Reading(feed_, turns_).run([&](int64_t block, const TableRows& cells) { return add(block, cells); });
@@ -194,25 +195,42 @@ class Pass {
 
  private:
   bool add(int64_t block, const TableRows& cells) {
-    const TableStatistics::Rows rows = statistics_.read(cells);
+    TableStatistics::Rows rows = statistics_.read(cells);
     const size_t last = wanted_.size();
     if (!turns_.wait(last, block)) return false;
-    if (rows_) statistics_.add_rows(rows);
+    rows_ ? statistics_.add_rows(rows) : statistics_.find_slices(rows);
     turns_.pass(last, block);
     CellBatch batch;
+    std::vector<std::vector<double>> numbers(last);
     for (size_t column = 0; column < last; ++column) {
-      if (!wanted_[column]) continue;
+      const bool crossed = statistics_.crossed(column);
+      if (!wanted_[column] && !crossed) continue;
       const CellType type = statistics_.columns().types[column];
       const CellType met = found_[column].load();
       CellType found = met;
       if (met != CellType::kText || type == CellType::kText)
         found = std::max(found, cells.read(column, statistics_.columns().names[column], type, batch));
+      if (crossed && found <= type) numbers[column] = single_numbers(batch);
+      if (!wanted_[column]) continue;
       if (!turns_.wait(column, block)) return false;
       if (found <= type) statistics_.add_column(column, batch, rows);
       if (found > found_[column].load()) found_[column] = found;
       turns_.pass(column, block);
     }
+    add_crosses(numbers, rows);
     return true;
+  }
+
+  // Sums of pairs depend on no order.
+  void add_crosses(const std::vector<std::vector<double>>& numbers, const TableStatistics::Rows& rows) {
+    for (size_t x = 0; x < numbers.size(); ++x) {
+      if (numbers[x].empty()) continue;
+      const std::lock_guard lock(crossing_[x]);
+      for (size_t y = x + 1; y < numbers.size(); ++y) {
+        if (!numbers[y].empty() && (wanted_[x] || wanted_[y]))
+          statistics_.add_cross(x, y, numbers[x], numbers[y], rows);
+      }
+    }
   }
 
   Feed& feed_;
@@ -221,6 +239,7 @@ class Pass {
   bool rows_;
   std::vector<std::atomic<CellType>> found_;
   Turns turns_;
+  std::vector<std::mutex> crossing_;  // by the first column
 };
 
 // The types of the first block: most columns have no others.

@@ -155,6 +155,7 @@ TEST(Statistics, AreEqualForAnyNumberOfThreads) {
                                      folder.file(big_table(random, 10000))};
   StatisticsOptions options = small_blocks();
   options.slice = "c0";
+  options.crosses.emplace();
   const int before = threads();
   std::set<std::string> all;
   for (const int count : {1, 2, 3, 8}) {
@@ -182,6 +183,7 @@ TEST(Statistics, OfShardsMergeInAnyOrder) {
   for (const bool weighted : {false, true}) {
     StatisticsOptions options = small_blocks();
     options.slice = "c3";
+    options.crosses.emplace();
     std::vector<Column> columns;
     for (const int kind : {0, 1, 2, 3, 4, 5}) columns.push_back(some_column(random, 5000, kind));
     for (std::string& cell : columns[1]) cell = cell.empty() ? "0.125" : cell;
