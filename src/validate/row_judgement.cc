@@ -24,23 +24,20 @@ class Judge {
     RowJudgement out{.table = table_.with_cells(kept_changes()), .rows = table_.rows()};
     ask_rules(out.table);
     out.replaced = std::ranges::count_if(
-        changes_, [&](const CsvChange& each) { return worst_[static_cast<size_t>(each.row)] == kReplaced; });
+        changes_, [&](const CsvChange& each) { return worst_of(each.row) == RowOutcome::kReplaced; });
     for (auto& [key, finding] : findings_) out.findings.push_back(std::move(finding));
     name_lines(out);
     for (int64_t row = 0; row < table_.rows(); ++row) {
-      const Worst worst = worst_[static_cast<size_t>(row)];
-      if (worst != kAside) out.kept.push_back(row);
-      out.refused += worst == kRefused;
+      const RowOutcome worst = worst_of(row);
+      if (worst != RowOutcome::kSetAside) out.kept.push_back(row);
+      out.refused += worst == RowOutcome::kRefused;
     }
+    out.outcomes = std::move(worst_);
     return out;
   }
 
  private:
-  enum Worst : uint8_t { kGood, kReplaced, kAside, kRefused };
-
-  static Worst worst_of(RowPolicy policy) {
-    return policy == RowPolicy::kDefault ? kReplaced : policy == RowPolicy::kQuarantine ? kAside : kRefused;
-  }
+  RowOutcome worst_of(int64_t row) const { return worst_[static_cast<size_t>(row)]; }
 
   // Of a feature and its rule, or of a rule behind all features.
   RowFinding& finding(size_t subject, size_t rule) { return findings_[{subject, rule}]; }
@@ -49,8 +46,8 @@ class Judge {
     if (finding.lines.size() < RowFinding::kNamed) finding.lines.push_back(row);
     ++finding.rows;
     if (finding.warning) return;
-    Worst& worst = worst_[static_cast<size_t>(row)];
-    worst = std::max(worst, worst_of(finding.policy));
+    RowOutcome& worst = worst_[static_cast<size_t>(row)];
+    worst = std::max(worst, outcome_of(finding.policy));
     if (finding.policy != RowPolicy::kQuarantine) return;
     std::string& reason = reasons_[row];
     reason +=
@@ -84,7 +81,7 @@ class Judge {
   // In the order of the columns, and of rows that stay.
   std::vector<CsvChange>& kept_changes() {
     std::erase_if(changes_,
-                  [&](const CsvChange& each) { return worst_[static_cast<size_t>(each.row)] != kReplaced; });
+                  [&](const CsvChange& each) { return worst_of(each.row) != RowOutcome::kReplaced; });
     std::ranges::sort(changes_, {}, [](const CsvChange& each) { return std::pair(each.row, each.column); });
     return changes_;
   }
@@ -115,20 +112,25 @@ class Judge {
       for (int64_t& line : each.lines) line = lines[static_cast<size_t>(line)];
     }
     for (auto& [row, reason] : reasons_) {
-      if (worst_[static_cast<size_t>(row)] == kAside)
+      if (worst_of(row) == RowOutcome::kSetAside)
         out.set_aside.push_back({row, lines[static_cast<size_t>(row)], std::move(reason)});
     }
   }
 
   const RowValidator& validator_;
   const CsvTable& table_;
-  std::vector<Worst> worst_;
+  std::vector<RowOutcome> worst_;
   std::map<std::pair<size_t, size_t>, RowFinding> findings_;
   std::map<int64_t, std::string> reasons_;
   std::vector<CsvChange> changes_;
 };
 
 }  // namespace
+
+RowOutcome outcome_of(RowPolicy policy) {
+  if (policy == RowPolicy::kDefault) return RowOutcome::kReplaced;
+  return policy == RowPolicy::kQuarantine ? RowOutcome::kSetAside : RowOutcome::kRefused;
+}
 
 RowJudgement judge_rows(const RowValidator& validator, const CsvTable& table) {
   return Judge(validator, table).run();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "espalier/csv.h"
+#include "espalier/rows.h"
 #include "validate/row_validator.h"
 
 namespace espalier {
@@ -34,8 +35,12 @@ struct RowJudgement {
   std::vector<SetAside> set_aside = {};   // in order
   int64_t rows = 0, refused = 0;          // rows; one that is refused is not set aside
   int64_t replaced = 0;                   // cells, of rows that stay
+  std::vector<RowOutcome> outcomes = {};  // of each row
   std::vector<RowFinding> findings = {};  // of columns in the order of the schema, then of rules
 };
+
+// What a fault of this policy makes of a row.
+RowOutcome outcome_of(RowPolicy policy);
 
 // A row is refused if any of its faults is, else set aside if any of them sets it aside. Rules are asked of
 // the table with defaults in place; a cell that cannot be read is missing to them, and a rule is broken where
