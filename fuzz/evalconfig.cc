@@ -21,7 +21,9 @@ metrics_specs {
     threshold { value_threshold { lower_bound { value: 0.5 } upper_bound { value: 2 } } }
     per_slice_thresholds { slicing_specs { feature_values { key: "sex" value: "f" } }
       threshold { change_threshold { direction: HIGHER_IS_BETTER absolute { value: -0.01 } relative { value: -0.1 } } } }
-    cross_slice_thresholds { cross_slicing_specs { baseline_spec {} } threshold { value_threshold {} } } }
+    cross_slice_thresholds { cross_slicing_specs { baseline_spec {} slicing_specs { feature_keys: "sex" } }
+      threshold { value_threshold { upper_bound { value: 0.1 } }
+        change_threshold { direction: LOWER_IS_BETTER absolute { value: 0 } relative { value: 0.1 } } } } }
   metrics { class_name: "AUC" config: '{"curve": "PR"}' threshold { value_threshold { lower_bound { value: 0.5 } } } }
   metrics { class_name: "FairnessIndicators" config: '{"thresholds": [0.3]}' }
   thresholds { key: "fairness_indicators_metrics/false_positive_rate@0.3" value {
@@ -29,6 +31,7 @@ metrics_specs {
   per_slice_thresholds { key: "binary_accuracy" value { thresholds { slicing_specs { feature_keys: "sex" }
     threshold { value_threshold { lower_bound { value: 0.5 } } } } } }
 }
+cross_slicing_specs { baseline_spec { feature_values { key: "sex" value: "m" } } slicing_specs { feature_keys: "sex" } }
 metrics_specs { binarize { class_ids { values: 3 } } query_key: "q" output_names: "o" }
 options { min_slice_size { value: 10 } disabled_outputs { values: "x" } })";
 

@@ -10,9 +10,21 @@ using namespace espalier;
 
 namespace {
 
+// By sex, and within it by job, of which one has no row of f.
 const Assessment& assessment() {
-  static const Assessment out =
-      assessment_of("sex", {{"f", 40, 10, 40, 10}, {"m", 20, 30, 20, 30}, {"x", 1, 0, 0, 0}});
+  static const Assessment out = [] {
+    Assessment all = assessment_of("sex", {{"f", 40, 10, 40, 10}, {"m", 20, 30, 20, 30}, {"x", 1, 0, 0, 0}});
+    SlicingFigures& by = all.by.emplace_back();
+    by.columns = {"sex", "job"};
+    by.slices = {slice_of("sex=f, job=a", {"f", "a"}, 40, 10, 40, 10),
+                 slice_of("sex=m, job=a", {"m", "a"}, 10, 10, 10, 20),
+                 slice_of("sex=m, job=b", {"m", "b"}, 10, 20, 10, 10)};
+    return all;
+  }();
+  return out;
+}
+const std::vector<DataFault>& faults() {
+  static const std::vector<DataFault> out = {{.of = FaultOf::kDrift, .column = "age"}};
   return out;
 }
 
@@ -24,7 +36,8 @@ bool accept(const std::string& text) {
     if (!error.message().starts_with("gates.toml")) throw InternalError("a mistake without its source");
     return false;
   }
-  const Verdict verdict = judge(gates, assessment(), &assessment(), std::chrono::year(2030) / 6 / 15);
+  const Verdict verdict =
+      judge(gates, assessment(), &assessment(), std::chrono::year(2030) / 6 / 15, &faults());
   const Verdict::Counts counts = verdict.counts();
   if (counts.pass + counts.undecided + counts.blocked != static_cast<int64_t>(gates.gates.size()))
     throw InternalError("a gate without a ruling");
@@ -65,10 +78,52 @@ reason"""
 expires = 2031-12-31
 )";
 
+constexpr const char* kConditions = R"(where = "age >= 18 and not (city is missing)"
+[slices]
+senior = 'age between 60 and 99'
+"long hours" = 'hours > 50 or job in ("a", "b")'
+[answers]
+harm = "a refusal"
+worry = "errors"
+[[gates]]
+metric = "accuracy"
+slice = "senior=yes"
+min = 0.5
+[[gates]]
+data = "drift"
+max = 2
+[[gates]]
+data = "schema"
+severity = "warn"
+[[gates]]
+metric = "recall"
+each = "sex"
+against = "sex=m"
+min = -0.1
+change = "absolute"
+[[gates]]
+metric = "auc"
+slice = "sex=f"
+against = "overall"
+max = 0.2
+[[gates]]
+criterion = "equal_opportunity"
+between = "sex"
+given = "job"
+max = 0.1
+decide = "proven-under"
+[[waivers]]
+gate = "data: drift"
+slice = "age"
+name = "A. Person"
+reason = "known"
+expires = 2031-12-31
+)";
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  return fuzz::run(argc, argv, "fuzz_gates", {gates_of(assessment()), kLong},
+  return fuzz::run(argc, argv, "fuzz_gates", {gates_of(assessment()), kLong, kConditions},
                    {"[[gates]]\n",
                     "[[waivers]]\n",
                     "gates = [",
@@ -99,6 +154,16 @@ int main(int argc, char** argv) {
                     "each = \"sex*age\"\n",
                     "between = \"sex\"\n",
                     "change = \"absolute\"\n",
+                    "against = \"sex=f\"\n",
+                    "against = \"overall\"\n",
+                    "given = \"job\"\n",
+                    "where = 'a > 1'\n",
+                    "[slices]\n",
+                    "[answers]\n",
+                    "data = \"leak\"\n",
+                    " and ",
+                    " is missing",
+                    "(",
                     "decide = \"proven-under\"\n",
                     "thin = \"undecided\"\n",
                     "*",

@@ -94,8 +94,8 @@ std::vector<SliceChurn> BaselineFlags::churn(const ScoredTable& now, const Slice
                                              const TableFlags& reading, const ScoredFlags& scored,
                                              const std::vector<std::string>& missing,
                                              const Results& results) const {
-  if (now.task == Task::kRegression)
-    throw ValueError("evaluate.task", "--baseline is for decisions, not for a regression");
+  if (now.task == Task::kRegression || now.task == Task::kRanking)
+    throw ValueError("evaluate.task", "--baseline is for decisions, not for numbers");
   const ScoredTable before = read_scores(file, reading, scored, missing, results);
   const std::vector<size_t> places = joined(now, before, file, id);
   const double threshold = slicing.thresholds.empty() ? 0.5 : slicing.thresholds[0];

@@ -76,7 +76,10 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
   if (!scores.empty())
     return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results, where);
   return score_table(run.model, run.data, run.table,
-                     {.strip_label_dots = run.strip_label_dots, .all_rows = run.all_rows, .where = where},
+                     {.strip_label_dots = run.strip_label_dots,
+                      .query = run.scored.query,
+                      .all_rows = run.all_rows,
+                      .where = where},
                      run.results);
 }
 
@@ -131,7 +134,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
                       {.delimiter = ',', .header = CsvHeader::kYes});
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
-  out.options.ignored = {run.scored.score, run.scored.weight};
+  out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
   if (run.strip_label_dots) out.options.ignored.insert(rows.label);
   out.options.groups = sensitive_columns(out.train);
   if (run.schema.empty()) {

@@ -11,6 +11,7 @@
 #include "cli/baseline_flags.h"
 #include "cli/envelope.h"
 #include "cli/flip_flags.h"
+#include "cli/given_flags.h"
 #include "cli/interval_flags.h"
 #include "cli/provenance.h"
 #include "cli/scored_table.h"
@@ -34,6 +35,7 @@ struct EvaluateRun {
   IntervalFlags intervals;
   WorstFlags worst;
   FlipFlags flips;
+  GivenFlags given;
   BaselineFlags baseline;
   bool strip_label_dots = false, all_rows = false;
   std::vector<double> thresholds = {};
@@ -114,6 +116,8 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
                       const Terminal& terminal) {
   constexpr size_t kTableClasses = 20;
   if (!assessment.has_thresholds()) {
+    if (scored.task == Task::kRanking)
+      return cat(scored.rows.size(), " rows of ", std::ranges::max(scored.queries) + 1, " queries\n");
     const bool matrix = scored.task == Task::kClasses && scored.classes.size() <= kTableClasses;
     return cat(
         scored.rows.size(), " rows\n",
@@ -135,16 +139,20 @@ void evaluate_scores(const EvaluateRun& run) {
   const WorstOptions options = worst_options(run, run.thresholds.empty() ? 0.5 : run.thresholds[0]);
   WorstSlices worst;
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
+  GivenGaps given;
+  if (run.given.any()) given = run.given.find(assessment, view, scored, slicing, missing);
   std::vector<SliceChurn> churn;
   if (run.baseline.any())
     churn = run.baseline.churn(scored, slicing, run.table, run.scored, missing, run.results);
   if (run.results.json) {
     nlohmann::ordered_json body = {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
+    if (!run.scored.query.empty()) body["query"] = run.scored.query;
     if (assessment.has_thresholds()) body["positive"] = scored.positive;
     if (scored.task == Task::kClasses) body["classes"] = scored.classes;
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
+    if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (run.baseline.any()) body["baseline"] = json_of(churn);
     body["warnings"] = *run.results.warned;
@@ -152,7 +160,7 @@ void evaluate_scores(const EvaluateRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
-                        assessed_text(run, assessment, view, terminal),
+                        assessed_text(run, assessment, view, terminal), text_of(given, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : "",
                         run.baseline.any() ? text_of(churn, terminal) : ""));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
@@ -162,8 +170,8 @@ void evaluate_scores(const EvaluateRun& run) {
   add(run.scored.words());
   add(threshold_words(run));
   if (run.where) add({"--where", run.where->text()});
-  for (const auto& words : {run.table.words(), run.slicing.words(), run.intervals.words(), run.worst.words(),
-                            run.baseline.words()})
+  for (const auto& words : {run.table.words(), run.slicing.words(), run.given.words(), run.intervals.words(),
+                            run.worst.words(), run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
     const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices).flags;
@@ -236,20 +244,25 @@ void evaluate(const EvaluateRun& run) {
                                                : std::vector<FlippedColumn>();
   const double threshold = saved.decision.threshold.value_or(0.5);
   const WorstOptions options = worst_options(run, threshold);
-  const ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
+  ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
   const Envelope envelope = envelope_of(report, scored, threshold);
   WorstSlices worst;
   if (run.worst.any())
     worst = run.worst.find(scored, {columns.label()}, ColumnOptions().missing, options, run.results);
   std::optional<Assessment> assessment;
   const bool several = run.thresholds.size() > 1;
-  if (run.slicing.any() || several) {
+  const bool ranking = !run.scored.query.empty();
+  if (ranking) scored.rank_by(run.scored.query, source_name(run.data), ColumnOptions().missing);
+  if (run.slicing.any() || several || ranking) {
     SliceFlags slicing = run.slicing;
     slicing.thresholds = several ? run.thresholds : std::vector{threshold};
     assessment = slicing.assess(scored, ColumnOptions().missing, {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
   if (assessment) view = view_of(run.slicing, *assessment);
+  GivenGaps given;
+  if (run.given.any())
+    given = run.given.find(*assessment, view, scored, run.slicing, ColumnOptions().missing);
   const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
@@ -261,7 +274,9 @@ void evaluate(const EvaluateRun& run) {
       if (saved.decision.threshold) body["threshold"] = *saved.decision.threshold;
       if (best.f1 >= 0) body["best_of_these_rows"] = {{"threshold", best.threshold}, {"f1", best.f1}};
     }
+    if (ranking) body["query"] = run.scored.query;
     if (assessment) body.update(json_of(*assessment, view));
+    if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
     body["envelope"] = json_of(envelope);
@@ -275,6 +290,7 @@ void evaluate(const EvaluateRun& run) {
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
+  text += text_of(given, terminal);
   if (run.worst.any()) text += text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
   text += text_of(envelope, terminal);
@@ -286,12 +302,17 @@ void evaluate(const EvaluateRun& run) {
 }
 
 void check_use(const EvaluateRun& run) {
+  if (!run.scored.query.empty() && !(run.thresholds.empty() && run.scored.positive.empty()))
+    throw CLI::ExcludesError("--query", "--threshold and --positive");
+  if (!run.scored.query.empty() && run.scored.task == Task::kClasses)
+    throw CLI::ExcludesError("--query", "--task classes");
+  if (run.given.any() && !run.slicing.any()) throw CLI::RequiresError("--given", "--slice");
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
     if (!run.baseline.words().empty()) throw CLI::RequiresError("--baseline and --id", "--scores");
-    if (!run.scored.words().empty())
+    if (run.scored.only_for_files())
       throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
-    if (!run.slicing.any() && !run.worst.any() && !run.intervals.words().empty())
+    if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     return;
   }
@@ -350,6 +371,7 @@ void add_evaluate(CLI::App& app) {
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add(*verb);
+  run->given.add(*verb);
   run->intervals.add(*verb);
   run->worst.add(*verb);
   run->flips.add(*verb);

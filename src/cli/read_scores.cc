@@ -98,7 +98,8 @@ class ScoreReader {
     score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(flags_.score);
     const int64_t weight = flags_.weight.empty() ? -1 : column(flags_.weight);
     const std::map<std::string, int64_t> counts = count_labels(results);
-    out_.task = flags_.task;
+    const bool ranks = !flags_.query.empty() && flags_.task != Task::kClasses;
+    out_.task = ranks ? Task::kRegression : flags_.task;
     out_.label = flags_.label;
     if (out_.task == Task::kTwoClasses)
       out_.positive = positive_of(counts, flags_.positive, flags_.label, source_name(path_));
@@ -111,6 +112,7 @@ class ScoreReader {
         out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on", 0,
                                       kMost, "--where leaves rows out, a weight of 0 too"));
     }
+    if (!flags_.query.empty()) out_.rank_by(flags_.query, source_name(path_), missing);
     return std::move(out_);
   }
 
@@ -229,7 +231,7 @@ class ScoreReader {
 
 std::vector<std::string> ScoredFlags::columns() const {
   std::vector<std::string> out;
-  for (const std::string& column : {label, weight}) {
+  for (const std::string& column : {label, weight, query}) {
     if (!column.empty()) out.push_back(column);
   }
   if (!has_class_columns(*this)) {

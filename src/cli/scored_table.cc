@@ -1,11 +1,15 @@
 #include "cli/scored_table.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/provenance.h"
+#include "data/column_steps.h"
 #include "espalier/error.h"
 #include "evaluate/classes.h"
+#include "evaluate/ndcg.h"
 #include "evaluate/regression.h"
 
 namespace espalier::cli {
@@ -37,6 +41,11 @@ void ScoredFlags::add_task(CLI::App& verb) {
           "CLASS=COLUMN,...")
       ->check(CLI::IsMember({"two-classes", "classes", "regression"}))
       ->option_text("two-classes|classes|regression [two-classes]");
+  verb.add_option(
+          "--query", query,
+          "The column whose values are queries: scores order the rows of each, and labels, numbers from "
+          "0 on, say what a row is worth to it: NDCG")
+      ->option_text("COLUMN");
 }
 
 std::vector<std::string> ScoredFlags::words() const {
@@ -49,7 +58,40 @@ std::vector<std::string> ScoredFlags::words() const {
   add("--weight", weight);
   add("--positive", positive);
   if (task != Task::kTwoClasses) add("--task", std::ranges::find(kTasks, task, &NamedTask::task)->word);
+  add("--query", query);
   return out;
+}
+
+bool ScoredFlags::only_for_files() const {
+  ScoredFlags of_file = *this;
+  of_file.query.clear();
+  return !of_file.words().empty();
+}
+
+void ScoredTable::rank_by(const std::string& query, const std::string& file,
+                          const std::vector<std::string>& missing) {
+  if (task == Task::kClasses)
+    throw ValueError("evaluate.task", "--query is for scores that are one number, not for several classes");
+  if (task == Task::kTwoClasses) truths.assign(labels.begin(), labels.end());
+  if (!std::ranges::count(table.names(), query))
+    throw_unknown("csv.column", cat("column of ", file), query, table.names());
+  const int64_t column = table.column(query);
+  const MissingWords none(missing);
+  std::unordered_map<std::string_view, uint32_t> codes;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto fail = [&](const char* rule, const std::string& what) {
+      throw ValueError(rule, cat(file, ", line ", table.line(rows[i]), ": ", what),
+                       "--where leaves rows out");
+    };
+    const std::string_view text = table.cell(rows[i], column);
+    if (none.contains(text)) fail("scores.query", cat("column \"", query, "\" names no query"));
+    if (truths[i] < 0)
+      fail("scores.label", cat("a row is worth a number from 0 on to its query, got ", shortest(truths[i])));
+    queries.push_back(codes.emplace(text, static_cast<uint32_t>(codes.size())).first->second);
+  }
+  task = Task::kRanking;
+  positive.clear();
+  labels.clear();
 }
 
 ScoredRows ScoredTable::view(const char* what) const {
@@ -64,6 +106,11 @@ Assessment ScoredTable::assess(const std::vector<std::vector<const CategoryColum
   if (task == Task::kClasses) {
     const ClassRows of_classes(classes, is, said, scores, weights);
     const auto estimator = [&](const Slicing& slicing) { return class_estimates(of_classes, slicing); };
+    return espalier::assess(rows.size(), estimator, slicings, options);
+  }
+  if (task == Task::kRanking) {
+    const QueryRows of_queries(scores, truths, queries, weights);
+    const auto estimator = [&](const Slicing& slicing) { return ndcg_estimates(of_queries, slicing); };
     return espalier::assess(rows.size(), estimator, slicings, options);
   }
   const NumberRows numbers(scores, truths, weights);
@@ -124,6 +171,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
   out.kept = std::move(kept);
+  if (!options.query.empty()) out.rank_by(options.query, source_name(data), ColumnOptions().missing);
   return out;
 }
 

@@ -17,20 +17,23 @@ enum class Task {
   kTwoClasses,  // the probability of one of two classes
   kClasses,     // the probability of each of several classes, or the likeliest
   kRegression,  // a number
+  kRanking,     // a number that orders the rows of a query
 };
 
 struct ScoredFlags {
   std::string label, score, weight, positive;
+  std::string query;  // makes the task one of ranking
   Task task = Task::kTwoClasses;
 
   // --label, --score, --weight, --positive.
   void add(CLI::App& verb);
-  // --task.
+  // --task and --query.
   void add_task(CLI::App& verb);
   // The columns that they name. Raises ValueError[scores.classes] for two of one class.
   std::vector<std::string> columns() const;
-  // Those that were given.
+  // Those that were given; of a model --query alone has a meaning.
   std::vector<std::string> words() const;
+  bool only_for_files() const;
 };
 
 // The rows of a table that have a label, with what a model said of them.
@@ -43,11 +46,16 @@ struct ScoredTable {
   std::vector<uint8_t> labels;               // of two classes
   std::vector<std::string> classes = {};     // of several
   std::vector<uint32_t> is = {}, said = {};  // places in `classes`
-  std::vector<double> truths;                // of a regression
+  std::vector<double> truths;                // of a regression; of a ranking what rows are worth
+  std::vector<uint32_t> queries = {};        // of a ranking
   std::string positive;                      // the label of those that are; "" but of two classes
   std::string label;                         // the column
   std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
 
+  // Makes of two classes or a regression a ranking of the rows of each value of the column; labels are what
+  // a row is worth. Raises ValueError with `file` and the line: csv.column, scores.query for a row without a
+  // query, scores.label for a label below 0; evaluate.task of several classes.
+  void rank_by(const std::string& query, const std::string& file, const std::vector<std::string>& missing);
   // Of two classes; raises ValueError[evaluate.task] of others, which `what` is not for.
   ScoredRows view(const char* what = "this") const;
   // Raises as espalier::assess() does.
@@ -59,8 +67,8 @@ struct ScoredTable {
 // ValueError with the file and the line: csv.column, scores.label for a label of more than two, of one alone,
 // or where nobody knows which of the two is positive, whatever `where` leaves of the rows, or of a regression
 // for one that is no number; scores.score for one that is no probability, or no number, or where those of
-// several classes do not add up to 1; scores.classes for columns that are of no class; scores.weight for one
-// that is negative or no number.
+// several classes do not add up to 1; those of rank_by(); scores.classes for columns that are of no class;
+// scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results,
                         const std::optional<Expression>& where = {});
@@ -71,6 +79,7 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
 
 struct ScoringOptions {
   bool strip_label_dots = false;
+  std::string query = {};                // of rank_by()
   bool all_rows = false;                 // of judging_rows()
   std::optional<Expression> where = {};  // of these rows
 };

@@ -43,8 +43,9 @@ struct EstimateMetric {
   std::string_view name;  // that of one for each class ends in "[": "recall["
   std::vector<std::string_view> aliases;
   std::string_view formula;
-  double least, most;     // that it can be
-  bool compared = false;  // whether gaps between slices are looked at unasked
+  double least, most;                 // that it can be
+  bool compared = false;              // whether gaps between slices are looked at unasked
+  std::string_view counted = "rows";  // what its estimates count
 };
 
 // The figures of a slice.

@@ -40,6 +40,18 @@ Interval newcombe(const Proportion& a, const Proportion& b, double level) {
           difference + std::hypot(of_a.high - a.share, b.share - of_b.low)};
 }
 
+Interval linear_interval(std::span<const ShareTerm> terms, double level) {
+  double sum = 0, below = 0, above = 0;
+  for (const auto& [factor, share] : terms) {
+    const Interval of = wilson(share, level);
+    const double down = factor * (share.share - of.low), up = factor * (of.high - share.share);
+    sum += factor * share.share;
+    below += factor > 0 ? down * down : up * up;
+    above += factor > 0 ? up * up : down * down;
+  }
+  return {sum - std::sqrt(below), sum + std::sqrt(above)};
+}
+
 namespace {
 
 std::optional<Interval> around(double value, double variance, double least, double level) {

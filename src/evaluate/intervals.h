@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
@@ -24,6 +25,14 @@ Interval wilson(const Proportion& p, double level = kLevel);
 // Of a - b, shares of different rows: method 10 of Newcombe, Interval estimation for the difference between
 // independent proportions, 1998.
 Interval newcombe(const Proportion& a, const Proportion& b, double level = kLevel);
+
+// Of a sum of shares of different rows, each times its factor: Zou, Huang, Zhang, A note on confidence
+// interval estimation for a linear function of binomial proportions, 2009; of a - b it is newcombe()'s.
+struct ShareTerm {
+  double factor = 1;
+  Proportion share;
+};
+Interval linear_interval(std::span<const ShareTerm> terms, double level = kLevel);
 
 // Of the area under a ROC curve, and of a - b of different rows: DeLong, DeLong, Clarke-Pearson, Comparing
 // the areas under two or more correlated receiver operating characteristic curves, 1988; cut to what is

@@ -98,6 +98,32 @@ TEST(Intervals, HoldTheTruthNineteenTimesInTwenty) {
 }
 
 // Two weights, 1 and 3, that say nothing of the outcome.
+TEST(Intervals, OfSumsOfSharesAreNewcombesOfOneDifference) {
+  const Proportion a{0.3, 40}, b{0.7, 25};
+  const Interval two = newcombe(a, b);
+  const std::vector<ShareTerm> terms = {{1, a}, {-1, b}}, halves = {{0.5, a}, {0.5, a}};
+  const Interval sum = linear_interval(terms);
+  EXPECT_NEAR(sum.low, two.low, 1e-15);
+  EXPECT_NEAR(sum.high, two.high, 1e-15);
+  // Twice as many rows halve the variance.
+  const Interval once = wilson(a), twice = linear_interval(halves);
+  EXPECT_NEAR(twice.high - a.share, (once.high - a.share) / std::sqrt(2), 1e-15);
+}
+
+TEST(Intervals, OfSumsOfSharesHoldTheTruthNineteenTimesInTwenty) {
+  expect_coverage(coverage(0.5 * 0.2 + 0.3 * -0.1 + 0.2 * 0.05, [](Philox& random) {
+    std::vector<ShareTerm> terms;
+    const auto stratum = [&](double weight, double high, double low, int rows) {
+      terms.push_back({weight, draw(random, high, rows)});
+      terms.push_back({-weight, draw(random, low, rows + 20)});
+    };
+    stratum(0.5, 0.6, 0.4, 40);
+    stratum(0.3, 0.2, 0.3, 60);
+    stratum(0.2, 0.15, 0.1, 30);
+    return linear_interval(terms);
+  }));
+}
+
 TEST(Intervals, HoldTheTruthOfWeightedRows) {
   expect_coverage(coverage(0.4, [](Philox& random) {
     Confusion confusion;

@@ -9,6 +9,7 @@
 #include "evaluate/bootstrap.h"
 #include "evaluate/classes.h"
 #include "evaluate/jackknife.h"
+#include "evaluate/ndcg.h"
 #include "evaluate/regression.h"
 #include "evaluate/subgroups.h"
 
@@ -77,7 +78,7 @@ std::vector<std::vector<std::vector<Replicate>>> resampled(const Shared& shared,
 
 const std::vector<const std::vector<EstimateMetric>*>& estimate_tables() {
   static const std::vector<const std::vector<EstimateMetric>*> all = {
-      &score_estimate_metrics(), &regression_metrics(), &class_metrics()};
+      &score_estimate_metrics(), &regression_metrics(), &class_metrics(), &ndcg_metrics()};
   return all;
 }
 

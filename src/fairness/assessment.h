@@ -94,6 +94,8 @@ class SliceMetric {
   bool has_interval(const Assessment& assessment) const;
   // The rate that it is, which depends on the threshold; null for others.
   const Rate* rate() const { return rate_; }
+  // The estimate that it is; null for others.
+  const EstimateMetric* estimate() const { return estimate_; }
   // Resampled intervals end where a share does.
   Figure operator()(const SliceFigures& slice, size_t threshold, double level = kLevel) const;
   // Of a - b, which share no row and are of one assessment.

@@ -42,8 +42,10 @@ std::string figures_text(const Assessment& assessment, const SlicingFigures& by,
 
 std::string overall_text(const Assessment& assessment, const Terminal& terminal) {
   const double level = assessment.options.level;
-  Table table({"all rows", "value", percent(level, 0) + " interval", "of rows"});
-  for (const Estimate& estimate : assessment.overall.estimates) {
+  const std::vector<Estimate>& all = assessment.overall.estimates;
+  Table table({"all rows", "value", percent(level, 0) + " interval",
+               cat("of ", estimate_metric(all[0].metric)->counted)});
+  for (const Estimate& estimate : all) {
     const Figure figure = SliceMetric(estimate.metric)(assessment.overall, 0, level);
     table.row({spaced(estimate.metric), number_of(figure.value), between(figure.interval), figure.rows});
   }

@@ -19,18 +19,16 @@ namespace {
 
 namespace pb = google::protobuf;
 
-// Which rows a gate is about: "slice" and "sex=f"; both "" of all rows.
+// Which rows a gate is about: "slice" and "sex=f"; both "" of all rows. `against`: the slice that they are
+// held against, or "".
 struct Place {
-  std::string key, value;
+  std::string key, value, against = {};
 };
 struct Limits {
   std::optional<double> min = {}, max = {};
 };
 
 std::string element(const std::string& path, int i) { return cat(path, "[", i, "]"); }
-
-constexpr const char* kCrossSlice =
-    "no gate compares two slices that are named; between compares all of a column";
 
 class Importer {
  public:
@@ -157,6 +155,31 @@ class Importer {
     }
     return out;
   }
+  // Slices against that of the baseline, whose number is less theirs.
+  template <class Specs>
+  std::vector<Place> crosses_of(const Specs& specs, const std::string& path) {
+    std::vector<Place> out;
+    for (int i = 0; i < specs.size(); ++i) {
+      const std::string at = element(path, i);
+      if (specs[i].slicing_specs_size() == 0) {
+        refuse(at, "it names no slices that are held against its baseline");
+        continue;
+      }
+      std::vector<Place> places = places_of(specs[i].slicing_specs(), at + ".slicing_specs");
+      const auto baseline = place_of(specs[i].baseline_spec(), at + ".baseline_spec");
+      if (baseline && baseline->key == "each") refuse(at + ".baseline_spec", "gates are against one slice");
+      if (!baseline || baseline->key == "each") continue;
+      for (Place& place : places) {
+        if (place.value == baseline->value) {
+          refuse(at, "a slice is not against itself");
+          continue;
+        }
+        place.against = baseline->key.empty() ? std::string(kAllRows) : baseline->value;
+        out.push_back(std::move(place));
+      }
+    }
+    return out;
+  }
   // Of a threshold that names no slice.
   std::vector<Place> everywhere() {
     return config_.slicing_specs_size() == 0 ? std::vector<Place>{{}}
@@ -195,7 +218,8 @@ class Importer {
     if (spec.has_aggregate())
       return "gates know no such mean over classes; macro_recall and the like are near";
     if (spec.output_names_size() || spec.output_weights_size()) return "gates are of one output";
-    if (!spec.query_key().empty()) return "gates know no queries";
+    if (!spec.query_key().empty())
+      return "gates of queries are of ndcg, with --query; metrics of queries are not imported";
     if (spec.example_weights().unweighted() && !out_.weight.empty())
       return "all gates of a file are of weighted rows, or none";
     return "";
@@ -224,8 +248,15 @@ class Importer {
         hold_slices(of, entry.value().thresholds(), at + ".value.thresholds");
       });
     }
-    for (int i = 0; i < spec.cross_slice_thresholds_size(); ++i)
-      refuse(element(path + ".cross_slice_thresholds", i), kCrossSlice);
+    for (int i = 0; i < spec.cross_slice_thresholds_size(); ++i) {
+      const tfma::CrossSliceThresholdsEntry& entry = spec.cross_slice_thresholds(i);
+      const std::string at = element(path + ".cross_slice_thresholds", i);
+      with_metric(at, [&] {
+        const EvalMetric of = checked(named(entry.key()));
+        take(at + ".key");
+        hold_crosses(of, entry.value().thresholds(), at + ".value.thresholds");
+      });
+    }
   }
 
   // What it raises names its place; a metric that gates do not have is noted.
@@ -250,8 +281,7 @@ class Importer {
       for (const char* key : {".class_name", ".module", ".config"}) take(path + key);
       if (metric.has_threshold()) hold(of, metric.threshold(), everywhere(), path + ".threshold");
       hold_slices(of, metric.per_slice_thresholds(), path + ".per_slice_thresholds");
-      for (int i = 0; i < metric.cross_slice_thresholds_size(); ++i)
-        refuse(element(path + ".cross_slice_thresholds", i), kCrossSlice);
+      hold_crosses(of, metric.cross_slice_thresholds(), path + ".cross_slice_thresholds");
     });
   }
 
@@ -264,6 +294,18 @@ class Importer {
       const std::vector<Place> places = places_of(thresholds[i].slicing_specs(), at + ".slicing_specs");
       hold(metric, thresholds[i].threshold(), places, at + ".threshold");
     }
+  }
+
+  template <class Thresholds>
+  void hold_crosses(const EvalMetric& metric, const Thresholds& thresholds, const std::string& path) {
+    for (int i = 0; i < thresholds.size(); ++i) {
+      const std::string at = element(path, i);
+      const auto places = crosses_of(thresholds[i].cross_slicing_specs(), at + ".cross_slicing_specs");
+      hold(metric, thresholds[i].threshold(), places, at + ".threshold");
+    }
+    // They say what is computed, and thresholds name it once more.
+    for (int i = 0; i < config_.cross_slicing_specs_size() && thresholds.size() > 0; ++i)
+      take(element("cross_slicing_specs", i));
   }
 
   void hold(const EvalMetric& metric, const tfma::MetricThreshold& threshold,
@@ -287,22 +329,36 @@ class Importer {
     if (!change.has_absolute() && !change.has_relative()) refuse(at, "it has no limit");
     if (change.has_absolute())
       write(metric, places, Change::kAbsolute, limits(change.absolute().value()), at);
-    if (change.has_relative())
+    const bool crossed = !places.empty() && !places[0].against.empty();
+    if (change.has_relative() && crossed) {
+      refuse(at, "a change relative to a difference takes its sign, and in gates its size");
+    } else if (change.has_relative()) {
       write(metric, places, Change::kRelative, limits(change.relative().value()), at);
+    }
   }
 
   void write(const EvalMetric& metric, const std::vector<Place>& places, Change change, Limits limits,
              const std::string& path) {
-    drop_kept(metric, change, limits);
+    const bool crossed = !places.empty() && !places[0].against.empty();
+    if (crossed) limits = negative(limits);
+    drop_kept(metric, change, crossed, limits);
     if (!limits.min && !limits.max) return refuse(path, "it has no limit that a number could break");
     take(path);
     for (const Place& place : places) gate(metric, place, change, limits, path);
   }
+  // There a baseline is less by its slices, and here slices are less by what they are against.
+  static Limits negative(const Limits& limits) {
+    Limits out;
+    if (limits.max) out.min = 0 - *limits.max;
+    if (limits.min) out.max = 0 - *limits.min;
+    return out;
+  }
   // Limits that every number keeps, which gates have none of.
-  static void drop_kept(const EvalMetric& metric, Change change, Limits& limits) {
+  static void drop_kept(const EvalMetric& metric, Change change, bool crossed, Limits& limits) {
     const bool share = SliceMetric(metric.metric).is_share() && change != Change::kRelative;
-    const double least = !share ? -INFINITY : change == Change::kAbsolute ? -1 : 0;
-    const double most = share ? 1 : INFINITY;
+    const bool absolute = change == Change::kAbsolute;
+    const double least = share ? -(absolute + crossed) : -INFINITY;
+    const double most = !share ? INFINITY : absolute && crossed ? 2 : 1;
     if (limits.min && (*limits.min < least || *limits.min == -INFINITY)) limits.min.reset();
     if (limits.max && (*limits.max > most || *limits.max == INFINITY)) limits.max.reset();
   }
@@ -313,6 +369,7 @@ class Importer {
       std::string table = cat("[[gates]]\nname = ", toml_quoted(name_of(metric, place, change)),
                               "\nmetric = ", toml_quoted(metric.metric), "\n");
       if (!place.key.empty()) table += cat(place.key, " = ", toml_quoted(place.value), "\n");
+      if (!place.against.empty()) table += cat("against = ", toml_quoted(place.against), "\n");
       if (change != Change::kNone)
         table += cat("change = \"", change == Change::kAbsolute ? "absolute" : "relative", "\"\n");
       if (limits.min) table += cat("min = ", shortest(*limits.min), "\n");
@@ -330,6 +387,7 @@ class Importer {
   std::string name_of(const EvalMetric& metric, const Place& place, Change change) {
     std::string name = metric.name;
     if (!place.key.empty()) name += cat(place.key == "each" ? " for each " : " for ", place.value);
+    if (!place.against.empty()) name += cat(" against ", place.against);
     if (change != Change::kNone)
       name += change == Change::kAbsolute ? " against the baseline" : " relative to the baseline";
     std::string out = name;

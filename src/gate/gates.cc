@@ -8,23 +8,20 @@
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "format/toml.h"
+#include "gate/table_keys.h"
 
 namespace espalier {
 namespace {
 
-template <class T>
-struct Choice {
-  const char* word;
-  T value;
-};
-constexpr Choice<Decide> kDecides[] = {{"estimate", Decide::kEstimate},
-                                       {"proven-over", Decide::kProvenOver},
-                                       {"proven-under", Decide::kProvenUnder}};
-constexpr Choice<Severity> kSeverities[] = {{"error", Severity::kError}, {"warn", Severity::kWarn}};
-constexpr Choice<Measure> kMeasures[] = {{"difference", Measure::kDifference}, {"ratio", Measure::kRatio}};
-constexpr Choice<Change> kChanges[] = {{"absolute", Change::kAbsolute}, {"relative", Change::kRelative}};
-constexpr Choice<Thin> kThins[] = {{"undecided", Thin::kUndecided}, {"left-out", Thin::kLeftOut}};
-constexpr Choice<Where> kPlaces[] = {
+constexpr NamedChoice<Decide> kDecides[] = {{"estimate", Decide::kEstimate},
+                                            {"proven-over", Decide::kProvenOver},
+                                            {"proven-under", Decide::kProvenUnder}};
+constexpr NamedChoice<Severity> kSeverities[] = {{"error", Severity::kError}, {"warn", Severity::kWarn}};
+constexpr NamedChoice<Measure> kMeasures[] = {{"difference", Measure::kDifference},
+                                              {"ratio", Measure::kRatio}};
+constexpr NamedChoice<Change> kChanges[] = {{"absolute", Change::kAbsolute}, {"relative", Change::kRelative}};
+constexpr NamedChoice<Thin> kThins[] = {{"undecided", Thin::kUndecided}, {"left-out", Thin::kLeftOut}};
+constexpr NamedChoice<Where> kPlaces[] = {
     {"slice", Where::kSlice}, {"each", Where::kEach}, {"between", Where::kBetween}};
 
 std::vector<std::string> split(const std::string& text, const std::string& between) {
@@ -37,96 +34,6 @@ std::vector<std::string> split(const std::string& text, const std::string& betwe
   }
 }
 
-// The keys of one table.
-class Table {
- public:
-  Table(const TomlDocument& document, const toml::table& table, std::string path,
-        const std::vector<std::string>& known)
-      : document_(document), table_(table), path_(std::move(path)) {
-    document.check_keys(table, path_.empty() ? "key" : cat("key of ", path_), known);
-  }
-
-  bool has(const char* key) const { return table_.contains(key); }
-
-  [[noreturn]] void fail(const char* rule, const std::string& message, const std::string& fix = "") const {
-    document_.fail(rule, table_, cat(path_, path_.empty() ? "" : " ", message), fix);
-  }
-  [[noreturn]] void fail(const char* rule, const char* key, const std::string& message,
-                         const std::string& fix = "") const {
-    document_.fail(rule, at(key), message, fix);
-  }
-  [[noreturn]] void unknown(const char* rule, const char* key, const std::string& word,
-                            const std::vector<std::string>& known) const {
-    document_.unknown(rule, at(key).source().begin, path(key), word, known);
-  }
-  std::string path(const char* key) const { return path_.empty() ? key : cat(path_, ".", key); }
-
-  std::string text(const char* key) const {
-    const auto* out = node(key, "text").as_string();
-    if (!out) wrong_type(key, "text");
-    if (out->get().empty()) fail("gates.range", key, cat(path(key), " is text, not \"\""));
-    return out->get();
-  }
-  double number(const char* key, double low, double high) const {
-    const std::string what =
-        std::isinf(low) ? "a number" : cat("a number from ", shortest(low), " to ", shortest(high));
-    const toml::node& value = node(key, what);
-    if (!value.is_number()) wrong_type(key, what);
-    const double out =
-        value.is_integer() ? static_cast<double>(**value.as_integer()) : **value.as_floating_point();
-    if (!std::isfinite(out) || out < low || out > high)
-      fail("gates.range", key, cat(path(key), " is ", what, ", not ", shortest(out)));
-    return out;
-  }
-  Expression condition(const char* key) const {
-    const std::string text = this->text(key);
-    try {
-      return Expression(text);
-    } catch (const FormatError& error) {
-      fail(error.rule().c_str(), key, cat(path(key), ": ", error.message()), error.fix());
-    }
-  }
-  int64_t count(const char* key) const {
-    const char* what = "a whole number of at least 0";
-    const auto* out = node(key, what).as_integer();
-    if (!out) wrong_type(key, what);
-    if (out->get() < 0) fail("gates.range", key, cat(path(key), " is ", what, ", not ", out->get()));
-    return out->get();
-  }
-  std::chrono::year_month_day date(const char* key) const {
-    const char* what = "a date without quotes, as 2031-12-31";
-    const auto* found = node(key, what).as_date();
-    if (!found) wrong_type(key, what);
-    const toml::date& date = found->get();
-    return {std::chrono::year(date.year), std::chrono::month(date.month), std::chrono::day(date.day)};
-  }
-  template <class T, size_t N>
-  T choice(const char* key, const Choice<T> (&choices)[N], T otherwise) const {
-    if (!has(key)) return otherwise;
-    const std::string word = text(key);
-    std::vector<std::string> known;
-    for (const Choice<T>& one : choices) {
-      if (word == one.word) return one.value;
-      known.push_back(one.word);
-    }
-    unknown("gates.choice", key, word, known);
-  }
-
- private:
-  const toml::node& at(const char* key) const { return *table_.get(key); }
-  const toml::node& node(const char* key, const std::string& what) const {
-    if (!has(key)) fail("gates.required", cat("needs ", key, ", ", what));
-    return at(key);
-  }
-  [[noreturn]] void wrong_type(const char* key, const std::string& what) const {
-    fail("gates.type", key, cat(path(key), " is ", what, ", not ", toml_type(at(key))));
-  }
-
-  const TomlDocument& document_;
-  const toml::table& table_;
-  std::string path_;
-};
-
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Reader {
@@ -134,8 +41,9 @@ class Reader {
   explicit Reader(const TomlDocument& document) : document_(document) {}
 
   Gates gates() {
-    const Table root(document_, document_.root(), "",
-                     {"level", "threshold", "least_rows", "where", "slices", "answers", "gates", "waivers"});
+    const TableKeys root(
+        document_, document_.root(), "",
+        {"level", "threshold", "least_rows", "where", "slices", "answers", "gates", "waivers"});
     Gates out;
     if (root.has("level")) {
       out.level = root.number("level", 0, 1);
@@ -146,7 +54,7 @@ class Reader {
     if (root.has("least_rows")) defaults_.least_rows = root.count("least_rows");
     if (root.has("where")) out.where = root.condition("where");
     if (root.has("slices")) {
-      for_keys("slices", [&](const Table& table, const std::string& name) {
+      for_keys("slices", [&](const TableKeys& table, const std::string& name) {
         if (!can_be_named(name))
           table.fail("gates.slice", name.c_str(),
                      cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
@@ -154,7 +62,7 @@ class Reader {
       });
     }
     if (root.has("answers")) {
-      for_keys("answers", [&](const Table& table, const std::string& name) {
+      for_keys("answers", [&](const TableKeys& table, const std::string& name) {
         out.answers.emplace(name, table.text(name.c_str()));
       });
     }
@@ -198,7 +106,7 @@ class Reader {
       document_.fail("gates.type", node, cat(key, " is a table, [", key, "], not ", toml_type(node)));
     std::vector<std::string> names;
     for (const auto& [name, value] : *node.as_table()) names.emplace_back(name.str());
-    const Table table(document_, *node.as_table(), key, names);
+    const TableKeys table(document_, *node.as_table(), key, names);
     for (const std::string& name : names) f(table, name);
   }
   static bool can_be_named(const std::string& slicing) {
@@ -208,9 +116,10 @@ class Reader {
   }
 
   Gate gate(const toml::table& from, const std::string& path) const {
-    const Table table(document_, from, path,
-                      {"name", "metric", "criterion", "data", "slice", "each", "between", "measure", "change",
-                       "min", "max", "decide", "severity", "threshold", "least_rows", "thin"});
+    const TableKeys table(
+        document_, from, path,
+        {"name", "metric", "criterion", "data", "slice", "each", "between", "given", "against", "measure",
+         "change", "min", "max", "decide", "severity", "threshold", "least_rows", "thin"});
     Gate out = defaults_;
     if (table.has("data")) return data(table, out);
     what(table, out);
@@ -227,9 +136,9 @@ class Reader {
     return out;
   }
 
-  static Gate data(const Table& table, Gate out) {
-    for (const char* key : {"metric", "criterion", "slice", "each", "between", "measure", "change", "min",
-                            "decide", "threshold", "least_rows", "thin"}) {
+  static Gate data(const TableKeys& table, Gate out) {
+    for (const char* key : {"metric", "criterion", "slice", "each", "between", "given", "against", "measure",
+                            "change", "min", "decide", "threshold", "least_rows", "thin"}) {
       if (table.has(key)) table.fail("gates.options", key, cat("a gate on data has no ", key));
     }
     out.where = Where::kData;
@@ -244,7 +153,7 @@ class Reader {
     return out;
   }
 
-  static void what(const Table& table, Gate& out) {
+  static void what(const TableKeys& table, Gate& out) {
     const bool is_metric = table.has("metric");
     if (is_metric == table.has("criterion")) {
       const char* message =
@@ -267,7 +176,7 @@ class Reader {
     }
   }
 
-  static void where(const Table& table, Gate& out) {
+  static void where(const TableKeys& table, Gate& out) {
     for (const auto& [key, where] : kPlaces) {
       if (!table.has(key)) continue;
       if (out.where != Where::kOverall)
@@ -283,12 +192,7 @@ class Reader {
                 : cat(table.path(key), " is of a value, as \"sex=Female\", not \"", out.slice, "\""),
             has_value ? cat("slice = ", toml_quoted(out.slice)) : cat("each = ", toml_quoted(out.slice)));
       }
-      const std::vector<std::string> columns = out.columns();
-      if (std::ranges::count(columns, ""))
-        table.fail("gates.slice", key,
-                   cat(table.path(key), " lacks the name of a column: \"", out.slice, "\""));
-      if (std::set<std::string>(columns.begin(), columns.end()).size() < columns.size())
-        table.fail("gates.slice", key, cat(table.path(key), " names a column twice: \"", out.slice, "\""));
+      check_columns(table, key, out);
     }
     const bool between = out.where == Where::kBetween;
     if (table.has("criterion") && !between)
@@ -296,9 +200,47 @@ class Reader {
     if (table.has("measure") && !between)
       table.fail("gates.options", "measure", "measure is of gates between slices; this one has no between");
     out.measure = table.choice("measure", kMeasures, Measure::kDifference);
+    if (table.has("given")) given(table, out);
+    if (table.has("against")) against(table, out);
   }
 
-  static void limits(const Table& table, Gate& out) {
+  static void against(const TableKeys& table, Gate& out) {
+    if (out.where == Where::kBetween)
+      table.fail("gates.options", "against",
+                 "between compares slices with each other, against with one of them");
+    out.against = table.text("against");
+    const std::vector<std::string> columns = out.against_columns();
+    if ((columns.empty() && out.against != kAllRows) || std::ranges::count(columns, "")) {
+      table.fail("gates.slice", "against",
+                 cat(table.path("against"), " is a slice, as \"sex=Male\", or \"", kAllRows, "\", not \"",
+                     out.against, "\""));
+    }
+    if (out.where == Where::kOverall ? out.against == kAllRows : out.against == out.slice)
+      table.fail("gates.options", "against", "a slice is not against itself");
+  }
+
+  static void given(const TableKeys& table, Gate& out) {
+    if (out.where != Where::kBetween)
+      table.fail("gates.options", "given", "given is of gates between slices; this one has no between");
+    for (const SliceMetric& metric : out.metrics) {
+      if (!metric.rate() || !metric.rate()->is_proportion())
+        table.fail("gates.options", "given",
+                   cat("given is of shares of rows, and ", metric.name(), " is none"));
+    }
+    out.given = split(table.text("given"), "*");
+    check_columns(table, "given", out);
+  }
+
+  static void check_columns(const TableKeys& table, const char* key, const Gate& gate) {
+    const std::vector<std::string> columns = gate.columns();
+    const std::string text = table.text(key);
+    if (std::ranges::count(columns, ""))
+      table.fail("gates.slice", key, cat(table.path(key), " lacks the name of a column: \"", text, "\""));
+    if (std::set<std::string>(columns.begin(), columns.end()).size() < columns.size())
+      table.fail("gates.slice", key, cat(table.path(key), " names a column twice: \"", text, "\""));
+  }
+
+  static void limits(const TableKeys& table, Gate& out) {
     const bool between = out.where == Where::kBetween;
     const char* gap = out.measure == Measure::kRatio ? "max" : "min";
     if (between && table.has(gap)) {
@@ -309,8 +251,9 @@ class Reader {
     }
     double low = -kInfinity, high = kInfinity;
     if (out.change != Change::kRelative && std::ranges::all_of(out.metrics, &SliceMetric::is_share)) {
-      low = out.change == Change::kNone ? 0 : -1;
-      high = 1;
+      const bool change = out.change != Change::kNone, against = !out.against.empty();
+      low = -(change + against);
+      high = change && against ? 2 : 1;
     }
     for (const auto& [key, limit] : {std::pair{"min", &out.min}, std::pair{"max", &out.max}}) {
       if (table.has(key)) *limit = table.number(key, low, high);
@@ -327,7 +270,7 @@ class Reader {
   }
 
   // A gate that nothing could prove would never be decided.
-  static void check_interval(const Table& table, const Gate& gate) {
+  static void check_interval(const TableKeys& table, const Gate& gate) {
     if (gate.decide == Decide::kEstimate) return;
     const auto fail = [&](const std::string& what) {
       table.fail("gates.options", "decide", cat(what, " has no interval that could prove it"),
@@ -335,6 +278,7 @@ class Reader {
     };
     if (gate.change != Change::kNone) fail("a change");
     if (gate.where == Where::kBetween && gate.measure == Measure::kRatio) fail("a ratio");
+    if (!gate.against.empty() && !gate.apart()) fail("a difference of slices that may share rows");
     for (const SliceMetric& metric : gate.metrics) {
       if (!metric.has_interval()) fail(metric.name());
     }
@@ -345,13 +289,14 @@ class Reader {
     if (gate.where == Where::kSlice) out += cat(" for ", gate.slice);
     if (gate.where == Where::kEach) out += cat(" for each ", gate.slice);
     if (gate.where == Where::kBetween)
-      out += cat(gate.measure == Measure::kRatio ? " ratio" : "", " between ", gate.slice);
+      out += cat(gate.measure == Measure::kRatio ? " ratio" : "", " between ", gate.slice, gate.within());
+    if (!gate.against.empty()) out += cat(" against ", gate.against);
     if (gate.change != Change::kNone) out += " against the baseline";
     return out;
   }
 
   Waiver waiver(const toml::table& from, const std::string& path, const std::vector<Gate>& gates) const {
-    const Table table(document_, from, path, {"gate", "slice", "name", "reason", "expires"});
+    const TableKeys table(document_, from, path, {"gate", "slice", "name", "reason", "expires"});
     Waiver out{.gate = table.text("gate"),
                .slice = table.has("slice") ? table.text("slice") : "",
                .name = table.text("name"),
@@ -373,16 +318,32 @@ class Reader {
   std::set<std::string> names_;
 };
 
+// Of "sex=Female, age=old"; a comma of a bucket has no column behind it.
+std::vector<std::string> columns_of(const std::string& slice) {
+  std::vector<std::string> out;
+  for (const std::string& part : split(slice, ", ")) {
+    if (const size_t sign = part.find('='); sign != part.npos) out.push_back(part.substr(0, sign));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> Gate::columns() const {
   if (where == Where::kOverall || where == Where::kData) return {};
-  if (where != Where::kSlice) return split(slice, "*");
-  std::vector<std::string> out;
-  // A comma of a bucket has no column behind it.
-  for (const std::string& part : split(slice, ", ")) {
-    if (const size_t sign = part.find('='); sign != part.npos) out.push_back(part.substr(0, sign));
-  }
+  if (where == Where::kSlice) return columns_of(slice);
+  std::vector<std::string> out = split(slice, "*");
+  out.insert(out.end(), given.begin(), given.end());
+  return out;
+}
+
+std::vector<std::string> Gate::against_columns() const { return columns_of(against); }
+
+bool Gate::apart() const { return where != Where::kOverall && columns() == against_columns(); }
+
+std::string Gate::within() const {
+  std::string out;
+  for (const std::string& column : given) out += cat(out.empty() ? " within " : "*", column);
   return out;
 }
 
@@ -397,8 +358,9 @@ bool Gates::ask_data() const { return std::ranges::count(gates, Where::kData, &G
 std::vector<std::vector<std::string>> Gates::slicings() const {
   std::vector<std::vector<std::string>> out;
   for (const Gate& gate : gates) {
-    if (const auto columns = gate.columns(); !columns.empty() && !std::ranges::count(out, columns))
-      out.push_back(columns);
+    for (const std::vector<std::string>& columns : {gate.columns(), gate.against_columns()}) {
+      if (!columns.empty() && !std::ranges::count(out, columns)) out.push_back(columns);
+    }
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fairness/assessment.h"
@@ -30,6 +31,9 @@ enum class Change { kNone, kAbsolute, kRelative };
 // What becomes of slices of too few rows.
 enum class Thin { kUndecided, kLeftOut };
 
+// What `against` calls all rows.
+inline constexpr std::string_view kAllRows = "overall";
+
 struct Gate {
   std::string name;                  // no other gate has it
   std::string of;                    // the metric or criterion; of kData "drift"
@@ -37,6 +41,10 @@ struct Gate {
   FaultOf fault = FaultOf::kSchema;  // of kData
   Where where = Where::kOverall;
   std::string slice = {};  // "sex=Female"; of kEach and kBetween "sex*age"
+  // The slice that others are less by: "sex=Male", "overall", or none.
+  std::string against = {};
+  // Of kBetween: columns in whose values rows must be alike to be compared.
+  std::vector<std::string> given = {};
   Measure measure = Measure::kDifference;
   Change change = Change::kNone;  // against the baseline
   // Both are allowed themselves.
@@ -47,7 +55,11 @@ struct Gate {
   int64_t least_rows = 0;  // that a number counts
   Thin thin = Thin::kUndecided;
 
-  std::vector<std::string> columns() const;  // that slices are by
+  std::vector<std::string> columns() const;  // that slices are by, those of `given` last
+  std::vector<std::string> against_columns() const;
+  // Whether no row is in both a slice and the one that it is against.
+  bool apart() const;
+  std::string within() const;  // " within job", or "" where nothing is given
 };
 // Who lets a gate, or one slice of it, pass until when.
 struct Waiver {

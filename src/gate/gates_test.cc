@@ -129,6 +129,21 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\nmeasure = \"ratio\"\nmin = 0.5\ndecide = "
        "\"proven-over\"",
        "gates.options", ", line 6, column 10", "a ratio has no interval"},
+      {good + "against = \"sex\"", "gates.slice", ", line 4, column 11", "or \"overall\", not \"sex\""},
+      {good + "against = \"=f\"", "gates.slice", ", line 4, column 11", "not \"=f\""},
+      {good + "against = \"overall\"", "gates.options", ", line 4, column 11", "not against itself"},
+      {good + "slice = \"a=b\"\nagainst = \"a=b\"", "gates.options", ", line 5, column 11", "against itself"},
+      {good + "slice = \"a=b\"\nagainst = \"overall\"\ndecide = \"proven-over\"", "gates.options",
+       ", line 6, column 10", "slices that may share rows"},
+      {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\nagainst = \"sex=f\"\nmax = 0.1", "gates.options",
+       ", line 4, column 11", "with each other"},
+      {good + "given = \"job\"", "gates.options", ", line 4, column 9", "no between"},
+      {"[[gates]]\nmetric = \"f1\"\nbetween = \"sex\"\ngiven = \"job\"\nmax = 0.1", "gates.options",
+       ", line 4, column 9", "f1 is none"},
+      {"[[gates]]\nmetric = \"recall\"\nbetween = \"sex\"\ngiven = \"job*sex\"\nmax = 0.1", "gates.slice",
+       ", line 4, column 9", "names a column twice: \"job*sex\""},
+      {"[[gates]]\nmetric = \"recall\"\nbetween = \"sex\"\ngiven = \"job*\"\nmax = 0.1", "gates.slice",
+       ", line 4, column 9", "lacks the name of a column"},
       {good + "change = \"relativ\"", "gates.choice", ", line 4, column 10", "did you mean \"relative\"?"},
       {good + "thin = \"left-out\"", "gates.options", ", line 4, column 8", "of each slice or between"},
       {good + "each = \"sex\"\nthin = \"left-out\"", "gates.options", ", line 5, column 8", "there is none"},
@@ -212,6 +227,24 @@ threshold = 0.25
                                  "gates.toml");
   EXPECT_EQ(gates.thresholds(), (std::vector<double>{0.25, 0.5}));
   EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex"}, {"race"}}));
+}
+
+TEST(Gates, WithinStrataAskForTheCross) {
+  const Gates gates = read_gates(
+      "[[gates]]\ncriterion = \"equal_opportunity\"\nbetween = \"sex\"\ngiven = \"job*age\"\nmax = 0.1\n",
+      "gates.toml");
+  EXPECT_EQ(gates.gates[0].given, (std::vector<std::string>{"job", "age"}));
+  EXPECT_EQ(gates.gates[0].name, "equal_opportunity between sex within job*age");
+  EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex", "job", "age"}}));
+}
+
+TEST(Gates, AgainstASliceAskForItToo) {
+  const Gates gates = read_gates(
+      "[[gates]]\nmetric = \"auc\"\neach = \"sex*age\"\nagainst = \"race=b, c\"\nmin = -0.1\n", "gates.toml");
+  EXPECT_EQ(gates.gates[0].against, "race=b, c");
+  EXPECT_EQ(gates.gates[0].name, "auc for each sex*age against race=b, c");
+  EXPECT_FALSE(gates.gates[0].apart());
+  EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex", "age"}, {"race"}}));
 }
 
 TEST(Gates, OnDataHaveAQuestionAndPerhapsALimit) {

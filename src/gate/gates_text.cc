@@ -40,6 +40,7 @@ class Writer {
     least("accuracy", "How often the model is right.");
     least("macro_f1", "How well it tells classes apart, each of which counts as much.");
     least("r2", "How much better predictions are than always saying the mean.");
+    least("ndcg", "How well scores order the rows of a query.");
     most("mae", "How far off predictions are.");
     for (const SlicingFigures& by : assessment_.by) fairness(by);
     if (faults_) data();
@@ -92,6 +93,10 @@ class Writer {
            cat("criterion = \"demographic_parity\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
       gate("Whether the same share of positives, and of negatives, is said to be positive.",
            cat("criterion = \"equalised_odds\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
+    }
+    if (has("ndcg")) {
+      gate("Whether the rows of a query are in no slice ordered much worse than in another.",
+           cat("metric = \"ndcg\"\nbetween = ", columns, "\nmax = 0.1\n", thin));
     }
     if (has("accuracy")) {
       gate("Whether the model is right in no slice much less often than in another.",

@@ -7,12 +7,14 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
+#include "fairness/conditional.h"
 
 namespace espalier {
 namespace {
 
 // What the rows are that a metric counts.
 std::string counted_by(const SliceMetric& metric) {
+  if (metric.estimate()) return std::string(metric.estimate()->counted);
   if (!metric.rate() || !metric.rate()->is_proportion()) return "rows";
   const OutcomeCounts& whole = metric.rate()->fraction.whole;
   if (whole == OutcomeCounts{1, 0, 0, 1}) return "positives";
@@ -47,7 +49,7 @@ class Meter {
       absent(cat("threshold ", shortest(gate_.threshold), " was not assessed"));
     } else if (gate_.where == Where::kOverall) {
       one(assessment_.overall);
-    } else if (const SlicingFigures* by = slicing()) {
+    } else if (const SlicingFigures* by = slicing(gate_.columns())) {
       in(*by);
     } else {
       absent(cat("no slices by ", joined(gate_.columns(), "*"), " were assessed"));
@@ -56,9 +58,18 @@ class Meter {
   }
 
  private:
-  const SlicingFigures* slicing() const {
-    const auto by = std::ranges::find(assessment_.by, gate_.columns(), &SlicingFigures::columns);
+  const SlicingFigures* slicing(const std::vector<std::string>& columns) const {
+    const auto by = std::ranges::find(assessment_.by, columns, &SlicingFigures::columns);
     return by == assessment_.by.end() ? nullptr : &*by;
+  }
+  // The slice that others are against; null where there is none.
+  const SliceFigures* against() const {
+    if (gate_.against == kAllRows) return &assessment_.overall;
+    const SlicingFigures* by = slicing(gate_.against_columns());
+    if (!by) return nullptr;
+    const auto name = [](const SliceFigures& figures) { return figures.slice.name; };
+    const auto found = std::ranges::find(by->slices, gate_.against, name);
+    return found == by->slices.end() ? nullptr : &*found;
   }
 
   void in(const SlicingFigures& by) {
@@ -77,11 +88,13 @@ class Meter {
             cat("there is no such slice", close.empty() ? "" : cat(", but ", joined(close, " and "))));
       }
       case Where::kEach:
-        for (const SliceFigures& figures : by.slices) one(figures);
+        for (const SliceFigures& figures : by.slices) {
+          if (figures.slice.name != gate_.against) one(figures);
+        }
         if (out_.findings.empty()) absent(none_left());
         break;
       case Where::kBetween:
-        between(by);
+        gate_.given.empty() ? between(by) : within(by);
     }
   }
   std::string none_left() const {
@@ -124,8 +137,23 @@ class Meter {
     out.value = figure.value;
     out.reason = unfit(figure);
     if (!out.reason.empty()) return;
+    if (!gate_.against.empty()) return subtract(figures, out);
     out.judged = figure.value;
     out.interval = figure.interval;
+  }
+  // The slice that the gate is against.
+  void subtract(const SliceFigures& figures, Finding& out) const {
+    out.other = gate_.against;
+    const SliceFigures* other = against();
+    const Figure figure = other ? this->figure(*other) : Figure();
+    out.other_value = figure.value;
+    if (const std::string reason = other ? unfit(figure) : "there is no such slice"; !reason.empty()) {
+      out.reason = cat("of ", gate_.against, " ", reason);
+      return;
+    }
+    const Figure difference = metric_.difference(figures, *other, metric_.rate() ? threshold_ : 0, level_);
+    out.judged = difference.value;
+    if (gate_.apart()) out.interval = difference.interval;
   }
 
   void between(const SlicingFigures& by) {
@@ -160,7 +188,39 @@ class Meter {
       const Figure gap = metric_.difference(*high.slice, *low.slice, metric_.rate() ? threshold_ : 0, level_);
       out.judged = gap.value;
       out.interval = gap.interval;
-    } else if (*out.other_value > 0) {
+    } else {
+      judge_ratio(out);
+    }
+  }
+  void within(const SlicingFigures& by) {
+    const ConditionalGap all =
+        conditional_gap(*metric_.rate(), by, by.columns.size() - gate_.given.size(),
+                        {.threshold = threshold_, .least_rows = gate_.least_rows, .level = level_});
+    if (gate_.thin == Thin::kUndecided && !all.thin.empty()) {
+      add(all.thin[0]).reason = cat("it counts fewer than ", gate_.least_rows, " ", counted_by(metric_));
+      return;
+    }
+    out_.left_out.insert(all.thin.begin(), all.thin.end());
+    out_.left_out.insert(all.left_out.begin(), all.left_out.end());
+    if (!all.gap.value)
+      return absent(
+          cat("within no ", joined(gate_.given, "*"), " do all slices count ", counted_by(metric_)));
+    const StandardisedGroup &low = all.groups[all.low], &high = all.groups[all.high];
+    Finding& out = add(low.name);
+    out.other = high.name;
+    out.compared = all.groups.size();
+    out.value = low.rate;
+    out.other_value = high.rate;
+    out.rows = low.rows;
+    if (gate_.measure == Measure::kDifference) {
+      out.judged = all.gap.value;
+      out.interval = all.gap.interval;
+    } else {
+      judge_ratio(out);
+    }
+  }
+  static void judge_ratio(Finding& out) {
+    if (*out.other_value > 0) {
       out.judged = *out.value / *out.other_value;
     } else {
       out.reason = "its ratio is undefined, as no slice is above 0";

@@ -69,6 +69,8 @@ Json json(const GateResult& result) {
           {"of", gate.of},
           {"where", kWheres[static_cast<size_t>(gate.where)]},
           {"slice", gate.slice.empty() ? Json() : Json(gate.slice)},
+          {"against", gate.against.empty() ? Json() : Json(utf8(gate.against))},
+          {"given", gate.given.empty() ? Json() : Json(gate.given)},
           {"measure", gate.measure == Measure::kRatio ? "ratio" : "difference"},
           {"change", kChanges[static_cast<size_t>(gate.change)]},
           {"min", or_null(gate.min)},

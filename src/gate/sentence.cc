@@ -42,11 +42,12 @@ int digits_of(const Gate& gate, const Finding& finding) {
 }
 
 std::string about(const Gate& gate, const Finding& finding) {
-  const std::string metric = words(finding.metric);
-  if (gate.where == Where::kOverall) return metric;
+  const std::string metric = words(finding.metric) + gate.within();
+  if (gate.where == Where::kOverall && gate.against.empty()) return metric;
   if (gate.where == Where::kBetween && gate.change != Change::kNone && finding.judged)
     return cat("gap in ", metric, " between ", finding.slice, " and ", finding.other);
-  return cat(metric, " for ", finding.slice);
+  const bool less = !gate.against.empty() && gate.change != Change::kNone;
+  return cat(metric, " for ", finding.slice, less ? cat(" less that for ", gate.against) : "");
 }
 
 // What a gate on data found.
@@ -67,6 +68,10 @@ std::string fact(const Gate& gate, const Finding& finding, double level) {
     out += cat(" is ", number(finding.now), " against ", number(finding.before), " in the baseline");
     inside =
         cat(gate.change == Change::kRelative ? "relative " : "", "change ", number(finding.judged), ", ");
+  } else if (!gate.against.empty()) {
+    out +=
+        cat(" is ", number(finding.value), " against ", number(finding.other_value), " for ", finding.other);
+    inside = cat("difference ", number(finding.judged), ", ");
   } else if (gap) {
     out += cat(" is ", number(finding.value), " against ", number(finding.other_value));
     if (finding.compared > 2) out += cat(" for ", finding.other);

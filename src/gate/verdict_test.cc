@@ -36,6 +36,26 @@ TEST(Verdict, TheFirstSentenceNamesMetricSliceNumbersGapIntervalLimitAndPositive
       "0.13, limit 0.05; 590 positives).");
 }
 
+TEST(Verdict, SlicesAreHeldAgainstOneOfThem) {
+  const Assessment now =
+      assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
+  const GateResult each = result("metric = \"accuracy\"\neach = \"g\"\nagainst = \"g=a\"\nmin = -0.5", now);
+  EXPECT_EQ(each.ruling, Ruling::kPass);
+  ASSERT_EQ(each.findings.size(), 2u);  // not that of g=a
+  EXPECT_NEAR(*each.findings[0].judged, -0.4, 1e-12);
+  EXPECT_NEAR(*each.findings[1].judged, 0.2, 1e-12);
+  EXPECT_EQ(each.findings[0].other, "g=a");
+  const auto reason = [&](const std::string& keys) {
+    const GateResult found =
+        result("metric = \"false_positive_rate\"\nslice = \"g=a\"\nmin = -0.5\n" + keys, now);
+    EXPECT_EQ(found.ruling, Ruling::kUndecided) << keys;
+    return found.findings[0].reason;
+  };
+  EXPECT_EQ(reason("against = \"g=x\""), "of g=x there is no such slice");
+  EXPECT_EQ(reason("against = \"h=x\""), "of h=x there is no such slice");
+  EXPECT_EQ(reason("against = \"g=c\""), "of g=c it counts no negatives");
+}
+
 TEST(Verdict, SentencesSayWhatWasJudged) {
   Assessment now = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
   const Assessment before = assessment_of("g", {{"a", 45, 5, 45, 5}, {"b", 30, 20, 30, 20}});
@@ -56,6 +76,14 @@ TEST(Verdict, SentencesSayWhatWasJudged) {
        "rows)"},
       {"metric = \"accuracy\"\nbetween = \"g\"\nmeasure = \"ratio\"\nmin = 0.8",
        "accuracy for g=b is 0.40 against 1.00 for g=c (ratio 0.40, limit at least 0.8; 100 rows)"},
+      {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"g=a\"\nmin = -0.1",
+       "accuracy for g=b is 0.40 against 0.80 for g=a (difference -0.40, 95 % interval -0.51 to -0.27, limit "
+       "at least -0.1; 100 rows)"},
+      {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"overall\"\nmin = -0.1",
+       "accuracy for g=b is 0.40 against 0.65 for overall (difference -0.25, limit at least -0.1; 100 rows)"},
+      {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"g=a\"\nchange = \"absolute\"\nmin = -0.05",
+       "accuracy for g=b less that for g=a is -0.40 against -0.30 in the baseline (change -0.10, limit at "
+       "least -0.05; 100 rows)"},
       {"metric = \"rows\"\nmin = 1000", "rows is 230 (limit at least 1000; 230 rows)"},
       {"metric = \"accuracy\"\nslice = \"g=b\"\nchange = \"absolute\"\nmin = -0.1",
        "accuracy for g=b is 0.40 against 0.60 in the baseline (change -0.20, limit at least -0.1; 100 rows)"},

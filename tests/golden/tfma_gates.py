@@ -35,6 +35,7 @@ for i in range(300):
 
 FEMALE = "slicing_specs { feature_values { key: 'sex' value: 'f' } }"
 OLD_FEMALE = "slicing_specs { feature_values { key: 'sex' value: 'f' } feature_values { key: 'age' value: 'old' } }"
+MALE = "slicing_specs { feature_values { key: 'sex' value: 'm' } }"
 EACH_SEX = "slicing_specs { feature_keys: 'sex' }"
 EACH_CROSS = "slicing_specs { feature_keys: ['age', 'sex'] }"
 
@@ -56,6 +57,20 @@ def everywhere(threshold):
 
 def of_slices(slices, threshold):
     return f"per_slice_thresholds {{ {slices} threshold {{ {threshold} }} }}"
+
+
+# A baseline less each of the slices.
+CROSSES = {"female to male": (FEMALE, MALE), "all to each sex": ("slicing_specs {}", EACH_SEX),
+           "old female to cross": (OLD_FEMALE, EACH_CROSS), "male to old female": (MALE, OLD_FEMALE)}
+
+
+def crossing(name):
+    baseline, slices = CROSSES[name]
+    return f"cross_slicing_specs {{ {baseline.replace('slicing_specs', 'baseline_spec')} {slices} }}"
+
+
+def of_crosses(name, threshold):
+    return f"cross_slice_thresholds {{ {crossing(name)} threshold {{ {threshold} }} }}"
 
 
 def metric(name, class_name, held, **config):
@@ -126,10 +141,21 @@ for least in (-0.2, -0.05, 0.0, 0.02, 0.05, 0.1, 0.2):
                       of_slices(EACH_SEX, change("HIGHER", absolute=least, relative=-0.1)))
     metrics += metric(f"value and change {least}", "BinaryAccuracy",
                       of_slices(FEMALE, value(low=0.6) + " " + change("HIGHER", absolute=least)))
-text = MODELS + SLICES + f"metrics_specs {{ model_names: ['candidate', 'baseline'] {metrics} }}\n"
+for name in CROSSES:
+    for limit in (-0.3, -0.2, -0.1, -0.05, -0.02, 0.02, 0.05, 0.1, 0.2, 0.3):
+        metrics += metric(f"{name} at least {limit}", "Recall", of_crosses(name, value(low=limit)), thresholds=[0.45])
+        metrics += metric(f"{name} at most {limit}", "AUC", of_crosses(name, value(high=limit)))
+        metrics += metric(f"{name} changes by {limit}", "BinaryAccuracy",
+                          of_crosses(name, change("HIGHER", absolute=limit)))
+crosses = "\n".join(crossing(name) for name in CROSSES)
+text = MODELS + SLICES + crosses + f"\nmetrics_specs {{ model_names: ['candidate', 'baseline'] {metrics} }}\n"
 config, _, folder = analyzed(text)
 validation = tfma.load_validation_result(folder)
 assert not validation.missing_thresholds and not validation.missing_slices, validation
+# It judges cross slices and counts them among the missing ones all the same.
+judged = {(str(of.cross_slice_key.baseline_slice_key), str(of.cross_slice_key.comparison_slice_key))
+          for of in validation.metric_validations_per_slice if of.HasField("cross_slice_key")}
+assert len(judged) >= len(CROSSES), judged
 failures = [failure for of in validation.metric_validations_per_slice for failure in of.failures]
 assert not [failure for failure in failures if failure.message], failures
 failed = {failure.metric_key.name for failure in failures}
