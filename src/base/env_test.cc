@@ -143,6 +143,13 @@ TEST(EnvFiles, WritingKeepsWhatAFileIs) {
   EXPECT_THROW(posix_env().write_file("/dev/full", "x"), IoError);
   EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
   EXPECT_THROW(posix_env().write_file(folder, "x"), IoError);
+  try {
+    posix_env().write_file(folder + "/none/file", "x");
+    ADD_FAILURE() << "written into a folder that is not there";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.message(),
+              cat("cannot write ", folder, "/none/file: there is no folder ", folder, "/none"));
+  }
 }
 
 }  // namespace

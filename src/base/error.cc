@@ -113,17 +113,19 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
 void throw_unknown(std::string_view rule, std::string_view what, std::string_view word,
                    const std::vector<std::string>& known) {
   constexpr size_t kMostNamed = 100;
-  const auto join = [&](const std::vector<std::string>& words, const char* between, const char* quote) {
+  const auto join = [&](const std::vector<std::string>& words, const char* between, bool quoted) {
     std::string out;
-    for (size_t i = 0; i < std::min(words.size(), kMostNamed); ++i)
+    for (size_t i = 0; i < std::min(words.size(), kMostNamed); ++i) {
+      const char* quote = quoted || words[i].find(',') != words[i].npos ? "\"" : "";
       out += cat(out.empty() ? "" : between, quote, words[i], quote);
+    }
     return words.size() > kMostNamed ? cat(out, " and ", words.size() - kMostNamed, " more") : out;
   };
   const std::vector<std::string> close = nearest(word, known);
   throw ValueError(rule,
                    cat("unknown ", what, " \"", word,
-                       "\": ", known.empty() ? "there is none" : cat("known are ", join(known, ", ", ""))),
-                   close.empty() ? "" : cat("did you mean ", join(close, " or ", "\""), "?"));
+                       "\": ", known.empty() ? "there is none" : cat("known are ", join(known, ", ", false))),
+                   close.empty() ? "" : cat("did you mean ", join(close, " or ", true), "?"));
 }
 
 }  // namespace espalier

@@ -39,5 +39,15 @@ TEST(Errors, NameTheInnermostLineOfUserCodeToo) {
   EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:1");
 }
 
+TEST(Errors, KnownNamesThatHoldACommaStandInQuotes) {
+  try {
+    throw_unknown("csv.column", "column", "cals", {"age", "calls, support"});
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "unknown column \"cals\": known are age, \"calls, support\"");
+    return;
+  }
+  FAIL();
+}
+
 }  // namespace
 }  // namespace espalier

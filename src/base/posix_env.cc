@@ -19,7 +19,12 @@ namespace espalier {
 namespace {
 
 [[noreturn]] void fail(const char* verb, const std::string& path, int reason) {
-  throw IoError(cat("file.", verb), cat("cannot ", verb, " ", path, ": ", std::strerror(reason)));
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::error_code none;
+  const bool nowhere = reason == ENOENT && std::string_view(verb) == "write" && !folder.empty() &&
+                       !std::filesystem::exists(folder, none);
+  throw IoError(cat("file.", verb), cat("cannot ", verb, " ", path, ": ",
+                                        nowhere ? "there is no folder " + folder : std::strerror(reason)));
 }
 
 constexpr std::string_view kPart = ".part";
