@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/check_page.h"
 #include "cli/interval_flags.h"
 #include "cli/lineage_section.h"
@@ -62,7 +63,31 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     if (!out.conditions.emplace(name, condition).second)
       throw ValueError("check.slices", cat("the gates and --slice-where both name slices \"", name, "\""));
   }
+  const std::map<std::string, std::vector<double>> given = flags.edges();
+  for (const auto& [column, edges] : gates.buckets) {
+    const auto flag = given.find(column);
+    if (flag != given.end() && flag->second != edges)
+      throw ValueError("check.buckets", cat("the gates and --bucket part \"", column, "\" at other edges"));
+    if (flag != given.end()) continue;
+    std::string list;
+    for (const double edge : edges) list += cat(list.empty() ? "" : ",", shortest(edge));
+    out.buckets.push_back(cat(column, "=", list));
+  }
   return out;
+}
+
+// A column that a gate names and the rows lack is a mistake of the file of gates.
+void check_columns(const Gates& gates, const SliceFlags& slicing, const CsvTable& table) {
+  for (const Gate& gate : gates.gates) {
+    for (const std::string& column : gate.columns()) {
+      if (slicing.conditions.contains(column)) continue;
+      try {
+        table.column(column);
+      } catch (const ValueError& error) {
+        throw ValueError(error.rule(), cat(gate.place, ": ", error.message()), error.fix());
+      }
+    }
+  }
 }
 
 // What both a flag and the gates ask of rows.
@@ -104,10 +129,10 @@ std::vector<std::string> judged(const CheckRun& run) {
   add("--schema", run.schema);
   for (const std::string& word : run.scored.words()) out.push_back(word);
   if (run.where) add("--where", run.where->text());
-  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   if (run.all_rows) out.emplace_back("--all-rows");
   if (!run.init) {
+    for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
     for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
   }
   for (const std::string& word : run.intervals.words()) out.push_back(word);
@@ -151,6 +176,7 @@ std::vector<std::string> closer_look(CheckRun run, const SliceFlags& slicing, Ta
   run.train.clear();
   run.schema.clear();
   if (task != Task::kTwoClasses) run.slicing = slicing;
+  run.slicing.buckets = slicing.buckets;
   std::vector<std::string> out = judged(run);
   out[0] = "evaluate";
   if (task == Task::kTwoClasses) {
@@ -215,7 +241,8 @@ void write_gates(CheckRun run) {
   const std::optional<Tables> tables = tables_of(run, rows);
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
   const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
-  const std::string text = gates_of(assessment, run.where, run.slicing.conditions, faults, remarks);
+  const Gates of = {.where = run.where, .slices = run.slicing.conditions, .buckets = run.slicing.edges()};
+  const std::string text = gates_of(assessment, of, faults, remarks);
   run.results.write(text);
   const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
   const Verdict::Counts counts = today.counts();
@@ -286,6 +313,7 @@ void check(const CheckRun& run) {
   const SliceFlags slicing = slicing_of(run.slicing, gates);
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
+  check_columns(gates, slicing, rows.table);
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;

@@ -218,6 +218,26 @@ TEST_F(Check, FirstGatesSayWhyTheirSlicesWereChosen) {
   EXPECT_EQ(text("named.toml").find("# Slices by"), std::string::npos) << "a person chose them";
 }
 
+// Ages have more values than slices may: without the edges in the file nothing could be judged.
+TEST_F(Check, EdgesOfChosenSlicesStandInTheGates) {
+  std::string rows = "y,p,age\n";
+  for (int i = 0; i < 600; ++i) rows += cat(i % 2, ",", i % 5 ? 0.75 : 0.25, ",", 20 + i % 60, "\n");
+  const std::string of_rows = cat("check --scores ", file("people.csv", rows), " --label y --score p ");
+  const Outcome init = call_command(cat(of_rows, "--init --out ", path("gates.toml")));
+  EXPECT_EQ(init.code, 0) << init.error;
+  EXPECT_EQ(init.output.find("--bucket"), std::string::npos) << init.output;
+  EXPECT_NE(text("gates.toml").find("\n[buckets]\n\"age\" = [40, 60]\n"), std::string::npos)
+      << text("gates.toml");
+  const Outcome said = call_command(cat(of_rows, "--json --gates ", path("gates.toml")));
+  EXPECT_NE(said.output.find("age=[40,60)"), std::string::npos) << said.output << said.error;
+  EXPECT_EQ(call_command(cat(of_rows, "--json --bucket age=40,60 --gates ", path("gates.toml"))).output,
+            said.output);
+  const Outcome other = call_command(cat(of_rows, "--bucket age=30 --gates ", path("gates.toml")));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.error.find("the gates and --bucket part \"age\" at other edges"), std::string::npos)
+      << other.error;
+}
+
 TEST_F(Check, WrongUseIsNamed) {
   const std::string rows = scores(450);
   const auto refused = [](const std::string& arguments, const std::string& part) {
@@ -233,6 +253,8 @@ TEST_F(Check, WrongUseIsNamed) {
   refused(cat("--scores ", rows, " --label y --gates x.toml"), "--score");
   refused(of_rows + "--gates " + path("none.toml"), "none.toml");
   refused(of_rows + "--gates " + file("bad.toml", "[[gates]]\nmetrik = \"auc\"\n"), "metric");
+  refused(of_rows + "--gates " + file("sex.toml", "[[gates]]\nmetric = \"auc\"\neach = \"sex\"\nmin = 0.5\n"),
+          "sex.toml, line 3, column 8: unknown column \"sex\"");
   refused(of_rows + "--gates " + file("good.toml", parity("")) + " --today soon", "--today");
   refused(of_rows + "--gates " + path("good.toml") + " --html " + rows, "scores.csv");
 }

@@ -246,14 +246,19 @@ std::vector<std::string> SliceFlags::condition_words() const {
   return out;
 }
 
-void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
-                               const UseSlicings& use) const {
-  std::map<std::string, std::vector<double>> edges;
+std::map<std::string, std::vector<double>> SliceFlags::edges() const {
+  std::map<std::string, std::vector<double>> out;
   for (const std::string& text : buckets) {
     const auto [column, numbers] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
-    if (!edges.emplace(column, numbers_of(numbers, "--bucket")).second)
+    if (!out.emplace(column, numbers_of(numbers, "--bucket")).second)
       throw ValueError("evaluate.bucket", cat("--bucket of column \"", column, "\" is given twice"));
   }
+  return out;
+}
+
+void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+                               const UseSlicings& use) const {
+  const std::map<std::string, std::vector<double>> edges = this->edges();
   Columns columns(scored.table, scored.rows, missing_words, edges, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   const auto add = [&](const std::vector<std::string>& names) {

@@ -29,6 +29,8 @@ struct SliceFlags {
   // The flags that were given.
   std::vector<std::string> words() const;
   std::vector<std::string> condition_words() const;
+  // Of --bucket, by column. Raises ValueError[evaluate.slice] and [evaluate.bucket].
+  std::map<std::string, std::vector<double>> edges() const;
   // Calls `use` with the columns that rows are parted by, which live as long as the call. Raises ValueError:
   // csv.column, expression.*, evaluate.slice, evaluate.bucket.
   using UseSlicings = std::function<void(const std::vector<std::vector<const CategoryColumn*>>& slicings,

@@ -43,7 +43,7 @@ class Reader {
   Gates gates() {
     const TableKeys root(
         document_, document_.root(), "",
-        {"level", "threshold", "least_rows", "where", "slices", "answers", "gates", "waivers"});
+        {"level", "threshold", "least_rows", "where", "slices", "buckets", "answers", "gates", "waivers"});
     Gates out;
     if (root.has("level")) {
       out.level = root.number("level", 0, 1);
@@ -59,6 +59,13 @@ class Reader {
           table.fail("gates.slice", name.c_str(),
                      cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
         out.slices.emplace(name, table.condition(name.c_str()));
+      });
+    }
+    if (root.has("buckets")) {
+      for_keys("buckets", [&](const TableKeys& table, const std::string& name) {
+        if (name.find('=') != name.npos)
+          table.fail("gates.slice", name.c_str(), cat("no gate can name slices by \"", name, "\""));
+        out.buckets.emplace(name, table.edges(name.c_str()));
       });
     }
     if (root.has("answers")) {
@@ -183,6 +190,7 @@ class Reader {
         table.fail("gates.options", key, "a gate has one of slice, each, between, or none for all rows");
       out.where = where;
       out.slice = table.text(key);
+      out.place = table.place(key);
       const bool has_value = out.slice.find('=') != out.slice.npos;
       if (has_value != (where == Where::kSlice)) {
         table.fail(

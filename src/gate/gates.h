@@ -54,6 +54,7 @@ struct Gate {
   double threshold = 0.5;
   int64_t least_rows = 0;  // that a number counts
   Thin thin = Thin::kUndecided;
+  std::string place = {};  // of `slice`: "gates.toml, line 3, column 9"
 
   std::vector<std::string> columns() const;  // that slices are by, those of `given` last
   std::vector<std::string> against_columns() const;
@@ -68,10 +69,11 @@ struct Waiver {
 };
 struct Gates {
   double level = kLevel;  // of intervals
-  std::vector<Gate> gates;
+  std::vector<Gate> gates = {};
   std::vector<Waiver> waivers = {};
-  std::optional<Expression> where = {};             // of which rows all gates are
-  std::map<std::string, Expression> slices = {};    // "name=yes" and "name=no" by what is true of a row
+  std::optional<Expression> where = {};           // of which rows all gates are
+  std::map<std::string, Expression> slices = {};  // "name=yes" and "name=no" by what is true of a row
+  std::map<std::string, std::vector<double>> buckets = {};  // edges, ascending, at which numbers are parted
   std::map<std::string, std::string> answers = {};  // why they are as they are: `espalier fairness choose`
 
   // What they ask of an Assessment; thresholds ascend.
@@ -85,11 +87,10 @@ struct Gates {
 // gates.options for keys that do not fit together, gates.waiver, and expression.* for conditions.
 Gates read_gates(const std::string& text, const std::string& source);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. `where` and `slices`: what they are of; of `faults` unless null, there are gates too;
-// `remarks`: comments at the top.
+// today beside each. `of`: where, slices and buckets, that the file keeps; of `faults` unless null, there are
+// gates too; `remarks`: comments at the top.
 // Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
-std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where = {},
-                     const std::map<std::string, Expression>& slices = {},
+std::string gates_of(const Assessment& assessment, const Gates& of = {},
                      const std::vector<DataFault>* faults = nullptr,
                      const std::vector<std::string>& remarks = {});
 

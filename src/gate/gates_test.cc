@@ -208,6 +208,29 @@ TEST(Gates, ConditionsAreReadAndTheirMistakesShowFileAndPlace) {
   EXPECT_TRUE(mistake("[slices]\n\"a=b\" = \"c > 1\"").starts_with("gates.slice: gates.toml, line 2"));
 }
 
+TEST(Gates, EdgesOfNumbersAreReadWrittenAndTheirMistakesShowFileAndPlace) {
+  const std::string gate = "[[gates]]\nmetric = \"auc\"\nmin = 0.5\n";
+  const auto mistake = [&](const std::string& edges) {
+    try {
+      read_gates("[buckets]\n" + edges + "\n" + gate, "gates.toml");
+    } catch (const FormatError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+    return std::string("read");
+  };
+  const Gates gates = read_gates("[buckets]\nage = [18, 2.5e1]\n\"a b\" = [-1]\n" + gate, "gates.toml");
+  EXPECT_EQ(gates.buckets, (std::map<std::string, std::vector<double>>{{"a b", {-1}}, {"age", {18, 25}}}));
+  EXPECT_EQ(mistake("age = [25, 18]"),
+            "gates.range: gates.toml, line 2, column 12: buckets.age is a list of numbers that ascend, as "
+            "[25, 45]");
+  for (const char* wrong : {"age = [18, 18]", "age = [nan]", "age = [\"18\"]", "age = []"})
+    EXPECT_TRUE(mistake(wrong).starts_with("gates.range: gates.toml, line 2")) << wrong;
+  EXPECT_TRUE(mistake("age = 18").starts_with("gates.type: gates.toml, line 2"));
+  EXPECT_TRUE(mistake("\"a=b\" = [1]").starts_with("gates.slice: gates.toml, line 2"));
+  const RandomRows rows = random_rows(100, 9, false);
+  EXPECT_EQ(read_gates(gates_of(assess(rows.view(), {}), gates), "again").buckets, gates.buckets);
+}
+
 TEST(Gates, AreAskedAtTheThresholdsAndSlicesThatTheyName) {
   const Gates gates = read_gates(R"(
 [[gates]]

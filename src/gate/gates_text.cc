@@ -18,8 +18,7 @@ std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", 
 
 class Writer {
  public:
-  Writer(const Assessment& assessment, const std::optional<Expression>& where,
-         const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults,
+  Writer(const Assessment& assessment, const Gates& of, const std::vector<DataFault>* faults,
          const std::vector<std::string>& remarks)
       : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
@@ -29,10 +28,16 @@ class Writer {
       threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
       head_ += cat("threshold = ", shortest(threshold_), "\n");
     }
-    if (where) head_ += cat("where = ", toml_quoted(where->text()), "\n");
-    if (!slices.empty()) head_ += "\n[slices]\n";
-    for (const auto& [name, condition] : slices)
+    if (of.where) head_ += cat("where = ", toml_quoted(of.where->text()), "\n");
+    if (!of.slices.empty()) head_ += "\n[slices]\n";
+    for (const auto& [name, condition] : of.slices)
       head_ += cat(toml_quoted(name), " = ", toml_quoted(condition.text()), "\n");
+    if (!of.buckets.empty()) head_ += "\n[buckets]\n";
+    for (const auto& [name, edges] : of.buckets) {
+      std::string list;
+      for (const double edge : edges) list += cat(list.empty() ? "" : ", ", shortest(edge));
+      head_ += cat(toml_quoted(name), " = [", list, "]\n");
+    }
   }
 
   std::string text() {
@@ -126,10 +131,9 @@ class Writer {
 
 }  // namespace
 
-std::string gates_of(const Assessment& assessment, const std::optional<Expression>& where,
-                     const std::map<std::string, Expression>& slices, const std::vector<DataFault>* faults,
+std::string gates_of(const Assessment& assessment, const Gates& of, const std::vector<DataFault>* faults,
                      const std::vector<std::string>& remarks) {
-  return Writer(assessment, where, slices, faults, remarks).text();
+  return Writer(assessment, of, faults, remarks).text();
 }
 
 }  // namespace espalier

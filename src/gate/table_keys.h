@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,8 @@ class TableKeys {
     document_.unknown(rule, at(key).source().begin, path(key), word, known);
   }
   std::string path(const char* key) const { return path_.empty() ? key : cat(path_, ".", key); }
+  // "gates.toml, line 3, column 8" of its value.
+  std::string place(const char* key) const { return document_.place(at(key).source().begin); }
 
   std::string text(const char* key) const {
     const auto* out = node(key, "text").as_string();
@@ -71,6 +74,20 @@ class TableKeys {
     } catch (const FormatError& error) {
       fail(error.rule().c_str(), key, cat(path(key), ": ", error.message()), error.fix());
     }
+  }
+  std::vector<double> edges(const char* key) const {
+    const char* what = "a list of numbers that ascend, as [25, 45]";
+    const auto* list = node(key, what).as_array();
+    if (!list) wrong_type(key, what);
+    std::vector<double> out;
+    for (const toml::node& one : *list) {
+      const std::optional<double> edge = one.value<double>();
+      if (!edge || !std::isfinite(*edge) || (!out.empty() && *edge <= out.back()))
+        document_.fail("gates.range", one, cat(path(key), " is ", what));
+      out.push_back(*edge);
+    }
+    if (out.empty()) fail("gates.range", key, cat(path(key), " is ", what, ", not []"));
+    return out;
   }
   int64_t count(const char* key) const {
     const char* what = "a whole number of at least 0";
