@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/near_files.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "text/text.h"
@@ -50,7 +51,10 @@ std::string command(const std::vector<std::string>& arguments) {
 }
 
 std::string read_text(const std::string& path) {
-  if (path != "-") return posix_env().read_file(path);
+  if (path != "-") {
+    check_file(path);
+    return posix_env().read_file(path);
+  }
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
   if (std::cin.bad()) throw IoError("file.read", "cannot read standard input");
   return text;

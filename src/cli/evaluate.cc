@@ -13,6 +13,7 @@
 #include "cli/flip_flags.h"
 #include "cli/given_flags.h"
 #include "cli/interval_flags.h"
+#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
@@ -217,7 +218,7 @@ void evaluate(const EvaluateRun& run) {
   run.results.keep({run.data});
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
-    LoadedModel model = load_model(run.model);
+    LoadedModel model = open_model(run.model);
     if (takes_images(model)) return evaluate_images(model, run);
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));

@@ -12,6 +12,7 @@
 #include "base/find_named.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/near_files.h"
 #include "cli/table_data.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
@@ -80,14 +81,16 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
               {.name = name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
   if (run.out == "-")
     throw ValueError("export.out", "C is two files, which standard output cannot be", "--out net.c");
-  const std::string header = std::filesystem::path(run.out).replace_extension(".h").string();
-  if (header == run.out)
-    throw ValueError("export.out", cat("the file ", run.out, " would be its own header; name it .c"));
-  posix_env().write_file(run.out, code.source);
+  const bool bare = !std::filesystem::path(run.out).has_extension();
+  const std::string source = bare ? run.out + ".c" : run.out;
+  const std::string header = std::filesystem::path(source).replace_extension(".h").string();
+  if (header == source)
+    throw ValueError("export.out", cat("the file ", source, " would be its own header; name it .c"));
+  posix_env().write_file(source, code.source);
   posix_env().write_file(header, code.header);
-  return {{run.out, header},
+  return {{source, header},
           cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", name, "_predict\n"),
-          shell_words({"cc", "-std=c99", "-O2", "-c", run.out})};
+          shell_words({"cc", "-std=c99", "-O2", "-c", source})};
 }
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
@@ -125,7 +128,7 @@ void export_model(const ExportRun& run) {
   std::error_code none;
   if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))
     throw ValueError("export.out", cat(run.out, " lies in the model's own folder; write it elsewhere"));
-  LoadedModel model = load_model(run.model);
+  LoadedModel model = open_model(run.model);
   if (run.out == "-" && run.results.json)
     throw ValueError("export.out", "--json and the program cannot both be on standard output", "--out FILE");
   const Exported exported = format.write(model, run);

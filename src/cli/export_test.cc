@@ -66,6 +66,14 @@ TEST(Export, NamesInCAreThoseOfTheFile) {
   }
 }
 
+TEST(Export, ANameWithoutEndingGetsThatOfCAndTheNextCommandCompilesIt) {
+  const std::string out = trained() + "/bare";
+  EXPECT_EQ(call_verb(add_export, {trained() + "/model", "--to", "c", "--out", out}),
+            cat("wrote ", out, ".c ", out, ".h: for 1 row a call of bare_predict\nnext: cc -std=c99 -O2 -c ",
+                out, ".c\n"));
+  EXPECT_FALSE(posix_env().exists(out));
+}
+
 TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
   const std::string onnx = trained() + "/net.onnx", module = trained() + "/net.mlir";
   call_verb(add_export, {trained() + "/model", "--to", "onnx", "--out", onnx});

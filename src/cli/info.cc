@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/info_model.h"
+#include "cli/near_files.h"
 #include "espalier/threads.h"
 #include "kernels/isa.h"
 #include "kernels/kernel.h"
@@ -116,9 +117,11 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
     const OpDef* op = find_op(wanted);
     if (!op) {
       const std::vector<std::string> near = nearest(wanted, known);
+      const std::string model = near_models(wanted);
       throw ValueError("info.op", cat("\"", wanted, "\" is neither the folder of a model nor an op"),
-                       near.empty() ? cat(command({"info", "--ops"}), " lists the ops")
-                                    : cat("did you mean \"", near[0], "\"?"));
+                       !model.empty() ? model
+                       : near.empty() ? cat(command({"info", "--ops"}), " lists the ops")
+                                      : cat("did you mean \"", near[0], "\"?"));
     }
     out.push_back(op);
   }

@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/near_files.h"
 #include "cli/scores.h"
 #include "report/table.h"
 
@@ -77,7 +78,7 @@ int64_t trainable_parameters(const Model& model) {
 }
 
 void info_model(const std::string& path, const Results& results) {
-  const LoadedModel model = load_model(path);
+  const LoadedModel model = open_model(path);
   const Json training = model.has_file(kHistoryFile) ? json_file(model, kHistoryFile, path) : Json();
   const int64_t parameters = trainable_parameters(model);
   const bool table = model.has_file(kColumnsFile);

@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/sha256.h"
 #include "cli/common.h"
+#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "espalier/error.h"
 
@@ -58,7 +59,7 @@ nlohmann::ordered_json json_of(const Source& source) {
 }
 
 void lineage(const LineageRun& run) {
-  const LoadedModel model = load_model(run.model);
+  const LoadedModel model = open_model(run.model);
   const std::optional<Lineage> found = read_lineage(model, run.model);
   if (!found) {
     throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it learned from"),

@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "cli/near_files.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -67,7 +68,7 @@ Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, con
 }
 
 TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {
-  LoadedModel model = load_model(path);
+  LoadedModel model = open_model(path);
   ColumnProgram columns = columns_of(model, path);
   Decision decision = decision_of(model, columns, path);
   if (threshold) decision.threshold = threshold;
@@ -119,7 +120,13 @@ Tensor about(const std::string& path, F f) {
 
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows) {
-  return about(path, [&] { return columns.labels(table, rows); });
+  try {
+    return about(path, [&] { return columns.labels(table, rows); });
+  } catch (const ValueError& error) {
+    if (error.rule() != "csv.column" || !error.fix().empty()) throw;
+    throw ValueError(error.rule(), error.message(),
+                     "judging needs the label's column; `espalier predict` takes rows without it");
+  }
 }
 
 Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,

@@ -235,6 +235,19 @@ TEST_F(TableFiles, AFileThatIsNotThereIsToldByItsNeighbours) {
                                                " is one -> the model comes first: ", model(), " ", data));
   }
   EXPECT_EQ(asked(add_check, {data, model(), "--init"}), asked(add_predict, {data, model()}));
+  const std::string modle = folder() + "/modle", out = folder() + "/net.c";
+  const std::string no_model =
+      cat(modle, " is no saved model: there is no ", modle, "/model.json -> did you mean ", model(), "?");
+  for (const AddVerb add : {add_predict, add_evaluate}) EXPECT_EQ(asked(add, {modle, data}), no_model);
+  EXPECT_EQ(asked(add_check, {modle, data, "--init"}), no_model);
+  EXPECT_EQ(asked(add_export, {modle, "--to", "c", "--out", out}), no_model);
+  EXPECT_EQ(asked(add_lineage, {modle}), no_model);
+  EXPECT_TRUE(asked(add_info, {modle}).ends_with(cat("-> did you mean ", model(), "?")));
+  EXPECT_EQ(asked(add_predict, {folder() + "/other", data}),
+            cat(folder(), "/other is no saved model: there is no ", folder(), "/other/model.json -> "));
+  const std::string gates = file("gates.toml", "");
+  EXPECT_EQ(asked(add_check, {model(), data, "--gates", folder() + "/gaets.toml"}),
+            cat("cannot read ", folder(), "/gaets.toml: no such file -> did you mean ", gates, "?"));
   EXPECT_TRUE(asked(add_train, {data}).starts_with(cat(data, " is a table and no plan, which is TOML: ")));
   EXPECT_NE(asked(add_train, {data}).find(cat("train --data ", data, " --label COLUMN")), std::string::npos);
 }

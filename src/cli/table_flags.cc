@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/csv_options.h"
+#include "cli/near_files.h"
 #include "cli/table_data.h"
 #include "format/gzip.h"
 
@@ -52,24 +53,16 @@ CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& 
 void check_table_file(const std::string& path) {
   namespace fs = std::filesystem;
   constexpr size_t kNamed = 3;
-  const bool folder = fs::is_directory(path);
-  if (path == "-" || (fs::exists(path) && !folder)) return;
-  const fs::path place = folder ? fs::path(path) : fs::path(path).parent_path();
-  const std::string beside = place.empty() ? "." : place.string();
-  std::vector<std::string> names, files;
-  if (fs::is_directory(beside)) names = posix_env().list_folder(beside);
-  if (folder)
-    std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
-  else
-    names = nearest(fs::path(path).filename().string(), names);
-  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) files.push_back((place / names[i]).string());
+  if (path == "-" || (fs::exists(path) && !fs::is_directory(path))) return;
+  check_file(path);
+  std::vector<std::string> names = posix_env().list_folder(path);
+  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
   std::string fix;
-  for (const std::string& file : files) fix += cat(fix.empty() ? "did you mean " : " or ", file);
-  if (folder && posix_env().exists(path + "/model.json")) fix = "name a table: this is a saved model";
-  throw IoError(
-      "file.read",
-      cat("cannot read ", path, ": ", folder ? "it is a folder, and a table is a file" : "no such file"),
-      fix.empty() || fix.starts_with("name") ? fix : fix + "?");
+  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+    fix += cat(i == 0 ? "did you mean " : " or ", (fs::path(path) / names[i]).string());
+  if (!fix.empty()) fix += "?";
+  if (posix_env().exists(path + "/model.json")) fix = "name a table: this is a saved model";
+  throw IoError("file.read", cat("cannot read ", path, ": it is a folder, and a table is a file"), fix);
 }
 
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {

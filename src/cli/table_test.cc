@@ -378,6 +378,10 @@ TEST(TrainTable, WrongUseIsNamed) {
                 .find("few.csv: the table lacks a column that is needed: \"size\""),
             std::string::npos)
       << message(add_predict, {folder.model(), few});
+  const std::string unknown = folder.file("unknown.csv", "colour,weight,size\nred,1,2\n");
+  EXPECT_NE(message(add_evaluate, {folder.model(), unknown}).find("`espalier predict` takes rows without it"),
+            std::string::npos)
+      << message(add_evaluate, {folder.model(), unknown});
   const std::string words = folder.file("words.csv", "colour,weight,size\nred,much,1\nred,little,2\n");
   EXPECT_NE(message(add_predict, {folder.model(), words}).find("no cell of column \"weight\""),
             std::string::npos);
