@@ -1,20 +1,16 @@
 #include "cli/baseline_flags.h"
 
-#include <algorithm>
+#include <filesystem>
 #include <map>
-
-#include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/shortest.h"
 #include "espalier/error.h"
-#include "fairness/figure_text.h"
-#include "report/table.h"
 
 namespace espalier::cli {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string at(const ScoredTable& scored, const std::string& file, size_t row) {
   return cat(source_name(file), ", line ", scored.table.line(scored.rows[row]));
@@ -62,118 +58,125 @@ std::vector<size_t> joined(const ScoredTable& now, const ScoredTable& before, co
   return out;
 }
 
-// What was said of a row, by name.
-std::string_view said(const ScoredTable& scored, size_t row, double threshold, Positive positive) {
-  if (scored.task == Task::kClasses) return scored.classes[scored.said[row]];
-  return says_positive(scored.scores[row], threshold, positive) ? "positive" : "negative";
-}
-std::string_view truth(const ScoredTable& scored, size_t row) {
+std::string truth(const ScoredTable& scored, size_t row) {
+  if (scored.task == Task::kRegression) return shortest(scored.truths[row]);
   if (scored.task == Task::kClasses) return scored.classes[scored.is[row]];
   return scored.labels[row] ? "positive" : "negative";
 }
+void check_truths(const ScoredTable& now, const ScoredTable& before, const std::vector<size_t>& places,
+                  const std::string& file) {
+  for (size_t row = 0; row < places.size(); ++row) {
+    const std::string is = truth(now, row), was = truth(before, places[row]);
+    if (is != was) {
+      throw ValueError("baseline.rows", cat(at(before, file, places[row]), ": the label is ", shortened(was),
+                                            ", and now it is ", shortened(is)));
+    }
+  }
+}
+
+// What is true of rows and what is said of them, as places among classes.
+struct Decided {
+  std::vector<std::string> classes;
+  std::vector<uint32_t> is, said;
+};
+Decided decided(const ScoredTable& scored, const SliceFlags& slicing) {
+  if (!scored.said.empty()) return {scored.classes, scored.is, scored.said};
+  const double threshold = slicing.thresholds.empty() ? 0.5 : slicing.thresholds[0];
+  const Positive positive = slicing.positive_from == "from" ? Positive::kFrom : Positive::kAbove;
+  Decided out{{"negative", "positive"}, {scored.labels.begin(), scored.labels.end()}, {}};
+  for (const double score : scored.scores) out.said.push_back(says_positive(score, threshold, positive));
+  return out;
+}
+
+class Comparison {
+ public:
+  Comparison(const ScoredTable& now, const ScoredTable& before, std::vector<size_t> places)
+      : now_(now), before_(before), places_(std::move(places)) {}
+
+  AgainstBaseline of(const SliceFlags& slicing, double moved_by,
+                     const std::vector<std::string>& missing) const {
+    AgainstBaseline out;
+    if (now_.task == Task::kRanking)
+      throw ValueError("evaluate.task", "--baseline is for decisions and numbers, not for orders of queries");
+    if (moved_by > 0 && now_.task != Task::kRegression)
+      throw ValueError("baseline.moved", "--moved-by is for predicted numbers, not for decisions");
+    slicing.with_slicings(now_, missing, [&](const auto& slicings, const SliceOptions& options) {
+      if (now_.task == Task::kRegression)
+        out.moves = espalier::moves(
+            {now_.truths, in_order(before_.scores), now_.scores, now_.weights, moved_by}, slicings, options);
+      else
+        out.churn = churn(slicing, slicings, options);
+    });
+    return out;
+  }
+
+ private:
+  template <class T>
+  std::vector<T> in_order(const std::vector<T>& of_before) const {
+    std::vector<T> out;
+    for (const size_t place : places_) out.push_back(of_before[place]);
+    return out;
+  }
+
+  std::vector<SliceChurn> churn(const SliceFlags& slicing, const auto& slicings,
+                                const SliceOptions& options) const {
+    const Decided now = decided(now_, slicing), before = decided(before_, slicing);
+    std::map<std::string_view, uint32_t> codes;
+    const auto coded = [&](const Decided& of, const std::vector<uint32_t>& places) {
+      std::vector<uint32_t> out;
+      for (const uint32_t place : places)
+        out.push_back(codes.emplace(of.classes[place], static_cast<uint32_t>(codes.size())).first->second);
+      return out;
+    };
+    return espalier::churn(
+        {coded(now, now.is), coded(before, in_order(before.said)), coded(now, now.said), now_.weights},
+        slicings, options);
+  }
+
+  const ScoredTable &now_, &before_;
+  const std::vector<size_t> places_;
+};
 
 }  // namespace
 
+bool is_model_folder(const std::string& path) { return std::filesystem::is_directory(path); }
+
 void BaselineFlags::add(CLI::App& verb) {
-  verb.add_option("--baseline", file,
-                  "CSV of the same rows as the model before has scored them: how many are decided otherwise, "
-                  "and which slices are right less often")
-      ->option_text("FILE");
-  verb.add_option("--id", id, "The column that tells which rows are the same; without it their place does")
+  verb.add_option("--baseline", from,
+                  "The model before, or of --scores a CSV of the same rows as it has scored them: what is "
+                  "said otherwise now, and which slices are the worse for it")
+      ->option_text("MODEL|FILE");
+  verb.add_option("--id", id, "The column that tells which rows of both CSVs are the same; else their place")
       ->option_text("COLUMN");
+  verb.add_option("--moved-by", moved_by, "Of numbers: a prediction has moved when it differs by more")
+      ->check(number_from(0.0, 1e300))
+      ->option_text("X [0]");
 }
 
 std::vector<std::string> BaselineFlags::words() const {
   std::vector<std::string> out;
-  if (!file.empty()) out.insert(out.end(), {"--baseline", file});
+  if (!from.empty()) out.insert(out.end(), {"--baseline", from});
   if (!id.empty()) out.insert(out.end(), {"--id", id});
+  if (moved_by > 0) out.insert(out.end(), {"--moved-by", shortest(moved_by)});
   return out;
 }
 
-std::vector<SliceChurn> BaselineFlags::churn(const ScoredTable& now, const SliceFlags& slicing,
-                                             const TableFlags& reading, const ScoredFlags& scored,
-                                             const std::vector<std::string>& missing,
-                                             const Results& results) const {
-  if (now.task == Task::kRegression || now.task == Task::kRanking)
-    throw ValueError("evaluate.task", "--baseline is for decisions, not for numbers");
-  const ScoredTable before = read_scores(file, reading, scored, missing, results);
-  const std::vector<size_t> places = joined(now, before, file, id);
-  const double threshold = slicing.thresholds.empty() ? 0.5 : slicing.thresholds[0];
-  const Positive positive = slicing.positive_from == "from" ? Positive::kFrom : Positive::kAbove;
-  std::map<std::string_view, uint32_t> codes;
-  const auto code = [&](std::string_view name) {
-    return codes.emplace(name, static_cast<uint32_t>(codes.size())).first->second;
-  };
-  std::vector<uint32_t> truths, said_before, said_now;
-  for (size_t row = 0; row < now.rows.size(); ++row) {
-    if (truth(now, row) != truth(before, places[row])) {
-      throw ValueError("baseline.rows", cat(at(before, file, places[row]), ": the label is ",
-                                            truth(before, places[row]), ", and now it is ", truth(now, row)));
-    }
-    truths.push_back(code(truth(now, row)));
-    said_before.push_back(code(said(before, places[row], threshold, positive)));
-    said_now.push_back(code(said(now, row, threshold, positive)));
-  }
-  std::vector<SliceChurn> out;
-  slicing.with_slicings(now, missing, [&](const auto& slicings, const SliceOptions& options) {
-    out = espalier::churn({truths, said_before, said_now, now.weights}, slicings, options);
-  });
-  return out;
+AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const SliceFlags& slicing,
+                                              const TableFlags& reading, const ScoredFlags& scored,
+                                              const std::vector<std::string>& missing,
+                                              const Results& results) const {
+  const ScoredTable before = read_scores(from, reading, scored, missing, results);
+  std::vector<size_t> places = joined(now, before, from, id);
+  check_truths(now, before, places, from);
+  return Comparison(now, before, std::move(places)).of(slicing, moved_by, missing);
 }
 
-std::string text_of(const std::vector<SliceChurn>& all, const Terminal& terminal) {
-  std::string lost;
-  for (const SliceChurn& one : all) {
-    if (!one.lost()) continue;
-    lost += cat(lost.empty() ? "" : "; ", one.slice.name, " (accuracy ", number_of(one.now.value), " after ",
-                number_of(one.before.value), ", change ", between(interval(one.gain)), ", p ",
-                number_of(one.adjusted_p), ")");
-  }
-  Table table({"against the baseline", "rows", "changed", "95% interval", "before", "now", "change",
-               "95% interval", "better", "worse", "p"});
-  for (const SliceChurn& one : all) {
-    const Ink ink = one.slice.thin ? Ink::kDim : Ink::kPlain;
-    table.row({{one.slice.name, ink},
-               {one.slice.rows, ink},
-               {number_of(one.changed.value), ink},
-               {between(interval(one.changed)), ink},
-               {number_of(one.before.value), ink},
-               {number_of(one.now.value), ink},
-               {number_of(one.gain.value), ink},
-               {between(interval(one.gain)), ink},
-               {one.better, ink},
-               {one.worse, ink},
-               {number_of(one.adjusted_p), ink}});
-  }
-  return cat(
-      "\n", number_of(all[0].changed.value), " of the decisions changed against the baseline; ",
-      lost.empty() ? "no slice lost by more than chance" : cat("lost: ", lost), ".\n", table.text(terminal),
-      terminal.paint(Ink::kDim,
-                     "better, worse: rows that are right now alone, or were before alone; p: how often "
-                     "chance parts them so,\nadjusted by Holm for the slices\n"));
-}
-
-Json json_of(const std::vector<SliceChurn>& all) {
-  Json out = Json::array();
-  const auto figure = [](const Estimate& estimate) {
-    return espalier::json_of(Figure{estimate.value, interval(estimate), estimate.rows});
-  };
-  for (const SliceChurn& one : all) {
-    out.push_back({{"slice", one.slice.name},
-                   {"values", one.slice.values},
-                   {"rows", one.slice.rows},
-                   {"thin", one.slice.thin},
-                   {"changed", figure(one.changed)},
-                   {"accuracy_before", figure(one.before)},
-                   {"accuracy", figure(one.now)},
-                   {"change", figure(one.gain)},
-                   {"better", one.better},
-                   {"worse", one.worse},
-                   {"p", one.p},
-                   {"adjusted_p", espalier::json_of(one.adjusted_p)},
-                   {"lost", one.lost()}});
-  }
-  return out;
+AgainstBaseline BaselineFlags::compare(const ScoredTable& now, const ScoredTable& before,
+                                       const SliceFlags& slicing,
+                                       const std::vector<std::string>& missing) const {
+  std::vector<size_t> places(now.rows.size());
+  std::iota(places.begin(), places.end(), size_t{0});
+  return Comparison(now, before, std::move(places)).of(slicing, moved_by, missing);
 }
 
 }  // namespace espalier::cli

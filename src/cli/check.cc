@@ -7,9 +7,11 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/baseline_flags.h"
 #include "cli/check_page.h"
 #include "cli/interval_flags.h"
 #include "cli/lineage_section.h"
+#include "cli/schema_slices.h"
 #include "cli/scored_table.h"
 #include "cli/slice_choice.h"
 #include "cli/slice_flags.h"
@@ -31,6 +33,7 @@ struct CheckRun {
   std::string model, data, scores, baseline, gates, train, from, schema;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
+  SchemaSlices of_schema = {};
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
@@ -63,10 +66,10 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     if (!out.conditions.emplace(name, condition).second)
       throw ValueError("check.slices", cat("the gates and --slice-where both name slices \"", name, "\""));
   }
-  const std::map<std::string, std::vector<double>> given = flags.edges();
+  const std::map<std::string, Buckets> given = flags.parted();
   for (const auto& [column, edges] : gates.buckets) {
     const auto flag = given.find(column);
-    if (flag != given.end() && flag->second != edges)
+    if (flag != given.end() && flag->second.edges != edges)
       throw ValueError("check.buckets", cat("the gates and --bucket part \"", column, "\" at other edges"));
     if (flag != given.end()) continue;
     std::string list;
@@ -104,7 +107,17 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
                      {.strip_label_dots = run.strip_label_dots,
                       .query = run.scored.query,
                       .all_rows = run.all_rows,
-                      .where = where},
+                      .where = where,
+                      .favourable = run.of_schema.favourable},
+                     run.results);
+}
+
+// Of the rows of the baseline: those of `now` where it is a model.
+ScoredTable baseline_rows(const CheckRun& run, const ScoredTable& now,
+                          const std::optional<Expression>& where) {
+  if (!is_model_folder(run.baseline)) return rows_of(run, run.baseline, where);
+  return score_again(run.baseline, now, run.data, 
+                     {.strip_label_dots = run.strip_label_dots, .query = run.scored.query}, {},
                      run.results);
 }
 
@@ -125,14 +138,15 @@ std::vector<std::string> judged(const CheckRun& run) {
   };
   if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
   add("--scores", run.scores);
+  add("--baseline", run.baseline);
   add("--train", run.train);
   add("--schema", run.schema);
   for (const std::string& word : run.scored.words()) out.push_back(word);
   if (run.where) add("--where", run.where->text());
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   if (run.all_rows) out.emplace_back("--all-rows");
+  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
   if (!run.init) {
-    for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
     for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
   }
   for (const std::string& word : run.intervals.words()) out.push_back(word);
@@ -161,7 +175,8 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
   out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
   if (run.strip_label_dots) out.options.ignored.insert(rows.label);
-  out.options.groups = sensitive_columns(out.train);
+  const std::vector<std::string>& sensitive = run.of_schema.sensitive;
+  out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;
   if (run.schema.empty()) {
     out.options.schema = infer_train_schema(out.train, out.options);
   } else {
@@ -173,8 +188,8 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
 
 // Where the rows are worst, for who has read the page.
 std::vector<std::string> closer_look(CheckRun run, const SliceFlags& slicing, Task task) {
+  run.baseline.clear();
   run.train.clear();
-  run.schema.clear();
   if (task != Task::kTwoClasses) run.slicing = slicing;
   run.slicing.buckets = slicing.buckets;
   std::vector<std::string> out = judged(run);
@@ -241,7 +256,10 @@ void write_gates(CheckRun run) {
   const std::optional<Tables> tables = tables_of(run, rows);
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
   const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
-  const Gates of = {.where = run.where, .slices = run.slicing.conditions, .buckets = run.slicing.edges()};
+  Gates of = {.where = run.where, .slices = run.slicing.conditions};
+  for (const auto& [column, parts] : run.slicing.parted()) {
+    if (!parts.tones) of.buckets.emplace(column, parts.edges);
+  }
   const std::string text = gates_of(assessment, of, faults, remarks);
   run.results.write(text);
   const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
@@ -253,7 +271,10 @@ void write_gates(CheckRun run) {
             .c_str(),
         stderr);
   }
-  run.where.reset();  // the gates hold it
+  // What the gates hold.
+  run.where.reset();
+  std::erase_if(run.slicing.buckets,
+                [&](const std::string& bucket) { return of.buckets.contains(bucket.substr(0, bucket.find('='))); });
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out});
   next.insert(next.end(), {"--html", "report.html"});
@@ -264,7 +285,8 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
                     const std::optional<KeptRows>& kept, const std::optional<Tables>& tables,
                     const std::vector<std::string>& next) {
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
-  if (!run.baseline.empty()) files.push_back({"baseline", run.baseline});
+  if (!run.baseline.empty())
+    files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
   if (!run.train.empty()) files.push_back({"training", run.train});
   if (!run.schema.empty()) files.push_back({"schema", run.schema});
   files.push_back({"gates", run.gates});
@@ -318,7 +340,7 @@ void check(const CheckRun& run) {
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
   if (!run.baseline.empty())
-    baseline = assessment_of(run, slicing, rows_of(run, run.baseline, where), gates.level);
+    baseline = assessment_of(run, slicing, baseline_rows(run, rows, where), gates.level);
   const std::optional<Tables> tables = tables_of(run, rows);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today),
                                 tables ? &tables->faults : nullptr);
@@ -351,7 +373,12 @@ void check_use(const CheckRun& run) {
   if (run.scores.empty() && (run.model.empty() || run.data.empty()))
     throw CLI::RequiredError("MODEL and DATA, or --scores,");
   if (!run.scores.empty() && !run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
-  if (!run.scores.empty() || !run.baseline.empty()) {
+  const bool before = is_model_folder(run.baseline);
+  if (before && !run.scores.empty()) {
+    throw ValueError("baseline.kind", cat("--baseline ", run.baseline,
+                                          " is a folder: --scores are held against a file of scores"));
+  }
+  if (!run.scores.empty() || !(run.baseline.empty() || before)) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
@@ -400,16 +427,11 @@ void add_check(CLI::App& app) {
       ->option_text("FILE")
       ->needs(init);
   verb->add_option("--baseline", run->baseline,
-                   "CSV of rows that the model before has scored, which changes are against")
-      ->option_text("FILE");
+                   "The model before, or a CSV of rows that it has scored, which changes are against")
+      ->option_text("MODEL|FILE");
   verb->add_option("--train", run->train,
                    "CSV that the model learned from: what is judged is held against it, for gates on data")
       ->option_text("FILE");
-  verb->add_option("--schema", run->schema,
-                   "What the rows must be, .pbtxt or .pb, drawn on the page; without it what --train says of "
-                   "its own")
-      ->option_text("FILE")
-      ->needs("--train");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);
   verb->add_option("--today", run->today, "The date that waivers are held against")
@@ -420,6 +442,7 @@ void add_check(CLI::App& app) {
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
+  add_schema(*verb, run->schema);
   run->intervals.add(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);
@@ -438,6 +461,9 @@ void add_check(CLI::App& app) {
   add_threads(*verb);
   verb->footer(kExamples);
   verb->callback([run] {
+    run->of_schema = SchemaSlices::read(run->schema, run->train.empty());
+    run->of_schema.fill(run->slicing);
+    if (!run->scores.empty()) run->of_schema.fill(run->scored);
     check_use(*run);
     check(*run);
   });

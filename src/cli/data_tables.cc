@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "evaluate/monk.h"
 #include "report/table.h"
 #include "validate/statistics_column.h"
 
@@ -184,6 +186,27 @@ std::string table_of(std::vector<std::string> header, const std::vector<Row>& ro
   return table.text(terminal);
 }
 
+// How the tones look that features hold which are tagged so; "" without any.
+std::string tones_text(const tfmd::Schema& schema, const Terminal& terminal) {
+  const auto is_tone = [](const tfmd::Feature& feature) {
+    return std::ranges::count(feature.annotation().tag(), "espalier.scale=monk") > 0;
+  };
+  std::string names;
+  for (const tfmd::Feature& feature : schema.feature()) {
+    if (is_tone(feature)) names += cat(names.empty() ? "" : ", ", shortened(feature.name()));
+  }
+  if (names.empty()) return "";
+  std::vector<uint8_t> all(kMonkTones.size());
+  std::iota(all.begin(), all.end(), uint8_t{1});
+  const CategoryColumn groups = monk_tones("", all, MonkGroups::kThree);
+  Table table({"tone", "group", "colour"});
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string colour(kMonkTones[i]), swatch = terminal.swatch(colour);
+    table.row({i + 1, groups.values[groups.codes[i]], cat(colour, swatch.empty() ? "" : " ", swatch)});
+  }
+  return cat("\n", names, ": tones of the Monk Skin Tone Scale\n", table.text(terminal));
+}
+
 std::string name_of(const tfmd::FeatureNameStatistics& feature) {
   return shortened(feature.has_path() ? joined(feature.path().step(), ".") : feature.name());
 }
@@ -273,7 +296,8 @@ std::string schema_table(const tfmd::Schema& schema, const Terminal& terminal) {
   }
   std::string rules;
   for (const std::string& tag : tags_text(schema.annotation())) rules += tag + "\n";
-  return cat(table_of(std::move(header), rows, terminal), rules.empty() ? "" : "\n", rules);
+  return cat(table_of(std::move(header), rows, terminal), rules.empty() ? "" : "\n", rules,
+             tones_text(schema, terminal));
 }
 
 std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, const Terminal& terminal) {

@@ -15,6 +15,7 @@
 #include "cli/interval_flags.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
+#include "cli/schema_slices.h"
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
@@ -30,7 +31,8 @@ namespace {
 
 struct EvaluateRun {
   std::string model, data;
-  std::string scores;
+  std::string scores, schema;
+  SchemaSlices of_schema = {};
   ScoredFlags scored;
   SliceFlags slicing;
   IntervalFlags intervals;
@@ -129,7 +131,7 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
 }
 
 void evaluate_scores(const EvaluateRun& run) {
-  run.results.keep({run.scores, run.baseline.file});
+  run.results.keep({run.scores, run.baseline.from, run.schema});
   const std::vector<std::string> missing = ColumnOptions().missing;
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
@@ -142,9 +144,9 @@ void evaluate_scores(const EvaluateRun& run) {
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
   GivenGaps given;
   if (run.given.any()) given = run.given.find(assessment, view, scored, slicing, missing);
-  std::vector<SliceChurn> churn;
+  AgainstBaseline against;
   if (run.baseline.any())
-    churn = run.baseline.churn(scored, slicing, run.table, run.scored, missing, run.results);
+    against = run.baseline.compare_scores(scored, slicing, run.table, run.scored, missing, run.results);
   if (run.results.json) {
     nlohmann::ordered_json body = {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
@@ -155,7 +157,7 @@ void evaluate_scores(const EvaluateRun& run) {
     body.update(json_of(assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = json_of(worst, options);
-    if (run.baseline.any()) body["baseline"] = json_of(churn);
+    if (run.baseline.any()) body["baseline"] = json_of(against);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
   }
@@ -163,7 +165,7 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal), text_of(given, terminal),
                         run.worst.any() ? text_of(worst, options, terminal) : "",
-                        run.baseline.any() ? text_of(churn, terminal) : ""));
+                        run.baseline.any() ? text_of(against, terminal) : ""));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -171,6 +173,7 @@ void evaluate_scores(const EvaluateRun& run) {
   add(run.scored.words());
   add(threshold_words(run));
   if (run.where) add({"--where", run.where->text()});
+  if (!run.schema.empty()) add({"--schema", run.schema});
   for (const auto& words : {run.table.words(), run.slicing.words(), run.given.words(), run.intervals.words(),
                             run.worst.words(), run.baseline.words()})
     add(words);
@@ -205,23 +208,26 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
 }
 
 void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
-  if (run.strip_label_dots || !run.thresholds.empty() || run.where || !run.table.words().empty()) {
-    throw ValueError("evaluate.images", cat(run.model,
-                                            " is a model of images: --strip-label-dots, --threshold, "
-                                            "--where, --delimiter, --header and --names are for tables"));
+  if (run.strip_label_dots || !run.thresholds.empty() || run.where || run.baseline.any() ||
+      !run.schema.empty() || !run.table.words().empty()) {
+    throw ValueError("evaluate.images",
+                     cat(run.model,
+                         " is a model of images: --strip-label-dots, --threshold, --baseline, --schema, "
+                         "--where, --delimiter, --header and --names are for tables"));
   }
   evaluate_digits(model, run.model, run.data, run.results);
 }
 
 void evaluate(const EvaluateRun& run) {
   if (!run.scores.empty()) return evaluate_scores(run);
-  run.results.keep({run.data});
+  run.results.keep({run.data, run.baseline.from, run.schema});
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
     if (takes_images(model)) return evaluate_images(model, run);
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));
+  saved.count_from(run.of_schema.of_label(saved.columns.label()), threshold_of(run).has_value());
   for (const double threshold : run.thresholds) check_decision(saved.columns, {.threshold = threshold});
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
@@ -247,6 +253,13 @@ void evaluate(const EvaluateRun& run) {
   const WorstOptions options = worst_options(run, threshold);
   ScoredTable scored = scored_by(saved, table, rows, predictions, labels);
   const Envelope envelope = envelope_of(report, scored, threshold);
+  AgainstBaseline against;
+  if (run.baseline.any()) {
+    const ScoredTable before =
+        score_again(run.baseline.from, scored, run.data, {.strip_label_dots = run.strip_label_dots},
+                    threshold_of(run), run.results);
+    against = run.baseline.compare(scored, before, run.slicing, ColumnOptions().missing);
+  }
   WorstSlices worst;
   if (run.worst.any())
     worst = run.worst.find(scored, {columns.label()}, ColumnOptions().missing, options, run.results);
@@ -280,6 +293,7 @@ void evaluate(const EvaluateRun& run) {
     if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
+    if (run.baseline.any()) body["baseline"] = json_of(against);
     body["envelope"] = json_of(envelope);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
@@ -294,6 +308,7 @@ void evaluate(const EvaluateRun& run) {
   text += text_of(given, terminal);
   if (run.worst.any()) text += text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
+  if (run.baseline.any()) text += text_of(against, terminal);
   text += text_of(envelope, terminal);
   run.results.write(text);
   std::vector<std::string> next = {"predict", run.model, run.data};
@@ -302,7 +317,23 @@ void evaluate(const EvaluateRun& run) {
   run.results.suggest(next);
 }
 
+void check_baseline(const EvaluateRun& run) {
+  const bool of_model = run.scores.empty();
+  if (!run.baseline.any() && !run.baseline.words().empty())
+    throw CLI::RequiresError("--id and --moved-by", "--baseline");
+  if (of_model && !run.baseline.id.empty()) throw CLI::RequiresError("--id", "--scores");
+  if (run.baseline.any() && run.thresholds.size() > 1)
+    throw CLI::ExcludesError("--baseline", "several thresholds");
+  if (run.baseline.any() && of_model != is_model_folder(run.baseline.from)) {
+    throw ValueError(
+        "baseline.kind",
+        cat("--baseline ", run.baseline.from, of_model ? " is no folder of a model" : " is a folder",
+            ": a model is held against a model, and --scores against a file of scores"));
+  }
+}
+
 void check_use(const EvaluateRun& run) {
+  check_baseline(run);
   if (!run.scored.query.empty() && !(run.thresholds.empty() && run.scored.positive.empty()))
     throw CLI::ExcludesError("--query", "--threshold and --positive");
   if (!run.scored.query.empty() && run.scored.task == Task::kClasses)
@@ -310,7 +341,6 @@ void check_use(const EvaluateRun& run) {
   if (run.given.any() && !run.slicing.any()) throw CLI::RequiresError("--given", "--slice");
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
-    if (!run.baseline.words().empty()) throw CLI::RequiresError("--baseline and --id", "--scores");
     if (run.scored.only_for_files())
       throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
     if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
@@ -319,9 +349,6 @@ void check_use(const EvaluateRun& run) {
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
-  if (!run.baseline.any() && !run.baseline.id.empty()) throw CLI::RequiresError("--id", "--baseline");
-  if (run.baseline.any() && run.thresholds.size() > 1)
-    throw CLI::ExcludesError("--baseline", "several thresholds");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
@@ -346,6 +373,8 @@ Examples:
       with intervals from rows drawn again and again, which every figure has
   espalier evaluate model/ new.csv --worst --flip sex
       where it is worst, and whose decision changes with the value of sex
+  espalier evaluate model/ new.csv --baseline model-of-may/ --slice sex
+      what it says otherwise than the model before, and who is the worse for it
   espalier evaluate model/ new.csv --where 'age >= 40 and city is not missing'
       on these rows alone)";
 
@@ -368,11 +397,13 @@ void add_evaluate(CLI::App& app) {
   verb->option_defaults()->group("A file of scores");
   run->scored.add(*verb);
   run->scored.add_task(*verb);
+  verb->option_defaults()->group("The model before");
   run->baseline.add(*verb);
   verb->option_defaults()->group("Slices of the rows");
   add_where(*verb, run->where);
   run->slicing.add(*verb);
   run->given.add(*verb);
+  add_schema(*verb, run->schema);
   run->intervals.add(*verb);
   run->worst.add(*verb);
   run->flips.add(*verb);
@@ -384,6 +415,9 @@ void add_evaluate(CLI::App& app) {
   add_threads(*verb);
   verb->footer(kExamples);
   verb->callback([run] {
+    run->of_schema = SchemaSlices::read(run->schema, true);
+    run->of_schema.fill(run->slicing);
+    if (!run->scores.empty()) run->of_schema.fill(run->scored);
     check_use(*run);
     evaluate(*run);
   });

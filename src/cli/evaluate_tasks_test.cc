@@ -320,7 +320,53 @@ TEST_F(EvaluateTasks, WhatIsDecidedOtherwiseThanBeforeIsCountedAndTheSliceThatLo
   EXPECT_EQ(rule("k,y,p,g\n1,0,0.2,a\n2,1,0.2,a\n", {}), "baseline.rows") << "fewer rows";
   EXPECT_EQ(rule("k,y,p,g\n1,0,0.2,a\n1000,1,0.2,a\n", {"--id", "k"}), "baseline.rows") << "an unknown id";
   EXPECT_EQ(rule(now, {"--id", "y"}), "baseline.rows") << "no id at all";
-  EXPECT_EQ(rule(now, {"--task", "regression"}), "evaluate.task");
+  EXPECT_EQ(rule(now, {"--moved-by", "1"}), "baseline.moved");
+}
+
+// Of 400 rows half are of group b, whose predictions are 3 further off; two of a moved by 0.5.
+TEST_F(EvaluateTasks, NumbersThatMovedSinceBeforeAreMeasured) {
+  std::string before = "k,y,p,g\n", now = before, turned;
+  for (int i = 0; i < 400; ++i) {
+    const double error = i % 3 + 1 + 0.125 * (i % 5);
+    const auto line = [&](double off) {
+      return cat(i, ",", 100 + i, ",", 100 + i + error + off, ",", i % 2 ? "b" : "a", "\n");
+    };
+    const double off = i % 2 ? 3 + 0.25 * (i % 7) : i < 4 ? 0.5 : 0;
+    before += line(0);
+    now += line(off);
+    turned = line(off) + turned;
+  }
+  const std::string old = file(before, "before.csv");
+  const auto with = [&](const std::string& text, const Words& more) {
+    Words out = {"--scores", file(text),   "--label", "y", "--score",    "p",
+                 "--task",   "regression", "--slice", "g", "--baseline", old};
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  };
+  const Json all = json(with(now, {}))["baseline"];
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_DOUBLE_EQ(all[0]["moved"]["value"].get<double>(), 202.0 / 400);
+  EXPECT_DOUBLE_EQ(all[1]["mean_move"]["value"].get<double>(), 2 * 0.5 / 200);
+  EXPECT_EQ(all[1]["lost"], false);
+  EXPECT_EQ(all[2]["lost"], true);
+  EXPECT_NEAR(all[2]["mae_change"]["value"].get<double>(),
+              all[2]["mae"]["value"].get<double>() - all[2]["mae_before"]["value"].get<double>(), 1e-12);
+  EXPECT_NEAR(all[2]["mae_change"]["value"].get<double>(), all[2]["mean_move_size"]["value"].get<double>(),
+              1e-12);
+  EXPECT_GT(all[2]["mae_change"]["interval"][0], 3);
+  EXPECT_GT(all[2]["rmse_change"]["interval"][0], 2);
+  EXPECT_DOUBLE_EQ(json(with(now, {"--moved-by", "0.5"}))["baseline"][0]["moved"]["value"].get<double>(),
+                   0.5);
+  const Json other = json(with("k,y,p,g\n" + turned, {"--id", "k"}))["baseline"];
+  for (size_t i = 0; i < 3; ++i) {
+    for (const char* key : {"moved", "mae_before"})
+      EXPECT_NEAR(all[i][key]["value"].get<double>(), other[i][key]["value"].get<double>(), 1e-9) << key;
+  }
+  const std::string text = text_of(with(now, {}));
+  EXPECT_NE(text.find("0.5050 of the predictions moved against the baseline, by "), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; g=b (mae "), std::string::npos) << text;
+  EXPECT_EQ(rule_of([&] { text_of(with("k,y,p,g\n" + turned, {})); }), "baseline.rows") << "labels differ";
 }
 
 TEST_F(EvaluateTasks, WhatDoesNotFitIsNamed) {

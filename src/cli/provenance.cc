@@ -110,25 +110,42 @@ void add_all_rows(CLI::App& verb, bool& all) {
                 "Of the file that the model learned from all rows, not those that were kept apart");
 }
 
+namespace {
+
+// Of `rows` those that were kept apart, where the table at `data` is the one that the model learned from.
+std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const std::string& path,
+                                               const CsvTable& table, const std::string& data,
+                                               const std::vector<int64_t>& rows) {
+  const std::optional<Lineage> lineage = read_lineage(saved.model, path);
+  if (!lineage || !same_bytes(lineage->data, data)) return std::nullopt;
+  std::vector<int64_t> out;
+  if (saved.model.has_file(kHeldOutFile) && table.rows() == lineage->data.rows)
+    std::ranges::set_intersection(rows, held_out(saved, path), std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results) {
-  const std::optional<Lineage> lineage = read_lineage(saved.model, path);
-  if (!lineage || !same_bytes(lineage->data, data)) return rows;
-  if (!all && saved.model.has_file(kHeldOutFile) && table.rows() == lineage->data.rows) {
-    const std::vector<int64_t> kept = held_out(saved, path);
-    std::vector<int64_t> out;
-    std::ranges::set_intersection(rows, kept, std::back_inserter(out));
-    if (!out.empty()) {
-      std::fputs(cat("note: the model learned from ", data, ": of its rows those ", out.size(),
-                     " judge that were kept apart; --all-rows takes all\n")
-                     .c_str(),
-                 stderr);
-      return out;
-    }
+  const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
+  if (!kept) return rows;
+  if (!all && !kept->empty()) {
+    std::fputs(cat("note: the model learned from ", data, ": of its rows those ", kept->size(),
+                   " judge that were kept apart; --all-rows takes all\n")
+                   .c_str(),
+               stderr);
+    return *kept;
   }
   results.warn({cat("the model learned from rows of ", data, ": other rows may fare worse")});
   return rows;
+}
+
+int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
+                     const std::string& data, const std::vector<int64_t>& rows) {
+  const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
+  return kept ? std::ssize(rows) - std::ssize(*kept) : 0;
 }
 
 }  // namespace espalier::cli

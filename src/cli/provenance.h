@@ -43,5 +43,8 @@ void add_all_rows(CLI::App& verb, bool& all);
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results);
+// How many of these rows the model learned from, as far as it says.
+int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
+                     const std::string& data, const std::vector<int64_t>& rows);
 
 }  // namespace espalier::cli

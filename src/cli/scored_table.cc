@@ -1,9 +1,11 @@
 #include "cli/scored_table.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/provenance.h"
 #include "data/column_steps.h"
@@ -134,22 +136,66 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
     out.truths = saved.columns.label_values(labels.data<float>());
     return out;
   }
-  const std::vector<std::string>& classes = saved.columns.classes();
-  if (classes.size() != 2) {
+  out.classes = saved.columns.classes();
+  out.said.assign(predictions.best.begin(), predictions.best.end());
+  const auto truth = labels.data<int32_t>();
+  out.is.assign(truth.begin(), truth.end());
+  if (out.classes.size() != 2) {
     out.task = Task::kClasses;
-    out.classes = classes;
     out.scores.assign(predictions.outputs.begin(), predictions.outputs.end());
-    out.said.assign(predictions.best.begin(), predictions.best.end());
-    const auto truth = labels.data<int32_t>();
-    out.is.assign(truth.begin(), truth.end());
     return out;
   }
   const auto positive = static_cast<size_t>(saved.decision.positive);
-  out.positive = classes[positive];
-  for (const int32_t label : labels.data<int32_t>()) {
+  out.positive = out.classes[positive];
+  for (const int32_t label : truth) {
     out.scores.push_back(static_cast<double>(predictions.outputs[2 * out.scores.size() + positive]));
     out.labels.push_back(label == saved.decision.positive);
   }
+  return out;
+}
+
+namespace {
+
+// Unless both models say the same kind of thing of the same column.
+void check_alike(const TableModel& saved, const std::string& model, const ScoredTable& now) {
+  const auto fail = [&](const std::string& what) {
+    throw ValueError("baseline.model", cat(model, " is no baseline: ", what));
+  };
+  if (saved.columns.label() != now.label)
+    fail(cat("it predicts \"", saved.columns.label(), "\", and now it is \"", now.label, "\""));
+  if (now.task != Task::kRanking && saved.columns.classification() == (now.task == Task::kRegression))
+    fail(cat("it predicts ", saved.columns.classification() ? "classes" : "numbers", ", and now it is ",
+             saved.columns.classification() ? "numbers" : "classes"));
+  for (const auto& [some, others, who] :
+       {std::tuple(&now.classes, &saved.columns.classes(), "it does not know"),
+        std::tuple(&saved.columns.classes(), &now.classes, "it alone knows")}) {
+    for (const std::string& name : *some) {
+      if (!std::ranges::count(*others, name)) fail(cat(who, " the class \"", shortened(name), "\""));
+    }
+  }
+}
+
+}  // namespace
+
+ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
+                        const ScoringOptions& options, const std::optional<double>& threshold,
+                        const Results& results) {
+  TableModel saved = TableModel::load(model);
+  check_alike(saved, model, now);
+  saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
+  if (const int64_t learned = rows_learned(saved, model, now.table, data, now.rows)) {
+    results.warn({cat("the baseline learned from ", learned, " of these ", now.rows.size(),
+                      " rows, which flatters it: judge rows that neither model knows")});
+  }
+  const std::ptrdiff_t positive =
+      std::ranges::find(saved.columns.classes(), now.positive) - saved.columns.classes().begin();
+  if (threshold) saved.decision = {.positive = positive, .threshold = threshold};
+  const Tensor labels = read_labels(saved.columns, now.table, data, now.rows);
+  const Tensor inputs = read_inputs(saved.columns, now.table, data, now.rows);
+  const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
+  if (now.task == Task::kTwoClasses) saved.decision.positive = positive;
+  ScoredTable out = scored_by(saved, now.table, now.rows, predictions, labels);
+  if (now.task == Task::kRanking) out.rank_by(options.query, source_name(data), ColumnOptions().missing);
   return out;
 }
 
@@ -157,6 +203,8 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
                         const ScoringOptions& options, const Results& results) {
   check_order(model, data);
   TableModel saved = TableModel::load(model);
+  if (const auto found = options.favourable.find(saved.columns.label()); found != options.favourable.end())
+    saved.count_from(found->second, false);
   const CsvTable table = saved.read(reading, data);
   saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
   std::vector<int64_t> rows =

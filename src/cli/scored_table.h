@@ -1,6 +1,7 @@
 // A file of what a model said: a label and a score in each row.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,7 +45,7 @@ struct ScoredTable {
   std::vector<double> scores;  // of several classes [rows, classes], or none
   std::vector<double> weights;
   std::vector<uint8_t> labels;               // of two classes
-  std::vector<std::string> classes = {};     // of several
+  std::vector<std::string> classes = {};     // of several, and of two that a model tells apart
   std::vector<uint32_t> is = {}, said = {};  // places in `classes`
   std::vector<double> truths;                // of a regression; of a ranking what rows are worth
   std::vector<uint32_t> queries = {};        // of a ranking
@@ -82,7 +83,15 @@ struct ScoringOptions {
   std::string query = {};                // of rank_by()
   bool all_rows = false;                 // of judging_rows()
   std::optional<Expression> where = {};  // of these rows
+  // By label the class that figures of two classes count from, instead of the model's.
+  std::map<std::string, std::string> favourable = {};
 };
+// The same rows of the table at `data` as another model scores them, of two classes the one that is positive
+// now; a warning says how many of them it learned from. `threshold` counts more than the model's. Raises
+// ValueError[baseline.model] for a model of another label, task or other classes.
+ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
+                        const ScoringOptions& options, const std::optional<double>& threshold,
+                        const Results& results);
 // The rows of the table at `data` that judge the model at `model`, as it scores them.
 ScoredTable score_table(const std::string& model, const std::string& data, const TableFlags& reading,
                         const ScoringOptions& options, const Results& results);

@@ -13,6 +13,7 @@
 #include "evaluate/intervals.h"
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
+#include "evaluate/score_means.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -64,6 +65,13 @@ std::vector<ClassScores> class_scores(const std::vector<int64_t>& counts, size_t
   return out;
 }
 
+// As assessments have it, to the last digit.
+double loss_of_row(const Predictions& predictions, size_t classes, size_t row, size_t label) {
+  const auto positive = static_cast<size_t>(predictions.positive);
+  const size_t of = classes == 2 ? positive : label;
+  return log_loss(static_cast<double>(predictions.outputs[row * classes + of]), of == label);
+}
+
 // The number with the fewest digits above `low` and at most `high`.
 double shortest_between(double low, double high) {
   constexpr double kMost = 1e9;
@@ -91,6 +99,7 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
                                           width, columns.classification() ? " classes" : " number"));
   }
   Predictions out;
+  out.positive = decision.positive;
   if (!columns.classification()) {
     out.outputs = outputs.to_vector<float>();
     out.values = columns.predicted_values(out.outputs);
@@ -124,7 +133,7 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
       const auto label = static_cast<size_t>(truth[i]);
       ++out.counts[label * classes + static_cast<size_t>(predictions.best[i])];
       out.accuracy += predictions.best[i] == truth[i];
-      out.log_loss -= std::log(std::max(predictions.outputs[i * classes + label], 1e-7f));
+      out.log_loss += loss_of_row(predictions, classes, i, label);
     }
     out.accuracy /= count;
     out.log_loss /= count;

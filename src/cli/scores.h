@@ -19,6 +19,7 @@ struct Predictions {
   std::vector<int64_t> best;   // the class that is said: the likeliest, or by a threshold
   std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
   std::vector<bool> cut;       // whether each of them lay beyond those
+  int64_t positive = 1;        // of two classes the one that others count from: the decision's
   int64_t cuts() const { return std::ranges::count(cut, true); }
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,

@@ -1,22 +1,12 @@
 #include "cli/slice_flags.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
-#include <limits>
-#include <list>
-#include <unordered_map>
 
 #include "base/format.h"
-#include "base/shortest.h"
-#include "cli/where.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
 namespace {
-
-// Beyond so many a column parts rows into crumbs.
-constexpr size_t kMostValues = 50;
 
 // "a=b" as its two sides.
 std::pair<std::string, std::string> sides(const std::string& text, const char* flag, const char* example) {
@@ -26,118 +16,6 @@ std::pair<std::string, std::string> sides(const std::string& text, const char* f
   }
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
-
-std::vector<double> numbers_of(const std::string& text, const char* flag) {
-  std::vector<double> out;
-  for (const std::string& word : comma_separated({text})) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size())
-      throw ValueError("evaluate.bucket", cat(flag, ": \"", word, "\" is no number"));
-    out.push_back(value);
-  }
-  return out;
-}
-
-// The columns of one table by name, each read once.
-class Columns {
- public:
-  Columns(const CsvTable& table, const std::vector<int64_t>& rows, const std::vector<std::string>& missing,
-          const std::map<std::string, std::vector<double>>& edges,
-          const std::map<std::string, Expression>& conditions)
-      : table_(table), rows_(rows), missing_(missing), edges_(edges), conditions_(conditions) {}
-
-  const CategoryColumn* named(const std::string& name) {
-    const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
-    if (found != columns_.end()) return &*found;
-    const auto condition = conditions_.find(name);
-    if (condition != conditions_.end()) return &columns_.emplace_back(answers(name, condition->second));
-    const int64_t column = table_.column(name);
-    const auto edges = edges_.find(name);
-    return &columns_.emplace_back(edges == edges_.end() ? words(name, column)
-                                                        : bucketed(name, column, edges->second));
-  }
-
- private:
-  bool is_missing(std::string_view text) const { return std::ranges::find(missing_, text) != missing_.end(); }
-
-  CategoryColumn words(const std::string& name, int64_t column) const {
-    std::map<std::string_view, uint32_t> codes;
-    for (const int64_t row : rows_) {
-      const std::string_view text = table_.cell(row, column);
-      if (!is_missing(text)) codes.emplace(text, 0);
-    }
-    if (codes.size() > kMostValues) refuse(name, column, codes.size());
-    CategoryColumn out{.name = name, .values = {}, .codes = {}};
-    for (auto& [text, code] : codes) {
-      code = static_cast<uint32_t>(out.values.size());
-      out.values.emplace_back(text);
-    }
-    for (const int64_t row : rows_) {
-      const std::string_view text = table_.cell(row, column);
-      out.codes.push_back(is_missing(text) ? CategoryColumn::kMissing : codes.at(text));
-    }
-    return out;
-  }
-
-  CategoryColumn answers(const std::string& name, const Expression& condition) const {
-    if (std::ranges::count(table_.names(), name))
-      throw ValueError("evaluate.slice",
-                       cat("slices by ", condition.canonical(), " have the name of a column, \"", name, "\""),
-                       "give them a name of their own");
-    const std::vector<Truth> all = truths(condition, table_, missing_);
-    CategoryColumn out{.name = name, .values = {"yes", "no"}, .codes = {}};
-    for (const int64_t row : rows_) {
-      const Truth truth = all[static_cast<size_t>(row)];
-      out.codes.push_back(truth == Truth::kMissing ? CategoryColumn::kMissing
-                          : truth == Truth::kTrue  ? 0
-                                                   : 1);
-    }
-    return out;
-  }
-
-  CategoryColumn bucketed(const std::string& name, int64_t column, const std::vector<double>& edges) const {
-    std::vector<double> numbers;
-    for (const int64_t row : rows_) {
-      const double value = table_.number_or_nan(row, column);
-      const std::string_view text = table_.cell(row, column);
-      if (std::isnan(value) && !is_missing(text)) {
-        throw ValueError("evaluate.bucket", cat("line ", table_.line(row), ": \"", text, "\" of column \"",
-                                                name, "\" is no number, and cannot be put into a bucket"));
-      }
-      numbers.push_back(is_missing(text) ? std::numeric_limits<double>::quiet_NaN() : value);
-    }
-    return bucket(name, numbers, edges);
-  }
-
-  // Names edges that part the numbers of the column into quarters.
-  [[noreturn]] void refuse(const std::string& name, int64_t column, size_t values) const {
-    std::vector<double> numbers;
-    for (const int64_t row : rows_) {
-      const double value = table_.number_or_nan(row, column);
-      if (!std::isnan(value)) numbers.push_back(value);
-    }
-    std::string fix;
-    if (2 * numbers.size() > rows_.size()) {
-      std::ranges::sort(numbers);
-      std::vector<double> edges;
-      for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
-      edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-      for (const double edge : edges) fix += cat(fix.empty() ? "" : ",", shortest(edge));
-      fix = cat("--bucket ", name, "=", fix);
-    }
-    throw ValueError(
-        "evaluate.slice",
-        cat("column \"", name, "\" has ", values, " values: slices are by at most ", kMostValues), fix);
-  }
-
-  const CsvTable& table_;
-  const std::vector<int64_t>& rows_;
-  const std::vector<std::string>& missing_;
-  const std::map<std::string, std::vector<double>>& edges_;
-  const std::map<std::string, Expression>& conditions_;
-  std::list<CategoryColumn> columns_;
-};
 
 std::vector<std::string> factors(const std::string& cross) {
   std::vector<std::string> out{""};
@@ -189,7 +67,8 @@ void SliceFlags::add_slices(CLI::App& verb) {
   add_words(verb, "--cross", crosses, "Columns by whose values together the rows are parted, as sex*race")
       ->option_text("A*B,...");
   verb.add_option("--bucket", buckets,
-                  "The edges at which a column of numbers is parted; again for another one")
+                  "The edges at which a column of numbers is parted; monk or monk3 for one of Monk's skin "
+                  "tones, by the ten or in three groups; again for another one")
       ->allow_extra_args(false)
       ->option_text("COLUMN=18,25,45");
   verb.add_option_function<std::vector<std::string>>(
@@ -246,11 +125,11 @@ std::vector<std::string> SliceFlags::condition_words() const {
   return out;
 }
 
-std::map<std::string, std::vector<double>> SliceFlags::edges() const {
-  std::map<std::string, std::vector<double>> out;
+std::map<std::string, Buckets> SliceFlags::parted() const {
+  std::map<std::string, Buckets> out;
   for (const std::string& text : buckets) {
-    const auto [column, numbers] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
-    if (!out.emplace(column, numbers_of(numbers, "--bucket")).second)
+    const auto [column, parts] = sides(text, "--bucket", "COLUMN=EDGE,EDGE");
+    if (!out.emplace(column, read_buckets(parts, "--bucket")).second)
       throw ValueError("evaluate.bucket", cat("--bucket of column \"", column, "\" is given twice"));
   }
   return out;
@@ -258,8 +137,10 @@ std::map<std::string, std::vector<double>> SliceFlags::edges() const {
 
 void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                                const UseSlicings& use) const {
-  const std::map<std::string, std::vector<double>> edges = this->edges();
-  Columns columns(scored.table, scored.rows, missing_words, edges, conditions);
+  const std::map<std::string, Buckets> asked = parted();
+  std::map<std::string, Buckets> known = asked;
+  known.insert(usual_buckets.begin(), usual_buckets.end());
+  SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   const auto add = [&](const std::vector<std::string>& names) {
     std::vector<const CategoryColumn*> by;
@@ -273,7 +154,7 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
     const auto uses = [&](const auto& by) { return std::ranges::find(by, one) != by.end(); };
     if (std::ranges::none_of(slicings, uses)) add({name});
   };
-  for (const auto& [column, numbers] : edges) add_unless_used(column);
+  for (const auto& [column, parts] : asked) add_unless_used(column);
   for (const auto& [name, condition] : conditions) add_unless_used(name);
   use(slicings,
       {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut, .min_rows = min_rows});

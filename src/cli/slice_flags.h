@@ -8,6 +8,7 @@
 
 #include "cli/common.h"
 #include "cli/scored_table.h"
+#include "cli/slice_columns.h"
 #include "fairness/assessment.h"
 #include "format/expression.h"
 
@@ -15,6 +16,8 @@ namespace espalier::cli {
 
 struct SliceFlags {
   std::vector<std::string> slices = {}, crosses = {}, buckets = {}, references = {}, metrics = {};
+  // How columns are parted that are asked for without a --bucket.
+  std::map<std::string, Buckets> usual_buckets = {};
   // Slices "name=yes" and "name=no" by what is true of a row.
   std::map<std::string, Expression> conditions = {};
   std::vector<double> thresholds = {};
@@ -30,7 +33,7 @@ struct SliceFlags {
   std::vector<std::string> words() const;
   std::vector<std::string> condition_words() const;
   // Of --bucket, by column. Raises ValueError[evaluate.slice] and [evaluate.bucket].
-  std::map<std::string, std::vector<double>> edges() const;
+  std::map<std::string, Buckets> parted() const;
   // Calls `use` with the columns that rows are parted by, which live as long as the call. Raises ValueError:
   // csv.column, expression.*, evaluate.slice, evaluate.bucket.
   using UseSlicings = std::function<void(const std::vector<std::vector<const CategoryColumn*>>& slicings,

@@ -76,6 +76,22 @@ TableModel TableModel::load(const std::string& path, const std::optional<double>
   return {std::move(model), std::move(columns), decision};
 }
 
+void TableModel::count_from(const std::string& favourable, bool threshold) {
+  if (favourable.empty() || columns.classes().size() != 2) return;
+  const auto& classes = columns.classes();
+  const auto found = std::ranges::find(classes, favourable);
+  if (found == classes.end())
+    throw_unknown("schema.favourable", cat("class of \"", columns.label(), "\""), favourable, classes);
+  const std::ptrdiff_t positive = found - classes.begin();
+  if (decision.threshold && !threshold && positive != decision.positive) {
+    throw ValueError("schema.favourable",
+                     cat("the model's threshold is of ", classes[static_cast<size_t>(decision.positive)],
+                         ", and favourable is ", favourable),
+                     cat("--threshold X, of ", favourable));
+  }
+  decision.positive = positive;
+}
+
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {
   const std::vector<std::string> names = columns.column_names();
   CsvTable table = flags.read(path, names);

@@ -56,6 +56,10 @@ struct TableModel {
   // `threshold` counts more than the model's. Raises IoError, FormatError, ValueError[model.columns] for a
   // model that takes no tables, ValueError[table.threshold].
   static TableModel load(const std::string& path, const std::optional<double>& threshold = {});
+  // Of two classes figures count from the one that is `favourable`, unless that is "". Raises
+  // ValueError[schema.favourable] for what is none of them, and where the model's own threshold is of the
+  // other one: `threshold` says that it was given instead.
+  void count_from(const std::string& favourable, bool threshold);
   // The table at `path`, which must have this model's columns. A line on standard error says when they are
   // taken by position.
   CsvTable read(const TableFlags& flags, const std::string& path) const;

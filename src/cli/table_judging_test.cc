@@ -1,5 +1,6 @@
 // How the rows of a table are parted, what is compared with the model, and what is said of its figures.
 #include <cmath>
+#include <numeric>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +12,7 @@
 #include "cli/split.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "ir/golden_test.h"
 
 namespace espalier::cli {
 namespace {
@@ -205,6 +207,39 @@ TEST(Scores, TheIntervalOfFewRowsIsWilsons) {
       << report_of(all, columns, {});
   all.rows = 100;
   EXPECT_EQ(report_of(all, columns, {}).find("few rows"), std::string::npos);
+}
+
+// Of saturated probabilities, too, the figure of a model is that of an assessment of its scores.
+TEST(Scores, LogLossesAreScikitLearns) {
+  const nlohmann::json golden = read_golden("log_loss.json");
+  const auto columns = [](const char* kinds) {
+    std::string text = "x,kind\n";
+    for (int i = 0; kinds[i]; ++i) text += cat(i, ",", kinds[i], "\n");
+    const CsvTable table = parse_csv(text);
+    std::vector<int64_t> rows(static_cast<size_t>(table.rows()));
+    std::iota(rows.begin(), rows.end(), 0);
+    return ColumnProgram::fit(table, rows, {.label = "kind", .task = ColumnTask::kClassification});
+  };
+  const std::vector<double> scores = golden["scores"], probabilities = golden["probabilities"];
+  const std::vector<int32_t> labels = golden["labels"], classes = golden["classes"];
+  for (const int64_t positive : {0, 1}) {
+    Predictions two;
+    two.positive = positive;
+    std::vector<int32_t> is;
+    for (size_t i = 0; i < scores.size(); ++i) {
+      const auto p = static_cast<float>(scores[i]);
+      two.outputs.insert(two.outputs.end(), {positive ? 1 - p : p, positive ? p : 1 - p});
+      is.push_back(labels[i] ? static_cast<int32_t>(positive) : 1 - static_cast<int32_t>(positive));
+      two.best.push_back(is.back());
+    }
+    const Scores of_two = score(columns("abababab"), two, Tensor::of(is, {std::ssize(is)}));
+    EXPECT_NEAR(of_two.log_loss, golden["log_loss"].get<double>(), 1e-12) << positive;
+  }
+  Predictions three;
+  three.outputs.assign(probabilities.begin(), probabilities.end());
+  three.best.assign(classes.begin(), classes.end());
+  const Scores of_three = score(columns("abcabcabc"), three, Tensor::of(classes, {std::ssize(classes)}));
+  EXPECT_NEAR(of_three.log_loss, golden["log_loss_of_classes"].get<double>(), 1e-12);
 }
 
 // Against every threshold between two probabilities, by the definition of F1.

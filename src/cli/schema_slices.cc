@@ -1,0 +1,63 @@
+#include "cli/schema_slices.h"
+
+#include "base/format.h"
+#include "espalier/error.h"
+#include "validate/schema_tags.h"
+
+namespace espalier::cli {
+
+void add_schema(CLI::App& verb, std::string& path) {
+  verb.add_option(
+          "--schema", path,
+          "A schema, .pbtxt or .pb: its tags say which columns are sensitive, how they are parted and "
+          "which label is favourable, where no flag does. check --train holds the rows against it, "
+          "instead of what --train says of its own")
+      ->option_text("FILE");
+}
+
+SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
+  SchemaSlices out;
+  if (path.empty()) return out;
+  tfmd::Schema schema;
+  read_metadata(path, schema);
+  for (const tfmd::Feature& feature : schema.feature()) {
+    const FeatureTags tags = tags_of(feature);
+    if (tags.sensitive) out.sensitive.push_back(feature.name());
+    if (!tags.favourable.empty()) out.favourable.emplace(feature.name(), tags.favourable);
+    const std::string buckets = tags.buckets.empty() && tags.monk ? "monk" : tags.buckets;
+    if (!buckets.empty())
+      out.buckets.emplace(feature.name(), read_buckets(buckets, cat("buckets of ", feature.name())));
+  }
+  if (needed && out.sensitive.empty() && out.buckets.empty() && out.favourable.empty()) {
+    throw ValueError(
+        "schema.tag",
+        cat(source_name(path), " has no tag of how a model is judged: role, favourable, buckets, scale"),
+        command({"data", "schema", path, "--set", "COLUMN.role=sensitive", "--out", "new.pbtxt"}));
+  }
+  return out;
+}
+
+void SchemaSlices::fill(SliceFlags& slicing) const {
+  slicing.usual_buckets = buckets;
+  if (!slicing.any()) slicing.slices = sensitive;
+}
+
+void SchemaSlices::fill(ScoredFlags& scored) const {
+  if (scored.task != Task::kTwoClasses) return;
+  if (scored.label.empty() && favourable.size() > 1) {
+    std::string names;
+    for (const auto& [label, value] : favourable) names += cat(names.empty() ? "" : " or ", label);
+    throw ValueError("schema.favourable",
+                     cat("the schema knows a favourable value of several labels: ", names),
+                     cat("--label ", favourable.begin()->first));
+  }
+  if (scored.label.empty() && !favourable.empty()) scored.label = favourable.begin()->first;
+  if (scored.positive.empty()) scored.positive = of_label(scored.label);
+}
+
+std::string SchemaSlices::of_label(const std::string& label) const {
+  const auto found = favourable.find(label);
+  return found == favourable.end() ? "" : found->second;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,137 @@
+#include "cli/slice_columns.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
+#include "cli/common.h"
+#include "cli/where.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+// Beyond so many a column parts rows into crumbs.
+constexpr size_t kMostValues = 50;
+
+}  // namespace
+
+Buckets read_buckets(const std::string& text, const std::string& of) {
+  if (text == "monk") return {.tones = MonkGroups::kTen};
+  if (text == "monk3") return {.tones = MonkGroups::kThree};
+  Buckets out;
+  for (const std::string& word : comma_separated({text})) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (error != std::errc() || end != word.data() + word.size())
+      throw ValueError("evaluate.bucket", cat(of, ": \"", word, "\" is no number"));
+    out.edges.push_back(value);
+  }
+  return out;
+}
+
+const CategoryColumn* SliceColumns::named(const std::string& name) {
+  const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
+  if (found != columns_.end()) return &*found;
+  const auto condition = conditions_.find(name);
+  if (condition != conditions_.end()) return &columns_.emplace_back(answers(name, condition->second));
+  const int64_t column = table_.column(name);
+  const auto buckets = buckets_.find(name);
+  return &columns_.emplace_back(buckets == buckets_.end() ? words(name, column)
+                                                          : bucketed(name, column, buckets->second));
+}
+
+bool SliceColumns::is_missing(std::string_view text) const {
+  return std::ranges::find(missing_, text) != missing_.end();
+}
+
+CategoryColumn SliceColumns::words(const std::string& name, int64_t column) const {
+  std::map<std::string_view, uint32_t> codes;
+  for (const int64_t row : rows_) {
+    const std::string_view text = table_.cell(row, column);
+    if (!is_missing(text)) codes.emplace(text, 0);
+  }
+  if (codes.size() > kMostValues) refuse(name, column, codes.size());
+  CategoryColumn out{.name = name, .values = {}, .codes = {}};
+  for (auto& [text, code] : codes) {
+    code = static_cast<uint32_t>(out.values.size());
+    out.values.emplace_back(text);
+  }
+  for (const int64_t row : rows_) {
+    const std::string_view text = table_.cell(row, column);
+    out.codes.push_back(is_missing(text) ? CategoryColumn::kMissing : codes.at(text));
+  }
+  return out;
+}
+
+CategoryColumn SliceColumns::answers(const std::string& name, const Expression& condition) const {
+  if (std::ranges::count(table_.names(), name))
+    throw ValueError("evaluate.slice",
+                     cat("slices by ", condition.canonical(), " have the name of a column, \"", name, "\""),
+                     "give them a name of their own");
+  const std::vector<Truth> all = truths(condition, table_, missing_);
+  CategoryColumn out{.name = name, .values = {"yes", "no"}, .codes = {}};
+  for (const int64_t row : rows_) {
+    const Truth truth = all[static_cast<size_t>(row)];
+    out.codes.push_back(truth == Truth::kMissing ? CategoryColumn::kMissing : truth == Truth::kTrue ? 0 : 1);
+  }
+  return out;
+}
+
+CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, const Buckets& buckets) const {
+  if (buckets.tones) return tones(name, column, *buckets.tones);
+  std::vector<double> numbers;
+  for (const int64_t row : rows_) {
+    const double value = table_.number_or_nan(row, column);
+    const std::string_view text = table_.cell(row, column);
+    if (std::isnan(value) && !is_missing(text)) {
+      throw ValueError("evaluate.bucket", cat("line ", table_.line(row), ": \"", text, "\" of column \"",
+                                              name, "\" is no number, and cannot be put into a bucket"));
+    }
+    numbers.push_back(is_missing(text) ? std::numeric_limits<double>::quiet_NaN() : value);
+  }
+  return bucket(name, numbers, buckets.edges);
+}
+
+CategoryColumn SliceColumns::tones(const std::string& name, int64_t column, MonkGroups groups) const {
+  std::vector<uint8_t> out;
+  for (const int64_t row : rows_) {
+    const std::string_view text = table_.cell(row, column);
+    const double value = table_.number_or_nan(row, column);
+    const bool tone = value >= 1 && value <= kMonkTones.size() && value == std::trunc(value);
+    if (!tone && !is_missing(text) && text != "not sure") {
+      throw ValueError("evaluate.bucket",
+                       cat("line ", table_.line(row), ": \"", shortened(text), "\" of column \"", name,
+                           "\" is no tone of the Monk Skin Tone Scale: 1 to 10, or not sure"));
+    }
+    out.push_back(tone ? static_cast<uint8_t>(value) : 0);
+  }
+  return monk_tones(name, out, groups);
+}
+
+// Names edges that part the numbers of the column into quarters.
+void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {
+  std::vector<double> numbers;
+  for (const int64_t row : rows_) {
+    const double value = table_.number_or_nan(row, column);
+    if (!std::isnan(value)) numbers.push_back(value);
+  }
+  std::string fix;
+  if (2 * numbers.size() > rows_.size()) {
+    std::ranges::sort(numbers);
+    std::vector<double> edges;
+    for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
+    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+    for (const double edge : edges) fix += cat(fix.empty() ? "" : ",", shortest(edge));
+    fix = cat("--bucket ", name, "=", fix);
+  }
+  throw ValueError("evaluate.slice",
+                   cat("column \"", name, "\" has ", values, " values: slices are by at most ", kMostValues),
+                   fix);
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,57 @@
+// The columns that rows of a table are parted by.
+#pragma once
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "espalier/csv.h"
+#include "evaluate/monk.h"
+#include "evaluate/slices.h"
+#include "format/expression.h"
+
+namespace espalier::cli {
+
+// How a column is parted: at edges of numbers, or by tones of skin.
+struct Buckets {
+  std::vector<double> edges = {};
+  std::optional<MonkGroups> tones = {};
+};
+// "18,25,45", "monk" for ten tones, "monk3" for their three groups. Raises ValueError[evaluate.bucket], which
+// begins with `of`.
+Buckets read_buckets(const std::string& text, const std::string& of);
+
+// By name, each read once. All that it is made of outlives it.
+class SliceColumns {
+ public:
+  // `conditions` are columns "yes" and "no" by their names.
+  SliceColumns(const CsvTable& table, const std::vector<int64_t>& rows,
+               const std::vector<std::string>& missing, const std::map<std::string, Buckets>& buckets,
+               const std::map<std::string, Expression>& conditions)
+      : table_(table), rows_(rows), missing_(missing), buckets_(buckets), conditions_(conditions) {}
+
+  // Raises ValueError: csv.column, expression.*, evaluate.slice for more than 50 values or a condition with
+  // the name of a column, evaluate.bucket for a cell that is no number, or no tone, with its line.
+  const CategoryColumn* named(const std::string& name);
+
+ private:
+  bool is_missing(std::string_view text) const;
+  CategoryColumn words(const std::string& name, int64_t column) const;
+  CategoryColumn answers(const std::string& name, const Expression& condition) const;
+  CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets) const;
+  CategoryColumn tones(const std::string& name, int64_t column, MonkGroups groups) const;
+  [[noreturn]] void refuse(const std::string& name, int64_t column, size_t values) const;
+
+  const CsvTable& table_;
+  const std::vector<int64_t>& rows_;
+  const std::vector<std::string>& missing_;
+  const std::map<std::string, Buckets>& buckets_;
+  const std::map<std::string, Expression>& conditions_;
+  std::list<CategoryColumn> columns_;
+};
+
+}  // namespace espalier::cli
