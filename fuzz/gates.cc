@@ -78,7 +78,7 @@ reason"""
 expires = 2031-12-31
 )";
 
-constexpr const char* kConditions = R"(where = "age >= 18 and not (city is missing)"
+constexpr const char* kConditions = R"toml(where = "age >= 18 and not (city is missing)"
 [slices]
 senior = 'age between 60 and 99'
 "long hours" = 'hours > 50 or job in ("a", "b")'
@@ -118,7 +118,7 @@ slice = "age"
 name = "A. Person"
 reason = "known"
 expires = 2031-12-31
-)";
+)toml";
 
 }  // namespace
 
