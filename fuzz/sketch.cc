@@ -15,6 +15,8 @@ std::string seed(const char* weight, const char* slice, int rows) {
   for (int i = 0; i < rows; ++i) text += cat(i % 9 - 3, ",", i / 7.0, ",k", i % 5, ",", i % 3, "\n");
   StatisticsOptions options{
       .csv = {.delimiter = ',', .header = CsvHeader::kYes}, .weight = weight, .slice = slice};
+  options.semantic_domains = rows > 20;
+  if (rows > 0) options.crosses = {"b", "a"};
   CsvBlocks blocks(std::make_unique<TextSource>(text), options.csv, text.size());
   TableStatistics out({blocks.names(), {CellType::kInt, CellType::kFloat, CellType::kText, CellType::kInt}},
                       options);

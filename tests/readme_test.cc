@@ -92,5 +92,20 @@ TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
       "district: of 3 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
 }
 
+TEST(Examples, ARowIsHeldAgainstASchema) {
+  const std::string folder = fresh_folder("example-rows"), schema = folder + "/schema.pbtxt";
+  std::ofstream(schema)
+      << "feature { name: 'age' type: INT int_domain { max: 90 } annotation { tag: "
+         "'espalier.policy=default' tag: 'espalier.default=35' } } feature { name: 'pay' type: FLOAT }";
+  const auto said = [&](const std::string& row) {
+    const int status =
+        std::system(cat(build_folder(), "/example_rows ", schema, " ", row, " > ", folder, "/out").c_str());
+    return cat(WEXITSTATUS(status), " ", read(folder + "/out"));
+  };
+  EXPECT_EQ(said("age=30 pay=7"), "0 good\n");
+  EXPECT_EQ(said("age=99 pay=7"), "0 replaced\nage: above 90\nage=35\npay=7\n");
+  EXPECT_EQ(said("age=30 pay=x"), "1 refused\npay: no number\n");
+}
+
 }  // namespace
 }  // namespace espalier

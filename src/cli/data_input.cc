@@ -32,6 +32,12 @@ bool begins_with_field(std::string_view text) {
           has(tfmd::Anomalies::descriptor()));
 }
 
+// "all" stands for every column of numbers.
+std::optional<std::vector<std::string>> crosses(const StatisticsFlags& flags) {
+  if (flags.cross.empty()) return std::nullopt;
+  return flags.cross == "all" ? std::vector<std::string>() : comma_separated({flags.cross});
+}
+
 TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<TableFile>& files) {
   const bool of_csv = !flags.table.words().empty() || !flags.missing.empty() || flags.empty != "missing";
   if (of_csv && table_form(files[0].path) != TableForm::kCsv)
@@ -41,7 +47,9 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
   return statistics_of_tables(files, {.csv = csv_options(flags.table),
                                       .empty = {missing, flags.empty == "present"},
                                       .weight = flags.weight,
-                                      .slice = flags.slice});
+                                      .slice = flags.slice,
+                                      .semantic_domains = flags.semantic_domains,
+                                      .crosses = crosses(flags)});
 }
 
 }  // namespace
@@ -78,6 +86,7 @@ void StatisticsFlags::add(CLI::App& verb) {
       ->check(CLI::IsMember({"missing", "present"}))
       ->option_text("missing|present [missing]");
   verb.add_option("--weight", weight, "Column that says how much a row counts")->option_text("COLUMN");
+  verb.add_flag("--semantic-domains", semantic_domains, "Ask of columns whether their values are times");
 }
 
 std::vector<std::string> StatisticsFlags::words() const {
@@ -89,6 +98,8 @@ std::vector<std::string> StatisticsFlags::words() const {
   add("--empty-cell", empty, "missing");
   add("--weight", weight, "");
   add("--slice", slice, "");
+  add("--cross", cross, "");
+  if (semantic_domains) out.emplace_back("--semantic-domains");
   return out;
 }
 

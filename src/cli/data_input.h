@@ -32,9 +32,10 @@ class InputFiles {
 // How tables are read of which statistics are wanted.
 struct StatisticsFlags {
   TableFlags table;
-  std::string missing, empty = "missing", weight, slice;
+  std::string missing, empty = "missing", weight, slice, cross;
+  bool semantic_domains = false;
 
-  // All flags but --slice.
+  // All flags but --slice and --cross.
   void add(CLI::App& verb);
   // Those that were given, for a command that reads the same files.
   std::vector<std::string> words() const;

@@ -76,6 +76,9 @@ void add_data_stats(CLI::App& data) {
   verb->add_option("--slice", options->how.slice,
                    "Column; the rows of each of its values have statistics too")
       ->option_text("COLUMN");
+  verb->add_option("--cross", options->how.cross,
+                   "Columns of numbers; each two have covariance and correlation")
+      ->option_text("COLUMN,...|all");
   verb->add_option("--sketch", options->sketch, "Write a file that can be merged with others by this verb")
       ->option_text("FILE");
   options->output.add(*verb);

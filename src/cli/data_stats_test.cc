@@ -55,6 +55,62 @@ TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {
       call_verb(add_data, {"stats", folder + "/x.pbtxt"}).starts_with("All Examples: 4 rows, 3 features\n"));
 }
 
+TEST(DataStatsOfTables, HavePairsOfColumnsWhereTheyAreAskedFor) {
+  const std::string folder = fresh_folder("data-stats-cross");
+  const std::string file =
+      write_file(folder + "/points.csv", "x,y,z,name\n1,10,5,a\n2,20,4,b\n3,30,,c\n4,40,6,d\n");
+  const std::string table =
+      "\n"
+      "column  and  rows  covariance  correlation\n"
+      "------  ---  ----  ----------  -----------\n"
+      "x       y       4        12.5            1\n"
+      "x       z       3    0.666667     0.654654\n"
+      "y       z       3     6.66667     0.654654\n";
+  const std::string shown = call_verb(add_data, {"stats", file, "--cross", "all"});
+  EXPECT_NE(shown.find(table), std::string::npos) << shown;
+  EXPECT_TRUE(shown.ends_with(cat("next: espalier data stats ", file, " --cross all --out stats.pb\n")))
+      << shown;
+  const auto json = nlohmann::json::parse(call_verb(add_data, {"stats", file, "--cross", "y,x", "--json"}));
+  EXPECT_EQ(json.at("stats").at("datasets").at(0).at("cross_features").size(), 1u);
+  EXPECT_EQ(call_verb(add_data, {"stats", file}).find("covariance"), std::string::npos);
+  EXPECT_THROW(call_verb(add_data, {"stats", file, "--cross", "none"}), ValueError);
+  // Of many pairs the strongest.
+  std::string names, values, more;
+  for (int c = 0; c < 8; ++c) {
+    names += cat(c ? "," : "", "c", c);
+    values += cat(c ? "," : "", c);
+    more += cat(c ? "," : "", c * c);
+  }
+  const std::string wide = write_file(folder + "/wide.csv", cat(names, "\n", values, "\n", more, "\n"));
+  const std::string few = call_verb(add_data, {"stats", wide, "--cross", "all"});
+  EXPECT_NE(few.find("the 20 strongest of 28 pairs\n"), std::string::npos) << few;
+}
+
+TEST(DataStatsOfTables, FindTimesWhereTheyAreAskedFor) {
+  const std::string folder = fresh_folder("data-stats-times");
+  std::string text = "day,at\n";
+  for (int i = 0; i < 120; ++i) text += cat("2019-03-", 10 + i % 20, ",", 1551400000 + i, "\n");
+  const std::string file = write_file(folder + "/days.csv", text), schema = folder + "/schema.pbtxt";
+  const std::string shown = call_verb(add_data, {"schema", file, "--semantic-domains", "--show"});
+  EXPECT_NE(shown.find("time %Y-%m-%d"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("time UNIX_SECONDS"), std::string::npos) << shown;
+  EXPECT_EQ(call_verb(add_data, {"schema", file, "--show"}).find("time"), std::string::npos);
+  // What is no domain in the schema is an anomaly of statistics that name one, and its fix takes it.
+  write_file(schema, "feature { name: 'day' type: BYTES } feature { name: 'at' type: INT }");
+  EXPECT_NE(call_verb(add_data, {"validate", file, "--schema", schema}).find("no anomal"), std::string::npos);
+  std::string found;
+  try {
+    call_verb(add_data, {"validate", file, "--schema", schema, "--semantic-domains", "--json", "--out",
+                         folder + "/found.json"});
+  } catch (const Exit& exit) {
+    EXPECT_EQ(exit.code, 1);
+  }
+  found = posix_env().read_file(folder + "/found.json");
+  EXPECT_NE(found.find("SEMANTIC_DOMAIN_UPDATE"), std::string::npos) << found;
+  call_verb(add_data, {"validate", file, "--schema", schema, "--semantic-domains", "--apply-fix", fixed});
+  call_verb(add_data, {"validate", file, "--schema", fixed, "--semantic-domains"});
+}
+
 TEST(DataStatsOfTables, TakesSeveralFilesForOneTable) {
   const std::string folder = fresh_folder("data-stats-files");
   const std::string one = write_file(folder + "/1.csv", "a,b\n1,x\n2,y\n"),

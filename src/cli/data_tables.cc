@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <numeric>
+#include <ranges>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -87,8 +89,12 @@ std::string domain_text(const tfmd::Feature& feature, const tfmd::Schema& schema
       return cat(domain.has_true_value() ? shortened(domain.true_value()) : "true", " or ",
                  domain.has_false_value() ? shortened(domain.false_value()) : "false");
     }
-    case tfmd::Feature::kTimeDomain:
-      return cat("time ", shortened(feature.time_domain().string_format()));
+    case tfmd::Feature::kTimeDomain: {
+      const tfmd::TimeDomain& domain = feature.time_domain();
+      return cat("time ", domain.has_integer_format()
+                              ? tfmd::TimeDomain::IntegerTimeFormat_Name(domain.integer_format())
+                              : shortened(domain.string_format()));
+    }
     case tfmd::Feature::kTimeOfDayDomain:
       return cat("time of day ", shortened(feature.time_of_day_domain().string_format()));
     case tfmd::Feature::kNaturalLanguageDomain:
@@ -274,6 +280,27 @@ Row text_row(const tfmd::FeatureNameStatistics& feature) {
   return row;
 }
 
+// The pairs whose numbers go together most; nothing where no pairs were asked for.
+std::string crosses_text(const tfmd::DatasetFeatureStatistics& data, const Terminal& terminal) {
+  constexpr size_t kShown = 20;
+  const auto correlation = [](const tfmd::CrossFeatureStatistics* cross) {
+    return std::fabs(cross->num_cross_stats().correlation());
+  };
+  std::vector<const tfmd::CrossFeatureStatistics*> all;
+  for (const tfmd::CrossFeatureStatistics& cross : data.cross_features()) all.push_back(&cross);
+  std::ranges::stable_sort(all, std::greater(), correlation);
+  std::vector<Row> rows;
+  for (const tfmd::CrossFeatureStatistics* cross : all | std::views::take(kShown)) {
+    rows.push_back({shortened(joined(cross->path_x().step(), ".")),
+                    shortened(joined(cross->path_y().step(), ".")), cat(cross->count()),
+                    digits(cross->num_cross_stats().covariance()),
+                    digits(cross->num_cross_stats().correlation())});
+  }
+  if (rows.empty()) return "";
+  return cat("\n", table_of({"column", "and", "rows", "covariance", "correlation"}, rows, terminal),
+             all.size() > kShown ? cat("the ", kShown, " strongest of ", all.size(), " pairs\n") : "");
+}
+
 }  // namespace
 
 std::string schema_table(const tfmd::Schema& schema, const Terminal& terminal) {
@@ -320,7 +347,7 @@ std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, co
                    terminal)}) {
       if (!table.empty()) out += "\n" + table;
     }
-    out += approximation_text(data);
+    out += crosses_text(data, terminal) + approximation_text(data);
   }
   return out;
 }

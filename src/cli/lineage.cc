@@ -39,7 +39,8 @@ std::string line(const std::string& head, const std::string& text) {
 }
 
 std::string text_of(const char* head, const Source& source) {
-  std::string out = line(head, cat(source_name(source.file), ", ", source.rows, " rows"));
+  std::string out =
+      line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
   out += line("", source.sha256.empty() ? "read from standard input: what it held is not known"
                                         : cat(source.bytes, " bytes, sha256 ", source.sha256));
   if (!source.licence.empty()) out += line("", cat("licence ", source.licence));
@@ -48,7 +49,8 @@ std::string text_of(const char* head, const Source& source) {
 }
 
 nlohmann::ordered_json json_of(const Source& source) {
-  nlohmann::ordered_json out = {{"file", source.file}, {"rows", source.rows}};
+  nlohmann::ordered_json out = {{"file", source.file}};
+  if (source.rows) out["rows"] = *source.rows;
   if (!source.sha256.empty()) {
     out["bytes"] = source.bytes;
     out["sha256"] = source.sha256;
@@ -67,6 +69,7 @@ void lineage(const LineageRun& run) {
   }
   std::vector<std::pair<const char*, const Source*>> sources = {{"data", &found->data}};
   if (found->test) sources.emplace_back("test", &*found->test);
+  if (found->schema) sources.emplace_back("schema", &*found->schema);
   const std::string description = posix_env().read_file(run.model + "/model.json");
   nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
   std::string text = line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
@@ -81,13 +84,14 @@ void lineage(const LineageRun& run) {
     body[head]["today"] = name(state);
     text += line("", cat("today: ", name(state)));
   }
+  if (!found->environment.empty()) body["schema"]["environment"] = found->environment;
   body["split"] = {{"kind", found->split},
                    {"seed", found->seed},
                    {"learn", found->learn},
                    {"stop", found->stop},
                    {"judge", found->judge}};
   text += line("rows", cat(found->learn, " learned, ", found->stop, " said when to stop, ",
-                           found->test ? found->test->rows : found->judge, " judged: ", found->split,
+                           found->test ? *found->test->rows : found->judge, " judged: ", found->split,
                            ", seed ", found->seed));
   if (run.results.json)
     run.results.write_json("lineage", body);

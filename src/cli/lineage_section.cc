@@ -54,8 +54,9 @@ PageSection lineage_section(const std::vector<NamedFile>& files, const std::stri
     if (const std::optional<Lineage> lineage = read_lineage(load_model(model), model)) {
       add("learned from", lineage->data);
       if (lineage->test) add("judged it in training", *lineage->test);
+      if (lineage->schema) add("its rows were as it says", *lineage->schema);
       facts +=
-          element("p", cat("Of ", grouped(lineage->data.rows), " rows of ", source_name(lineage->data.file),
+          element("p", cat("Of ", grouped(*lineage->data.rows), " rows of ", source_name(lineage->data.file),
                            " the model learned from ", grouped(lineage->learn), ", ", grouped(lineage->stop),
                            " said when to stop and ", grouped(lineage->judge),
                            " were kept apart: ", lineage->split, ", seed ", lineage->seed, "."));

@@ -92,6 +92,23 @@ TEST_F(Lineage, FilesAreToldByTheirContent) {
   EXPECT_EQ(held_out(), std::vector<int64_t>());
 }
 
+TEST_F(Lineage, NamesTheSchemaOfTheRows) {
+  const std::string data = file("people.csv", people());
+  const std::string schema = file("schema.pbtxt",
+                                  "feature { name: 'height' type: FLOAT float_domain { min: 9 } }\n"
+                                  "default_environment: 'training'\n");
+  train(data, {"--schema", schema, "--environment", "training"});
+  const Json said = lineage()["schema"];
+  EXPECT_EQ(said["file"], schema);
+  EXPECT_EQ(said["bytes"], std::filesystem::file_size(schema));
+  EXPECT_EQ(said["environment"], "training");
+  EXPECT_EQ(said.count("rows"), 0u);
+  EXPECT_NE(call_verb(add_lineage, {model}).find("schema    schema.pbtxt\n"), std::string::npos);
+  EXPECT_EQ(verify(), 0);
+  file("schema.pbtxt", "");
+  EXPECT_EQ(verify(), 1);
+}
+
 TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
   const std::string data = file("people.csv", people());
   train(data);

@@ -38,6 +38,7 @@ struct DataPlan {
   std::string schema = {};                // that rows must be as; empty: none
   std::string environment = {};           // one of the schema's
   std::string quarantine = {};            // a CSV of rows that are not; empty: they are refused
+  std::string slice = {};                 // a column by which rows that are not are counted; empty: none
 };
 
 // One by its name, or with options.

@@ -49,7 +49,8 @@ Fields data_fields(DataPlan& plan) {
       {.key = "quarantine",
        .target = &plan.quarantine,
        .meaning = "CSV for bad rows, each with its reason",
-       .path = true}};
+       .path = true},
+      {"slice", &plan.slice, "Column by which rows that are not as the schema says are counted"}};
   out.insert(out.end(), tables.begin(), tables.end());
   return out;
 }

@@ -162,11 +162,16 @@ void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good
   run.results.write_json("predict", body);
 }
 
+std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::string& path) {
+  if (!model.has_file(kSchemaFile)) return std::nullopt;
+  return KeptSchema{cat(path, path.ends_with('/') ? "" : "/", kSchemaFile), model.file(kSchemaFile)};
+}
+
 void predict(const PredictRun& run) {
   run.results.keep({run.data, run.rows.schema});
   check_order(run.model, run.data);
-  RowChecks checks(run.rows, {run.data});
   TableModel saved = TableModel::load(run.model, run.threshold);
+  RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);
   const RowJudgement& found =
       checks.check(run.data, table, saved.columns.names_of(table), saved.columns.missing_words(),

@@ -14,8 +14,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of_source(const std::string& file, const CsvTable& table) {
-  Json out = {{"file", file}, {"rows", table.rows()}};
+Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
+  Json out = {{"file", file}};
+  if (table) out["rows"] = table->rows();
   if (file == "-") return out;
   const FileDigest digest = digest_file(file);
   out["bytes"] = digest.bytes;
@@ -28,14 +29,15 @@ Json json_of_source(const std::string& file, const CsvTable& table) {
   throw FormatError("model.lineage", cat(path, "/", file, ": ", what), "train the model again");
 }
 
-Source source_of(const Json& json, const std::string& path) {
+Source source_of(const Json& json, const std::string& path, bool table = true) {
   try {
-    return {.file = json.at("file"),
-            .sha256 = json.value("sha256", ""),
-            .licence = json.value("licence", ""),
-            .origin = json.value("origin", ""),
-            .bytes = json.value("bytes", uint64_t{0}),
-            .rows = json.at("rows")};
+    Source out = {.file = json.at("file"),
+                  .sha256 = json.value("sha256", ""),
+                  .licence = json.value("licence", ""),
+                  .origin = json.value("origin", ""),
+                  .bytes = json.value("bytes", uint64_t{0})};
+    if (table) out.rows = json.at("rows").get<int64_t>();
+    return out;
   } catch (const nlohmann::json::exception& error) {
     refuse(path, kHistoryFile, cat("the lineage names no file: ", error.what()));
   }
@@ -66,10 +68,12 @@ bool same_bytes(const Source& source, const std::string& data) {
 
 Json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test, const Split& rows) {
   const DataPlan& data = plan.data;
-  Json out = {{"data", json_of_source(data.file, table)}};
+  Json out = {{"data", json_of_source(data.file, &table)}};
   if (!data.licence.empty()) out["data"]["licence"] = data.licence;
   if (!data.origin.empty()) out["data"]["origin"] = data.origin;
-  if (!data.test.empty()) out["test"] = json_of_source(data.test, test);
+  if (!data.test.empty()) out["test"] = json_of_source(data.test, &test);
+  if (!data.schema.empty()) out["schema"] = json_of_source(data.schema);
+  if (!data.environment.empty()) out["schema"]["environment"] = data.environment;
   out["split"] = {{"kind", data.test.empty() ? data.split : "test file"},
                   {"seed", plan.fit.seed},
                   {"learn", rows.train.size()},
@@ -93,6 +97,10 @@ std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string&
   try {
     out.data = source_of(found->at("data"), path);
     if (found->contains("test")) out.test = source_of(found->at("test"), path);
+    if (found->contains("schema")) {
+      out.schema = source_of(found->at("schema"), path, false);
+      out.environment = found->at("schema").value("environment", "");
+    }
     const Json& split = found->at("split");
     out.split = split.at("kind");
     out.seed = split.at("seed");

@@ -25,11 +25,12 @@ std::string held_out_csv(const Split& rows);
 struct Source {
   std::string file, sha256, licence, origin;
   uint64_t bytes = 0;
-  int64_t rows = 0;
+  std::optional<int64_t> rows = {};  // of tables
 };
 struct Lineage {
   Source data;
-  std::optional<Source> test;
+  std::optional<Source> test, schema;
+  std::string environment;                 // of the schema; "": none
   int64_t learn = 0, stop = 0, judge = 0;  // rows
   std::string split;
   uint64_t seed = 0;

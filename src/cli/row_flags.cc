@@ -1,5 +1,7 @@
 #include "cli/row_flags.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
@@ -10,6 +12,7 @@
 #include "base/shortened.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
+#include "report/table.h"
 #include "validate/metadata_files.h"
 
 namespace espalier::cli {
@@ -36,6 +39,38 @@ Json json_of(const RowFinding& finding) {
       {"rows", finding.rows},     {"lines", finding.lines}};
 }
 
+using Counts = std::array<int64_t, std::size(kRowOutcomes)>;  // by RowOutcome
+using Slices = std::map<std::string, Counts, std::less<>>;
+
+int64_t rows_of(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
+
+// Those of which most rows are not good come first.
+std::string slices_text(const std::string& column, const Slices& slices) {
+  constexpr size_t kShown = 20;
+  std::vector<std::pair<double, const Slices::value_type*>> all;
+  for (const auto& slice : slices)
+    all.emplace_back(static_cast<double>(slice.second[0]) / static_cast<double>(rows_of(slice.second)),
+                     &slice);
+  std::ranges::stable_sort(all, {}, [](const auto& each) { return each.first; });
+  Table table({shortened(column), "rows", "good", "replaced", "set aside", "refused"});
+  for (size_t i = 0; i < std::min(kShown, all.size()); ++i) {
+    const auto& [value, counts] = *all[i].second;
+    table.row({value.empty() ? "(missing)" : shortened(value), rows_of(counts), counts[0], counts[1],
+               counts[2], counts[3]});
+  }
+  return cat(table.text(Terminal::of(STDERR_FILENO)),
+             all.size() > kShown ? cat("and ", all.size() - kShown, " more\n") : "");
+}
+
+Json json_of(const Slices& slices) {
+  Json out = Json::array();
+  for (const auto& [value, counts] : slices) {
+    Json& slice = out.emplace_back(Json{{"value", value}, {"rows", rows_of(counts)}});
+    for (size_t i = 0; i < counts.size(); ++i) slice[std::string(kRowOutcomes[i])] = counts[i];
+  }
+  return out;
+}
+
 std::string listed(const std::vector<std::string>& names) {
   constexpr size_t kNamed = 5;
   std::string out;
@@ -49,31 +84,50 @@ std::string listed(const std::vector<std::string>& names) {
 void RowFlags::add(CLI::App& verb) {
   verb.add_option("--schema", schema, "Rows must be as this schema says: .pbtxt, .pb or .tfrecord")
       ->option_text("FILE");
+  verb.add_flag("--no-schema", none, "Ask nothing of the rows, whatever schema the model keeps")
+      ->excludes("--schema");
   verb.add_option("--environment", environment, "Where the rows are used: one of the schema's")
-      ->option_text("NAME")
-      ->needs("--schema");
+      ->option_text("NAME");
   verb.add_option("--quarantine", quarantine, "Set bad rows aside in this CSV, each with its reason")
-      ->option_text("FILE")
-      ->needs("--schema");
+      ->option_text("FILE");
+  verb.add_option("--slice", slice,
+                  "Count by this column what becomes of rows that are not as the schema says")
+      ->option_text("COLUMN");
 }
 
-RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs) : flags_(flags) {
-  if (flags.schema.empty()) return;
+RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs,
+                     const std::optional<KeptSchema>& kept)
+    : flags_(flags), name_(flags.schema) {
+  const bool use_kept = flags.schema.empty() && !flags.none && kept;
+  if (flags.schema.empty() && !use_kept) {
+    if (flags.environment.empty() && flags.quarantine.empty() && flags.slice.empty()) return;
+    throw ValueError(
+        "rows.schema",
+        "an environment, a quarantine and a slice are of rows held against a schema, and there is none",
+        "--schema FILE");
+  }
   if (!flags.quarantine.empty()) {
     Results out{.out = flags.quarantine};
     out.keep(inputs);
     out.keep({flags.schema});
   }
-  read_metadata(flags.schema, schema_.emplace());
+  if (!use_kept) return read_metadata(flags.schema, schema_.emplace());
+  name_ = kept->name;
+  try {
+    parse_metadata(kept->text, schema_.emplace());
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(name_, ": ", error.message()), error.fix());
+  }
 }
 
 void RowChecks::refuse(const Checked& of) const {
   const RowJudgement& found = of.judgement;
   std::string message = cat(source_name(of.path), ": ", found.refused, " of ", rows_text(found.rows),
-                            found.refused == 1 ? " is" : " are", " not as ", flags_.schema, " says");
+                            found.refused == 1 ? " is" : " are", " not as ", name_, " says");
   for (const RowFinding& finding : found.findings) {
     if (!finding.warning && finding.policy == RowPolicy::kRefuse) message += "\n  " + text_of(finding);
   }
+  if (!flags_.slice.empty()) message += cat("\n", slices_text(flags_.slice, of.slices));
   throw ValueError("rows.refused", message,
                    flags_.quarantine.empty() ? "--quarantine FILE sets such rows aside" : "");
 }
@@ -102,6 +156,24 @@ void RowChecks::say(const Checked& of, const Results& results) const {
     warnings.push_back(cat(name, ": ", found.set_aside.size(), " of ", rows_text(found.rows),
                            " set aside in ", flags_.quarantine));
   results.warn(warnings);
+  if (!flags_.slice.empty()) std::fputs(slices_text(flags_.slice, of.slices).c_str(), stderr);
+}
+
+// "" stands for missing values.
+void RowChecks::count_slices(Checked& of) const {
+  constexpr size_t kMost = 200;
+  const auto found = std::ranges::find(of.names, flags_.slice);
+  if (found == of.names.end()) throw_unknown("rows.slice", "column", flags_.slice, of.names);
+  const int64_t column = found - of.names.begin();
+  for (int64_t row = 0; row < of.table.rows(); ++row) {
+    const std::string_view value = of.table.cell(row, column);
+    const auto known = of.slices.find(value);
+    auto& counts = known != of.slices.end() ? known->second : of.slices[std::string(value)];
+    ++counts[static_cast<size_t>(of.judgement.outcomes[static_cast<size_t>(row)])];
+    if (of.slices.size() > kMost)
+      throw ValueError("rows.slice", cat(source_name(of.path), ": column \"", shortened(flags_.slice),
+                                         "\" has more than ", kMost, " values, too many to count by"));
+  }
 }
 
 const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& table,
@@ -123,17 +195,17 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
     out.new_columns = validator.new_columns();
     out.left_out = validator.rules_left_out();
   } catch (const ValueError& error) {
-    throw ValueError(error.rule(), cat(flags_.schema, ", ", source_name(path), ": ", error.message()),
-                     error.fix());
+    throw ValueError(error.rule(), cat(name_, ", ", source_name(path), ": ", error.message()), error.fix());
   } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(flags_.schema, ": ", error.message()), error.fix());
+    throw FormatError(error.rule(), cat(name_, ": ", error.message()), error.fix());
   }
+  if (!flags_.slice.empty()) count_slices(out);
   if (out.judgement.refused > 0) refuse(out);
   const size_t aside = out.judgement.set_aside.size();
   if (aside > 0 && flags_.quarantine.empty())
     throw ValueError(
         "rows.quarantine",
-        cat(source_name(path), ": ", flags_.schema, " sets ", aside, " of ", rows_text(out.judgement.rows),
+        cat(source_name(path), ": ", name_, " sets ", aside, " of ", rows_text(out.judgement.rows),
             " aside, and no file is named for them; first:\n  ", "line ", out.judgement.set_aside[0].line,
             ": ", printable(out.judgement.set_aside[0].reason)),
         "--quarantine FILE");
@@ -168,7 +240,7 @@ void RowChecks::write() const {
 
 Json RowChecks::json() const {
   if (!schema_) return nullptr;
-  Json out = {{"file", flags_.schema}, {"tables", Json::array()}};
+  Json out = {{"file", name_}, {"tables", Json::array()}};
   if (!flags_.environment.empty()) out["environment"] = flags_.environment;
   if (!flags_.quarantine.empty()) out["quarantine"] = flags_.quarantine;
   for (const Checked& each : tables_) {
@@ -181,9 +253,14 @@ Json RowChecks::json() const {
                   {"findings", Json::array()},
                   {"new_columns", each.new_columns}};
     for (const RowFinding& finding : found.findings) table["findings"].push_back(json_of(finding));
+    if (!flags_.slice.empty()) table["slices"] = {{"column", flags_.slice}, {"values", json_of(each.slices)}};
     out["tables"].push_back(table);
   }
   return out;
+}
+
+std::string RowChecks::schema_text() const {
+  return schema_ ? metadata_bytes(*schema_, MetadataForm::kText) : "";
 }
 
 }  // namespace espalier::cli

@@ -1,7 +1,9 @@
-// Rows that a model is given, held against a schema: --schema and --quarantine.
+// Rows that a model is given, held against a schema: --schema, --quarantine, --slice.
 #pragma once
 
+#include <array>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,21 +17,30 @@
 namespace espalier::cli {
 
 struct RowFlags {
-  std::string schema = {}, environment = {}, quarantine = {};
+  std::string schema = {}, environment = {}, quarantine = {}, slice = {};
+  bool none = false;  // not even the schema that a model keeps
 
   void add(CLI::App& verb);
+};
+
+// The schema that a model keeps of the rows that it learned from, a file of its folder.
+inline constexpr const char* kSchemaFile = "schema.pbtxt";
+struct KeptSchema {
+  std::string name, text;
 };
 
 // Holds rows of tables against a schema, and writes those that are set aside.
 class RowChecks {
  public:
-  // Without a schema every row is good. `inputs` are files that the verb reads. Raises IoError, FormatError,
-  // ValueError[results.out].
-  RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs);
+  // `kept` counts where no other schema is named; without any every row is good. `inputs` are files that the
+  // verb reads. Raises IoError, FormatError, ValueError[results.out], [rows.schema] for flags that want a
+  // schema.
+  RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs,
+            const std::optional<KeptSchema>& kept = {});
 
   // `names`: the table's columns, as the schema knows them. Lines on standard error say what was found. The
   // judgement lives as long as this. Raises ValueError: rows.refused with lines, columns and limits;
-  // rows.quarantine for rows to set aside without a file for them; as RowValidator.
+  // rows.quarantine for rows to set aside without a file for them; rows.slice; as RowValidator.
   const RowJudgement& check(const std::string& path, const CsvTable& table, std::vector<std::string> names,
                             const std::vector<std::string>& missing,
                             const std::vector<std::string>& passed_over, const Results& results);
@@ -37,6 +48,8 @@ class RowChecks {
   void write() const;
   // What was found in each table; null without a schema.
   nlohmann::ordered_json json() const;
+  // The schema as text; "" without one.
+  std::string schema_text() const;
 
  private:
   struct Checked {
@@ -46,11 +59,14 @@ class RowChecks {
     std::vector<std::string> new_columns = {};
     std::vector<SchemaRule> left_out = {};
     RowJudgement judgement = {};
+    std::map<std::string, std::array<int64_t, 4>, std::less<>> slices = {};  // rows by RowOutcome
   };
+  void count_slices(Checked& of) const;
   [[noreturn]] void refuse(const Checked& of) const;
   void say(const Checked& of, const Results& results) const;
 
   RowFlags flags_;
+  std::string name_;  // of the schema
   std::optional<tfmd::Schema> schema_;
   std::deque<Checked> tables_;
 };

@@ -159,6 +159,77 @@ TEST_F(RowFlagsTest, TrainLearnsFromGoodRowsAlone) {
   EXPECT_EQ(read_csv(aside).cell(0, 2), "size: below 0");
 }
 
+TEST_F(RowFlagsTest, AModelKeepsTheSchemaOfItsRows) {
+  train({}, parts());
+  EXPECT_FALSE(posix_env().exists(model + "/schema.pbtxt"));
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_predict, {model, "-", "--quarantine", aside}, kRows);
+            }),
+            "rows.schema");
+  train({"--schema", schema}, parts());
+  const auto kept = [&](std::vector<std::string> more, const std::string& rows = kRows) {
+    more.insert(more.begin(), {model, "-"});
+    return call_verb(add_predict, more, rows);
+  };
+  // The file it was is no longer asked.
+  file("schema.pbtxt", "feature { name: \"other\" }");
+  try {
+    kept({});
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "rows.refused");
+    EXPECT_NE(error.message().find(cat("3 of 5 rows are not as ", model, "/schema.pbtxt says")),
+              std::string::npos)
+        << error.message();
+  }
+  EXPECT_EQ(kept({"--quarantine", aside}), kept({}, "colour,size\nred,3\nred,50\n"));
+  EXPECT_EQ(read_csv(aside).rows(), 3);
+  EXPECT_EQ(Json::parse(kept({"--json", "--quarantine", aside}))["schema"]["file"], model + "/schema.pbtxt");
+  // Another one, or none, counts where it is named.
+  EXPECT_EQ(rule_of([&] { kept({"--schema", schema}, "colour,size\nred,99\n"); }), "nothing");
+  EXPECT_EQ(Json::parse(kept({"--no-schema", "--json"})).count("schema"), 0u);
+  EXPECT_THROW(kept({"--no-schema", "--schema", schema}), CLI::ExcludesError);
+  file("model/schema.pbtxt", "feature {");
+  EXPECT_EQ(rule_of([&] { kept({}); }), "metadata.text");
+  // A model of rows that nothing was asked of forgets it.
+  train({}, parts());
+  EXPECT_FALSE(posix_env().exists(model + "/schema.pbtxt"));
+}
+
+TEST_F(RowFlagsTest, WhatBecomesOfRowsIsCountedBySlice) {
+  train({}, parts());
+  std::string said;
+  const std::string rows = "colour,size,kind\nred,3,a\nred,99,a\nblue,-4,b\nblue,5,a\nblue,7,\n";
+  const std::string table =
+      "kind       rows  good  replaced  set aside  refused\n"
+      "---------  ----  ----  --------  ---------  -------\n"
+      "b             1     0         0          1        0\n"
+      "a             3     2         0          1        0\n"
+      "(missing)     1     1         0          0        0\n";
+  predict({"--quarantine", aside, "--slice", "kind"}, rows, &said);
+  EXPECT_NE(said.find(table), std::string::npos) << said;
+  const Json json = Json::parse(predict({"--quarantine", aside, "--slice", "kind", "--json"}, rows));
+  const Json& slices = json["schema"]["tables"][0]["slices"];
+  EXPECT_EQ(slices["column"], "kind");
+  EXPECT_EQ(slices["values"][1], Json::parse(R"({"value": "a", "rows": 3, "good": 2, "replaced": 0,
+                                                 "set_aside": 1, "refused": 0})"));
+  try {
+    predict({"--slice", "kind"}, rows);
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_NE(error.message().find("a             3     2         0          0        1\n"),
+              std::string::npos)
+        << error.message();
+  }
+  EXPECT_EQ(rule_of([&] { predict({"--slice", "none"}, rows); }), "rows.slice");
+  std::string many = "colour,size\n";
+  for (int i = 0; i < 201; ++i) many += cat("red,", i, "\n");
+  EXPECT_EQ(rule_of([&] { predict({"--slice", "size", "--quarantine", aside}, many); }), "rows.slice");
+  // Of rows that are to be learned from, too.
+  train({"--schema", schema, "--quarantine", aside, "--slice", "colour"}, parts("900,red,big\n"), &said);
+  EXPECT_NE(said.find("red       31    30         0          1        0\n"), std::string::npos) << said;
+}
+
 TEST_F(RowFlagsTest, RulesAreWrittenWithACaretAndAskedOfRows) {
   train({}, parts());
   const std::string out = folder + "/ruled.pbtxt";

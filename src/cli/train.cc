@@ -211,6 +211,10 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--quarantine", "Set bad rows aside in this CSV, each with its reason",
                           [](TrainPlan& plan) -> std::string& { return plan.data.quarantine; })
       ->option_text("FILE");
+  add_change<std::string>(verb, flags, "--slice",
+                          "Count by this column what becomes of rows that are not as the schema says",
+                          [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
+      ->option_text("COLUMN");
   flags.table.add(verb);
 }
 

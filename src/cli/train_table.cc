@@ -261,10 +261,14 @@ void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
   const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
-  check_save_path(plan.model.path,
-                  {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}});
+  check_save_path(
+      plan.model.path,
+      {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kSchemaFile, ""}});
   check_resume(plan, run.resume);
-  RowChecks checks({.schema = data.schema, .environment = data.environment, .quarantine = data.quarantine},
+  RowChecks checks({.schema = data.schema,
+                    .environment = data.environment,
+                    .quarantine = data.quarantine,
+                    .slice = data.slice},
                    {data.file, data.test});
   const CsvTable read = read_training(reading, data);
   reading.check_parted(read, data.file);
@@ -375,7 +379,9 @@ void train_table(const TableRun& run) {
   if (columns.classes().size() == 2)
     body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
   if (decision.threshold) body["threshold"] = *decision.threshold;
-  model.save(plan.model.path, {.files = files_of(columns, decision, body, rows)});
+  std::map<std::string, std::string> files = files_of(columns, decision, body, rows);
+  if (!data.schema.empty()) files[kSchemaFile] = checks.schema_text();
+  model.save(plan.model.path, {.files = files});
   remove_checkpoint(plan);
   if (run.results.json) {
     run.results.warn(verdict(scores, columns, plan));
