@@ -1,4 +1,3 @@
-#include <chrono>
 #include <memory>
 #include <optional>
 
@@ -8,47 +7,18 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
+#include "cli/check_init.h"
 #include "cli/check_page.h"
-#include "cli/interval_flags.h"
+#include "cli/check_run.h"
 #include "cli/lineage_section.h"
-#include "cli/schema_slices.h"
-#include "cli/scored_table.h"
-#include "cli/slice_choice.h"
-#include "cli/slice_flags.h"
 #include "cli/where.h"
-#include "data/column_profile.h"
-#include "data/column_steps.h"
-#include "format/csv_writer.h"
 #include "gate/data_section.h"
-#include "gate/eval_config.h"
 #include "gate/gates.h"
 #include "gate/reports.h"
 #include "gate/verdict.h"
-#include "validate/metadata_files.h"
 
 namespace espalier::cli {
 namespace {
-
-struct CheckRun {
-  std::string model, data, scores, baseline, gates, train, from, schema;
-  std::string html, verify, junit, prometheus, csv, today;
-  std::optional<Expression> where = {};
-  SchemaSlices of_schema = {};
-  bool init = false, strip_label_dots = false, all_rows = false;
-  ScoredFlags scored;
-  SliceFlags slicing;
-  IntervalFlags intervals;
-  TableFlags table;
-  Results results;
-};
-
-std::chrono::year_month_day date_of(const std::string& text) {
-  using namespace std::chrono;
-  if (text.empty()) return floor<days>(system_clock::now());
-  const std::optional<Moment> moment = read_moment(text, DateStyle::kIso);
-  if (!moment) throw ValueError("check.today", cat("--today takes a date as 2031-12-31, got \"", text, "\""));
-  return sys_days{days{moment->days}};
-}
 
 // The slices and thresholds that gates ask for, besides those of flags.
 SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
@@ -100,90 +70,16 @@ std::optional<Expression> both(const std::optional<Expression>& flag,
   return Expression(cat("(", flag->text(), ") and (", gates->text(), ")"));
 }
 
-ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::optional<Expression>& where) {
-  if (!scores.empty())
-    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results, where);
-  return score_table(run.model, run.data, run.table,
-                     {.strip_label_dots = run.strip_label_dots,
-                      .query = run.scored.query,
-                      .all_rows = run.all_rows,
-                      .where = where,
-                      .favourable = run.of_schema.favourable},
-                     run.results);
-}
-
 // Of the rows of the baseline: those of `now` where it is a model.
 ScoredTable baseline_rows(const CheckRun& run, const ScoredTable& now,
                           const std::optional<Expression>& where) {
   if (!is_model_folder(run.baseline)) return rows_of(run, run.baseline, where);
-  return score_again(run.baseline, now, run.data, 
-                     {.strip_label_dots = run.strip_label_dots, .query = run.scored.query}, {},
-                     run.results);
-}
-
-Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
-                         double level) {
-  return slicing.assess(rows, ColumnOptions().missing,
-                        {.slices = {},
-                         .level = level,
-                         .histograms = !run.html.empty() || !run.verify.empty(),
-                         .resampling = run.intervals.resampling()});
-}
-
-// The arguments that name what is judged.
-std::vector<std::string> judged(const CheckRun& run) {
-  std::vector<std::string> out = {"check"};
-  const auto add = [&](const char* flag, const std::string& value) {
-    if (!value.empty()) out.insert(out.end(), {flag, value});
-  };
-  if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
-  add("--scores", run.scores);
-  add("--baseline", run.baseline);
-  add("--train", run.train);
-  add("--schema", run.schema);
-  for (const std::string& word : run.scored.words()) out.push_back(word);
-  if (run.where) add("--where", run.where->text());
-  if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
-  if (run.all_rows) out.emplace_back("--all-rows");
-  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
-  if (!run.init) {
-    for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
-  }
-  for (const std::string& word : run.intervals.words()) out.push_back(word);
-  for (const std::string& word : run.table.words()) out.push_back(word);
-  return out;
+  return score_again(run.baseline, now, run.data,
+                     {.strip_label_dots = run.strip_label_dots, .query = run.scored.query}, {}, run.results);
 }
 
 void write_to(const std::string& path, const std::string& text) {
   if (!path.empty()) Results{.out = path}.write(text);
-}
-
-// The table that trains, the rows that are judged, and what is wrong with them.
-struct Tables {
-  CsvTable train, now;
-  DataFaultOptions options;
-  std::vector<DataFault> faults;
-};
-std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
-  if (run.train.empty()) return std::nullopt;
-  if (run.train == run.data || run.train == run.scores)
-    throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
-                     "name the table that the model learned from");
-  Tables out{.train = run.table.read(run.train, rows.table.names()), .now = {}, .options = {}, .faults = {}};
-  out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
-                      {.delimiter = ',', .header = CsvHeader::kYes});
-  if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
-  out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
-  if (run.strip_label_dots) out.options.ignored.insert(rows.label);
-  const std::vector<std::string>& sensitive = run.of_schema.sensitive;
-  out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;
-  if (run.schema.empty()) {
-    out.options.schema = infer_train_schema(out.train, out.options);
-  } else {
-    read_metadata(run.schema, out.options.schema.emplace());
-  }
-  out.faults = find_data_faults(out.train, &out.now, out.options);
-  return out;
 }
 
 // Where the rows are worst, for who has read the page.
@@ -201,84 +97,6 @@ std::vector<std::string> closer_look(CheckRun run, const SliceFlags& slicing, Ta
       out.push_back(word);
   }
   return out;
-}
-
-// Those of an EvalConfig.
-void import_gates(const CheckRun& run) {
-  tfma::EvalConfig config;
-  read_metadata(run.from, config);
-  EvalConfigGates gates;
-  try {
-    gates = gates_of(config);
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(source_name(run.from), ": ", error.message()), error.fix());
-  }
-  run.results.write(gates.text);
-  for (const std::string& note : gates.notes)
-    std::fputs(cat("note: not in the gates: ", note, "\n").c_str(), stderr);
-  std::fputs(cat(gates.gates, gates.gates == 1 ? " gate\n" : " gates\n").c_str(), stderr);
-  std::vector<std::string> next = {"check", "--scores", "scores.csv"};
-  const auto add = [&](const char* flag, const std::string& column, const char* otherwise) {
-    const std::string& word = column.empty() ? otherwise : column;
-    if (!word.empty()) next.insert(next.end(), {flag, word});
-  };
-  add("--label", gates.label, "label");
-  add("--score", gates.score, "score");
-  add("--weight", gates.weight, "");
-  if (gates.ask_baseline) next.insert(next.end(), {"--baseline", "before.csv"});
-  next.insert(next.end(), {"--gates", run.results.out});
-  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
-}
-
-void write_gates(CheckRun run) {
-  if (run.results.out != "-" && posix_env().exists(run.results.out)) {
-    throw ValueError("check.exists",
-                     cat(run.results.out, " is there already, with limits that somebody chose"),
-                     "--gates holds the model against it; --out names another file");
-  }
-  if (!run.from.empty()) return import_gates(run);
-  const ScoredTable rows = rows_of(run, run.scores, run.where);
-  std::vector<std::string> remarks;
-  if (!run.slicing.any()) {
-    std::vector<std::string> others = run.scored.columns();
-    others.push_back(rows.label);
-    const ChosenSlices chosen = choose_slices(rows.table, rows.rows, others);
-    if (!chosen.flags.any())
-      throw ValueError("check.slices", "no column parts the rows into groups of 30 or more", "add --slice");
-    run.slicing.slices = chosen.flags.slices;
-    run.slicing.buckets = chosen.flags.buckets;
-    for (const std::string& reason : chosen.reasons) remarks.push_back(cat("Slices by ", reason, "."));
-    std::fputs(cat("note: no slices were named: these are chosen, ", shell_words(chosen.flags.words()), "\n")
-                   .c_str(),
-               stderr);
-    for (const std::string& reason : chosen.reasons) std::fputs(cat("note: ", reason, "\n").c_str(), stderr);
-  }
-  const std::optional<Tables> tables = tables_of(run, rows);
-  const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
-  const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
-  Gates of = {.where = run.where, .slices = run.slicing.conditions};
-  for (const auto& [column, parts] : run.slicing.parted()) {
-    if (!parts.tones) of.buckets.emplace(column, parts.edges);
-  }
-  const std::string text = gates_of(assessment, of, faults, remarks);
-  run.results.write(text);
-  const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
-  const Verdict::Counts counts = today.counts();
-  if (counts.blocked + counts.undecided > 0) {
-    std::fputs(
-        cat("note: of these ", today.results.size(), " gates ", counts.blocked, " would block today and ",
-            counts.undecided, " be undecided: their limits are a start, for a person to change\n")
-            .c_str(),
-        stderr);
-  }
-  // What the gates hold.
-  run.where.reset();
-  std::erase_if(run.slicing.buckets,
-                [&](const std::string& bucket) { return of.buckets.contains(bucket.substr(0, bucket.find('='))); });
-  std::vector<std::string> next = judged(run);
-  next.insert(next.end(), {"--gates", run.results.out});
-  next.insert(next.end(), {"--html", "report.html"});
-  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
 }
 
 std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,

@@ -127,21 +127,9 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
   write(json_text(all));
 }
 
-namespace {
-
-void print_next(const std::vector<std::string>& arguments, std::FILE* to) {
-  if (std::find(arguments.begin(), arguments.end(), "-") == arguments.end())
-    std::fputs(cat("next: ", command(arguments), "\n").c_str(), to);
-}
-
-}  // namespace
-
 void Results::suggest(const std::vector<std::string>& arguments) const {
-  if (!json) print_next(arguments, stdout);
-}
-
-void Results::suggest_beside(const std::vector<std::string>& arguments) const {
-  if (!json) print_next(arguments, out == "-" ? stderr : stdout);
+  const bool again = std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
+  if (!json && again) std::printf("next: %s\n", command(arguments).c_str());
 }
 
 namespace {

@@ -44,8 +44,6 @@ struct Results {
   // "next: " and a command as the last line of standard output; nothing with --json, nor where the command
   // would read standard input again.
   void suggest(const std::vector<std::string>& arguments) const;
-  // The same of results that other programs read: on standard error while they are on standard output.
-  void suggest_beside(const std::vector<std::string>& arguments) const;
 };
 
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.

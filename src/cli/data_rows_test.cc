@@ -60,7 +60,7 @@ TEST_F(DataRows, AFileGetsAllRowsAsATableThatReadsBack) {
   for (int i = 0; i < 100; ++i) text += cat(i, ",\"w,", i, "\"\n");
   const std::string path = file(text), out = folder + "/out.csv";
   EXPECT_EQ(data({"rows", path, "--where", "id >= 50", "--out", out}),
-            "where id >= 50: 50 of 100 rows\n50 rows written\n");
+            cat("where id >= 50: 50 of 100 rows\n50 rows written\nnext: espalier data head ", out, "\n"));
   const CsvTable table = read_csv(out);
   EXPECT_EQ(table.rows(), 50);
   EXPECT_EQ(table.cell(0, 1), "w,50");

@@ -37,9 +37,9 @@ TEST(DataStatsOfTables, AreTables) {
 TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {
   const std::string folder = fresh_folder("data-stats-forms"),
                     file = write_file(folder + "/people.csv", kTable);
-  EXPECT_EQ(call_verb(add_data, {"stats", file, "--missing", "?", "--weight", "w", "--slice", "job",
-                                 "--empty-cell", "present", "--threads", "2", "--out", folder + "/x.pb"}),
-            "");
+  EXPECT_TRUE(
+      is_next(call_verb(add_data, {"stats", file, "--missing", "?", "--weight", "w", "--slice", "job",
+                                   "--empty-cell", "present", "--threads", "2", "--out", folder + "/x.pb"})));
   tfmd::DatasetFeatureStatisticsList list;
   read_metadata(folder + "/x.pb", list);
   ASSERT_EQ(list.datasets_size(), 3);
@@ -50,7 +50,7 @@ TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {
   EXPECT_EQ(json.at("rows"), 4);
   EXPECT_EQ(json.at("stats").at("datasets").at(0).at("features").at(0).at("num_stats").at("max"), 90);
   // What was written is shown and converted as other statistics are.
-  EXPECT_EQ(call_verb(add_data, {"stats", folder + "/x.pb", "--out", folder + "/x.pbtxt"}), "");
+  EXPECT_TRUE(is_next(call_verb(add_data, {"stats", folder + "/x.pb", "--out", folder + "/x.pbtxt"})));
   EXPECT_TRUE(
       call_verb(add_data, {"stats", folder + "/x.pbtxt"}).starts_with("All Examples: 4 rows, 3 features\n"));
 }
@@ -94,10 +94,11 @@ TEST(DataStatsOfTables, FindTimesWhereTheyAreAskedFor) {
   const std::string shown = call_verb(add_data, {"schema", file, "--semantic-domains", "--show"});
   EXPECT_NE(shown.find("time %Y-%m-%d"), std::string::npos) << shown;
   EXPECT_NE(shown.find("time UNIX_SECONDS"), std::string::npos) << shown;
-  EXPECT_EQ(call_verb(add_data, {"schema", file, "--show"}).find("time"), std::string::npos);
+  EXPECT_EQ(call_verb(add_data, {"schema", file, "--show"}).find("time %"), std::string::npos);
   // What is no domain in the schema is an anomaly of statistics that name one, and its fix takes it.
   write_file(schema, "feature { name: 'day' type: BYTES } feature { name: 'at' type: INT }");
-  EXPECT_NE(call_verb(add_data, {"validate", file, "--schema", schema}).find("no anomal"), std::string::npos);
+  EXPECT_NE(call_verb(add_data, {"validate", file, "--schema", schema}).find("No anomalies"),
+            std::string::npos);
   std::string found;
   try {
     call_verb(add_data, {"validate", file, "--schema", schema, "--semantic-domains", "--json", "--out",
@@ -107,6 +108,7 @@ TEST(DataStatsOfTables, FindTimesWhereTheyAreAskedFor) {
   }
   found = posix_env().read_file(folder + "/found.json");
   EXPECT_NE(found.find("SEMANTIC_DOMAIN_UPDATE"), std::string::npos) << found;
+  const std::string fixed = folder + "/fixed.pbtxt";
   call_verb(add_data, {"validate", file, "--schema", schema, "--semantic-domains", "--apply-fix", fixed});
   call_verb(add_data, {"validate", file, "--schema", fixed, "--semantic-domains"});
 }

@@ -37,7 +37,7 @@ struct EvaluateBaseline : testing::Test {
   std::vector<Json> said(const std::string& model, const std::string& data) {
     const Json all = Json::parse(call_verb(add_predict, {model, data, "--json", "--all"}, "", &progress));
     std::vector<Json> out;
-    for (const Json& row : all["predictions"]) out.push_back(row["prediction"]);
+    for (const Json& row : all["predictions"]) out.push_back(row.is_object() ? row["prediction"] : row);
     return out;
   }
 };

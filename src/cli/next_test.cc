@@ -7,10 +7,10 @@
 namespace espalier::cli {
 namespace {
 
-// 600 rows that a model can learn, of which some are missing their city.
-std::string people() {
+// Rows that a model can learn, of which some are missing their city.
+std::string people(int rows) {
   std::string text = "id,age,sex,city,paid\n";
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < rows; ++i) {
     const int age = 18 + i * 37 % 60;
     text += cat("k", i, ",", age, ",", i % 2 ? "Female" : "Male", ",",
                 i % 9 == 0   ? ""
@@ -28,13 +28,13 @@ struct Next : testing::Test {
           .string();
   const std::string program = std::filesystem::absolute(build_folder() + "/espalier").string();
 
-  void SetUp() override { write_file(home + "/people.csv", people()); }
+  void SetUp() override { write_file(home + "/people.csv", people(600)); }
   // Exit codes of no mistake: done, a check that says no, and undecided.
-  std::string run(const std::string& line, bool on_errors = false) const {
+  std::string run(const std::string& line) const {
     const int status = std::system(cat("cd ", home, " && ", line, " > log 2> err < /dev/null").c_str());
     const int code = WEXITSTATUS(status);
     EXPECT_TRUE(code == 0 || code == 1 || code == 3) << line << "\n" << posix_env().read_file(home + "/err");
-    return posix_env().read_file(home + (on_errors ? "/err" : "/log"));
+    return posix_env().read_file(home + "/log");
   }
   // What stands on the last line behind "next: ".
   static std::string next_of(const std::string& text) {
@@ -44,8 +44,8 @@ struct Next : testing::Test {
     const std::string last = text.substr(begin, end - begin);
     return last.starts_with(mark) ? last.substr(mark.size()) : "";
   }
-  void expect_next(const std::string& arguments, bool on_errors = false) const {
-    const std::string said = run(cat(program, " ", arguments), on_errors), next = next_of(said);
+  void expect_next(const std::string& arguments) const {
+    const std::string said = run(cat(program, " ", arguments)), next = next_of(said);
     ASSERT_NE(next, "") << arguments << "\n" << said;
     if (next.starts_with("open ")) {
       EXPECT_TRUE(posix_env().exists(cat(home, "/", next.substr(5)))) << arguments;
@@ -96,8 +96,17 @@ TEST_F(Next, OfEveryCommandWorksAsItStands) {
     expect_next(arguments);
   // What other programs read is left alone.
   EXPECT_EQ(next_of(run(cat(program, " predict model people.csv"))), "");
-  expect_next("predict model people.csv", true);
   EXPECT_EQ(next_of(run(cat(program, " data stats people.csv --json"))), "");
+}
+
+TEST_F(Next, OfTrainingOnFewRowsLeadsToGatesOfAllOfThem) {
+  write_file(home + "/people.csv", people(100));
+  const std::string trained = run(cat(program, " train --data people.csv --label paid --epochs 3"));
+  const std::string judged = next_of(run(next_of(trained)));
+  const std::string gates = posix_env().read_file(home + "/gates.toml");
+  EXPECT_NE(gates.find("metric = \"accuracy\""), gates.npos) << gates;
+  EXPECT_EQ(gates.find("between"), gates.npos) << gates;
+  EXPECT_EQ(next_of(run(judged)), "open report.html") << judged;
 }
 
 }  // namespace

@@ -179,10 +179,7 @@ void predict(const PredictRun& run) {
   checks.write();
   const GoodRows good = {found.table, found.kept, checks.json()};
   run.results.json ? predict_json(run, saved, good) : predict_csv(run, saved, good);
-  if (run.results.out == "-")
-    run.results.suggest_beside({"predict", run.model, run.data, "--out", "predictions.csv"});
-  else
-    run.results.suggest({"data", "head", run.results.out});
+  if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
 }
 
 }  // namespace

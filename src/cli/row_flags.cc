@@ -111,7 +111,10 @@ RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inpu
     out.keep(inputs);
     out.keep({flags.schema});
   }
-  if (!use_kept) return read_metadata(flags.schema, schema_.emplace());
+  if (!use_kept) {
+    read_metadata(flags.schema, schema_.emplace());
+    return;
+  }
   name_ = kept->name;
   try {
     parse_metadata(kept->text, schema_.emplace());

@@ -46,7 +46,7 @@ TEST(Run, ArraysFromFilesToFiles) {
     const std::string out = files.folder + (reference ? "/reference" : "/plan");
     std::vector<std::string> arguments{files.program, "--inputs", files.a, files.b, "--outputs", out};
     if (reference) arguments.emplace_back("--reference");
-    EXPECT_EQ(call_verb(add_run, arguments), "");
+    EXPECT_TRUE(is_next(call_verb(add_run, arguments)));
     EXPECT_EQ(read_npy(out + "/out0.npy"), Literal::of<float>({11, 4, -27}));
     const bool less[] = {true, false, false};
     EXPECT_EQ(read_npy(out + "/out1.npy"), Literal::copy({DType::kBool, {3}}, less));

@@ -48,6 +48,11 @@ inline std::string call_verb(AddVerb add, std::vector<std::string> arguments, co
   return output;
 }
 
+// Whether all that was said is which command is next.
+inline bool is_next(const std::string& output) {
+  return output.starts_with("next: ") && output.find('\n') + 1 == output.size();
+}
+
 // The built command, as a shell calls it.
 struct Outcome {
   int code = 0;

@@ -84,18 +84,21 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
   if (!std::filesystem::is_directory(path)) refuse("is no folder");
   const std::vector<std::string> names = env.list_folder(path);
   if (names.empty()) return;
-  const auto is_description = [&] {
+  if (std::ranges::find(names, kDescription) == names.end()) refuse("exists and is no saved model");
+  const Json description = [&] {
     try {
-      const Json json = parse_json(env.read_file(path + "/" + kDescription));
-      return json.is_object() && json.value("format", Json()) == kFormat;
+      return parse_json(env.read_file(path + "/" + kDescription));
     } catch (const FormatError&) {
-      return false;
+      return Json();
     }
-  };
-  if (std::ranges::find(names, kDescription) == names.end() || !is_description())
+  }();
+  if (!description.is_object() || description.value("format", Json()) != kFormat)
     refuse("exists and is no saved model");
+  // What the model that is there was saved with goes with it.
+  const Json of_it = description.value("files", Json::array());
   for (const std::string& name : names) {
-    if (!is_ours(name) && !files.contains(name)) refuse(cat("holds ", name, ", which is not the model's"));
+    const bool of_model = is_ours(name) || files.contains(name) || std::ranges::count(of_it, Json(name));
+    if (!of_model) refuse(cat("holds ", name, ", which is not the model's"));
   }
 }
 
@@ -151,6 +154,9 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
                       {"inputs", inputs},      {"weights_crc32", checksum}, {"fixed_batch", fixed_batch},
                       {"variables", variables}};
   if (!outputs.empty()) description["outputs"] = outputs;
+  if (!options.files.empty()) {
+    for (const auto& [name, text] : options.files) description["files"].push_back(name);
+  }
   files[kDescription] = description.dump(2) + "\n";
   env.write_folder(path, files);
 }

@@ -1,0 +1,88 @@
+#include "cli/check_run.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "cli/slice_choice.h"
+#include "data/column_profile.h"
+#include "data/column_steps.h"
+#include "espalier/error.h"
+#include "format/csv_writer.h"
+
+namespace espalier::cli {
+
+std::chrono::year_month_day date_of(const std::string& text) {
+  using namespace std::chrono;
+  if (text.empty()) return floor<days>(system_clock::now());
+  const std::optional<Moment> moment = read_moment(text, DateStyle::kIso);
+  if (!moment) throw ValueError("check.today", cat("--today takes a date as 2031-12-31, got \"", text, "\""));
+  return sys_days{days{moment->days}};
+}
+
+ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::optional<Expression>& where) {
+  if (!scores.empty())
+    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results, where);
+  return score_table(run.model, run.data, run.table,
+                     {.strip_label_dots = run.strip_label_dots,
+                      .query = run.scored.query,
+                      .all_rows = run.all_rows,
+                      .where = where,
+                      .favourable = run.of_schema.favourable},
+                     run.results);
+}
+
+Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
+                         double level) {
+  return slicing.assess(rows, ColumnOptions().missing,
+                        {.slices = {},
+                         .level = level,
+                         .histograms = !run.html.empty() || !run.verify.empty(),
+                         .resampling = run.intervals.resampling()});
+}
+
+std::vector<std::string> judged(const CheckRun& run) {
+  std::vector<std::string> out = {"check"};
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) out.insert(out.end(), {flag, value});
+  };
+  if (run.scores.empty()) out.insert(out.end(), {run.model, run.data});
+  add("--scores", run.scores);
+  add("--baseline", run.baseline);
+  add("--train", run.train);
+  add("--schema", run.schema);
+  for (const std::string& word : run.scored.words()) out.push_back(word);
+  if (run.where) add("--where", run.where->text());
+  if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
+  if (run.all_rows) out.emplace_back("--all-rows");
+  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
+  if (!run.init) {
+    for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
+  }
+  for (const std::string& word : run.intervals.words()) out.push_back(word);
+  for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
+  if (run.train.empty()) return std::nullopt;
+  if (run.train == run.data || run.train == run.scores)
+    throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
+                     "name the table that the model learned from");
+  Tables out{.train = run.table.read(run.train, rows.table.names()), .now = {}, .options = {}, .faults = {}};
+  out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
+                      {.delimiter = ',', .header = CsvHeader::kYes});
+  if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
+  out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
+  if (run.strip_label_dots) out.options.ignored.insert(rows.label);
+  const std::vector<std::string>& sensitive = run.of_schema.sensitive;
+  out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;
+  if (run.schema.empty()) {
+    out.options.schema = infer_train_schema(out.train, out.options);
+  } else {
+    read_metadata(run.schema, out.options.schema.emplace());
+  }
+  out.faults = find_data_faults(out.train, &out.now, out.options);
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,50 @@
+// What `espalier check` was asked, and what it reads for that.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/interval_flags.h"
+#include "cli/schema_slices.h"
+#include "cli/scored_table.h"
+#include "cli/slice_flags.h"
+#include "format/expression.h"
+#include "gate/data_faults.h"
+
+namespace espalier::cli {
+
+struct CheckRun {
+  std::string model, data, scores, baseline, gates, train, from, schema;
+  std::string html, verify, junit, prometheus, csv, today;
+  std::optional<Expression> where = {};
+  SchemaSlices of_schema = {};
+  bool init = false, strip_label_dots = false, all_rows = false;
+  ScoredFlags scored;
+  SliceFlags slicing;
+  IntervalFlags intervals;
+  TableFlags table;
+  Results results;
+};
+
+// "2031-12-31", or of "" today. Raises ValueError[check.today].
+std::chrono::year_month_day date_of(const std::string& text);
+// The rows of `scores`, or of the model where it is "". Raises as read_scores() and score_table().
+ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::optional<Expression>& where);
+// With histograms for a page. Raises as SliceFlags::assess().
+Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
+                         double level);
+// The arguments that name what is judged.
+std::vector<std::string> judged(const CheckRun& run);
+
+// The table that trains, the rows that are judged, and what is wrong with them.
+struct Tables {
+  CsvTable train, now;
+  DataFaultOptions options;
+  std::vector<DataFault> faults;
+};
+// None without --train. Raises ValueError[check.train] where it names the rows that are judged.
+std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows);
+
+}  // namespace espalier::cli
