@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
-#include "cli/verb_test.h"
+#include "cli/evaluate_test.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
 
@@ -12,22 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct EvaluateRanking : testing::Test {
-  std::string folder =
-      fresh_folder(cat("ranking-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  std::string progress;
-
-  std::string file(const std::string& text, const std::string& name = "scores.csv") const {
-    return write_file(cat(folder, "/", name), text);
-  }
-  std::string text_of(Words arguments, const Words& more = {}) {
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return call_verb(add_evaluate, arguments, "", &progress);
-  }
-  Json json(Words arguments, Words more = {}) {
-    more.push_back("--json");
-    return Json::parse(text_of(std::move(arguments), more));
-  }
+struct EvaluateRanking : EvaluateTest {
   // The rows of tests/golden/ndcg.py.
   Words golden_rows(const Json& rows) const {
     std::string text = "query,gain,score,weight,place\n";

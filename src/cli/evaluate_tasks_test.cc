@@ -5,7 +5,7 @@
 #include "base/philox.h"
 #include "base/rule_of_test.h"
 #include "base/shortest.h"
-#include "cli/verb_test.h"
+#include "cli/evaluate_test.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
 
@@ -15,23 +15,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct EvaluateTasks : testing::Test {
-  std::string folder =
-      fresh_folder(cat("tasks-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  std::string progress;
-
-  std::string file(const std::string& text, const std::string& name = "scores.csv") const {
-    return write_file(cat(folder, "/", name), text);
-  }
-  std::string text_of(Words arguments, const Words& more = {}) {
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return call_verb(add_evaluate, arguments, "", &progress);
-  }
-  Json json(Words arguments, Words more = {}) {
-    more.push_back("--json");
-    return Json::parse(text_of(std::move(arguments), more));
-  }
-};
+struct EvaluateTasks : EvaluateTest {};
 
 // Errors of b are three times those of a.
 std::string numbers_csv() {

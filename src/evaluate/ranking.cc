@@ -104,17 +104,17 @@ class AucSum {
 }  // namespace
 
 std::vector<uint32_t> order_by_score(std::span<const double> scores) {
-  std::vector<Keyed> rows(scores.size());
-  for_each_range(rows.size(), [&](size_t begin, size_t end) {
-    for (size_t row = begin; row < end; ++row) rows[row] = {key_of(scores[row]), static_cast<uint32_t>(row)};
-  });
   // Each half by itself, then both together.
-  const auto half = static_cast<ptrdiff_t>(rows.size() / 2);
   std::array<std::vector<Keyed>, 2> halves;
   thread_pool().parallel_for(2, [&](int64_t i) {
-    halves[static_cast<size_t>(i)] = sorted(i == 0 ? std::vector<Keyed>(rows.begin(), rows.begin() + half)
-                                                   : std::vector<Keyed>(rows.begin() + half, rows.end()));
+    const size_t half = scores.size() / 2;
+    std::vector<Keyed> rows;
+    rows.reserve(scores.size() - half);
+    for (size_t row = i == 0 ? 0 : half; row < (i == 0 ? half : scores.size()); ++row)
+      rows.push_back({key_of(scores[row]), static_cast<uint32_t>(row)});
+    halves[static_cast<size_t>(i)] = sorted(std::move(rows));
   });
+  std::vector<Keyed> rows(scores.size());
   std::ranges::merge(halves[0], halves[1], rows.begin(), {}, &Keyed::key, &Keyed::key);
   std::vector<uint32_t> order(rows.size());
   for (size_t i = 0; i < rows.size(); ++i) order[i] = rows[i].row;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "evaluate/category_column_test.h"
 #include "evaluate/random_rows_test.h"
 #include "ir/golden_test.h"
 
@@ -10,16 +11,6 @@ namespace espalier {
 namespace {
 
 constexpr double kBound = 1e-12;
-
-CategoryColumn column_of(const std::string& name, const std::vector<std::string>& cells) {
-  CategoryColumn out{name, {}, {}};
-  for (const std::string& cell : cells) {
-    const auto found = std::ranges::find(out.values, cell);
-    out.codes.push_back(static_cast<uint32_t>(found - out.values.begin()));
-    if (found == out.values.end()) out.values.push_back(cell);
-  }
-  return out;
-}
 
 // The rows of tests/golden/conditional.py, whose scores are 1 where they are selected.
 struct GivenRows {

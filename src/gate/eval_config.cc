@@ -230,31 +230,28 @@ class Importer {
     take(path + ".model_names");
     take(path + ".example_weights");
     for (int i = 0; i < spec.metrics_size(); ++i) metric(spec.metrics(i), element(path + ".metrics", i));
-    for (int i = 0; i < spec.thresholds_size(); ++i) {
-      const tfma::ThresholdEntry& entry = spec.thresholds(i);
-      const std::string at = element(path + ".thresholds", i);
+    each_threshold(spec.thresholds(), path + ".thresholds",
+                   [&](const EvalMetric& of, const auto& value, const std::string& at) {
+                     hold(of, value, everywhere(), at);
+                   });
+    each_threshold(spec.per_slice_thresholds(), path + ".per_slice_thresholds",
+                   [&](const EvalMetric& of, const auto& value, const std::string& at) {
+                     hold_slices(of, value.thresholds(), at + ".thresholds");
+                   });
+    each_threshold(spec.cross_slice_thresholds(), path + ".cross_slice_thresholds",
+                   [&](const EvalMetric& of, const auto& value, const std::string& at) {
+                     hold_crosses(of, value.thresholds(), at + ".thresholds");
+                   });
+  }
+
+  // Of entries of a map by metric: f(metric, value, path of the value).
+  void each_threshold(const auto& entries, const std::string& path, const auto& f) {
+    for (int i = 0; i < entries.size(); ++i) {
+      const std::string at = element(path, i);
       with_metric(at, [&] {
-        const EvalMetric of = checked(named(entry.key()));
+        const EvalMetric of = checked(named(entries[i].key()));
         take(at + ".key");
-        hold(of, entry.value(), everywhere(), at + ".value");
-      });
-    }
-    for (int i = 0; i < spec.per_slice_thresholds_size(); ++i) {
-      const tfma::PerSliceThresholdsEntry& entry = spec.per_slice_thresholds(i);
-      const std::string at = element(path + ".per_slice_thresholds", i);
-      with_metric(at, [&] {
-        const EvalMetric of = checked(named(entry.key()));
-        take(at + ".key");
-        hold_slices(of, entry.value().thresholds(), at + ".value.thresholds");
-      });
-    }
-    for (int i = 0; i < spec.cross_slice_thresholds_size(); ++i) {
-      const tfma::CrossSliceThresholdsEntry& entry = spec.cross_slice_thresholds(i);
-      const std::string at = element(path + ".cross_slice_thresholds", i);
-      with_metric(at, [&] {
-        const EvalMetric of = checked(named(entry.key()));
-        take(at + ".key");
-        hold_crosses(of, entry.value().thresholds(), at + ".value.thresholds");
+        f(of, entries[i].value(), at + ".value");
       });
     }
   }

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/rule_of_test.h"
+#include "evaluate/category_column_test.h"
 #include "gate/gates.h"
 #include "gate/verdict.h"
 #include "ir/golden_test.h"
@@ -22,16 +23,6 @@ std::string from_hex(const std::string& hex) {
   std::string out;
   for (size_t i = 0; i < hex.size(); i += 2)
     out += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  return out;
-}
-
-CategoryColumn column_of(const std::string& name, const std::vector<std::string>& cells) {
-  CategoryColumn out{name, {}, {}};
-  for (const std::string& cell : cells) {
-    const auto found = std::ranges::find(out.values, cell);
-    out.codes.push_back(static_cast<uint32_t>(found - out.values.begin()));
-    if (found == out.values.end()) out.values.push_back(cell);
-  }
   return out;
 }
 
