@@ -6,9 +6,9 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 set(sanitize_asan "-fsanitize=address,undefined -fno-sanitize-recover=all")
 option(ESPALIER_LIGHT_SANITIZERS
-  "Asan without the checks that take most of the time to compile: vptr, null, alignment, object-size" OFF)
+  "Asan that compiles fast: unoptimised, without vptr, null, alignment and object-size" OFF)
 if(ESPALIER_LIGHT_SANITIZERS)
-  string(APPEND sanitize_asan " -fno-sanitize=vptr,null,alignment,object-size")
+  string(APPEND sanitize_asan " -O0 -fno-sanitize=vptr,null,alignment,object-size")
 endif()
 set(sanitize_tsan "-fsanitize=thread")
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")

@@ -35,6 +35,7 @@ if(library_files)
   # source forgot to include.
   target_precompile_headers(espalier PRIVATE <algorithm> <functional> <map> <memory> <optional> <span> <string> <vector>)
   target_compile_options(espalier PRIVATE ${ESPALIER_PCH_FLAGS})
+  espalier_unity(espalier)
   target_link_libraries(espalier
     PRIVATE $<BUILD_INTERFACE:espalier_private>
     PUBLIC Threads::Threads ZLIB::ZLIB $<LINK_ONLY:PkgConfig::espalier_files> $<LINK_ONLY:protobuf::libprotobuf>)
@@ -53,6 +54,7 @@ list(REMOVE_ITEM cli_files ${plan_files} "")
 if(plan_files)
   add_library(espalier_plan OBJECT ${plan_files})
   target_link_libraries(espalier_plan PRIVATE espalier_private)
+  espalier_unity(espalier_plan)
 endif()
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
@@ -61,7 +63,9 @@ if(cli_files)
   target_link_libraries(espalier_cli PRIVATE espalier_private)
   # The heaviest headers of every verb, compiled once.
   target_precompile_headers(espalier_cli PRIVATE <CLI/CLI.hpp> <nlohmann/json.hpp>)
-  target_compile_options(espalier_cli PRIVATE ${ESPALIER_PCH_FLAGS})
+  # Verbs wait for the library; their own code is mostly text.
+  target_compile_options(espalier_cli PRIVATE ${ESPALIER_PCH_FLAGS} $<$<CONFIG:Release>:-O1>)
+  espalier_unity(espalier_cli)
 endif()
 
 # espalier_program(<target> <source>...): an executable with access to everything.

@@ -16,7 +16,7 @@ endif()
 # gtest is the heaviest header of every test: compiled once here, reused by all test binaries.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carrier of the precompiled header.\n")
 # Tests are read by the compiler for longer than they run, and what they test is optimised all the same.
-set(test_flags ${ESPALIER_PCH_FLAGS} $<IF:$<CONFIG:Release>,-O1,-O0>)
+set(test_flags ${ESPALIER_PCH_FLAGS} -O0)
 add_library(test_pch OBJECT ${CMAKE_BINARY_DIR}/generated/test_pch.cc)
 target_link_libraries(test_pch PRIVATE espalier_private GTest::gtest_main)
 target_precompile_headers(test_pch PRIVATE <gtest/gtest.h>)
@@ -41,6 +41,7 @@ foreach(room IN LISTS test_rooms)
   target_link_libraries(test_${room} PRIVATE GTest::gtest_main)
   target_compile_options(test_${room} PRIVATE ${test_flags})
   target_precompile_headers(test_${room} REUSE_FROM test_pch)
+  espalier_unity(test_${room})
   target_compile_definitions(test_${room} PRIVATE ESPALIER_CONFIG="${CMAKE_BUILD_TYPE}")
   # The command and its verbs, for the tests that call or run them.
   if(room MATCHES "^(cli|tests)$" AND TARGET espalier_cli)

@@ -60,7 +60,7 @@ struct TableModel {
   }
 };
 
-constexpr int64_t kBatches[] = {1, 7, 64};
+constexpr int64_t kTableExportsBatches[] = {1, 7, 64};
 
 void expect_same_in_c(TableModel& table) {
   const auto graph = parse_program(table.exported("stablehlo", "row.mlir"));
@@ -76,7 +76,7 @@ void expect_same_in_c(TableModel& table) {
 
 void expect_same_read_back(TableModel& table) {
   const std::string onnx = table.exported("onnx", "net.onnx");
-  for (const int64_t batch : kBatches) {
+  for (const int64_t batch : kTableExportsBatches) {
     const Literal x = table.rows(0, batch), wanted = table.outputs(0, batch);
     const OnnxProgram program = parse_onnx(std::as_bytes(std::span(onnx)), {.sizes = {{"N", batch}}});
     std::vector<Literal> inputs;
@@ -92,7 +92,7 @@ void expect_same_read_back(TableModel& table) {
 void expect_same_in_onnxruntime(TableModel& table, const std::string& python) {
   const std::string folder = fresh_folder(std::filesystem::path(table.folder).filename().string() + "_ort");
   posix_env().write_file(folder + "/table.onnx", table.exported("onnx", "net.onnx"));
-  for (const int64_t batch : kBatches) {
+  for (const int64_t batch : kTableExportsBatches) {
     write_npy(cat(folder, "/table.", batch, ".in0.npy"), table.rows(0, batch));
     write_npy(cat(folder, "/table.", batch, ".out0.npy"), table.outputs(0, batch));
   }

@@ -9,7 +9,7 @@
 namespace espalier {
 namespace {
 
-Tensor waves(const Shape& shape, double factor) {
+Tensor train_steps_waves(const Shape& shape, double factor) {
   std::vector<float> values(static_cast<size_t>(num_elements(shape)));
   for (size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<float>(std::sin(static_cast<double>(i + 1) * factor));
@@ -61,7 +61,7 @@ std::vector<StepProgram> train_steps() {
   std::vector<StepProgram> out;
   {
     Sequential model{Dense({.units = 16, .activation = "gelu"}), Dropout(0.3), Dense({.units = 5})};
-    out.push_back(program("mlp", model, Adam{}, waves({6, 10}, 0.7), classes(6, 5)));
+    out.push_back(program("mlp", model, Adam{}, train_steps_waves({6, 10}, 0.7), classes(6, 5)));
   }
   {
     Sequential model{Conv2D({.filters = 4, .padding = "same", .use_bias = false}),
@@ -71,8 +71,8 @@ std::vector<StepProgram> train_steps() {
                      Conv2D({.filters = 3, .strides = {2, 2}}),
                      Flatten(),
                      Dense({.units = 5})};
-    out.push_back(program("cnn", model, SGD{.learning_rate = 0.05, .momentum = 0.9}, waves({4, 9, 8, 2}, 0.3),
-                          classes(4, 5)));
+    out.push_back(program("cnn", model, SGD{.learning_rate = 0.05, .momentum = 0.9},
+                          train_steps_waves({4, 9, 8, 2}, 0.3), classes(4, 5)));
   }
   {
     Sequential model{Embedding({.input_dim = 11, .output_dim = 6}), Flatten(),
@@ -86,7 +86,7 @@ std::vector<StepProgram> train_steps() {
                      BatchNormalization({.dtype = mixed}), Flatten(mixed),
                      Dense({.units = 8, .activation = "tanh", .dtype = mixed}),
                      Dense({.units = 5, .dtype = "float32"})};
-    out.push_back(program("mixed", model, Adam{}, waves({4, 6, 5, 2}, 0.3), classes(4, 5)));
+    out.push_back(program("mixed", model, Adam{}, train_steps_waves({4, 6, 5, 2}, 0.3), classes(4, 5)));
     // A sum that rounds to the other neighbour is 2^-8 away.
     out.back().tolerance = 2e-2;
   }
@@ -96,7 +96,7 @@ std::vector<StepProgram> train_steps() {
 StepProgram large_train_step() {
   set_seed(4);
   Sequential model{Dense({.units = 512, .activation = "relu"}), Dense({.units = 10})};
-  return program("large", model, Adam{}, waves({256, 784}, 0.7), classes(256, 10));
+  return program("large", model, Adam{}, train_steps_waves({256, 784}, 0.7), classes(256, 10));
 }
 
 }  // namespace espalier

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/rule_of_test.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -23,16 +24,6 @@ class EnvTest : public ::testing::Test {
   std::string path(const char* name) const { return cat(folder_, "/", name); }
   std::string folder_;
 };
-
-template <class F>
-std::string rule_of(F f) {
-  try {
-    f();
-  } catch (const IoError& error) {
-    return error.rule();
-  }
-  return "no error";
-}
 
 TEST_F(EnvTest, LeftOversOfKilledWritersAreRemoved) {
   posix_env().write_file(path("x.1-2.part"), "");

@@ -23,7 +23,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string workload;
   std::string dtype = "f32";
   int rounds = 9;
@@ -154,7 +154,7 @@ std::string why_not_faster(const std::vector<StepProfile>& steps, const Limits& 
   return table.text(terminal);
 }
 
-void bench(const Options& options) {
+void bench(const BenchOptions& options) {
   const Workload* chosen = nullptr;
   if (!options.workload.empty())
     chosen = &find_named("bench.workload", "workload", options.workload, workloads());
@@ -256,7 +256,7 @@ void bench(const Options& options) {
 }  // namespace
 
 void add_bench(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   CLI::App* verb =
       app.add_subcommand("bench", "Time workloads that peers run too, beside the machine's limits");
   verb->add_option("workload", options->workload, "One of them (default: all)");

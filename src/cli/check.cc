@@ -204,7 +204,7 @@ void check_use(const CheckRun& run) {
     throw CLI::RequiredError("--gates FILE, or --init to write a first one,");
 }
 
-constexpr const char* kExamples =
+constexpr const char* kCheckExamples =
     R"(Gates are a TOML file: docs/gates.md. Each says what a number of all rows, of a
 slice or between slices may be, or what may be wrong with the data; an interval
 that straddles the limit, too few rows or what is undefined leaves a release
@@ -277,7 +277,7 @@ void add_check(CLI::App& app) {
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
-  verb->footer(kExamples);
+  verb->footer(kCheckExamples);
   verb->callback([run] {
     run->of_schema = SchemaSlices::read(run->schema, run->train.empty());
     run->of_schema.fill(run->slicing);

@@ -38,6 +38,11 @@ std::string shell_word(const std::string& argument) {
 
 }  // namespace
 
+std::string headed_line(const std::string& head, const std::string& text) {
+  constexpr size_t kWidth = 10;
+  return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
+}
+
 void set_program(const std::string& name) { program = name; }
 
 std::string shell_words(const std::vector<std::string>& words) {

@@ -49,6 +49,9 @@ struct Results {
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 
+// A line of text behind its head of ten columns.
+std::string headed_line(const std::string& head, const std::string& text);
+
 // How this command was called, for the commands it suggests.
 void set_program(const std::string& name);
 // These words, each quoted for a shell where it must be; and behind the name of this command.

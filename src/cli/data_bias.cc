@@ -162,7 +162,7 @@ void bias(const BiasRun& run) {
   run.results.suggest(next);
 }
 
-constexpr const char* kExamples =
+constexpr const char* kBiasExamples =
     R"(Of each group its share, how often its label is positive, and with --reference
 how that compares with the population. Named are groups too few or too many by
 0.02 and more, cells that are missing in one group more than in another, columns
@@ -199,7 +199,7 @@ void add_data_bias(CLI::App& data) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kBiasExamples);
   verb->callback([run] { bias(*run); });
 }
 

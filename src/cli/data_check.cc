@@ -106,7 +106,7 @@ void check(const FaultsRun& run) {
   if (warnings > 0) throw Exit{1};
 }
 
-constexpr const char* kExamples =
+constexpr const char* kDataCheckExamples =
     R"(Asked, in this order: do the new rows have the columns, types, values and cells
 of those that train (a schema is inferred from these); does anything leak; do
 numbers lie beyond all that train; have the columns drifted; are cells missing
@@ -137,7 +137,7 @@ void add_data_check(CLI::App& data) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kDataCheckExamples);
   verb->callback([run] { check(*run); });
 }
 

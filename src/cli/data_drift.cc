@@ -84,7 +84,7 @@ void drift(const DriftRun& run) {
   if (drifted > 0) throw Exit{1};
 }
 
-constexpr const char* kExamples =
+constexpr const char* kDriftExamples =
     R"(A column has drifted where chance does not explain the difference (0.05 for all
 columns together, by Holm) and the difference matters: distribution functions
 (Kolmogorov-Smirnov), shares of a value (chi-square) or of missing cells that are
@@ -108,7 +108,7 @@ void add_data_drift(CLI::App& data) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kDriftExamples);
   verb->callback([run] { drift(*run); });
 }
 

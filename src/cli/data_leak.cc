@@ -91,7 +91,7 @@ void leak(const LeakRun& run) {
   if (warnings > 0) throw Exit{1};
 }
 
-constexpr const char* kExamples =
+constexpr const char* kLeakExamples =
     R"(Looked for: columns that tell the label by themselves, rows that stand twice or
 differ in one column alone, rows of the test that train, dates behind that of
 their row, tests that lie before the training ends. Exit code 1 where a leak is
@@ -115,7 +115,7 @@ void add_data_leak(CLI::App& data) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kLeakExamples);
   verb->callback([run] { leak(*run); });
 }
 

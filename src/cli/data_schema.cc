@@ -9,7 +9,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Options {
+struct SchemaOptions {
   std::string file;
   StatisticsFlags how;
   InferOptions infer;
@@ -19,7 +19,7 @@ struct Options {
 };
 
 // A schema, or, of statistics and tables, the one that they suggest.
-tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& inferred) {
+tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool& inferred) {
   if (!holds_messages(file)) {
     inferred = true;
     const TableStatistics measured = measure(options.how, {file});
@@ -42,7 +42,7 @@ tfmd::Schema schema_of(const Options& options, const TableFile& file, bool& infe
 }
 
 // The command that writes what was shown.
-std::vector<std::string> command_of(const Options& options, const char* out) {
+std::vector<std::string> command_of(const SchemaOptions& options, const char* out) {
   std::vector<std::string> next = {"data", "schema", options.file};
   const std::vector<std::string> how = options.how.words();
   next.insert(next.end(), how.begin(), how.end());
@@ -61,7 +61,7 @@ std::vector<std::string> command_of(const Options& options, const char* out) {
   return next;
 }
 
-void run(Options options) {
+void run(SchemaOptions options) {
   const Results& results = options.output.results;
   results.keep({options.file});
   options.infer.shapes = !options.no_shapes;
@@ -88,7 +88,7 @@ void add_words(CLI::App& verb, const char* flag, std::vector<std::string>& into,
 }  // namespace
 
 void add_data_schema(CLI::App& data) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SchemaOptions>();
   CLI::App* verb =
       data.add_subcommand("schema", "What data should be: show, infer from data, or edit a schema");
   verb->add_option("file", options->file,

@@ -55,7 +55,7 @@ void split(const SplitRun& run) {
   run.results.suggest(next);
 }
 
-constexpr const char* kExamples =
+constexpr const char* kSplitExamples =
     R"(Examples:
   espalier data split people.csv --label income
       of each class the same share judges
@@ -87,7 +87,7 @@ void add_data_split(CLI::App& data) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kSplitExamples);
   verb->callback([run] { split(*run); });
 }
 

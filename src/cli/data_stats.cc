@@ -7,7 +7,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Options {
+struct StatsOptions {
   std::vector<std::string> files;
   StatisticsFlags how;
   std::string sketch;
@@ -22,7 +22,7 @@ tfmd::DatasetFeatureStatisticsList read_statistics(const TableFile& file) {
 }
 
 // The command that writes what was shown.
-std::vector<std::string> command_of(const Options& options, const char* out) {
+std::vector<std::string> command_of(const StatsOptions& options, const char* out) {
   std::vector<std::string> next{"data", "stats"};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -33,7 +33,7 @@ std::vector<std::string> command_of(const Options& options, const char* out) {
   return next;
 }
 
-void run(const Options& options) {
+void run(const StatsOptions& options) {
   const Results& results = options.output.results;
   results.keep(options.files);
   if (!options.sketch.empty()) Results{.out = options.sketch}.keep(options.files);
@@ -65,7 +65,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_data_stats(CLI::App& data) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<StatsOptions>();
   CLI::App* verb = data.add_subcommand(
       "stats", "Statistics of tables: counts, missing, means, quantiles, histograms, top values");
   verb->add_option("file", options->files,

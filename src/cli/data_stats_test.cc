@@ -10,10 +10,11 @@
 namespace espalier::cli {
 namespace {
 
-const char* const kTable = "age;job;w\n17;clerk;1\n?;smith;2\n90;clerk;1\n0;;4\n";
+const char* const kDataStatsTable = "age;job;w\n17;clerk;1\n?;smith;2\n90;clerk;1\n0;;4\n";
 
 TEST(DataStatsOfTables, AreTables) {
-  const std::string folder = fresh_folder("data-stats"), file = write_file(folder + "/people.csv", kTable);
+  const std::string folder = fresh_folder("data-stats"),
+                    file = write_file(folder + "/people.csv", kDataStatsTable);
   std::string progress;
   const std::string tables =
       "4 rows, 3 features\n"
@@ -31,12 +32,13 @@ TEST(DataStatsOfTables, AreTables) {
   EXPECT_TRUE(shown.ends_with(cat("\nnext: espalier data stats ", file, " --missing '?' --out stats.pb\n")))
       << shown;
   EXPECT_EQ(progress, "4 rows read of people.csv\n");
-  EXPECT_EQ(call_verb(add_data, {"stats", "-", "--missing", "?", "--delimiter", ";"}, kTable), tables);
+  EXPECT_EQ(call_verb(add_data, {"stats", "-", "--missing", "?", "--delimiter", ";"}, kDataStatsTable),
+            tables);
 }
 
 TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {
   const std::string folder = fresh_folder("data-stats-forms"),
-                    file = write_file(folder + "/people.csv", kTable);
+                    file = write_file(folder + "/people.csv", kDataStatsTable);
   EXPECT_TRUE(
       is_next(call_verb(add_data, {"stats", file, "--missing", "?", "--weight", "w", "--slice", "job",
                                    "--empty-cell", "present", "--threads", "2", "--out", folder + "/x.pb"})));
@@ -124,7 +126,7 @@ TEST(DataStatsOfTables, TakesSeveralFilesForOneTable) {
 
 TEST(DataStatsOfTables, RefusesWhatIsUsedWrongly) {
   const std::string folder = fresh_folder("data-stats-wrong"),
-                    file = write_file(folder + "/people.csv", kTable);
+                    file = write_file(folder + "/people.csv", kDataStatsTable);
   const std::string pb = folder + "/x.pb";
   call_verb(add_data, {"stats", file, "--out", pb});
   EXPECT_THROW(call_verb(add_data, {"stats", pb, "--weight", "w"}), ValueError);

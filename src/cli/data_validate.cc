@@ -13,7 +13,7 @@ namespace {
 using Info = tfmd::AnomalyInfo;
 using StatisticsList = tfmd::DatasetFeatureStatisticsList;
 
-struct Options {
+struct ValidateOptions {
   std::string file, schema, previous, serving, version, environment, fix, reason, rows;
   std::vector<std::string> features, warnings;
   StatisticsFlags how;
@@ -37,7 +37,7 @@ const tfmd::DatasetFeatureStatistics* read(const StatisticsFlags& how, const std
   }
 }
 
-ValidateInputs inputs_of(const Options& options, Lists& lists) {
+ValidateInputs inputs_of(const ValidateOptions& options, Lists& lists) {
   ValidateInputs out;
   out.statistics = read(options.how, options.file, lists.statistics);
   out.previous = read(options.how, options.previous, lists.previous);
@@ -59,7 +59,7 @@ ValidateInputs inputs_of(const Options& options, Lists& lists) {
 }
 
 // The anomalies that are to be fixed: all, or those of --feature.
-std::set<FeaturePath> chosen(const Options& options, const Validation& validation, bool& dataset) {
+std::set<FeaturePath> chosen(const ValidateOptions& options, const Validation& validation, bool& dataset) {
   std::set<FeaturePath> out;
   std::vector<std::string> known;
   for (const FeatureAnomaly& anomaly : validation.features) known.push_back(path_text(anomaly.path));
@@ -77,7 +77,7 @@ std::set<FeaturePath> chosen(const Options& options, const Validation& validatio
 }
 
 // Writes the new schema and says what changed; whether the data fits it.
-bool apply_fix(const Options& options, const ValidateInputs& inputs, const tfmd::Schema& schema,
+bool apply_fix(const ValidateOptions& options, const ValidateInputs& inputs, const tfmd::Schema& schema,
                const Validation& validation, std::string& diff) {
   bool dataset = false;
   const std::set<FeaturePath> features = chosen(options, validation, dataset);
@@ -88,7 +88,7 @@ bool apply_fix(const Options& options, const ValidateInputs& inputs, const tfmd:
   return !validate(fixed, inputs).has_errors();
 }
 
-void suggest(const Options& options, const Validation& validation) {
+void suggest(const ValidateOptions& options, const Validation& validation) {
   const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
   std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
   if (!fixable) {
@@ -112,7 +112,7 @@ void suggest(const Options& options, const Validation& validation) {
   options.results.suggest(next);
 }
 
-void run(const Options& options) {
+void run(const ValidateOptions& options) {
   const std::vector<std::string> files = {options.file,    options.schema,  options.previous,
                                           options.serving, options.version, options.rows};
   options.results.keep(files);
@@ -154,7 +154,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_data_validate(CLI::App& data) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   CLI::App* verb =
       data.add_subcommand("validate", "Whether data is as its schema says; exits with 1 where it is not");
   verb->add_option("file", options->file,

@@ -8,7 +8,7 @@
 namespace espalier::cli {
 namespace {
 
-const char* const kSchema =
+const char* const kDataValidateSchema =
     R"(feature { name: "age" type: INT int_domain { max: 90 } presence { min_fraction: 1.0 } }
 feature { name: "job" type: BYTES domain: "jobs" drift_comparator { infinity_norm { threshold: 0.1 } } }
 string_domain { name: "jobs" value: "clerk" value: "smith" } default_environment: "training"
@@ -32,7 +32,7 @@ class DataValidate : public testing::Test {
   }
   std::string folder_ =
       fresh_folder(cat("data-validate-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-  std::string schema_ = write_file(folder_ + "/schema.pbtxt", kSchema);
+  std::string schema_ = write_file(folder_ + "/schema.pbtxt", kDataValidateSchema);
 };
 
 TEST_F(DataValidate, OfDataThatFitsSaysSoAndEndsWell) {
@@ -79,7 +79,7 @@ TEST_F(DataValidate, FixesIntoANewFileThatTheDataFits) {
   EXPECT_EQ(outcome.code, 0) << outcome.error;
   EXPECT_NE(outcome.output.find("\n-    max: 90\n+    max: 99\n"), std::string::npos) << outcome.output;
   EXPECT_NE(outcome.output.find(fixed + ": the data fits it\n"), std::string::npos) << outcome.output;
-  EXPECT_EQ(posix_env().read_file(schema_), kSchema);
+  EXPECT_EQ(posix_env().read_file(schema_), kDataValidateSchema);
   EXPECT_NE(posix_env().read_file(fixed).find("ENUM_TYPE_UNEXPECTED_STRING_VALUES: a bakery opened"),
             std::string::npos);
   // One feature alone leaves the other.
@@ -110,7 +110,7 @@ TEST_F(DataValidate, WritesAnomaliesAndJson) {
 
 TEST_F(DataValidate, AsksRowsTheRules) {
   schema_ = write_file(folder_ + "/ruled.pbtxt",
-                       cat(kSchema,
+                       cat(kDataValidateSchema,
                            "annotation { tag: 'espalier.rule=age >= 18 or job = \"clerk\"' "
                            "tag: 'espalier.warning=age < 60' tag: 'espalier.rule=pay > 0' }"));
   const std::string rows =
@@ -155,8 +155,8 @@ TEST_F(DataValidate, RefusesWrongUse) {
   EXPECT_EQ(call(good, cat("--out ", schema_)).code, 2);
   EXPECT_EQ(call(statistics(99, "clerk"), cat("--apply-fix ", folder_, "/f.pbtxt --feature job")).code, 2);
   EXPECT_EQ(call(good, cat("--apply-fix ", folder_, "/f.txt")).code, 2);
-  EXPECT_EQ(call(kSchema).code, 2);
-  EXPECT_EQ(posix_env().read_file(schema_), kSchema);
+  EXPECT_EQ(call(kDataValidateSchema).code, 2);
+  EXPECT_EQ(posix_env().read_file(schema_), kDataValidateSchema);
 }
 
 TEST(DataSchema, IsInferredFromStatisticsAndHoldsThem) {
@@ -177,14 +177,15 @@ TEST(DataSchema, IsInferredFromStatisticsAndHoldsThem) {
 
 TEST(DataSchema, IsEditedIntoANewFile) {
   const std::string folder = fresh_folder("data-schema-edited");
-  const std::string schema = write_file(folder + "/schema.pbtxt", kSchema), out = folder + "/new.pbtxt";
+  const std::string schema = write_file(folder + "/schema.pbtxt", kDataValidateSchema),
+                    out = folder + "/new.pbtxt";
   const std::string diff = call_verb(
       add_data, {"schema", schema, "--set", "job.min_domain_mass=0.9", "--set", "age.max=99", "--allow",
                  "job=Baker, A", "--environment", "serving", "--not-in", "serving:age", "--out", out});
   for (const char* line : {"\n-    max: 90\n+    max: 99\n", "\n+    min_domain_mass: 0.9\n",
                            "\n+  value: \"Baker, A\"\n", "\n+  not_in_environment: \"serving\"\n"})
     EXPECT_NE(diff.find(line), std::string::npos) << diff;
-  EXPECT_EQ(posix_env().read_file(schema), kSchema);
+  EXPECT_EQ(posix_env().read_file(schema), kDataValidateSchema);
   EXPECT_EQ(call_verb(add_data, {"schema", out, "--set", "age.max=99", "--out", folder + "/same.pbtxt"}),
             cat("nothing changed\nnext: espalier data schema ", folder, "/same.pbtxt --show\n"));
   EXPECT_THROW(call_verb(add_data, {"schema", schema, "--set", "age.max=99", "--out", schema}), ValueError);

@@ -156,7 +156,7 @@ void evaluate_scores(const EvaluateRun& run) {
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
-    if (run.worst.any()) body["worst"] = json_of(worst, options);
+    if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
     if (run.baseline.any()) body["baseline"] = json_of(against);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
@@ -164,7 +164,7 @@ void evaluate_scores(const EvaluateRun& run) {
   const Terminal terminal = run.results.terminal();
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal), text_of(given, terminal),
-                        run.worst.any() ? text_of(worst, options, terminal) : "",
+                        run.worst.any() ? cli::text_of(worst, options, terminal) : "",
                         run.baseline.any() ? text_of(against, terminal) : ""));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
   const auto add = [&](const std::vector<std::string>& words) {
@@ -291,7 +291,7 @@ void evaluate(const EvaluateRun& run) {
     if (ranking) body["query"] = run.scored.query;
     if (assessment) body.update(json_of(*assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
-    if (run.worst.any()) body["worst"] = json_of(worst, options);
+    if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
     if (run.baseline.any()) body["baseline"] = json_of(against);
     body["envelope"] = json_of(envelope);
@@ -300,13 +300,13 @@ void evaluate(const EvaluateRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   std::string text = conditions_text(run, kept) + report_of(scores, columns, terminal);
-  if (saved.decision.threshold) text += text_of(saved.decision, columns) + "\n";
+  if (saved.decision.threshold) text += cli::text_of(saved.decision, columns) + "\n";
   if (two)
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
   text += text_of(given, terminal);
-  if (run.worst.any()) text += text_of(worst, options, terminal);
+  if (run.worst.any()) text += cli::text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
   if (run.baseline.any()) text += text_of(against, terminal);
   text += text_of(envelope, terminal);
@@ -355,7 +355,7 @@ void check_use(const EvaluateRun& run) {
     throw CLI::ExcludesError("--threshold and --positive", "other tasks than two-classes");
 }
 
-constexpr const char* kExamples =
+constexpr const char* kEvaluateExamples =
     R"(Slices are parts of the rows, by the values of columns. Of each its figures are
 shown, and how far apart its groups lie by the usual criteria of fairness, with
 intervals that hold the true figure 19 times in 20.
@@ -413,7 +413,7 @@ void add_evaluate(CLI::App& app) {
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
-  verb->footer(kExamples);
+  verb->footer(kEvaluateExamples);
   verb->callback([run] {
     run->of_schema = SchemaSlices::read(run->schema, true);
     run->of_schema.fill(run->slicing);

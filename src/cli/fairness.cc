@@ -242,7 +242,7 @@ void choose(const ChooseRun& run) {
   Results().write(cat(said, "next: ", command(next), "\n"));
 }
 
-constexpr const char* kExamples =
+constexpr const char* kFairnessExamples =
     R"(The questions are those of the fairness tree; docs/gates.md says where each answer
 leads. They are asked on standard error, or answered by a file.
 
@@ -280,7 +280,7 @@ void add_fairness(CLI::App& app) {
   verb->option_defaults()->group("What is written");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kFairnessExamples);
   verb->callback([run] {
     if (!run->data.empty() && run->scored.label.empty()) throw CLI::RequiredError("--label");
     choose(*run);

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kMostValues = 64;
+constexpr size_t kMostGroups = 64;
 
 // How a model reads a category: an input for each value and one for others, or one that is 0 or 1.
 struct Attribute {
@@ -97,9 +97,9 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, const CsvTab
     const int64_t place = table.column(column);
     std::set<std::string> values;
     for (const int64_t row : rows) values.emplace(table.cell(row, place));
-    if (values.size() > kMostValues) {
+    if (values.size() > kMostGroups) {
       throw ValueError("evaluate.flip", cat("column \"", column, "\" has ", values.size(),
-                                            " values: groups are by at most ", kMostValues));
+                                            " values: groups are by at most ", kMostGroups));
     }
     attribute.values.assign(values.begin(), values.end());
   }

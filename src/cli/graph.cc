@@ -9,7 +9,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Options {
+struct GraphOptions {
   std::string program;
   Results results;
   bool dot = false, text = false, primitives = false;
@@ -22,7 +22,7 @@ nlohmann::ordered_json values(const Graph& graph, const auto& list) {
   return out;
 }
 
-void graph(const Options& options) {
+void graph(const GraphOptions& options) {
   std::shared_ptr<const Graph> program = read_program(options.program);
   if (options.primitives) program = inline_composites(*program);
   if (options.dot || options.text)
@@ -45,7 +45,7 @@ void graph(const Options& options) {
 }  // namespace
 
 void add_graph(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GraphOptions>();
   CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
   verb->add_option("program", options->program, "A module in generic form; - reads standard input")
       ->required();

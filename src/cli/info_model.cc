@@ -35,21 +35,16 @@ Json columns_json(const ColumnProgram& columns, const Decision& decision) {
   return out;
 }
 
-std::string line(const std::string& head, const std::string& text) {
-  constexpr size_t kWidth = 10;
-  return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
-}
-
 std::string training_text(const Json& training) {
   const auto text = [&](const char* key) {
     const auto it = training.find(key);
     return it == training.end() ? std::string("?") : it->is_string() ? it->get<std::string>() : it->dump();
   };
-  std::string out = line("trained", cat("on ", text("train_rows"), " rows of ", text("data"), ", ",
-                                        text("epochs"), " epochs, seed ", text("seed")));
+  std::string out = headed_line("trained", cat("on ", text("train_rows"), " rows of ", text("data"), ", ",
+                                               text("epochs"), " epochs, seed ", text("seed")));
   if (const auto linear = training.find("linear");
       linear != training.end() && linear->is_object() && linear->value("linear_kept", Json()) == true)
-    out += line("", "a linear model, which was better than layers: the epochs are its own");
+    out += headed_line("", "a linear model, which was better than layers: the epochs are its own");
   const auto test = training.find("test");
   if (test == training.end() || !test->is_object()) return out;
   std::string scores;
@@ -57,7 +52,7 @@ std::string training_text(const Json& training) {
     if (value.is_number_float())
       scores += cat(scores.empty() ? "" : ", ", name, " ", fixed(value.get<double>(), 4));
   }
-  return out + line("judged", scores);
+  return out + headed_line("judged", scores);
 }
 
 std::string variables_text(const Model& model, const Terminal& terminal) {
@@ -99,13 +94,14 @@ void info_model(const std::string& path, const Results& results) {
   std::string rows;
   for (const TensorType& type : model.input_rows()) rows += cat(rows.empty() ? "" : ", ", type);
   std::string text =
-      line("model", cat(path, ": ", parameters, " parameters; a row is ", rows,
-                        model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
+      headed_line("model", cat(path, ": ", parameters, " parameters; a row is ", rows,
+                               model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
   if (table) {
     const ColumnProgram columns = columns_of(model, path);
-    text += line("learned", cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
+    text += headed_line("learned",
+                        cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
     if (const std::string decided = text_of(decision_of(model, columns, path), columns); !decided.empty())
-      text += line("decided", decided);
+      text += headed_line("decided", decided);
     if (training.is_object()) text += training_text(training);
     text += "\n";
     for (const Note& note : columns.notes())

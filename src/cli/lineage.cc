@@ -33,18 +33,13 @@ const char* name(Today state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-std::string line(const std::string& head, const std::string& text) {
-  constexpr size_t kWidth = 10;
-  return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
-}
-
 std::string text_of(const char* head, const Source& source) {
   std::string out =
-      line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
-  out += line("", source.sha256.empty() ? "read from standard input: what it held is not known"
-                                        : cat(source.bytes, " bytes, sha256 ", source.sha256));
-  if (!source.licence.empty()) out += line("", cat("licence ", source.licence));
-  if (!source.origin.empty()) out += line("", cat("from ", source.origin));
+      headed_line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
+  out += headed_line("", source.sha256.empty() ? "read from standard input: what it held is not known"
+                                               : cat(source.bytes, " bytes, sha256 ", source.sha256));
+  if (!source.licence.empty()) out += headed_line("", cat("licence ", source.licence));
+  if (!source.origin.empty()) out += headed_line("", cat("from ", source.origin));
   return out;
 }
 
@@ -72,7 +67,7 @@ void lineage(const LineageRun& run) {
   if (found->schema) sources.emplace_back("schema", &*found->schema);
   const std::string description = posix_env().read_file(run.model + "/model.json");
   nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
-  std::string text = line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
+  std::string text = headed_line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
   bool changed = false, unsure = false;
   for (const auto& [head, source] : sources) {
     body[head] = json_of(*source);
@@ -82,7 +77,7 @@ void lineage(const LineageRun& run) {
     changed = changed || state == Today::kChanged;
     unsure = unsure || state == Today::kAbsent || state == Today::kUnknown;
     body[head]["today"] = name(state);
-    text += line("", cat("today: ", name(state)));
+    text += headed_line("", cat("today: ", name(state)));
   }
   if (!found->environment.empty()) body["schema"]["environment"] = found->environment;
   body["split"] = {{"kind", found->split},
@@ -90,9 +85,9 @@ void lineage(const LineageRun& run) {
                    {"learn", found->learn},
                    {"stop", found->stop},
                    {"judge", found->judge}};
-  text += line("rows", cat(found->learn, " learned, ", found->stop, " said when to stop, ",
-                           found->test ? *found->test->rows : found->judge, " judged: ", found->split,
-                           ", seed ", found->seed));
+  text += headed_line("rows", cat(found->learn, " learned, ", found->stop, " said when to stop, ",
+                                  found->test ? *found->test->rows : found->judge, " judged: ", found->split,
+                                  ", seed ", found->seed));
   if (run.results.json)
     run.results.write_json("lineage", body);
   else
@@ -102,7 +97,7 @@ void lineage(const LineageRun& run) {
   if (changed || unsure) throw Exit{changed ? 1 : 3};
 }
 
-constexpr const char* kExamples =
+constexpr const char* kLineageExamples =
     R"(Files are told by their content, SHA-256, not by their name.
 
 Example:
@@ -119,7 +114,7 @@ void add_lineage(CLI::App& app) {
   verb->add_flag("--verify", run->verify, "Hold the files against what they were");
   run->results.add_json(*verb);
   run->results.add_out(*verb);
-  verb->footer(kExamples);
+  verb->footer(kLineageExamples);
   verb->callback([run] { lineage(*run); });
 }
 

@@ -65,7 +65,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
     cut += said.cuts();
     on_rows(rows, said);
   }
-  if (const std::string decided = text_of(saved.decision, saved.columns); !decided.empty())
+  if (const std::string decided = cli::text_of(saved.decision, saved.columns); !decided.empty())
     std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
   run.results.warn(cut_warning(cut, saved.columns, std::ssize(good.rows)));
   run.results.warn(warnings_of(total));

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char* const kSchema =
+const char* const kRowFlagsSchema =
     R"(feature { name: "size" type: INT presence { min_fraction: 1 min_count: 1 } int_domain { min: 0 max: 59 } }
 feature { name: "colour" type: BYTES presence { min_fraction: 1 min_count: 1 } string_domain { value: "red" value: "blue" } }
 feature { name: "kind" type: BYTES presence { min_fraction: 1 min_count: 1 } string_domain { value: "small" value: "big" } }
@@ -22,7 +22,7 @@ struct RowFlagsTest : testing::Test {
   std::string folder =
       fresh_folder(cat("row-flags-", testing::UnitTest::GetInstance()->current_test_info()->name()));
   std::string model = folder + "/model", aside = folder + "/aside.csv";
-  std::string schema = file("schema.pbtxt", kSchema);
+  std::string schema = file("schema.pbtxt", kRowFlagsSchema);
 
   std::string file(const std::string& name, const std::string& text) const {
     return write_file(folder + "/" + name, text);
@@ -102,7 +102,7 @@ TEST_F(RowFlagsTest, PredictSetsRowsAside) {
   predict({"--quarantine", aside}, "colour,size\nred,3\n");
   EXPECT_EQ(posix_env().read_file(aside), "file,line,reason,colour,size\n");
   // What the schema sets aside needs a file.
-  schema = file("quarantine.pbtxt", cat(kSchema, "annotation { tag: 'espalier.policy=quarantine' }"));
+  schema = file("quarantine.pbtxt", cat(kRowFlagsSchema, "annotation { tag: 'espalier.policy=quarantine' }"));
   EXPECT_EQ(rule_of([&] { predict({}, kRows); }), "rows.quarantine");
 }
 

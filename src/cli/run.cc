@@ -16,7 +16,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   std::string program, outputs;
   Results results;
   std::vector<std::string> inputs;
@@ -84,7 +84,7 @@ nlohmann::ordered_json record(const std::string& name, const Literal& value) {
   return {{"name", name}, {"type", to_string(value.type())}, {"values", std::move(elements)}};
 }
 
-void run(const Options& options) {
+void run(const RunOptions& options) {
   const auto graph = read_program(options.program);
   std::vector<Literal> inputs;
   if (options.inputs.size() != graph->inputs().size())
@@ -116,7 +116,7 @@ void run(const Options& options) {
 }  // namespace
 
 void add_run(CLI::App& app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* verb = app.add_subcommand("run", "Run a StableHLO program");
   verb->add_option("program", options->program, "A module in generic form; - reads standard input")
       ->required();

@@ -44,7 +44,7 @@ struct SchemaSlicesTest : testing::Test {
 };
 
 // Tones 1 to 10 and rows that nobody is sure of; "no" is good for whom it is said of.
-std::string people(int rows = 330) {
+std::string people_table(int rows = 330) {
   std::string out = "y,p,sex,age,skin\n";
   for (int i = 0; i < rows; ++i)
     out += cat(i % 3 ? "no" : "yes", ",", i % 5 ? 0.75 : 0.25, ",", i % 2 ? "F" : "M", ",", 20 + i % 50, ",",
@@ -53,7 +53,7 @@ std::string people(int rows = 330) {
 }
 
 TEST_F(SchemaSlicesTest, SliceAndNameWhatIsFavourableWhereNoFlagDoes) {
-  const std::string rows = file("scores.csv", people());
+  const std::string rows = file("scores.csv", people_table());
   const std::string schema =
       tagged("y.favourable=no sex.role=sensitive age.role=sensitive age.buckets=30,45 skin.scale=monk ");
   const Json said = evaluate({"--scores", rows, "--score", "p", "--schema", schema});
@@ -78,7 +78,7 @@ TEST_F(SchemaSlicesTest, SliceAndNameWhatIsFavourableWhereNoFlagDoes) {
 }
 
 TEST_F(SchemaSlicesTest, TonesOfSkinAreTenInOrderOrThreeGroups) {
-  const std::string rows = file("scores.csv", people());
+  const std::string rows = file("scores.csv", people_table());
   const Words of_rows = {"--scores", rows, "--label", "y", "--positive", "yes", "--score", "p"};
   const auto sliced = [&](const Words& more) {
     Words words = of_rows;
@@ -114,7 +114,7 @@ TEST_F(SchemaSlicesTest, TonesOfSkinAreTenInOrderOrThreeGroups) {
   }
   // What is no tone is named with its line.
   for (const char* bad : {"11", "0", "2.5", "brown"}) {
-    const std::string other = file("bad.csv", people(33) + cat("no,0.5,F,30,", bad, "\n"));
+    const std::string other = file("bad.csv", people_table(33) + cat("no,0.5,F,30,", bad, "\n"));
     try {
       call_verb(add_evaluate, {"--scores", other, "--label", "y", "--positive", "yes", "--score", "p",
                                "--bucket", "skin=monk"});
@@ -128,7 +128,7 @@ TEST_F(SchemaSlicesTest, TonesOfSkinAreTenInOrderOrThreeGroups) {
 }
 
 TEST_F(SchemaSlicesTest, ModelsCountFromTheFavourableClass) {
-  const std::string data = file("train.csv", people()), model = folder + "/model";
+  const std::string data = file("train.csv", people_table()), model = folder + "/model";
   call_verb(add_train, {"--data", data, "--label", "y", "--ignore", "p", "--model", model, "--epochs", "2"});
   const auto said = [&](const std::string& tags) {
     return evaluate({model, data, "--all-rows", "--schema", tagged(tags + "sex.role=sensitive ")});
@@ -150,7 +150,7 @@ TEST_F(SchemaSlicesTest, ModelsCountFromTheFavourableClass) {
 }
 
 TEST_F(SchemaSlicesTest, GatesTakeTheirEdgesAndFirstGatesTheirSlices) {
-  const std::string rows = file("scores.csv", people());
+  const std::string rows = file("scores.csv", people_table());
   const std::string schema = tagged("y.favourable=no sex.role=sensitive age.buckets=30,45 ");
   const std::string of_rows = cat("check --scores ", rows, " --score p --schema ", schema);
   const auto check = [&](const std::string& slice) {
@@ -187,7 +187,7 @@ TEST_F(SchemaSlicesTest, DataIsAskedOfTheSensitiveColumns) {
 }
 
 TEST_F(SchemaSlicesTest, SchemasThatSayNothingOfItAreNamed) {
-  const std::string rows = file("scores.csv", people());
+  const std::string rows = file("scores.csv", people_table());
   const auto rule = [&](const std::string& tags, Words more) {
     more.insert(more.begin(), {"--scores", rows, "--score", "p", "--schema", tagged(tags)});
     return rule_of([&] { evaluate(more); });

@@ -13,13 +13,6 @@
 #include "espalier/error.h"
 
 namespace espalier::cli {
-namespace {
-
-// Beyond so many a column parts rows into crumbs.
-constexpr size_t kMostValues = 50;
-
-}  // namespace
-
 Buckets read_buckets(const std::string& text, const std::string& of) {
   if (text == "monk") return {.tones = MonkGroups::kTen};
   if (text == "monk3") return {.tones = MonkGroups::kThree};

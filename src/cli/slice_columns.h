@@ -28,6 +28,9 @@ Buckets read_buckets(const std::string& text, const std::string& of);
 // By name, each read once. All that it is made of outlives it.
 class SliceColumns {
  public:
+  // Beyond so many a column parts rows into crumbs.
+  static constexpr size_t kMostValues = 50;
+
   // `conditions` are columns "yes" and "no" by their names.
   SliceColumns(const CsvTable& table, const std::vector<int64_t>& rows,
                const std::vector<std::string>& missing, const std::map<std::string, Buckets>& buckets,

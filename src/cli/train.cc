@@ -281,7 +281,7 @@ void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_flag("--resume", flags.resume, "Go on with the run that MODEL.checkpoint holds");
 }
 
-constexpr const char* kExamples =
+constexpr const char* kTrainExamples =
     R"(Of a table it finds out what each column holds, keeps rows that say when to
 stop and rows that judge, and saves the model together with the way a row is
 read: `espalier predict` and `espalier evaluate` take raw rows.
@@ -320,7 +320,7 @@ void add_train(CLI::App& app) {
   flags->results.add_json(*verb);
   flags->results.add_out(*verb);
   add_threads(*verb);
-  verb->footer(kExamples);
+  verb->footer(kTrainExamples);
   verb->callback([flags, verb] {
     const auto given = [&](const char* name, std::function<void(TrainPlan&)> change) {
       if (verb->count(name)) flags->changes.push_back(std::move(change));

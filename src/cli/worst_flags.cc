@@ -9,14 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/slice_columns.h"
 #include "report/table.h"
 
 namespace espalier::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr size_t kMostValues = 50;
 
 // The edges of quarters of these numbers, but for ends that nothing lies beyond.
 std::vector<double> quarters(std::vector<double> numbers) {
@@ -44,9 +43,9 @@ std::optional<CategoryColumn> searched(const ScoredTable& scored, int64_t column
     if (absent) continue;
     ++values;
     if (!std::isnan(numbers.back())) known.push_back(numbers.back());
-    if (codes.size() <= kMostValues) codes.emplace(text, 0);
+    if (codes.size() <= SliceColumns::kMostValues) codes.emplace(text, 0);
   }
-  if (codes.size() > kMostValues) {
+  if (codes.size() > SliceColumns::kMostValues) {
     if (2 * known.size() <= values) return std::nullopt;
     const std::vector<double> edges = quarters(std::move(known));
     if (edges.empty()) return std::nullopt;
@@ -107,8 +106,8 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
       left_out += cat(left_out.empty() ? "" : ", ", name);
   }
   if (!left_out.empty())
-    results.warn(
-        {cat("of more than ", kMostValues, " values, and not searched for worst slices: ", left_out)});
+    results.warn({cat("of more than ", SliceColumns::kMostValues,
+                      " values, and not searched for worst slices: ", left_out)});
   std::vector<const CategoryColumn*> by;
   for (const CategoryColumn& column : columns) by.push_back(&column);
   return worst_slices(scored.view("--worst"), by, options);

@@ -9,33 +9,34 @@ namespace espalier {
 namespace {
 
 // What is noted about a column whose cell in row i is x(i).
-std::string note_of(const std::string& name, const std::function<std::string(int)>& x) {
+std::string guess_note_of(const std::string& name, const std::function<std::string(int)>& x) {
   return noted(fit_all(table_of(name, x), {.label = "y"}), name);
 }
 std::string number(int i) { return cat(i * 37 % 101); }
 
 TEST(ColumnGuess, Numbers) {
-  EXPECT_EQ(note_of("x", number), "numeric, 0 to 100");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("-", i, ".5e1"); }), "numeric, -395 to -5");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(i % 2); }), "numeric, 0 to 1");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? cat(1 + i % 5, ",", 500 + i, ".5") : "7"; }),
+  EXPECT_EQ(guess_note_of("x", number), "numeric, 0 to 100");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("-", i, ".5e1"); }), "numeric, -395 to -5");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i % 2); }), "numeric, 0 to 1");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 ? cat(1 + i % 5, ",", 500 + i, ".5") : "7"; }),
             "numeric, 7 to 5539.5, written as 1,234.5");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 11, ",", i); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i * 7 % 11, ",", i); }),
             "numeric, 0 to 10.36, written as 1.234,5");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 20 == 3 ? "?" : number(i); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 20 == 3 ? "?" : number(i); }),
             "numeric, 0 to 100, missing in 5 %");
-  EXPECT_EQ(note_of("x", [](int i) { return i == 3 ? "much" : number(i); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i == 3 ? "much" : number(i); }),
             "numeric, 0 to 100, 1 cell is no number and counts as missing");
 }
 
 TEST(ColumnGuess, AmountsWithAUnit) {
-  EXPECT_EQ(note_of("x", [](int i) { return cat("$ ", i * 7 % 41, ".50"); }), "numeric, 0.5 to 40.5, in $");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(i % 2 ? "-$" : "$", i); }), "numeric, -39 to 38, in $");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(i * 7 % 41, i % 3 ? "%" : " %"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("$ ", i * 7 % 41, ".50"); }),
+            "numeric, 0.5 to 40.5, in $");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i % 2 ? "-$" : "$", i); }), "numeric, -39 to 38, in $");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i * 7 % 41, i % 3 ? "%" : " %"); }),
             "numeric, 0 to 40, in %");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("€1.", 500 + i, ",25"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("€1.", 500 + i, ",25"); }),
             "numeric, 1500.25 to 1539.25, in €, written as 1.234,5");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
             "numbers in 75 %, but taken as text for \"free\" (25 %); if that means no value, name it as "
             "missing (--missing)\ncategory of 10 values");
   const auto value = [](std::string_view text) { return read_number(text, {NumberStyle::kPlain, "$"}); };
@@ -53,13 +54,13 @@ TEST(ColumnGuess, AmountsWithAUnit) {
 TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   const auto mixed = [](int i) { return i % 5 == 0 ? std::string(i % 2 ? "unknown" : "n/k") : number(i); };
   EXPECT_EQ(
-      note_of("x", mixed),
+      guess_note_of("x", mixed),
       "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
       "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include COLUMN keeps "
       "it)");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
             "numeric, 3 to 97, missing in 20 %");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
             "category of 6 values");
 }
 
@@ -77,38 +78,40 @@ TEST(ColumnGuess, PointsBetweenThousandsBesideSemicolons) {
 }
 
 TEST(ColumnGuess, DigitsThatAreNoAmounts) {
-  EXPECT_EQ(note_of("x", [](int i) { return cat("00", i % 4); }), "category of 4 values");
-  EXPECT_EQ(note_of("shop_id", [](int i) { return cat(i % 4); }), "category of 4 values");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(17031000000 + i % 4); }), "category of 4 values");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(17031000000 + i, ".0"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("00", i % 4); }), "category of 4 values");
+  EXPECT_EQ(guess_note_of("shop_id", [](int i) { return cat(i % 4); }), "category of 4 values");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(17031000000 + i % 4); }), "category of 4 values");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(17031000000 + i, ".0"); }),
             "numeric, 17031000000 to 17031000039");
 }
 
 TEST(ColumnGuess, Identifiers) {
   const std::string id = "set aside: an identifier: every value differs (--include COLUMN keeps it)";
-  EXPECT_EQ(note_of("id", [](int i) { return cat(i); }), id);
-  EXPECT_EQ(note_of("Kunden-Nr.", [](int i) { return cat(100000 + i); }), id);
-  EXPECT_EQ(note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
-  EXPECT_EQ(note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
-  EXPECT_EQ(note_of("name", [](int i) { return cat("person ", i); }),
+  EXPECT_EQ(guess_note_of("id", [](int i) { return cat(i); }), id);
+  EXPECT_EQ(guess_note_of("Kunden-Nr.", [](int i) { return cat(100000 + i); }), id);
+  EXPECT_EQ(guess_note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
+  EXPECT_EQ(guess_note_of("name", [](int i) { return cat("person ", i); }),
             "set aside: every value differs (--include COLUMN keeps it)");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("ticket ", i % 30); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("ticket ", i % 30); }),
             "set aside: 30 different texts in 40 cells (--include COLUMN keeps it)");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
-            "set aside: free text (--include COLUMN keeps it)");
+  EXPECT_EQ(
+      guess_note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
+      "set aside: free text (--include COLUMN keeps it)");
   // An index that a program wrote before the columns, without a name.
   const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
   EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include COLUMN keeps it)");
 }
 
 TEST(ColumnGuess, ConstantsAndEmptyColumns) {
-  EXPECT_EQ(note_of("x", [](int) { return "3"; }),
+  EXPECT_EQ(guess_note_of("x", [](int) { return "3"; }),
             "set aside: every cell is \"3\" (--include COLUMN keeps it)");
-  EXPECT_EQ(note_of("x", [](int) { return "NA"; }), "set aside: no cell holds a value");
-  EXPECT_EQ(note_of("x", [](int i) { return i == 5 ? "1" : ""; }),
+  EXPECT_EQ(guess_note_of("x", [](int) { return "NA"; }), "set aside: no cell holds a value");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i == 5 ? "1" : ""; }),
             "set aside: 98 % of its cells hold no value (--include COLUMN keeps it)");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 2 ? "yes" : ""; }), "category of 1 value, missing in 50 %");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 2 ? "yes" : ""; }),
+            "category of 1 value, missing in 50 %");
 }
 
 // Of each reason for which a column is set aside, but for the one that leaves nothing to learn from.
@@ -133,42 +136,42 @@ TEST(ColumnGuess, WhatWouldBeSetAsideIsIncludedWhenTold) {
 }
 
 TEST(ColumnGuess, Booleans) {
-  EXPECT_EQ(note_of("x", [](int i) { return i % 4 ? "True" : "False"; }), "boolean, true in 75 %");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 4 == 0   ? "no"
-                                            : i % 4 == 1 ? ""
-                                                         : "YES"; }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 ? "True" : "False"; }), "boolean, true in 75 %");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 == 0   ? "no"
+                                                  : i % 4 == 1 ? ""
+                                                               : "YES"; }),
             "boolean, true in 67 %, missing in 25 %");
-  EXPECT_EQ(note_of("x", [](int i) { return i % 3 == 0   ? "no"
-                                            : i % 3 == 1 ? "maybe"
-                                                         : "yes"; }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return i % 3 == 0   ? "no"
+                                                  : i % 3 == 1 ? "maybe"
+                                                               : "yes"; }),
             "category of 3 values");
 }
 
 TEST(ColumnGuess, Dates) {
   const auto two = [](int i) { return cat(i < 10 ? "0" : "", i); };
-  EXPECT_EQ(note_of("x", [&](int i) { return cat("2024-02-", two(1 + i % 29)); }),
+  EXPECT_EQ(guess_note_of("x", [&](int i) { return cat("2024-02-", two(1 + i % 29)); }),
             "date, 2024-02-01 to 2024-02-29");
-  EXPECT_EQ(note_of("x", [&](int i) { return cat("2024-02-10T", two(i % 24), ":30:00Z"); }),
+  EXPECT_EQ(guess_note_of("x", [&](int i) { return cat("2024-02-10T", two(i % 24), ":30:00Z"); }),
             "date, 2024-02-10 to 2024-02-10, with the hour");
-  EXPECT_EQ(note_of("x", [&](int i) { return cat("201902", two(1 + i % 28)); }),
+  EXPECT_EQ(guess_note_of("x", [&](int i) { return cat("201902", two(1 + i % 28)); }),
             "date, 2019-02-01 to 2019-02-28");
-  EXPECT_EQ(note_of("start_timestamp", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+  EXPECT_EQ(guess_note_of("start_timestamp", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
             "date, 2014-05-16 to 2014-06-14, with the hour");
-  EXPECT_EQ(note_of("x", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
             "numeric, 1400269500 to 1402775100");
 }
 
 TEST(ColumnGuess, DatesOfDaysAndMonths) {
   const std::string doubt = "no day above 12 tells which number is the month: taken for the ";
-  EXPECT_EQ(note_of("x", [](int i) { return cat(1 + i % 28, ".2.2019"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat(1 + i % 28, ".2.2019"); }),
             "date, 2019-02-01 to 2019-02-28, day before month");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("2/", 1 + i % 28, "/19"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2/", 1 + i % 28, "/19"); }),
             "date, 2019-02-01 to 2019-02-28, month before day");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("2/", 1 + i % 12, "/1999 ", 1 + i % 12, ":00 PM"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2/", 1 + i % 12, "/1999 ", 1 + i % 12, ":00 PM"); }),
             doubt + "first\ndate, 1999-02-01 to 1999-02-12, with the hour, month before day");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("2.", 1 + i % 12, ".1999"); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2.", 1 + i % 12, ".1999"); }),
             doubt + "second\ndate, 1999-01-02 to 1999-12-02, day before month");
-  EXPECT_EQ(note_of("x", [](int i) { return cat("2024/02/", 10 + i % 19); }),
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2024/02/", 10 + i % 19); }),
             "date, 2024-02-10 to 2024-02-28");
 }
 

@@ -10,7 +10,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kFewRows = 20;
+constexpr int64_t kLeakRows = 20;
 constexpr int64_t kSurePercent = 99;
 
 std::string telling(int64_t told, int64_t rows, const char* how) {
@@ -111,7 +111,7 @@ Leak leak_of_numbers(const ColumnProfile& profile, const FittedLabel& label) {
 }  // namespace
 
 Leak find_leak(const ColumnProfile& profile, const FittedLabel& label) {
-  if (profile.rows() < kFewRows || profile.values.empty()) return {};
+  if (profile.rows() < kLeakRows || profile.values.empty()) return {};
   return label.step.classification ? leak_of_classes(profile, label) : leak_of_numbers(profile, label);
 }
 

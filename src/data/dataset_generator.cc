@@ -3,9 +3,9 @@
 namespace espalier {
 namespace {
 
-class Elements final : public ElementIterator {
+class GeneratedElements final : public ElementIterator {
  public:
-  Elements(ElementSource source, Location at) : source_(std::move(source)), at_(at) {}
+  GeneratedElements(ElementSource source, Location at) : source_(std::move(source)), at_(at) {}
   bool next(Tensors& element) override {
     if (!source_) return false;
     std::optional<Tensors> given = source_();
@@ -52,7 +52,7 @@ class GeneratorNode final : public DatasetNode {
   ElementIteratorPtr iterate(const DatasetPass&) const override {
     ElementSource source = make_();
     require(static_cast<bool>(source));
-    return std::make_unique<Elements>(std::move(source), at());
+    return std::make_unique<GeneratedElements>(std::move(source), at());
   }
   int64_t cardinality() const override { return Dataset::kUnknown; }
   std::string text() const override { return "from_generator()"; }

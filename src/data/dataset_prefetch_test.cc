@@ -9,10 +9,11 @@
 namespace espalier {
 namespace {
 
-Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
+Dataset dataset_prefetch_rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
 
 TEST(DatasetPrefetch, AThousandIteratorsAreDroppedAnywhere) {
-  const Dataset data = rows(20).map([](const Tensor& x) { return x + 1; }).prefetch(3).batch(2).prefetch(2);
+  const Dataset data =
+      dataset_prefetch_rows(20).map([](const Tensor& x) { return x + 1; }).prefetch(3).batch(2).prefetch(2);
   for (size_t i = 0; i < 1000; ++i) {
     DatasetIterator iterator(data, 0);
     EXPECT_EQ(rest_of(iterator, i % 13).size(), std::min<size_t>(i % 13, 10));
@@ -21,7 +22,7 @@ TEST(DatasetPrefetch, AThousandIteratorsAreDroppedAnywhere) {
 
 TEST(DatasetPrefetch, ErrorsComeWhereTheirElementWould) {
   for (int32_t bad = 0; bad < 6; ++bad) {
-    const Dataset data = rows(6)
+    const Dataset data = dataset_prefetch_rows(6)
                              .map([bad](const Tensor& x) {
                                if (x.item<int32_t>() == bad) throw ValueError("test.bad", "bad");
                                return x;
@@ -35,7 +36,7 @@ TEST(DatasetPrefetch, ErrorsComeWhereTheirElementWould) {
 
 TEST(DatasetPrefetch, MakesAtMostItsCountAhead) {
   std::atomic<int> made{0};
-  const Dataset data = rows(100)
+  const Dataset data = dataset_prefetch_rows(100)
                            .map([&](const Tensor& x) {
                              ++made;
                              return x;
@@ -68,7 +69,7 @@ TEST(DatasetPrefetch, TheThreadsOfCallsServeTheCallerWhileAMapWorks) {
   set_threads(2);
   for (const int calls : {1, 3}) {
     std::atomic<bool> working{false}, met{false};
-    const Dataset data = rows(12)
+    const Dataset data = dataset_prefetch_rows(12)
                              .map(
                                  [&](const Tensor& x) {
                                    if (x.item<int32_t>() < 3) return x;
@@ -97,7 +98,7 @@ TEST(DatasetPrefetch, TheThreadsOfCallsServeTheCallerWhileAMapWorks) {
 
 TEST(DatasetPrefetch, RunsBesideItsCaller) {
   std::atomic<std::thread::id> maker;
-  const Dataset data = rows(2)
+  const Dataset data = dataset_prefetch_rows(2)
                            .map([&](const Tensor& x) {
                              maker = std::this_thread::get_id();
                              return x;

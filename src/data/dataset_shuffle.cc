@@ -17,7 +17,7 @@ struct RowNumbers {
   void give(int64_t number, Tensors& element) const { rows.row(number, element); }
 };
 
-struct Elements {
+struct ShuffledElements {
   using Kept = Tensors;
   ElementIteratorPtr input;
   bool next(Tensors& element) { return input->next(element); }
@@ -73,7 +73,8 @@ class ShuffleNode final : public DatasetStep {
     const Philox random(seed, options_.reshuffle_each_iteration ? pass.number : 0);
     if (const auto* rows = dynamic_cast<const SlicesNode*>(&input()))
       return std::make_unique<Shuffle<RowNumbers>>(RowNumbers{*rows}, size_, random);
-    return std::make_unique<Shuffle<Elements>>(Elements{input().iterate(pass)}, size_, random);
+    return std::make_unique<Shuffle<ShuffledElements>>(ShuffledElements{input().iterate(pass)}, size_,
+                                                       random);
   }
   std::string text() const override { return cat(input().text(), ".shuffle(", size_, ")"); }
 

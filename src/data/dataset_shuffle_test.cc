@@ -14,7 +14,7 @@ std::vector<int32_t> order(const Dataset& dataset, uint64_t iteration = 0) {
   return out;
 }
 
-Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
+Dataset dataset_shuffle_rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
 // The same without numbers of rows.
 Dataset made(int64_t count) {
   return Dataset::from_generator([count]() -> ElementSource {
@@ -33,8 +33,8 @@ TEST(DatasetShuffle, EveryPermutationIsAsLikelyAsAnyOther) {
     for (const bool seeds : {true, false}) {
       std::map<std::vector<int32_t>, int> counts;
       for (uint64_t i = 0; i < kDraws; ++i) {
-        const Dataset data =
-            (kept_as_numbers ? rows(4) : made(4)).shuffle(i % 2 ? 4 : 9, {.seed = seeds ? i : 5});
+        const Dataset data = (kept_as_numbers ? dataset_shuffle_rows(4) : made(4))
+                                 .shuffle(i % 2 ? 4 : 9, {.seed = seeds ? i : 5});
         ++counts[order(data, seeds ? 0 : i)];
       }
       EXPECT_EQ(counts.size(), 24u);
@@ -47,7 +47,8 @@ TEST(DatasetShuffle, EveryPermutationIsAsLikelyAsAnyOther) {
 
 TEST(DatasetShuffle, RowNumbersAndElementsAreShuffledAlike) {
   for (const int64_t size : {1, 3, 50, 1000})
-    EXPECT_EQ(order(rows(100).shuffle(size, {.seed = 2})), order(made(100).shuffle(size, {.seed = 2})))
+    EXPECT_EQ(order(dataset_shuffle_rows(100).shuffle(size, {.seed = 2})),
+              order(made(100).shuffle(size, {.seed = 2})))
         << size;
 }
 
@@ -63,10 +64,11 @@ TEST(DatasetShuffle, AnElementMovesForwardByLessThanTheBuffer) {
 }
 
 TEST(DatasetShuffle, IterationsHaveOrdersOfTheirOwnUnlessTheyMayNot) {
-  const Dataset data = rows(50).shuffle(50, {.seed = 3});
-  EXPECT_EQ(order(data, 4), order(rows(50).shuffle(50, {.seed = 3}), 4)) << "the same seed, the same order";
+  const Dataset data = dataset_shuffle_rows(50).shuffle(50, {.seed = 3});
+  EXPECT_EQ(order(data, 4), order(dataset_shuffle_rows(50).shuffle(50, {.seed = 3}), 4))
+      << "the same seed, the same order";
   EXPECT_NE(order(data, 4), order(data, 5));
-  EXPECT_NE(order(data), order(rows(50).shuffle(50, {.seed = 4})));
+  EXPECT_NE(order(data), order(dataset_shuffle_rows(50).shuffle(50, {.seed = 4})));
   const auto next_order = [](const Dataset& dataset) {
     std::vector<int32_t> out;
     for (const Tensors& element : dataset) out.push_back(element[0].item<int32_t>());
@@ -76,13 +78,13 @@ TEST(DatasetShuffle, IterationsHaveOrdersOfTheirOwnUnlessTheyMayNot) {
   const std::vector<int32_t> twice = order(data.repeat(2));
   EXPECT_NE(std::vector<int32_t>(twice.begin(), twice.begin() + 50),
             std::vector<int32_t>(twice.begin() + 50, twice.end()));
-  const Dataset fixed = rows(50).shuffle(50, {.seed = 3, .reshuffle_each_iteration = false});
+  const Dataset fixed = dataset_shuffle_rows(50).shuffle(50, {.seed = 3, .reshuffle_each_iteration = false});
   EXPECT_EQ(order(fixed, 1), order(fixed, 2));
   EXPECT_EQ(next_order(fixed), next_order(fixed));
 }
 
 TEST(DatasetShuffle, WithoutASeedFollowsSetSeed) {
-  const Dataset data = rows(50).shuffle(50);
+  const Dataset data = dataset_shuffle_rows(50).shuffle(50);
   set_seed(1);
   const auto first = order(data);
   set_seed(2);

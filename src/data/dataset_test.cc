@@ -12,8 +12,8 @@
 namespace espalier {
 namespace {
 
-Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
-std::vector<int32_t> values(const Dataset& dataset) {
+Dataset dataset_rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
+std::vector<int32_t> dataset_values(const Dataset& dataset) {
   std::vector<int32_t> out;
   for (const Tensors& element : dataset) {
     const auto all = convert(element[0], DType::kI32).to_vector<int32_t>();
@@ -51,32 +51,33 @@ TEST(Dataset, StaysAtItsEnd) {
 TEST(Dataset, CardinalityIsKnownInfiniteOrUnknown) {
   const Dataset unknown =
       Dataset::from_generator([]() -> ElementSource { return [] { return std::optional<Tensors>(); }; });
-  const Dataset forever = rows(3).repeat();
+  const Dataset forever = dataset_rows(3).repeat();
   EXPECT_EQ(forever.cardinality(), Dataset::kInfinite);
   EXPECT_EQ(forever.batch(2).shuffle(3).prefetch(1).enumerate().cardinality(), Dataset::kInfinite);
   EXPECT_EQ(forever.take(7).cardinality(), 7);
   EXPECT_EQ(forever.skip(7).shard(2, 1).cardinality(), Dataset::kInfinite);
   EXPECT_EQ(forever.repeat(0).cardinality(), 0);
-  EXPECT_EQ(rows(0).repeat().cardinality(), 0);
+  EXPECT_EQ(dataset_rows(0).repeat().cardinality(), 0);
   EXPECT_EQ(unknown.batch(2).cardinality(), Dataset::kUnknown);
   EXPECT_EQ(unknown.repeat().cardinality(), Dataset::kInfinite);
   EXPECT_EQ(unknown.repeat(2).take(3).cardinality(), Dataset::kUnknown);
   EXPECT_EQ(unknown.take(0).cardinality(), 0);
   EXPECT_EQ(unknown.concatenate(forever).cardinality(), Dataset::kInfinite);
-  EXPECT_EQ(unknown.concatenate(rows(2)).cardinality(), Dataset::kUnknown);
-  EXPECT_EQ(Dataset::zip({forever, rows(5), forever}).cardinality(), 5);
+  EXPECT_EQ(unknown.concatenate(dataset_rows(2)).cardinality(), Dataset::kUnknown);
+  EXPECT_EQ(Dataset::zip({forever, dataset_rows(5), forever}).cardinality(), 5);
   EXPECT_EQ(Dataset::zip({forever, unknown}).cardinality(), Dataset::kUnknown);
   EXPECT_EQ(Dataset::zip({forever, forever}).cardinality(), Dataset::kInfinite);
-  EXPECT_EQ(rows(3).repeat(int64_t{1} << 62).cardinality(), std::numeric_limits<int64_t>::max());
+  EXPECT_EQ(dataset_rows(3).repeat(int64_t{1} << 62).cardinality(), std::numeric_limits<int64_t>::max());
 }
 
 TEST(Dataset, EmptyOnesStayEmpty) {
-  for (const Dataset& empty : {rows(0), rows(3).take(0), rows(3).skip(9), Dataset::from_files({})}) {
-    EXPECT_TRUE(values(empty).empty());
-    EXPECT_TRUE(values(empty.shuffle(4).batch(2).repeat().prefetch(2)).empty());
-    EXPECT_TRUE(values(empty.padded_batch(2)).empty());
-    EXPECT_TRUE(values(Dataset::zip({empty, rows(2)})).empty());
-    EXPECT_EQ(values(empty.concatenate(rows(2))), (std::vector<int32_t>{0, 1}));
+  for (const Dataset& empty :
+       {dataset_rows(0), dataset_rows(3).take(0), dataset_rows(3).skip(9), Dataset::from_files({})}) {
+    EXPECT_TRUE(dataset_values(empty).empty());
+    EXPECT_TRUE(dataset_values(empty.shuffle(4).batch(2).repeat().prefetch(2)).empty());
+    EXPECT_TRUE(dataset_values(empty.padded_batch(2)).empty());
+    EXPECT_TRUE(dataset_values(Dataset::zip({empty, dataset_rows(2)})).empty());
+    EXPECT_EQ(dataset_values(empty.concatenate(dataset_rows(2))), (std::vector<int32_t>{0, 1}));
   }
 }
 
@@ -88,15 +89,17 @@ TEST(Dataset, SlicesShareTheMemoryOfTheirTensors) {
         static_cast<const std::byte*>(row[0].bytes()) - static_cast<const std::byte*>(x.bytes());
     EXPECT_TRUE(offset >= 0 && offset < 48) << offset;
   }
-  EXPECT_EQ(values(Dataset::from_tensor_slices(full({2, 2}, 7, DType::kI32))),
+  EXPECT_EQ(dataset_values(Dataset::from_tensor_slices(full({2, 2}, 7, DType::kI32))),
             (std::vector<int32_t>{7, 7, 7, 7}));
 }
 
 TEST(Dataset, ElementsOfABatchAreAlike) {
-  const Dataset uneven = rows(6).map([](const Tensor& x) { return full({x.item<int32_t>() / 4 + 1, 2}, 1); });
+  const Dataset uneven = dataset_rows(6).map([](const Tensor& x) {
+    return full({x.item<int32_t>() / 4 + 1, 2}, 1);
+  });
   const auto error_of = [](const Dataset& dataset) -> std::string {
     try {
-      values(dataset);
+      dataset_values(dataset);
     } catch (const Error& error) {
       return error.what();
     }
@@ -110,24 +113,25 @@ TEST(Dataset, ElementsOfABatchAreAlike) {
   EXPECT_NE(text.find("dataset_test.cc"), std::string::npos) << text;
   EXPECT_EQ(error_of(uneven.batch(4)), "nothing") << "batches may differ";
   EXPECT_EQ(error_of(uneven.padded_batch(6)), "nothing");
-  const Dataset ranks = rows(2).map([](const Tensor& x) {
+  const Dataset ranks = dataset_rows(2).map([](const Tensor& x) {
     return full(x.item<int32_t>() ? Shape{2, 2} : Shape{2}, 1);
   });
   EXPECT_NE(error_of(ranks.padded_batch(2)).find("[padded_batch.shape]"), std::string::npos);
-  const Dataset dtypes = rows(2).map(
+  const Dataset dtypes = dataset_rows(2).map(
       [](const Tensor& x) { return full({2}, 1, x.item<int32_t>() ? DType::kF32 : DType::kI32); });
   EXPECT_NE(error_of(dtypes.batch(2)).find("DTypeError[batch.dtype]"), std::string::npos);
   EXPECT_NE(error_of(dtypes.padded_batch(2)).find("DTypeError[padded_batch.dtype]"), std::string::npos);
-  const Dataset counts = rows(2).concatenate(Dataset::zip({rows(2), rows(2)}));
+  const Dataset counts = dataset_rows(2).concatenate(Dataset::zip({dataset_rows(2), dataset_rows(2)}));
   EXPECT_NE(error_of(counts.batch(4)).find("[batch.shape]"), std::string::npos);
 }
 
 TEST(Dataset, PaddingValuesAreNumbersOfTheirDtype) {
-  const Dataset data = Dataset::zip({rows(2), rows(2)}).map([](const Tensor& x, const Tensor& y) -> Tensors {
-    return {full({x.item<int32_t>() + 1}, 3), full({y.item<int32_t>() + 1}, 3, DType::kI32)};
-  });
+  const Dataset data =
+      Dataset::zip({dataset_rows(2), dataset_rows(2)}).map([](const Tensor& x, const Tensor& y) -> Tensors {
+        return {full({x.item<int32_t>() + 1}, 3), full({y.item<int32_t>() + 1}, 3, DType::kI32)};
+      });
   const auto rule = [&](std::vector<Operand> given) {
-    return rule_of([&] { values(data.padded_batch(2, {.padding_values = std::move(given)})); });
+    return rule_of([&] { dataset_values(data.padded_batch(2, {.padding_values = std::move(given)})); });
   };
   const Dataset batches = data.padded_batch(2, {.padding_values = {-0.5, 9}});
   const Tensors batch = *DatasetIterator(batches).next();
@@ -140,7 +144,7 @@ TEST(Dataset, PaddingValuesAreNumbersOfTheirDtype) {
 }
 
 TEST(Dataset, ArgumentsAreChecked) {
-  const Dataset data = rows(3);
+  const Dataset data = dataset_rows(3);
   EXPECT_EQ(rule_of([] { Dataset::from_tensor_slices(TensorList()); }), "from_tensor_slices.rows");
   EXPECT_EQ(rule_of([] { Dataset::from_tensor_slices(full({}, 1)); }), "from_tensor_slices.rows");
   EXPECT_EQ(rule_of([] {
@@ -148,7 +152,7 @@ TEST(Dataset, ArgumentsAreChecked) {
             }),
             "from_tensor_slices.rows");
   EXPECT_EQ(rule_of([] { Dataset::from_generator({}); }), "from_generator.function");
-  EXPECT_EQ(rule_of([] { values(Dataset::from_generator([] { return ElementSource(); })); }),
+  EXPECT_EQ(rule_of([] { dataset_values(Dataset::from_generator([] { return ElementSource(); })); }),
             "from_generator.function");
   EXPECT_EQ(rule_of([] { Dataset::from_files({}, {}); }), "from_files.reader");
   EXPECT_EQ(rule_of([] { Dataset::zip({}); }), "zip.datasets");
@@ -168,12 +172,12 @@ TEST(Dataset, ArgumentsAreChecked) {
   EXPECT_EQ(rule_of([&] { data.concatenate(Dataset()); }), "dataset.undefined");
   EXPECT_EQ(rule_of([] { DatasetIterator iterator((Dataset())); }), "dataset.undefined");
   EXPECT_EQ(rule_of([] {
-              Dataset deep = rows(1);
+              Dataset deep = dataset_rows(1);
               for (int i = 0; i < 5000; ++i) deep = deep.take(1);
             }),
             "dataset.depth");
   EXPECT_EQ(rule_of([] {
-              Dataset twice = rows(1);
+              Dataset twice = dataset_rows(1);
               for (int i = 0; i < 60; ++i)
                 twice = i % 2 ? twice.concatenate(twice) : Dataset::zip({twice, twice});
             }),
@@ -188,7 +192,7 @@ TEST(Dataset, GeneratorsKeepToTheirFirstElement) {
         return i == 1 ? Tensors{full({2}, 1)} : second;
       };
     });
-    return rule_of([&] { values(data); });
+    return rule_of([&] { dataset_values(data); });
   };
   EXPECT_EQ(rule({full({5}, 1)}), "nothing") << "sizes may differ";
   EXPECT_EQ(rule({full({2, 1}, 1)}), "from_generator.signature");
@@ -196,12 +200,13 @@ TEST(Dataset, GeneratorsKeepToTheirFirstElement) {
   EXPECT_EQ(rule({full({2}, 1), full({2}, 1)}), "from_generator.signature");
   EXPECT_EQ(rule({}), "dataset.element");
   EXPECT_EQ(rule({Tensor()}), "dataset.element");
-  EXPECT_EQ(rule_of([] { values(rows(1).map([](const Tensor&) { return Tensors{}; })); }), "dataset.element");
+  EXPECT_EQ(rule_of([] { dataset_values(dataset_rows(1).map([](const Tensor&) { return Tensors{}; })); }),
+            "dataset.element");
 }
 
 TEST(Dataset, AnErrorComesAgainAndOnlyAfterWhatIsBeforeIt) {
   for (const int calls : {1, 4}) {
-    const Dataset data = rows(10).map(
+    const Dataset data = dataset_rows(10).map(
         [](const Tensor& x) {
           if (x.item<int32_t>() == 6) throw std::runtime_error("six");
           return x;
@@ -224,21 +229,21 @@ TEST(Dataset, FilesAreReadOneAfterTheOther) {
     const Tensor part = counting({name == std::string("a") ? 5 : 2}, first);
     write_npy(cat(folder, "/part-", name, ".npy"), part.node()->dense());
   }
-  EXPECT_EQ(values(Dataset::from_files({folder + "/part-*.npy"})),
+  EXPECT_EQ(dataset_values(Dataset::from_files({folder + "/part-*.npy"})),
             (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8}));
-  EXPECT_EQ(values(Dataset::from_files({folder + "/part-c.npy", folder + "/part-[ab].npy"}).skip(1)),
+  EXPECT_EQ(dataset_values(Dataset::from_files({folder + "/part-c.npy", folder + "/part-[ab].npy"}).skip(1)),
             (std::vector<int32_t>{8, 0, 1, 2, 3, 4, 5, 6}));
   posix_env().write_file(folder + "/x[1].csv", "1,2\n3,4\n");
-  EXPECT_EQ(values(Dataset::from_files({folder + "/x[1].csv"})), (std::vector<int32_t>{1, 2, 3, 4}));
+  EXPECT_EQ(dataset_values(Dataset::from_files({folder + "/x[1].csv"})), (std::vector<int32_t>{1, 2, 3, 4}));
   EXPECT_EQ(rule_of([&] { Dataset::from_files({folder + "/none*.npy"}); }), "from_files.pattern");
-  EXPECT_EQ(rule_of([&] { values(Dataset::from_files({folder + "/none.npy"})); }), "file.read");
-  EXPECT_EQ(rule_of([&] { values(Dataset::from_files({folder + "/x.txt"})); }), "read_rows.path");
+  EXPECT_EQ(rule_of([&] { dataset_values(Dataset::from_files({folder + "/none.npy"})); }), "file.read");
+  EXPECT_EQ(rule_of([&] { dataset_values(Dataset::from_files({folder + "/x.txt"})); }), "read_rows.path");
   EXPECT_EQ(rule_of([&] {
-              values(Dataset::from_files({folder + "/part-a.npy", folder + "/x[[]1].csv"}));
+              dataset_values(Dataset::from_files({folder + "/part-a.npy", folder + "/x[[]1].csv"}));
             }),
             "from_files.signature");
   EXPECT_EQ(rule_of([&] {
-              values(Dataset::from_files({"x"}, [](const std::string&) -> Tensors {
+              dataset_values(Dataset::from_files({"x"}, [](const std::string&) -> Tensors {
                 return {full({2}, 1), full({3}, 1)};
               }));
             }),
@@ -256,7 +261,7 @@ TEST(Dataset, ARowOfAFileDoesNotKeepTheFile) {
 }
 
 TEST(Dataset, IsReadTheSameWhileAFunctionIsTraced) {
-  const Dataset data = rows(3).map([](const Tensor& x) { return x + 1; });
+  const Dataset data = dataset_rows(3).map([](const Tensor& x) { return x + 1; });
   const auto f = function([&](const Tensor& x) {
     Tensor sum = x;
     for (const Tensors& element : data) sum = sum + element[0].item<int32_t>();

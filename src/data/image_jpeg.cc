@@ -9,7 +9,7 @@
 namespace espalier {
 namespace {
 
-[[noreturn]] void fail(std::string_view message) { throw FormatError("image.jpeg", message); }
+[[noreturn]] void fail_jpeg(std::string_view message) { throw FormatError("image.jpeg", message); }
 
 // What TurboJPEG does not say of a file.
 struct Markers {
@@ -97,7 +97,7 @@ Literal decode_jpeg(std::string_view bytes, const ImageBudget& budget) {
   int width = 0, height = 0, subsampling = 0, space = 0;
   if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &space) != 0 &&
       !is_harmless(decoder.get()))
-    fail(tjGetErrorStr2(decoder.get()));
+    fail_jpeg(tjGetErrorStr2(decoder.get()));
   const bool cmyk = space == TJCS_CMYK || space == TJCS_YCCK, gray = space == TJCS_GRAY;
   const int channels = gray ? 1 : cmyk ? 4 : 3;
   const Markers markers = markers_of(bytes);
@@ -124,7 +124,7 @@ Literal decode_jpeg(std::string_view bytes, const ImageBudget& budget) {
     fine = decode(clean, TJFLAG_STOPONWARNING) ||
            (whole && is_harmless(decoder.get()) && (decode(clean, 0) || is_harmless(decoder.get())));
   }
-  if (!fine) fail(tjGetErrorStr2(decoder.get()));
+  if (!fine) fail_jpeg(tjGetErrorStr2(decoder.get()));
   const Literal out(type, std::move(buffer));
   return cmyk ? rgb_of_cmyk(out, markers.adobe) : out;
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kSignature("\x89PNG\r\n\x1a\n", 8);
 
-[[noreturn]] void fail(std::string_view message) { throw FormatError("image.png", message); }
+[[noreturn]] void fail_png(std::string_view message) { throw FormatError("image.png", message); }
 
 uint32_t number(std::string_view bytes) {
   uint32_t out = 0;
@@ -32,15 +32,15 @@ std::string essential_chunks(std::string_view bytes) {
   std::string_view rest = bytes.substr(kSignature.size());
   for (;;) {
     if (rest.size() < kAround || number(rest) > rest.size() - kAround)
-      fail(cat("the file is cut off: ", bytes.size(), " bytes without an IEND chunk"));
+      fail_png(cat("the file is cut off: ", bytes.size(), " bytes without an IEND chunk"));
     const std::string_view chunk = rest.substr(0, kAround + number(rest)), name = chunk.substr(4, 4);
     rest.remove_prefix(chunk.size());
     if (std::find(std::begin(kNeeded), std::end(kNeeded), name) == std::end(kNeeded)) continue;
     const uint32_t checksum =
         static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(chunk.data() + 4), chunk.size() - 8));
     if (checksum != number(chunk.substr(chunk.size() - 4)))
-      fail(cat("the checksum of the chunk ", name, " at byte ", bytes.size() - rest.size() - chunk.size(),
-               " is wrong"));
+      fail_png(cat("the checksum of the chunk ", name, " at byte ", bytes.size() - rest.size() - chunk.size(),
+                   " is wrong"));
     out += chunk;
     if (name == "IEND") return out;
   }
@@ -58,13 +58,13 @@ Literal decode_png(std::string_view bytes, const ImageBudget& budget) {
     png_image* image;
     ~End() { png_image_free(image); }
   } end{&image};
-  if (!png_image_begin_read_from_memory(&image, file.data(), file.size())) fail(image.message);
+  if (!png_image_begin_read_from_memory(&image, file.data(), file.size())) fail_png(image.message);
   image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
   image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
   const TensorType type{DType::kU8, {image.height, image.width, PNG_IMAGE_SAMPLE_CHANNELS(image.format)}};
   budget.check(type.shape[0], type.shape[1], type.shape[2]);
   Buffer buffer = allocate_buffer(type.bytes());
-  if (!png_image_finish_read(&image, nullptr, buffer.get(), 0, nullptr)) fail(image.message);
+  if (!png_image_finish_read(&image, nullptr, buffer.get(), 0, nullptr)) fail_png(image.message);
   return Literal(type, std::move(buffer));
 }
 

@@ -17,7 +17,7 @@ std::string image_file(const std::string& name) {
   return posix_env().read_file("tests/golden/images/" + name);
 }
 
-std::string error_of(const std::string& bytes, const ImageOptions& options = {}) {
+std::string image_error_of(const std::string& bytes, const ImageOptions& options = {}) {
   try {
     decode_image(bytes, options);
   } catch (const Error& error) {
@@ -68,31 +68,32 @@ TEST(Images, ArePilsPixels) {
 }
 
 TEST(Images, DeclaredSizesAreBoundedBeforeTheyAreBelieved) {
-  EXPECT_EQ(error_of(with_png_size(image_file("rgb.png"), 60000, 60000)),
+  EXPECT_EQ(image_error_of(with_png_size(image_file("rgb.png"), 60000, 60000)),
             cat("image.size: an image of 60000 x 60000 pixels takes 3 bytes a pixel to decode, together more "
                 "than ",
                 (64 << 20) + 16 * 900));
   EXPECT_TRUE(
-      error_of(with_png_size(image_file("rgba_16.png"), 1000000, 1000000)).starts_with("image.size: "));
-  EXPECT_TRUE(error_of(with_jpeg_size(image_file("rgb.jpg"), 60000, 60000)).starts_with("image.size: "));
-  // 18 million pixels: whole rows fit, the coefficients of a progressive image do not.
-  EXPECT_TRUE(error_of(with_jpeg_size(image_file("rgb.jpg"), 6000, 3000)).starts_with("image.jpeg: "));
+      image_error_of(with_png_size(image_file("rgba_16.png"), 1000000, 1000000)).starts_with("image.size: "));
   EXPECT_TRUE(
-      error_of(with_jpeg_size(image_file("progressive.jpg"), 6000, 3000)).starts_with("image.size: "));
+      image_error_of(with_jpeg_size(image_file("rgb.jpg"), 60000, 60000)).starts_with("image.size: "));
+  // 18 million pixels: whole rows fit, the coefficients of a progressive image do not.
+  EXPECT_TRUE(image_error_of(with_jpeg_size(image_file("rgb.jpg"), 6000, 3000)).starts_with("image.jpeg: "));
+  EXPECT_TRUE(
+      image_error_of(with_jpeg_size(image_file("progressive.jpg"), 6000, 3000)).starts_with("image.size: "));
   const std::string gray = image_file("gray.png");
-  EXPECT_EQ(error_of(gray, {.limit = 13 * 21}), "read");
-  EXPECT_EQ(error_of(gray, {.limit = 13 * 21 - 1}),
+  EXPECT_EQ(image_error_of(gray, {.limit = 13 * 21}), "read");
+  EXPECT_EQ(image_error_of(gray, {.limit = 13 * 21 - 1}),
             "image.size: an image of 13 x 21 pixels takes 1 bytes a pixel to decode, together more than 272");
-  EXPECT_EQ(error_of(gray, {.channels = 3, .limit = 4 * 13 * 21}), "read");
-  EXPECT_TRUE(error_of(gray, {.channels = 3, .limit = 4 * 13 * 21 - 1}).starts_with("image.size: "));
+  EXPECT_EQ(image_error_of(gray, {.channels = 3, .limit = 4 * 13 * 21}), "read");
+  EXPECT_TRUE(image_error_of(gray, {.channels = 3, .limit = 4 * 13 * 21 - 1}).starts_with("image.size: "));
 }
 
 TEST(Images, FilesThatAreCutOffAreErrors) {
   for (const auto& entry : std::filesystem::directory_iterator("tests/golden/images")) {
     const std::string name = entry.path().filename().string(), whole = image_file(name);
-    ASSERT_EQ(error_of(whole), "read") << name;
+    ASSERT_EQ(image_error_of(whole), "read") << name;
     for (size_t size = 0; size < whole.size(); ++size) {
-      const std::string error = error_of(whole.substr(0, size));
+      const std::string error = image_error_of(whole.substr(0, size));
       EXPECT_TRUE(error.starts_with("image.format: ") || error.starts_with("image.jpeg: ") ||
                   error.starts_with("image.png: "))
           << name << " cut to " << size << ": " << error;
@@ -104,7 +105,7 @@ TEST(Images, DamageIsAnErrorAndBytesBetweenMarkersAreNone) {
   const std::string png = image_file("rgb.png"), jpeg = image_file("rgb.jpg");
   std::string damaged = png;
   damaged[60] ^= 1;
-  EXPECT_EQ(error_of(damaged), "image.png: the checksum of the chunk IDAT at byte 33 is wrong");
+  EXPECT_EQ(image_error_of(damaged), "image.png: the checksum of the chunk IDAT at byte 33 is wrong");
   std::string extra = jpeg;
   extra.insert(jpeg.size() - 2, 40, '\x11');
   EXPECT_EQ(difference(decode_image(extra), decode_image(jpeg)), 0);
@@ -112,22 +113,23 @@ TEST(Images, DamageIsAnErrorAndBytesBetweenMarkersAreNone) {
   std::string early = jpeg;
   early.insert(jpeg.find("\xff\xdb"), 3, '\x11');
   EXPECT_EQ(difference(decode_image(early), decode_image(jpeg)), 0);
-  EXPECT_TRUE(error_of(early.substr(0, early.size() * 4 / 5)).starts_with("image.jpeg: "));
+  EXPECT_TRUE(image_error_of(early.substr(0, early.size() * 4 / 5)).starts_with("image.jpeg: "));
   // A marker without a segment does not hide what follows from the limit of memory.
   std::string progressive = image_file("progressive.jpg");
   uint64_t least = 1;
-  while (error_of(progressive, {.limit = least}) != "read") ++least;
+  while (image_error_of(progressive, {.limit = least}) != "read") ++least;
   progressive.insert(2, "\xff\x01");
-  EXPECT_EQ(error_of(progressive, {.limit = least}), "read");
-  EXPECT_TRUE(error_of(progressive, {.limit = least - 1}).starts_with("image.size: "));
+  EXPECT_EQ(image_error_of(progressive, {.limit = least}), "read");
+  EXPECT_TRUE(image_error_of(progressive, {.limit = least - 1}).starts_with("image.size: "));
   std::string no_scan = jpeg;
   no_scan.erase(jpeg.find("\xff\xda"), jpeg.size() - 2 - jpeg.find("\xff\xda"));
-  EXPECT_TRUE(error_of(no_scan).starts_with("image.jpeg: ")) << error_of(no_scan);
+  EXPECT_TRUE(image_error_of(no_scan).starts_with("image.jpeg: ")) << image_error_of(no_scan);
 }
 
 TEST(Images, WrongUseIsNamed) {
-  EXPECT_EQ(error_of("GIF89a"), "image.format: the 6 bytes begin neither as a JPEG nor as a PNG");
-  EXPECT_EQ(error_of("", {.channels = 2}), "image.channels: channels are 0 (the file's), 1, 3 or 4, not 2");
+  EXPECT_EQ(image_error_of("GIF89a"), "image.format: the 6 bytes begin neither as a JPEG nor as a PNG");
+  EXPECT_EQ(image_error_of("", {.channels = 2}),
+            "image.channels: channels are 0 (the file's), 1, 3 or 4, not 2");
   EXPECT_THROW(load_image("/nowhere/x.png"), IoError);
   const auto path = std::filesystem::path(testing::TempDir()) / "espalier_broken.png";
   posix_env().write_file(path.string(), image_file("rgb.png").substr(0, 300));

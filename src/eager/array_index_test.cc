@@ -9,55 +9,55 @@ namespace espalier {
 namespace {
 
 using Floats = std::vector<float>;
-Floats f(const Tensor& t) { return t.to_vector<float>(); }
-Tensor counting(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
+Floats floats_of(const Tensor& t) { return t.to_vector<float>(); }
+Tensor counting_rows(const Shape& shape) { return reshape(arange(num_elements(shape), DType::kF32), shape); }
 Tensor places(std::initializer_list<int32_t> values) { return Tensor::of<int32_t>(values); }
 
 TEST(ArrayIndex, IntegersAndSlices) {
-  const Tensor x = counting({3, 4});
-  EXPECT_EQ(f(index(x, {1})), (Floats{4, 5, 6, 7}));
+  const Tensor x = counting_rows({3, 4});
+  EXPECT_EQ(floats_of(index(x, {1})), (Floats{4, 5, 6, 7}));
   EXPECT_EQ(index(x, {-1, -2}).item<float>(), 10);
-  EXPECT_EQ(f(index(x, {Slice{}, 1})), (Floats{1, 5, 9}));
-  EXPECT_EQ(f(index(x, {0, Slice{1, 3}})), (Floats{1, 2}));
-  EXPECT_EQ(f(index(x, {0, Slice{.step = 2}})), (Floats{0, 2}));
-  EXPECT_EQ(f(index(x, {0, Slice{.step = -1}})), (Floats{3, 2, 1, 0}));
-  EXPECT_EQ(f(index(x, {0, Slice{-1, 0, -2}})), (Floats{3, 1}));
-  EXPECT_EQ(f(index(x, {0, Slice{-3, 99}})), (Floats{1, 2, 3}));
-  EXPECT_EQ(f(index(x, {0, Slice{99, {}, -3}})), (Floats{3, 0}));
+  EXPECT_EQ(floats_of(index(x, {Slice{}, 1})), (Floats{1, 5, 9}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{1, 3}})), (Floats{1, 2}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{.step = 2}})), (Floats{0, 2}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{.step = -1}})), (Floats{3, 2, 1, 0}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{-1, 0, -2}})), (Floats{3, 1}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{-3, 99}})), (Floats{1, 2, 3}));
+  EXPECT_EQ(floats_of(index(x, {0, Slice{99, {}, -3}})), (Floats{3, 0}));
   EXPECT_EQ(index(x, {Slice{2, 1}}).shape(), (Shape{0, 4}));
 }
 
 TEST(ArrayIndex, EllipsisAndNewAxes) {
-  const Tensor x = counting({2, 3, 4});
-  EXPECT_EQ(f(index(x, {kEllipsis, 0})), (Floats{0, 4, 8, 12, 16, 20}));
+  const Tensor x = counting_rows({2, 3, 4});
+  EXPECT_EQ(floats_of(index(x, {kEllipsis, 0})), (Floats{0, 4, 8, 12, 16, 20}));
   EXPECT_EQ(index(x, {0, kEllipsis, Slice{1, 3}}).shape(), (Shape{3, 2}));
   EXPECT_EQ(index(x, {kNewAxis, kEllipsis, kNewAxis, 1}).shape(), (Shape{1, 2, 3, 1}));
   EXPECT_EQ(index(x, {}).shape(), x.shape());
 }
 
 TEST(ArrayIndex, TensorsPick) {
-  const Tensor x = counting({3, 4});
-  EXPECT_EQ(f(index(x, {places({2, 0, -1})})), (Floats{8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11}));
-  EXPECT_EQ(f(index(x, {places({0, 2}), places({1, 3})})), (Floats{1, 11}));
-  EXPECT_EQ(f(index(x, {Slice{1, 3}, places({3, 0})})), (Floats{7, 4, 11, 8}));
-  EXPECT_EQ(f(index(x, {places({0, 1}), 2})), (Floats{2, 6}));
-  const Tensor y = counting({2, 3, 4});
+  const Tensor x = counting_rows({3, 4});
+  EXPECT_EQ(floats_of(index(x, {places({2, 0, -1})})), (Floats{8, 9, 10, 11, 0, 1, 2, 3, 8, 9, 10, 11}));
+  EXPECT_EQ(floats_of(index(x, {places({0, 2}), places({1, 3})})), (Floats{1, 11}));
+  EXPECT_EQ(floats_of(index(x, {Slice{1, 3}, places({3, 0})})), (Floats{7, 4, 11, 8}));
+  EXPECT_EQ(floats_of(index(x, {places({0, 1}), 2})), (Floats{2, 6}));
+  const Tensor y = counting_rows({2, 3, 4});
   // A slice between the tensors puts their axis first, as in NumPy.
   EXPECT_EQ(index(y, {places({0, 1, 0}), Slice{}, places({1, 2, 3})}).shape(), (Shape{3, 3}));
-  EXPECT_EQ(f(index(y, {places({0, 1, 0}), Slice{}, places({1, 2, 3})})),
+  EXPECT_EQ(floats_of(index(y, {places({0, 1, 0}), Slice{}, places({1, 2, 3})})),
             (Floats{1, 5, 9, 14, 18, 22, 3, 7, 11}));
   EXPECT_EQ(index(y, {Slice{}, reshape(places({0, 1, 2, 0}), {2, 2})}).shape(), (Shape{2, 2, 2, 4}));
   EXPECT_EQ(index(y, {Slice{}, kNewAxis, places({0, 1})}).shape(), (Shape{2, 1, 2, 4}));
 }
 
 TEST(ArrayIndex, MasksPick) {
-  const Tensor x = counting({2, 3});
-  EXPECT_EQ(f(index(x, {x > 2})), (Floats{3, 4, 5}));
-  EXPECT_EQ(f(index(x, {Slice{}, Tensor::of<bool>({true, false, true})})), (Floats{0, 2, 3, 5}));
+  const Tensor x = counting_rows({2, 3});
+  EXPECT_EQ(floats_of(index(x, {x > 2})), (Floats{3, 4, 5}));
+  EXPECT_EQ(floats_of(index(x, {Slice{}, Tensor::of<bool>({true, false, true})})), (Floats{0, 2, 3, 5}));
 }
 
 TEST(ArrayIndex, Errors) {
-  const Tensor x = counting({3, 4});
+  const Tensor x = counting_rows({3, 4});
   EXPECT_EQ(rule_of([&] { index(x, {0, 0, 0}); }), "index.count");
   EXPECT_EQ(rule_of([&] { index(x, {3}); }), "index.range");
   EXPECT_EQ(rule_of([&] { index(x, {places({0, 3})}); }), "index.range");
@@ -69,14 +69,17 @@ TEST(ArrayIndex, Errors) {
 
 TEST(ArrayIndex, Assignment) {
   const Tensor x = zeros({2, 3});
-  EXPECT_EQ(f(assign_at(x, {1}, 5)), (Floats{0, 0, 0, 5, 5, 5}));
-  EXPECT_EQ(f(assign_at(x, {Slice{}, Slice{1, 3}}, Tensor::of<float>({7, 8}))), (Floats{0, 7, 8, 0, 7, 8}));
-  EXPECT_EQ(f(assign_at(x, {0, Slice{.step = -2}}, Tensor::of<float>({1, 2}))), (Floats{2, 0, 1, 0, 0, 0}));
-  EXPECT_EQ(f(assign_at(x, {places({1, 0}), places({0, 2})}, Tensor::of<float>({4, 6}))),
+  EXPECT_EQ(floats_of(assign_at(x, {1}, 5)), (Floats{0, 0, 0, 5, 5, 5}));
+  EXPECT_EQ(floats_of(assign_at(x, {Slice{}, Slice{1, 3}}, Tensor::of<float>({7, 8}))),
+            (Floats{0, 7, 8, 0, 7, 8}));
+  EXPECT_EQ(floats_of(assign_at(x, {0, Slice{.step = -2}}, Tensor::of<float>({1, 2}))),
+            (Floats{2, 0, 1, 0, 0, 0}));
+  EXPECT_EQ(floats_of(assign_at(x, {places({1, 0}), places({0, 2})}, Tensor::of<float>({4, 6}))),
             (Floats{0, 0, 6, 4, 0, 0}));
-  EXPECT_EQ(f(assign_at(counting({2, 3}), {counting({2, 3}) > 3}, -1)), (Floats{0, 1, 2, 3, -1, -1}));
-  EXPECT_EQ(f(assign_at(x, {Slice{0, 0}}, 5)), f(x));
-  EXPECT_EQ(f(x), (Floats(6, 0)));
+  EXPECT_EQ(floats_of(assign_at(counting_rows({2, 3}), {counting_rows({2, 3}) > 3}, -1)),
+            (Floats{0, 1, 2, 3, -1, -1}));
+  EXPECT_EQ(floats_of(assign_at(x, {Slice{0, 0}}, 5)), floats_of(x));
+  EXPECT_EQ(floats_of(x), (Floats(6, 0)));
   EXPECT_EQ(rule_of([&] { assign_at(x, {0}, arange(3)); }), "assign_at.dtype");
 }
 
@@ -87,8 +90,8 @@ TEST(ArrayIndex, GradientsReachTheElementsTaken) {
   tape.watch(v);
   const Tensor picked = sum(index(x, {places({2, 2, 0})}) * Tensor::of<float>({10, 100, 1}));
   const Tensor assigned = sum(assign_at(x, {Slice{.step = 2}}, v) * x);
-  EXPECT_EQ(f(tape.gradient(picked, x)), (Floats{1, 0, 110}));
-  EXPECT_EQ(f(tape.gradient(assigned, x)), (Floats{5, 4, 5}));
+  EXPECT_EQ(floats_of(tape.gradient(picked, x)), (Floats{1, 0, 110}));
+  EXPECT_EQ(floats_of(tape.gradient(assigned, x)), (Floats{5, 4, 5}));
   EXPECT_EQ(tape.gradient(assigned, v).item<float>(), 4);
 }
 

@@ -73,7 +73,7 @@ TEST(Drift, TheStabilityIndexIsItsFormula) {
   EXPECT_EQ(stability_index(a, a), 0);
 }
 
-double normal(Philox& random) {
+double drift_normal(Philox& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.uniform());
   return sum;
@@ -87,7 +87,7 @@ CsvTable drawn(uint64_t seed, int64_t rows, const Law& law = {}) {
   Philox random(seed, 0xD2F7);
   std::string text = "id,size,kind,note\n";
   for (int64_t i = 0; i < rows; ++i) {
-    text += cat("r", seed, "-", i, ",", 100 + 15 * (normal(random) + law.shift), ",",
+    text += cat("r", seed, "-", i, ",", 100 + 15 * (drift_normal(random) + law.shift), ",",
                 random.below(1000) < law.often ? std::string("a") : cat("b", random.below(3)), ",",
                 random.below(1000) < law.missing ? "" : "x", "\n");
   }

@@ -54,7 +54,7 @@ Interval linear_interval(std::span<const ShareTerm> terms, double level) {
 
 namespace {
 
-std::optional<Interval> around(double value, double variance, double least, double level) {
+std::optional<Interval> about_auc(double value, double variance, double least, double level) {
   const double half = normal_width(level) * std::sqrt(variance);
   return Interval{std::max(least, value - half), std::min(1.0, value + half)};
 }
@@ -63,12 +63,12 @@ std::optional<Interval> around(double value, double variance, double least, doub
 
 std::optional<Interval> delong(const Auc& auc, double level) {
   if (!auc.variance) return std::nullopt;
-  return around(auc.area, *auc.variance, 0, level);
+  return about_auc(auc.area, *auc.variance, 0, level);
 }
 
 std::optional<Interval> delong(const Auc& a, const Auc& b, double level) {
   if (!a.variance || !b.variance) return std::nullopt;
-  return around(a.area - b.area, *a.variance + *b.variance, -1, level);
+  return about_auc(a.area - b.area, *a.variance + *b.variance, -1, level);
 }
 
 }  // namespace espalier

@@ -77,7 +77,7 @@ double coverage(double truth, Run&& run) {
   return held / double{kRuns};
 }
 
-void expect_coverage(double got) {
+void expect_interval_coverage(double got) {
   EXPECT_GE(got, 0.93);
   EXPECT_LE(got, 0.97);
 }
@@ -89,9 +89,9 @@ Proportion draw(Philox& random, double chance, int rows) {
 }
 
 TEST(Intervals, HoldTheTruthNineteenTimesInTwenty) {
-  expect_coverage(coverage(0.3, [](Philox& random) { return wilson(draw(random, 0.3, 80)); }));
-  expect_coverage(coverage(0.07, [](Philox& random) { return wilson(draw(random, 0.07, 200)); }));
-  expect_coverage(coverage(0.2, [](Philox& random) {
+  expect_interval_coverage(coverage(0.3, [](Philox& random) { return wilson(draw(random, 0.3, 80)); }));
+  expect_interval_coverage(coverage(0.07, [](Philox& random) { return wilson(draw(random, 0.07, 200)); }));
+  expect_interval_coverage(coverage(0.2, [](Philox& random) {
     const Proportion a = draw(random, 0.5, 60);
     return newcombe(a, draw(random, 0.3, 90));
   }));
@@ -111,7 +111,7 @@ TEST(Intervals, OfSumsOfSharesAreNewcombesOfOneDifference) {
 }
 
 TEST(Intervals, OfSumsOfSharesHoldTheTruthNineteenTimesInTwenty) {
-  expect_coverage(coverage(0.5 * 0.2 + 0.3 * -0.1 + 0.2 * 0.05, [](Philox& random) {
+  expect_interval_coverage(coverage(0.5 * 0.2 + 0.3 * -0.1 + 0.2 * 0.05, [](Philox& random) {
     std::vector<ShareTerm> terms;
     const auto stratum = [&](double weight, double high, double low, int rows) {
       terms.push_back({weight, draw(random, high, rows)});
@@ -125,7 +125,7 @@ TEST(Intervals, OfSumsOfSharesHoldTheTruthNineteenTimesInTwenty) {
 }
 
 TEST(Intervals, HoldTheTruthOfWeightedRows) {
-  expect_coverage(coverage(0.4, [](Philox& random) {
+  expect_interval_coverage(coverage(0.4, [](Philox& random) {
     Confusion confusion;
     for (int i = 0; i < 150; ++i) {
       const double weight = random.below(2) == 0 ? 1 : 3;
@@ -135,7 +135,7 @@ TEST(Intervals, HoldTheTruthOfWeightedRows) {
   }));
 }
 
-double normal(Philox& random) {
+double intervals_normal(Philox& random) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.uniform());
   return sum;
@@ -146,7 +146,7 @@ Auc normal_auc(Philox& random, double shift, size_t rows, bool weighted) {
   RandomRows out;
   for (size_t i = 0; i < rows; ++i) {
     out.labels.push_back(i % 3 == 0);
-    out.scores.push_back(normal(random) + (out.labels.back() ? shift : 0));
+    out.scores.push_back(intervals_normal(random) + (out.labels.back() ? shift : 0));
     if (weighted) out.weights.push_back(random.below(2) == 0 ? 1 : 3);
   }
   return aucs(out.view(), order_by_score(out.scores), overall(rows))[0].value();
@@ -155,9 +155,9 @@ Auc normal_auc(Philox& random, double shift, size_t rows, bool weighted) {
 TEST(Intervals, HoldTheTrueAreaNineteenTimesInTwenty) {
   const auto area = [](double shift) { return std::erfc(-shift / 2) / 2; };
   for (const bool weighted : {false, true}) {
-    expect_coverage(coverage(
+    expect_interval_coverage(coverage(
         area(1), [&](Philox& random) { return delong(normal_auc(random, 1, 150, weighted)).value(); }));
-    expect_coverage(coverage(area(1) - area(0.5), [&](Philox& random) {
+    expect_interval_coverage(coverage(area(1) - area(0.5), [&](Philox& random) {
       const Auc one = normal_auc(random, 1, 150, weighted);
       return delong(one, normal_auc(random, 0.5, 200, weighted)).value();
     }));

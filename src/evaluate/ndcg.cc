@@ -16,9 +16,9 @@
 namespace espalier {
 namespace {
 
-constexpr size_t kAll = std::numeric_limits<size_t>::max();
+constexpr size_t kWhole = std::numeric_limits<size_t>::max();
 // As ndcg_metrics() has them.
-constexpr std::array<size_t, 8> kFirst = {kAll, 1, 3, 5, 10, 20, 50, 100};
+constexpr std::array<size_t, 8> kFirst = {kWhole, 1, 3, 5, 10, 20, 50, 100};
 
 double discount(size_t rank) { return 1 / std::log2(static_cast<double>(rank) + 2); }
 

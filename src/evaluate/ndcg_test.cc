@@ -12,7 +12,7 @@
 namespace espalier {
 namespace {
 
-constexpr double kBound = 1e-12;
+constexpr double kNdcgBound = 1e-12;
 
 struct Golden {
   nlohmann::json json = read_golden("ndcg.json");
@@ -49,15 +49,15 @@ TEST(Ndcg, OfEachQueryIsScikitLearns) {
       for (const Estimates& query : got) {
         const Estimate& estimate = named(query, name_of(first));
         if (!estimate.value) continue;  // no gain above 0
-        EXPECT_NEAR(*estimate.value, values.at(at++), kBound) << of << first;
+        EXPECT_NEAR(*estimate.value, values.at(at++), kNdcgBound) << of << first;
       }
       ASSERT_EQ(at, values.size());
       for (const double value : values) sum += value;
       const auto n = static_cast<double>(values.size());
       for (const double value : values) squares += (value - sum / n) * (value - sum / n);
       const Estimate& mean = named(total, name_of(first));
-      EXPECT_NEAR(*mean.value, sum / n, kBound);
-      EXPECT_NEAR(*mean.variance, squares / (n - 1) / n, kBound);  // of a mean
+      EXPECT_NEAR(*mean.value, sum / n, kNdcgBound);
+      EXPECT_NEAR(*mean.variance, squares / (n - 1) / n, kNdcgBound);  // of a mean
       EXPECT_EQ(mean.rows, std::ssize(values));
     }
   }
@@ -74,7 +74,8 @@ TEST(Ndcg, OfWeightedQueriesInSlicesIsTensorflowModelAnalysis) {
   for (size_t i = 0; i < by.size(); ++i) got[slicing.slices[i].values[0]] = by[i];
   for (const auto& [slice, figures] : golden.json.at("tfma").items()) {
     for (const auto& [first, value] : figures.items())
-      EXPECT_NEAR(*named(got.at(slice), name_of(first)).value, value.get<double>(), kBound) << slice << first;
+      EXPECT_NEAR(*named(got.at(slice), name_of(first)).value, value.get<double>(), kNdcgBound)
+          << slice << first;
   }
 }
 
@@ -82,13 +83,13 @@ TEST(Ndcg, OfOneQueryIsItsDefinition) {
   const std::vector<double> scores = {0.9, 0.8, 0.1}, gains = {0, 1, 2};
   const Estimates got = ndcg_estimates({scores, gains, std::vector<uint32_t>(3)}, overall(3))[0];
   const double log3 = std::log2(3.0);
-  EXPECT_NEAR(*named(got, "ndcg").value, (1 / log3 + 2 / 2.0) / (2 + 1 / log3), kBound);
+  EXPECT_NEAR(*named(got, "ndcg").value, (1 / log3 + 2 / 2.0) / (2 + 1 / log3), kNdcgBound);
   EXPECT_EQ(*named(got, "ndcg@1").value, 0);
   EXPECT_EQ(named(got, "ndcg").variance, std::nullopt);
   // Scores that are alike say nothing of the order: each order is as likely.
   const std::vector<double> same = {1, 1, 1};
   const Estimates mean = ndcg_estimates({same, gains, std::vector<uint32_t>(3)}, overall(3))[0];
-  EXPECT_NEAR(*named(mean, "ndcg@1").value, (0 + 1 + 2) / 3.0 / 2, kBound);
+  EXPECT_NEAR(*named(mean, "ndcg@1").value, (0 + 1 + 2) / 3.0 / 2, kNdcgBound);
   // Of no gain there is none.
   const std::vector<double> nothing = {0, 0, 0};
   EXPECT_EQ(named(ndcg_estimates({same, nothing, std::vector<uint32_t>(3)}, overall(3))[0], "ndcg").value,
@@ -103,7 +104,7 @@ TEST(Ndcg, BeyondTheRowsOfAQueryIsThatOfAll) {
     EXPECT_EQ(named(got, name).value, named(got, "ndcg").value) << name;
   // It is the same in any unit, however large.
   const Estimates same = ndcg_estimates({scores, small, queries}, overall(3))[0];
-  EXPECT_NEAR(*named(got, "ndcg").value, *named(same, "ndcg").value, kBound);
+  EXPECT_NEAR(*named(got, "ndcg").value, *named(same, "ndcg").value, kNdcgBound);
 }
 
 TEST(Ndcg, RowsOfNoUseAreRefused) {

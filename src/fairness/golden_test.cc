@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double kBound = 1e-12;
+constexpr double kGoldenBound = 1e-12;
 
 TEST(FairnessGoldens, GapsAreFairlearns) {
   const GoldenRows data;
@@ -33,7 +33,7 @@ TEST(FairnessGoldens, GapsAreFairlearns) {
       const Measure measure = measures.at(gap.at("measure"));
       const Fold fold = folds.at(gap.at("agg"));
       EXPECT_NEAR(gap_of(which, groups, measure, convention, fold).value.value(),
-                  gap.at("value").get<double>(), kBound)
+                  gap.at("value").get<double>(), kGoldenBound)
           << gap;
       // By our own convention a group without positives has no true positive rate.
       convention.zero_division = ZeroDivision::kUndefined;
@@ -49,7 +49,7 @@ TEST(FairnessGoldens, GapsAreAif360s) {
   of_groups.pop_back();
   const Groups groups{of_groups, {}};
   const auto expect = [&](const char* name, const std::optional<double>& got) {
-    EXPECT_NEAR(got.value(), data.golden.at("aif360").at(name).get<double>(), kBound) << name;
+    EXPECT_NEAR(got.value(), data.golden.at("aif360").at(name).get<double>(), kGoldenBound) << name;
   };
   const auto of_criterion = [&](const char* name, Measure measure, Fold fold) {
     return gap_of(criterion(name), groups, measure, aif360(0), fold).value;
@@ -83,7 +83,7 @@ TEST(FairnessGoldens, EntropiesAreAif360s) {
   Confusion all = halves[0];
   all += halves[1];
   const auto expect = [&](const char* name, const std::optional<double>& got) {
-    EXPECT_NEAR(got.value(), data.golden.at("aif360").at(name).get<double>(), kBound) << name;
+    EXPECT_NEAR(got.value(), data.golden.at("aif360").at(name).get<double>(), kGoldenBound) << name;
   };
   expect("theil_index", generalised_entropy(all, 1));
   expect("generalized_entropy_index_2", generalised_entropy(all));

@@ -11,7 +11,7 @@ namespace {
 using Names = std::vector<std::string>;
 using namespace std::string_literals;
 
-std::string error_of(const std::string& text, const CsvOptions& options = {}) {
+std::string csv_files_error_of(const std::string& text, const CsvOptions& options = {}) {
   try {
     parse_csv(text, options);
   } catch (const FormatError& error) {
@@ -43,10 +43,10 @@ TEST(CsvFiles, OtherLinesOfOneCellAreNoTitle) {
   const std::string problem =
       "csv.columns line 2, column 4: the line ends after 2 cells, the first line has 1 -> "
       "a cell that holds the delimiter or a line's end stands in double quotes";
-  EXPECT_EQ(error_of("Report\na,b\n1,2\n", {.delimiter = ',', .header = CsvHeader::kNo}), problem);
-  EXPECT_EQ(error_of("Report\na,b\n1,2\n1,2,3\n"), problem);
-  EXPECT_EQ(error_of("Report\na,b\n"), problem);
-  EXPECT_EQ(error_of("1\n2\n3\n4\n5\n6\na,b\n1,2\n").substr(0, 18), "csv.columns line 7");
+  EXPECT_EQ(csv_files_error_of("Report\na,b\n1,2\n", {.delimiter = ',', .header = CsvHeader::kNo}), problem);
+  EXPECT_EQ(csv_files_error_of("Report\na,b\n1,2\n1,2,3\n"), problem);
+  EXPECT_EQ(csv_files_error_of("Report\na,b\n"), problem);
+  EXPECT_EQ(csv_files_error_of("1\n2\n3\n4\n5\n6\na,b\n1,2\n").substr(0, 18), "csv.columns line 7");
   EXPECT_EQ(parse_csv("text\none\ntwo\n").rows(), 2);
 }
 
@@ -78,14 +78,15 @@ TEST(CsvFiles, AnEmptyColumnBehindTheLastDelimiterIsLeftOut) {
 TEST(CsvFiles, SpreadsheetsAreNamed) {
   const std::string zip = "PK\x03\x04\x14\0\6\0\x08\0\0\0\x21\0\0\0\0\0\0\0\0\0\0\0\0\0"s;
   const std::string fix = " -> open it and save the sheet as CSV";
-  EXPECT_EQ(error_of(zip + "\x13\0\0\0[Content_Types].xml"s),
+  EXPECT_EQ(csv_files_error_of(zip + "\x13\0\0\0[Content_Types].xml"s),
             "csv.spreadsheet this is a spreadsheet (.xlsx), no text" + fix);
-  EXPECT_EQ(error_of(zip + "\x10\0\0\0docProps/app.xml"s).substr(0, 15), "csv.spreadsheet");
-  EXPECT_EQ(error_of(zip + "\x08\0\0\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet"s),
+  EXPECT_EQ(csv_files_error_of(zip + "\x10\0\0\0docProps/app.xml"s).substr(0, 15), "csv.spreadsheet");
+  EXPECT_EQ(csv_files_error_of(zip + "\x08\0\0\0mimetypeapplication/vnd.oasis.opendocument.spreadsheet"s),
             "csv.spreadsheet this is a spreadsheet (.ods), no text" + fix);
-  EXPECT_EQ(error_of("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0"s),
+  EXPECT_EQ(csv_files_error_of("\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0\0"s),
             "csv.spreadsheet this is a spreadsheet (.xls), no text" + fix);
-  EXPECT_EQ(error_of(zip + "\5\0\0\0a.csv"s), "csv.zip this is a zip archive, no text -> unpack it");
+  EXPECT_EQ(csv_files_error_of(zip + "\5\0\0\0a.csv"s),
+            "csv.zip this is a zip archive, no text -> unpack it");
   EXPECT_EQ(parse_csv("PK,b\n1,2\n").names(), (Names{"PK", "b"}));
 }
 
@@ -106,9 +107,9 @@ TEST(CsvFiles, Utf16IsKnownByItsNulBytes) {
     EXPECT_EQ(table.cell(1, 1), "€5");
   }
   // NUL bytes in text are what they were.
-  EXPECT_EQ(error_of("a\nb\0c\n"s).substr(0, 14), "csv.nul line 2");
-  EXPECT_EQ(error_of("a,b\0\n1,2\n3,4\n"s).substr(0, 14), "csv.nul line 1");
-  EXPECT_EQ(error_of(wide(u"a,b\n1,2\n", true) + "\0\0"s).substr(0, 14), "csv.nul line 1");
+  EXPECT_EQ(csv_files_error_of("a\nb\0c\n"s).substr(0, 14), "csv.nul line 2");
+  EXPECT_EQ(csv_files_error_of("a,b\0\n1,2\n3,4\n"s).substr(0, 14), "csv.nul line 1");
+  EXPECT_EQ(csv_files_error_of(wide(u"a,b\n1,2\n", true) + "\0\0"s).substr(0, 14), "csv.nul line 1");
 }
 
 }  // namespace

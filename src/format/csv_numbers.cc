@@ -1,26 +1,14 @@
 #include "format/csv_numbers.h"
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortened.h"
 #include "format/gzip.h"
 
 namespace espalier {
-namespace {
-
-// The first characters, '?' for what is not printable ASCII.
-std::string printable(std::string_view text) {
-  constexpr size_t kMost = 40;
-  std::string out(text.substr(0, kMost));
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return out;
-}
-
-}  // namespace
 
 Literal csv_numbers(const CsvTable& table) {
   const TensorType type{DType::kF32, {table.rows(), table.columns()}};
@@ -33,7 +21,7 @@ Literal csv_numbers(const CsvTable& table) {
       const double value = numbers[static_cast<size_t>(column)];
       if (!(std::fabs(value) <= std::numeric_limits<float>::max())) {
         throw FormatError("csv.number", cat("line ", table.line(row), ", cell ", column + 1, ": \"",
-                                            printable(table.cell(row, column)), "\" is not a number"));
+                                            shortened(table.cell(row, column)), "\" is not a number"));
       }
       *out++ = static_cast<float>(value);
     }

@@ -26,8 +26,8 @@ Rows cells_of(const CsvTable& table) {
 Rows parsed(std::string text, CsvHeader header = CsvHeader::kNo) {
   return cells_of(parse_csv(std::move(text), {.delimiter = ',', .header = header}));
 }
-std::string error_of(std::string text,
-                     const CsvOptions& options = {.delimiter = ',', .header = CsvHeader::kNo}) {
+std::string csv_error_of(std::string text,
+                         const CsvOptions& options = {.delimiter = ',', .header = CsvHeader::kNo}) {
   try {
     parse_csv(std::move(text), options);
   } catch (const Error& error) {
@@ -103,7 +103,7 @@ TEST(Csv, WhatExcelWrites) {
   EXPECT_EQ(one.names(), (std::vector<std::string>{"x"}));
   EXPECT_EQ(one.line(0), 3);
   EXPECT_EQ(parsed("sep=ab,c\n1,2\n"), (Rows{{"sep=ab", "c"}, {"1", "2"}}));
-  EXPECT_EQ(error_of("sep=5\n1,2\n", {}).substr(0, 26), "csv.delimiter line 1: sep=");
+  EXPECT_EQ(csv_error_of("sep=5\n1,2\n", {}).substr(0, 26), "csv.delimiter line 1: sep=");
   // Windows-1252: the euro sign, a dash, a letter.
   EXPECT_EQ(parsed("\x80,\x96,\xfc\n"), (Rows{{"\xe2\x82\xac", "\xe2\x80\x93", "\xc3\xbc"}}));
 }
@@ -165,22 +165,22 @@ TEST(Csv, QuotesInACellAreLookedAtOnce) {
 }
 
 TEST(Csv, ErrorsNameTheirPlace) {
-  EXPECT_EQ(error_of("a,b\nc\n"),
+  EXPECT_EQ(csv_error_of("a,b\nc\n"),
             "csv.columns line 2, column 2: the line ends after 1 cell, the first line has 2");
-  EXPECT_EQ(error_of("a,b\n\"x\ny\",b,c\n"),
+  EXPECT_EQ(csv_error_of("a,b\n\"x\ny\",b,c\n"),
             "csv.columns line 3, column 7: the line ends after 3 cells, the first line has 2");
-  EXPECT_EQ(error_of("a,b\n\n \r\nc\n"),
+  EXPECT_EQ(csv_error_of("a,b\n\n \r\nc\n"),
             "csv.columns line 4, column 2: the line ends after 1 cell, the first line has 2");
-  EXPECT_EQ(error_of("a,b\nc,\"d\n"), "csv.quote line 2, column 3: a quote that does not end");
-  EXPECT_EQ(error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
-  EXPECT_EQ(error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");
+  EXPECT_EQ(csv_error_of("a,b\nc,\"d\n"), "csv.quote line 2, column 3: a quote that does not end");
+  EXPECT_EQ(csv_error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
+  EXPECT_EQ(csv_error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");
   for (const char* nothing : {"", "\n", "  \r\n\n", "\xef\xbb\xbf\n"})
-    EXPECT_EQ(error_of(nothing), "csv.empty line 1: no rows");
-  EXPECT_EQ(error_of("a,b\n", {.names = {"x"}}), "csv.names 1 names are given for 2 columns");
-  EXPECT_EQ(error_of("a,b\n", {.names = {"x", "x"}}).substr(0, 9), "csv.names");
+    EXPECT_EQ(csv_error_of(nothing), "csv.empty line 1: no rows");
+  EXPECT_EQ(csv_error_of("a,b\n", {.names = {"x"}}), "csv.names 1 names are given for 2 columns");
+  EXPECT_EQ(csv_error_of("a,b\n", {.names = {"x", "x"}}).substr(0, 9), "csv.names");
   for (const char bad : {'"', '\n', '5', 'e', '.', '\x80'})
-    EXPECT_EQ(error_of("a", {.delimiter = bad}).substr(0, 13), "csv.delimiter") << bad;
-  EXPECT_EQ(error_of(std::string(1 << 18, ',')).substr(0, 11), "csv.columns");
+    EXPECT_EQ(csv_error_of("a", {.delimiter = bad}).substr(0, 13), "csv.delimiter") << bad;
+  EXPECT_EQ(csv_error_of(std::string(1 << 18, ',')).substr(0, 11), "csv.columns");
 }
 
 TEST(Csv, TheDelimiterIsGuessed) {

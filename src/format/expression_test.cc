@@ -32,7 +32,7 @@ std::string of(const std::string& text) {
   return out;
 }
 
-std::string error_of(const std::string& text) {
+std::string expression_error_of(const std::string& text) {
   try {
     return of(text);
   } catch (const Error& error) {
@@ -152,15 +152,15 @@ TEST(Expression, CanonicalTextIsTheSameForWhatMeansTheSameAndReadsBack) {
 }
 
 TEST(Expression, MistakesOfTheTextPointAtThePlace) {
-  EXPECT_EQ(error_of("age >= 40 and"),
+  EXPECT_EQ(expression_error_of("age >= 40 and"),
             "expression.syntax: a value is missing before the end\n"
             "    age >= 40 and\n"
             "                 ^");
-  EXPECT_EQ(error_of("(age > 1"),
+  EXPECT_EQ(expression_error_of("(age > 1"),
             "expression.syntax: ) is missing behind what stands in parentheses, before the end\n"
             "    (age > 1\n"
             "            ^");
-  EXPECT_EQ(error_of("name = \"C\xc3\xa9line\" & age"),
+  EXPECT_EQ(expression_error_of("name = \"C\xc3\xa9line\" & age"),
             "expression.syntax: & is written as a word: and\n"
             "    name = \"C\xc3\xa9line\" & age\n"
             "                    ^ | and");
@@ -183,18 +183,20 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
            {"age between 1 or 2", "and is missing between the two ends"},
            {"missing = 1", "a value is missing before missing"},
            {"name = \"\xff\"", "an expression is text in UTF-8"}}) {
-    const std::string error = error_of(text);
+    const std::string error = expression_error_of(text);
     EXPECT_TRUE(error.starts_with(cat("expression.syntax: ", message))) << text << ": " << error;
   }
-  EXPECT_TRUE(error_of("lne(name) > 3").starts_with("expression.function: unknown function \"lne\""));
-  EXPECT_NE(error_of("lne(name) > 3").find("len"), std::string::npos);
-  EXPECT_TRUE(error_of("min(age) > 3").starts_with("expression.function: min takes two values, not 1"));
+  EXPECT_TRUE(
+      expression_error_of("lne(name) > 3").starts_with("expression.function: unknown function \"lne\""));
+  EXPECT_NE(expression_error_of("lne(name) > 3").find("len"), std::string::npos);
+  EXPECT_TRUE(
+      expression_error_of("min(age) > 3").starts_with("expression.function: min takes two values, not 1"));
 }
 
 TEST(Expression, LongTextsShowThePartAroundThePlace) {
   std::string text = "age > 1";
   for (int i = 0; i < 40; ++i) text += " and age > 1";
-  EXPECT_EQ(error_of(text + " or or" + text.substr(7)),
+  EXPECT_EQ(expression_error_of(text + " or or" + text.substr(7)),
             "expression.syntax: a value is missing before or\n"
             "    ... age > 1 and age > 1 and age > 1 or or and age > 1 and age > 1 and age >...\n"
             "                                           ^ | a column of this name is written `or`");
@@ -216,20 +218,20 @@ TEST(Expression, SizeIsLimited) {
 }
 
 TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
-  EXPECT_EQ(error_of("aeg > 1"),
+  EXPECT_EQ(expression_error_of("aeg > 1"),
             "expression.column: unknown column \"aeg\": known are name, age, hours per week, zip, income, "
             "capital-gain, pay, empty\n"
             "    aeg > 1\n"
             "    ^ | did you mean \"age\"?");
-  EXPECT_TRUE(error_of("age > 1 and capital-gain > 0").ends_with("write `capital-gain`"));
-  EXPECT_EQ(error_of("pay > 10"),
+  EXPECT_TRUE(expression_error_of("age > 1 and capital-gain > 0").ends_with("write `capital-gain`"));
+  EXPECT_EQ(expression_error_of("pay > 10"),
             "expression.type: both sides are of one type, and here text meets a number; column \"pay\" is "
             "text, since line 3 holds \"n/a\"\n"
             "    pay > 10\n"
             "        ^ | number(pay), which takes other cells for missing");
-  EXPECT_TRUE(error_of("name > 10").ends_with("^"));
-  EXPECT_TRUE(error_of("zip = \"02138\"").ends_with("a number has no quotes: 02138"));
-  EXPECT_TRUE(error_of("\"age\" > 10").ends_with("a column has no quotes: age"));
+  EXPECT_TRUE(expression_error_of("name > 10").ends_with("^"));
+  EXPECT_TRUE(expression_error_of("zip = \"02138\"").ends_with("a number has no quotes: 02138"));
+  EXPECT_TRUE(expression_error_of("\"age\" > 10").ends_with("a column has no quotes: age"));
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"age", "a condition is true or false, and this is a number; column \"age\" is of numbers"},
            {"name", "a condition is true or false, and this is text"},
@@ -248,7 +250,7 @@ TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
            {"coalesce(age, \"x\") = 1", "both sides are of one type"},
            {"text(age + 1) = \"2\"", "text takes a column"},
            {"number(age > 1) = 1", "what number takes is text"}}) {
-    const std::string error = error_of(text);
+    const std::string error = expression_error_of(text);
     EXPECT_TRUE(error.starts_with(cat("expression.type: ", message))) << text << ": " << error;
   }
 }

@@ -4,21 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/error.h"
 #include "format/csv_numbers.h"
 #include "format/gzip.h"
 
 namespace espalier {
 namespace {
-
-std::string rule_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const FormatError& error) {
-    return error.rule();
-  }
-  return "none";
-}
 
 TEST(Idx, ReadsBigEndianElements) {
   const std::string bytes("\0\0\x0c\x02\0\0\0\x01\0\0\0\x02\0\0\x01\0\xff\xff\xff\xfe", 20);

@@ -19,7 +19,7 @@ Literal parse(const std::string& bytes) {
   return parse_npy(std::as_bytes(std::span(bytes.data(), bytes.size())));
 }
 
-std::string error_of(const std::string& bytes) {
+std::string npy_error_of(const std::string& bytes) {
   try {
     parse(bytes);
   } catch (const FormatError& error) {
@@ -55,20 +55,22 @@ TEST(Npy, RefusesWhatIsNotThere) {
   const auto header = [](const std::string& descr, const std::string& shape) {
     return "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + "}";
   };
-  EXPECT_EQ(error_of("PK"), "npy.magic: no .npy file: it must begin with \\x93NUMPY");
-  EXPECT_EQ(error_of(std::string("\x93NUMPY\1\0\xff\xff{}", 12)),
+  EXPECT_EQ(npy_error_of("PK"), "npy.magic: no .npy file: it must begin with \\x93NUMPY");
+  EXPECT_EQ(npy_error_of(std::string("\x93NUMPY\1\0\xff\xff{}", 12)),
             "npy.size: a header of 65535 bytes in a file of 12");
-  EXPECT_EQ(error_of(file(header("<f4", "(2,)"), "1234")), "npy.size: 4 bytes hold no f32[2]");
-  EXPECT_EQ(error_of(file(header("<f4", "(1,)"), "12345678")), "npy.size: 8 bytes for f32[1], which has 4");
-  EXPECT_EQ(error_of(file(header("<f4", "(4611686018427387904, 4)"), "1234")),
+  EXPECT_EQ(npy_error_of(file(header("<f4", "(2,)"), "1234")), "npy.size: 4 bytes hold no f32[2]");
+  EXPECT_EQ(npy_error_of(file(header("<f4", "(1,)"), "12345678")),
+            "npy.size: 8 bytes for f32[1], which has 4");
+  EXPECT_EQ(npy_error_of(file(header("<f4", "(4611686018427387904, 4)"), "1234")),
             "npy.size: 4 bytes hold no f32[4611686018427387904,4]");
-  EXPECT_EQ(error_of(file(header("<c8", "(1,)"), "12345678")),
+  EXPECT_EQ(npy_error_of(file(header("<c8", "(1,)"), "12345678")),
             "npy.header: unsupported dtype '<c8' at byte 15 of the header");
-  EXPECT_EQ(error_of(file(header(">f4", "(1,)"), "1234")),
+  EXPECT_EQ(npy_error_of(file(header(">f4", "(1,)"), "1234")),
             "npy.header: unsupported dtype '>f4' at byte 15 of the header");
-  EXPECT_EQ(error_of(file("{'descr': '<f4'}", "")),
+  EXPECT_EQ(npy_error_of(file("{'descr': '<f4'}", "")),
             "npy.header: must hold descr, fortran_order and shape at byte 16 of the header");
-  EXPECT_EQ(error_of(file(header("|b1", "(1,)"), "\7")), "npy.bool: element 0 of a bool array is no 0 or 1");
+  EXPECT_EQ(npy_error_of(file(header("|b1", "(1,)"), "\7")),
+            "npy.bool: element 0 of a bool array is no 0 or 1");
 }
 
 TEST(Npy, FilesThatCannotBeReadAreNamed) {

@@ -16,13 +16,13 @@
 namespace espalier {
 namespace {
 
-std::map<std::string, Literal> parse(const std::string& bytes, std::optional<uint64_t> limit = {}) {
+std::map<std::string, Literal> npz_parse(const std::string& bytes, std::optional<uint64_t> limit = {}) {
   return parse_npz(std::as_bytes(std::span(bytes)), limit);
 }
 
-std::string error_of(const std::string& bytes, std::optional<uint64_t> limit = {}) {
+std::string npz_error_of(const std::string& bytes, std::optional<uint64_t> limit = {}) {
   try {
-    parse(bytes, limit);
+    npz_parse(bytes, limit);
   } catch (const FormatError& error) {
     return error.rule() + ": " + error.message();
   }
@@ -48,7 +48,7 @@ const Literal kArray = Literal::of<float>({1, 2, 3});
 
 TEST(Npz, ReadsWhatNumpyWrites) {
   for (const char* file : {"tests/golden/numpy_stored.npz", "tests/golden/numpy_deflated.npz"}) {
-    const auto arrays = parse(posix_env().read_file(file));
+    const auto arrays = npz_parse(posix_env().read_file(file));
     ASSERT_EQ(arrays.size(), 7u) << file;
     const float kernel[] = {0, 0.25f, 0.5f, 0.75f, 1, 1.25f};
     const int16_t columns[] = {0, 1, 2, 3, 4, 5};
@@ -64,7 +64,7 @@ TEST(Npz, ReadsWhatNumpyWrites) {
 }
 
 TEST(Npz, ReadsTheFieldsOfLargeArchives) {
-  EXPECT_TRUE(parse(posix_env().read_file("tests/golden/numpy_zip64.npz")).at("x") ==
+  EXPECT_TRUE(npz_parse(posix_env().read_file("tests/golden/numpy_zip64.npz")).at("x") ==
               Literal::of<float>({0, 1, 2}));
 }
 
@@ -115,49 +115,50 @@ TEST(Npz, OneArrayComesBackFromAFile) {
 
 TEST(Npz, RefusesWhatItCannotRead) {
   const std::string array = npy_bytes(kArray), good = archive({{"x.npy", array}});
-  ASSERT_EQ(error_of(good), "read");
-  EXPECT_EQ(error_of("PK"), "zip.archive: 2 bytes without the directory that ends a zip archive");
-  EXPECT_EQ(error_of(patched<uint16_t>(good, kFlags, 1)), "zip.encrypted: entry \"x.npy\" is encrypted");
-  EXPECT_EQ(error_of(patched<uint16_t>(good, kMethod, 12)),
+  ASSERT_EQ(npz_error_of(good), "read");
+  EXPECT_EQ(npz_error_of("PK"), "zip.archive: 2 bytes without the directory that ends a zip archive");
+  EXPECT_EQ(npz_error_of(patched<uint16_t>(good, kFlags, 1)), "zip.encrypted: entry \"x.npy\" is encrypted");
+  EXPECT_EQ(npz_error_of(patched<uint16_t>(good, kMethod, 12)),
             "zip.method: entry \"x.npy\" is compressed by method 12, not stored (0) or deflated (8)");
-  EXPECT_EQ(error_of(patched<uint32_t>(good, kChecksum, 7)),
+  EXPECT_EQ(npz_error_of(patched<uint32_t>(good, kChecksum, 7)),
             "zip.checksum: entry \"x.npy\" has the checksum 3510675063 and declares 7");
-  EXPECT_EQ(error_of(archive({{"x.npy", array}, {"x.npy", array}})),
+  EXPECT_EQ(npz_error_of(archive({{"x.npy", array}, {"x.npy", array}})),
             "zip.names: entry \"x.npy\" stands twice");
-  EXPECT_EQ(error_of(archive({{"x.npy", array}, {"notes.txt", "hello"}})),
+  EXPECT_EQ(npz_error_of(archive({{"x.npy", array}, {"notes.txt", "hello"}})),
             "npz.entry: entry \"notes.txt\" is no .npy file");
-  EXPECT_EQ(error_of(archive({{"x.npy", array.substr(0, 100)}})),
+  EXPECT_EQ(npz_error_of(archive({{"x.npy", array.substr(0, 100)}})),
             "npy.size: array \"x\": a header of 118 bytes in a file of 100");
 }
 
 TEST(Npz, RefusesAnyFileThatIsCutOff) {
   const std::string good = archive({{"x.npy", npy_bytes(kArray)}, {"y.npy", npy_bytes(kArray)}}, true);
-  for (size_t size = 0; size < good.size(); ++size) EXPECT_NE(error_of(good.substr(0, size)), "read") << size;
+  for (size_t size = 0; size < good.size(); ++size)
+    EXPECT_NE(npz_error_of(good.substr(0, size)), "read") << size;
 }
 
 TEST(Npz, UnpacksNoMoreThanTheLimit) {
   const std::string zeros = npy_bytes(Literal::splat({DType::kU8, {33 << 20}}, 0.0).expanded()),
                     bomb = archive({{"x.npy", zeros}}, true);
   ASSERT_LT(bomb.size(), 50000u);
-  EXPECT_EQ(error_of(bomb),
+  EXPECT_EQ(npz_error_of(bomb),
             cat("zip.size: entry \"x.npy\" unpacks to 34603136 bytes, after 0 of others; together at most ",
                 (32 << 20) + 8 * bomb.size()));
-  EXPECT_EQ(error_of(bomb, zeros.size()), "read");
+  EXPECT_EQ(npz_error_of(bomb, zeros.size()), "read");
   const std::string mebi = npy_bytes(Literal::splat({DType::kU8, {1 << 20}}, 0.0).expanded()),
                     two = archive({{"x.npy", mebi}, {"y.npy", mebi}}, true);
-  EXPECT_EQ(error_of(two, mebi.size() + 9),
+  EXPECT_EQ(npz_error_of(two, mebi.size() + 9),
             "zip.size: entry \"y.npy\" unpacks to 1048704 bytes, after 1048704 of others; together at most "
             "1048713");
 }
 
 TEST(Npz, DeclaredSizesAreHeldAgainstRealOnes) {
   const std::string packed = archive({{"x.npy", npy_bytes(kArray)}}, true);
-  EXPECT_EQ(error_of(patched<uint64_t>(packed, kUnpacked, 30 << 20)),
+  EXPECT_EQ(npz_error_of(patched<uint64_t>(packed, kUnpacked, 30 << 20)),
             "zip.size: entry \"x.npy\" declares 79 bytes for 31457280 and has 79 for 140");
-  EXPECT_EQ(error_of(patched<uint64_t>(packed, kUnpacked, 139)),
+  EXPECT_EQ(npz_error_of(patched<uint64_t>(packed, kUnpacked, 139)),
             "zip.size: entry \"x.npy\" declares 139 bytes and has more");
-  EXPECT_TRUE(
-      error_of(patched<uint64_t>(packed, kPacked, 1 << 20)).starts_with("zip.size: entry \"x.npy\" takes "));
+  EXPECT_TRUE(npz_error_of(patched<uint64_t>(packed, kPacked, 1 << 20))
+                  .starts_with("zip.size: entry \"x.npy\" takes "));
 }
 
 TEST(Npz, NamesThatNoArchiveHoldsAreRefused) {
@@ -167,7 +168,7 @@ TEST(Npz, NamesThatNoArchiveHoldsAreRefused) {
   refused("\xff");
   refused(std::string("a\0b", 3));
   refused(std::string(65532, 'a'));
-  EXPECT_EQ(parse(npz_bytes({{std::string(65531, 'a'), kArray}})).size(), 1u);
+  EXPECT_EQ(npz_parse(npz_bytes({{std::string(65531, 'a'), kArray}})).size(), 1u);
 }
 
 TEST(Npz, ErrorsNameTheFile) {

@@ -21,12 +21,12 @@ namespace {
 using onnx::Model;
 using onnx::WireWriter;
 
-OnnxProgram parse(const std::string& bytes, const OnnxReadOptions& options = {}) {
+OnnxProgram onnx_parse(const std::string& bytes, const OnnxReadOptions& options = {}) {
   return parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())), options);
 }
 
 template <class F>
-std::string error_of(F f) {
+std::string onnx_error_of(F f) {
   try {
     f();
   } catch (const Error& error) {
@@ -35,7 +35,7 @@ std::string error_of(F f) {
   return "done";
 }
 std::string parse_error(const std::string& bytes) {
-  return error_of([&] { parse(bytes); });
+  return onnx_error_of([&] { onnx_parse(bytes); });
 }
 
 // f of an argument "x" of the type and of variables "w0", "w1", ... of the others.
@@ -127,7 +127,7 @@ TEST(Onnx, WhatElseDependsOnTheBatchIsRefused) {
                    [&](auto& x) { return reduce_sum(x[0], {0}) / static_cast<double>(batch); });
   };
   const auto refused = [](const Graph& here, const Graph& there) {
-    return error_of([&] { onnx_bytes(here, {}, {.other_batch = &there}); });
+    return onnx_error_of([&] { onnx_bytes(here, {}, {.other_batch = &there}); });
   };
   EXPECT_EQ(refused(*mean_at(4), *mean_at(5)),
             "UnsupportedError[onnx.batch]: \"Constant_2\" (Constant) depends on the batch size by more than "
@@ -159,9 +159,9 @@ TEST(Onnx, AnOpThatOnnxLacksIsNamedWithItsPlace) {
 
 TEST(Onnx, AVariableNeedsAValueOfItsType) {
   const auto graph = program({kMatrix, kMatrix}, [](auto& x) { return x[0] + x[1]; });
-  EXPECT_EQ(error_of([&] { onnx_bytes(*graph, {}); }),
+  EXPECT_EQ(onnx_error_of([&] { onnx_bytes(*graph, {}); }),
             "ValueError[onnx.variable]: the variable \"w0\" has no value");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(onnx_error_of([&] {
               onnx_bytes(*graph, {{"w0", Literal::splat({DType::kF32, {3}}, 1.0)}});
             }),
             "ValueError[onnx.variable]: the variable \"w0\" is f32[2,3], its value is f32[3]");
@@ -169,7 +169,7 @@ TEST(Onnx, AVariableNeedsAValueOfItsType) {
   const Tensor w = builder.input(InputKind::kVariable, "w", kMatrix);
   builder.output(OutputKind::kUpdate, "w", w);
   EXPECT_EQ(
-      error_of([&] {
+      onnx_error_of([&] {
         onnx_bytes(*builder.finish(), {{"w", Literal::splat(kMatrix, 1.0)}});
       }),
       "UnsupportedError[onnx.update]: the graph updates the variable \"w\"; an ONNX model keeps no state");
@@ -179,7 +179,7 @@ TEST(Onnx, AVariableNeedsAValueOfItsType) {
 TEST(Onnx, PyTorchsModelsGivePyTorchsValues) {
   for (const std::string name : {"torch_mlp", "torch_cnn"}) {
     const std::string stem = cat("tests/golden/", name);
-    const OnnxProgram torch = parse(posix_env().read_file(stem + ".onnx"), {.sizes = {{"batch", 5}}});
+    const OnnxProgram torch = onnx_parse(posix_env().read_file(stem + ".onnx"), {.sizes = {{"batch", 5}}});
     torch.graph->verify();
     std::vector<Literal> inputs;
     for (const GraphInput& input : torch.graph->inputs()) {
@@ -225,7 +225,7 @@ TEST(Onnx, TensorsAreReadFromTheFieldsOfTheirTypes) {
     return out.take();
   };
   const auto value_of = [](const std::string& tensor) {
-    const OnnxProgram program = parse(identity_of(tensor));
+    const OnnxProgram program = onnx_parse(identity_of(tensor));
     if (!program.variables.empty()) return program.variables.at("t");
     return interpret(*program.graph, {})[0];
   };
@@ -315,7 +315,7 @@ TEST(Onnx, ShapesThatNodesComputeAreKnown) {
        {.op = "Mul", .inputs = {"s", "one"}, .outputs = {"m"}},
        {.op = "Concat", .inputs = {"m", "one", "c"}, .outputs = {"t"}, .attributes = {{"axis", int64_t{0}}}},
        {.op = "Reshape", .inputs = {"x", "t"}, .outputs = {"y"}}});
-  const auto graph = parse(model_bytes(model)).graph;
+  const auto graph = onnx_parse(model_bytes(model)).graph;
   ASSERT_EQ(graph->nodes().size(), 1u);
   EXPECT_EQ(graph->nodes()[0].op, &op_reshape);
   EXPECT_EQ(graph->type(graph->outputs()[0].value), (TensorType{DType::kF32, {2, 1, 3}}));

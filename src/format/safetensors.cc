@@ -19,7 +19,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are little-endian");
 
 constexpr std::string_view kMetadata = "__metadata__";
-constexpr size_t kMaxRank = 64;
+constexpr size_t kMostAxes = 64;
 constexpr uint64_t kMaxSize = uint64_t{1} << 48;
 
 struct Word {
@@ -32,11 +32,11 @@ constexpr Word kWords[] = {{DType::kBool, "BOOL"}, {DType::kI8, "I8"},     {DTyp
                            {DType::kF16, "F16"},   {DType::kBF16, "BF16"}, {DType::kF32, "F32"},
                            {DType::kF64, "F64"}};
 
-[[noreturn]] void fail(const char* rule, std::string_view message) {
+[[noreturn]] void bad_safetensors(const char* rule, std::string_view message) {
   throw FormatError(cat("safetensors.", rule), message);
 }
 
-struct Entry {
+struct ArrayEntry {
   std::string name = {};
   std::optional<DType> dtype = {};
   Shape shape = {};
@@ -47,7 +47,7 @@ struct Entry {
 // Reads the header value by value, so that a long one needs no tree of its own.
 class Header final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  std::vector<Entry> entries;
+  std::vector<ArrayEntry> entries;
   std::map<std::string, std::string> metadata;
 
   bool start_object(size_t) override {
@@ -57,9 +57,9 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override {
     if (depth_-- == 2 && !in_metadata_) {
-      const Entry& entry = entries.back();
+      const ArrayEntry& entry = entries.back();
       if (!entry.dtype || !entry.has_shape || entry.offsets.size() != 2)
-        fail("entry", cat("array \"", entry.name, "\" needs dtype, shape and two data_offsets"));
+        bad_safetensors("entry", cat("array \"", entry.name, "\" needs dtype, shape and two data_offsets"));
     }
     if (depth_ == 1) in_metadata_ = false;
     return true;
@@ -78,16 +78,17 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
   bool key(std::string& text) override {
     if (depth_ == 1) {
       in_metadata_ = text == kMetadata;
-      if (!names_.insert(text).second) fail("names", cat("\"", text, "\" stands twice"));
+      if (!names_.insert(text).second) bad_safetensors("names", cat("\"", text, "\" stands twice"));
       if (!in_metadata_) entries.push_back({.name = text});
     } else if (!in_metadata_) {
       if (text != "dtype" && text != "shape" && text != "data_offsets")
-        fail("entry", cat("array \"", entries.back().name, "\" has an unknown field \"", text, "\""));
-      const Entry& entry = entries.back();
+        bad_safetensors("entry",
+                        cat("array \"", entries.back().name, "\" has an unknown field \"", text, "\""));
+      const ArrayEntry& entry = entries.back();
       if (text == "dtype"   ? entry.dtype.has_value()
           : text == "shape" ? entry.has_shape
                             : !entry.offsets.empty())
-        fail("entry", cat("array \"", entry.name, "\" has two fields \"", text, "\""));
+        bad_safetensors("entry", cat("array \"", entry.name, "\" has two fields \"", text, "\""));
     }
     key_ = std::move(text);
     return true;
@@ -100,16 +101,17 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
     if (depth_ != 2 || in_list_ || key_ != "dtype") wrong("a string");
     const auto it = std::ranges::find(kWords, text, &Word::text);
     if (it == std::end(kWords))
-      fail("dtype", cat("array \"", entries.back().name, "\" has the unknown dtype \"", text, "\""));
+      bad_safetensors("dtype",
+                      cat("array \"", entries.back().name, "\" has the unknown dtype \"", text, "\""));
     entries.back().dtype = it->dtype;
     return true;
   }
   bool number_unsigned(uint64_t value) override {
     if (!in_list_) wrong("a number");
-    Entry& entry = entries.back();
+    ArrayEntry& entry = entries.back();
     if (key_ == "shape") {
-      if (entry.shape.size() == kMaxRank || value > kMaxSize)
-        fail("shape", cat("array \"", entry.name, "\" has an impossible shape"));
+      if (entry.shape.size() == kMostAxes || value > kMaxSize)
+        bad_safetensors("shape", cat("array \"", entry.name, "\" has an impossible shape"));
       entry.shape.push_back(static_cast<int64_t>(value));
     } else {
       if (entry.offsets.size() == 2) wrong("a third offset");
@@ -123,15 +125,15 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
   bool number_float(double, const std::string&) override { wrong("a fraction"); }
   bool binary(binary_t&) override { wrong("bytes"); }
   bool parse_error(size_t position, const std::string&, const nlohmann::json::exception&) override {
-    fail("header", cat("the header is no JSON at byte ", position));
+    bad_safetensors("header", cat("the header is no JSON at byte ", position));
   }
 
  private:
   [[noreturn]] void wrong(const char* what) const {
-    fail("header", cat(what, " has no place there",
-                       depth_ == 2 && !entries.empty() && !in_metadata_
-                           ? cat(", in array \"", entries.back().name, "\"")
-                           : ""));
+    bad_safetensors("header", cat(what, " has no place there",
+                                  depth_ == 2 && !entries.empty() && !in_metadata_
+                                      ? cat(", in array \"", entries.back().name, "\"")
+                                      : ""));
   }
 
   int depth_ = 0;
@@ -141,7 +143,7 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 // The bytes that an array of this type takes; nothing when no file could hold them.
-std::optional<uint64_t> bytes_of(const Entry& entry, uint64_t most) {
+std::optional<uint64_t> bytes_of(const ArrayEntry& entry, uint64_t most) {
   if (std::ranges::find(entry.shape, 0) != entry.shape.end()) return 0;
   uint64_t bytes = size_of(*entry.dtype);
   for (const int64_t size : entry.shape) {
@@ -151,12 +153,12 @@ std::optional<uint64_t> bytes_of(const Entry& entry, uint64_t most) {
   return bytes;
 }
 
-void check_bools(const Entry& entry, std::span<const std::byte> elements) {
+void check_bools(const ArrayEntry& entry, std::span<const std::byte> elements) {
   if (*entry.dtype != DType::kBool) return;
   const auto wrong = std::ranges::find_if(elements, [](std::byte b) { return b > std::byte{1}; });
   if (wrong != elements.end())
-    fail("bool",
-         cat("array \"", entry.name, "\": element ", wrong - elements.begin(), " is neither 0 nor 1"));
+    bad_safetensors(
+        "bool", cat("array \"", entry.name, "\": element ", wrong - elements.begin(), " is neither 0 nor 1"));
 }
 
 }  // namespace
@@ -168,36 +170,39 @@ const Literal* SafeTensors::find(const std::string& name) const {
 
 SafeTensors parse_safetensors(std::span<const std::byte> bytes) {
   uint64_t length = 0;
-  if (bytes.size() < sizeof length) fail("header", cat("a file of ", bytes.size(), " bytes has no header"));
+  if (bytes.size() < sizeof length)
+    bad_safetensors("header", cat("a file of ", bytes.size(), " bytes has no header"));
   std::memcpy(&length, bytes.data(), sizeof length);
   const auto rest = bytes.subspan(sizeof length);
   if (length > rest.size())
-    fail("header", cat("the header says it has ", length, " bytes, the file has ", rest.size(), " more"));
+    bad_safetensors("header",
+                    cat("the header says it has ", length, " bytes, the file has ", rest.size(), " more"));
   const auto* text = reinterpret_cast<const char*>(rest.data());
-  if (length == 0 || text[0] != '{') fail("header", "the header does not begin with {");
+  if (length == 0 || text[0] != '{') bad_safetensors("header", "the header does not begin with {");
   Header header;
   nlohmann::json::sax_parse(text, text + length, &header);
 
   const auto data = rest.subspan(length);
-  std::vector<const Entry*> order;
-  for (const Entry& entry : header.entries) order.push_back(&entry);
-  std::ranges::stable_sort(order, {}, [](const Entry* entry) { return entry->offsets; });
+  std::vector<const ArrayEntry*> order;
+  for (const ArrayEntry& entry : header.entries) order.push_back(&entry);
+  std::ranges::stable_sort(order, {}, [](const ArrayEntry* entry) { return entry->offsets; });
   uint64_t end = 0;
-  for (const Entry* entry : order) {
+  for (const ArrayEntry* entry : order) {
     const std::optional<uint64_t> needed = bytes_of(*entry, data.size());
     if (entry->offsets[0] != end || entry->offsets[1] < end || entry->offsets[1] > data.size() ||
         needed != entry->offsets[1] - end) {
-      fail("offsets", cat("array \"", entry->name, "\" lies at [", entry->offsets[0], ", ", entry->offsets[1],
-                          ") of ", data.size(), " bytes; it needs ",
-                          needed ? cat(*needed, " from ", end) : "more than there are"));
+      bad_safetensors("offsets", cat("array \"", entry->name, "\" lies at [", entry->offsets[0], ", ",
+                                     entry->offsets[1], ") of ", data.size(), " bytes; it needs ",
+                                     needed ? cat(*needed, " from ", end) : "more than there are"));
     }
     end = entry->offsets[1];
   }
-  if (end != data.size()) fail("offsets", cat("the arrays end at byte ", end, " of ", data.size()));
+  if (end != data.size())
+    bad_safetensors("offsets", cat("the arrays end at byte ", end, " of ", data.size()));
 
   SafeTensors out;
   out.metadata = std::move(header.metadata);
-  for (Entry& entry : header.entries) {
+  for (ArrayEntry& entry : header.entries) {
     const auto elements = data.subspan(entry.offsets[0], entry.offsets[1] - entry.offsets[0]);
     check_bools(entry, elements);
     out.arrays.push_back(

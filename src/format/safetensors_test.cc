@@ -13,10 +13,12 @@
 namespace espalier {
 namespace {
 
-SafeTensors parse(const std::string& bytes) { return parse_safetensors(std::as_bytes(std::span(bytes))); }
+SafeTensors safetensors_parse(const std::string& bytes) {
+  return parse_safetensors(std::as_bytes(std::span(bytes)));
+}
 
 // A file of this header and that many bytes of zeros.
-std::string file(const std::string& header, size_t bytes) {
+std::string safetensors_file(const std::string& header, size_t bytes) {
   const uint64_t length = header.size();
   return std::string(reinterpret_cast<const char*>(&length), sizeof length) + header +
          std::string(bytes, '\0');
@@ -24,7 +26,7 @@ std::string file(const std::string& header, size_t bytes) {
 
 std::string refusal(const std::string& bytes) {
   try {
-    parse(bytes);
+    safetensors_parse(bytes);
   } catch (const FormatError& error) {
     return error.rule();
   }
@@ -67,7 +69,7 @@ TEST(SafeTensors, EveryDTypeComesBack) {
   uint64_t header = 0;
   std::memcpy(&header, bytes.data(), sizeof header);
   EXPECT_EQ(header % 8, 0u);
-  const SafeTensors back = parse(bytes);
+  const SafeTensors back = safetensors_parse(bytes);
   ASSERT_EQ(back.arrays.size(), out.arrays.size());
   for (size_t i = 0; i < out.arrays.size(); ++i) {
     EXPECT_EQ(back.arrays[i].name, out.arrays[i].name);
@@ -87,32 +89,34 @@ TEST(SafeTensors, NamesAreUtf8) {
 
 TEST(SafeTensors, RefusesWhatTheFormatForbids) {
   const std::string a = R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]})";
-  EXPECT_EQ(refusal(file("{" + a + "}", 8)), "");
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "}", 8)), "");
   EXPECT_EQ(refusal(""), "safetensors.header");
-  EXPECT_EQ(refusal(file("{" + a + "}", 8).substr(0, 20)), "safetensors.header");
-  EXPECT_EQ(refusal(file("[]", 0)), "safetensors.header");
-  EXPECT_EQ(refusal(file("{" + a, 8)), "safetensors.header");
-  EXPECT_EQ(refusal(file("{\"a\":{\"a\":{}}}", 8)), "safetensors.entry");
-  EXPECT_EQ(refusal(file("{\"a\":[]}", 0)), "safetensors.header");
-  EXPECT_EQ(refusal(file("{" + a + "," + a + "}", 8)), "safetensors.names");
-  EXPECT_EQ(refusal(file(R"({"a":{"dtype":"F32","shape":[2]}})", 8)), "safetensors.entry");
-  EXPECT_EQ(refusal(file(R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})", 8)),
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "}", 8).substr(0, 20)), "safetensors.header");
+  EXPECT_EQ(refusal(safetensors_file("[]", 0)), "safetensors.header");
+  EXPECT_EQ(refusal(safetensors_file("{" + a, 8)), "safetensors.header");
+  EXPECT_EQ(refusal(safetensors_file("{\"a\":{\"a\":{}}}", 8)), "safetensors.entry");
+  EXPECT_EQ(refusal(safetensors_file("{\"a\":[]}", 0)), "safetensors.header");
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "," + a + "}", 8)), "safetensors.names");
+  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F32","shape":[2]}})", 8)), "safetensors.entry");
+  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})", 8)),
             "safetensors.dtype");
-  EXPECT_EQ(refusal(file(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8)),
+  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8)),
             "safetensors.header");
   // Bytes that are missing, left over, shared, or more than any file has.
-  EXPECT_EQ(refusal(file("{" + a + "}", 7)), "safetensors.offsets");
-  EXPECT_EQ(refusal(file("{" + a + "}", 9)), "safetensors.offsets");
-  EXPECT_EQ(refusal(file(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8)),
-            "safetensors.offsets");
-  EXPECT_EQ(refusal(file("{" + a + R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8)),
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "}", 7)), "safetensors.offsets");
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "}", 9)), "safetensors.offsets");
+  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}})", 8)),
             "safetensors.offsets");
   EXPECT_EQ(
-      refusal(
-          file(R"({"a":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8)),
+      refusal(safetensors_file("{" + a + R"(,"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})", 8)),
       "safetensors.offsets");
-  EXPECT_EQ(refusal(file(R"({"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", 0) + "\x02"),
-            "safetensors.bool");
+  EXPECT_EQ(
+      refusal(safetensors_file(
+          R"({"a":{"dtype":"F32","shape":[281474976710656,281474976710656],"data_offsets":[0,8]}})", 8)),
+      "safetensors.offsets");
+  EXPECT_EQ(
+      refusal(safetensors_file(R"({"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", 0) + "\x02"),
+      "safetensors.bool");
 }
 
 TEST(SafeTensors, NamesThatCannotStandAreRefused) {

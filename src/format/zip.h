@@ -9,6 +9,9 @@
 
 namespace espalier {
 
+// How the contents of an entry stand in the archive.
+inline constexpr uint64_t kZipStored = 0, kZipDeflated = 8;
+
 // Calls `take(name, contents)` for each entry in the order of the archive's directory. Memory besides what
 // `take` keeps is that of the largest entry. Raises FormatError[zip.*]: archive (no zip, damaged, cut off),
 // names (a name twice), encrypted, method, size (an entry that has more or less than it declares, entries

@@ -17,9 +17,9 @@ struct Field {
   uint64_t value;
 };
 // All sizes and offsets stand in zip64's fields, these say so in the others.
-constexpr Field kWide16{2, 0xffff}, kWide32{4, 0xffffffff}, kVersion{2, 45}, kUtf8Name{2, 1 << 11};
+constexpr Field kCountInZip64{2, 0xffff}, kInZip64{4, 0xffffffff}, kVersion{2, 45}, kUtf8Name{2, 1 << 11};
 constexpr Field kFirstOfJanuary1980{4, 0x210000};
-constexpr uint64_t kStored = 0, kDeflated = 8, kLongestName = 65535;
+constexpr uint64_t kLongestName = 65535;
 
 void append(std::string& out, std::string_view signature, std::initializer_list<Field> fields) {
   out += signature;
@@ -60,16 +60,16 @@ void ZipWriter::add(const std::string& name, std::string_view contents, bool def
                                      " bytes names no entry: 1 to 65535 bytes of UTF-8 without zeros do"));
   const std::string packed_bytes = deflated ? deflated_bytes(contents) : std::string();
   const std::string_view packed = deflated ? packed_bytes : contents;
-  const Field method{2, deflated ? kDeflated : kStored}, name_size{2, name.size()};
+  const Field method{2, deflated ? kZipDeflated : kZipStored}, name_size{2, name.size()};
   const Field checksum{4, crc32_z(0, reinterpret_cast<const Bytef*>(contents.data()), contents.size())};
   const Field sizes[] = {{8, contents.size()}, {8, packed.size()}}, offset{8, bytes_.size()};
 
   append(directory_, "PK\1\2", {kVersion, kVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
-  append(directory_, {}, {kWide32, kWide32, name_size, {2, 28}, {2, 0}, {2, 0}, {2, 0}, {4, 0}, kWide32});
+  append(directory_, {}, {kInZip64, kInZip64, name_size, {2, 28}, {2, 0}, {2, 0}, {2, 0}, {4, 0}, kInZip64});
   append(directory_, name, {{2, 1}, {2, 24}, sizes[0], sizes[1], offset});
 
   append(bytes_, "PK\3\4", {kVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
-  append(bytes_, {}, {kWide32, kWide32, name_size, {2, 20}});
+  append(bytes_, {}, {kInZip64, kInZip64, name_size, {2, 20}});
   append(bytes_, name, {{2, 1}, {2, 16}, sizes[0], sizes[1]});
   bytes_ += packed;
   ++entries_;
@@ -82,7 +82,7 @@ std::string ZipWriter::finish() {
   const Field end{8, out.size()};
   append(out, "PK\6\6", {{8, 44}, kVersion, kVersion, {4, 0}, {4, 0}, entries, entries, size, offset});
   append(out, "PK\6\7", {{4, 0}, end, {4, 1}});
-  append(out, "PK\5\6", {{2, 0}, {2, 0}, kWide16, kWide16, kWide32, kWide32, {2, 0}});
+  append(out, "PK\5\6", {{2, 0}, {2, 0}, kCountInZip64, kCountInZip64, kInZip64, kInZip64, {2, 0}});
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/rule_of_test.h"
 #include "espalier/function.h"
 #include "espalier/layers.h"
 #include "espalier/model.h"
@@ -18,25 +19,15 @@ std::vector<std::string> paths(const Layer& layer) {
   for (const Variable& variable : layer.variables()) out.push_back(variable.path());
   return out;
 }
-std::vector<float> values(const Tensor& tensor) { return tensor.to_vector<float>(); }
-template <class F>
-std::string rule_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.rule();
-  }
-  return "";
-}
-
+std::vector<float> sharing_values(const Tensor& tensor) { return tensor.to_vector<float>(); }
 TEST(LayerSharing, ACopyMadeBeforeTheFirstCallHasTheSameWeights) {
   Dense a({.units = 2});
   Dense b = a, unbuilt = a;
-  const auto y = values(b(kX));
-  EXPECT_EQ(values(a(kX)), y);
+  const auto y = sharing_values(b(kX));
+  EXPECT_EQ(sharing_values(a(kX)), y);
   ASSERT_EQ(a.variables().size(), 2u);
   a.variables()[0].assign(full({3, 2}, 0));
-  EXPECT_EQ(values(b(kX)), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(sharing_values(b(kX)), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(a.variables()[0].state(), b.variables()[0].state());
   EXPECT_EQ(rule_of([&] { unbuilt(full({2, 4}, 1)); }), "layer.weight");
 }
@@ -49,14 +40,14 @@ TEST(LayerSharing, EveryLayerWithWeightsIsAHandle) {
   Conv2D conv_copy = conv;
   BatchNormalization norm_copy = norm;
   Embedding embedding_copy = embedding;
-  EXPECT_EQ(values(conv(image)), values(conv_copy(image)));
-  EXPECT_EQ(values(norm(kX)), values(norm_copy(kX)));
-  EXPECT_EQ(values(embedding(ids)), values(embedding_copy(ids)));
+  EXPECT_EQ(sharing_values(conv(image)), sharing_values(conv_copy(image)));
+  EXPECT_EQ(sharing_values(norm(kX)), sharing_values(norm_copy(kX)));
+  EXPECT_EQ(sharing_values(embedding(ids)), sharing_values(embedding_copy(ids)));
 }
 
 // Keeps its weight in a member, as a user may.
-struct Scale : Layer {
-  Scale() : Layer("scale") {}
+struct SharingScale : Layer {
+  SharingScale() : Layer("scale") {}
   std::vector<Variable> weights;
   void build(const TensorType& x) override {
     weights = {add_weight("factor", {x.shape.back()}, initializer("ones"))};
@@ -66,16 +57,16 @@ struct Scale : Layer {
 struct Pair : Layer {
   Pair() : Layer("pair") {}
   Dense inner{{.units = 3}};
-  Scale scale;
+  SharingScale scale;
   Tensor call(const Tensor& x) override { return scale(inner(x)); }
 };
 
 TEST(LayerSharing, CopiesOfAUsersLayerShareToo) {
   Pair a;
   Pair b = a;
-  EXPECT_EQ(values(a(kX)), values(b(kX)));
+  EXPECT_EQ(sharing_values(a(kX)), sharing_values(b(kX)));
   a.scale.weights[0].assign(full({3}, 0));
-  EXPECT_EQ(values(b(kX)), std::vector<float>(6, 0.0f));
+  EXPECT_EQ(sharing_values(b(kX)), std::vector<float>(6, 0.0f));
   EXPECT_EQ(a.variables().size(), 3u);
   EXPECT_EQ(paths(a), paths(b));
 }
@@ -156,11 +147,11 @@ TEST(LayerCalls, LayersWithoutAParentHavePathsAndValuesOfTheirOwn) {
   a(kX), b(kX);
   EXPECT_EQ(paths(a), (std::vector<std::string>{"dense/kernel", "dense/bias"}));
   EXPECT_EQ(paths(b), (std::vector<std::string>{"dense_1/kernel", "dense_1/bias"}));
-  EXPECT_NE(values(a.variables()[0]), values(b.variables()[0]));
+  EXPECT_NE(sharing_values(a.variables()[0]), sharing_values(b.variables()[0]));
   set_seed(3);
   Dense again({.units = 2});
   again(kX);
-  EXPECT_EQ(values(again.variables()[0]), values(a.variables()[0]));
+  EXPECT_EQ(sharing_values(again.variables()[0]), sharing_values(a.variables()[0]));
 
   NameScope scope("encoder");
   Dense inside({.units = 2});
@@ -184,7 +175,7 @@ TEST(LayerCalls, WeightsAreAddedInBuildAndFoundByName) {
 TEST(LayerCalls, ALayerIsAFunctionOfOneTensor) {
   Dense dense({.units = 2, .kernel_initializer = "ones"});
   const auto traced = function(dense);
-  EXPECT_EQ(values(traced(kX)), (std::vector<float>{6, 6, 15, 15}));
+  EXPECT_EQ(sharing_values(traced(kX)), (std::vector<float>{6, 6, 15, 15}));
   EXPECT_EQ(dense.variables().size(), 2u);
 }
 

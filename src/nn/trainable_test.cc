@@ -8,9 +8,9 @@
 namespace espalier {
 namespace {
 
-const Tensor kX = Tensor::of<float>({1, 2, 3, 4, 5, 7}, {2, 3});
+const Tensor kTrainableX = Tensor::of<float>({1, 2, 3, 4, 5, 7}, {2, 3});
 
-struct Block : Layer {
+struct TrainableBlock : Layer {
   Dense dense{{.units = 2}};
   BatchNormalization norm;
   Tensor call(const Tensor& x) override { return norm(dense(x)); }
@@ -20,9 +20,9 @@ size_t trained(const Layer& layer) { return layer.trainable_variables().size(); 
 
 TEST(Trainable, FreezesWhatIsBuiltAndWhatWillBe) {
   for (const bool before : {true, false}) {
-    Block block;
+    TrainableBlock block;
     if (before) block.set_trainable(false);
-    block(kX);
+    block(kTrainableX);
     EXPECT_EQ(trained(block), before ? 0u : 4u);
     block.set_trainable(false);
     EXPECT_EQ(block.variables().size(), 6u);
@@ -37,30 +37,30 @@ TEST(Trainable, FreezesWhatIsBuiltAndWhatWillBe) {
 
 TEST(Trainable, ALayerThatWasBuiltIsFrozenByItsNewParent) {
   Dense dense({.units = 2});
-  dense(kX);
+  dense(kTrainableX);
   Sequential model{dense};
   model.set_trainable(false);
   EXPECT_EQ(trained(dense), 2u) << "the model has not called it yet";
-  model(kX);
+  model(kTrainableX);
   EXPECT_EQ(trained(dense), 0u);
 }
 
 TEST(Trainable, ARefusedCallThawsAgain) {
   Dense dense({.units = 2});
-  dense(kX);
+  dense(kTrainableX);
   Sequential model{dense, Conv2D({.filters = 1})};
   model.set_trainable(false);
-  EXPECT_THROW(model(kX), ShapeError);
+  EXPECT_THROW(model(kTrainableX), ShapeError);
   EXPECT_EQ(trained(dense), 2u);
   EXPECT_TRUE(dense.trainable());
 }
 
 TEST(Trainable, FrozenBatchNormalizationUsesItsAverages) {
   BatchNormalization norm({.epsilon = 0});
-  norm(kX);
+  norm(kTrainableX);
   norm.set_trainable(false);
   const TrainingScope training(true);
-  EXPECT_EQ(norm(kX).to_vector<float>(), kX.to_vector<float>());
+  EXPECT_EQ(norm(kTrainableX).to_vector<float>(), kTrainableX.to_vector<float>());
   EXPECT_EQ(norm.variables()[2].read().to_vector<float>(), (std::vector<float>{0, 0, 0}));
 }
 
@@ -69,19 +69,19 @@ TEST(Trainable, CompiledStepsSeeTheChange) {
   Sequential model{base, Dense({.units = 2})};
   model.compile({.optimizer = SGD{.learning_rate = 0.5}});
   const Tensor y = Tensor::of<int32_t>({0, 1});
-  model.fit(kX, y);
+  model.fit(kTrainableX, y);
   const auto kernel = [&](size_t i) { return model.variables()[i].read().to_vector<float>(); };
   base.set_trainable(false);
   const auto frozen = kernel(0), head = kernel(2);
-  model.fit(kX, y, {.epochs = 3});
+  model.fit(kTrainableX, y, {.epochs = 3});
   EXPECT_EQ(kernel(0), frozen);
   EXPECT_NE(kernel(2), head);
   base.set_trainable(true);
-  model.fit(kX, y);
+  model.fit(kTrainableX, y);
   EXPECT_NE(kernel(0), frozen);
   model.set_trainable(false);
   const auto last = kernel(2);
-  model.fit(kX, y);
+  model.fit(kTrainableX, y);
   EXPECT_EQ(kernel(2), last);
 }
 

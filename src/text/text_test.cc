@@ -17,7 +17,7 @@ std::string main_of(const std::string& body, const std::string& results = "") {
   return "func.func @main()" + results + " {\n" + body + "\n}";
 }
 
-std::string error_of(const std::string& source) {
+std::string text_error_of(const std::string& source) {
   try {
     parse_program(source);
   } catch (const FormatError& error) {
@@ -104,48 +104,53 @@ TEST(TextDense, RefusesWhatDoesNotFit) {
 }
 
 TEST(TextParse, NamesWhatIsUnsupportedAndWhere) {
-  EXPECT_EQ(error_of("func.func @main() {\n  %0 = \"stablehlo.fft\"() : () -> tensor<f32>\n}"),
+  EXPECT_EQ(text_error_of("func.func @main() {\n  %0 = \"stablehlo.fft\"() : () -> tensor<f32>\n}"),
             "unsupported op stablehlo.fft at 2:8");
-  EXPECT_EQ(error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<?xf32>")),
-            "unsupported type tensor<?xf32> at 2:60");
-  EXPECT_EQ(error_of(main_of("%0 = \"x.y\"() : () -> tensor<2xcomplex<f32>>")),
+  EXPECT_EQ(
+      text_error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<?xf32>")),
+      "unsupported type tensor<?xf32> at 2:60");
+  EXPECT_EQ(text_error_of(main_of("%0 = \"x.y\"() : () -> tensor<2xcomplex<f32>>")),
             "unsupported type tensor<2xcomplex<f32> at 2:22");
-  EXPECT_EQ(error_of(main_of("\"stablehlo.custom_call\"() {call_target_name = \"magic\"} : () -> ()")),
+  EXPECT_EQ(text_error_of(main_of("\"stablehlo.custom_call\"() {call_target_name = \"magic\"} : () -> ()")),
             "unsupported custom_call @magic at 2:1");
-  EXPECT_EQ(error_of(main_of(
+  EXPECT_EQ(text_error_of(main_of(
                 "%0 = \"stablehlo.iota\"() {iota_dimension = 0 : i64, wrap = true} : () -> tensor<2xf32>")),
             "unsupported attribute wrap of stablehlo.iota at 2:59");
-  EXPECT_EQ(
-      error_of(main_of("%0 = \"stablehlo.constant\"() {value = dense_resource<w> : tensor<2xf32>} : () -> "
-                       "tensor<2xf32>")),
-      "unsupported attribute dense_resource: its data stands elsewhere at 2:38");
+  EXPECT_EQ(text_error_of(
+                main_of("%0 = \"stablehlo.constant\"() {value = dense_resource<w> : tensor<2xf32>} : () -> "
+                        "tensor<2xf32>")),
+            "unsupported attribute dense_resource: its data stands elsewhere at 2:38");
 }
 
 TEST(TextParse, RefusesWrongPrograms) {
-  EXPECT_EQ(error_of(""), "no @main and no public function");
-  EXPECT_EQ(error_of("module {"), "expected '}', found the end at 1:9");
-  EXPECT_EQ(error_of("func.func @a() {}\nfunc.func @b() {}"), "no @main, and both @a and @b are public");
-  EXPECT_EQ(error_of("func.func @a() {}\nfunc.func @a() {}"), "a second function @a at 2:1");
-  EXPECT_EQ(error_of(main_of("%0 = \"stablehlo.negate\"(%1) : (tensor<f32>) -> tensor<f32>")),
+  EXPECT_EQ(text_error_of(""), "no @main and no public function");
+  EXPECT_EQ(text_error_of("module {"), "expected '}', found the end at 1:9");
+  EXPECT_EQ(text_error_of("func.func @a() {}\nfunc.func @b() {}"), "no @main, and both @a and @b are public");
+  EXPECT_EQ(text_error_of("func.func @a() {}\nfunc.func @a() {}"), "a second function @a at 2:1");
+  EXPECT_EQ(text_error_of(main_of("%0 = \"stablehlo.negate\"(%1) : (tensor<f32>) -> tensor<f32>")),
             "unknown value %1 at 2:25");
-  EXPECT_EQ(error_of(main_of("\"func.call\"() {callee = @f} : () -> ()")), "unknown function @f at 2:1");
-  EXPECT_EQ(error_of(main_of("\"func.call\"() {callee = @main} : () -> ()")), "@main calls itself at 2:1");
-  EXPECT_EQ(error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 3 : i64} : () -> tensor<2xf32>")),
-            "stablehlo.iota: axis 3 is outside of rank 1 (iota.c2) at 2:6");
-  EXPECT_EQ(error_of(main_of("\"func.return\"() : () -> ()", " -> tensor<f32>")),
-            "@main returns 0 values, says 1 at 1:1");
-  EXPECT_EQ(error_of("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n%0 = \"stablehlo.negate\"(%a) : "
-                     "(tensor<2xf32>) "
-                     "-> tensor<3xf32>\n}"),
-            "result 0 of stablehlo.negate is f32[2], says f32[3] at 2:6");
-  EXPECT_EQ(error_of(main_of("%0 = \"stablehlo.constant\"() : () -> tensor<f32>")),
-            "stablehlo.constant needs the attribute value at 2:6");
-  EXPECT_EQ(error_of("func.func @main(%a: tensor<2xf32>, %a: tensor<2xf32>) {}"), "a second value %a at 1:1");
-  EXPECT_EQ(error_of(std::string(100, '(')), "expected a module or a function, found ( at 1:1");
+  EXPECT_EQ(text_error_of(main_of("\"func.call\"() {callee = @f} : () -> ()")), "unknown function @f at 2:1");
+  EXPECT_EQ(text_error_of(main_of("\"func.call\"() {callee = @main} : () -> ()")),
+            "@main calls itself at 2:1");
   EXPECT_EQ(
-      error_of(main_of("\"a\"() {x = " + std::string(100, '[') + std::string(100, ']') + "} : () -> ()")),
-      "nested deeper than 64 levels at 2:74");
-  EXPECT_EQ(error_of("func.func @main() {\"a"), "a string without its end at 1:20");
+      text_error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 3 : i64} : () -> tensor<2xf32>")),
+      "stablehlo.iota: axis 3 is outside of rank 1 (iota.c2) at 2:6");
+  EXPECT_EQ(text_error_of(main_of("\"func.return\"() : () -> ()", " -> tensor<f32>")),
+            "@main returns 0 values, says 1 at 1:1");
+  EXPECT_EQ(
+      text_error_of("func.func @main(%a: tensor<2xf32>) -> tensor<3xf32> {\n%0 = \"stablehlo.negate\"(%a) : "
+                    "(tensor<2xf32>) "
+                    "-> tensor<3xf32>\n}"),
+      "result 0 of stablehlo.negate is f32[2], says f32[3] at 2:6");
+  EXPECT_EQ(text_error_of(main_of("%0 = \"stablehlo.constant\"() : () -> tensor<f32>")),
+            "stablehlo.constant needs the attribute value at 2:6");
+  EXPECT_EQ(text_error_of("func.func @main(%a: tensor<2xf32>, %a: tensor<2xf32>) {}"),
+            "a second value %a at 1:1");
+  EXPECT_EQ(text_error_of(std::string(100, '(')), "expected a module or a function, found ( at 1:1");
+  EXPECT_EQ(text_error_of(
+                main_of("\"a\"() {x = " + std::string(100, '[') + std::string(100, ']') + "} : () -> ()")),
+            "nested deeper than 64 levels at 2:74");
+  EXPECT_EQ(text_error_of("func.func @main() {\"a"), "a string without its end at 1:20");
 }
 
 TEST(TextParse, CallsThatUnfoldWithoutEndAreRefused) {
@@ -159,7 +164,8 @@ TEST(TextParse, CallsThatUnfoldWithoutEndAreRefused) {
   };
   for (int i = 1; i < 20; ++i) source += twice(cat("private @f", i), cat("f", i - 1));
   source += twice("@main", "f19");
-  EXPECT_EQ(error_of(source).substr(0, 61), "calls of functions unfold to too many ops; the last one is f1");
+  EXPECT_EQ(text_error_of(source).substr(0, 61),
+            "calls of functions unfold to too many ops; the last one is f1");
 }
 
 TEST(TextParse, ReadsTheFormsOfOtherWriters) {

@@ -22,9 +22,11 @@ std::vector<std::byte> bytes_of(const Tensor& tensor) {
   return {bytes, bytes + tensor.type().bytes()};
 }
 
-Tensor counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
+Tensor fit_dataset_counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
 Tensor zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }
-Dataset rows_of(int64_t rows) { return Dataset::from_tensor_slices({counting(rows), zeros_of(rows)}); }
+Dataset rows_of(int64_t rows) {
+  return Dataset::from_tensor_slices({fit_dataset_counting(rows), zeros_of(rows)});
+}
 
 struct Trained {
   std::vector<Logs> history;
@@ -114,7 +116,7 @@ TEST(FitDataset, RunsAreDescribedToCallbacks) {
 }
 
 TEST(FitDataset, RowsCountByTheirWeight) {
-  const Tensor x = counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
+  const Tensor x = fit_dataset_counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
   const Dataset plain = Dataset::from_tensor_slices({x, y}).batch(3);
   const Dataset weighted = Dataset::from_tensor_slices({x, y, Tensor::of<float>({0, 1, 2, 0.5f})}).batch(3);
   Given model;
@@ -164,17 +166,22 @@ TEST(FitDataset, MistakesAreNamed) {
   EXPECT_EQ(rule(data, {.steps_per_epoch = -1}), "fit.steps_per_epoch");
   EXPECT_EQ(rule(data, {.validation_split = 0.5}), "fit.validation");
   EXPECT_EQ(rule(data, {.validation_data = data.repeat()}), "fit.validation");
-  EXPECT_EQ(rule(data, {.validation_x = counting(4), .validation_y = zeros_of(4), .validation_data = data}),
+  EXPECT_EQ(
+      rule(data,
+           {.validation_x = fit_dataset_counting(4), .validation_y = zeros_of(4), .validation_data = data}),
+      "fit.validation");
+  EXPECT_EQ(rule(data, {.validation_x = fit_dataset_counting(4), .validation_y = zeros_of(3)}),
             "fit.validation");
-  EXPECT_EQ(rule(data, {.validation_x = counting(4), .validation_y = zeros_of(3)}), "fit.validation");
   EXPECT_EQ(rule(data, {.sample_weight = full({4}, 1)}), "fit.sample_weight");
   EXPECT_EQ(rule(data, {.class_weight = {{0, 1}}, .weighted = true}), "fit.class_weight");
   EXPECT_EQ(rule(data, {.weighted = true}), "fit.rows") << "x is missing";
-  EXPECT_EQ(rule(Dataset::from_tensor_slices(counting(4)).batch(2)), "fit.rows") << "y is missing";
+  EXPECT_EQ(rule(Dataset::from_tensor_slices(fit_dataset_counting(4)).batch(2)), "fit.rows")
+      << "y is missing";
   EXPECT_EQ(rule(rows_of(4)), "fit.rows") << "not batched";
   const Dataset ragged = Dataset::zip({data, Dataset::from_tensor_slices(full({2, 3}, 1))});
   EXPECT_EQ(rule(ragged, {.weighted = true}), "fit.sample_weight") << "three weights for two rows";
-  EXPECT_EQ(rule_of([] { Given().fit(counting(2), zeros_of(2), {.weighted = true}); }), "fit.weighted");
+  EXPECT_EQ(rule_of([] { Given().fit(fit_dataset_counting(2), zeros_of(2), {.weighted = true}); }),
+            "fit.weighted");
   EXPECT_EQ(rule_of([&] { Given().evaluate(data.repeat()); }), "evaluate.dataset");
   EXPECT_EQ(rule_of([&] { Given().evaluate(data.take(0)); }), "evaluate.rows");
   EXPECT_EQ(rule_of([&] { Given().predict(data.repeat()); }), "predict.dataset");
@@ -182,14 +189,15 @@ TEST(FitDataset, MistakesAreNamed) {
   Given trained;
   trained.fit(data);
   EXPECT_EQ(rule_of([&] {
-              trained.fit(data, {.validation_data = Dataset::from_tensor_slices(counting(4)).batch(2)});
+              trained.fit(data,
+                          {.validation_data = Dataset::from_tensor_slices(fit_dataset_counting(4)).batch(2)});
             }),
             "fit.validation");
 }
 
 TEST(FitDataset, LabelsOfEveryBatchAreChecked) {
   const Tensor labels = Tensor::of<int32_t>({0, 1, 1, 0, 0, 2});
-  const Dataset data = Dataset::from_tensor_slices({counting(6), labels}).batch(2);
+  const Dataset data = Dataset::from_tensor_slices({fit_dataset_counting(6), labels}).batch(2);
   Sequential model{Dense({.units = 2})};
   model.compile();
   try {
@@ -203,16 +211,16 @@ TEST(FitDataset, LabelsOfEveryBatchAreChecked) {
   EXPECT_EQ(rule_of([&] { model.fit(data.take(2), {.validation_data = data}); }), "fit.validation_labels");
 }
 
-constexpr int kEpochs = 4, kSteps = 6;
-struct Killed {};
+constexpr int kFitDatasetEpochs = 4, kFitDatasetSteps = 6;
+struct FitDatasetKilled {};
 
 // The same program every time: it dies after so many steps, or goes on to the end.
-struct Program {
+struct FitDatasetProgram {
   std::string path;
   int64_t save_freq;
   bool generated = false;
   int64_t rows = 90;
-  int steps_per_epoch = kSteps;
+  int steps_per_epoch = kFitDatasetSteps;
 
   std::vector<std::vector<std::byte>> run(int64_t dies_after, uint64_t seed) const {
     set_seed(seed);
@@ -237,10 +245,10 @@ struct Program {
     Sequential model{Dense({.units = 8}), Dropout(0.3), Dense({.units = 1})};
     model.compile({.optimizer = Adam{.learning_rate = 0.05}, .loss = MeanSquaredError(), .metrics = {}});
     int64_t steps = 0;
-    FitOptions options{.epochs = kEpochs, .steps_per_epoch = steps_per_epoch};
+    FitOptions options{.epochs = kFitDatasetEpochs, .steps_per_epoch = steps_per_epoch};
     options.callbacks = {BackupAndRestore({.path = path, .save_freq = save_freq}),
                          LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) {
-                           if (++steps == dies_after) throw Killed();
+                           if (++steps == dies_after) throw FitDatasetKilled();
                          }})};
     const std::vector<Logs> history = model.fit(data, options);
     std::vector<std::vector<std::byte>> out;
@@ -253,14 +261,14 @@ struct Program {
 TEST(FitDataset, ARunThatDiedGoesOnToTheSameBits) {
   for (const bool generated : {false, true}) {
     for (const int64_t save_freq : {0, 4}) {
-      const Program program{testing::TempDir() + "/dataset.checkpoint", save_freq, generated, 90,
-                            generated ? 5 : 6};
+      const FitDatasetProgram program{testing::TempDir() + "/dataset.checkpoint", save_freq, generated, 90,
+                                      generated ? 5 : 6};
       std::filesystem::remove(program.path);
       const auto wanted = program.run(-1, 3);
       ASSERT_FALSE(posix_env().exists(program.path));
       for (const int64_t step : {7, 10, 15, 23, 24}) {
-        if (step > kEpochs * program.steps_per_epoch) continue;
-        EXPECT_THROW(program.run(step, 3), Killed);
+        if (step > kFitDatasetEpochs * program.steps_per_epoch) continue;
+        EXPECT_THROW(program.run(step, 3), FitDatasetKilled);
         ASSERT_TRUE(posix_env().exists(program.path));
         // The program that goes on has another seed; that of the file counts.
         EXPECT_EQ(program.run(-1, 99), wanted)
@@ -272,9 +280,9 @@ TEST(FitDataset, ARunThatDiedGoesOnToTheSameBits) {
 }
 
 TEST(FitDataset, ACheckpointOfOtherDataIsRefused) {
-  Program program{testing::TempDir() + "/dataset_other.checkpoint", 4};
+  FitDatasetProgram program{testing::TempDir() + "/dataset_other.checkpoint", 4};
   std::filesystem::remove(program.path);
-  EXPECT_THROW(program.run(10, 3), Killed);
+  EXPECT_THROW(program.run(10, 3), FitDatasetKilled);
   program.rows = 91;
   EXPECT_EQ(rule_of([&] { program.run(-1, 3); }), "backup.run");
   set_seed(0);

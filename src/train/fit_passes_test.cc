@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
+std::vector<std::byte> fit_passes_bytes_of(const Tensor& tensor) {
   const auto* bytes = static_cast<const std::byte*>(tensor.bytes());
   return {bytes, bytes + tensor.type().bytes()};
 }
@@ -33,16 +33,17 @@ Sequential regression() {
   return model;
 }
 
-struct Outcome {
+struct FitPassesOutcome {
   std::vector<Logs> history;
   std::vector<std::vector<std::byte>> variables;
-  bool operator==(const Outcome&) const = default;
+  bool operator==(const FitPassesOutcome&) const = default;
 };
-Outcome train(const Dataset& dataset, const FitOptions& options, uint64_t seed = 3) {
+FitPassesOutcome fit_passes_train(const Dataset& dataset, const FitOptions& options, uint64_t seed = 3) {
   set_seed(seed);
   Sequential model = regression();
-  Outcome out{model.fit(dataset, options), {}};
-  for (const Variable& variable : model.variables()) out.variables.push_back(bytes_of(variable.read()));
+  FitPassesOutcome out{model.fit(dataset, options), {}};
+  for (const Variable& variable : model.variables())
+    out.variables.push_back(fit_passes_bytes_of(variable.read()));
   return out;
 }
 
@@ -54,9 +55,9 @@ TEST(FitPasses, TrainToTheBitsOfACountedDataset) {
     const auto options = [&](const Dataset& data) {
       return FitOptions{.epochs = 4, .validation_data = data, .initial_epoch = initial};
     };
-    const Outcome wanted = train(counted, options(validation));
+    const FitPassesOutcome wanted = fit_passes_train(counted, options(validation));
     EXPECT_EQ(wanted.history.size(), static_cast<size_t>(4 - initial));
-    EXPECT_TRUE(train(uncounted(counted), options(uncounted(validation))) == wanted);
+    EXPECT_TRUE(fit_passes_train(uncounted(counted), options(uncounted(validation))) == wanted);
   }
 }
 
@@ -64,7 +65,7 @@ TEST(FitPasses, EvaluateAndPredictGoToTheEnd) {
   Sequential model = regression();
   const Dataset data = points().batch(16);
   EXPECT_EQ(model.evaluate(uncounted(data)), model.evaluate(data));
-  EXPECT_EQ(bytes_of(model.predict(uncounted(data))), bytes_of(model.predict(data)));
+  EXPECT_EQ(fit_passes_bytes_of(model.predict(uncounted(data))), fit_passes_bytes_of(model.predict(data)));
 }
 
 TEST(FitPasses, CallbacksSeeAsManyStepsAsThereAre) {
@@ -103,12 +104,12 @@ TEST(FitPasses, APassWithoutBatchesIsNamed) {
   EXPECT_EQ(rule_of([&] { model.fit(uncounted(points().batch(8).repeat())); }), "fit.steps_per_epoch");
 }
 
-struct Killed {};
+struct FitPassesKilled {};
 
 // Passes differ in their number of batches. The same program every time: it dies after so many steps, or goes
 // on to the end.
-Outcome run_program(const std::string& path, int64_t save_freq, int64_t dies_after = -1, uint64_t seed = 3,
-                    int64_t* steps = nullptr) {
+FitPassesOutcome run_program(const std::string& path, int64_t save_freq, int64_t dies_after = -1,
+                             uint64_t seed = 3, int64_t* steps = nullptr) {
   const Dataset data = points()
                            .shuffle(40)
                            .filter([](const Tensor& x, const Tensor&) { return sum(x) > -1; })
@@ -119,9 +120,9 @@ Outcome run_program(const std::string& path, int64_t save_freq, int64_t dies_aft
   FitOptions options{.epochs = 4};
   options.callbacks = {BackupAndRestore({.path = path, .save_freq = save_freq}),
                        LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) {
-                         if (++done == dies_after) throw Killed();
+                         if (++done == dies_after) throw FitPassesKilled();
                        }})};
-  Outcome out = train(data, options, seed);
+  FitPassesOutcome out = fit_passes_train(data, options, seed);
   if (steps) *steps = done;
   return out;
 }
@@ -131,10 +132,10 @@ TEST(FitPasses, ARunThatDiedInAnyStepGoesOnToTheSameBits) {
   std::filesystem::remove(path);
   for (const int64_t save_freq : {0, 3}) {
     int64_t steps = 0;
-    const Outcome wanted = run_program(path, save_freq, -1, 3, &steps);
+    const FitPassesOutcome wanted = run_program(path, save_freq, -1, 3, &steps);
     ASSERT_GT(steps, 20);
     for (int64_t step = 4; step <= steps; step += save_freq ? 1 : 5) {
-      EXPECT_THROW(run_program(path, save_freq, step), Killed);
+      EXPECT_THROW(run_program(path, save_freq, step), FitPassesKilled);
       // The program that goes on has another seed; that of the file counts.
       const uint64_t seed = posix_env().exists(path) ? 99 : 3;
       EXPECT_TRUE(run_program(path, save_freq, -1, seed) == wanted) << save_freq << ", step " << step;

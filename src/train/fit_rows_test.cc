@@ -15,8 +15,8 @@ namespace espalier {
 namespace {
 
 // Rows numbered from 0.
-Tensor counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
-Tensor zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }
+Tensor fit_rows_counting(int64_t rows) { return convert(iota({DType::kI32, {rows, 1}}, 0), DType::kF32); }
+Tensor fit_rows_zeros_of(int64_t rows) { return full({rows}, 0, DType::kI32); }
 
 std::vector<std::vector<float>> batches(const Rows& rows, const FitOptions& options, int count) {
   Passes passes(rows, options);
@@ -27,7 +27,7 @@ std::vector<std::vector<float>> batches(const Rows& rows, const FitOptions& opti
 
 TEST(FitRows, PassesGoOnWhereTheLastEpochStopped) {
   const FitOptions options{.batch_size = 2, .shuffle = false, .steps_per_epoch = 2};
-  const FitRows rows(counting(5), zeros_of(5), options);
+  const FitRows rows(fit_rows_counting(5), fit_rows_zeros_of(5), options);
   EXPECT_EQ(batches(rows.training, options, 5),
             (std::vector<std::vector<float>>{{0, 1}, {2, 3}, {4}, {0, 1}, {2, 3}}));
   Passes passes(rows.training, options);
@@ -41,7 +41,7 @@ TEST(FitRows, AContinuedRunSeesTheSameBatches) {
   set_seed(4);
   for (const int steps : {0, 2, 5}) {
     FitOptions options{.batch_size = 3, .steps_per_epoch = steps};
-    const FitRows rows(counting(10), zeros_of(10), options);
+    const FitRows rows(fit_rows_counting(10), fit_rows_zeros_of(10), options);
     const int a_epoch = steps ? steps : 4;
     const auto all = batches(rows.training, options, 6 * a_epoch);
     options.initial_epoch = 3;
@@ -53,13 +53,14 @@ TEST(FitRows, AContinuedRunSeesTheSameBatches) {
 
 TEST(FitRows, TheLastRowsValidate) {
   const FitOptions options{.validation_split = 0.3, .sample_weight = full({10}, 2)};
-  const FitRows rows(counting(10), zeros_of(10), options);
+  const FitRows rows(fit_rows_counting(10), fit_rows_zeros_of(10), options);
   EXPECT_EQ(rows.training.numbers(), (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(rows.validation.numbers(), (std::vector<int64_t>{7, 8, 9}));
   EXPECT_TRUE(rows.validation.weighted);
   for (const double split : {-0.1, 0.01, 0.99, 1.0, 7.0, std::numeric_limits<double>::quiet_NaN()}) {
-    EXPECT_EQ(rule_of([&] { FitRows(counting(10), zeros_of(10), {.validation_split = split}); }),
-              split == 0.01 ? "nothing" : "fit.validation")
+    EXPECT_EQ(
+        rule_of([&] { FitRows(fit_rows_counting(10), fit_rows_zeros_of(10), {.validation_split = split}); }),
+        split == 0.01 ? "nothing" : "fit.validation")
         << split;
   }
 }
@@ -67,7 +68,7 @@ TEST(FitRows, TheLastRowsValidate) {
 TEST(FitRows, ClassesInOnePartAloneAreNamed) {
   const auto notes = [](const std::vector<int32_t>& labels, double split) {
     const auto rows = static_cast<int64_t>(labels.size());
-    return FitRows(counting(rows), Tensor::of(labels), {.validation_split = split}).notes;
+    return FitRows(fit_rows_counting(rows), Tensor::of(labels), {.validation_split = split}).notes;
   };
   std::vector<int32_t> sorted;
   for (int i = 0; i < 40; ++i) sorted.push_back(i / 10);
@@ -82,19 +83,19 @@ TEST(FitRows, ClassesInOnePartAloneAreNamed) {
   std::vector<int32_t> counts;
   for (int i = 0; i < 40; ++i) counts.push_back(i);
   EXPECT_TRUE(notes(counts, 0.5).empty()) << "numbers, no classes";
-  EXPECT_TRUE(FitRows(counting(40), full({40, 1}, 1), {.validation_split = 0.5}).notes.empty());
+  EXPECT_TRUE(FitRows(fit_rows_counting(40), full({40, 1}, 1), {.validation_split = 0.5}).notes.empty());
 }
 
 TEST(FitRows, ClassesHaveWeights) {
   const Tensor y = Tensor::of<int32_t>({0, 2, 1, 2});
   const FitOptions options{.validation_split = 0.5, .class_weight = {{2, 5}, {0, 0.5}}};
-  const FitRows rows(counting(4), y, options);
+  const FitRows rows(fit_rows_counting(4), y, options);
   EXPECT_EQ(rows.training.arrays.at(2).to_vector<float>(), (std::vector<float>{0.5, 5, 1, 5}));
   EXPECT_FALSE(rows.validation.weighted);
 }
 
 TEST(FitRows, MistakesAreNamed) {
-  const Tensor x = counting(4), y = zeros_of(4);
+  const Tensor x = fit_rows_counting(4), y = fit_rows_zeros_of(4);
   const auto rule = [&](const FitOptions& options) { return rule_of([&] { FitRows(x, y, options); }); };
   EXPECT_EQ(rule({.sample_weight = full({3}, 1)}), "fit.sample_weight");
   EXPECT_EQ(rule({.sample_weight = full({4, 1}, 1)}), "fit.sample_weight");
@@ -115,7 +116,7 @@ TEST(FitRows, MistakesAreNamed) {
 
 TEST(Fit, RowsCountByTheirWeight) {
   Given model;
-  const Tensor x = counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
+  const Tensor x = fit_rows_counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
   const auto loss = [&](FitOptions options) {
     options.batch_size = 3;
     return model.fit(x, y, options)[0];
@@ -130,14 +131,14 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_FLOAT_EQ(static_cast<float>(model.train_on_batch(x, y).at("loss")), 1.5f);
   EXPECT_FLOAT_EQ(
       static_cast<float>(model.train_on_batch(x, y, Tensor::of<int32_t>({0, 0, 1, 1})).at("loss")), 2.5f);
-  EXPECT_EQ(rule_of([&] { model.train_on_batch(x, zeros_of(3)); }), "train_on_batch.rows");
+  EXPECT_EQ(rule_of([&] { model.train_on_batch(x, fit_rows_zeros_of(3)); }), "train_on_batch.rows");
 }
 
 TEST(Fit, PredictRefusesRowsThatItDidNotGive) {
   struct Twice : Model {
     Tensor call(const Tensor& x) override { return concatenate({x, x}, 0); }
   };
-  EXPECT_EQ(rule_of([] { Twice().predict(counting(4), 2); }), "predict.rows");
+  EXPECT_EQ(rule_of([] { Twice().predict(fit_rows_counting(4), 2); }), "predict.rows");
   const std::vector<Tensors> uneven = {{full({2, 1}, 1)}, {full({2, 2}, 1)}};
   EXPECT_EQ(rule_of([&] { join_rows(uneven, std::vector<int64_t>{2, 2}); }), "predict.rows");
 }
@@ -150,7 +151,7 @@ TEST(Fit, EpochsAndStepsAreCounted) {
   const auto count = LambdaCallback({.on_train_begin = [&](const Callback::Run& run) { seen = run; },
                                      .on_epoch_begin = [&](int epoch) { epochs.push_back(epoch); },
                                      .on_batch_end = [&](int64_t, const Logs&) { ++steps; }});
-  const auto history = model.fit(counting(10), zeros_of(10),
+  const auto history = model.fit(fit_rows_counting(10), fit_rows_zeros_of(10),
                                  {.epochs = 5,
                                   .batch_size = 4,
                                   .steps_per_epoch = 2,
@@ -163,11 +164,12 @@ TEST(Fit, EpochsAndStepsAreCounted) {
   EXPECT_EQ(seen.steps_per_epoch, 2);
   EXPECT_EQ(seen.examples, 8);
   EXPECT_EQ(seen.logs, (std::vector<std::string>{"loss"}));
-  EXPECT_TRUE(model.fit(counting(2), zeros_of(2), {.epochs = 1, .initial_epoch = 1}).empty());
+  EXPECT_TRUE(
+      model.fit(fit_rows_counting(2), fit_rows_zeros_of(2), {.epochs = 1, .initial_epoch = 1}).empty());
 }
 
 TEST(Fit, TrainOnBatchIsAStepOfFit) {
-  const Tensor x = counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
+  const Tensor x = fit_rows_counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
   const auto train = [&](bool by_fit) {
     set_seed(2);
     Sequential model{Dense({.units = 2})};
@@ -185,7 +187,7 @@ TEST(Fit, TrainOnBatchIsAStepOfFit) {
 }
 
 TEST(Fit, AStepOfOnesOwnTrainsAModel) {
-  const Tensor x = counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
+  const Tensor x = fit_rows_counting(6), y = Tensor::of<int32_t>({0, 1, 0, 1, 1, 0});
   Sequential model{Dense({.units = 2})};
   model.compile({.optimizer = SGD{.learning_rate = 0.05}});
   Optimizer optimizer = model.optimizer();

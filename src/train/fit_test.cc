@@ -27,7 +27,7 @@ std::pair<Tensor, Tensor> circle(int64_t rows, uint64_t seed) {
 }
 
 // A plan may round otherwise than an eager call.
-void expect_close(const Tensor& a, const Tensor& b) {
+void expect_fit_close(const Tensor& a, const Tensor& b) {
   ASSERT_EQ(a.type(), b.type());
   for (size_t i = 0; i < a.data<float>().size(); ++i)
     ASSERT_NEAR(a.data<float>()[i], b.data<float>()[i], 1e-5) << i;
@@ -143,13 +143,13 @@ TEST(Fit, TrainsALayerThatWasCalledBefore) {
   model.compile({.optimizer = SGD{.learning_rate = 0.5}});
   model.fit(x, y);
   EXPECT_NE(base.variables()[0].read().to_vector<float>(), before);
-  expect_close(model.predict(x), base(x));
+  expect_fit_close(model.predict(x), base(x));
 }
 
 TEST(Fit, PredictAndCallsNeedNoCompile) {
   const auto [x, y] = circle(10, 1);
   Sequential model{Dense({.units = 2})};
-  expect_close(model.predict(x, 4), model(x));
+  expect_fit_close(model.predict(x, 4), model(x));
   EXPECT_THROW(model.evaluate(x, y), StateError);
 }
 

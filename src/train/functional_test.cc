@@ -146,7 +146,7 @@ TEST(FunctionalModel, MistakesAreNamed) {
 }
 
 // The text of the ShapeError, or other, of a mistake.
-std::string refusal(const std::function<void()>& mistake) {
+std::string functional_refusal(const std::function<void()>& mistake) {
   try {
     mistake();
   } catch (const Error& error) {
@@ -162,7 +162,7 @@ TEST(FunctionalModel, MistakesOfShapeAreNamedWhereLayersAreConnected) {
   shared(full({1, 8}, 1));
   const auto line = [](uint32_t number) { return " at functional_test.cc:" + std::to_string(number); };
   const auto expect = [&](uint32_t number, const std::string& rule, const std::function<void()>& mistake) {
-    const std::string text = refusal(mistake), wanted = rule + line(number) + ",";
+    const std::string text = functional_refusal(mistake), wanted = rule + line(number) + ",";
     EXPECT_EQ(text.substr(0, wanted.size()), wanted) << text;
   };
   expect(__LINE__, "ShapeError[merge.shapes]", [&] { connect(Add(), {x, y}); });
@@ -184,7 +184,7 @@ TEST(FunctionalModel, OpenSizesAreCheckedByTheFirstCallWithBothLines) {
   Functional model({x, y}, {connect(Add(), {x, y})});
   EXPECT_EQ(model({full({2, 5}, 1), full({2, 5}, 1)}).shape(), (Shape{2, 5}));
   const uint32_t called = __LINE__ + 1;
-  const std::string text = refusal([&] { model({full({2, 4}, 1), full({2, 5}, 1)}); });
+  const std::string text = functional_refusal([&] { model({full({2, 4}, 1), full({2, 5}, 1)}); });
   EXPECT_NE(text.find(" at functional_test.cc:" + std::to_string(connected) +
                       ", called at functional_test.cc:" + std::to_string(called) + ", functional/add\n"),
             std::string::npos)

@@ -36,20 +36,20 @@ std::multiset<std::vector<std::byte>> state_of(const Model& model) {
   }
   return out;
 }
-Tensor rows() { return Generator(5).normal({20, 3}); }
-Tensor labels() { return sum(rows(), 1, true); }
+Tensor layer_generator_rows() { return Generator(5).normal({20, 3}); }
+Tensor labels() { return sum(layer_generator_rows(), 1, true); }
 
 TEST(LayerGenerator, IsAVariableThatNobodyTrains) {
   set_seed(1);
   Sequential model = noisy();
-  model.fit(rows(), labels(), {.epochs = 2, .batch_size = 5});
+  model.fit(layer_generator_rows(), labels(), {.epochs = 2, .batch_size = 5});
   ASSERT_EQ(model.variables().size(), 4u);
   EXPECT_EQ(model.trainable_variables().size(), 2u);
   EXPECT_EQ(model.variables()[0].path(), "sequential/noise/draws/key");
   EXPECT_EQ(model.variables()[1].read().item<uint64_t>(), 8u) << "a step for each batch";
   const auto key = [](std::optional<uint64_t> seed) {
     Sequential other = noisy(seed);
-    other.predict(rows());
+    other.predict(layer_generator_rows());
     return other.variables()[0].read().item<uint64_t>();
   };
   EXPECT_EQ(key(7), 7u);
@@ -59,14 +59,14 @@ TEST(LayerGenerator, IsAVariableThatNobodyTrains) {
 TEST(LayerGenerator, GoesOnInASavedModel) {
   set_seed(2);
   Sequential model = noisy();
-  model.fit(rows(), labels());
+  model.fit(layer_generator_rows(), labels());
   const std::string folder = testing::TempDir() + "/layer_generator";
   std::filesystem::remove_all(folder);
   model.save(folder);
   LoadedModel loaded = load_model(folder);
   for (Model* each : {static_cast<Model*>(&model), static_cast<Model*>(&loaded)}) {
     each->compile({.loss = MeanSquaredError(), .metrics = {}});
-    each->fit(rows(), labels(), {.epochs = 2, .shuffle = false});
+    each->fit(layer_generator_rows(), labels(), {.epochs = 2, .shuffle = false});
   }
   EXPECT_EQ(state_of(loaded), state_of(model));
   std::filesystem::remove_all(folder);
@@ -79,7 +79,7 @@ TEST(LayerGenerator, AKilledRunGoesOnToTheSameBits) {
     set_seed(seed);
     Sequential model = noisy();
     int64_t steps = 0;
-    model.fit(rows(), labels(),
+    model.fit(layer_generator_rows(), labels(),
               {.epochs = 3,
                .batch_size = 5,
                .callbacks = {BackupAndRestore({.path = path, .save_freq = 1}),
@@ -104,7 +104,7 @@ TEST(LayerGenerator, MistakesAreNamed) {
   struct Missing : Layer {
     Tensor call(const Tensor& x) override { return x + generator("draws").normal(x.shape()); }
   };
-  EXPECT_EQ(rule_of([] { Missing()(rows()); }), "layer.weight");
+  EXPECT_EQ(rule_of([] { Missing()(layer_generator_rows()); }), "layer.weight");
   const Variable key(Tensor::scalar(uint64_t{1})), other(Tensor::scalar(1.0f));
   EXPECT_EQ(rule_of([&] { Generator(key, other); }), "generator.state");
 }

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-Metric make(const std::string& name, const json& a) {
+Metric make_metric(const std::string& name, const json& a) {
   const bool plain = a.empty();
   if (name == "accuracy") return name;
   if (name == "BinaryAccuracy")
@@ -46,7 +46,7 @@ Metric make(const std::string& name, const json& a) {
 
 void expect_results(const json& c, bool traced) {
   SCOPED_TRACE(c.at("class").get<std::string>() + c.at("arguments").dump() + (traced ? " traced" : " eager"));
-  Metric metric = make(c.at("class"), c.at("arguments"));
+  Metric metric = make_metric(c.at("class"), c.at("arguments"));
   const auto step = function([&](const Tensor& y, const Tensor& outputs, const Tensor& weights) {
     metric.update(y, outputs, weights);
     return std::vector<Tensor>{};

@@ -12,8 +12,8 @@ namespace espalier {
 namespace {
 
 // The loss of epoch i is values[i], the weight 10 * i in it.
-struct Scripted {
-  explicit Scripted(const std::string& name) : folder(testing::TempDir() + "/" + name) {
+struct ModelCheckpointScripted {
+  explicit ModelCheckpointScripted(const std::string& name) : folder(testing::TempDir() + "/" + name) {
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     const Variable loss = this->loss;
@@ -51,7 +51,7 @@ struct Scripted {
 using Names = std::vector<std::string>;
 
 TEST(ModelCheckpoint, SavesEachEpochUnderItsNumberAndValue) {
-  Scripted scripted("each_epoch");
+  ModelCheckpointScripted scripted("each_epoch");
   scripted.run({.path = "{epoch:02d}-{loss:.2f}"}, {3, 0.126});
   EXPECT_EQ(scripted.files(), (Names{"01-3.00", "02-0.13"}));
   EXPECT_EQ(scripted.weight_in("01-3.00"), 0);
@@ -59,7 +59,7 @@ TEST(ModelCheckpoint, SavesEachEpochUnderItsNumberAndValue) {
 }
 
 TEST(ModelCheckpoint, SavesTheBestOnly) {
-  Scripted scripted("best_only");
+  ModelCheckpointScripted scripted("best_only");
   scripted.run({.path = "best", .monitor = "loss", .save_best_only = true}, {3, 1, 2, 1});
   EXPECT_EQ(scripted.weight_in("best"), 10);
   scripted.run({.path = "most", .monitor = "loss", .save_best_only = true, .mode = "max"}, {3, 1, 4, 1});
@@ -67,13 +67,13 @@ TEST(ModelCheckpoint, SavesTheBestOnly) {
 }
 
 TEST(ModelCheckpoint, SavesEveryFewSteps) {
-  Scripted scripted("steps");
+  ModelCheckpointScripted scripted("steps");
   scripted.run({.path = "{epoch}.{batch}", .save_freq = 2}, {1, 1});
   EXPECT_EQ(scripted.files(), (Names{"1.2", "2.1", "2.3"}));
 }
 
 TEST(ModelCheckpoint, MistakesAreNamedBeforeTheFirstStep) {
-  Scripted scripted("mistakes");
+  ModelCheckpointScripted scripted("mistakes");
   const auto rule = [&](const ModelCheckpointOptions& options) {
     return rule_of([&] { scripted.run(options, {1}); });
   };

@@ -16,37 +16,38 @@
 namespace espalier {
 namespace {
 
-Tensor rows(int64_t count, int64_t width, double step) {
+Tensor onnx_model_rows(int64_t count, int64_t width, double step) {
   return sine(convert(iota({DType::kI32, {count, width}}, 1), DType::kF32) * step +
               convert(iota({DType::kI32, {count, width}}, 0), DType::kF32));
 }
 
 // A model that was trained a little, saved and loaded.
-LoadedModel classifier(const std::string& folder) {
+LoadedModel onnx_model_classifier(const std::string& folder) {
   set_seed(3);
   Sequential model{Dense({.units = 7, .activation = "relu"}), BatchNormalization(), Dense({.units = 3})};
   model.compile({.optimizer = SGD{.learning_rate = 0.1}});
-  model.fit(rows(24, 5, 0.7), convert(iota({DType::kI32, {24}}, 0) / 8, DType::kI32), {.epochs = 3});
+  model.fit(onnx_model_rows(24, 5, 0.7), convert(iota({DType::kI32, {24}}, 0) / 8, DType::kI32),
+            {.epochs = 3});
   model.save(folder);
   return load_model(folder);
 }
 
 TEST(OnnxModel, PredictsWhatTheExportedModelDoesForAnyNumberOfRows) {
   const std::string folder = fresh_folder("onnx-predicts");
-  LoadedModel model = classifier(folder + "/model");
+  LoadedModel model = onnx_model_classifier(folder + "/model");
   posix_env().write_file(folder + "/net.onnx", model_onnx(model, 0));
   OnnxModel imported = load_onnx(folder + "/net.onnx");
   EXPECT_EQ(imported.fixed_batch(), 0);
   ASSERT_EQ(imported.input_rows().size(), 1u);
   EXPECT_EQ(imported.input_rows()[0], (TensorType{DType::kF32, {5}}));
   for (const int64_t count : {1, 7, 64}) {
-    const Tensor x = rows(count, 5, 0.3);
+    const Tensor x = onnx_model_rows(count, 5, 0.3);
     const auto wanted = model.predict(x).to_vector<float>(), got = imported.predict(x).to_vector<float>();
     for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
   }
   // Saved, it is a model as any other.
   imported.save(folder + "/saved");
-  const Tensor x = rows(9, 5, 0.2);
+  const Tensor x = onnx_model_rows(9, 5, 0.2);
   EXPECT_EQ(load_model(folder + "/saved").predict(x).to_vector<float>(),
             imported.predict(x).to_vector<float>());
 }
@@ -55,7 +56,7 @@ TEST(OnnxModel, IsTrainedAsThePassItHolds) {
   const std::string folder = fresh_folder("onnx-trains");
   set_seed(5);
   Sequential model{Dense({.units = 6, .activation = "tanh"}), Dense({.units = 2})};
-  const Tensor x = rows(16, 4, 0.9), y = convert(iota({DType::kI32, {16}}, 0) / 8, DType::kI32);
+  const Tensor x = onnx_model_rows(16, 4, 0.9), y = convert(iota({DType::kI32, {16}}, 0) / 8, DType::kI32);
   model.compile({.optimizer = SGD{.learning_rate = 0.2}});
   model.predict(x);
   model.save(folder + "/model");
@@ -89,12 +90,12 @@ TEST(OnnxModel, AveragesAreNotTrained) {
 
 TEST(OnnxModel, AFixedBatchIsTheFiles) {
   const std::string folder = fresh_folder("onnx-fixed");
-  LoadedModel model = classifier(folder + "/model");
+  LoadedModel model = onnx_model_classifier(folder + "/model");
   OnnxModel imported = read_onnx(model_onnx(model, 4));
   EXPECT_EQ(imported.fixed_batch(), 4);
-  EXPECT_EQ(imported.predict(rows(4, 5, 0.3)).shape(), (Shape{4, 3}));
-  EXPECT_EQ(rule_of([&] { imported(rows(3, 5, 0.3)); }), "loaded_model.batch");
-  EXPECT_EQ(rule_of([&] { imported(rows(4, 6, 0.3)); }), "loaded_model.input");
+  EXPECT_EQ(imported.predict(onnx_model_rows(4, 5, 0.3)).shape(), (Shape{4, 3}));
+  EXPECT_EQ(rule_of([&] { imported(onnx_model_rows(3, 5, 0.3)); }), "loaded_model.batch");
+  EXPECT_EQ(rule_of([&] { imported(onnx_model_rows(4, 6, 0.3)); }), "loaded_model.input");
 }
 
 TEST(OnnxModel, SeveralInputsAndOutputsKeepTheirNames) {

@@ -14,13 +14,13 @@
 namespace espalier {
 namespace {
 
-Tensor rows(int64_t count, uint64_t seed) { return Generator(seed).normal({count, 6}); }
+Tensor quantize_rows(int64_t count, uint64_t seed) { return Generator(seed).normal({count, 6}); }
 
 Sequential small_model() {
   set_seed(3);
   Sequential model{Dense({.units = 16, .activation = "relu"}), BatchNormalization(), Dropout(0.3),
                    Dense({.units = 3})};
-  const Tensor x = rows(400, 1);
+  const Tensor x = quantize_rows(400, 1);
   model.compile({.optimizer = Adam{.learning_rate = 0.02}});
   model.fit(x, argmax(slice(x, {0, 0}, {400, 3}), 1), {.epochs = 5});
   return model;
@@ -30,9 +30,9 @@ double worst(const Tensor& a, const Tensor& b) { return reduce_max(abs(a - b), {
 
 TEST(QuantizedModel, PredictsAlmostTheSameForAnyBatchSize) {
   Sequential model = small_model();
-  QuantizedModel quantized = quantize(model, rows(300, 2), {.batch_size = 128});
+  QuantizedModel quantized = quantize(model, quantize_rows(300, 2), {.batch_size = 128});
   EXPECT_EQ(quantized.products(), 2u);
-  const Tensor x = rows(50, 2), wanted = model.predict(x), got = quantized.predict(x);
+  const Tensor x = quantize_rows(50, 2), wanted = model.predict(x), got = quantized.predict(x);
   EXPECT_LE(worst(wanted, got), 0.02 * reduce_max(abs(wanted), {0, 1}).item<float>());
   EXPECT_GT(worst(wanted, got), 0);
   EXPECT_EQ(quantized.predict(x, 7).to_vector<float>(), got.to_vector<float>());
@@ -40,21 +40,21 @@ TEST(QuantizedModel, PredictsAlmostTheSameForAnyBatchSize) {
 
 TEST(QuantizedModel, KeepsItsWeightsWhenTheModelIsTrainedFurther) {
   Sequential model = small_model();
-  QuantizedModel quantized = quantize(model, rows(100, 2));
-  const Tensor x = rows(10, 4), before = quantized.predict(x);
-  model.fit(rows(64, 5), full({64}, 1, DType::kI32));
+  QuantizedModel quantized = quantize(model, quantize_rows(100, 2));
+  const Tensor x = quantize_rows(10, 4), before = quantized.predict(x);
+  model.fit(quantize_rows(64, 5), full({64}, 1, DType::kI32));
   EXPECT_EQ(quantized.predict(x).to_vector<float>(), before.to_vector<float>());
 }
 
 TEST(QuantizedModel, IsSavedAndGoesToC) {
   Sequential model = small_model();
-  QuantizedModel quantized = quantize(model, rows(100, 2));
+  QuantizedModel quantized = quantize(model, quantize_rows(100, 2));
   const std::string path = testing::TempDir() + "espalier-quantized";
   std::filesystem::remove_all(path);
   quantized.save(path);
   LoadedModel loaded = load_model(path);
   EXPECT_EQ(loaded.fixed_batch(), 0);
-  const Tensor x = rows(9, 6);
+  const Tensor x = quantize_rows(9, 6);
   EXPECT_EQ(loaded.predict(x).to_vector<float>(), quantized.predict(x).to_vector<float>());
   std::filesystem::remove_all(path);
   if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
@@ -62,17 +62,17 @@ TEST(QuantizedModel, IsSavedAndGoesToC) {
   const CExport code = print_c(*graph);
   EXPECT_NE(code.source.find("static const int8_t w"), std::string::npos);
   const CompiledC compiled(*graph, code);
-  const Tensor one = rows(1, 7);
+  const Tensor one = quantize_rows(1, 7);
   expect_near(compiled({one.node()->dense()})[0], loaded.predict(one).node()->dense(), 1e-5, "C");
 }
 
 TEST(QuantizedModel, RefusesWhatItCannotDo) {
   Sequential model = small_model();
-  EXPECT_THROW(quantize(model, rows(10, 1), {.percentile = 20}), ValueError);
-  EXPECT_THROW(quantize(model, rows(10, 1), {.batch_size = 0}), ValueError);
+  EXPECT_THROW(quantize(model, quantize_rows(10, 1), {.percentile = 20}), ValueError);
+  EXPECT_THROW(quantize(model, quantize_rows(10, 1), {.batch_size = 0}), ValueError);
   EXPECT_THROW(quantize(model, full({10, 5}, 1)), ShapeError);
   Sequential flat{Flatten()};
-  EXPECT_THROW(quantize(flat, rows(10, 1)), UnsupportedError);
+  EXPECT_THROW(quantize(flat, quantize_rows(10, 1)), UnsupportedError);
 }
 
 // What int8 costs a network on handwritten digits: at most a point of accuracy.

@@ -21,7 +21,7 @@ std::string fresh(const std::string& name) {
   return folder.string();
 }
 
-Tensor rows(int64_t count, uint64_t seed = 1) { return Generator(seed).normal({count, 6}); }
+Tensor saved_model_rows(int64_t count, uint64_t seed = 1) { return Generator(seed).normal({count, 6}); }
 Tensor classes_of(const Tensor& x) { return argmax(slice(x, {0, 0}, {x.size(0), 3}), 1); }
 
 Sequential everything() {
@@ -31,7 +31,7 @@ Sequential everything() {
 
 // Two models of equal weights and state are trained alike.
 void expect_same_training(Model& a, Model& b) {
-  const Tensor x = rows(96, 5), y = classes_of(x);
+  const Tensor x = saved_model_rows(96, 5), y = classes_of(x);
   for (Model* model : {&a, &b}) model->compile({.optimizer = SGD{.learning_rate = 0.1}});
   const auto first = a.fit(x, y, {.epochs = 2, .batch_size = 32});
   const auto second = b.fit(x, y, {.epochs = 2, .batch_size = 32});
@@ -42,7 +42,7 @@ void expect_same_training(Model& a, Model& b) {
 TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   set_seed(3);
   Sequential model = everything();
-  const Tensor x = rows(1000);
+  const Tensor x = saved_model_rows(1000);
   model.compile();
   model.fit(x, classes_of(x), {.epochs = 1, .batch_size = 50});
   const std::string path = fresh("any");
@@ -60,7 +60,7 @@ TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
 TEST(SavedModel, IsTrainedFurtherWithoutItsLayers) {
   set_seed(4);
   Sequential model = everything();
-  const Tensor x = rows(64);
+  const Tensor x = saved_model_rows(64);
   model.compile();
   model.fit(x, classes_of(x), {.epochs = 1});
   const std::string path = fresh("tune");
@@ -94,7 +94,7 @@ struct Capped : Layer {
 
 TEST(SavedModel, AFormulaThatFailsAtAThirdSizeIsNone) {
   Sequential model{Capped()};
-  model.predict(rows(8), 8);
+  model.predict(saved_model_rows(8), 8);
   const std::string path = fresh("capped");
   model.save(path);
   EXPECT_EQ(load_model(path).fixed_batch(), 8);
@@ -103,7 +103,7 @@ TEST(SavedModel, AFormulaThatFailsAtAThirdSizeIsNone) {
 
 TEST(SavedModel, ASlashAtTheEndOfItsPathSaysNothing) {
   Sequential model{Dense({.units = 3})};
-  model.predict(rows(8));
+  model.predict(saved_model_rows(8));
   const std::string path = fresh("slash");
   for (int i = 0; i < 2; ++i) {
     model.save(path + "/");
@@ -115,7 +115,7 @@ TEST(SavedModel, ASlashAtTheEndOfItsPathSaysNothing) {
 
 TEST(SavedModel, KeepsWhatIsTrained) {
   Sequential model{Dense({.units = 3}), Dense({.units = 2})};
-  model.predict(rows(8));
+  model.predict(saved_model_rows(8));
   model.variables()[0].set_trainable(false);
   const std::string path = fresh("frozen");
   model.save(path);
@@ -126,7 +126,7 @@ TEST(SavedModel, KeepsWhatIsTrained) {
 
 TEST(SavedModel, WhatFollowsNoFormulaIsSavedForOneBatch) {
   Sequential model{Counts()};
-  const Tensor x = rows(8);
+  const Tensor x = saved_model_rows(8);
   model.predict(x, 8);
   const std::string path = fresh("fixed");
   model.save(path);
@@ -141,7 +141,7 @@ TEST(SavedModel, SeveralInputsAndOutputs) {
   const Placeholder a = Input({6}), b = Input({2});
   Functional model({a, b}, {connect(Concatenate(), {connect(Dense({.units = 2}), a), b}),
                             connect(Dense({.units = 1}), b)});
-  const Tensor x = rows(20), z = slice(x, {0, 1}, {20, 3});
+  const Tensor x = saved_model_rows(20), z = slice(x, {0, 1}, {20, 3});
   const Tensors said = model.predict_all({x, z});
   const std::string path = fresh("several");
   model.save(path);
@@ -158,7 +158,7 @@ TEST(SavedModel, CarriesTextsAndReplacesOnlyItself) {
   Sequential model{Dense({.units = 2})};
   const std::string path = fresh("files");
   EXPECT_THROW(model.save(path), StateError) << "nobody knows its input";
-  model.predict(rows(4));
+  model.predict(saved_model_rows(4));
   model.save(path, {.files = {{"columns.json", "{}"}}});
   model.save(path, {.files = {{"columns.json", "{\"a\": 1}"}}});
   LoadedModel loaded = load_model(path);
@@ -179,7 +179,7 @@ TEST(SavedModel, CarriesTextsAndReplacesOnlyItself) {
 
 TEST(SavedModel, AModelWithoutTextsSaysSo) {
   Sequential model{Dense({.units = 1})};
-  model.predict(rows(4));
+  model.predict(saved_model_rows(4));
   const std::string path = fresh("no_texts");
   model.save(path);
   try {
@@ -192,7 +192,7 @@ TEST(SavedModel, AModelWithoutTextsSaysSo) {
 
 TEST(SavedModel, NeverReplacesWhatIsSomebodyElses) {
   Sequential model{Dense({.units = 2})};
-  model.predict(rows(4));
+  model.predict(saved_model_rows(4));
   const std::string path = fresh("foreign");
   std::filesystem::create_directory(path);
   model.save(path);  // an empty folder is nobody's
@@ -265,7 +265,7 @@ TEST(SavedModel, IsLoadedWholeWhileItIsReplaced) {
 }
 
 TEST(SavedModel, LayersOfOneNameInsideAndOutsideStayApart) {
-  const Tensor x = rows(3);
+  const Tensor x = saved_model_rows(3);
   Dense outside({.units = 6, .name = "twin"});
   outside(x);
   const Placeholder in = Input({6});
@@ -281,7 +281,7 @@ TEST(SavedModel, LayersOfOneNameInsideAndOutsideStayApart) {
 
 TEST(SavedModel, DamageIsNamedWithItsFile) {
   Sequential model{Dense({.units = 2}), Dense({.units = 2})};
-  model.predict(rows(4));
+  model.predict(saved_model_rows(4));
   const std::string path = fresh("damaged");
   const auto refused = [&](const std::string& file, const std::string& from, const std::string& to,
                            std::string named = "") {

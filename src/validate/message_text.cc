@@ -18,7 +18,7 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr int kDepth = 100;  // of messages, as in binary
+constexpr int kMostDepth = 100;  // of messages, as in binary
 
 // The fewest digits that read back as the same number; with a point where exponents from -4 to 15 need none.
 std::string python_number(double value) {
@@ -100,7 +100,7 @@ void parse_message_text(std::string_view text, pb::Message& message) {
   FirstError error;
   pb::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(kDepth);
+  parser.SetRecursionLimit(kMostDepth);
   pb::io::ArrayInputStream stream(text.data(), static_cast<int>(text.size()));
   if (!parser.Parse(&stream, &message))
     throw FormatError("metadata.text", error.text, near_field(error.text));

@@ -17,7 +17,7 @@ namespace {
 
 using Values = std::vector<std::string_view>;
 
-const char* const kSchema =
+const char* const kRowGuardSchema =
     R"(feature { name: "age" type: INT presence { min_fraction: 1 min_count: 1 } int_domain { min: 0 max: 90 }
   annotation { tag: "espalier.policy=default" tag: "espalier.default=35" } }
 feature { name: "job" type: BYTES domain: "job" annotation { tag: "espalier.policy=quarantine" } }
@@ -26,7 +26,9 @@ string_domain { name: "job" value: "clerk" value: "smith, \"the\"" }
 annotation { tag: "espalier.rule=pay > age or job = \"clerk\"" tag: "espalier.warning=age != 50" })";
 const std::vector<std::string> kColumns = {"job", "age", "note", "pay"};
 
-RowGuard guard(const RowGuardOptions& options = {}) { return RowGuard::parse(kSchema, kColumns, options); }
+RowGuard guard(const RowGuardOptions& options = {}) {
+  return RowGuard::parse(kRowGuardSchema, kColumns, options);
+}
 RowVerdict verdict(const Values& values, const RowGuardOptions& options = {}) {
   return guard(options).judge(values);
 }
@@ -78,12 +80,12 @@ TEST(RowGuard, OptionsAreThoseOfRows) {
   EXPECT_EQ(verdict({"none", "30", "", "70"}, {.missing = {"none"}}).outcome, RowOutcome::kGood);
   EXPECT_EQ(verdict({"baker", "30", "", "70"}, {.passed_over = {"job"}}).outcome, RowOutcome::kGood);
   EXPECT_EQ(rule_of([] { guard({.environment = "serving"}); }), "validate.environment");
-  EXPECT_EQ(rule_of([] { RowGuard::parse(kSchema, {"job", "pay"}); }), "rows.column");
+  EXPECT_EQ(rule_of([] { RowGuard::parse(kRowGuardSchema, {"job", "pay"}); }), "rows.column");
   EXPECT_EQ(rule_of([] { RowGuard::parse("feature {", kColumns); }), "metadata.text");
   EXPECT_EQ(rule_of([] { verdict({"clerk", "30"}); }), "rows.values");
   EXPECT_EQ(guard().columns(), kColumns);
   const std::string path = fresh_folder("row-guard") + "/schema.pbtxt";
-  posix_env().write_file(path, kSchema);
+  posix_env().write_file(path, kRowGuardSchema);
   EXPECT_EQ(RowGuard::load(path, kColumns).judge(Values{"clerk", "30", "", "7"}).outcome, RowOutcome::kGood);
   EXPECT_EQ(rule_of([&] { RowGuard::load(path + "x", kColumns); }), "file.read");
   try {
@@ -108,7 +110,7 @@ TEST(RowGuard, JudgesRowsAsTablesOfThem) {
                 ",n,", rows.back()[3], "\n");
   }
   tfmd::Schema schema;
-  parse_metadata(kSchema, schema);
+  parse_metadata(kRowGuardSchema, schema);
   const RowJudgement found =
       judge_rows(RowValidator(schema, kColumns, {}), parse_csv(text, {.header = CsvHeader::kYes}));
   ASSERT_EQ(found.outcomes.size(), rows.size());

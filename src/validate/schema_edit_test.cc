@@ -8,7 +8,7 @@
 namespace espalier {
 namespace {
 
-const char* const kSchema = R"(feature { name: "company" type: BYTES domain: "company" }
+const char* const kSchemaEditSchema = R"(feature { name: "company" type: BYTES domain: "company" }
 feature { name: "payment_type" type: BYTES string_domain { value: "Cash" } }
 feature { name: "tips" type: FLOAT shape {} in_environment: "serving" }
 feature { name: "age" type: INT } feature { name: "a.b" type: BYTES }
@@ -17,12 +17,12 @@ string_domain { name: "company" value: "Flash Cab" } default_environment: "train
 
 tfmd::Schema edited(const SchemaEdits& edits) {
   tfmd::Schema schema;
-  parse_metadata(kSchema, schema);
+  parse_metadata(kSchemaEditSchema, schema);
   return edited_schema(schema, edits);
 }
 tfmd::Schema set(const std::string& words) { return edited({.set = {words}}); }
 
-std::string rule_of(const SchemaEdits& edits) {
+std::string edit_rule_of(const SchemaEdits& edits) {
   try {
     edited(edits);
   } catch (const Error& error) {
@@ -66,14 +66,14 @@ TEST(SchemaEdit, SetsTagsAndRules) {
   EXPECT_EQ(tags(edited({.set = {"age.default=1", "age.default="}}).feature(3).annotation()), Tags{});
   for (const char* wrong :
        {"age.policy=maybe", "age.max_mean=high", "age.min_zeros=nan", "dataset.policy=no"})
-    EXPECT_EQ(rule_of({.set = {wrong}}), "schema_edit.value") << wrong;
+    EXPECT_EQ(edit_rule_of({.set = {wrong}}), "schema_edit.value") << wrong;
   // A rule is there once, in one spelling.
   const SchemaEdits rules = {.rules = {"age>=0", "age >= 0", "tips > 1"}, .warning_rules = {"tips>1"}};
   EXPECT_EQ(tags(edited(rules).annotation()), (Tags{"espalier.rule=age >= 0", "espalier.warning=tips > 1"}));
-  EXPECT_EQ(rule_of({.rules = {"agee > 0"}}), "expression.column");
-  EXPECT_EQ(rule_of({.rules = {"company > 0"}}), "expression.type");
-  EXPECT_EQ(rule_of({.rules = {"age"}}), "expression.type");
-  EXPECT_EQ(rule_of({.dropped_rules = {"age > 0"}}), "schema_edit.rule");
+  EXPECT_EQ(edit_rule_of({.rules = {"agee > 0"}}), "expression.column");
+  EXPECT_EQ(edit_rule_of({.rules = {"company > 0"}}), "expression.type");
+  EXPECT_EQ(edit_rule_of({.rules = {"age"}}), "expression.type");
+  EXPECT_EQ(edit_rule_of({.dropped_rules = {"age > 0"}}), "schema_edit.rule");
   EXPECT_EQ(tags(edited_schema(edited(rules), {.dropped_rules = {"tips>1"}}).annotation()),
             Tags{"espalier.rule=age >= 0"});
   SchemaTags read = tags_of(edited(rules));
@@ -95,22 +95,22 @@ TEST(SchemaEdit, AllowsValuesAndPlacesFeatures) {
 }
 
 TEST(SchemaEdit, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(rule_of({.set = {"compny.drift=1"}}), "schema_edit.feature");
-  EXPECT_EQ(rule_of({.set = {"company.drif=1"}}), "schema_edit.field");
-  EXPECT_EQ(rule_of({.set = {"company.drift"}}), "schema_edit.set");
-  EXPECT_EQ(rule_of({.set = {"company.drift=low"}}), "schema_edit.value");
-  EXPECT_EQ(rule_of({.set = {"age.max=1.5"}}), "schema_edit.value");
-  EXPECT_EQ(rule_of({.set = {"age.lifecycle=ALPH"}}), "schema_edit.value");
-  EXPECT_EQ(rule_of({.set = {"tips.disallow_inf=1"}}), "schema_edit.value");
-  EXPECT_EQ(rule_of({.set = {"company.max=1"}}), "schema_edit.domain");
-  EXPECT_EQ(rule_of({.set = {"age.presence=1"}}), "schema_edit.field");
-  EXPECT_EQ(rule_of({.set = {"tips.shape.dim.size=1"}}), "schema_edit.field");
-  EXPECT_EQ(rule_of({.set = {"age.name.first=1"}}), "schema_edit.field");
-  EXPECT_EQ(rule_of({.allow = {"age=7"}}), "schema_edit.allow");
-  EXPECT_EQ(rule_of({.allow = {"away=7"}}), "schema_edit.feature");
-  EXPECT_EQ(rule_of({.not_in = {"serving:tips"}}), "schema_edit.environment");
-  EXPECT_EQ(rule_of({.not_in = {"tips"}}), "schema_edit.environment");
-  EXPECT_EQ(rule_of({.not_in = {"training:tip"}}), "schema_edit.feature");
+  EXPECT_EQ(edit_rule_of({.set = {"compny.drift=1"}}), "schema_edit.feature");
+  EXPECT_EQ(edit_rule_of({.set = {"company.drif=1"}}), "schema_edit.field");
+  EXPECT_EQ(edit_rule_of({.set = {"company.drift"}}), "schema_edit.set");
+  EXPECT_EQ(edit_rule_of({.set = {"company.drift=low"}}), "schema_edit.value");
+  EXPECT_EQ(edit_rule_of({.set = {"age.max=1.5"}}), "schema_edit.value");
+  EXPECT_EQ(edit_rule_of({.set = {"age.lifecycle=ALPH"}}), "schema_edit.value");
+  EXPECT_EQ(edit_rule_of({.set = {"tips.disallow_inf=1"}}), "schema_edit.value");
+  EXPECT_EQ(edit_rule_of({.set = {"company.max=1"}}), "schema_edit.domain");
+  EXPECT_EQ(edit_rule_of({.set = {"age.presence=1"}}), "schema_edit.field");
+  EXPECT_EQ(edit_rule_of({.set = {"tips.shape.dim.size=1"}}), "schema_edit.field");
+  EXPECT_EQ(edit_rule_of({.set = {"age.name.first=1"}}), "schema_edit.field");
+  EXPECT_EQ(edit_rule_of({.allow = {"age=7"}}), "schema_edit.allow");
+  EXPECT_EQ(edit_rule_of({.allow = {"away=7"}}), "schema_edit.feature");
+  EXPECT_EQ(edit_rule_of({.not_in = {"serving:tips"}}), "schema_edit.environment");
+  EXPECT_EQ(edit_rule_of({.not_in = {"tips"}}), "schema_edit.environment");
+  EXPECT_EQ(edit_rule_of({.not_in = {"training:tip"}}), "schema_edit.feature");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ tfmd::Schema with(const std::string& tag) {
   parse_metadata(cat("feature { name: \"x\" annotation { tag: \"espalier.", tag, "\" } }"), out);
   return out;
 }
-FeatureTags tags(const std::string& tag) { return tags_of(with(tag).feature(0)); }
+FeatureTags schema_tags_tags(const std::string& tag) { return tags_of(with(tag).feature(0)); }
 
 // What it writes is what it read, and its anomalies are those of the schema without tags.
 TEST(SchemaTags, AreReadAndWrittenByTensorflowDataValidation) {
@@ -46,11 +46,11 @@ TEST(SchemaTags, AreReadAndWrittenByTensorflowDataValidation) {
 }
 
 TEST(SchemaTags, ThatSayNothingAreRefused) {
-  EXPECT_EQ(tags("buckets=-1.5,0,1e3").buckets, "-1.5,0,1e3");
+  EXPECT_EQ(schema_tags_tags("buckets=-1.5,0,1e3").buckets, "-1.5,0,1e3");
   for (const char* bad :
        {"role=label", "role=", "scale=fitzpatrick", "buckets=", "buckets=3,2", "buckets=2,2", "buckets=1,,2",
         "buckets=1,2,", "buckets=monk4", "unit=", "favourable=", "rolle=sensitive"})
-    EXPECT_EQ(rule_of([&] { tags(bad); }), "schema.tag") << bad;
+    EXPECT_EQ(rule_of([&] { schema_tags_tags(bad); }), "schema.tag") << bad;
   const auto edit = [&](const std::string& words) {
     return rule_of([&] { edited_schema(with("unit=m"), {.set = {words}}); });
   };

@@ -10,14 +10,14 @@
 namespace espalier {
 namespace {
 
-constexpr size_t kFirstSlots = 64;
+constexpr size_t kFirstTextSlots = 64;
 constexpr std::string_view kLarge = "__LARGE_BYTES__";
 
 }  // namespace
 
 TextCounts::TextCounts(size_t most, size_t bytes, bool weighted)
     : most_(most), most_bytes_(bytes), weighted_(weighted) {
-  put({}, kFirstSlots);
+  put({}, kFirstTextSlots);
 }
 
 std::string_view TextCounts::text_of(const Slot& slot) const {

@@ -13,7 +13,6 @@ namespace espalier {
 namespace {
 
 constexpr const char* kAll = "All Examples";
-constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
 
 // The nearest f32, as TensorFlow Data Validation has weights that are not whole; those up to 2^24 are kept.
 FixedWeight weight_of(const CellBatch& weights, size_t row, const TableRows& rows) {

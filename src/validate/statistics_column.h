@@ -21,6 +21,9 @@ inline constexpr const char* kUniqueError = "unique_relative_error";
 inline constexpr const char* kTopValuesMissed = "top_values_missed_at_most";
 inline constexpr const char* kUnlistedMost = "unlisted_value_at_most";
 
+// What stands for bytes that are no UTF-8.
+inline constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
+
 // How many distinct values a column keeps at most.
 struct SketchRoom {
   size_t values = 4096, texts = 2048, text_bytes = size_t{1} << 15;

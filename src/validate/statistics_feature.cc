@@ -11,7 +11,6 @@ namespace {
 // TensorFlow Data Validation's defaults.
 constexpr int kBuckets = 10;
 constexpr size_t kTopValues = 20, kRanks = 1000;
-constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
 
 void add_custom(tfmd::FeatureNameStatistics& out, const char* name, double value) {
   auto& custom = *out.add_custom_stats();

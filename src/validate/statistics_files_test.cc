@@ -7,7 +7,7 @@
 namespace espalier {
 namespace {
 
-std::string mistake_of(const std::string& text, StatisticsOptions options = small_blocks()) {
+std::string statistics_files_mistake_of(const std::string& text, StatisticsOptions options = small_blocks()) {
   try {
     list_of(text, options);
   } catch (const Error& error) {
@@ -19,19 +19,20 @@ std::string mistake_of(const std::string& text, StatisticsOptions options = smal
 TEST(Statistics, SayWhatIsWrongWithFiles) {
   std::string rows = "a,b\n";
   for (int i = 0; i < 3000; ++i) rows += cat(i, ",x\n");
-  EXPECT_EQ(mistake_of(""), "csv.empty t1.csv: line 1: no rows");
-  EXPECT_EQ(mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows");
-  EXPECT_EQ(mistake_of(rows + "1,2,3\n" + rows),
+  EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.csv: line 1: no rows");
+  EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows");
+  EXPECT_EQ(statistics_files_mistake_of(rows + "1,2,3\n" + rows),
             "csv.columns t1.csv: line 3002, column 6: the line ends after 3 cells, the first line has 2");
-  EXPECT_EQ(mistake_of(rows + "7,\"x\n" + rows),
+  EXPECT_EQ(statistics_files_mistake_of(rows + "7,\"x\n" + rows),
             "csv.quote t1.csv: line 3002, column 3: a quote that does not end");
-  EXPECT_EQ(mistake_of(rows + std::string("7,\0\n", 4)),
+  EXPECT_EQ(statistics_files_mistake_of(rows + std::string("7,\0\n", 4)),
             "csv.nul t1.csv: line 3002: a NUL byte, which no text has");
-  EXPECT_TRUE(
-      mistake_of(std::string("PK\x03\x04\0\0[Content_Types].xml", 25)).starts_with("csv.spreadsheet t1.csv"));
+  EXPECT_TRUE(statistics_files_mistake_of(std::string("PK\x03\x04\0\0[Content_Types].xml", 25))
+                  .starts_with("csv.spreadsheet t1.csv"));
   // Of two mistakes the first, on any number of threads.
   for (int round = 0; round < 20; ++round)
-    EXPECT_TRUE(mistake_of(rows + "1\n" + rows + "7,\"x\n").starts_with("csv.columns t1.csv: line 3002"));
+    EXPECT_TRUE(statistics_files_mistake_of(rows + "1\n" + rows + "7,\"x\n")
+                    .starts_with("csv.columns t1.csv: line 3002"));
   TableFolder folder;
   EXPECT_THROW(statistics_of_tables({folder.file("a,b\n1,2\n"), folder.file("a,c\n1,2\n")}, with_header()),
                ValueError);

@@ -31,8 +31,8 @@ std::set<std::string> values_of(const Feature& feature) {
 }
 
 // The numbers of a feature in the rows of the data set "<slice>_value", or in all, sorted.
-std::vector<double> numbers_of(const std::string& records, const std::string& name, const std::string& slice,
-                               const std::string& data) {
+std::vector<double> table_examples_numbers_of(const std::string& records, const std::string& name,
+                                              const std::string& slice, const std::string& data) {
   std::vector<double> out;
   for (const std::string_view record : parse_records(records)) {
     Example example;
@@ -122,7 +122,8 @@ TEST_F(Examples, HaveTensorflowDataValidationsStatistics) {
         const std::string& name = feature.path().step(0);
         const std::pair key(data.name(), name);
         ASSERT_TRUE(features.contains(key)) << name;
-        expect_like(*features[key], feature, numbers_of(records, name, options.slice, data.name()),
+        expect_like(*features[key], feature,
+                    table_examples_numbers_of(records, name, options.slice, data.name()),
                     cat(data.name(), " ", name));
       }
     }

@@ -21,7 +21,7 @@ namespace {
 using nlohmann::json;
 
 // All numbers at a path, sorted.
-std::vector<double> numbers_of(const std::string& text, const std::string& name) {
+std::vector<double> table_json_numbers_of(const std::string& text, const std::string& name) {
   std::vector<double> out;
   const auto add = [&](const json& value) {
     if (value.is_number() || value.is_boolean())
@@ -58,7 +58,7 @@ TEST(JsonLines, HaveTensorflowDataValidationsStatistics) {
     for (const auto& feature : theirs.features()) {
       const std::string& name = feature.path().step(0);
       ASSERT_TRUE(features.contains(name)) << name;
-      expect_like(*features[name], feature, numbers_of(text, name), name);
+      expect_like(*features[name], feature, table_json_numbers_of(text, name), name);
     }
   }
 }
@@ -129,7 +129,7 @@ TEST(JsonLines, HaveNoneOneOrSeveralValues) {
   EXPECT_EQ(list.datasets(2).num_examples(), 1u);
 }
 
-std::string mistake_of(const std::string& lines, size_t block = size_t{1} << 20) {
+std::string table_json_mistake_of(const std::string& lines, size_t block = size_t{1} << 20) {
   StatisticsOptions options;
   options.block = block;
   try {
@@ -142,43 +142,46 @@ std::string mistake_of(const std::string& lines, size_t block = size_t{1} << 20)
 
 TEST(JsonLines, SayWhatIsWrongWithThem) {
   const std::string good = "{\"a\": 1}\n\n";
-  EXPECT_EQ(mistake_of(good + "{\"a\": }\n"), "json.syntax t1.csv: line 3: no JSON at byte 7 of the line");
-  EXPECT_EQ(mistake_of(good + "{\"a\": 1} {}\n"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a\": }\n"),
+            "json.syntax t1.csv: line 3: no JSON at byte 7 of the line");
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1} {}\n"),
             "json.syntax t1.csv: line 3: no JSON at byte 10 of the line");
-  EXPECT_EQ(mistake_of(good + "{\"a\": 1e999}\n"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1e999}\n"),
             "json.syntax t1.csv: line 3: no JSON at byte 11 of the line");
-  EXPECT_EQ(mistake_of(good + "{\"a\": \"\xff\"}\n"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a\": \"\xff\"}\n"),
             "json.syntax t1.csv: line 3: no JSON at byte 8 of the line");
-  EXPECT_EQ(mistake_of("{\n  \"a\": 1\n}\n"), "json.syntax t1.csv: line 1: no JSON at byte 2 of the line");
+  EXPECT_EQ(table_json_mistake_of("{\n  \"a\": 1\n}\n"),
+            "json.syntax t1.csv: line 1: no JSON at byte 2 of the line");
   for (const char* row : {"[1]", "1", "\"x\"", "null", "true", "1.5", "-1"}) {
-    EXPECT_EQ(mistake_of(good + row + "\n"),
+    EXPECT_EQ(table_json_mistake_of(good + row + "\n"),
               "json.object t1.csv: line 3: a row is an object, {\"name\": value, ...}")
         << row;
   }
-  EXPECT_EQ(mistake_of(good + "{\"b\": {\"c\": [[1]]}}"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"b\": {\"c\": [[1]]}}"),
             "json.nested t1.csv: line 3: \"b.c\" is a list in a list");
-  EXPECT_EQ(mistake_of(good + "{\"b\": [{\"c\": 1}]}"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"b\": [{\"c\": 1}]}"),
             "json.nested t1.csv: line 3: \"b\" is an object in a list");
-  EXPECT_EQ(mistake_of(good + "{\"a\": 1, \"a\": 2}"), "rows.twice t1.csv: line 3: \"a\" is there twice");
-  EXPECT_EQ(mistake_of(good + "{\"a.b\": 1, \"a\": {\"b\": 2}}"),
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1, \"a\": 2}"),
+            "rows.twice t1.csv: line 3: \"a\" is there twice");
+  EXPECT_EQ(table_json_mistake_of(good + "{\"a.b\": 1, \"a\": {\"b\": 2}}"),
             "rows.twice t1.csv: line 3: \"a.b\" is there twice");
   for (const size_t block : {size_t{1}, size_t{1000}}) {
-    EXPECT_EQ(mistake_of(good + good + "{\"a\": \"x\"}\n", block),
+    EXPECT_EQ(table_json_mistake_of(good + good + "{\"a\": \"x\"}\n", block),
               "rows.type t1.csv: line 5: \"a\" has texts, and whole numbers before");
   }
   std::string deep = "1";
   for (int i = 0; i < 33; ++i) deep = cat("{\"a\": ", deep, "}");
-  EXPECT_TRUE(mistake_of(deep).starts_with("json.levels t1.csv: line 1: "));
-  EXPECT_TRUE(
-      mistake_of(cat("{\"", std::string(1025, 'x'), "\": 1}")).starts_with("json.name t1.csv: line 1: "));
-  EXPECT_EQ(mistake_of(good), "none");
+  EXPECT_TRUE(table_json_mistake_of(deep).starts_with("json.levels t1.csv: line 1: "));
+  EXPECT_TRUE(table_json_mistake_of(cat("{\"", std::string(1025, 'x'), "\": 1}"))
+                  .starts_with("json.name t1.csv: line 1: "));
+  EXPECT_EQ(table_json_mistake_of(good), "none");
 }
 
 TEST(JsonLines, AreTooManyNamesWhereNamesAreValues) {
   std::string lines;
   for (size_t i = 0; i < NamedRows::kMostColumns + 1; ++i) lines += cat("{\"user", i, "\": 1}\n");
-  EXPECT_TRUE(mistake_of(lines).starts_with("rows.names t1.csv: more than 100000 names"))
-      << mistake_of(lines);
+  EXPECT_TRUE(table_json_mistake_of(lines).starts_with("rows.names t1.csv: more than 100000 names"))
+      << table_json_mistake_of(lines);
 }
 
 TEST(JsonLines, AreToldFromOtherFiles) {

@@ -18,7 +18,6 @@ Dims joined(const Lists&... lists) {
   (append(lists), ...);
   return out;
 }
-std::vector<int64_t> list(const Dims& dims) { return {dims.begin(), dims.end()}; }
 
 void dot_general(Exporter& e, const espalier::Node& node) {
   const auto inputs = e.graph().inputs(node);

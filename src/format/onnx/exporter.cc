@@ -6,11 +6,6 @@
 #include "passes/pass.h"
 
 namespace espalier::onnx {
-namespace {
-
-std::vector<int64_t> list(const Dims& dims) { return {dims.begin(), dims.end()}; }
-
-}  // namespace
 
 Exporter::Exporter(const Graph& graph, const Graph& other, const OnnxWriteOptions& options)
     : graph_(graph), other_(other), options_(options), stored_(graph.value_count()) {}

@@ -11,6 +11,9 @@
 
 namespace espalier::onnx {
 
+// As attributes and constants hold it.
+inline std::vector<int64_t> list(const Dims& dims) { return {dims.begin(), dims.end()}; }
+
 // A size here and in the graph of the other batch size; they differ where it follows the batch.
 struct Size {
   int64_t here = 0, there = 0;

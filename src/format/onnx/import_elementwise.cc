@@ -71,7 +71,7 @@ Tensor dropout(const Operator& o) {
     onnx, [](const Operator& o) -> Results { return {compare(o.in(0), o.in(1), Comparison::direction)}; } \
   }
 
-const ImportRule kRules[] = {
+const ImportRule kElementwiseRules[] = {
     UNARY("Abs", abs),
     UNARY("Acos", acos),
     UNARY("Acosh", acosh),
@@ -150,6 +150,6 @@ const ImportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ImportRule> elementwise_imports() { return kRules; }
+std::span<const ImportRule> elementwise_imports() { return kElementwiseRules; }
 
 }  // namespace espalier::onnx

@@ -229,7 +229,7 @@ Tensor layer_normalization(const Operator& o) {
                                        o.real("epsilon", 1e-5f));
 }
 
-const ImportRule kRules[] = {
+const ImportRule kProductRules[] = {
     {"MatMul", [](const Operator& o) -> Results { return {matmul(o.in(0), o.in(1))}; }},
     {"Gemm", [](const Operator& o) -> Results { return {gemm(o)}; }},
     {"Einsum", [](const Operator& o) -> Results { return {einsum(o)}; }},
@@ -247,6 +247,6 @@ const ImportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ImportRule> product_imports() { return kRules; }
+std::span<const ImportRule> product_imports() { return kProductRules; }
 
 }  // namespace espalier::onnx

@@ -66,7 +66,7 @@ Tensor cumulative_sum(const Operator& o) {
   return cumsum(o.in(0), axis_of(axis[0], o.in(0).rank()), o.integer("reverse", 0) != 0);
 }
 
-const ImportRule kRules[] = {
+const ImportRule kReductionRules[] = {
     {"ReduceSum", [](const Operator& o) { return reduce(o, reduce_sum); }},
     {"ReduceMax", [](const Operator& o) { return reduce(o, reduce_max); }},
     {"ReduceMin", [](const Operator& o) { return reduce(o, reduce_min); }},
@@ -90,6 +90,6 @@ const ImportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ImportRule> reduction_imports() { return kRules; }
+std::span<const ImportRule> reduction_imports() { return kReductionRules; }
 
 }  // namespace espalier::onnx

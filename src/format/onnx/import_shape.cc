@@ -212,7 +212,7 @@ Tensor pad(const Operator& o) {
   return espalier::pad(x, value, low, high);
 }
 
-const ImportRule kRules[] = {
+const ImportRule kShapeRules[] = {
     {"Reshape", [](const Operator& o) -> Results { return {reshape(o)}; }},
     {"Flatten", [](const Operator& o) -> Results { return {flatten(o)}; }},
     {"Squeeze", [](const Operator& o) -> Results { return {squeeze(o)}; }},
@@ -239,6 +239,6 @@ const ImportRule kRules[] = {
 
 }  // namespace
 
-std::span<const ImportRule> shape_imports() { return kRules; }
+std::span<const ImportRule> shape_imports() { return kShapeRules; }
 
 }  // namespace espalier::onnx
