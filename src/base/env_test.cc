@@ -97,7 +97,7 @@ TEST_F(EnvTest, ErrorsNameThePath) {
   } catch (const IoError& error) {
     EXPECT_EQ(error.rule(), "file.read");
     EXPECT_NE(error.message().find(path("absent")), std::string::npos);
-    EXPECT_NE(error.message().find("No such file"), std::string::npos);
+    EXPECT_NE(error.message().find("no such file"), std::string::npos);
   }
   EXPECT_EQ(rule_of([&] { posix_env().read_file(folder_); }), "file.read");
   EXPECT_EQ(rule_of([&] { posix_env().remove_file(path("absent")); }), "file.remove");

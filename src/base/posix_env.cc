@@ -23,8 +23,11 @@ namespace {
   std::error_code none;
   const bool nowhere = reason == ENOENT && std::string_view(verb) == "write" && !folder.empty() &&
                        !std::filesystem::exists(folder, none);
+  const bool absent = reason == ENOENT && std::string_view(verb) == "read";
   throw IoError(cat("file.", verb), cat("cannot ", verb, " ", path, ": ",
-                                        nowhere ? "there is no folder " + folder : std::strerror(reason)));
+                                        nowhere  ? "there is no folder " + folder
+                                        : absent ? "no such file"
+                                                 : std::strerror(reason)));
 }
 
 constexpr std::string_view kPart = ".part";

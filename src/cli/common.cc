@@ -55,6 +55,11 @@ std::string command(const std::vector<std::string>& arguments) {
   return cat(shell_word(program), " ", shell_words(arguments));
 }
 
+std::vector<std::string> check_words(const std::string& model, const std::string& data) {
+  if (posix_env().exists("gates.toml")) return {"check", model, data, "--gates", "gates.toml"};
+  return {"check", model, data, "--init", "--out", "gates.toml"};
+}
+
 std::string read_text(const std::string& path) {
   if (path != "-") {
     check_file(path);

@@ -136,6 +136,7 @@ void evaluate_scores(const EvaluateRun& run) {
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
   slicing.thresholds = run.thresholds;
+  run.results.warn(slicing.advice(scored, missing));
   const Assessment assessment = slicing.assess(scored, missing, {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
   const std::vector<std::string> no_slices = run.scored.columns();
@@ -270,6 +271,7 @@ void evaluate(const EvaluateRun& run) {
   if (run.slicing.any() || several || ranking) {
     SliceFlags slicing = run.slicing;
     slicing.thresholds = several ? run.thresholds : std::vector{threshold};
+    run.results.warn(slicing.advice(scored, ColumnOptions().missing));
     assessment = slicing.assess(scored, ColumnOptions().missing, {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
@@ -311,8 +313,8 @@ void evaluate(const EvaluateRun& run) {
   if (run.baseline.any()) text += text_of(against, terminal);
   text += text_of(envelope, terminal);
   run.results.write(text);
-  std::vector<std::string> next = {"predict", run.model, run.data};
-  if (const auto one = threshold_of(run)) next.insert(next.end(), {"--threshold", shortest(*one)});
+  std::vector<std::string> next = check_words(run.model, run.data);
+  if (run.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : run.table.words()) next.push_back(word);
   run.results.suggest(next);
 }

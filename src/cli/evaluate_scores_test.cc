@@ -257,6 +257,15 @@ TEST_F(EvaluateScores, AColumnOfManyNumbersIsForBuckets) {
   EXPECT_EQ(
       refusal(text, {"--slice", "age"}),
       "evaluate.slice: column \"age\" has 100 values: slices are by at most 50 / --bucket age=25,50,75");
+  // Of fewer values each is a slice of its own, with a word of buckets; none where edges or words part rows.
+  text = "y,p,age,few,word\n";
+  for (int i = 0; i < 400; ++i) text += cat(i % 2, ",0.5,", i % 20, ",", i % 12, ",w", i % 20, "\n");
+  const std::string path = file(text);
+  EXPECT_EQ(
+      json(path, {"--slice", "age,few,word"})["warnings"],
+      Json({"column \"age\" is parted by each of its 20 numbers: --bucket age=5,10,15 makes quarters of "
+            "them"}));
+  EXPECT_EQ(json(path, {"--bucket", "age=5,10,15"})["warnings"], Json::array());
 }
 
 TEST_F(EvaluateScores, WrongUseIsNamed) {

@@ -118,7 +118,10 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
     if (!op) {
       const std::vector<std::string> near = nearest(wanted, known);
       const std::string model = near_models(wanted);
-      throw ValueError("info.op", cat("\"", wanted, "\" is neither the folder of a model nor an op"),
+      throw ValueError("info.op",
+                       cat("\"", wanted,
+                           "\" is neither the folder of a model nor an op; layers, losses and optimizers "
+                           "stand in the headers, and in docs/plan.md"),
                        !model.empty() ? model
                        : near.empty() ? cat(command({"info", "--ops"}), " lists the ops")
                                       : cat("did you mean \"", near[0], "\"?"));

@@ -106,25 +106,36 @@ CategoryColumn SliceColumns::tones(const std::string& name, int64_t column, Monk
   return monk_tones(name, out, groups);
 }
 
-// Names edges that part the numbers of the column into quarters.
-void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {
+std::string SliceColumns::quarters(const std::string& name, int64_t column) const {
   std::vector<double> numbers;
   for (const int64_t row : rows_) {
     const double value = table_.number_or_nan(row, column);
     if (!std::isnan(value)) numbers.push_back(value);
   }
-  std::string fix;
-  if (2 * numbers.size() > rows_.size()) {
-    std::ranges::sort(numbers);
-    std::vector<double> edges;
-    for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
-    edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-    for (const double edge : edges) fix += cat(fix.empty() ? "" : ",", shortest(edge));
-    fix = cat("--bucket ", name, "=", fix);
-  }
+  if (2 * numbers.size() <= rows_.size()) return "";
+  std::ranges::sort(numbers);
+  std::vector<double> edges;
+  for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
+  edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
+  std::string out;
+  for (const double edge : edges) out += cat(out.empty() ? "" : ",", shortest(edge));
+  return cat("--bucket ", name, "=", out);
+}
+
+void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {
   throw ValueError("evaluate.slice",
                    cat("column \"", name, "\" has ", values, " values: slices are by at most ", kMostValues),
-                   fix);
+                   quarters(name, column));
+}
+
+std::string SliceColumns::advice(const std::string& name) {
+  constexpr size_t kFewValues = 12;
+  const size_t values = named(name)->values.size();
+  if (values <= kFewValues || buckets_.contains(name) || conditions_.contains(name)) return "";
+  const std::string edges = quarters(name, table_.column(name));
+  if (edges.empty()) return "";
+  return cat("column \"", name, "\" is parted by each of its ", values, " numbers: ", edges,
+             " makes quarters of them");
 }
 
 }  // namespace espalier::cli

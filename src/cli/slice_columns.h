@@ -40,6 +40,9 @@ class SliceColumns {
   // Raises ValueError: csv.column, expression.*, evaluate.slice for more than 50 values or a condition with
   // the name of a column, evaluate.bucket for a cell that is no number, or no tone, with its line.
   const CategoryColumn* named(const std::string& name);
+  // Edges for a column of more than a dozen numbers that is parted by each of them; nothing for others.
+  // Raises what named() raises.
+  std::string advice(const std::string& name);
 
  private:
   bool is_missing(std::string_view text) const;
@@ -47,6 +50,8 @@ class SliceColumns {
   CategoryColumn answers(const std::string& name, const Expression& condition) const;
   CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets) const;
   CategoryColumn tones(const std::string& name, int64_t column, MonkGroups groups) const;
+  // "--bucket" with edges that part the numbers of the column into quarters; nothing where most are none.
+  std::string quarters(const std::string& name, int64_t column) const;
   [[noreturn]] void refuse(const std::string& name, int64_t column, size_t values) const;
 
   const CsvTable& table_;

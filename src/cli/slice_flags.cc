@@ -160,6 +160,20 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
       {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut, .min_rows = min_rows});
 }
 
+std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
+                                            const std::vector<std::string>& missing_words) const {
+  std::map<std::string, Buckets> known = parted();
+  known.insert(usual_buckets.begin(), usual_buckets.end());
+  SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
+  std::vector<std::string> names = slices, out;
+  for (const std::string& cross : crosses) std::ranges::copy(factors(cross), std::back_inserter(names));
+  for (const std::string& name : names) {
+    const std::string said = columns.advice(name);
+    if (!said.empty() && std::ranges::find(out, said) == out.end()) out.push_back(said);
+  }
+  return out;
+}
+
 Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                               AssessmentOptions options) const {
   if (!thresholds.empty()) options.thresholds = thresholds;

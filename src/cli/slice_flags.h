@@ -43,6 +43,9 @@ struct SliceFlags {
   // Figures of these rows; flags count more than `options`. Raises
   // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
   // evaluate.metric, evaluate.thresholds.
+  // What to say of columns of numbers that are parted by each of many values.
+  std::vector<std::string> advice(const ScoredTable& scored,
+                                  const std::vector<std::string>& missing_words) const;
   Assessment assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                     AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no

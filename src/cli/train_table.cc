@@ -400,8 +400,7 @@ void train_table(const TableRun& run) {
       cat(text, replaced ? "replaced " : "saved ", plan.model.path, "/: the model, and how a row is read\n"));
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
-  std::vector<std::string> next = {"check", plan.model.path, test_path, "--init", "--out", "gates.toml"};
-  if (posix_env().exists("gates.toml")) next = {"check", plan.model.path, test_path, "--gates", "gates.toml"};
+  std::vector<std::string> next = check_words(plan.model.path, test_path);
   if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : reading.words()) next.push_back(word);
   run.results.suggest(next);

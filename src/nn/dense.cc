@@ -17,7 +17,7 @@ namespace {
 void require_rows(const TensorType& x) {
   if (x.rank() < 2) {
     throw ShapeError("dense.rank", cat("Dense takes [batch, ..., features], got ", x),
-                     "expand_dims(x, 0) makes a batch of one example");
+                     "expand_dims(x, 0) makes a batch of one example, expand_dims(x, 1) one feature of each");
   }
 }
 

@@ -33,8 +33,9 @@ int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& r
   const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
-      throw ShapeError("loaded_model.input", cat("input ", i, " takes rows of ", rows[i],
-                                                 ", as many as each other has, got ", given[i].type()));
+      throw ShapeError("loaded_model.input",
+                       cat("input ", i, " takes rows of ", rows[i],
+                           rows.size() > 1 ? ", as many as each other has" : "", ", got ", given[i].type()));
     }
   }
   if (fixed_batch && batch != fixed_batch) {
