@@ -12,6 +12,7 @@
 #include "cli/envelope.h"
 #include "cli/flip_flags.h"
 #include "cli/given_flags.h"
+#include "cli/individual_flags.h"
 #include "cli/interval_flags.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
@@ -38,6 +39,7 @@ struct EvaluateRun {
   IntervalFlags intervals;
   WorstFlags worst;
   FlipFlags flips;
+  IndividualFlags individual;
   GivenFlags given;
   BaselineFlags baseline;
   bool strip_label_dots = false, all_rows = false;
@@ -279,6 +281,9 @@ void evaluate(const EvaluateRun& run) {
   GivenGaps given;
   if (run.given.any())
     given = run.given.find(*assessment, view, scored, run.slicing, ColumnOptions().missing);
+  std::optional<IndividualFairness> individual;
+  if (run.individual.on)
+    individual = run.individual.find(saved, inputs, predictions, labels, assessment ? &*assessment : nullptr);
   const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
@@ -295,6 +300,7 @@ void evaluate(const EvaluateRun& run) {
     if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
     if (run.flips.any()) body["flips"] = json_of(flips);
+    if (individual) body["individual"] = json_of(*individual);
     if (run.baseline.any()) body["baseline"] = json_of(against);
     body["envelope"] = json_of(envelope);
     body["warnings"] = *run.results.warned;
@@ -310,6 +316,7 @@ void evaluate(const EvaluateRun& run) {
   text += text_of(given, terminal);
   if (run.worst.any()) text += cli::text_of(worst, options, terminal);
   if (run.flips.any()) text += text_of(flips, terminal);
+  if (individual) text += text_of(*individual, terminal);
   if (run.baseline.any()) text += text_of(against, terminal);
   text += text_of(envelope, terminal);
   run.results.write(text);
@@ -351,6 +358,7 @@ void check_use(const EvaluateRun& run) {
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
+  if (run.individual.on) throw CLI::RequiredError("--individual needs a model: MODEL and DATA");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))
@@ -409,6 +417,7 @@ void add_evaluate(CLI::App& app) {
   run->intervals.add(*verb);
   run->worst.add(*verb);
   run->flips.add(*verb);
+  run->individual.add(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);
   verb->option_defaults()->group("What is shown");

@@ -124,16 +124,6 @@ std::vector<std::string> distinct_names(const std::vector<std::string>& names) {
   return out;
 }
 
-// The number that text with a comma for its point spells.
-std::optional<double> parse_decimal_comma(std::string_view text) {
-  constexpr size_t kLongest = 64;
-  const size_t comma = text.find(',');
-  if (comma == text.npos || text.size() > kLongest) return std::nullopt;
-  std::string plain(text);
-  plain[comma] = '.';
-  return parse_decimal(plain);
-}
-
 // 1,234 may be a number of thousands; 0,234 and 1,23 are none.
 bool may_group(std::string_view text) {
   const size_t comma = text.find(','), first = text.find_first_of("0123456789");

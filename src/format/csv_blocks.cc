@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
+#include "format/decimal.h"
 #include "format/utf8.h"
 
 namespace espalier {
@@ -94,6 +95,7 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
   notes_ = head.notes();
   had_header_ = head.had_header();
   delimiter_ = head.delimiter();
+  decimal_comma_ = head.decimal_comma() && delimiter_ != ',';
   if (head.rows() == 0) {
     cells_ = head.columns();
     return;
@@ -172,6 +174,17 @@ CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
     if (!cell(row, named).empty())
       throw FormatError("csv.columns",
                         cat("line ", line(row), ": a cell behind the last column that has a name"));
+  }
+  if (table.decimal_comma()) put_points();
+}
+
+void CsvRows::put_points() {
+  for (int64_t row = 0; row < rows(); ++row) {
+    for (int64_t column = 0; column < cells_.columns; ++column) {
+      const std::string_view text = cell(row, column);
+      if (parse_decimal_comma(text))
+        text_[static_cast<size_t>(text.data() - text_.data()) + text.find(',')] = '.';
+    }
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <string>
 
 namespace espalier {
 namespace decimal {
@@ -61,6 +62,15 @@ std::optional<double> parse_decimal(std::string_view text) {
   double value = 0;
   if (!decimal::parse_unsigned(text.data(), text.data() + text.size(), value)) return std::nullopt;
   return negative ? -value : value;
+}
+
+std::optional<double> parse_decimal_comma(std::string_view text) {
+  constexpr size_t kLongest = 64;
+  const size_t comma = text.find(',');
+  if (comma == text.npos || text.size() > kLongest) return std::nullopt;
+  std::string plain(text);
+  plain[comma] = '.';
+  return parse_decimal(plain);
 }
 
 }  // namespace espalier

@@ -88,5 +88,7 @@ inline constexpr uint8_t kLast[2 * kShort] = {0,   0,   0,   0,   0,   0,   0,  
 // The f64 nearest to the number that all of the text spells: an optional sign, digits with or without a
 // point, an optional exponent. Nothing for other text and for numbers outside of f64's range.
 std::optional<double> parse_decimal(std::string_view text);
+// The same of up to 64 characters with a comma for the point, one at least.
+std::optional<double> parse_decimal_comma(std::string_view text);
 
 }  // namespace espalier

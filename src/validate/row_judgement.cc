@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "format/decimal.h"
 
 namespace espalier {
 namespace {
@@ -56,9 +57,16 @@ class Judge {
 
   void read_cells() {
     std::vector<std::string_view> cells(static_cast<size_t>(table_.columns()));
+    std::vector<std::string> with_points(table_.decimal_comma() ? cells.size() : 0);
     std::vector<CellFault> faults;
     for (int64_t row = 0; row < table_.rows(); ++row) {
       for (size_t c = 0; c < cells.size(); ++c) cells[c] = table_.cell(row, static_cast<int64_t>(c));
+      for (size_t c = 0; c < with_points.size(); ++c) {
+        if (!parse_decimal_comma(cells[c])) continue;
+        with_points[c] = cells[c];
+        with_points[c][cells[c].find(',')] = '.';
+        cells[c] = with_points[c];
+      }
       faults.clear();
       validator_.check(cells, faults);
       for (const CellFault& fault : faults) take(row, fault);

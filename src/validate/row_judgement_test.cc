@@ -73,6 +73,19 @@ TEST(RowJudgement, DefaultsStandForBadCells) {
   EXPECT_EQ(judged("", "", tags("tag: 'espalier.policy=default'")).refused, 2);
 }
 
+TEST(RowJudgement, NumbersMayHaveADecimalComma) {
+  tfmd::Schema schema;
+  parse_metadata(
+      R"(feature { name: "pay" type: FLOAT presence { min_fraction: 1 } float_domain { max: 9 } })", schema);
+  const CsvTable table = parse_csv("pay;job\n7,25;clerk\n9,5;clerk\n1,2,3;smith\n");
+  const RowJudgement found = judge_rows(RowValidator(schema, table.names(), {}), table);
+  ASSERT_EQ(found.findings.size(), 2u);
+  EXPECT_EQ(found.findings[0].text, "no number");
+  EXPECT_EQ(found.findings[0].lines, std::vector<int64_t>{4});
+  EXPECT_EQ(found.findings[1].text, "above 9");
+  EXPECT_EQ(found.findings[1].lines, std::vector<int64_t>{3});
+}
+
 TEST(RowJudgement, RulesAreAskedOfWhatStands) {
   const std::string rules =
       "tag: 'espalier.rule=age < 90' tag: 'espalier.warning=number(pay) >= 0' "

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "base/format.h"
@@ -46,6 +48,29 @@ TEST(Statistics, OfATableAreThoseOfItsFile) {
   TableFolder folder;
   EXPECT_EQ(statistics_of_table(parse_csv(rows), with_header()).list().SerializeAsString(),
             statistics_of_tables({folder.file(rows)}, with_header()).list().SerializeAsString());
+}
+
+// Numbers with a comma for the point are those with a point; words keep their commas.
+TEST(Statistics, KnowNumbersWithDecimalCommas) {
+  std::string commas = "a;b;c\n", points = commas;
+  for (int i = 0; i < 3000; ++i) {
+    const std::string b = cat(i % 7, "%", i % 10), c = i % 3 ? cat("x, ", i) : cat("\"", b, "\"");
+    for (const auto& [text, point] : {std::pair{&commas, ','}, std::pair{&points, '.'}}) {
+      std::string line = cat(i, ";", b, ";", c, "\n");
+      std::ranges::replace(line, '%', point);
+      *text += line;
+    }
+  }
+  StatisticsOptions options = small_blocks();
+  options.csv.delimiter = ';';
+  const auto found = data_of(commas, options);
+  EXPECT_EQ(found.features(1).type(), tfmd::FeatureNameStatistics::FLOAT);
+  EXPECT_EQ(found.SerializeAsString(), data_of(points, options).SerializeAsString());
+  EXPECT_EQ(
+      statistics_of_table(parse_csv(commas), options).list().datasets(0).features(1).SerializeAsString(),
+      found.features(1).SerializeAsString());
+  // Commas between cells are no points, as TensorFlow Data Validation has it.
+  EXPECT_EQ(data_of("a,b\n1,\"2,5\"\n").features(1).type(), tfmd::FeatureNameStatistics::STRING);
 }
 
 TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {

@@ -1,0 +1,89 @@
+#include "cli/individual_flags.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "fairness/entropy.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+
+void IndividualFlags::add(CLI::App& verb) {
+  CLI::Option* individual =
+      verb.add_flag("--individual", on,
+                    "Whether rows that are alike are decided alike, and how evenly benefits are spread");
+  verb.add_option("--neighbours", neighbours,
+                  "How many nearest rows a row is held against, itself one of them")
+      ->option_text("K [5]")
+      ->check(number_from(int64_t{1}, int64_t{1000}))
+      ->needs(individual);
+}
+
+IndividualFairness IndividualFlags::find(const TableModel& saved, const Tensor& inputs,
+                                         const Predictions& predictions, const Tensor& labels,
+                                         const Assessment* assessment) const {
+  const ColumnProgram& columns = saved.columns;
+  if (columns.classes().size() != 2) {
+    throw ValueError("evaluate.individual",
+                     cat("--individual is for models of two classes, and ", columns.label(),
+                         columns.classification() ? cat(" has ", columns.classes().size()) : " is a number"));
+  }
+  const std::vector<int32_t> truths = labels.to_vector<int32_t>();
+  std::vector<uint8_t> said;
+  Confusion all;
+  for (size_t row = 0; row < truths.size(); ++row) {
+    said.push_back(predictions.best[row] == saved.decision.positive);
+    all[outcome_of(said.back(), truths[row] == saved.decision.positive)].add(1);
+  }
+  IndividualFairness out{.consistency = consistency(inputs.to_vector<float>(), said, neighbours),
+                         .entropy = generalised_entropy(all),
+                         .theil = generalised_entropy(all, 1)};
+  if (!assessment) return out;
+  for (const SlicingFigures& by : assessment->by) {
+    std::vector<Confusion> groups;
+    for (const SliceFigures& slice : by.slices) groups.push_back(slice.at[0]);
+    out.between.emplace_back(by.name(), generalised_entropy_between(groups, 1));
+  }
+  return out;
+}
+
+std::string text_of(const IndividualFairness& all, const Terminal& terminal) {
+  const Consistency& alike = all.consistency;
+  Table table({"individual fairness", "figure", percent(kLevel, 0) + " interval", "meaning"});
+  table.row(
+      {"consistency", fixed(alike.value, 4),
+       alike.interval ? cat(fixed(alike.interval->low, 4), " to ", fixed(alike.interval->high, 4)) : "-",
+       cat("1 where each row is decided as its ", alike.neighbours, " nearest are")});
+  const auto add = [&](const std::string& name, const std::optional<double>& value, const char* meaning) {
+    table.row({name, value ? fixed(*value, 4) : "-", "", meaning});
+  };
+  add("generalised entropy", all.entropy, "0 where benefits, said - is + 1, are spread evenly");
+  add("Theil index", all.theil, "the same with alpha 1");
+  for (const auto& [name, value] : all.between)
+    add(cat("Theil between ", name), value, "what of it lies between groups");
+  std::string out = cat("\n", table.text(terminal));
+  if (alike.asked < alike.rows) {
+    out += terminal.paint(Ink::kDim, cat("neighbours were sought of ", alike.asked,
+                                         " rows, evenly spread over ", alike.rows, "\n"));
+  }
+  return out;
+}
+
+nlohmann::ordered_json json_of(const IndividualFairness& all) {
+  using Json = nlohmann::ordered_json;
+  const auto json = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  const Consistency& alike = all.consistency;
+  Json between = Json::object();
+  for (const auto& [name, value] : all.between) between[name] = json(value);
+  return {{"consistency",
+           {{"value", alike.value},
+            {"interval", alike.interval ? Json{alike.interval->low, alike.interval->high} : Json()},
+            {"neighbours", alike.neighbours},
+            {"asked", alike.asked},
+            {"rows", alike.rows}}},
+          {"generalised_entropy", json(all.entropy)},
+          {"theil_index", json(all.theil)},
+          {"theil_between", between}};
+}
+
+}  // namespace espalier::cli

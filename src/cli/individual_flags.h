@@ -1,0 +1,42 @@
+// How fairly a model of tables decides single rows.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "cli/scores.h"
+#include "cli/table_data.h"
+#include "fairness/assessment.h"
+#include "fairness/consistency.h"
+#include "report/terminal.h"
+
+namespace espalier::cli {
+
+struct IndividualFairness {
+  Consistency consistency;
+  // Of benefits said - is + 1: generalised entropy with alpha 2, and Theil's index.
+  std::optional<double> entropy = {}, theil = {};
+  // What of Theil's index lies between the groups of each slicing.
+  std::vector<std::pair<std::string, std::optional<double>>> between = {};
+};
+
+struct IndividualFlags {
+  bool on = false;
+  size_t neighbours = 5;
+
+  // --individual and --neighbours.
+  void add(CLI::App& verb);
+  // `inputs` of the model; between groups of `assessment`, where there is one. Raises ValueError:
+  // evaluate.individual for a model of other than two classes, consistency.rows.
+  IndividualFairness find(const TableModel& saved, const Tensor& inputs, const Predictions& predictions,
+                          const Tensor& labels, const Assessment* assessment) const;
+};
+
+std::string text_of(const IndividualFairness& all, const Terminal& terminal);
+nlohmann::ordered_json json_of(const IndividualFairness& all);
+
+}  // namespace espalier::cli
