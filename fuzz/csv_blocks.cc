@@ -2,6 +2,7 @@
 // statistics are the same in one part and in two.
 #include "format/csv_blocks.h"
 
+#include "format/decimal.h"
 #include "format/utf8.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
@@ -11,9 +12,18 @@ using namespace espalier;
 
 namespace {
 
+// Between semicolons the first block decides whether commas are points: there it is the whole table.
 StatisticsOptions options_of(const std::string& bytes) {
-  StatisticsOptions out{.csv = {.delimiter = ',', .header = CsvHeader::kNo}};
-  out.block = 16 + hash_bytes(bytes.data(), bytes.size()) % 100;
+  const bool semicolons = bytes[1] == ';';
+  StatisticsOptions out{.csv = {.delimiter = bytes[1], .header = CsvHeader::kNo}};
+  out.block = semicolons ? size_t{1} << 20 : 16 + hash_bytes(bytes.data(), bytes.size()) % 100;
+  return out;
+}
+
+// As blocks hold it.
+std::string cell_of(const CsvTable& table, int64_t row, int64_t column) {
+  std::string out(table.cell(row, column));
+  if (table.delimiter() == ';' && table.decimal_comma() && parse_decimal_comma(out)) out[out.find(',')] = '.';
   return out;
 }
 
@@ -44,14 +54,15 @@ std::string cells_of(const std::string& bytes, std::string& statistics) {
 
 bool accept(const std::string& input) {
   // A first line that says how many columns there are, however little the first block holds.
-  const std::string bytes = "a,b\n" + input;
+  const bool semicolons = input.find(';') != input.npos;
+  const std::string bytes = (semicolons ? "a;b\n" : "a,b\n") + input;
   if (!is_utf8(bytes) || bytes.find('\0') != bytes.npos) return false;
   std::string expected, statistics;
   bool accepted = true;
   try {
     const CsvTable table = parse_csv(bytes, options_of(bytes).csv);
     for (int64_t row = 0; row < table.rows(); ++row) {
-      for (int64_t c = 0; c < table.columns(); ++c) expected.append(table.cell(row, c)).append(1, '\0');
+      for (int64_t c = 0; c < table.columns(); ++c) expected.append(cell_of(table, row, c)).append(1, '\0');
     }
   } catch (const FormatError&) {
     accepted = false;
@@ -69,9 +80,13 @@ bool accept(const std::string& input) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string> seeds{
-      "name,age\nann, 39\nbob, 50\n", "39, State-gov\r\n\r\n50, ?\r\n",
-      "a,b\n\"x,y\",\"1,5\"\n\"two\nlines\",\"a \"\"word\"\"\"\n", "5'10\",a\"b\"\n\"\",\"\"\n1,2",
+      "name,age\nann, 39\nbob, 50\n",
+      "39, State-gov\r\n\r\n50, ?\r\n",
+      "a,b\n\"x,y\",\"1,5\"\n\"two\nlines\",\"a \"\"word\"\"\"\n",
+      "5'10\",a\"b\"\n\"\",\"\"\n1,2",
+      "x;1,5\n2,25;y, z\n\"3,5\";-0,125\n",
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,b\n\"q\",2\n"};
   return fuzz::run(argc, argv, "fuzz_csv_blocks", seeds,
-                   {"\"", "\"\"", "\",\"", ",", "\n", "\r\n", " ", "\n\n", "\t", "1", "\"\n\""}, accept);
+                   {"\"", "\"\"", "\",\"", ",", ";", "0,5", "\n", "\r\n", " ", "\n\n", "\t", "1", "\"\n\""},
+                   accept);
 }
