@@ -13,6 +13,7 @@
 #include "espalier/error.h"
 
 namespace espalier::cli {
+
 Buckets read_buckets(const std::string& text, const std::string& of) {
   if (text == "monk") return {.tones = MonkGroups::kTen};
   if (text == "monk3") return {.tones = MonkGroups::kThree};

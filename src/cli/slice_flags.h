@@ -40,12 +40,12 @@ struct SliceFlags {
                                          const SliceOptions& options)>;
   void with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                      const UseSlicings& use) const;
+  // What to say of columns of numbers that are parted by each of many values. Raises as assess().
+  std::vector<std::string> advice(const ScoredTable& scored,
+                                  const std::vector<std::string>& missing_words) const;
   // Figures of these rows; flags count more than `options`. Raises
   // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
   // evaluate.metric, evaluate.thresholds.
-  // What to say of columns of numbers that are parted by each of many values.
-  std::vector<std::string> advice(const ScoredTable& scored,
-                                  const std::vector<std::string>& missing_words) const;
   Assessment assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                     AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no

@@ -182,8 +182,8 @@ void CsvRows::put_points() {
   for (int64_t row = 0; row < rows(); ++row) {
     for (int64_t column = 0; column < cells_.columns; ++column) {
       const std::string_view text = cell(row, column);
-      if (parse_decimal_comma(text))
-        text_[static_cast<size_t>(text.data() - text_.data()) + text.find(',')] = '.';
+      const size_t comma = decimal_comma_in(text);
+      if (comma != text.npos) text_[static_cast<size_t>(text.data() - text_.data()) + comma] = '.';
     }
   }
 }

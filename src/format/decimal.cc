@@ -73,4 +73,8 @@ std::optional<double> parse_decimal_comma(std::string_view text) {
   return parse_decimal(plain);
 }
 
+size_t decimal_comma_in(std::string_view text) {
+  return parse_decimal_comma(text) ? text.find(',') : text.npos;
+}
+
 }  // namespace espalier

@@ -90,5 +90,7 @@ inline constexpr uint8_t kLast[2 * kShort] = {0,   0,   0,   0,   0,   0,   0,  
 std::optional<double> parse_decimal(std::string_view text);
 // The same of up to 64 characters with a comma for the point, one at least.
 std::optional<double> parse_decimal_comma(std::string_view text);
+// Where that comma stands; npos in other text.
+size_t decimal_comma_in(std::string_view text);
 
 }  // namespace espalier
