@@ -22,5 +22,5 @@ add_custom_target(espalier_proto_headers DEPENDS ${proto_headers})
 # Nobody reads the warnings of code that nobody wrote, here or where its headers are included.
 add_library(espalier_protos OBJECT ${proto_sources})
 target_include_directories(espalier_protos PRIVATE ${proto_folder})
-target_compile_options(espalier_protos PRIVATE -w -O1)
+target_compile_options(espalier_protos PRIVATE -w -O1 $<$<BOOL:${ESPALIER_LIGHT_SANITIZERS}>:-fno-sanitize=all>)
 add_dependencies(espalier_protos espalier_proto_headers)

@@ -2,9 +2,8 @@
 # a cold build. The preset clang compiles every source alone and so sees what one borrowed from another.
 option(ESPALIER_UNITY "Compile several sources of a folder together" ON)
 
-# Sources whose names mean the same thing in every file: an op has its `infer`, `eval` and `gradient`, a kernel and a
-# pass their `run`.
-set(ESPALIER_UNITY_ALONE "^src/(ops|kernels|passes)/|^src/format/toml\\.cc$")
+# One that is as heavy as eight, and tests of ops, of which two files may test one op.
+set(ESPALIER_UNITY_ALONE "^src/format/toml\\.cc$|^src/ops/.*_test\\.cc$")
 
 # espalier_unity(<target>): eight sources of a folder together; those with flags of their own stay alone.
 function(espalier_unity target)

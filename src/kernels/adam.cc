@@ -13,7 +13,7 @@ namespace {
 // Elements of a chunk, about: enough that a helper is worth calling; more of a large array, which is read in
 // order as long as possible. An even number of chunks, so that two threads meet where they met in the product
 // that made the gradient.
-constexpr int64_t kChunk = 1 << 13, kLargestChunk = 1 << 17, kChunks = 64;
+constexpr int64_t kAdamChunk = 1 << 13, kLargestChunk = 1 << 17, kChunks = 64;
 
 struct AdamParams {
   int64_t elements = 0;
@@ -49,7 +49,7 @@ void run_adam(const KernelCall& call) {
                    *in(6)};
   const auto* gradient = static_cast<const T*>(call.in[kAdamGradient]);
   const AdamLoop<T> loop = loop_of(gradient);
-  const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kChunk, kLargestChunk));
+  const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kAdamChunk, kLargestChunk));
   const int64_t pairs = (p.elements + 2 * wanted - 1) / (2 * wanted);
   const int64_t size = p.elements > wanted ? (p.elements + 2 * pairs - 1) / (2 * pairs) : wanted;
   thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {

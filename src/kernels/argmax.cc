@@ -10,8 +10,8 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 16;
-constexpr int64_t kChunkElements = 1 << 14;
+constexpr int64_t kArgmaxParallelElements = 1 << 16;
+constexpr int64_t kArgmaxChunkElements = 1 << 14;
 // An index and a rank share 64 bits.
 constexpr int64_t kMostIndices = 0xffffffff;
 
@@ -42,8 +42,8 @@ void run_argmax(const KernelCall& call) {
   visit_integral(p.index, [&](auto tag) {
     using I = typename decltype(tag)::type;
     I* out = static_cast<I*>(call.out[0]);
-    const int64_t step = std::max<int64_t>(chunk_work(kChunkElements) / p.length, 1);
-    const bool parallel = p.rows * p.length >= chunk_work(kParallelElements);
+    const int64_t step = std::max<int64_t>(chunk_work(kArgmaxChunkElements) / p.length, 1);
+    const bool parallel = p.rows * p.length >= chunk_work(kArgmaxParallelElements);
     for_each_chunk((p.rows + step - 1) / step, parallel, [&](int64_t i) {
       for (int64_t row = i * step; row < std::min((i + 1) * step, p.rows); ++row)
         out[row] = static_cast<I>(largest(x + row * p.length, p.length));

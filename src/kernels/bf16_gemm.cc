@@ -9,7 +9,7 @@ namespace espalier {
 namespace {
 
 // Below this many multiplications a product is done before a helper could begin.
-constexpr int64_t kParallelWork = int64_t{1} << 19;
+constexpr int64_t kTileParallelWork = int64_t{1} << 19;
 constexpr int64_t kBlockFloats = kBf16Block * kBf16Block;
 // Strips of one task of many rows, the panels that should meet their copy, and those whose sums stay beside
 // it in the second cache.
@@ -361,7 +361,7 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
 void Bf16Gemm::run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
                    std::byte* workspace, void* c, int64_t batches, const Follower& follower) const {
   if (batches * rows() * columns() == 0) return;
-  const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
+  const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kTileParallelWork);
   const Call call{a, a_batch, b, b_batch, workspace, c, batches, follower, parallel};
   if (few_rows()) return run_few_rows(call);
   run_many_rows(call);

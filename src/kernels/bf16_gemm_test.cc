@@ -19,14 +19,14 @@ constexpr IndexMap kOne{1, 0, nullptr};
 // One product for each shape, in memory as `layout` says: bit 0 transposes A, bit 1 transposes B, bit 2 turns
 // the order of A's rows and B's columns round and reads them through tables, bit 3 has f32 that rounds to the
 // operands.
-struct Problem {
+struct Bf16Problem {
   int64_t m, n, k;
   Bf16Gemm gemm;
   std::vector<uint16_t> a_bits, b_bits;
   std::vector<float> a, b, a_long, b_long;
   std::vector<int64_t> rows, columns;
 
-  Problem(int64_t m, int64_t n, int64_t k, int layout) : m(m), n(n), k(k) {
+  Bf16Problem(int64_t m, int64_t n, int64_t k, int layout) : m(m), n(n), k(k) {
     gemm.a_row = {m, layout & 1 ? 1 : k, nullptr};
     gemm.a_depth = {k, layout & 1 ? m : 1, nullptr};
     gemm.b_depth = {k, layout & 2 ? 1 : n, nullptr};
@@ -100,7 +100,7 @@ class Bf16Products : public ::testing::Test {
 TEST_F(Bf16Products, AreWithinTheBoundOfAnExactSum) {
   for (const auto& [m, n, k] : kShapes) {
     for (int layout = 0; layout < 16; ++layout) {
-      Problem problem(m, n, k, layout);
+      Bf16Problem problem(m, n, k, layout);
       const std::vector<float> c = problem.run(false), rounded = problem.run(true);
       for (int64_t i = 0; i < m; ++i) {
         for (int64_t j = 0; j < n; ++j) {
@@ -126,7 +126,7 @@ TEST_F(Bf16Products, AreWithinTheBoundOfAnExactSum) {
 // More panels than have their sums kept, while the rest of a long sum is packed.
 TEST_F(Bf16Products, ColumnsDoNotDependOnThoseBeside) {
   thread_pool().set_threads(1);
-  Problem wide(390, 530, 1060, 0), narrow(390, 30, 1060, 0);
+  Bf16Problem wide(390, 530, 1060, 0), narrow(390, 30, 1060, 0);
   for (int64_t l = 0; l < wide.k; ++l) {
     for (int64_t j = 0; j < narrow.n; ++j)
       narrow.b_bits[static_cast<size_t>(l * narrow.n + j)] =
@@ -146,12 +146,12 @@ TEST_F(Bf16Products, ColumnsDoNotDependOnThoseBeside) {
 TEST_F(Bf16Products, NeitherThreadsNorLayoutChangeABit) {
   for (const auto& [m, n, k] : kShapes) {
     thread_pool().set_threads(1);
-    const std::vector<float> wanted = Problem(m, n, k, 0).run(false);
+    const std::vector<float> wanted = Bf16Problem(m, n, k, 0).run(false);
     for (const int threads : {1, 2, 3, 7}) {
       thread_pool().set_threads(threads);
       const SmallestChunks smallest(threads > 1);
       for (const int layout : {0, 1, 2, 3, 8, 11}) {
-        Problem problem(m, n, k, 0), other(m, n, k, layout);
+        Bf16Problem problem(m, n, k, 0), other(m, n, k, layout);
         // The same matrices, laid out otherwise.
         for (int64_t l = 0; l < k; ++l) {
           for (int64_t i = 0; i < m; ++i) {
@@ -180,7 +180,7 @@ TEST_F(Bf16Products, TheFollowerSeesEveryElementOnceAfterItsSum) {
       std::vector<std::atomic<int>> times(static_cast<size_t>(m * n));
       std::vector<float> seen(times.size());
       const std::vector<float> c =
-          Problem(m, n, k, 0).run(false, [&](const float* c, int64_t first, int64_t last) {
+          Bf16Problem(m, n, k, 0).run(false, [&](const float* c, int64_t first, int64_t last) {
             for (int64_t i = first; i < last; ++i) {
               ++times[static_cast<size_t>(i)];
               seen[static_cast<size_t>(i)] = c[i];

@@ -12,7 +12,7 @@ namespace espalier {
 namespace {
 
 // Elements that are worth a helper.
-constexpr int64_t kParallelElements = int64_t{1} << 14;
+constexpr int64_t kConvolutionParallelElements = int64_t{1} << 14;
 
 // The input with its padding and the gaps of its dilation written out, so that every window lies inside.
 struct Spread {
@@ -47,7 +47,7 @@ struct Spread {
   void run(const T* from, T* to) const {
     const Axis& outer = axes[0];
     const auto slice = static_cast<size_t>(outer.out_stride) * sizeof(T);
-    for_each_chunk(outer.out_size, elements() >= chunk_work(kParallelElements), [&](int64_t at) {
+    for_each_chunk(outer.out_size, elements() >= chunk_work(kConvolutionParallelElements), [&](int64_t at) {
       std::memset(to + at * outer.out_stride, 0, slice);
       const int64_t place = at - outer.low, i = place / outer.gap;
       if (place < 0 || place % outer.gap || i >= outer.size) return;
@@ -82,13 +82,13 @@ const T* input_of(const ConvolutionParams<Product>& p, const KernelCall& call) {
   return spread;
 }
 
-void run_f32(const KernelCall& call) {
+void run_f32_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Gemm>*>(call.params);
   p.product.run(input_of<float>(p, call), kOne, static_cast<const float*>(call.in[1]), kOne,
                 reinterpret_cast<float*>(call.workspace + p.spread_bytes), static_cast<float*>(call.out[0]),
                 1, call.follower);
 }
-void run_bf16(const KernelCall& call) {
+void run_bf16_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Bf16Gemm>*>(call.params);
   p.product.run(input_of<uint16_t>(p, call), kOne, call.in[1], kOne, call.workspace + p.spread_bytes,
                 call.out[0], 1, call.follower);
@@ -96,7 +96,7 @@ void run_bf16(const KernelCall& call) {
 
 // Nothing when the call is not for a product.
 template <class Product>
-std::shared_ptr<ConvolutionParams<Product>> read_site(const KernelSite& site) {
+std::shared_ptr<ConvolutionParams<Product>> read_site_convolution(const KernelSite& site) {
   const ConvolutionOptions& o = static_cast<const ConvolutionAttributes*>(site.attributes)->options;
   const ConvolutionDimensions& d = o.dimensions;
   const Shape &input = site.inputs[0]->shape, &kernel = site.inputs[1]->shape,
@@ -174,11 +174,11 @@ std::shared_ptr<ConvolutionParams<Product>> read_site(const KernelSite& site) {
 
 PreparedKernel prepare_convolution(const KernelSite& site) {
   if (site.outputs[0]->dtype != DType::kF32) return {};
-  auto params = read_site<Gemm>(site);
+  auto params = read_site_convolution<Gemm>(site);
   if (!params) return {};
   params->product.choose(current_isa());
   PreparedKernel kernel;
-  kernel.run = run_f32;
+  kernel.run = run_f32_convolution;
   kernel.takes_follower = true;
   kernel.workspace =
       params->spread_bytes + static_cast<size_t>(params->product.workspace_floats(1)) * sizeof(float);
@@ -188,12 +188,12 @@ PreparedKernel prepare_convolution(const KernelSite& site) {
 
 PreparedKernel prepare_convolution_bf16(const KernelSite& site) {
   const DType result = site.outputs[0]->dtype;
-  auto params = runs_on_tiles(result) ? read_site<Bf16Gemm>(site) : nullptr;
+  auto params = runs_on_tiles(result) ? read_site_convolution<Bf16Gemm>(site) : nullptr;
   if (params) params->product.choose();
   if (!params || !params->product.pays()) return prepare_widened(site, prepare_convolution);
   params->product.round = result == DType::kBF16;
   PreparedKernel kernel;
-  kernel.run = run_bf16;
+  kernel.run = run_bf16_convolution;
   kernel.takes_follower = true;
   kernel.workspace = params->spread_bytes + params->product.workspace_bytes(1);
   kernel.params = std::move(params);

@@ -32,7 +32,7 @@ struct DotParams {
 };
 
 template <class Product>
-std::shared_ptr<DotParams<Product>> read_site(const KernelSite& site) {
+std::shared_ptr<DotParams<Product>> read_site_dot_general(const KernelSite& site) {
   const DotAxes& axes = static_cast<const DotAttributes*>(site.attributes)->axes;
   const Shape &lhs = site.inputs[0]->shape, &rhs = site.inputs[1]->shape;
   auto params = std::make_shared<DotParams<Product>>();
@@ -48,14 +48,14 @@ std::shared_ptr<DotParams<Product>> read_site(const KernelSite& site) {
   return params;
 }
 
-void run_f32(const KernelCall& call) {
+void run_f32_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Gemm>*>(call.params);
   p.product.run(static_cast<const float*>(call.in[0]), p.a_batch, static_cast<const float*>(call.in[1]),
                 p.b_batch, reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]),
                 p.a_batch.count, call.follower);
 }
 
-void run_bf16(const KernelCall& call) {
+void run_bf16_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Bf16Gemm>*>(call.params);
   p.product.run(call.in[0], p.a_batch, call.in[1], p.b_batch, call.workspace, call.out[0], p.a_batch.count,
                 call.follower);
@@ -79,13 +79,13 @@ void pack_ahead(const void* b, int64_t elements, DotParams<Product>& params) {
 
 PreparedKernel prepare_dot_general(const KernelSite& site) {
   if (site.outputs[0]->dtype != DType::kF32) return {};
-  auto params = read_site<Gemm>(site);
+  auto params = read_site_dot_general<Gemm>(site);
   const int64_t batches = params->a_batch.count;
   const void* const b = known_right(site);
   params->product.choose(current_isa(), batches, b != nullptr);
   pack_ahead<float>(b, params->product.packed_floats(), *params);
   PreparedKernel kernel;
-  kernel.run = run_f32;
+  kernel.run = run_f32_dot_general;
   kernel.takes_follower = true;
   kernel.workspace = static_cast<size_t>(params->product.workspace_floats(batches)) * sizeof(float);
   kernel.params = std::move(params);
@@ -99,7 +99,7 @@ bool runs_on_tiles(DType result) {
 PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   const DType result = site.outputs[0]->dtype;
   if (!runs_on_tiles(result)) return prepare_widened(site, prepare_dot_general);
-  auto params = read_site<Bf16Gemm>(site);
+  auto params = read_site_dot_general<Bf16Gemm>(site);
   params->product.a_f32 = site.inputs[0]->dtype == DType::kF32;
   params->product.b_f32 = site.inputs[1]->dtype == DType::kF32;
   const int64_t batches = params->a_batch.count;
@@ -107,7 +107,7 @@ PreparedKernel prepare_dot_general_bf16(const KernelSite& site) {
   params->product.choose();
   pack_ahead<uint16_t>(known_right(site), params->product.packed_elements(), *params);
   PreparedKernel kernel;
-  kernel.run = run_bf16;
+  kernel.run = run_bf16_dot_general;
   kernel.takes_follower = true;
   kernel.workspace = params->product.workspace_bytes(batches);
   kernel.params = std::move(params);

@@ -13,7 +13,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 15, kChunkElements = 1 << 13;
+constexpr int64_t kPoolingParallelElements = 1 << 15, kPoolingChunkElements = 1 << 13;
 constexpr size_t kMaxRank = 8;
 constexpr int64_t kMaxTaps = 64;
 
@@ -91,8 +91,8 @@ struct Windows {
   template <class Body>
   void each(const Body& body) const {
     const int64_t work = band_windows() * taps * channels,
-                  step = std::max<int64_t>(chunk_work(kChunkElements) / std::max<int64_t>(work, 1), 1);
-    for_each_chunk((bands + step - 1) / step, bands * work >= chunk_work(kParallelElements),
+                  step = std::max<int64_t>(chunk_work(kPoolingChunkElements) / std::max<int64_t>(work, 1), 1);
+    for_each_chunk((bands + step - 1) / step, bands * work >= chunk_work(kPoolingParallelElements),
                    [&](int64_t i) { body(i * step, std::min(bands, (i + 1) * step)); });
   }
 };

@@ -10,8 +10,8 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 16;
-constexpr int64_t kChunkElements = 1 << 14;
+constexpr int64_t kReduceParallelElements = 1 << 16;
+constexpr int64_t kReduceChunkElements = 1 << 14;
 constexpr int64_t kChunkColumns = 128;
 
 // The operand as [outer, length, inner], reduced along `length`.
@@ -80,7 +80,7 @@ void run_column_sums(const KernelCall& call) {
       std::copy(totals, totals + count, partial + chunk / pieces * inner + column);
     }
   };
-  for_each_chunk(outer * p.blocks * pieces, p.extents.elements() >= chunk_work(kParallelElements), one);
+  for_each_chunk(outer * p.blocks * pieces, p.extents.elements() >= chunk_work(kReduceParallelElements), one);
   if (p.blocks == 1) return;
   for (int64_t i = 0; i < outer; ++i, partial += p.blocks * inner, out += inner) {
     for (int64_t k = 1; k < p.blocks; ++k) {
@@ -112,8 +112,9 @@ void run_reduce(const KernelCall& call) {
   const int64_t outer = p.extents.outer, length = p.extents.length, inner = p.extents.inner;
   const int64_t elements = p.extents.elements();
   if (inner == 1) {
-    if (elements < chunk_work(kParallelElements)) return p.rows(x, out, outer, length, init);
-    const int64_t step = std::max<int64_t>(chunk_work(kChunkElements) / std::max<int64_t>(length, 1), 1);
+    if (elements < chunk_work(kReduceParallelElements)) return p.rows(x, out, outer, length, init);
+    const int64_t step =
+        std::max<int64_t>(chunk_work(kReduceChunkElements) / std::max<int64_t>(length, 1), 1);
     return thread_pool().parallel_for((outer + step - 1) / step, [&](int64_t chunk) {
       const int64_t first = chunk * step, count = std::min(step, outer - first);
       p.rows(x + first * length, out + first, count, length, init);
@@ -122,7 +123,7 @@ void run_reduce(const KernelCall& call) {
   const auto one = [&](int64_t i, int64_t first, int64_t count) {
     p.columns(x + i * length * inner + first, out + i * inner + first, length, count, inner, init);
   };
-  if (elements < chunk_work(kParallelElements)) {
+  if (elements < chunk_work(kReduceParallelElements)) {
     for (int64_t i = 0; i < outer; ++i) one(i, 0, inner);
     return;
   }

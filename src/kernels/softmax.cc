@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kParallelElements = 1 << 14;
+constexpr int64_t kSoftmaxParallelElements = 1 << 14;
 // Elements of the rows that are done together: they stay in the first cache between two loops.
 constexpr int64_t kBlock = 2048;
 
@@ -30,7 +30,7 @@ template <class Body>
 void for_blocks(const RowsParams& p, Body body) {
   const int64_t step = p.rows_of_block(), blocks = (p.rows + step - 1) / step;
   const auto one = [&](int64_t block) { body(block * step, std::min(step, p.rows - block * step)); };
-  for_each_chunk(blocks, p.rows * p.length >= chunk_work(kParallelElements), one);
+  for_each_chunk(blocks, p.rows * p.length >= chunk_work(kSoftmaxParallelElements), one);
 }
 
 // The softmax of some rows, into `out`.

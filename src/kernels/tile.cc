@@ -8,14 +8,14 @@
 namespace espalier {
 namespace {
 
-struct Entry {
+struct TileEntry {
   const char* op;
   DType input, output;  // of operand 0; of operand 1 for select
   TileFunction TileTable::*function;
 };
 
 using enum DType;
-const Entry kEntries[] = {
+const TileEntry kTileEntries[] = {
     {"add", kF32, kF32, &TileTable::add_f32},
     {"subtract", kF32, kF32, &TileTable::subtract_f32},
     {"multiply", kF32, kF32, &TileTable::multiply_f32},
@@ -90,8 +90,8 @@ const TileTable& tile_table(Isa isa) {
 TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<const DType> inputs,
                        DType output) {
   static const auto* index = [] {
-    auto* map = new std::unordered_multimap<const OpDef*, const Entry*>;
-    for (const Entry& entry : kEntries) {
+    auto* map = new std::unordered_multimap<const OpDef*, const TileEntry*>;
+    for (const TileEntry& entry : kTileEntries) {
       if (const OpDef* known = find_op(entry.op)) map->emplace(known, &entry);
     }
     return map;

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct AbsApply {
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_integral_v<T>) {
@@ -14,7 +14,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * sign(c.in(0))); }
+void gradient_abs(GradientContext& c) { c.set(0, c.cotangent() * sign(c.in(0))); }
 
 }  // namespace
 
@@ -24,8 +24,8 @@ const OpDef op_abs = {
         "Absolute value; the smallest integer wraps to itself. The gradient at 0 is 0. c1: floating-point or "
         "signed elements.",
     .infer = infer_unary<kFloats | kSigned>,
-    .eval = eval_unary<Apply, kFloats | kSigned>,
-    .gradient = gradient,
+    .eval = eval_unary<AbsApply, kFloats | kSigned>,
+    .gradient = gradient_abs,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct AddApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -16,7 +16,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_add(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.cotangent());
   if (c.wants(1)) c.set(1, c.cotangent());
 }
@@ -27,8 +27,8 @@ const OpDef op_add = {
     .name = "add",
     .doc = "a + b; integers wrap, bool is or. c1: any elements. c2: operands have one type.",
     .infer = infer_binary<kAnyDType>,
-    .eval = eval_binary<Apply, kAnyDType>,
-    .gradient = gradient,
+    .eval = eval_binary<AddApply, kAnyDType>,
+    .gradient = gradient_add,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct Atan2Apply {
   template <class T>
   static T apply(T a, T b) {
     return std::atan2(a, b);
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_atan2(GradientContext& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
   const Tensor scaled = c.cotangent() / (a * a + b * b);
   if (c.wants(0)) c.set(0, scaled * b);
@@ -25,8 +25,8 @@ const OpDef op_atan2 = {
         "The angle of the point (b, a), in [-pi, pi]. The gradient at (0, 0) is NaN. c1: floating-point "
         "elements. c2: operands have one type.",
     .infer = infer_binary<kFloats>,
-    .eval = eval_binary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_binary<Atan2Apply, kFloats>,
+    .gradient = gradient_atan2,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

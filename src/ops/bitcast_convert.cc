@@ -8,7 +8,7 @@ struct BitcastAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("dtype", dtype); }
 };
 
-void infer(InferContext& c) {
+void infer_bitcast_convert(InferContext& c) {
   c.require_inputs(1);
   const TensorType& x = c.in(0);
   const DType to = c.attributes<BitcastAttributes>().dtype;
@@ -27,7 +27,7 @@ void infer(InferContext& c) {
   c.result(result);
 }
 
-void eval(EvalContext& c) {
+void eval_bitcast_convert(EvalContext& c) {
   if (const size_t bytes = c.out(0).type->bytes()) std::memmove(c.out(0).data, c.in(0).data, bytes);
 }
 
@@ -41,8 +41,8 @@ const OpDef op_bitcast_convert = {
         "bits first; to a wider one the last axis is such parts and disappears. c1: bool converts to bool "
         "alone. c2: the last axis has as many elements as the wider type has parts.",
     .attributes = make_attributes<BitcastAttributes>,
-    .infer = infer,
-    .eval = eval,
+    .infer = infer_bitcast_convert,
+    .eval = eval_bitcast_convert,
     .no_gradient = "bits have no gradient",
     .batch = batch_elementwise,
 };

@@ -14,7 +14,7 @@ struct BroadcastAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_broadcast_in_dim(InferContext& c) {
   c.require_inputs(1);
   const auto& a = c.attributes<BroadcastAttributes>();
   c.require(a.axes.size() == c.in(0).rank(), "c1", "needs one target axis per operand axis: ", a.axes,
@@ -30,7 +30,7 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, a.shape});
 }
 
-void eval(EvalContext& c) {
+void eval_broadcast_in_dim(EvalContext& c) {
   const auto& a = c.attributes<BroadcastAttributes>();
   const Dims source = row_major_strides(c.in(0).type->shape);
   Dims strides = Dims::filled(a.shape.size(), 0);
@@ -40,7 +40,7 @@ void eval(EvalContext& c) {
   gather_strided(c.in(0), c.out(0), strides, 0);
 }
 
-void gradient(GradientContext& c) {
+void gradient_broadcast_in_dim(GradientContext& c) {
   const auto& a = c.attributes<BroadcastAttributes>();
   const Shape& in = c.in(0).shape();
   Dims summed, order;
@@ -65,7 +65,7 @@ void gradient(GradientContext& c) {
   c.set(0, reshape(transpose(reduced, order), in));
 }
 
-void batch(BatchContext& c) {
+void batch_broadcast_in_dim(BatchContext& c) {
   const auto& a = c.attributes<BroadcastAttributes>();
   Shape shape = a.shape;
   shape.insert(0, c.size);
@@ -83,10 +83,10 @@ const OpDef op_broadcast_in_dim = {
         "repeat. "
         "c1: one target per axis. c2: targets in range. c3: distinct. c4: sizes equal or 1.",
     .attributes = make_attributes<BroadcastAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_broadcast_in_dim,
+    .eval = eval_broadcast_in_dim,
+    .gradient = gradient_broadcast_in_dim,
+    .batch = batch_broadcast_in_dim,
     .fusion = Fusion::kView,
 };
 

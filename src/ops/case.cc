@@ -3,22 +3,22 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_case(InferContext& c) {
   c.require(c.regions() >= 1, "regions", "takes at least one region");
   c.require(c.size() >= 1, "arity", "takes an index and captured values");
   c.require_dtype(c.in(0) == TensorType{DType::kI32, {}}, "c1", "the index must be i32[], got ", c.in(0));
   infer_branches(c);
 }
 
-void eval(EvalContext& c) {
+void eval_case(EvalContext& c) {
   const auto count = static_cast<int64_t>(c.regions.size());
   const int64_t index = *c.in(0).as<int32_t>();
   c.runner->run(*c.regions[index < 0 || index >= count ? count - 1 : index], c.inputs.subspan(1), c.outputs);
 }
 
-void gradient(GradientContext& c) { gradient_by_regions(c, op_case, 1); }
+void gradient_case(GradientContext& c) { gradient_by_regions(c, op_case, 1); }
 
-void batch(BatchContext& c) {
+void batch_case(BatchContext& c) {
   if (!c.batched[0]) return batch_by_regions(c, 1);
   c.outputs = batched_branch(c, c.regions.size() - 1);
   for (size_t r = 0; r + 1 < c.regions.size(); ++r) {
@@ -38,10 +38,10 @@ const OpDef op_case = {
         "the "
         "regions capture. c1: the index is i32[]. c2: all regions take the captured values. c3: all give the "
         "same types.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_case,
+    .eval = eval_case,
+    .gradient = gradient_case,
+    .batch = batch_case,
     .sample =
         [](DType dtype) {
           sample_regions(op_case, nullptr, {Tensor::scalar(int32_t{0}), constant_like({dtype, {2}}, 1)}, 1,

@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct CbrtApply {
   template <class T>
   static T apply(T x) {
     return std::cbrt(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() / (c.out(0) * c.out(0) * 3)); }
+void gradient_cbrt(GradientContext& c) { c.set(0, c.cotangent() / (c.out(0) * c.out(0) * 3)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_cbrt = {
     .name = "cbrt",
     .doc = "Cube root, negative below zero. The gradient at 0 is infinite. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<CbrtApply, kFloats>,
+    .gradient = gradient_cbrt,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

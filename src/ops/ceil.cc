@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct CeilApply {
   template <class T>
   static T apply(T x) {
     return std::ceil(x);
@@ -16,7 +16,7 @@ const OpDef op_ceil = {
     .name = "ceil",
     .doc = "The smallest integer not below x. The gradient is 0. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
+    .eval = eval_unary<CeilApply, kFloats>,
     .no_gradient = "piecewise constant: zero wherever it is defined",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -8,7 +8,7 @@ struct CholeskyAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("lower", lower); }
 };
 
-void infer(InferContext& c) {
+void infer_cholesky(InferContext& c) {
   c.require_inputs(1);
   require_square(c, c.in(0));
   c.result(c.in(0));
@@ -31,7 +31,7 @@ void factorize(const T* a, T* out, int64_t n, bool lower) {
   }
 }
 
-void eval(EvalContext& c) {
+void eval_cholesky(EvalContext& c) {
   const Shape& shape = c.in(0).type->shape;
   const int64_t n = shape.back(), total = num_elements(shape);
   visit_float(c.in(0).type->dtype, [&](auto tag) {
@@ -49,7 +49,7 @@ Tensor half_lower(const Tensor& a) {
 }
 
 // Murray, Differentiation of the Cholesky decomposition (2016), for a function of the triangle that is read.
-void gradient(GradientContext& c) {
+void gradient_cholesky(GradientContext& c) {
   const bool lower = c.attributes<CholeskyAttributes>().lower;
   const auto flip = [&](const Tensor& t) { return lower ? t : matrix_transpose(t); };
   const Tensor l = flip(c.out(0)), g = flip(c.cotangent());
@@ -69,9 +69,9 @@ const OpDef op_cholesky = {
         "zero. A matrix that is not positive definite gives NaN. Computed in f64, f16 and bf16 in f32. c1: "
         "floating-point elements. c2: square matrices.",
     .attributes = make_attributes<CholeskyAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
+    .infer = infer_cholesky,
+    .eval = eval_cholesky,
+    .gradient = gradient_cholesky,
     .batch = batch_elementwise,
     .color = Color::kDeny,
     .cost =

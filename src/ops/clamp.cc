@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_clamp(InferContext& c) {
   c.require_inputs(3);
   const TensorType& x = c.in(1);
   c.require_dtype(c.in(0).dtype == x.dtype && c.in(2).dtype == x.dtype, "c3",
@@ -27,7 +27,7 @@ T limit(T low, T x, T high) {
   return out;
 }
 
-void eval(EvalContext& c) {
+void eval_clamp(EvalContext& c) {
   const int64_t n = c.out(0).type->elements();
   const int64_t low_step = c.in(0).type->rank() ? 1 : 0, high_step = c.in(2).type->rank() ? 1 : 0;
   visit_dtype(c.out(0).type->dtype, [&](auto tag) {
@@ -42,7 +42,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_clamp(GradientContext& c) {
   const Tensor& x = c.in(1);
   const Tensor low = broadcast_to(c.in(0), x.shape()), high = broadcast_to(c.in(2), x.shape());
   const Tensor zero = constant_like(x.type(), 0);
@@ -56,7 +56,7 @@ void gradient(GradientContext& c) {
   if (c.wants(2)) c.set(2, sum_to_shape(select(above, c.cotangent(), zero), c.in(2).shape()));
 }
 
-void batch(BatchContext& c) {
+void batch_clamp(BatchContext& c) {
   std::vector<Tensor> inputs{c.in(0), batch_expand(c, 1), c.in(2)};
   for (const size_t i : {size_t{0}, size_t{2}}) {
     if (c.batched[i] && inputs[i].rank() == 1) {
@@ -78,10 +78,10 @@ const OpDef op_clamp = {
         "strictly between the bounds, to a bound strictly beyond it, nowhere on a bound. c1, c2: a bound is "
         "a "
         "scalar or has the shape of x. c3: operands have one dtype.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_clamp,
+    .eval = eval_clamp,
+    .gradient = gradient_clamp,
+    .batch = batch_clamp,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 2,
 };

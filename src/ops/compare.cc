@@ -34,7 +34,7 @@ bool fits(Order order, DType dtype) {
   return is_unsigned_integer(dtype) || dtype == DType::kBool;
 }
 
-void infer(InferContext& c) {
+void infer_compare(InferContext& c) {
   c.require_inputs(2);
   c.require(c.in(0) == c.in(1), "c1", "operands must have one type: ", c.in(0), " and ", c.in(1));
   const Order order = c.attributes<CompareAttributes>().order;
@@ -44,7 +44,7 @@ void infer(InferContext& c) {
 }
 
 template <class T, class Key>
-void loop(EvalContext& c, Key key) {
+void loop_compare(EvalContext& c, Key key) {
   const T *a = c.in(0).as<T>(), *b = c.in(1).as<T>();
   bool* out = c.out(0).as<bool>();
   const int64_t n = c.out(0).type->elements();
@@ -67,13 +67,14 @@ void loop(EvalContext& c, Key key) {
   }
 }
 
-void eval(EvalContext& c) {
+void eval_compare(EvalContext& c) {
   visit_dtype(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     if constexpr (is_floating<T>) {
-      if (c.attributes<CompareAttributes>().order == Order::kTotalOrder) return loop<T>(c, total_order<T>);
+      if (c.attributes<CompareAttributes>().order == Order::kTotalOrder)
+        return loop_compare<T>(c, total_order<T>);
     }
-    loop<T>(c, [](T x) { return static_cast<Compute<T>>(x); });
+    loop_compare<T>(c, [](T x) { return static_cast<Compute<T>>(x); });
   });
 }
 
@@ -97,8 +98,8 @@ const OpDef op_compare = {
         "-NaN < -inf < -0 < +0 < inf < NaN instead; the other words repeat the dtype. c1: operands have one "
         "type. c2: compare_type fits it. Gives bool.",
     .attributes = make_attributes<CompareAttributes>,
-    .infer = infer,
-    .eval = eval,
+    .infer = infer_compare,
+    .eval = eval_compare,
     .no_gradient = "the result is bool",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -10,7 +10,7 @@ struct ConcatenateAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("dimension", axis); }
 };
 
-void infer(InferContext& c) {
+void infer_concatenate(InferContext& c) {
   const int64_t axis = c.attributes<ConcatenateAttributes>().axis;
   c.require(c.size() > 0, "arity", "takes one or more inputs");
   c.require_axis(axis, c.in(0).rank(), "c3");
@@ -27,7 +27,7 @@ void infer(InferContext& c) {
   c.result(out);
 }
 
-void eval(EvalContext& c) {
+void eval_concatenate(EvalContext& c) {
   const int64_t axis = c.attributes<ConcatenateAttributes>().axis;
   const Dims out_strides = row_major_strides(c.out(0).type->shape);
   int64_t base = 0;
@@ -37,7 +37,7 @@ void eval(EvalContext& c) {
   }
 }
 
-void gradient(GradientContext& c) {
+void gradient_concatenate(GradientContext& c) {
   const int64_t axis = c.attributes<ConcatenateAttributes>().axis;
   const Tensor g = c.cotangent();
   Dims start = Dims::filled(g.rank(), 0), limit = g.shape();
@@ -48,7 +48,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_concatenate(BatchContext& c) {
   std::vector<Tensor> inputs;
   for (size_t k = 0; k < c.inputs.size(); ++k) inputs.push_back(batch_expand(c, k));
   c.outputs = {concatenate(inputs, c.attributes<ConcatenateAttributes>().axis + 1)};
@@ -62,10 +62,10 @@ const OpDef op_concatenate = {
         "Inputs one behind the other along `dimension`. c1: one dtype. c2: shapes equal in the other axes. "
         "c3: axis in range.",
     .attributes = make_attributes<ConcatenateAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_concatenate,
+    .eval = eval_concatenate,
+    .gradient = gradient_concatenate,
+    .batch = batch_concatenate,
 };
 
 Tensor concatenate(const std::vector<Tensor>& inputs, int64_t axis, Location at) {

@@ -6,12 +6,12 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_constant(InferContext& c) {
   c.require_inputs(0);
   c.result(c.attributes<ConstantAttributes>().value.type());
 }
 
-void eval(EvalContext& c) {
+void eval_constant(EvalContext& c) {
   const Literal& value = c.attributes<ConstantAttributes>().value;
   if (value.is_splat()) {
     fill_elements(c.out(0).data, value.raw(), size_of(value.type().dtype), value.type().elements());
@@ -26,8 +26,8 @@ const OpDef op_constant = {
     .name = "constant",
     .doc = "The array `value`. A splat stays one stored element.",
     .attributes = make_attributes<ConstantAttributes>,
-    .infer = infer,
-    .eval = eval,
+    .infer = infer_constant,
+    .eval = eval_constant,
     .no_gradient = "has no inputs",
     .batch = batch_elementwise,
 };

@@ -35,12 +35,12 @@ To convert_one(From x) {
   }
 }
 
-void infer(InferContext& c) {
+void infer_convert(InferContext& c) {
   c.require_inputs(1);
   c.result({c.attributes<ConvertAttributes>().dtype, c.in(0).shape});
 }
 
-void eval(EvalContext& c) {
+void eval_convert(EvalContext& c) {
   const int64_t n = c.out(0).type->elements();
   visit_dtype(c.in(0).type->dtype, [&](auto from) {
     using From = typename decltype(from)::type;
@@ -53,7 +53,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_convert(GradientContext& c) {
   if (is_float(c.in(0).dtype()) && is_float(c.out(0).dtype()))
     c.set(0, convert(c.cotangent(), c.in(0).dtype()));
 }
@@ -67,9 +67,9 @@ const OpDef op_convert = {
         "saturating, NaN "
         "gives 0. To bool: x != 0. Between integers: modulo.",
     .attributes = make_attributes<ConvertAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
+    .infer = infer_convert,
+    .eval = eval_convert,
+    .gradient = gradient_convert,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 1,

@@ -19,7 +19,7 @@ void require_axes(const InferContext& c, size_t rank, int64_t batch, int64_t fea
   }
 }
 
-void infer(InferContext& c) {
+void infer_convolution(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<ConvolutionAttributes>();
   const ConvolutionOptions& o = a.options;
@@ -70,8 +70,8 @@ struct Tap {
 
 // Calls f(offset into the result, taps) for each place of the window.
 template <class F>
-void walk_windows(const ConvolutionOptions& o, const Shape& input, const Shape& kernel, const Shape& result,
-                  F f) {
+void walk_windows_convolution(const ConvolutionOptions& o, const Shape& input, const Shape& kernel,
+                              const Shape& result, F f) {
   const ConvolutionDimensions& d = o.dimensions;
   const Window window = window_of(o, kernel);
   const Shape base = pick(input, d.input_spatial), counts = window_counts(window, base);
@@ -124,7 +124,7 @@ void convolve(EvalContext& c) {
   const int64_t input_step = is[d.input_feature], kernel_step = ks[d.kernel_input_feature];
   const In *x = c.in(0).as<In>(), *weights = c.in(1).as<In>();
   Out* out = c.out(0).as<Out>();
-  walk_windows(o, input, kernel, result, [&](int64_t place, const std::vector<Tap>& taps) {
+  walk_windows_convolution(o, input, kernel, result, [&](int64_t place, const std::vector<Tap>& taps) {
     for (int64_t b = 0; b < batch; ++b) {
       for (int64_t r = 0; r < results; ++r) {
         const int64_t group = r / (results / o.feature_group_count);
@@ -142,7 +142,7 @@ void convolve(EvalContext& c) {
   });
 }
 
-void eval(EvalContext& c) {
+void eval_convolution(EvalContext& c) {
   visit_dtype(c.in(0).type->dtype, [&](auto in_tag) {
     using In = typename decltype(in_tag)::type;
     visit_dtype(c.out(0).type->dtype, [&](auto out_tag) {
@@ -154,7 +154,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_convolution(GradientContext& c) {
   const ConvolutionOptions& o = c.attributes<ConvolutionAttributes>().options;
   const Tensor g = c.cotangent();
   const auto widen = [&](const Tensor& t) { return convert(t, g.dtype()); };
@@ -196,7 +196,7 @@ Tensor unfold_examples(const Tensor& x, int64_t axis, int64_t count, int64_t siz
 }
 
 // Examples become more batch, more output features, or, where both operands have them, more groups.
-void batch(BatchContext& c) {
+void batch_convolution(BatchContext& c) {
   const auto& a = c.attributes<ConvolutionAttributes>();
   ConvolutionOptions o = a.options;
   const ConvolutionDimensions& d = o.dimensions;
@@ -220,8 +220,8 @@ void batch(BatchContext& c) {
   c.outputs = {unfold_examples(out, d.output_feature, count, c.size)};
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_convolution(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                      std::span<const TensorType> outputs) {
   const auto& d = static_cast<const ConvolutionAttributes*>(attributes)->options.dimensions;
   const double products = static_cast<double>(inputs[1]->elements()) /
                           std::max(1.0, static_cast<double>(inputs[1]->shape[d.kernel_output_feature]));
@@ -251,12 +251,12 @@ const OpDef op_convolution = {
         "groups divide. c5: the kernel's input features are the input's in a group. c6: one operand dtype. "
         "c7: the result dtype is the operands' or a wider one.",
     .attributes = make_attributes<ConvolutionAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_convolution,
+    .eval = eval_convolution,
+    .gradient = gradient_convolution,
+    .batch = batch_convolution,
     .color = Color::kAllow,
-    .cost = cost,
+    .cost = cost_convolution,
     .sample = sample,
 };
 

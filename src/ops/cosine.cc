@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct CosineApply {
   template <class T>
   static T apply(T x) {
     return std::cos(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, -(c.cotangent() * sine(c.in(0)))); }
+void gradient_cosine(GradientContext& c) { c.set(0, -(c.cotangent() * sine(c.in(0)))); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_cosine = {
     .name = "cosine",
     .doc = "Cosine of x in radians. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<CosineApply, kFloats>,
+    .gradient = gradient_cosine,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

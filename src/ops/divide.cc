@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct DivideApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -18,7 +18,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_divide(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.cotangent() / c.in(1));
   if (c.wants(1)) c.set(1, -(c.cotangent() * c.out(0)) / c.in(1));
 }
@@ -31,8 +31,8 @@ const OpDef op_divide = {
         "a / b. Integers truncate toward zero; division by zero gives all bits set, the smallest value over "
         "-1 wraps. c1: floating-point or integer elements. c2: operands have one type.",
     .infer = infer_binary<kNumbers>,
-    .eval = eval_binary<Apply, kNumbers>,
-    .gradient = gradient,
+    .eval = eval_binary<DivideApply, kNumbers>,
+    .gradient = gradient_divide,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

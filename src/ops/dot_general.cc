@@ -16,7 +16,7 @@ void check_axes(InferContext& c, size_t side, const Dims& batching, const Dims& 
   }
 }
 
-void infer(InferContext& c) {
+void infer_dot_general(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<DotAttributes>();
   const DotAxes& x = a.axes;
@@ -64,7 +64,7 @@ std::vector<int64_t> offsets(const Shape& shape, const Dims& axes) {
   return out;
 }
 
-void eval(EvalContext& c) {
+void eval_dot_general(EvalContext& c) {
   const auto& a = c.attributes<DotAttributes>();
   const Shape &ls = c.in(0).type->shape, &rs = c.in(1).type->shape;
   const auto lb = offsets(ls, a.axes.lhs_batching), rb = offsets(rs, a.axes.rhs_batching);
@@ -131,7 +131,7 @@ Tensor side_gradient(const Tensor& cotangent, const Tensor& other, const Shape& 
   return convert(transpose(product, permutation), dtype);
 }
 
-void gradient(GradientContext& c) {
+void gradient_dot_general(GradientContext& c) {
   const auto& a = c.attributes<DotAttributes>();
   const DotAxes& x = a.axes;
   const DType in = c.in(0).dtype();
@@ -147,7 +147,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_dot_general(BatchContext& c) {
   const auto& a = c.attributes<DotAttributes>();
   DotAxes axes = a.axes;
   const auto shift = [](Dims& list) {
@@ -172,8 +172,8 @@ void batch(BatchContext& c) {
   c.outputs = {transpose(out, permutation)};
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_dot_general(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                      std::span<const TensorType> outputs) {
   double k = 1;
   for (const int64_t axis : static_cast<const DotAttributes*>(attributes)->axes.lhs_contracting)
     k *= static_cast<double>(inputs[0]->shape[axis]);
@@ -203,12 +203,12 @@ const OpDef op_dot_general = {
         "operands' or a "
         "wider one.",
     .attributes = make_attributes<DotAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_dot_general,
+    .eval = eval_dot_general,
+    .gradient = gradient_dot_general,
+    .batch = batch_dot_general,
     .color = Color::kAllow,
-    .cost = cost,
+    .cost = cost_dot_general,
 };
 
 Tensor dot_general(Operand lhs, Operand rhs, const DotAxes& axes, DType dtype) {

@@ -8,7 +8,7 @@ struct DynamicSliceAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("slice_sizes", sizes); }
 };
 
-void infer(InferContext& c) {
+void infer_dynamic_slice(InferContext& c) {
   const Dims& sizes = c.attributes<DynamicSliceAttributes>().sizes;
   c.require(c.size() >= 1, "arity", "takes an operand and a start per axis");
   c.require(sizes.size() == c.in(0).rank(), "c1", "needs one size per axis of ", c.in(0), ", got ", sizes);
@@ -20,19 +20,19 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, sizes});
 }
 
-void eval(EvalContext& c) {
+void eval_dynamic_slice(EvalContext& c) {
   const Dims& sizes = c.attributes<DynamicSliceAttributes>().sizes;
   const Dims strides = row_major_strides(c.in(0).type->shape);
   const Dims start = clamped_starts(c.inputs.subspan(1), c.in(0).type->shape, sizes);
   gather_strided(c.in(0), c.out(0), strides, offset_of(start, strides));
 }
 
-void gradient(GradientContext& c) {
+void gradient_dynamic_slice(GradientContext& c) {
   if (c.wants(0))
     c.set(0, dynamic_update_slice(constant_like(c.in(0).type(), 0), c.cotangent(), starts_of(c.inputs, 1)));
 }
 
-void batch(BatchContext& c) {
+void batch_dynamic_slice(BatchContext& c) {
   Dims sizes = c.attributes<DynamicSliceAttributes>().sizes;
   std::vector<Tensor> starts = starts_of(c.inputs, 1);
   if (!any_batched(c, 1)) {
@@ -60,10 +60,10 @@ const OpDef op_dynamic_slice = {
         "The box of `slice_sizes` at a start given by one scalar per axis; a start is clamped so that the "
         "box fits. c1: one size per axis. c2: sizes fit. c3: a scalar integer start per axis, of one dtype.",
     .attributes = make_attributes<DynamicSliceAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_dynamic_slice,
+    .eval = eval_dynamic_slice,
+    .gradient = gradient_dynamic_slice,
+    .batch = batch_dynamic_slice,
 };
 
 Tensor dynamic_slice(Operand x, const std::vector<Tensor>& starts, const Dims& sizes) {

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_dynamic_update_slice(InferContext& c) {
   c.require(c.size() >= 2, "arity", "takes an operand, an update and a start per axis");
   c.require_dtype(c.in(0).dtype == c.in(1).dtype, "c1", "dtypes must be equal: ", c.in(0), " and ", c.in(1));
   c.require(c.in(0).rank() == c.in(1).rank(), "c2", "ranks must be equal: ", c.in(0), " and ", c.in(1));
@@ -15,7 +15,7 @@ void infer(InferContext& c) {
   c.result(c.in(0));
 }
 
-void eval(EvalContext& c) {
+void eval_dynamic_update_slice(EvalContext& c) {
   const Shape &shape = c.in(0).type->shape, &box = c.in(1).type->shape;
   if (c.in(0).type->bytes()) std::memcpy(c.out(0).data, c.in(0).data, c.in(0).type->bytes());
   const Dims strides = row_major_strides(shape);
@@ -23,14 +23,14 @@ void eval(EvalContext& c) {
   copy_box(c.in(1), row_major_strides(box), 0, c.out(0), strides, offset_of(start, strides), box);
 }
 
-void gradient(GradientContext& c) {
+void gradient_dynamic_update_slice(GradientContext& c) {
   const Tensor g = c.cotangent();
   const std::vector<Tensor> starts = starts_of(c.inputs, 2);
   if (c.wants(0)) c.set(0, dynamic_update_slice(g, constant_like(c.in(1).type(), 0), starts));
   if (c.wants(1)) c.set(1, dynamic_slice(g, starts, c.in(1).shape()));
 }
 
-void batch(BatchContext& c) {
+void batch_dynamic_update_slice(BatchContext& c) {
   const Tensor x = batch_expand(c, 0), update = batch_expand(c, 1);
   std::vector<Tensor> starts = starts_of(c.inputs, 2);
   if (!any_batched(c, 2)) {
@@ -52,10 +52,10 @@ const OpDef op_dynamic_update_slice = {
         "The operand with the box at a start, given by one scalar per axis, replaced by the update; a start "
         "is clamped so that the box fits. c1: one dtype. c2: one rank. c3: the update fits. c4: a scalar "
         "integer start per axis, of one dtype.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_dynamic_update_slice,
+    .eval = eval_dynamic_update_slice,
+    .gradient = gradient_dynamic_update_slice,
+    .batch = batch_dynamic_update_slice,
 };
 
 Tensor dynamic_update_slice(Operand x, Operand update, const std::vector<Tensor>& starts) {

@@ -4,14 +4,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct ExponentialApply {
   template <class T>
   static T apply(T x) {
     return elementary_exp(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.out(0)); }
+void gradient_exponential(GradientContext& c) { c.set(0, c.cotangent() * c.out(0)); }
 
 }  // namespace
 
@@ -19,8 +19,8 @@ const OpDef op_exponential = {
     .name = "exponential",
     .doc = "e to the power of x. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<ExponentialApply, kFloats>,
+    .gradient = gradient_exponential,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct ExponentialMinusOneApply {
   template <class T>
   static T apply(T x) {
     return std::expm1(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) + 1)); }
+void gradient_exponential_minus_one(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) + 1)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_exponential_minus_one = {
     .name = "exponential_minus_one",
     .doc = "e to the power of x, minus one; exact near zero. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<ExponentialMinusOneApply, kFloats>,
+    .gradient = gradient_exponential_minus_one,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct FloorApply {
   template <class T>
   static T apply(T x) {
     return std::floor(x);
@@ -16,7 +16,7 @@ const OpDef op_floor = {
     .name = "floor",
     .doc = "The largest integer not above x. The gradient is 0. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
+    .eval = eval_unary<FloorApply, kFloats>,
     .no_gradient = "piecewise constant: zero wherever it is defined",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -19,7 +19,7 @@ struct GatherAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_gather(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<GatherAttributes>();
   const TensorType &operand = c.in(0), &indices = c.in(1);
@@ -46,7 +46,7 @@ void infer(InferContext& c) {
   c.result({operand.dtype, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_gather(EvalContext& c) {
   const auto& a = c.attributes<GatherAttributes>();
   const Shape &operand = c.in(0).type->shape, &out = c.out(0).type->shape;
   if (num_elements(operand) == 0) {
@@ -70,7 +70,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_gather(GradientContext& c) {
   if (!c.wants(0)) return;
   const auto& a = c.attributes<GatherAttributes>();
   const Tensor starts = clamp_starts(c.in(1), a.axes, c.in(0).shape(), a.sizes);
@@ -78,7 +78,7 @@ void gradient(GradientContext& c) {
         scatter_add(constant_like(c.in(0).type(), 0), starts, c.cotangent(), a.axes, {.sorted = a.sorted}));
 }
 
-void batch(BatchContext& c) {
+void batch_gather(BatchContext& c) {
   const auto& a = c.attributes<GatherAttributes>();
   Dims sizes = a.sizes;
   if (c.batched[0]) sizes.insert(0, c.batched[1] ? 1 : c.size);
@@ -88,7 +88,8 @@ void batch(BatchContext& c) {
   c.outputs = {gather(c.in(0), c.in(1), axes, sizes, {.sorted = a.sorted && !c.batched[1]})};
 }
 
-Cost cost(const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
+Cost cost_gather(const Attributes*, std::span<const TensorType* const> inputs,
+                 std::span<const TensorType> outputs) {
   return {0, static_cast<double>(inputs[1]->bytes() + 2 * outputs[0].bytes())};
 }
 
@@ -103,11 +104,11 @@ const OpDef op_gather = {
         "c7: distinct axes in range, ascending. c8: batching axes pair up. c9: slice sizes fit. c10: they "
         "are at most 1 in collapsed and batching axes.",
     .attributes = make_attributes<GatherAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
-    .cost = cost,
+    .infer = infer_gather,
+    .eval = eval_gather,
+    .gradient = gradient_gather,
+    .batch = batch_gather,
+    .cost = cost_gather,
     .sample =
         [](DType dtype) {
           gather(constant_like({dtype, {2}}, 1), constant_like({DType::kI32, {2}}, 0),

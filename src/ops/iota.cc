@@ -12,7 +12,7 @@ struct IotaAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_iota(InferContext& c) {
   c.require_inputs(0);
   const auto& a = c.attributes<IotaAttributes>();
   c.require_dtype(in_set(a.type.dtype, kNumbers), "c1", "takes number types, got ", a.type);
@@ -20,7 +20,7 @@ void infer(InferContext& c) {
   c.result(a.type);
 }
 
-void eval(EvalContext& c) {
+void eval_iota(EvalContext& c) {
   const auto& a = c.attributes<IotaAttributes>();
   const int64_t inner = row_major_strides(a.type.shape)[a.axis], size = a.type.shape[a.axis];
   visit_dtype(a.type.dtype, [&](auto tag) {
@@ -45,8 +45,8 @@ const OpDef op_iota = {
         "0, 1, ... along `iota_dimension`, repeated along the other axes. c1: number types. c2: axis in "
         "range.",
     .attributes = make_attributes<IotaAttributes>,
-    .infer = infer,
-    .eval = eval,
+    .infer = infer_iota,
+    .eval = eval_iota,
     .no_gradient = "has no inputs",
     .batch = batch_elementwise,
 };

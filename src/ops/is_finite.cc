@@ -3,13 +3,13 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_is_finite(InferContext& c) {
   c.require_inputs(1);
   c.require_dtype(is_float(c.in(0).dtype), "c1", "takes floating-point elements, got ", c.in(0));
   c.result({DType::kBool, c.in(0).shape});
 }
 
-void eval(EvalContext& c) {
+void eval_is_finite(EvalContext& c) {
   bool* out = c.out(0).as<bool>();
   const int64_t n = c.out(0).type->elements();
   visit_float(c.in(0).type->dtype, [&](auto tag) {
@@ -24,8 +24,8 @@ void eval(EvalContext& c) {
 const OpDef op_is_finite = {
     .name = "is_finite",
     .doc = "Whether x is neither infinite nor NaN. Gives bool. c1: floating-point elements.",
-    .infer = infer,
-    .eval = eval,
+    .infer = infer_is_finite,
+    .eval = eval_is_finite,
     .no_gradient = "the result is bool",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

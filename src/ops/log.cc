@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct LogApply {
   template <class T>
   static T apply(T x) {
     return std::log(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() / c.in(0)); }
+void gradient_log(GradientContext& c) { c.set(0, c.cotangent() / c.in(0)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_log = {
     .name = "log",
     .doc = "Natural logarithm; NaN below zero. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<LogApply, kFloats>,
+    .gradient = gradient_log,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

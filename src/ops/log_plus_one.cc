@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct LogPlusOneApply {
   template <class T>
   static T apply(T x) {
     return std::log1p(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() / (c.in(0) + 1)); }
+void gradient_log_plus_one(GradientContext& c) { c.set(0, c.cotangent() / (c.in(0) + 1)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_log_plus_one = {
     .name = "log_plus_one",
     .doc = "Natural logarithm of 1 + x, exact near zero; NaN below -1. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<LogPlusOneApply, kFloats>,
+    .gradient = gradient_log_plus_one,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -4,14 +4,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct LogisticApply {
   template <class T>
   static T apply(T x) {
     return elementary_logistic(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.out(0) * (1 - c.out(0))); }
+void gradient_logistic(GradientContext& c) { c.set(0, c.cotangent() * c.out(0) * (1 - c.out(0))); }
 
 }  // namespace
 
@@ -19,8 +19,8 @@ const OpDef op_logistic = {
     .name = "logistic",
     .doc = "The sigmoid 1 / (1 + exp(-x)). c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<LogisticApply, kFloats>,
+    .gradient = gradient_logistic,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -4,14 +4,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct MinimumApply {
   template <class T>
   static T apply(T a, T b) {
     return combine<Reducer::kMin>(a, b);
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_minimum(GradientContext& c) {
   const Tensor half = c.cotangent() * 0.5;
   const Tensor zero = constant_like(half.type(), 0);
   const Tensor tie = compare(c.in(0), c.in(1), Comparison::kEQ);
@@ -30,8 +30,8 @@ const OpDef op_minimum = {
         "The smaller of a and b; NaN wins, -0 is below +0. At a tie each side gets half of the gradient. c1: "
         "any elements. c2: operands have one type.",
     .infer = infer_binary<kAnyDType>,
-    .eval = eval_binary<Apply, kAnyDType>,
-    .gradient = gradient,
+    .eval = eval_binary<MinimumApply, kAnyDType>,
+    .gradient = gradient_minimum,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kClear,

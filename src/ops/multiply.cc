@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct MultiplyApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -16,7 +16,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_multiply(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.cotangent() * c.in(1));
   if (c.wants(1)) c.set(1, c.cotangent() * c.in(0));
 }
@@ -27,8 +27,8 @@ const OpDef op_multiply = {
     .name = "multiply",
     .doc = "a * b; integers wrap, bool is and. c1: any elements. c2: operands have one type.",
     .infer = infer_binary<kAnyDType>,
-    .eval = eval_binary<Apply, kAnyDType>,
-    .gradient = gradient,
+    .eval = eval_binary<MultiplyApply, kAnyDType>,
+    .gradient = gradient_multiply,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

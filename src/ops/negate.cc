@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct NegateApply {
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_integral_v<T>) {
@@ -14,7 +14,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, -c.cotangent()); }
+void gradient_negate(GradientContext& c) { c.set(0, -c.cotangent()); }
 
 }  // namespace
 
@@ -22,8 +22,8 @@ const OpDef op_negate = {
     .name = "negate",
     .doc = "Minus x; integers wrap. c1: floating-point or integer elements.",
     .infer = infer_unary<kNumbers>,
-    .eval = eval_unary<Apply, kNumbers>,
-    .gradient = gradient,
+    .eval = eval_unary<NegateApply, kNumbers>,
+    .gradient = gradient_negate,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct NotApply {
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -20,7 +20,7 @@ const OpDef op_not = {
     .name = "not",
     .doc = "Not x: logical on bool, bitwise on integers. c1: bool or integer elements.",
     .infer = infer_unary<kIntegers | kBools>,
-    .eval = eval_unary<Apply, kIntegers | kBools>,
+    .eval = eval_unary<NotApply, kIntegers | kBools>,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_optimization_barrier(InferContext& c) {
   for (size_t i = 0; i < c.size(); ++i) c.result(c.in(i));
 }
 
-void eval(EvalContext& c) {
+void eval_optimization_barrier(EvalContext& c) {
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     if (const size_t bytes = c.out(i).type->bytes()) std::memcpy(c.out(i).data, c.in(i).data, bytes);
   }
 }
 
-void gradient(GradientContext& c) {
+void gradient_optimization_barrier(GradientContext& c) {
   std::vector<size_t> positions;
   std::vector<Tensor> cotangents;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
@@ -26,7 +26,7 @@ void gradient(GradientContext& c) {
   for (size_t i = 0; i < held.size(); ++i) c.set(positions[i], held[i]);
 }
 
-void batch(BatchContext& c) {
+void batch_optimization_barrier(BatchContext& c) {
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) inputs.push_back(batch_expand(c, i));
   c.outputs = optimization_barrier(inputs);
@@ -39,10 +39,10 @@ const OpDef op_optimization_barrier = {
     .doc =
         "Its operands. Nothing moves across: no result is available before all operands are, and no pass "
         "merges or removes what is on either side with what is on the other.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_optimization_barrier,
+    .eval = eval_optimization_barrier,
+    .gradient = gradient_optimization_barrier,
+    .batch = batch_optimization_barrier,
 };
 
 std::vector<Tensor> optimization_barrier(const std::vector<Tensor>& values, Location at) {

@@ -21,7 +21,7 @@ constexpr int64_t kLargestInterior = int64_t{1} << 30, kLargestEdge = int64_t{1}
 
 int64_t dilated(int64_t size, int64_t interior) { return size ? (size - 1) * (interior + 1) + 1 : 0; }
 
-void infer(InferContext& c) {
+void infer_pad(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<PadAttributes>();
   const size_t rank = c.in(0).rank();
@@ -45,7 +45,7 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_pad(EvalContext& c) {
   const auto& a = c.attributes<PadAttributes>();
   const Shape &in = c.in(0).type->shape, &out = c.out(0).type->shape;
   fill_elements(c.out(0).data, c.in(1).data, size_of(c.out(0).type->dtype), num_elements(out));
@@ -73,7 +73,7 @@ Tensor data_mask(const Shape& shape, const PadAttributes& a) {
              a.interior);
 }
 
-void gradient(GradientContext& c) {
+void gradient_pad(GradientContext& c) {
   const auto& a = c.attributes<PadAttributes>();
   const Tensor g = c.cotangent();
   if (c.wants(0)) {
@@ -93,7 +93,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_pad(BatchContext& c) {
   auto a = c.attributes<PadAttributes>();
   a.low.insert(0, 0);
   a.high.insert(0, 0);
@@ -117,10 +117,10 @@ const OpDef op_pad = {
         "operand's dtype. c2: one of each per axis. c3: interior in 0 to 2^30. c4: edges of at most 2^60, "
         "no negative size.",
     .attributes = make_attributes<PadAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_pad,
+    .eval = eval_pad,
+    .gradient = gradient_pad,
+    .batch = batch_pad,
 };
 
 Tensor pad(Operand x, Operand value, const Dims& low, const Dims& high, const Dims& interior) {

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct PopcntApply {
   template <class T>
   static T apply(T x) {
     return static_cast<T>(std::popcount(static_cast<std::make_unsigned_t<T>>(x)));
@@ -16,7 +16,7 @@ const OpDef op_popcnt = {
     .name = "popcnt",
     .doc = "Number of bits set. c1: integer elements.",
     .infer = infer_unary<kIntegers>,
-    .eval = eval_unary<Apply, kIntegers>,
+    .eval = eval_unary<PopcntApply, kIntegers>,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

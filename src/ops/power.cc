@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct PowerApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -21,7 +21,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_power(GradientContext& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
   const Tensor zero = constant_like(a.type(), 0), one = constant_like(a.type(), 1);
   if (c.wants(0)) {
@@ -43,8 +43,8 @@ const OpDef op_power = {
         "toward zero, and 0 for a = 0. The gradient for b at a = 0 is 0; for a at b = 0 it is 0. c1: "
         "floating-point or integer elements. c2: operands have one type.",
     .infer = infer_binary<kNumbers>,
-    .eval = eval_binary<Apply, kNumbers>,
-    .gradient = gradient,
+    .eval = eval_binary<PowerApply, kNumbers>,
+    .gradient = gradient_power,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

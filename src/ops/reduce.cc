@@ -22,7 +22,7 @@ Shape without_axes(const Shape& shape, const Dims& axes) {
   return out;
 }
 
-void infer(InferContext& c) {
+void infer_reduce(InferContext& c) {
   const auto& a = c.attributes<ReduceAttributes>();
   size_t count = 1;
   if (a.reducer == Reducer::kRegion) {
@@ -67,7 +67,7 @@ struct Split {
   }
 };
 
-void eval_region(EvalContext& c, const Split& split) {
+void eval_region_reduce(EvalContext& c, const Split& split) {
   const size_t count = c.outputs.size();
   const int64_t total = num_elements(split.reduced);
   std::vector<TensorType> scalar(count);
@@ -96,10 +96,10 @@ void eval_region(EvalContext& c, const Split& split) {
   });
 }
 
-void eval(EvalContext& c) {
+void eval_reduce(EvalContext& c) {
   const auto& a = c.attributes<ReduceAttributes>();
   const Split split(c.in(0).type->shape, a.axes);
-  if (a.reducer == Reducer::kRegion) return eval_region(c, split);
+  if (a.reducer == Reducer::kRegion) return eval_region_reduce(c, split);
   visit_reducer(a.reducer, [&](auto reducer) {
     visit_dtype(c.in(0).type->dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -147,7 +147,7 @@ Tensor product_of_others(const Tensor& x, const Dims& axes) {
   return transpose(reshape(before * after, ordered.shape()), back);
 }
 
-void gradient(GradientContext& c) {
+void gradient_reduce(GradientContext& c) {
   const auto& a = c.attributes<ReduceAttributes>();
   const Shape& shape = c.in(0).shape();
   const auto spread = [&](const Tensor& t) { return restore(t, shape, a.axes); };
@@ -180,7 +180,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_reduce(BatchContext& c) {
   const auto& a = c.attributes<ReduceAttributes>();
   const size_t count = a.reducer == Reducer::kRegion ? c.regions[0]->outputs().size() : 1;
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
@@ -195,7 +195,7 @@ void batch(BatchContext& c) {
   c.outputs = emit_all(op_reduce, attributes, inputs, c.regions);
 }
 
-Cost cost(const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
+Cost cost_reduce(const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
   return {static_cast<double>(inputs[0]->elements()), static_cast<double>(inputs[0]->bytes())};
 }
 
@@ -266,12 +266,12 @@ const OpDef op_reduce = {
         "operands of one "
         "shape. c5: scalar initial values.",
     .attributes = make_attributes<ReduceAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_reduce,
+    .eval = eval_reduce,
+    .gradient = gradient_reduce,
+    .batch = batch_reduce,
     .color = Color::kDeny,
-    .cost = cost,
+    .cost = cost_reduce,
 };
 
 Tensor reduce_sum(Operand x, const Dims& axes) { return reduce(x, axes, Reducer::kSum); }

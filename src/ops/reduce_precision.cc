@@ -11,7 +11,7 @@ struct PrecisionAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_reduce_precision(InferContext& c) {
   c.require_inputs(1);
   const auto& a = c.attributes<PrecisionAttributes>();
   c.require_dtype(is_float(c.in(0).dtype), "c1", "takes floating-point elements, got ", c.in(0));
@@ -45,7 +45,7 @@ U reduce_bits(U bits, const PrecisionAttributes& a) {
 }
 
 template <class U, int kMantissa>
-void loop(EvalContext& c) {
+void loop_reduce_precision(EvalContext& c) {
   const U* x = c.in(0).as<U>();
   U* out = c.out(0).as<U>();
   const int64_t n = c.out(0).type->elements();
@@ -53,20 +53,20 @@ void loop(EvalContext& c) {
     out[i] = reduce_bits<U, kMantissa>(x[i], c.attributes<PrecisionAttributes>());
 }
 
-void eval(EvalContext& c) {
+void eval_reduce_precision(EvalContext& c) {
   switch (c.in(0).type->dtype) {
     case DType::kF16:
-      return loop<uint16_t, 10>(c);
+      return loop_reduce_precision<uint16_t, 10>(c);
     case DType::kBF16:
-      return loop<uint16_t, 7>(c);
+      return loop_reduce_precision<uint16_t, 7>(c);
     case DType::kF32:
-      return loop<uint32_t, 23>(c);
+      return loop_reduce_precision<uint32_t, 23>(c);
     default:
-      return loop<uint64_t, 52>(c);
+      return loop_reduce_precision<uint64_t, 52>(c);
   }
 }
 
-void gradient(GradientContext& c) {
+void gradient_reduce_precision(GradientContext& c) {
   const auto& a = c.attributes<PrecisionAttributes>();
   c.set(0, reduce_precision(c.cotangent(), a.exponent_bits, a.mantissa_bits));
 }
@@ -81,9 +81,9 @@ const OpDef op_reduce_precision = {
         "beyond the range infinity, below the normal range zero, NaN stays. The gradient is rounded in the "
         "same way. c1: floating-point elements. c2: exponent_bits >= 1. c3: mantissa_bits >= 0.",
     .attributes = make_attributes<PrecisionAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
+    .infer = infer_reduce_precision,
+    .eval = eval_reduce_precision,
+    .gradient = gradient_reduce_precision,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 4,

@@ -7,7 +7,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_reduce_window(InferContext& c) {
   const auto& a = c.attributes<ReduceWindowAttributes>();
   size_t count = 1;
   if (a.reducer == Reducer::kRegion) {
@@ -39,8 +39,8 @@ void infer(InferContext& c) {
 // Calls element(result index, operand offset or -1 for padding) for the elements of each window in row-major
 // order, begin(result index) before and end(result index) behind them.
 template <class Begin, class Element, class End>
-void walk_windows(const Window& window, const Shape& base, const Shape& result, Begin begin, Element element,
-                  End end) {
+void walk_windows_reduce_window(const Window& window, const Shape& base, const Shape& result, Begin begin,
+                                Element element, End end) {
   const size_t rank = base.size();
   const Dims strides = row_major_strides(base);
   std::vector<std::vector<int64_t>> positions;
@@ -71,7 +71,7 @@ void walk_windows(const Window& window, const Shape& base, const Shape& result, 
 
 using Element = std::array<std::byte, 8>;
 
-void eval_region(EvalContext& c, const Window& window) {
+void eval_region_reduce_window(EvalContext& c, const Window& window) {
   const size_t count = c.outputs.size();
   std::vector<TensorType> scalar(count);
   for (size_t k = 0; k < count; ++k) scalar[k] = {c.in(k).type->dtype, {}};
@@ -79,7 +79,7 @@ void eval_region(EvalContext& c, const Window& window) {
   std::vector<ArrayView> arguments(c.inputs.begin(), c.inputs.end());
   std::vector<MutableArrayView> results(count);
   const auto size = [&](size_t k) { return size_of(scalar[k].dtype); };
-  walk_windows(
+  walk_windows_reduce_window(
       window, c.in(0).type->shape, c.out(0).type->shape,
       [&](int64_t) {
         for (size_t k = 0; k < count; ++k) std::memcpy(state[k].data(), c.in(count + k).data, size(k));
@@ -101,9 +101,9 @@ void eval_region(EvalContext& c, const Window& window) {
       });
 }
 
-void eval(EvalContext& c) {
+void eval_reduce_window(EvalContext& c) {
   const auto& a = c.attributes<ReduceWindowAttributes>();
-  if (a.reducer == Reducer::kRegion) return eval_region(c, a.window);
+  if (a.reducer == Reducer::kRegion) return eval_region_reduce_window(c, a.window);
   visit_reducer(a.reducer, [&](auto reducer) {
     visit_dtype(c.in(0).type->dtype, [&](auto tag) {
       using T = typename decltype(tag)::type;
@@ -112,7 +112,7 @@ void eval(EvalContext& c) {
       T* out = c.out(0).as<T>();
       const A initial = static_cast<A>(*c.in(1).as<T>());
       A sum{};
-      walk_windows(
+      walk_windows_reduce_window(
           a.window, c.in(0).type->shape, c.out(0).type->shape, [&](int64_t) { sum = initial; },
           [&](int64_t, int64_t offset) {
             sum = combine<reducer.value>(sum, offset < 0 ? initial : static_cast<A>(x[offset]));
@@ -122,7 +122,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_reduce_window(GradientContext& c) {
   const auto& a = c.attributes<ReduceWindowAttributes>();
   const Window& w = a.window;
   const Tensor &x = c.in(0), g = c.cotangent();
@@ -154,7 +154,7 @@ void gradient(GradientContext& c) {
                              dilated ? " with dilation has no gradient" : " has no gradient"));
 }
 
-void batch(BatchContext& c) {
+void batch_reduce_window(BatchContext& c) {
   const auto& a = c.attributes<ReduceWindowAttributes>();
   const size_t count = a.reducer == Reducer::kRegion ? c.regions[0]->outputs().size() : 1;
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
@@ -169,8 +169,8 @@ void batch(BatchContext& c) {
   c.outputs = emit_all(op_reduce_window, attributes, inputs, c.regions);
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_reduce_window(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                        std::span<const TensorType> outputs) {
   const Window& window = static_cast<const ReduceWindowAttributes*>(attributes)->window;
   return {static_cast<double>(num_elements(window.sizes)) * static_cast<double>(outputs[0].elements()),
           static_cast<double>(inputs[0]->bytes() + outputs[0].bytes())};
@@ -195,12 +195,12 @@ const OpDef op_reduce_window = {
         "maximum goes to the initial value where that is the maximum, else to the first largest element; "
         "prod and dilated max and min have none.",
     .attributes = make_attributes<ReduceWindowAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_reduce_window,
+    .eval = eval_reduce_window,
+    .gradient = gradient_reduce_window,
+    .batch = batch_reduce_window,
     .color = Color::kDeny,
-    .cost = cost,
+    .cost = cost_reduce_window,
 };
 
 Tensor reduce_window(const Tensor& x, const Tensor& initial, const Window& window, Reducer reducer) {

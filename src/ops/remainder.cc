@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct RemainderApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -18,7 +18,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_remainder(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.cotangent());
   if (c.wants(1)) c.set(1, -(c.cotangent() * round_nearest_even((c.in(0) - c.out(0)) / c.in(1))));
 }
@@ -31,8 +31,8 @@ const OpDef op_remainder = {
         "a - b * trunc(a / b), exactly: the sign is that of a. Integers over zero give a; floats over zero "
         "NaN. c1: floating-point or integer elements. c2: operands have one type.",
     .infer = infer_binary<kNumbers>,
-    .eval = eval_binary<Apply, kNumbers>,
-    .gradient = gradient,
+    .eval = eval_binary<RemainderApply, kNumbers>,
+    .gradient = gradient_remainder,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -9,7 +9,7 @@ struct ReshapeAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("shape", shape); }
 };
 
-void infer(InferContext& c) {
+void infer_reshape(InferContext& c) {
   c.require_inputs(1);
   const Shape& shape = c.attributes<ReshapeAttributes>().shape;
   c.require(num_elements(shape) == c.in(0).elements(), "c1", "element counts must be equal: ", c.in(0),
@@ -17,14 +17,14 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_reshape(EvalContext& c) {
   if (c.in(0).data != c.out(0).data && c.in(0).type->bytes())
     std::memcpy(c.out(0).data, c.in(0).data, c.in(0).type->bytes());
 }
 
-void gradient(GradientContext& c) { c.set(0, reshape(c.cotangent(), c.in(0).shape())); }
+void gradient_reshape(GradientContext& c) { c.set(0, reshape(c.cotangent(), c.in(0).shape())); }
 
-void batch(BatchContext& c) {
+void batch_reshape(BatchContext& c) {
   Shape shape = c.attributes<ReshapeAttributes>().shape;
   shape.insert(0, c.size);
   c.outputs = {reshape(c.in(0), shape)};
@@ -36,10 +36,10 @@ const OpDef op_reshape = {
     .name = "reshape",
     .doc = "The same elements in row-major order under another shape. c1: equal element counts.",
     .attributes = make_attributes<ReshapeAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_reshape,
+    .eval = eval_reshape,
+    .gradient = gradient_reshape,
+    .batch = batch_reshape,
     .fusion = Fusion::kView,
 };
 

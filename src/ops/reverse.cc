@@ -10,7 +10,7 @@ struct ReverseAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("dimensions", axes); }
 };
 
-void infer(InferContext& c) {
+void infer_reverse(InferContext& c) {
   c.require_inputs(1);
   const Dims& axes = c.attributes<ReverseAttributes>().axes;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -20,7 +20,7 @@ void infer(InferContext& c) {
   c.result(c.in(0));
 }
 
-void eval(EvalContext& c) {
+void eval_reverse(EvalContext& c) {
   const Shape& shape = c.in(0).type->shape;
   Dims strides = row_major_strides(shape);
   int64_t base = 0;
@@ -31,11 +31,11 @@ void eval(EvalContext& c) {
   gather_strided(c.in(0), c.out(0), strides, base);
 }
 
-void gradient(GradientContext& c) {
+void gradient_reverse(GradientContext& c) {
   c.set(0, reverse(c.cotangent(), c.attributes<ReverseAttributes>().axes));
 }
 
-void batch(BatchContext& c) {
+void batch_reverse(BatchContext& c) {
   Dims axes = c.attributes<ReverseAttributes>().axes;
   for (int64_t& axis : axes) ++axis;
   c.outputs = {reverse(c.in(0), axes)};
@@ -47,10 +47,10 @@ const OpDef op_reverse = {
     .name = "reverse",
     .doc = "The order of elements along `dimensions` turned round. c1: axes in range. c2: distinct.",
     .attributes = make_attributes<ReverseAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_reverse,
+    .eval = eval_reverse,
+    .gradient = gradient_reverse,
+    .batch = batch_reverse,
     .fusion = Fusion::kView,
 };
 

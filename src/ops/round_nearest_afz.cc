@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct RoundNearestAfzApply {
   template <class T>
   static T apply(T x) {
     return std::round(x);
@@ -16,7 +16,7 @@ const OpDef op_round_nearest_afz = {
     .name = "round_nearest_afz",
     .doc = "The nearest integer, halves away from zero. The gradient is 0. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
+    .eval = eval_unary<RoundNearestAfzApply, kFloats>,
     .no_gradient = "piecewise constant: zero wherever it is defined",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -6,11 +6,11 @@ namespace espalier {
 namespace {
 
 // Operands of a call of `inputs` inputs: k operands, indices, k updates, captures of a region.
-size_t operand_count(const ScatterAttributes& a, size_t inputs, std::span<const GraphPtr> regions) {
+size_t operand_count_scatter(const ScatterAttributes& a, size_t inputs, std::span<const GraphPtr> regions) {
   return a.reducer == Reducer::kRegion ? regions[0]->outputs().size() : (inputs - 1) / 2;
 }
 
-void infer(InferContext& c) {
+void infer_scatter(InferContext& c) {
   const auto& a = c.attributes<ScatterAttributes>();
   const bool region = a.reducer == Reducer::kRegion;
   c.require(c.size() >= 3, "arity", "takes operands, indices and as many updates, got ", c.size(), " inputs");
@@ -76,7 +76,7 @@ void each_update(const ScatterAttributes& a, const Shape& operand, const ArrayVi
   });
 }
 
-void eval_region(EvalContext& c, const ScatterAttributes& a, size_t count) {
+void eval_region_scatter(EvalContext& c, const ScatterAttributes& a, size_t count) {
   std::vector<TensorType> scalar(count);
   std::vector<std::array<std::byte, 8>> next(count);
   std::vector<ArrayView> arguments(c.inputs.begin(), c.inputs.end());
@@ -101,13 +101,13 @@ void eval_region(EvalContext& c, const ScatterAttributes& a, size_t count) {
       });
 }
 
-void eval(EvalContext& c) {
+void eval_scatter(EvalContext& c) {
   const auto& a = c.attributes<ScatterAttributes>();
   const size_t count = c.outputs.size();
   for (size_t k = 0; k < count; ++k) {
     if (c.out(k).type->bytes()) std::memcpy(c.out(k).data, c.in(k).data, c.out(k).type->bytes());
   }
-  if (a.reducer == Reducer::kRegion) return eval_region(c, a, count);
+  if (a.reducer == Reducer::kRegion) return eval_region_scatter(c, a, count);
   const Shape &shape = c.in(0).type->shape, &updates = c.in(count + 1).type->shape;
   const auto each = [&](auto f) { each_update(a, shape, c.in(count), updates, f); };
   for (size_t k = 0; k < count; ++k) {
@@ -167,9 +167,9 @@ Tensor last_writers(const Tensor& indices, const Tensor& updates, const TensorTy
   return compare(gather_or_zero(kept, indices, a.axes, shape), ids, Comparison::kEQ);
 }
 
-void gradient(GradientContext& c) {
+void gradient_scatter(GradientContext& c) {
   const auto& a = c.attributes<ScatterAttributes>();
-  const size_t count = operand_count(a, c.inputs.size(), c.regions);
+  const size_t count = operand_count_scatter(a, c.inputs.size(), c.regions);
   const Tensor& indices = c.in(count);
   const auto fetch = [&](const Tensor& x) {
     return gather_or_zero(x, indices, a.axes, c.in(count + 1).shape());
@@ -221,9 +221,9 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_scatter(BatchContext& c) {
   auto attributes = std::make_shared<ScatterAttributes>(c.attributes<ScatterAttributes>());
-  const size_t count = operand_count(*attributes, c.inputs.size(), c.regions);
+  const size_t count = operand_count_scatter(*attributes, c.inputs.size(), c.regions);
   if (any_batched(c, 2 * count + 1))
     throw UnsupportedError("scatter.batch", "a value captured by the region must not be batched");
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
@@ -235,7 +235,8 @@ void batch(BatchContext& c) {
   c.outputs = emit_all(op_scatter, attributes, inputs, c.regions);
 }
 
-Cost cost(const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
+Cost cost_scatter(const Attributes*, std::span<const TensorType* const> inputs,
+                  std::span<const TensorType> outputs) {
   const TensorType& updates = *inputs[outputs.size() + 1];
   const auto count = static_cast<double>(outputs.size());
   return {count * static_cast<double>(updates.elements()),
@@ -261,12 +262,12 @@ const OpDef op_scatter = {
         "named reducer. c10: updates have the axes of indices and window, and windows fit. c11: one shape "
         "of operands, one of updates. c12: paired dtypes that the reducer takes.",
     .attributes = make_attributes<ScatterAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_scatter,
+    .eval = eval_scatter,
+    .gradient = gradient_scatter,
+    .batch = batch_scatter,
     .color = Color::kDeny,
-    .cost = cost,
+    .cost = cost_scatter,
     .sample =
         [](DType dtype) {
           const Tensor x = constant_like({dtype, {2}}, 1);

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_select(InferContext& c) {
   c.require_inputs(3);
   c.require_dtype(c.in(0).dtype == DType::kBool, "c1", "the predicate must be bool, got ", c.in(0));
   c.require(c.in(0).rank() == 0 || c.in(0).shape == c.in(1).shape, "c2",
@@ -12,7 +12,7 @@ void infer(InferContext& c) {
   c.result(c.in(1));
 }
 
-void eval(EvalContext& c) {
+void eval_select(EvalContext& c) {
   const bool* predicate = c.in(0).as<bool>();
   const int64_t n = c.out(0).type->elements(), step = c.in(0).type->rank() ? 1 : 0;
   visit_dtype(c.out(0).type->dtype, [&](auto tag) {
@@ -23,13 +23,13 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_select(GradientContext& c) {
   const Tensor zero = constant_like(c.out(0).type(), 0);
   if (c.wants(1)) c.set(1, select(c.in(0), c.cotangent(), zero));
   if (c.wants(2)) c.set(2, select(c.in(0), zero, c.cotangent()));
 }
 
-void batch(BatchContext& c) {
+void batch_select(BatchContext& c) {
   Tensor predicate = c.in(0);
   const Tensor a = batch_expand(c, 1), b = batch_expand(c, 2);
   if (c.batched[0] && predicate.rank() == 1) predicate = broadcast_in_dim(predicate, a.shape(), {0});
@@ -45,10 +45,10 @@ const OpDef op_select = {
         "on_true where the predicate holds, else on_false. c1: bool predicate. c2: a scalar predicate or one "
         "of the "
         "operands' shape. c3: operands have one type.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_select,
+    .eval = eval_select,
+    .gradient = gradient_select,
+    .batch = batch_select,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 1,
 };

@@ -5,7 +5,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_select_and_scatter(InferContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   const size_t regions = (a.select == SelectBy::kRegion) + (a.scatter == Reducer::kRegion);
   c.require(c.regions() == regions, "c1", "takes ", regions, " regions, got ", c.regions());
@@ -68,7 +68,7 @@ void scatter_by_region(EvalContext& c, const std::vector<int64_t>& chosen) {
   }
 }
 
-void eval(EvalContext& c) {
+void eval_select_and_scatter(EvalContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   const std::vector<int64_t> chosen = choose_all(c);
   if (a.scatter == Reducer::kRegion) return scatter_by_region(c, chosen);
@@ -90,7 +90,7 @@ void eval(EvalContext& c) {
 }
 
 // Only sums are linear in source and initial value; what is chosen does not move.
-void gradient(GradientContext& c) {
+void gradient_select_and_scatter(GradientContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   if (a.select == SelectBy::kRegion || a.scatter != Reducer::kSum)
     throw UnsupportedError("select_and_scatter.gradient", "only sums by a named choice have a gradient");
@@ -98,7 +98,7 @@ void gradient(GradientContext& c) {
   if (c.wants(2)) c.set(2, reduce_sum(c.cotangent(), Dims::range(c.out(0).rank())));
 }
 
-void batch(BatchContext& c) {
+void batch_select_and_scatter(BatchContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
   for (size_t i = 2; i < inputs.size(); ++i) {
@@ -112,8 +112,8 @@ void batch(BatchContext& c) {
   c.outputs = emit_all(op_select_and_scatter, attributes, inputs, c.regions);
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_select_and_scatter(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                             std::span<const TensorType> outputs) {
   const Window& window = static_cast<const SelectAttributes*>(attributes)->window;
   return {static_cast<double>(num_elements(window.sizes)) * static_cast<double>(inputs[1]->elements()),
           static_cast<double>(inputs[0]->bytes() + inputs[1]->bytes() + outputs[0].bytes())};
@@ -143,12 +143,12 @@ const OpDef op_select_and_scatter = {
         "or none. c4: positive sizes and strides up to 2^30. c5: one source element a window. c6: a scalar "
         "initial value.",
     .attributes = make_attributes<SelectAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_select_and_scatter,
+    .eval = eval_select_and_scatter,
+    .gradient = gradient_select_and_scatter,
+    .batch = batch_select_and_scatter,
     .color = Color::kDeny,
-    .cost = cost,
+    .cost = cost_select_and_scatter,
 };
 
 Tensor select_and_scatter(const Tensor& x, const Tensor& source, const Tensor& initial, const Window& window,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct ShiftLeftApply {
   template <class T>
   static T apply(T a, T b) {
     using U = std::make_unsigned_t<T>;
@@ -19,7 +19,7 @@ const OpDef op_shift_left = {
         "a shifted left by b bits; 0 when b is outside of [0, width). c1: integer elements. c2: operands "
         "have one type.",
     .infer = infer_binary<kIntegers>,
-    .eval = eval_binary<Apply, kIntegers>,
+    .eval = eval_binary<ShiftLeftApply, kIntegers>,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

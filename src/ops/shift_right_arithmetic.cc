@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct ShiftRightArithmeticApply {
   template <class T>
   static T apply(T a, T b) {
     using U = std::make_unsigned_t<T>;
@@ -22,7 +22,7 @@ const OpDef op_shift_right_arithmetic = {
         "a shifted right by b bits, copies of the sign bit enter; all of them when b is outside of [0, "
         "width). c1: integer elements. c2: operands have one type.",
     .infer = infer_binary<kIntegers>,
-    .eval = eval_binary<Apply, kIntegers>,
+    .eval = eval_binary<ShiftRightArithmeticApply, kIntegers>,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct SignApply {
   template <class T>
   static T apply(T x) {
     if constexpr (std::is_integral_v<T>) {
@@ -20,7 +20,7 @@ const OpDef op_sign = {
     .name = "sign",
     .doc = "-1, 0 or 1; keeps -0 and NaN. The gradient is 0. c1: floating-point or signed elements.",
     .infer = infer_unary<kFloats | kSigned>,
-    .eval = eval_unary<Apply, kFloats | kSigned>,
+    .eval = eval_unary<SignApply, kFloats | kSigned>,
     .no_gradient = "piecewise constant: zero wherever it is defined",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct SineApply {
   template <class T>
   static T apply(T x) {
     return std::sin(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * cosine(c.in(0))); }
+void gradient_sine(GradientContext& c) { c.set(0, c.cotangent() * cosine(c.in(0))); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_sine = {
     .name = "sine",
     .doc = "Sine of x in radians. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<SineApply, kFloats>,
+    .gradient = gradient_sine,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -14,7 +14,7 @@ struct SliceAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_slice(InferContext& c) {
   c.require_inputs(1);
   const auto& a = c.attributes<SliceAttributes>();
   const size_t rank = c.in(0).rank();
@@ -33,7 +33,7 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_slice(EvalContext& c) {
   const auto& a = c.attributes<SliceAttributes>();
   Dims strides = row_major_strides(c.in(0).type->shape);
   const int64_t base = offset_of(a.start, strides);
@@ -43,7 +43,7 @@ void eval(EvalContext& c) {
   gather_strided(c.in(0), c.out(0), strides, base);
 }
 
-void gradient(GradientContext& c) {
+void gradient_slice(GradientContext& c) {
   const auto& a = c.attributes<SliceAttributes>();
   const Shape &in = c.in(0).shape(), &out = c.out(0).shape();
   Dims high, interior;
@@ -55,7 +55,7 @@ void gradient(GradientContext& c) {
   c.set(0, pad(c.cotangent(), 0, a.start, high, interior));
 }
 
-void batch(BatchContext& c) {
+void batch_slice(BatchContext& c) {
   auto a = c.attributes<SliceAttributes>();
   a.start.insert(0, 0);
   a.limit.insert(0, c.size);
@@ -71,10 +71,10 @@ const OpDef op_slice = {
         "Elements start, start + stride, ... below limit of each axis. c1: one of each per axis. c2: "
         "0 <= start <= limit <= size. c3: positive strides.",
     .attributes = make_attributes<SliceAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_slice,
+    .eval = eval_slice,
+    .gradient = gradient_slice,
+    .batch = batch_slice,
     .fusion = Fusion::kView,
 };
 

@@ -11,12 +11,12 @@
 namespace espalier {
 namespace {
 
-size_t operand_count(const SortAttributes& a, size_t inputs, std::span<const GraphPtr> regions) {
+size_t operand_count_sort(const SortAttributes& a, size_t inputs, std::span<const GraphPtr> regions) {
   if (a.comparator != Comparator::kRegion) return inputs;
   return regions[0]->inputs().size() - inputs;
 }
 
-void infer(InferContext& c) {
+void infer_sort(InferContext& c) {
   const auto& a = c.attributes<SortAttributes>();
   const bool region = a.comparator == Comparator::kRegion;
   c.require(c.size() > 0, "arity", "takes one or more operands");
@@ -46,7 +46,7 @@ void order_line(std::vector<int64_t>& order, Before before) {
   std::stable_sort(order.begin(), order.end(), before);
 }
 
-void eval(EvalContext& c) {
+void eval_sort(EvalContext& c) {
   const auto& a = c.attributes<SortAttributes>();
   const Shape& shape = c.in(0).type->shape;
   const size_t count = c.outputs.size();
@@ -142,7 +142,7 @@ Tensor origins(const GradientContext& c, const SortAttributes& a, size_t count, 
   return emit_all(op_sort, attributes, inputs, regions)[count];
 }
 
-void gradient(GradientContext& c) {
+void gradient_sort(GradientContext& c) {
   const auto& a = c.attributes<SortAttributes>();
   const size_t count = c.outputs.size();
   if (c.in(0).rank() == 0) {
@@ -156,9 +156,9 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_sort(BatchContext& c) {
   auto attributes = std::make_shared<SortAttributes>(c.attributes<SortAttributes>());
-  const size_t count = operand_count(*attributes, c.inputs.size(), c.regions);
+  const size_t count = operand_count_sort(*attributes, c.inputs.size(), c.regions);
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i >= count && c.batched[i])
@@ -169,7 +169,7 @@ void batch(BatchContext& c) {
   c.outputs = emit_all(op_sort, attributes, inputs, c.regions);
 }
 
-Cost cost(const Attributes*, std::span<const TensorType* const>, std::span<const TensorType> outputs) {
+Cost cost_sort(const Attributes*, std::span<const TensorType* const>, std::span<const TensorType> outputs) {
   double bytes = 0;
   for (const TensorType& type : outputs) bytes += 2 * static_cast<double>(type.bytes());
   const auto n = static_cast<double>(outputs[0].elements());
@@ -187,11 +187,11 @@ const OpDef op_sort = {
         "when `is_stable`. c1: a region that gives a bool, or a named comparator. c2: axis in range, "
         "counted from the back when negative. c3: operands of one shape.",
     .attributes = make_attributes<SortAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
-    .cost = cost,
+    .infer = infer_sort,
+    .eval = eval_sort,
+    .gradient = gradient_sort,
+    .batch = batch_sort,
+    .cost = cost_sort,
     .sample =
         [](DType dtype) {
           sort(constant_like({dtype, {2}}, 1));

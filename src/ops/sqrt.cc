@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct SqrtApply {
   template <class T>
   static T apply(T x) {
     return std::sqrt(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * 0.5 / c.out(0)); }
+void gradient_sqrt(GradientContext& c) { c.set(0, c.cotangent() * 0.5 / c.out(0)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_sqrt = {
     .name = "sqrt",
     .doc = "Square root, correctly rounded; NaN below zero. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<SqrtApply, kFloats>,
+    .gradient = gradient_sqrt,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct SubtractApply {
   template <class T>
   static T apply(T a, T b) {
     if constexpr (std::is_integral_v<T>) {
@@ -14,7 +14,7 @@ struct Apply {
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_subtract(GradientContext& c) {
   if (c.wants(0)) c.set(0, c.cotangent());
   if (c.wants(1)) c.set(1, -c.cotangent());
 }
@@ -25,8 +25,8 @@ const OpDef op_subtract = {
     .name = "subtract",
     .doc = "a - b; integers wrap. c1: floating-point or integer elements. c2: operands have one type.",
     .infer = infer_binary<kNumbers>,
-    .eval = eval_binary<Apply, kNumbers>,
-    .gradient = gradient,
+    .eval = eval_binary<SubtractApply, kNumbers>,
+    .gradient = gradient_subtract,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

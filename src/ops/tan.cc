@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct TanApply {
   template <class T>
   static T apply(T x) {
     return std::tan(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) * c.out(0) + 1)); }
+void gradient_tan(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) * c.out(0) + 1)); }
 
 }  // namespace
 
@@ -18,8 +18,8 @@ const OpDef op_tan = {
     .name = "tan",
     .doc = "Tangent of x in radians. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<TanApply, kFloats>,
+    .gradient = gradient_tan,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

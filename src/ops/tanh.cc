@@ -4,14 +4,14 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct TanhApply {
   template <class T>
   static T apply(T x) {
     return elementary_tanh(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * (1 - c.out(0) * c.out(0))); }
+void gradient_tanh(GradientContext& c) { c.set(0, c.cotangent() * (1 - c.out(0) * c.out(0))); }
 
 }  // namespace
 
@@ -19,8 +19,8 @@ const OpDef op_tanh = {
     .name = "tanh",
     .doc = "Hyperbolic tangent. c1: floating-point elements.",
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .gradient = gradient,
+    .eval = eval_unary<TanhApply, kFloats>,
+    .gradient = gradient_tanh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

@@ -10,7 +10,7 @@ struct TransposeAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("permutation", permutation); }
 };
 
-void infer(InferContext& c) {
+void infer_transpose(InferContext& c) {
   c.require_inputs(1);
   const Dims& permutation = c.attributes<TransposeAttributes>().permutation;
   c.require(permutation.size() == c.in(0).rank(), "c1", "needs a permutation of ", c.in(0).rank(),
@@ -25,7 +25,7 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_transpose(EvalContext& c) {
   const Dims& permutation = c.attributes<TransposeAttributes>().permutation;
   const Dims source = row_major_strides(c.in(0).type->shape);
   Dims strides;
@@ -33,14 +33,14 @@ void eval(EvalContext& c) {
   gather_strided(c.in(0), c.out(0), strides, 0);
 }
 
-void gradient(GradientContext& c) {
+void gradient_transpose(GradientContext& c) {
   const Dims& permutation = c.attributes<TransposeAttributes>().permutation;
   Dims inverse = Dims::filled(permutation.size(), 0);
   for (size_t i = 0; i < permutation.size(); ++i) inverse[permutation[i]] = static_cast<int64_t>(i);
   c.set(0, transpose(c.cotangent(), inverse));
 }
 
-void batch(BatchContext& c) {
+void batch_transpose(BatchContext& c) {
   Dims permutation{0};
   for (const int64_t axis : c.attributes<TransposeAttributes>().permutation) permutation.push_back(axis + 1);
   c.outputs = {transpose(c.in(0), permutation)};
@@ -52,10 +52,10 @@ const OpDef op_transpose = {
     .name = "transpose",
     .doc = "Axis i of the result is axis permutation[i] of the operand. c1: a permutation of all axes.",
     .attributes = make_attributes<TransposeAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_transpose,
+    .eval = eval_transpose,
+    .gradient = gradient_transpose,
+    .batch = batch_transpose,
     .fusion = Fusion::kView,
 };
 

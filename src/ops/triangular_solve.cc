@@ -19,7 +19,7 @@ struct SolveAttributes final : Attributes {
   TriangularOptions options() const { return {left_side, lower, unit_diagonal, transposed()}; }
 };
 
-void infer(InferContext& c) {
+void infer_triangular_solve(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<SolveAttributes>();
   const TensorType &matrix = c.in(0), &b = c.in(1);
@@ -55,7 +55,7 @@ struct Solver {
   }
 };
 
-void eval(EvalContext& c) {
+void eval_triangular_solve(EvalContext& c) {
   const auto& o = c.attributes<SolveAttributes>();
   const Shape &as = c.in(0).type->shape, &bs = c.in(1).type->shape;
   const int64_t n = as.back(), rows = bs[bs.size() - 2], columns = bs.back();
@@ -77,7 +77,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_triangular_solve(GradientContext& c) {
   const auto& a = c.attributes<SolveAttributes>();
   TriangularOptions adjoint = a.options();
   adjoint.transpose_a = !adjoint.transpose_a;
@@ -103,9 +103,9 @@ const OpDef op_triangular_solve = {
         "floating-point elements. c2: square a. c3: one dtype. c4: one rank and equal leading axes. c5: b "
         "has a's size on the axis that op(a) meets.",
     .attributes = make_attributes<SolveAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
+    .infer = infer_triangular_solve,
+    .eval = eval_triangular_solve,
+    .gradient = gradient_triangular_solve,
     .batch = batch_elementwise,
     .color = Color::kDeny,
     .cost =

@@ -6,7 +6,7 @@ namespace {
 
 constexpr size_t kCondition = 0, kBody = 1;
 
-void infer(InferContext& c) {
+void infer_while(InferContext& c) {
   require_regions(c, 2);
   require_region_inputs(c, kCondition, 0, "c1");
   require_region_inputs(c, kBody, 0, "c1");
@@ -22,7 +22,7 @@ void infer(InferContext& c) {
   }
 }
 
-void eval(EvalContext& c) {
+void eval_while(EvalContext& c) {
   const size_t carries = c.outputs.size();
   std::vector<ArrayView> values(c.inputs.begin(), c.inputs.end());
   std::vector<Buffer> buffers[2];
@@ -47,12 +47,12 @@ void eval(EvalContext& c) {
   }
 }
 
-void gradient(GradientContext&) {
+void gradient_while(GradientContext&) {
   throw UnsupportedError("while.gradient", "a loop without a bound keeps too little for reverse mode",
                          "bound it: while_loop(max_iterations)");
 }
 
-void batch(BatchContext& c) {
+void batch_while(BatchContext& c) {
   const Graph &condition = *c.regions[kCondition], &body = *c.regions[kBody];
   const size_t carries = body.outputs().size();
   std::vector<bool> batched = c.batched;
@@ -102,10 +102,10 @@ const OpDef op_while = {
         "While the first region gives true, the carried values become what the second region makes of them. "
         "Inputs: carried values, then what the regions capture. c1: both regions take all inputs. c2: the "
         "condition gives bool[]. c3: the body gives the carried types.",
-    .infer = infer,
-    .eval = eval,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_while,
+    .eval = eval_while,
+    .gradient = gradient_while,
+    .batch = batch_while,
     .sample =
         [](DType dtype) {
           while_loop([](const Tensor&) { return Tensor::scalar(false); }, [](const Tensor& x) { return x; },

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct XorApply {
   template <class T>
   static T apply(T a, T b) {
     return static_cast<T>(a ^ b);
@@ -18,7 +18,7 @@ const OpDef op_xor = {
         "a exclusive or b: logical on bool, bitwise on integers. c1: bool or integer elements. c2: operands "
         "have one type.",
     .infer = infer_binary<kIntegers | kBools>,
-    .eval = eval_binary<Apply, kIntegers | kBools>,
+    .eval = eval_binary<XorApply, kIntegers | kBools>,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -4,7 +4,7 @@
 namespace espalier {
 namespace {
 
-std::shared_ptr<Graph> run(const Graph& graph) {
+std::shared_ptr<Graph> run_cse(const Graph& graph) {
   Rewriter rewriter(graph);
   // Old nodes that stand for their equals, and for each old value the value that stands for it.
   std::unordered_multimap<uint64_t, NodeId> seen;
@@ -34,7 +34,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
       }
       if (found == kNone) seen.emplace(key, id);
     }
-    if (found == kNone) rewriter.copy(node, rewrite_regions(graph, node, run));
+    if (found == kNone) rewriter.copy(node, rewrite_regions(graph, node, run_cse));
     for (uint32_t i = 0; i < node.result_count; ++i) {
       const ValueId value = node.first_result + i;
       leader[value] = found == kNone ? value : leader[graph.node(found).first_result + i];
@@ -46,6 +46,6 @@ std::shared_ptr<Graph> run(const Graph& graph) {
 
 }  // namespace
 
-const Pass pass_cse = {"cse", "computes equal calls once", run};
+const Pass pass_cse = {"cse", "computes equal calls once", run_cse};
 
 }  // namespace espalier

@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-std::shared_ptr<Graph> run(const Graph& graph) {
+std::shared_ptr<Graph> run_dce(const Graph& graph) {
   std::vector<bool> live(graph.value_count());
   for (const GraphOutput& output : graph.outputs()) live[output.value] = true;
   std::vector<bool> needed(graph.nodes().size());
@@ -15,13 +15,13 @@ std::shared_ptr<Graph> run(const Graph& graph) {
   }
   Rewriter rewriter(graph);
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    if (needed[i]) rewriter.copy(graph.nodes()[i], rewrite_regions(graph, graph.nodes()[i], run));
+    if (needed[i]) rewriter.copy(graph.nodes()[i], rewrite_regions(graph, graph.nodes()[i], run_dce));
   }
   return rewriter.finish();
 }
 
 }  // namespace
 
-const Pass pass_dce = {"dce", "drops nodes that no output needs", run};
+const Pass pass_dce = {"dce", "drops nodes that no output needs", run_dce};
 
 }  // namespace espalier

@@ -29,7 +29,7 @@ std::optional<Literal> evaluate_node(const Graph& graph, const Node& node,
   return Literal::splat(type, result.raw());
 }
 
-std::shared_ptr<Graph> run(const Graph& graph) {
+std::shared_ptr<Graph> run_fold(const Graph& graph) {
   Rewriter rewriter(graph);
   std::unordered_map<ValueId, Literal> known;
   std::vector<const Literal*> inputs;
@@ -52,7 +52,7 @@ std::shared_ptr<Graph> run(const Graph& graph) {
       known.emplace(node.first_result, static_cast<const ConstantAttributes&>(*node.attributes).value);
     }
     if (!value) {
-      rewriter.copy(node, rewrite_regions(graph, node, run));
+      rewriter.copy(node, rewrite_regions(graph, node, run_fold));
       continue;
     }
     CallScope at(graph.location(node));
@@ -67,6 +67,6 @@ std::shared_ptr<Graph> run(const Graph& graph) {
 }  // namespace
 
 const Pass pass_fold = {"fold", "evaluates small elementwise calls and views of constants, and small iotas",
-                        run};
+                        run_fold};
 
 }  // namespace espalier

@@ -24,7 +24,7 @@ std::vector<float> floats(const Literal& literal) {
 }
 
 template <class F>
-std::shared_ptr<const Graph> build(const Shape& input, F f) {
+std::shared_ptr<const Graph> built(const Shape& input, F f) {
   GraphBuilder builder;
   SinkScope scope(builder);
   builder.result("y", f(builder.argument("x", {DType::kF32, input})));
@@ -32,7 +32,7 @@ std::shared_ptr<const Graph> build(const Shape& input, F f) {
 }
 
 std::shared_ptr<const Graph> mlp() {
-  return build({4, 30}, [](const Tensor& x) {
+  return built({4, 30}, [](const Tensor& x) {
     const auto weight = [](const Shape& shape, uint64_t seed) { return make_concrete(numbers(shape, seed)); };
     const Tensor h = relu(dot(x, weight({30, 20}, 1)) + weight({20}, 2));
     return dot(h, weight({20, 5}, 3)) + weight({5}, 4);
@@ -69,7 +69,7 @@ Rounded rounded(const std::vector<float>& x, const std::vector<float>& w, size_t
 
 TEST(Quantize, ADotIsTheFormula) {
   const Literal x = numbers({3, 8}, 5), w = numbers({8, 4}, 6);
-  const auto graph = build({3, 8}, [&](const Tensor& t) { return dot(t, make_concrete(w)); });
+  const auto graph = built({3, 8}, [&](const Tensor& t) { return dot(t, make_concrete(w)); });
   const ActivationRange range{-0.7, 1.3};
   const auto quantized = quantize(*graph, {{range}});
   const std::vector<float> got = floats(interpret(*quantized, {{x}})[0]);
@@ -85,7 +85,7 @@ TEST(Quantize, ADotIsTheFormula) {
 
 TEST(Quantize, APaddedConvolutionIsTheFormula) {
   const Literal x = numbers({1, 5, 2}, 7), w = numbers({3, 2, 3}, 8);
-  const auto graph = build({1, 5, 2}, [&](const Tensor& t) {
+  const auto graph = built({1, 5, 2}, [&](const Tensor& t) {
     return convolution(t, make_concrete(w),
                        {.padding_low = {1}, .padding_high = {1}, .dimensions = channels_last(1)});
   });
@@ -138,7 +138,7 @@ TEST(Quantize, TheGraphIsOrdinaryAndItsWeightsAreBytes) {
 
 TEST(Quantize, AConvolutionInC) {
   if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
-  const auto graph = build({1, 6, 7, 2}, [&](const Tensor& t) {
+  const auto graph = built({1, 6, 7, 2}, [&](const Tensor& t) {
     const Tensor h = relu(convolution(t, make_concrete(numbers({3, 3, 2, 4}, 1)),
                                       {.window_strides = {1, 2},
                                        .padding_low = {1, 0},
@@ -169,11 +169,11 @@ TEST(Quantize, WrongRangesAreRefusedAndOtherProductsStay) {
   EXPECT_THROW(quantize(*graph, {}), ValueError);
   const std::vector<ActivationRange> three(3, ActivationRange{0, 1});
   EXPECT_THROW(quantize(*graph, three), ValueError);
-  const auto square = build({3, 3}, [](const Tensor& x) { return dot(x, x); });
+  const auto square = built({3, 3}, [](const Tensor& x) { return dot(x, x); });
   EXPECT_EQ(quantized_activations(*square)->outputs().size(), 0u);
   EXPECT_EQ(*quantize(*square, {}), *square);
   // An activation that was zero in all rows, and a channel of zeros.
-  const auto zeros = build({1, 2}, [](const Tensor& x) {
+  const auto zeros = built({1, 2}, [](const Tensor& x) {
     return dot(x, make_concrete(Literal::splat({DType::kF32, {2, 2}}, 0.0)));
   });
   EXPECT_EQ(floats(interpret(*quantize(*zeros, {{ActivationRange{}}}), {{numbers({1, 2}, 1)}})[0])[0], 0);

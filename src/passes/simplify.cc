@@ -46,7 +46,7 @@ ValueId same_as(const Graph& graph, const Node& node) {
   return kNone;
 }
 
-std::shared_ptr<Graph> run(const Graph& graph) {
+std::shared_ptr<Graph> run_simplify(const Graph& graph) {
   Rewriter rewriter(graph);
   for (const Node& node : graph.nodes()) {
     if (node.result_count == 1 && node.input_count > 0 && node.region_count == 0) {
@@ -66,13 +66,13 @@ std::shared_ptr<Graph> run(const Graph& graph) {
         continue;
       }
     }
-    rewriter.copy(node, rewrite_regions(graph, node, run));
+    rewriter.copy(node, rewrite_regions(graph, node, run_simplify));
   }
   return rewriter.finish();
 }
 
 }  // namespace
 
-const Pass pass_simplify = {"simplify", "algebraic identities that hold bit for bit", run};
+const Pass pass_simplify = {"simplify", "algebraic identities that hold bit for bit", run_simplify};
 
 }  // namespace espalier

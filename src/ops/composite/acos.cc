@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return atan2(sqrt((1 - x) * (1 + x)), x); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_acos(const Tensor& x) { return atan2(sqrt((1 - x) * (1 + x)), x); }
+std::vector<Tensor> decompose_acos(const DecomposeContext& c) { return {widened(formula_acos, c.in(0))}; }
 
-struct Apply {
+struct AcosApply {
   template <class T>
   static T apply(T x) {
     return std::acos(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, -(c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0))))); }
+void gradient_acos(GradientContext& c) { c.set(0, -(c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0))))); }
 
 }  // namespace
 
@@ -24,9 +24,9 @@ const OpDef op_acos = {
         "(1 + x)), x). c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<AcosApply, kFloats>,
+    .decompose = decompose_acos,
+    .gradient = gradient_acos,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -15,7 +15,7 @@ struct AdamAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_adam(InferContext& c) {
   c.require_inputs(kCount);
   require_update(c, kGradient);
   require_scalar(c, kRate, DType::kF32, "the learning rate");
@@ -28,7 +28,7 @@ void infer(InferContext& c) {
   for (int i = 0; i < 3; ++i) c.result(c.in(0));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_adam(const DecomposeContext& c) {
   const AdamOptions& a = c.attributes<AdamAttributes>().options;
   const DType dtype = compute_dtype(c.in(kParameter).dtype());
   const auto wide = [&](size_t i) { return convert(c.in(i), dtype); };
@@ -47,7 +47,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
           applied(c.in(kApply), v, c.in(kV))};
 }
 
-void eval(EvalContext& c) {
+void eval_adam(EvalContext& c) {
   if (!*c.in(kApply).as<bool>()) return keep(c);
   const AdamOptions& a = c.attributes<AdamAttributes>().options;
   visit_update(c, kGradient, [&](auto parameter_tag, auto gradient_tag) {
@@ -94,9 +94,9 @@ const OpDef op_adam = {
         "type. c4: scalars: f32 learning_rate and gradient_scale, i32, i64 or f32 step, bool apply.",
     .composite = true,
     .attributes = make_attributes<AdamAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_adam,
+    .eval = eval_adam,
+    .decompose = decompose_adam,
     .color = Color::kDeny,
     .flops_per_output = 5,
     .sample =

@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return atan2(x, sqrt((1 - x) * (1 + x))); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_asin(const Tensor& x) { return atan2(x, sqrt((1 - x) * (1 + x))); }
+std::vector<Tensor> decompose_asin(const DecomposeContext& c) { return {widened(formula_asin, c.in(0))}; }
 
-struct Apply {
+struct AsinApply {
   template <class T>
   static T apply(T x) {
     return std::asin(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0)))); }
+void gradient_asin(GradientContext& c) { c.set(0, c.cotangent() * rsqrt((1 - c.in(0)) * (1 + c.in(0)))); }
 
 }  // namespace
 
@@ -24,9 +24,9 @@ const OpDef op_asin = {
         "sqrt((1 - x) (1 + x))). c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<AsinApply, kFloats>,
+    .decompose = decompose_asin,
+    .gradient = gradient_asin,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -2,24 +2,24 @@
 
 namespace espalier {
 namespace {
-constexpr double kLarge = 1e8;  // its square is beyond the precision of f64, and still finite in f32
+constexpr double kAsinhLarge = 1e8;  // its square is beyond the precision of f64, and still finite in f32
 
-Tensor formula(const Tensor& x) {
-  const Tensor magnitude = abs(x), large = compare(magnitude, kLarge, Comparison::kGT);
+Tensor formula_asinh(const Tensor& x) {
+  const Tensor magnitude = abs(x), large = compare(magnitude, kAsinhLarge, Comparison::kGT);
   const Tensor m = guarded(bitwise_not(large), magnitude, 1), squared = m * m;
   const Tensor near = log_plus_one(m + squared / (1 + sqrt(1 + squared)));
   return sign(x) * select(large, log(magnitude) + std::log(2.0), near);
 }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+std::vector<Tensor> decompose_asinh(const DecomposeContext& c) { return {widened(formula_asinh, c.in(0))}; }
 
-struct Apply {
+struct AsinhApply {
   template <class T>
   static T apply(T x) {
     return std::asinh(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * rsqrt(1 + c.in(0) * c.in(0))); }
+void gradient_asinh(GradientContext& c) { c.set(0, c.cotangent() * rsqrt(1 + c.in(0) * c.in(0))); }
 
 }  // namespace
 
@@ -30,9 +30,9 @@ const OpDef op_asinh = {
         "into log |x| + log 2. c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<AsinhApply, kFloats>,
+    .decompose = decompose_asinh,
+    .gradient = gradient_asinh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

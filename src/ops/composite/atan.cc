@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return atan2(x, constant_like(x.type(), 1)); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_atan(const Tensor& x) { return atan2(x, constant_like(x.type(), 1)); }
+std::vector<Tensor> decompose_atan(const DecomposeContext& c) { return {widened(formula_atan, c.in(0))}; }
 
-struct Apply {
+struct AtanApply {
   template <class T>
   static T apply(T x) {
     return std::atan(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() / (1 + c.in(0) * c.in(0))); }
+void gradient_atan(GradientContext& c) { c.set(0, c.cotangent() / (1 + c.in(0) * c.in(0))); }
 
 }  // namespace
 
@@ -22,9 +22,9 @@ const OpDef op_atan = {
     .doc = "The angle in [-pi/2, pi/2] whose tangent is x. c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<AtanApply, kFloats>,
+    .decompose = decompose_atan,
+    .gradient = gradient_atan,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return (log_plus_one(x) - log_plus_one(-x)) * 0.5; }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_atanh(const Tensor& x) { return (log_plus_one(x) - log_plus_one(-x)) * 0.5; }
+std::vector<Tensor> decompose_atanh(const DecomposeContext& c) { return {widened(formula_atanh, c.in(0))}; }
 
-struct Apply {
+struct AtanhApply {
   template <class T>
   static T apply(T x) {
     return std::atanh(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() / ((1 - c.in(0)) * (1 + c.in(0)))); }
+void gradient_atanh(GradientContext& c) { c.set(0, c.cotangent() / ((1 - c.in(0)) * (1 + c.in(0)))); }
 
 }  // namespace
 
@@ -24,9 +24,9 @@ const OpDef op_atanh = {
         "floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<AtanhApply, kFloats>,
+    .decompose = decompose_atanh,
+    .gradient = gradient_atanh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -12,7 +12,7 @@ struct AttentionAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_attention(InferContext& c) {
   c.require(c.size() == 3 || c.size() == 4, "arity", "takes query, key, value and perhaps a mask, got ",
             c.size(), " inputs");
   const TensorType &q = c.in(0), &k = c.in(1), &v = c.in(2);
@@ -37,7 +37,7 @@ void infer(InferContext& c) {
   c.result({q.dtype, result});
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_attention(const DecomposeContext& c) {
   const AttentionOptions& o = c.attributes<AttentionAttributes>().options;
   const Tensor &q = c.in(0), &k = c.in(1), &v = c.in(2);
   const auto last = static_cast<int64_t>(q.rank()) - 1;
@@ -57,7 +57,8 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {dot_general(weights, v, {stack, stack, {last}, {last - 1}})};
 }
 
-Cost cost(const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType> outputs) {
+Cost cost_attention(const Attributes*, std::span<const TensorType* const> inputs,
+                    std::span<const TensorType> outputs) {
   const Shape &q = inputs[0]->shape, &v = inputs[2]->shape;
   const double pairs = static_cast<double>(outputs[0].elements()) /
                        std::max<double>(1, static_cast<double>(v.back())) *
@@ -83,10 +84,10 @@ const OpDef op_attention = {
         "mask's type.",
     .composite = true,
     .attributes = make_attributes<AttentionAttributes>,
-    .infer = infer,
-    .decompose = decompose,
+    .infer = infer_attention,
+    .decompose = decompose_attention,
     .color = Color::kAllow,
-    .cost = cost,
+    .cost = cost_attention,
 };
 
 Tensor attention(Operand query, Operand key, Operand value, const AttentionOptions& options, Tensor mask) {

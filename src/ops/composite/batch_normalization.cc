@@ -13,7 +13,7 @@ struct BatchNormalizationAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_batch_normalization(InferContext& c) {
   c.require(c.size() == 3 || c.size() == 4, "arity", "takes x, scale, offset and perhaps row_weight, got ",
             c.size(), " inputs");
   const int64_t axis = c.attributes<BatchNormalizationAttributes>().axis;
@@ -31,7 +31,7 @@ void infer(InferContext& c) {
   c.result(statistic);
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_batch_normalization(const DecomposeContext& c) {
   const auto& a = c.attributes<BatchNormalizationAttributes>();
   const Shape& shape = c.in(0).shape();
   const DType dtype = normalization_dtype(c.in(0).dtype());
@@ -77,8 +77,8 @@ const OpDef op_batch_normalization = {
         "statistics' dtype and axis 0's size.",
     .composite = true,
     .attributes = make_attributes<BatchNormalizationAttributes>,
-    .infer = infer,
-    .decompose = decompose,
+    .infer = infer_batch_normalization,
+    .decompose = decompose_batch_normalization,
     .color = Color::kDeny,
     .flops_per_output = 8,
 };

@@ -3,18 +3,20 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_checkpoint(InferContext& c) {
   require_regions(c, 1);
   require_region_inputs(c, 0, 0, "c1");
   for (size_t i = 0; i < c.region(0)->outputs().size(); ++i) c.result(output_type(*c.region(0), i));
 }
 
-void eval(EvalContext& c) { c.runner->run(*c.regions[0], c.inputs, c.outputs); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return inline_graph(*c.regions[0], c.inputs); }
+void eval_checkpoint(EvalContext& c) { c.runner->run(*c.regions[0], c.inputs, c.outputs); }
+std::vector<Tensor> decompose_checkpoint(const DecomposeContext& c) {
+  return inline_graph(*c.regions[0], c.inputs);
+}
 
 // The barrier ties the second forward computation to the gradients that need it, so that nothing merges it
 // with the first or moves it up.
-void gradient(GradientContext& c) {
+void gradient_checkpoint(GradientContext& c) {
   std::vector<Tensor> operands(c.inputs.begin(), c.inputs.end());
   for (const Tensor& cotangent : c.cotangents) {
     if (cotangent.defined()) operands.push_back(cotangent);
@@ -28,7 +30,7 @@ void gradient(GradientContext& c) {
   c.gradients = region_vjp(*c.regions[0], operands, cotangents, c.wanted);
 }
 
-void batch(BatchContext& c) { batch_by_regions(c, 0); }
+void batch_checkpoint(BatchContext& c) { batch_by_regions(c, 0); }
 
 }  // namespace
 
@@ -39,11 +41,11 @@ const OpDef op_checkpoint = {
         "lies "
         "between. c1: the region takes the inputs.",
     .composite = true,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_checkpoint,
+    .eval = eval_checkpoint,
+    .decompose = decompose_checkpoint,
+    .gradient = gradient_checkpoint,
+    .batch = batch_checkpoint,
     .sample =
         [](DType dtype) {
           sample_regions(op_checkpoint, nullptr, {constant_like({dtype, {2}}, 1)}, 0, 1);

@@ -4,10 +4,10 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) { infer_convolution_gradient(c, true); }
+void infer_conv_gradient_input(InferContext& c) { infer_convolution_gradient(c, true); }
 
 // The cotangent, spread by the strides, under the flipped kernel with its features exchanged.
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_conv_gradient_input(const DecomposeContext& c) {
   const auto& a = c.attributes<ConvolutionGradientAttributes>();
   const ConvolutionDimensions& d = a.options.dimensions;
   const int64_t batches = a.options.batch_group_count, groups = a.options.feature_group_count * batches;
@@ -33,19 +33,19 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {batches > 1 ? regroup(out, d.input_feature, d.input_batch, batches) : out};
 }
 
-void gradient(GradientContext& c) {
+void gradient_conv_gradient_input(GradientContext& c) {
   const auto& a = c.attributes<ConvolutionGradientAttributes>();
   if (c.wants(0)) c.set(0, convolution(c.cotangent(), c.in(1), a.options, a.dtype));
   if (c.wants(1)) c.set(1, conv_gradient_kernel(c.cotangent(), c.in(0), a.options, c.in(1).shape()));
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_conv_gradient_input(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                              std::span<const TensorType> outputs) {
   const TensorType* const operands[] = {&outputs[0], inputs[1]};
   return op_convolution.cost(attributes, std::span(operands), {inputs[0], 1});
 }
 
-void sample(DType dtype) {
+void sample_conv_gradient_input(DType dtype) {
   const Tensor x = full({1, 1, 1}, 1, dtype);
   conv_gradient_input(x, x, {.dimensions = channels_first(1)}, x.shape());
 }
@@ -60,12 +60,12 @@ const OpDef op_conv_gradient_input = {
         "convolution's result.",
     .composite = true,
     .attributes = make_attributes<ConvolutionGradientAttributes>,
-    .infer = infer,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_conv_gradient_input,
+    .decompose = decompose_conv_gradient_input,
+    .gradient = gradient_conv_gradient_input,
     .color = Color::kAllow,
-    .cost = cost,
-    .sample = sample,
+    .cost = cost_conv_gradient_input,
+    .sample = sample_conv_gradient_input,
 };
 
 Tensor conv_gradient_input(const Tensor& cotangent, const Tensor& kernel, const ConvolutionOptions& options,

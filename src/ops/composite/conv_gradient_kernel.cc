@@ -4,11 +4,11 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) { infer_convolution_gradient(c, false); }
+void infer_conv_gradient_kernel(InferContext& c) { infer_convolution_gradient(c, false); }
 
 // The input under the cotangent as kernel, batch and features exchanged; strides and kernel dilation change
 // places, and so do the two kinds of groups.
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_conv_gradient_kernel(const DecomposeContext& c) {
   const auto& a = c.attributes<ConvolutionGradientAttributes>();
   const ConvolutionDimensions& d = a.options.dimensions;
   const Tensor &input = c.in(0), &cotangent = c.in(1);
@@ -38,19 +38,19 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {flipped.empty() ? out : reverse(out, flipped)};
 }
 
-void gradient(GradientContext& c) {
+void gradient_conv_gradient_kernel(GradientContext& c) {
   const auto& a = c.attributes<ConvolutionGradientAttributes>();
   if (c.wants(0)) c.set(0, conv_gradient_input(c.in(1), c.cotangent(), a.options, c.in(0).shape()));
   if (c.wants(1)) c.set(1, convolution(c.in(0), c.cotangent(), a.options, a.dtype));
 }
 
-Cost cost(const Attributes* attributes, std::span<const TensorType* const> inputs,
-          std::span<const TensorType> outputs) {
+Cost cost_conv_gradient_kernel(const Attributes* attributes, std::span<const TensorType* const> inputs,
+                               std::span<const TensorType> outputs) {
   const TensorType* const operands[] = {inputs[0], &outputs[0]};
   return op_convolution.cost(attributes, std::span(operands), {inputs[1], 1});
 }
 
-void sample(DType dtype) {
+void sample_conv_gradient_kernel(DType dtype) {
   const Tensor x = full({1, 1, 1}, 1, dtype);
   conv_gradient_kernel(x, x, {.dimensions = channels_first(1)}, x.shape());
 }
@@ -65,12 +65,12 @@ const OpDef op_conv_gradient_kernel = {
         "convolution's result.",
     .composite = true,
     .attributes = make_attributes<ConvolutionGradientAttributes>,
-    .infer = infer,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_conv_gradient_kernel,
+    .decompose = decompose_conv_gradient_kernel,
+    .gradient = gradient_conv_gradient_kernel,
     .color = Color::kAllow,
-    .cost = cost,
-    .sample = sample,
+    .cost = cost_conv_gradient_kernel,
+    .sample = sample_conv_gradient_kernel,
 };
 
 Tensor conv_gradient_kernel(const Tensor& input, const Tensor& cotangent, const ConvolutionOptions& options,

@@ -3,20 +3,20 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) {
+Tensor formula_cosh(const Tensor& x) {
   const Tensor root = exponential(abs(x) * 0.5);
   return root * 0.5 * root + 0.5 / root / root;
 }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+std::vector<Tensor> decompose_cosh(const DecomposeContext& c) { return {widened(formula_cosh, c.in(0))}; }
 
-struct Apply {
+struct CoshApply {
   template <class T>
   static T apply(T x) {
     return std::cosh(x);
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * sinh(c.in(0))); }
+void gradient_cosh(GradientContext& c) { c.set(0, c.cotangent() * sinh(c.in(0))); }
 
 }  // namespace
 
@@ -27,9 +27,9 @@ const OpDef op_cosh = {
         "c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<CoshApply, kFloats>,
+    .decompose = decompose_cosh,
+    .gradient = gradient_cosh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

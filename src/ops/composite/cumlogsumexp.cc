@@ -11,7 +11,7 @@ T log_add(T a, T b) {
   return std::max(a, b) + std::log1p(std::exp(gap));
 }
 
-void eval(EvalContext& c) {
+void eval_cumlogsumexp(EvalContext& c) {
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
     run_along<T, double>(c, [](double total, double next) {
@@ -20,7 +20,7 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_cumlogsumexp(const DecomposeContext& c) {
   return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kMax, c.in(0).dtype())),
                               [](const Tensor& a, const Tensor& b) {
                                 const Tensor zero = constant_like(a.type(), 0);
@@ -40,8 +40,8 @@ const OpDef op_cumlogsumexp = {
     .composite = true,
     .attributes = make_attributes<CumulativeAttributes>,
     .infer = infer_cumulative<kFloats>,
-    .eval = eval,
-    .decompose = decompose,
+    .eval = eval_cumlogsumexp,
+    .decompose = decompose_cumlogsumexp,
     .batch = batch_cumulative,
     .color = Color::kDeny,
     .flops_per_output = 20,

@@ -4,7 +4,7 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_cummin(const DecomposeContext& c) {
   return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kMin, c.in(0).dtype())),
                               [](const Tensor& before, const Tensor& x) { return minimum(before, x); });
 }
@@ -20,7 +20,7 @@ const OpDef op_cummin = {
     .attributes = make_attributes<CumulativeAttributes>,
     .infer = infer_cumulative<kAnyDType>,
     .eval = eval_cumulative<Reducer::kMin>,
-    .decompose = decompose,
+    .decompose = decompose_cummin,
     .batch = batch_cumulative,
     .color = Color::kClear,
     .flops_per_output = 1,

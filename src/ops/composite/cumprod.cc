@@ -4,7 +4,7 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_cumprod(const DecomposeContext& c) {
   return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kProd, c.in(0).dtype())),
                               [](const Tensor& before, const Tensor& x) { return before * x; });
 }
@@ -20,7 +20,7 @@ const OpDef op_cumprod = {
     .attributes = make_attributes<CumulativeAttributes>,
     .infer = infer_cumulative<kNumbers>,
     .eval = eval_cumulative<Reducer::kProd>,
-    .decompose = decompose,
+    .decompose = decompose_cumprod,
     .batch = batch_cumulative,
     .color = Color::kDeny,
     .flops_per_output = 1,

@@ -4,12 +4,12 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_cumsum(const DecomposeContext& c) {
   return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kSum, c.in(0).dtype())),
                               [](const Tensor& before, const Tensor& x) { return before + x; });
 }
 
-void gradient(GradientContext& c) {
+void gradient_cumsum(GradientContext& c) {
   const auto& a = c.attributes<CumulativeAttributes>();
   c.set(0, cumsum(c.cotangent(), a.axis, !a.reverse));
 }
@@ -25,8 +25,8 @@ const OpDef op_cumsum = {
     .attributes = make_attributes<CumulativeAttributes>,
     .infer = infer_cumulative<kNumbers>,
     .eval = eval_cumulative<Reducer::kSum>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .decompose = decompose_cumsum,
+    .gradient = gradient_cumsum,
     .batch = batch_cumulative,
     .color = Color::kDeny,
     .flops_per_output = 1,

@@ -20,7 +20,7 @@ std::vector<TensorType> backward_inputs(const InferContext& c, size_t operands) 
   return out;
 }
 
-void infer(InferContext& c) {
+void infer_custom_gradient(InferContext& c) {
   const int64_t operands = c.attributes<CustomGradientAttributes>().operands;
   require_regions(c, 2);
   c.require(operands >= 0 && operands <= static_cast<int64_t>(c.size()), "arity", operands,
@@ -48,12 +48,12 @@ void infer(InferContext& c) {
   for (size_t i = 0; i < forward.outputs().size(); ++i) c.result(output_type(forward, i));
 }
 
-void eval(EvalContext& c) { c.runner->run(*c.regions[kForward], c.inputs, c.outputs); }
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+void eval_custom_gradient(EvalContext& c) { c.runner->run(*c.regions[kForward], c.inputs, c.outputs); }
+std::vector<Tensor> decompose_custom_gradient(const DecomposeContext& c) {
   return inline_graph(*c.regions[kForward], c.inputs);
 }
 
-void gradient(GradientContext& c) {
+void gradient_custom_gradient(GradientContext& c) {
   const auto operands = static_cast<size_t>(c.attributes<CustomGradientAttributes>().operands);
   std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.begin() + static_cast<std::ptrdiff_t>(operands));
   inputs.insert(inputs.end(), c.outputs.begin(), c.outputs.end());
@@ -67,7 +67,7 @@ void gradient(GradientContext& c) {
   }
 }
 
-void batch(BatchContext& c) {
+void batch_custom_gradient(BatchContext& c) {
   const auto operands = static_cast<size_t>(c.attributes<CustomGradientAttributes>().operands);
   const Graph &forward = *c.regions[kForward], &backward = *c.regions[kBackward];
   const size_t captures = c.inputs.size() - operands;
@@ -111,11 +111,11 @@ const OpDef op_custom_gradient = {
         "for each floating-point operand.",
     .composite = true,
     .attributes = make_attributes<CustomGradientAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_custom_gradient,
+    .eval = eval_custom_gradient,
+    .decompose = decompose_custom_gradient,
+    .gradient = gradient_custom_gradient,
+    .batch = batch_custom_gradient,
     .sample =
         [](DType dtype) {
           const TensorFunction same = [](const Tensor& x) { return x; };

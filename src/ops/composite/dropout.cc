@@ -8,7 +8,7 @@ struct DropoutAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("rate", rate); }
 };
 
-void infer(InferContext& c) {
+void infer_dropout(InferContext& c) {
   c.require_inputs(3);
   const double rate = c.attributes<DropoutAttributes>().rate;
   c.require_dtype(is_float(c.in(0).dtype), "c1", "takes floating-point elements, got ", c.in(0));
@@ -20,7 +20,7 @@ void infer(InferContext& c) {
   c.result(c.in(0));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_dropout(const DecomposeContext& c) {
   const double rate = c.attributes<DropoutAttributes>().rate;
   const Tensor& x = c.in(0);
   const auto threshold = static_cast<uint32_t>(std::min(std::ldexp(rate, 32), 4294967295.0));
@@ -29,11 +29,11 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
 }
 
 // The same elements are dropped: their choice depends on key and step alone.
-void gradient(GradientContext& c) {
+void gradient_dropout(GradientContext& c) {
   if (c.wants(0)) c.set(0, dropout(c.cotangent(), c.attributes<DropoutAttributes>().rate, c.in(1), c.in(2)));
 }
 
-void sample(DType dtype) { dropout(full({1}, 1, dtype), 0.5, 0, 0); }
+void sample_dropout(DType dtype) { dropout(full({1}, 1, dtype), 0.5, 0, 0); }
 
 }  // namespace
 
@@ -47,12 +47,12 @@ const OpDef op_dropout = {
         "c3: u64 scalars key and step.",
     .composite = true,
     .attributes = make_attributes<DropoutAttributes>,
-    .infer = infer,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_dropout,
+    .decompose = decompose_dropout,
+    .gradient = gradient_dropout,
     .color = Color::kInfer,
     .flops_per_output = 32,
-    .sample = sample,
+    .sample = sample_dropout,
 };
 
 Tensor dropout(Operand x, double rate, Operand key, Operand step) {

@@ -8,7 +8,7 @@ struct EluAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("alpha", alpha); }
 };
 
-void eval(EvalContext& c) {
+void eval_elu(EvalContext& c) {
   const double alpha = c.attributes<EluAttributes>().alpha;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -21,7 +21,7 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_elu(const DecomposeContext& c) {
   const double alpha = c.attributes<EluAttributes>().alpha;
   return {widened(
       [alpha](const Tensor& x) {
@@ -31,7 +31,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
       c.in(0))};
 }
 
-void gradient(GradientContext& c) {
+void gradient_elu(GradientContext& c) {
   const Tensor above = compare(c.in(0), 0, Comparison::kGT);
   const Tensor slope =
       exponential(guarded(bitwise_not(above), c.in(0), 0)) * c.attributes<EluAttributes>().alpha;
@@ -46,9 +46,9 @@ const OpDef op_elu = {
     .composite = true,
     .attributes = make_attributes<EluAttributes>,
     .infer = infer_unary<kFloats>,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_elu,
+    .decompose = decompose_elu,
+    .gradient = gradient_elu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 14,

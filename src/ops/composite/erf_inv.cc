@@ -5,7 +5,7 @@ namespace espalier {
 namespace {
 // erf_inv(x) / x over s = sqrt(2 - log(1 - x^2)), from sqrt(2) at x = 0 to sqrt(40) beyond the largest x of
 // f64.
-constexpr double kSeries[] = {
+constexpr double kErfInvSeries[] = {
     3.4227035424508757,      2.6146021412131264,      0.0062133008133356821,   -0.034064665817504076,
     0.025343573781861312,    -0.011812419803111874,   0.0029197559391836048,   0.00066007582597115661,
     -0.0011109770634786750,  0.00055215851507962476,  -7.4095104465290966e-5,  -9.0940623084131447e-5,
@@ -22,14 +22,16 @@ constexpr double kSeries[] = {
 constexpr double kFirst = 1.4142135623730951, kLast = 6.324555320336759;
 constexpr double kScale = 2 / (kLast - kFirst), kShift = (kLast + kFirst) / (kLast - kFirst);
 
-Tensor formula(const Tensor& x) {
+Tensor formula_erf_inv(const Tensor& x) {
   const Tensor w = -log((1 - x) * (1 + x)), edge = is_equal(abs(x), 1);
   const Tensor t = sqrt(guarded(bitwise_not(edge), w, 0) + 2) * kScale - kShift;
-  return select(edge, sign(x) * std::numeric_limits<double>::infinity(), x * chebyshev(t, kSeries));
+  return select(edge, sign(x) * std::numeric_limits<double>::infinity(), x * chebyshev(t, kErfInvSeries));
 }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+std::vector<Tensor> decompose_erf_inv(const DecomposeContext& c) {
+  return {widened(formula_erf_inv, c.in(0))};
+}
 
-void gradient(GradientContext& c) {
+void gradient_erf_inv(GradientContext& c) {
   c.set(0, c.cotangent() * exponential(c.out(0) * c.out(0)) / kTwoOverRootPi);
 }
 
@@ -42,8 +44,8 @@ const OpDef op_erf_inv = {
         "sqrt(2 - log(1 - x^2)). c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .decompose = decompose_erf_inv,
+    .gradient = gradient_erf_inv,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -4,20 +4,20 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) {
+Tensor formula_erfc(const Tensor& x) {
   const Tensor e = erfc_of_positive(abs(x));
   return select(is_less(x, 0), 2 - e, e);
 }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+std::vector<Tensor> decompose_erfc(const DecomposeContext& c) { return {widened(formula_erfc, c.in(0))}; }
 
-struct Apply {
+struct ErfcApply {
   template <class T>
   static T apply(T x) {
     return std::erfc(x);
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_erfc(GradientContext& c) {
   c.set(0, c.cotangent() * exponential(-(c.in(0) * c.in(0))) * -kTwoOverRootPi);
 }
 
@@ -30,9 +30,9 @@ const OpDef op_erfc = {
         "series of exp(x^2) erfc(x). c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<ErfcApply, kFloats>,
+    .decompose = decompose_erfc,
+    .gradient = gradient_erfc,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -12,7 +12,7 @@ struct GeluAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("approximate", approximate); }
 };
 
-void eval(EvalContext& c) {
+void eval_gelu(EvalContext& c) {
   const bool approximate = c.attributes<GeluAttributes>().approximate;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -32,7 +32,7 @@ Tensor exact(const Tensor& x) { return x * 0.5 * erfc(x * -kRootHalf); }
 Tensor inner(const Tensor& x) { return (x + x * kCubic * x * x) * kRootTwoOverPi; }
 Tensor by_tanh(const Tensor& x) { return x * 0.5 * (tanh(inner(x)) + 1); }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_gelu(const DecomposeContext& c) {
   return {widened(c.attributes<GeluAttributes>().approximate ? by_tanh : exact, c.in(0))};
 }
 
@@ -45,7 +45,7 @@ Tensor slope_by_tanh(const Tensor& x) {
   return (t + 1) * 0.5 + x * 0.5 * (1 - t * t) * steepness;
 }
 
-void gradient(GradientContext& c) {
+void gradient_gelu(GradientContext& c) {
   const auto slope = c.attributes<GeluAttributes>().approximate ? slope_by_tanh : exact_slope;
   c.set(0, c.cotangent() * widened(slope, c.in(0)));
 }
@@ -61,9 +61,9 @@ const OpDef op_gelu = {
     .composite = true,
     .attributes = make_attributes<GeluAttributes>,
     .infer = infer_unary<kFloats>,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_gelu,
+    .decompose = decompose_gelu,
+    .gradient = gradient_gelu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .flops_per_output = 25,

@@ -8,7 +8,7 @@ struct LayerNormalizationAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("epsilon", epsilon); }
 };
 
-void infer(InferContext& c) {
+void infer_layer_normalization(InferContext& c) {
   c.require_inputs(3);
   const Shape &x = c.in(0).shape, &scale = c.in(1).shape;
   c.require(scale.size() <= x.size(), "c2", "scale must not have more axes than x: ", c.in(1), " and ",
@@ -33,7 +33,7 @@ struct Rows {
   }
 };
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_layer_normalization(const DecomposeContext& c) {
   const DType dtype = normalization_dtype(c.in(0).dtype());
   const Rows rows(c.in(0), c.in(1).rank(), dtype);
   const Tensor centered = rows.x - rows.mean(rows.x);
@@ -66,7 +66,7 @@ void normalize(EvalContext& c, int64_t n) {
   }
 }
 
-void eval(EvalContext& c) {
+void eval_layer_normalization(EvalContext& c) {
   const int64_t n = c.in(1).type->elements();
   if (c.in(0).type->elements() == 0) return;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
@@ -78,7 +78,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_layer_normalization(GradientContext& c) {
   const DType dtype = normalization_dtype(c.in(0).dtype());
   const Rows rows(c.in(0), c.in(1).rank(), dtype);
   const Tensor centered = rows.x - rows.mean(rows.x);
@@ -108,10 +108,10 @@ const OpDef op_layer_normalization = {
         "same.",
     .composite = true,
     .attributes = make_attributes<LayerNormalizationAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_layer_normalization,
+    .eval = eval_layer_normalization,
+    .decompose = decompose_layer_normalization,
+    .gradient = gradient_layer_normalization,
     .color = Color::kDeny,
     .flops_per_output = 10,
 };

@@ -8,7 +8,7 @@ struct LeakyAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("negative_slope", negative_slope); }
 };
 
-void eval(EvalContext& c) {
+void eval_leaky_relu(EvalContext& c) {
   const double slope = c.attributes<LeakyAttributes>().negative_slope;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -20,13 +20,13 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_leaky_relu(const DecomposeContext& c) {
   const double slope = c.attributes<LeakyAttributes>().negative_slope;
   return {widened([slope](const Tensor& x) { return select(compare(x, 0, Comparison::kGT), x, x * slope); },
                   c.in(0))};
 }
 
-void gradient(GradientContext& c) {
+void gradient_leaky_relu(GradientContext& c) {
   const Tensor scaled = c.cotangent() * c.attributes<LeakyAttributes>().negative_slope;
   c.set(0, select(compare(c.in(0), 0, Comparison::kGT), c.cotangent(), scaled));
 }
@@ -41,9 +41,9 @@ const OpDef op_leaky_relu = {
     .composite = true,
     .attributes = make_attributes<LeakyAttributes>,
     .infer = infer_unary<kFloats>,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_leaky_relu,
+    .decompose = decompose_leaky_relu,
+    .gradient = gradient_leaky_relu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kClear,

@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_log_softmax(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor& x = c.in(0);
   const Tensor shifted = x - spread(reduce_max(x, {axis}), x.shape(), axis);
   return {shifted - spread(log(reduce_sum(exponential(shifted), {axis})), x.shape(), axis)};
 }
 
-void eval(EvalContext& c) {
+void eval_log_softmax(EvalContext& c) {
   const AxisView view(c.in(0).type->shape, c.attributes<AxisAttributes>().axis);
   const int64_t step = view.inner, end = view.size * view.inner;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
@@ -31,7 +31,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_log_softmax(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor g = c.cotangent();
   c.set(0, g - exponential(c.out(0)) * spread(reduce_sum(g, {axis}), g.shape(), axis));
@@ -48,9 +48,9 @@ const OpDef op_log_softmax = {
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,
     .infer = infer_along_axis,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_log_softmax,
+    .decompose = decompose_log_softmax,
+    .gradient = gradient_log_softmax,
     .batch = batch_along_axis,
     .color = Color::kDeny,
     .flops_per_output = 14,

@@ -3,12 +3,12 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_logsumexp(InferContext& c) {
   infer_along_axis(c);
   c.results[0].shape.erase(static_cast<size_t>(c.attributes<AxisAttributes>().axis));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_logsumexp(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor& x = c.in(0);
   const Tensor top = reduce_max(x, {axis});
@@ -16,7 +16,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {log(reduce_sum(exponential(x - spread(shift, x.shape(), axis)), {axis})) + shift};
 }
 
-void gradient(GradientContext& c) {
+void gradient_logsumexp(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Shape& shape = c.in(0).shape();
   const Tensor shift = select(is_finite(c.out(0)), c.out(0), 0);
@@ -33,9 +33,9 @@ const OpDef op_logsumexp = {
         "elements. c1: floating-point elements. c2: axis in range.",
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,
-    .infer = infer,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_logsumexp,
+    .decompose = decompose_logsumexp,
+    .gradient = gradient_logsumexp,
     .batch = batch_along_axis,
     .color = Color::kDeny,
 };

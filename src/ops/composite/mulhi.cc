@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-struct Apply {
+struct MulhiApply {
   template <class T>
   static T apply(T a, T b) {
     using Wide = std::conditional_t<sizeof(T) == 8,
@@ -26,7 +26,7 @@ Tensor high_of_64(const Tensor& a, const Tensor& b) {
   return a1 * b1 + upper(first) + upper(second);
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_mulhi(const DecomposeContext& c) {
   const DType dtype = c.in(0).dtype();
   if (size_of(dtype) == 8) return {high_of_64(c.in(0), c.in(1))};
   const DType wide = is_signed_integer(dtype) ? DType::kI64 : DType::kU64;
@@ -43,8 +43,8 @@ const OpDef op_mulhi = {
         "type.",
     .composite = true,
     .infer = infer_binary<kIntegers>,
-    .eval = eval_binary<Apply, kIntegers>,
-    .decompose = decompose,
+    .eval = eval_binary<MulhiApply, kIntegers>,
+    .decompose = decompose_mulhi,
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

@@ -22,7 +22,7 @@ T next(T a, T b) {
   return std::bit_cast<T>(static_cast<S>((x < 0) == (to > from) ? x - 1 : x + 1));
 }
 
-void eval(EvalContext& c) {
+void eval_next_after(EvalContext& c) {
   const int64_t n = c.out(0).type->elements();
   visit_float(c.out(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -32,7 +32,7 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_next_after(const DecomposeContext& c) {
   const Tensor &a = c.in(0), &b = c.in(1);
   constexpr DType kBits[] = {DType::kI16, DType::kI32, DType::kI64};
   const DType bits = kBits[std::countr_zero(size_of(a.dtype())) - 1];
@@ -62,8 +62,8 @@ const OpDef op_next_after = {
         "c1: floating-point elements. c2: operands have one type.",
     .composite = true,
     .infer = infer_binary<kFloats>,
-    .eval = eval,
-    .decompose = decompose,
+    .eval = eval_next_after,
+    .decompose = decompose_next_after,
     .no_gradient = "a step on the grid of floats",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

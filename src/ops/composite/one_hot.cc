@@ -14,7 +14,7 @@ struct OneHotAttributes final : Attributes {
   }
 };
 
-void infer(InferContext& c) {
+void infer_one_hot(InferContext& c) {
   c.require_inputs(1);
   const auto& a = c.attributes<OneHotAttributes>();
   c.require_dtype(is_integer(c.in(0).dtype), "c1", "indices must be integers, got ", c.in(0));
@@ -25,7 +25,7 @@ void infer(InferContext& c) {
   c.result({a.dtype, shape});
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_one_hot(const DecomposeContext& c) {
   const auto& a = c.attributes<OneHotAttributes>();
   Shape shape = c.in(0).shape();
   shape.insert(static_cast<size_t>(a.axis), a.depth);
@@ -35,7 +35,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {convert(compare(spread(index, shape, a.axis), place, Comparison::kEQ), a.dtype)};
 }
 
-void batch(BatchContext& c) {
+void batch_one_hot(BatchContext& c) {
   const auto& a = c.attributes<OneHotAttributes>();
   c.outputs = {one_hot(c.in(0), a.depth, a.axis + 1, a.dtype)};
 }
@@ -49,10 +49,10 @@ const OpDef op_one_hot = {
         "indices. c2: axis in range. c3: depth >= 0.",
     .composite = true,
     .attributes = make_attributes<OneHotAttributes>,
-    .infer = infer,
-    .decompose = decompose,
+    .infer = infer_one_hot,
+    .decompose = decompose_one_hot,
     .no_gradient = "the operand holds indices",
-    .batch = batch,
+    .batch = batch_one_hot,
     .sample =
         [](DType dtype) {
           one_hot(constant_like({DType::kI32, {2}}, 0), 2, -1, dtype);

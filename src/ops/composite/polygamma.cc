@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& n, const Tensor& x) {
+Tensor formula_polygamma(const Tensor& n, const Tensor& x) {
   const Tensor zero = is_equal(n, 0);
   const Tensor order = guarded(bitwise_not(zero), floor(n), 1);
   const Tensor sign = 4 * (order * 0.5 - floor(order * 0.5)) - 1;
@@ -13,7 +13,9 @@ Tensor formula(const Tensor& n, const Tensor& x) {
                 constant_like(x.type(), std::numeric_limits<double>::quiet_NaN()));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0), c.in(1))}; }
+std::vector<Tensor> decompose_polygamma(const DecomposeContext& c) {
+  return {widened(formula_polygamma, c.in(0), c.in(1))};
+}
 
 }  // namespace
 
@@ -26,7 +28,7 @@ const OpDef op_polygamma = {
         "elements. c2: operands have one type.",
     .composite = true,
     .infer = infer_binary<kFloats>,
-    .decompose = decompose,
+    .decompose = decompose_polygamma,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -16,7 +16,7 @@ struct RandomBitsAttributes final : Attributes {
   bool wide() const { return dtype == DType::kU64; }
 };
 
-void infer(InferContext& c) {
+void infer_random_bits(InferContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
   const size_t rank = a.shape.size();
   c.require(c.size() == 2 || c.size() == 2 + rank, "arity",
@@ -53,7 +53,7 @@ Tensor positions(const DecomposeContext& c) {
   return index;
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_random_bits(const DecomposeContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
   const Tensor index = positions(c), block = shift_right_logical(index, a.wide() ? 1 : 2);
   const auto spread = [&](const Tensor& t) { return broadcast_to(t, a.shape); };
@@ -80,7 +80,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {select(upper, select(odd, w[3], w[2]), select(odd, w[1], w[0]))};
 }
 
-void eval(EvalContext& c) {
+void eval_random_bits(EvalContext& c) {
   const auto& a = c.attributes<RandomBitsAttributes>();
   const uint64_t key = *c.in(0).as<uint64_t>(), step = *c.in(1).as<uint64_t>();
   const Dims strides = row_major_strides(a.global_shape);
@@ -125,9 +125,9 @@ const OpDef op_random_bits = {
         "offsets, all or none. c2: a part of the whole. c3: u32 or u64.",
     .composite = true,
     .attributes = make_attributes<RandomBitsAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_random_bits,
+    .eval = eval_random_bits,
+    .decompose = decompose_random_bits,
     .no_gradient = "the result is integers",
     .flops_per_output = 30,
 };

@@ -4,17 +4,19 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return maximum(x, 0); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_relu(const Tensor& x) { return maximum(x, 0); }
+std::vector<Tensor> decompose_relu(const DecomposeContext& c) { return {widened(formula_relu, c.in(0))}; }
 
-struct Apply {
+struct ReluApply {
   template <class T>
   static T apply(T x) {
     return x <= 0 ? T(0) : x;
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, emit(op_relu_gradient, nullptr, {c.out(0), c.cotangent()})); }
+void gradient_relu(GradientContext& c) {
+  c.set(0, emit(op_relu_gradient, nullptr, {c.out(0), c.cotangent()}));
+}
 
 }  // namespace
 
@@ -23,9 +25,9 @@ const OpDef op_relu = {
     .doc = "The larger of x and 0; NaN stays. The gradient at 0 is 0. c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<ReluApply, kFloats>,
+    .decompose = decompose_relu,
+    .gradient = gradient_relu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kClear,

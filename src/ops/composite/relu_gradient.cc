@@ -4,18 +4,18 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_relu_gradient(const DecomposeContext& c) {
   return {select(compare(c.in(0), 0, Comparison::kGT), c.in(1), constant_like(c.in(1).type(), 0))};
 }
 
-struct Apply {
+struct ReluGradientApply {
   template <class T>
   static T apply(T result, T cotangent) {
     return result > 0 ? cotangent : T(0);
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_relu_gradient(GradientContext& c) {
   if (c.wants(1)) c.set(1, emit(op_relu_gradient, nullptr, {c.in(0), c.cotangent()}));
 }
 
@@ -28,9 +28,9 @@ const OpDef op_relu_gradient = {
         "floating-point elements. c2: operands of one type.",
     .composite = true,
     .infer = infer_binary<kFloats>,
-    .eval = eval_binary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_binary<ReluGradientApply, kFloats>,
+    .decompose = decompose_relu_gradient,
+    .gradient = gradient_relu_gradient,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kClear,

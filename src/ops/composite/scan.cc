@@ -3,7 +3,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_scan(InferContext& c) {
   const auto& a = c.attributes<ScanAttributes>();
   require_regions(c, 1);
   const Graph& body = *c.region(0);
@@ -37,7 +37,7 @@ void infer(InferContext& c) {
 }
 
 // Slices are offsets into the scanned arrays and the stacks; carries alternate between two buffers.
-void eval(EvalContext& c) {
+void eval_scan(EvalContext& c) {
   const auto& a = c.attributes<ScanAttributes>();
   const Graph& body = *c.regions[0];
   const auto carries = static_cast<size_t>(a.carries), scanned = static_cast<size_t>(a.scanned);
@@ -68,7 +68,7 @@ void eval(EvalContext& c) {
 }
 
 // A while loop over (step, carries..., stacks of y...).
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_scan(const DecomposeContext& c) {
   const auto& a = c.attributes<ScanAttributes>();
   const Graph& body = *c.regions[0];
   const auto carries = static_cast<size_t>(a.carries), scanned = static_cast<size_t>(a.scanned);
@@ -117,7 +117,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
 
 // Runs forward again, keeping the carries that each step begins with, then backward through the steps. Float
 // carries that depend on a wanted input carry their gradient; wanted captures carry their sum.
-void gradient(GradientContext& c) {
+void gradient_scan(GradientContext& c) {
   const auto& a = c.attributes<ScanAttributes>();
   const Graph& body = *c.regions[0];
   const auto carries = static_cast<size_t>(a.carries), scanned = static_cast<size_t>(a.scanned);
@@ -207,7 +207,7 @@ Tensor swap_leading(const Tensor& x) {
   return transpose(x, axes);
 }
 
-void batch(BatchContext& c) {
+void batch_scan(BatchContext& c) {
   const auto& a = c.attributes<ScanAttributes>();
   const Graph& body = *c.regions[0];
   const auto carries = static_cast<size_t>(a.carries), scanned = static_cast<size_t>(a.scanned);
@@ -250,11 +250,11 @@ const OpDef op_scan = {
         "axis of `length`. c4: the region gives the types it carries.",
     .composite = true,
     .attributes = make_attributes<ScanAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_scan,
+    .eval = eval_scan,
+    .decompose = decompose_scan,
+    .gradient = gradient_scan,
+    .batch = batch_scan,
     .sample =
         [](DType dtype) {
           auto attributes = std::make_shared<ScanAttributes>();

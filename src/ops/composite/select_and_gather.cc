@@ -4,7 +4,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_select_and_gather(InferContext& c) {
   c.require_inputs(2);
   const auto& a = c.attributes<SelectAttributes>();
   c.require(a.select != SelectBy::kRegion, "c1", "the choice must be a named one");
@@ -32,7 +32,7 @@ Tensor at_place(const Tensor& x, const Tensor& fill, const Window& w, int64_t pl
 }
 
 // A walk over the places of the window: each displaces the choice so far unless that stays.
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_select_and_gather(const DecomposeContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   const Tensor &values = c.in(0), &x = c.in(1), zero = constant_like({x.dtype(), {}}, 0);
   const Shape counts = window_counts(a.window, x.shape());
@@ -53,7 +53,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {value};
 }
 
-void eval(EvalContext& c) {
+void eval_select_and_gather(EvalContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   const std::vector<int64_t> chosen = choose(a.window, c.in(1), a.select);
   visit_width(c.in(0).type->dtype, [&](auto word) {
@@ -63,14 +63,14 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_select_and_gather(GradientContext& c) {
   const auto& a = c.attributes<SelectAttributes>();
   if (!c.wants(0)) return;
   const Tensor zero = constant_like({c.in(0).dtype(), {}}, 0);
   c.set(0, select_and_scatter(c.in(1), c.cotangent(), zero, a.window, a.select));
 }
 
-void batch(BatchContext& c) {
+void batch_select_and_gather(BatchContext& c) {
   auto attributes = std::make_shared<SelectAttributes>(c.attributes<SelectAttributes>());
   attributes->window = with_leading_axis(attributes->window);
   const Tensor inputs[] = {batch_expand(c, 0), batch_expand(c, 1)};
@@ -88,11 +88,11 @@ const OpDef op_select_and_gather = {
         "strides up to 2^30.",
     .composite = true,
     .attributes = make_attributes<SelectAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
-    .batch = batch,
+    .infer = infer_select_and_gather,
+    .eval = eval_select_and_gather,
+    .decompose = decompose_select_and_gather,
+    .gradient = gradient_select_and_gather,
+    .batch = batch_select_and_gather,
     .color = Color::kDeny,
 };
 

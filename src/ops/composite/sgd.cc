@@ -17,7 +17,7 @@ struct SgdAttributes final : Attributes {
   size_t apply() const { return gradient() + 3; }
 };
 
-void infer(InferContext& c) {
+void infer_sgd(InferContext& c) {
   const auto& a = c.attributes<SgdAttributes>();
   c.require_inputs(a.apply() + 1);
   require_update(c, a.gradient());
@@ -27,7 +27,7 @@ void infer(InferContext& c) {
   for (size_t i = 0; i < a.gradient(); ++i) c.result(c.in(0));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_sgd(const DecomposeContext& c) {
   const auto& a = c.attributes<SgdAttributes>();
   const DType dtype = compute_dtype(c.in(0).dtype());
   const auto wide = [&](size_t i) { return convert(c.in(i), dtype); };
@@ -41,7 +41,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {applied(apply, p, c.in(0)), applied(apply, velocity, c.in(1))};
 }
 
-void eval(EvalContext& c) {
+void eval_sgd(EvalContext& c) {
   const auto& a = c.attributes<SgdAttributes>();
   if (!*c.in(a.apply()).as<bool>()) return keep(c);
   visit_update(c, a.gradient(), [&](auto parameter_tag, auto gradient_tag) {
@@ -84,9 +84,9 @@ const OpDef op_sgd = {
         "its shape. c3: velocity of its type. c4: scalars: f32 learning_rate and gradient_scale, bool apply.",
     .composite = true,
     .attributes = make_attributes<SgdAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_sgd,
+    .eval = eval_sgd,
+    .decompose = decompose_sgd,
     .color = Color::kDeny,
     .flops_per_output = 3,
     .sample =

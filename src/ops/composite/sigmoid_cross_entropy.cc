@@ -3,19 +3,19 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_sigmoid_cross_entropy(const DecomposeContext& c) {
   const Tensor &x = c.in(0), &y = c.in(1);
   return {maximum(x, 0) - x * y + log_plus_one(exponential(negate(abs(x))))};
 }
 
-struct Apply {
+struct SigmoidCrossEntropyApply {
   template <class T>
   static T apply(T x, T y) {
     return (x > 0 || std::isnan(x) ? x : T(0)) - x * y + std::log1p(std::exp(-std::abs(x)));
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_sigmoid_cross_entropy(GradientContext& c) {
   if (c.wants(0)) c.set(0, (logistic(c.in(0)) - c.in(1)) * c.cotangent());
   if (c.wants(1)) c.set(1, negate(c.in(0) * c.cotangent()));
 }
@@ -31,9 +31,9 @@ const OpDef op_sigmoid_cross_entropy = {
         "floating-point elements. c2: operands of one type.",
     .composite = true,
     .infer = infer_binary<kFloats>,
-    .eval = eval_binary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_binary<SigmoidCrossEntropyApply, kFloats>,
+    .decompose = decompose_sigmoid_cross_entropy,
+    .gradient = gradient_sigmoid_cross_entropy,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return x * logistic(x); }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_silu(const Tensor& x) { return x * logistic(x); }
+std::vector<Tensor> decompose_silu(const DecomposeContext& c) { return {widened(formula_silu, c.in(0))}; }
 
-struct Apply {
+struct SiluApply {
   template <class T>
   static T apply(T x) {
     return x / (1 + std::exp(-x));
   }
 };
 
-void gradient(GradientContext& c) {
+void gradient_silu(GradientContext& c) {
   const Tensor s = logistic(c.in(0));
   c.set(0, c.cotangent() * s * (1 + c.in(0) * (1 - s)));
 }
@@ -25,9 +25,9 @@ const OpDef op_silu = {
     .doc = "x times logistic(x), also called swish. c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<SiluApply, kFloats>,
+    .decompose = decompose_silu,
+    .gradient = gradient_silu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

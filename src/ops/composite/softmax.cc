@@ -3,14 +3,14 @@
 namespace espalier {
 namespace {
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_softmax(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor& x = c.in(0);
   const Tensor e = exponential(x - spread(reduce_max(x, {axis}), x.shape(), axis));
   return {e / spread(reduce_sum(e, {axis}), x.shape(), axis)};
 }
 
-void eval(EvalContext& c) {
+void eval_softmax(EvalContext& c) {
   const AxisView view(c.in(0).type->shape, c.attributes<AxisAttributes>().axis);
   const int64_t step = view.inner, end = view.size * view.inner;
   visit_float(c.in(0).type->dtype, [&](auto tag) {
@@ -28,7 +28,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_softmax(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor &s = c.out(0), g = c.cotangent();
   c.set(0, s * (g - spread(reduce_sum(g * s, {axis}), s.shape(), axis)));
@@ -45,9 +45,9 @@ const OpDef op_softmax = {
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,
     .infer = infer_along_axis,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_softmax,
+    .decompose = decompose_softmax,
+    .gradient = gradient_softmax,
     .batch = batch_along_axis,
     .color = Color::kDeny,
     .flops_per_output = 14,

@@ -3,12 +3,12 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_softmax_cross_entropy(InferContext& c) {
   c.require_inputs(2);
   c.result({c.in(0).dtype, infer_labels(c)});
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_softmax_cross_entropy(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
   const auto axis = static_cast<int64_t>(x.rank()) - 1;
   const Target target(x, c.in(1));
@@ -17,7 +17,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {(log(reduce_sum(exponential(shifted), {axis})) - picked) * target.validity};
 }
 
-void eval(EvalContext& c) {
+void eval_softmax_cross_entropy(EvalContext& c) {
   const int64_t classes = c.in(0).type->shape.back(), count = c.out(0).type->elements();
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -38,7 +38,7 @@ void eval(EvalContext& c) {
   });
 }
 
-void gradient(GradientContext& c) {
+void gradient_softmax_cross_entropy(GradientContext& c) {
   c.set(0, emit(op_softmax_cross_entropy_gradient, nullptr, {c.in(0), c.in(1), c.cotangent()}));
 }
 
@@ -52,10 +52,10 @@ const OpDef op_softmax_cross_entropy = {
         "computes f16 and bf16 in f32 and rounds once. c1: floating-point logits. c2: integer labels. c3: "
         "labels have the logits' shape without the last axis.",
     .composite = true,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_softmax_cross_entropy,
+    .eval = eval_softmax_cross_entropy,
+    .decompose = decompose_softmax_cross_entropy,
+    .gradient = gradient_softmax_cross_entropy,
     .batch = batch_elementwise,
     .color = Color::kDeny,
     .cost =

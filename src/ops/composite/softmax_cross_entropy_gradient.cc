@@ -4,7 +4,7 @@ namespace espalier {
 namespace {
 
 // c4: the cotangent has the logits' dtype and the labels' shape.
-void infer(InferContext& c) {
+void infer_softmax_cross_entropy_gradient(InferContext& c) {
   c.require_inputs(3);
   const TensorType each{c.in(0).dtype, infer_labels(c)};
   c.require_dtype(c.in(2).dtype == each.dtype, "c4", "the cotangent must be ", each, ", got ", c.in(2));
@@ -12,7 +12,7 @@ void infer(InferContext& c) {
   c.result(c.in(0));
 }
 
-void eval(EvalContext& c) {
+void eval_softmax_cross_entropy_gradient(EvalContext& c) {
   const int64_t classes = c.in(0).type->shape.back(), count = c.in(2).type->elements();
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -34,7 +34,7 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_softmax_cross_entropy_gradient(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
   const Target target(x, c.in(1));
   const Tensor weight = spread(c.in(2) * target.validity, x.shape(), static_cast<int64_t>(x.rank()) - 1);
@@ -52,9 +52,9 @@ const OpDef op_softmax_cross_entropy_gradient = {
         "floating-point logits. c2: integer labels. c3: labels have the logits' shape without the last axis. "
         "c4: the cotangent has the logits' dtype and the labels' shape.",
     .composite = true,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_softmax_cross_entropy_gradient,
+    .eval = eval_softmax_cross_entropy_gradient,
+    .decompose = decompose_softmax_cross_entropy_gradient,
     .batch = batch_elementwise,
     .color = Color::kDeny,
     .cost =

@@ -3,17 +3,17 @@
 namespace espalier {
 namespace {
 
-Tensor formula(const Tensor& x) { return x * x; }
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0))}; }
+Tensor formula_square(const Tensor& x) { return x * x; }
+std::vector<Tensor> decompose_square(const DecomposeContext& c) { return {widened(formula_square, c.in(0))}; }
 
-struct Apply {
+struct SquareApply {
   template <class T>
   static T apply(T x) {
     return x * x;
   }
 };
 
-void gradient(GradientContext& c) { c.set(0, c.cotangent() * c.in(0) * 2); }
+void gradient_square(GradientContext& c) { c.set(0, c.cotangent() * c.in(0) * 2); }
 
 }  // namespace
 
@@ -22,9 +22,9 @@ const OpDef op_square = {
     .doc = "x * x. c1: floating-point elements.",
     .composite = true,
     .infer = infer_unary<kFloats>,
-    .eval = eval_unary<Apply, kFloats>,
-    .decompose = decompose,
-    .gradient = gradient,
+    .eval = eval_unary<SquareApply, kFloats>,
+    .decompose = decompose_square,
+    .gradient = gradient_square,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kInfer,

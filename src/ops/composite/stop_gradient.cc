@@ -5,17 +5,17 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_stop_gradient(InferContext& c) {
   c.require_inputs(1);
   c.result(c.in(0));
 }
 
-void eval(EvalContext& c) {
+void eval_stop_gradient(EvalContext& c) {
   if (c.in(0).data != c.out(0).data && c.in(0).type->bytes())
     std::memcpy(c.out(0).data, c.in(0).data, c.in(0).type->bytes());
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {c.in(0)}; }
+std::vector<Tensor> decompose_stop_gradient(const DecomposeContext& c) { return {c.in(0)}; }
 
 }  // namespace
 
@@ -23,9 +23,9 @@ const OpDef op_stop_gradient = {
     .name = "stop_gradient",
     .doc = "The operand, as a constant for differentiation.",
     .composite = true,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_stop_gradient,
+    .eval = eval_stop_gradient,
+    .decompose = decompose_stop_gradient,
     .no_gradient = "it stops gradients",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,

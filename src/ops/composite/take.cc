@@ -5,7 +5,7 @@
 namespace espalier {
 namespace {
 
-void infer(InferContext& c) {
+void infer_take(InferContext& c) {
   c.require_inputs(2);
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   c.require_axis(axis, c.in(0).rank(), "c1");
@@ -18,7 +18,7 @@ void infer(InferContext& c) {
   c.result({c.in(0).dtype, shape});
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_take(const DecomposeContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor &x = c.in(0), &indices = c.in(1);
   const auto depth = static_cast<int64_t>(indices.rank());
@@ -30,7 +30,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return {gather(x, indices, axes, sizes)};
 }
 
-void batch(BatchContext& c) {
+void batch_take(BatchContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
   const Tensor &x = c.in(0), &indices = c.in(1);
   if (!c.batched[1]) {
@@ -71,9 +71,9 @@ const OpDef op_take = {
         "the axis is not empty.",
     .composite = true,
     .attributes = make_attributes<AxisAttributes>,
-    .infer = infer,
-    .decompose = decompose,
-    .batch = batch,
+    .infer = infer_take,
+    .decompose = decompose_take,
+    .batch = batch_take,
     .sample =
         [](DType dtype) {
           take(constant_like({dtype, {2}}, 1), constant_like({DType::kI32, {2}}, 0));

@@ -9,7 +9,7 @@ namespace {
 constexpr int kRotations[2][4] = {{13, 15, 26, 6}, {17, 29, 16, 24}};
 constexpr uint32_t kParity = 0x1BD11BDAu;
 
-void infer(InferContext& c) {
+void infer_threefry2x32(InferContext& c) {
   c.require_inputs(4);
   for (size_t i = 0; i < 4; ++i) {
     c.require_dtype(c.in(i).dtype == DType::kU32, "c1", "key words and counters must be u32, got ", c.in(i));
@@ -36,14 +36,14 @@ void scramble(Word& x, Word& y, const Word& key_0, const Word& key_1, Rotate rot
   }
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_threefry2x32(const DecomposeContext& c) {
   Tensor x = c.in(2), y = c.in(3);
   scramble(x, y, c.in(0), c.in(1),
            [](const Tensor& t, int bits) { return shift_left(t, bits) | shift_right_logical(t, 32 - bits); });
   return {x, y};
 }
 
-void eval(EvalContext& c) {
+void eval_threefry2x32(EvalContext& c) {
   for (int64_t i = 0; i < c.out(0).type->elements(); ++i) {
     uint32_t x = c.in(2).as<uint32_t>()[i], y = c.in(3).as<uint32_t>()[i];
     scramble(x, y, c.in(0).as<uint32_t>()[i], c.in(1).as<uint32_t>()[i],
@@ -62,9 +62,9 @@ const OpDef op_threefry2x32 = {
         "random "
         "words. c1: u32 operands. c2: one shape.",
     .composite = true,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
+    .infer = infer_threefry2x32,
+    .eval = eval_threefry2x32,
+    .decompose = decompose_threefry2x32,
     .no_gradient = "the result is integers",
     .batch = batch_elementwise,
     .flops_per_output = 60,

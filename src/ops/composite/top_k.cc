@@ -14,7 +14,7 @@ struct TopKAttributes final : Attributes {
   void fields(FieldVisitor& v) override { v.field("k", k); }
 };
 
-void infer(InferContext& c) {
+void infer_top_k(InferContext& c) {
   c.require_inputs(1);
   const int64_t k = c.attributes<TopKAttributes>().k;
   c.require(c.in(0).rank() > 0, "c1", "takes one axis or more, got ", c.in(0));
@@ -26,7 +26,7 @@ void infer(InferContext& c) {
   c.result({DType::kI32, shape});
 }
 
-void eval(EvalContext& c) {
+void eval_top_k(EvalContext& c) {
   const int64_t k = c.attributes<TopKAttributes>().k, size = c.in(0).type->shape.back();
   if (k == 0) return;
   const int64_t lines = c.in(0).type->elements() / size;
@@ -55,7 +55,7 @@ void eval(EvalContext& c) {
   });
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) {
+std::vector<Tensor> decompose_top_k(const DecomposeContext& c) {
   const Tensor& x = c.in(0);
   const auto axis = static_cast<int64_t>(x.rank()) - 1;
   const RegionSpec above{{{x.dtype(), {}}, {x.dtype(), {}}, {DType::kI32, {}}, {DType::kI32, {}}},
@@ -76,7 +76,7 @@ std::vector<Tensor> decompose(const DecomposeContext& c) {
   return sorted;
 }
 
-void gradient(GradientContext& c) {
+void gradient_top_k(GradientContext& c) {
   const auto axis = static_cast<int64_t>(c.in(0).rank()) - 1;
   c.set(0, put_along_axis(c.in(0).type(), c.out(1), c.cotangent(0), axis));
 }
@@ -92,10 +92,10 @@ const OpDef op_top_k = {
         "0 <= k <= size.",
     .composite = true,
     .attributes = make_attributes<TopKAttributes>,
-    .infer = infer,
-    .eval = eval,
-    .decompose = decompose,
-    .gradient = gradient,
+    .infer = infer_top_k,
+    .eval = eval_top_k,
+    .decompose = decompose_top_k,
+    .gradient = gradient_top_k,
     .batch = batch_elementwise,
 };
 

@@ -11,7 +11,7 @@ constexpr double kBernoulli[] = {0.083333333333333333,   -0.0013888888888888889,
 constexpr int kTerms = 10;
 
 // Euler and Maclaurin's formula: kTerms terms, then the integral of the rest and its corrections.
-Tensor formula(const Tensor& s, const Tensor& q) {
+Tensor formula_zeta(const Tensor& s, const Tensor& q) {
   const auto all = [&](double value) { return constant_like(s.type(), value); };
   Tensor sum = power(q, -s);
   for (int k = 1; k < kTerms; ++k) sum = sum + power(q + k, -s);
@@ -30,7 +30,9 @@ Tensor formula(const Tensor& s, const Tensor& q) {
                 select(outside, all(std::numeric_limits<double>::quiet_NaN()), value));
 }
 
-std::vector<Tensor> decompose(const DecomposeContext& c) { return {widened(formula, c.in(0), c.in(1))}; }
+std::vector<Tensor> decompose_zeta(const DecomposeContext& c) {
+  return {widened(formula_zeta, c.in(0), c.in(1))};
+}
 
 }  // namespace
 
@@ -42,7 +44,7 @@ const OpDef op_zeta = {
         "elements. c2: operands have one type.",
     .composite = true,
     .infer = infer_binary<kFloats>,
-    .decompose = decompose,
+    .decompose = decompose_zeta,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,
