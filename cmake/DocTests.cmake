@@ -34,6 +34,6 @@ file(CONFIGURE OUTPUT ${doc_folder}/isru_test.cc CONTENT "${test_code}" @ONLY)
 
 file(GLOB op_checks CONFIGURE_DEPENDS src/ops/op_*test.cc)
 espalier_program(test_docs ${doc_folder}/isru.cc ${doc_folder}/isru_test.cc ${op_checks})
-target_compile_options(test_docs PRIVATE -include ${doc_folder}/declared.h)
+target_compile_options(test_docs PRIVATE -O0 -include ${doc_folder}/declared.h)
 target_link_libraries(test_docs PRIVATE GTest::gtest_main)
 gtest_discover_tests(test_docs DISCOVERY_MODE PRE_TEST TEST_PREFIX docs/ PROPERTIES TIMEOUT 300 LABELS docs)

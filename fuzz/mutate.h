@@ -1,7 +1,9 @@
-// A deterministic mutation engine for parsers, with a watch on memory. Include it in one source of a program.
+// A deterministic mutation engine for parsers, with a watch on memory and time. Include it in one source of a
+// program.
 #pragma once
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -66,6 +69,21 @@ inline void report_death() {
   }
 }
 
+// Seconds of the processor that an input may take, and of the clock until it hangs.
+constexpr double kMostSeconds = 1;
+constexpr unsigned kHang = 60;
+inline double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+inline void report_hang() {
+  std::signal(SIGALRM, [](int) {
+    report("hangs for", (std::to_string(kHang) + " seconds").c_str());
+    _exit(1);
+  });
+}
+
 inline std::string mutate(std::string text, std::mt19937_64& random, const std::vector<std::string>& seeds,
                           const std::vector<std::string>& words) {
   const auto below = [&](size_t n) { return n ? random() % n : 0; };
@@ -112,7 +130,7 @@ inline std::string mutate(std::string text, std::mt19937_64& random, const std::
 }
 
 // --runs N, --seconds N, --seed N. Each input goes through `accept`, which throws for what it refuses by
-// anything but its own error types; memory beyond 64 MiB + 16 times the input is a failure too.
+// anything but its own error types; memory beyond 64 MiB + 16 times the input is a failure too, and a second.
 inline int run(int argc, char** argv, const char* name, const std::vector<std::string>& seeds,
                const std::vector<std::string>& words, const std::function<bool(const std::string&)>& accept) {
   uint64_t runs = 20000, seconds = 0, seed = 1;
@@ -137,6 +155,7 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
     return 2;
   }
   report_death();
+  report_hang();
   for (const std::string& text : seeds) {
     current = {name, seed, &text};
     if (!accept(text)) {
@@ -156,11 +175,18 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
     peak.store(before);
     const char* problem = nullptr;
     std::string what;
+    const double from = processor_seconds();
+    alarm(kHang);
     try {
       accepted += accept(text);
     } catch (const std::exception& error) {
       problem = "threw";
       what = error.what();
+    }
+    alarm(0);
+    if (const double taken = processor_seconds() - from; taken > kMostSeconds) {
+      problem = "took";
+      what = std::to_string(taken) + " seconds";
     }
     const int64_t used = peak.load() - before;
     if (used > (int64_t{64} << 20) + 16 * static_cast<int64_t>(text.size())) {

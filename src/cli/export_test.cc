@@ -9,6 +9,7 @@
 #include "espalier/error.h"
 #include "espalier/saved_model.h"
 #include "format/onnx.h"
+#include "report/table.h"
 #include "text/compiled_c_test.h"
 #include "text/text.h"
 
@@ -127,13 +128,41 @@ TEST(Quantize, ATableModelKeepsItsAccuracyAndGoesToC) {
       add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out", small});
   EXPECT_NE(said.find("2 products on 8-bit integers, ranges from 400 rows"), std::string::npos) << said;
   EXPECT_NE(said.find("next: espalier evaluate "), std::string::npos) << said;
-  EXPECT_GE(evaluated(small)["accuracy"].get<double>(),
-            evaluated(trained() + "/model")["accuracy"].get<double>() - 0.02);
+  const double before = evaluated(trained() + "/model")["accuracy"], after = evaluated(small)["accuracy"];
+  EXPECT_GE(after, before - 0.01);
+  EXPECT_NE(said.find(cat("accuracy ", fixed(before, 4), " before, ", fixed(after, 4), " now: ")),
+            std::string::npos)
+      << said;
   call_verb(add_export, {small, "--to", "c", "--out", trained() + "/small.c"});
   EXPECT_NE(posix_env().read_file(trained() + "/small.c").find("static const int8_t w"), std::string::npos);
   EXPECT_THROW(call_verb(add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv",
                                         "--out", small, "--percentile", "3"}),
                ValueError);
+}
+
+TEST(Quantize, SaysWhatItCostOnRowsThatHaveLabels) {
+  const std::string small = trained() + "/cost";
+  const auto cost_on = [&](const std::string& rows) {
+    std::filesystem::remove_all(small);
+    return nlohmann::json::parse(call_verb(
+        add_quantize, {trained() + "/model", "--calibrate", rows, "--out", small, "--json"}))["cost"];
+  };
+  // Of the rows it learned from those that were kept apart judge; all of others.
+  const auto kept = cost_on(trained() + "/flowers.csv");
+  const auto judged = evaluated(trained() + "/model");
+  EXPECT_EQ(kept["rows"], judged["rows"]);
+  EXPECT_EQ(kept["before"], judged["accuracy"]);
+  EXPECT_EQ(kept["after"], evaluated(small)["accuracy"]);
+  const std::string wrong =
+      write_file(trained() + "/wrong.csv", "length,colour */,kind\n9.5,red,iris\n0.5,red,iris\n");
+  EXPECT_EQ(cost_on(wrong),
+            nlohmann::json({{"rows", 2}, {"metric", "accuracy"}, {"before", 0.5}, {"after", 0.5}}));
+  const std::string bare = write_file(trained() + "/bare.csv", "length,colour */\n9.5,red\n0.5,red\n");
+  EXPECT_EQ(cost_on(bare), nullptr);
+  std::filesystem::remove_all(small);
+  const std::string said =
+      call_verb(add_quantize, {trained() + "/model", "--calibrate", bare, "--out", small});
+  EXPECT_NE(said.find("what it cost is not known: " + bare + " has no labels\n"), std::string::npos) << said;
 }
 
 }  // namespace

@@ -1,14 +1,21 @@
 // espalier quantize: a saved model on 8-bit integers.
 #include "espalier/quantize.h"
 
-#include <filesystem>
+#include <cmath>
+#include <map>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
+#include "cli/near_files.h"
 #include "cli/provenance.h"
+#include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/train_digits.h"
+#include "report/table.h"
 
 namespace espalier::cli {
 namespace {
@@ -20,18 +27,33 @@ struct QuantizeRun {
   Results results;
 };
 
-void quantize_model(const QuantizeRun& run) {
-  TableModel saved = TableModel::load(run.model);
-  ColumnReport report;
-  const Tensor rows = saved.columns.inputs(saved.read(run.table, run.calibrate), {}, &report);
-  run.results.warn(warnings_of(report));
-  QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
-  std::map<std::string, std::string> files = {
-      {kColumnsFile, saved.model.file(kColumnsFile)},
-      {kDecisionFile, saved.decision.to_json(saved.columns.classes())}};
+// How good the model was and is, on rows with labels that it did not learn from.
+struct Cost {
+  int64_t rows = 0;
+  std::string metric;
+  double before = 0, after = 0;
+};
+
+std::string text_of(const std::optional<Cost>& cost, const std::string& calibrate) {
+  if (!cost) return cat("what it cost is not known: ", calibrate, " has no labels\n");
+  const double lost = cost->before - cost->after;
+  const std::string points =
+      cost->metric == "accuracy" ? cat(fixed(100 * std::abs(lost), 2), " points") : fixed(std::abs(lost), 4);
+  return cat(cost->metric, " ", fixed(cost->before, 4), " before, ", fixed(cost->after, 4),
+             " now: ", lost == 0 ? "the same" : cat(points, lost > 0 ? " less" : " more"), ", on ",
+             cost->rows, " rows\n");
+}
+nlohmann::ordered_json json_of(const std::optional<Cost>& cost) {
+  if (!cost) return nullptr;
+  return {{"rows", cost->rows}, {"metric", cost->metric}, {"before", cost->before}, {"after", cost->after}};
+}
+
+void write_quantized(const QuantizeRun& run, const LoadedModel& model, QuantizedModel& quantized,
+                     std::map<std::string, std::string> files, int64_t rows,
+                     const std::optional<Cost>& cost) {
   // It learned from the same rows, and the same were kept apart.
   for (const char* name : {kHistoryFile, kHeldOutFile}) {
-    if (saved.model.has_file(name)) files[name] = saved.model.file(name);
+    if (model.has_file(name)) files[name] = model.file(name);
   }
   quantized.save(run.out, {.files = files});
   if (run.results.json) {
@@ -39,12 +61,65 @@ void quantize_model(const QuantizeRun& run) {
                                                {"calibrate", run.calibrate},
                                                {"out", run.out},
                                                {"products", quantized.products()},
-                                               {"rows", rows.size(0)},
+                                               {"rows", rows},
+                                               {"cost", json_of(cost)},
                                                {"warnings", *run.results.warned}});
   }
   run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
-                        " products on 8-bit integers, ranges from ", rows.size(0), " rows\n"));
+                        " products on 8-bit integers, ranges from ", rows, " rows\n",
+                        text_of(cost, run.calibrate)));
   run.results.suggest({"evaluate", run.out, run.calibrate});
+}
+
+// Of the table's rows those that may judge the model.
+std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
+                            const CsvTable& table) {
+  const ColumnProgram& columns = saved.columns;
+  if (!columns.has_label(table)) return std::nullopt;
+  const std::vector<int64_t> rows =
+      judging_rows(saved, run.model, table, run.calibrate,
+                   labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results);
+  const Tensor labels = read_labels(columns, table, run.calibrate, rows);
+  const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
+  const auto score_of = [&](Model& model) {
+    const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
+    return columns.classification() ? scores.accuracy : scores.r2;
+  };
+  return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "R2", score_of(saved.model),
+              score_of(quantized)};
+}
+
+void quantize_tables(const QuantizeRun& run) {
+  TableModel saved = TableModel::load(run.model);
+  ColumnReport report;
+  const CsvTable table = saved.read(run.table, run.calibrate);
+  const Tensor rows = saved.columns.inputs(table, {}, &report);
+  run.results.warn(warnings_of(report));
+  QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
+  write_quantized(run, saved.model, quantized,
+                  {{kColumnsFile, saved.model.file(kColumnsFile)},
+                   {kDecisionFile, saved.decision.to_json(saved.columns.classes())}},
+                  rows.size(0), cost_of(run, saved, quantized, table));
+}
+
+void quantize_images(const QuantizeRun& run, LoadedModel& model) {
+  if (!run.table.words().empty())
+    throw ValueError("quantize.images", cat(run.model,
+                                            " is a model of images: --delimiter, --header and --names "
+                                            "are for tables"));
+  const Examples images = images_for(model, run.model, run.calibrate);
+  QuantizedModel quantized = quantize(model, images.x, {.percentile = run.percentile});
+  const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
+  write_quantized(run, model, quantized, {}, images.rows(), cost);
+}
+
+void quantize_model(const QuantizeRun& run) {
+  check_order(run.model, run.calibrate);
+  if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
+    LoadedModel model = open_model(run.model);
+    if (takes_images(model)) return quantize_images(run, model);
+  }
+  quantize_tables(run);
 }
 
 }  // namespace
@@ -53,9 +128,10 @@ void add_quantize(CLI::App& app) {
   auto run = std::make_shared<QuantizeRun>();
   CLI::App* verb = app.add_subcommand("quantize", "Put the weights of a saved model into 8-bit integers");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
-  verb->add_option(
-          "--calibrate", run->calibrate,
-          "CSV of rows like those to come, some hundreds; the ranges of activations are taken on them")
+  verb->add_option("--calibrate", run->calibrate,
+                   "Rows like those to come, some hundreds: a CSV, or images as the model was trained on; "
+                   "the ranges of "
+                   "activations are taken on them, and with labels what accuracy it costs")
       ->required();
   verb->add_option("--out", run->out, "Folder for the quantised model")->required();
   verb->add_option("--percentile", run->percentile,

@@ -43,6 +43,12 @@ Outcome judge(Model& model, const Examples& test, int64_t classes) {
   return out;
 }
 
+// 0 for a model that says no classes.
+int64_t classes_of(Model& model, const Examples& images) {
+  const Tensor outputs = model.predict(images.slice(0, 1).x);
+  return outputs.rank() == 2 ? outputs.size(1) : 0;
+}
+
 // The mistakes the model is surest of, then digits it got right.
 std::vector<int64_t> worth_showing(const Outcome& outcome, const Examples& test, size_t count) {
   std::vector<int64_t> order(static_cast<size_t>(test.rows()));
@@ -215,22 +221,31 @@ bool takes_images(const LoadedModel& model) {
          model.input_rows()[0].rank() == 2 && model.input_rows()[0].dtype == DType::kF32;
 }
 
-void evaluate_digits(LoadedModel& model, const std::string& path, const std::string& data,
-                     const Results& results) {
-  const Examples all = load_digits(data);
+Examples images_for(LoadedModel& model, const std::string& path, const std::string& data) {
+  Examples all = load_digits(data);
   const TensorType image{DType::kF32, {all.x.size(1), all.x.size(2)}};
   if (image != model.input_rows()[0]) {
     throw ValueError("evaluate.images", cat(path, " takes images of ", model.input_rows()[0], ", those of ",
                                             data, " are ", image));
   }
-  const Tensor outputs = model.predict(all.slice(0, 1).x);
-  const int64_t classes = outputs.rank() == 2 ? outputs.size(1) : 0;
+  const int64_t classes = classes_of(model, all);
   const auto labels = all.y.data<int32_t>();
   const int32_t most = *std::max_element(labels.begin(), labels.end());
   if (most >= classes) {
     throw ValueError("evaluate.images",
                      cat(data, " has the label ", most, ", and ", path, " knows ", classes, " classes"));
   }
+  return all;
+}
+
+double accuracy_on(Model& model, const Examples& images) {
+  return judge(model, images, classes_of(model, images)).accuracy();
+}
+
+void evaluate_digits(LoadedModel& model, const std::string& path, const std::string& data,
+                     const Results& results) {
+  const Examples all = images_for(model, path, data);
+  const int64_t classes = classes_of(model, all);
   const Outcome outcome = judge(model, all, classes);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},

@@ -25,8 +25,12 @@ void train_digits(const DigitsRun& run, const Examples& all);
 
 // Whether a saved model is one of images.
 bool takes_images(const LoadedModel& model);
-// How good a model of images, saved at `path`, is on all images of `data`. Raises ValueError[evaluate.images]
-// for images of another size and labels that the model cannot say.
+// The images of `data`, of which the model saved at `path` takes each and can say the label. Raises
+// ValueError[evaluate.images] for images of another size and labels that the model cannot say.
+Examples images_for(LoadedModel& model, const std::string& path, const std::string& data);
+// Of these images, the share whose label it says.
+double accuracy_on(Model& model, const Examples& images);
+// How good a model of images, saved at `path`, is on all images of `data`. Raises what images_for raises.
 void evaluate_digits(LoadedModel& model, const std::string& path, const std::string& data,
                      const Results& results);
 

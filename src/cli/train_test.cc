@@ -1,3 +1,7 @@
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <filesystem>
 
@@ -128,6 +132,54 @@ TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
   EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
   // Without a place there is nothing to go on with.
   EXPECT_EQ(rule_of([&] { train({"--data", data, "--resume"}); }), "train.resume");
+}
+
+TEST(TrainVerb, AKilledRunGoesOnFromItsLastCheckpointToTheSameModel) {
+  const std::string folder = fresh_folder("train_killed"), data = csv(folder), model = folder + "/model";
+  std::vector<std::string> arguments = {"--data", data, "--epochs", "3000", "--model", model};
+  const auto weights = [&] { return posix_env().read_file(model + "/weights.safetensors"); };
+  const nlohmann::json whole = train(arguments);
+  const std::string wanted = weights(), command = build_folder() + "/espalier";
+  std::filesystem::remove_all(model);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int quiet = open("/dev/null", O_WRONLY);
+    dup2(quiet, STDOUT_FILENO);
+    dup2(quiet, STDERR_FILENO);
+    execl(command.c_str(), "espalier", "train", "--data", data.c_str(), "--epochs", "3000", "--model",
+          model.c_str(), "--hidden", "16", "--batch", "8", "--learning-rate", "0.05", "--checkpoint-every",
+          "7", nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  while (!posix_env().exists(model + ".checkpoint") && waitpid(child, &status, WNOHANG) == 0) usleep(1000);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFSIGNALED(status)) << "it had ended before";
+  EXPECT_FALSE(posix_env().exists(model));
+  EXPECT_EQ(rule_of([&] { train(arguments); }), "train.resume");
+  arguments.emplace_back("--resume");
+  EXPECT_EQ(train(arguments), whole);
+  EXPECT_EQ(weights(), wanted);
+}
+
+TEST(TrainVerb, ASavedModelOfImagesIsQuantizedAndTheCostIsSaid) {
+  const std::string folder = fresh_folder("train_quantize"), data = csv(folder), model = folder + "/model";
+  train({"--data", data, "--epochs", "30", "--model", model});
+  for (const std::string& rows : {data, idx(folder)}) {
+    const std::string small = folder + "/small";
+    std::filesystem::remove_all(small);
+    const auto json = nlohmann::json::parse(
+        call_verb(add_quantize, {model, "--calibrate", rows, "--out", small, "--json"}));
+    EXPECT_EQ(json["cost"],
+              nlohmann::json({{"rows", 40}, {"metric", "accuracy"}, {"before", 1.0}, {"after", 1.0}}));
+    EXPECT_EQ(nlohmann::json::parse(call_verb(add_evaluate, {small, data, "--json"}))["accuracy"], 1.0);
+  }
+  EXPECT_EQ(
+      rule_of([&] {
+        call_verb(add_quantize, {model, "--calibrate", data, "--out", folder + "/x", "--delimiter", ","});
+      }),
+      "quantize.images");
 }
 
 TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
