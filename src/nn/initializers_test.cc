@@ -2,15 +2,19 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
 #include "espalier/array.h"
 #include "espalier/layers.h"
+#include "ir/golden_test.h"
 
 namespace espalier {
 namespace {
+
+using nlohmann::json;
 
 struct Moments {
   double mean = 0, variance = 0, fourth = 0, largest = 0;
@@ -96,6 +100,73 @@ TEST(Initializers, ScaleTheVarianceByTheFans) {
   EXPECT_NEAR(variance("fan_in", {10, 20, 30, 40}) * 200 * 30, 1, 0.015);
   EXPECT_NEAR(variance("fan_out", {10, 20, 30, 40}) * 200 * 40, 1, 0.015);
   EXPECT_NEAR(variance("fan_avg", {240000}) * 240000, 1, 0.015);
+}
+
+// Keras' class of these arguments; its defaults are those of the name alone.
+Initializer make_initializer(const std::string& name, const json& a) {
+  if (a.empty()) {
+    std::string ours;
+    for (const char c : name) {
+      if (c >= 'A' && c <= 'Z') ours += ours.empty() ? "" : "_";
+      ours += static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+    }
+    return ours;
+  }
+  if (name == "Constant") return initializers::Constant(a.at("value").get<double>());
+  if (name == "Identity") return initializers::Identity(a.at("gain").get<double>());
+  if (name == "Orthogonal") return initializers::Orthogonal(a.at("gain").get<double>());
+  if (name == "RandomUniform") {
+    initializers::RandomUniformOptions options;
+    take_argument(a, "minval", options.minval);
+    take_argument(a, "maxval", options.maxval);
+    return initializers::RandomUniform(options);
+  }
+  if (name == "VarianceScaling") {
+    initializers::VarianceScalingOptions options;
+    take_argument(a, "scale", options.scale);
+    take_argument(a, "mode", options.mode);
+    take_argument(a, "distribution", options.distribution);
+    return initializers::VarianceScaling(options);
+  }
+  initializers::RandomNormalOptions options;
+  take_argument(a, "mean", options.mean);
+  take_argument(a, "stddev", options.stddev);
+  return name == "RandomNormal" ? initializers::RandomNormal(options)
+                                : initializers::TruncatedNormal(options);
+}
+
+// Both are draws: each figure may be off by five of the deviations that 240,000 numbers leave.
+void expect_moments(const Moments& ours, const json& theirs) {
+  const double deviation = std::sqrt(theirs.at("variance").get<double>());
+  EXPECT_NEAR(ours.mean, theirs.at("mean").get<double>(), 0.015 * deviation);
+  EXPECT_NEAR(ours.variance / theirs.at("variance").get<double>(), 1, 0.02);
+  EXPECT_NEAR(ours.fourth, theirs.at("fourth").get<double>(), 0.08);
+  const double largest = theirs.at("largest").get<double>();
+  if (largest > 3 * deviation)  // without an edge
+    EXPECT_GT(ours.largest, 3.5 * deviation);
+  else
+    EXPECT_NEAR(ours.largest / largest, 1, 0.02);
+}
+
+TEST(Initializers, AreKeras) {
+  const json golden = read_golden("keras_train.json");
+  std::set<std::string> classes;
+  for (const json& c : golden.at("initializers")) {
+    SCOPED_TRACE(c.at("class").get<std::string>() + c.at("arguments").dump() + c.at("shape").dump());
+    classes.insert(c.at("class"));
+    const Initializer initial = make_initializer(c.at("class"), c.at("arguments"));
+    const Shape shape = c.at("shape").get<std::vector<int64_t>>();
+    if (c.contains("moments")) {
+      expect_moments(moments(initial, shape), c.at("moments"));
+    } else if (c.contains("values")) {
+      expect_golden(initial(shape, 1), c.at("values"), 0);
+    } else {
+      const int64_t columns = shape.back(), rows = num_elements(shape) / columns;
+      const Tensor q = reshape(initial(shape, 1), {rows, columns});
+      expect_golden(rows > columns ? matmul(transpose(q), q) : matmul(q, transpose(q)), c.at("gram"), 1e-5);
+    }
+  }
+  EXPECT_EQ(classes.size(), 15u);
 }
 
 TEST(Initializers, OrthogonalHasOrthonormalRowsOrColumns) {

@@ -12,6 +12,7 @@
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
 #include "text/c.h"
+#include "text/compiled_c_test.h"
 #include "text/text.h"
 #include "train/program.h"
 
@@ -79,6 +80,34 @@ TEST(Export, ASavedModelBecomesStablehloWithItsWeightsInsideOrAsArguments) {
     const auto graph = parse_program(text);
     EXPECT_EQ(graph->inputs().size() > 1, as_arguments);
     expect_near(interpret(*graph, inputs_of(*graph, weights, x))[0], model.predict(x));
+  }
+}
+
+TEST(Export, ASavedConvolutionalModelBecomesC) {
+  if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
+  set_seed(2);
+  Sequential model{Conv2D({.filters = 6, .activation = "relu"}),
+                   MaxPooling2D(),
+                   Conv2D({.filters = 8, .padding = "same", .activation = "relu"}),
+                   BatchNormalization(),
+                   AveragePooling2D(),
+                   Flatten(),
+                   Dense({.units = 3})};
+  model.compile();
+  std::vector<int32_t> classes(60);
+  for (size_t i = 0; i < classes.size(); ++i) classes[i] = static_cast<int32_t>(i % 3);
+  model.fit(Generator(1).normal({60, 14, 14, 1}), Tensor::of(classes, {60}), {.epochs = 2, .batch_size = 20});
+  const std::string folder = testing::TempDir() + "/export-convolutions";
+  std::filesystem::remove_all(folder);
+  model.save(folder);
+  LoadedModel loaded = load_model(folder);
+  std::filesystem::remove_all(folder);
+  const TracedModel traced = trace_for_export(loaded, 1);
+  const auto graph = optimize(bind_variables(*traced.graph, values_of(traced.variables)));
+  const CompiledC compiled(*graph, print_c(*graph));
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const Tensor x = Generator(seed).normal({1, 14, 14, 1});
+    expect_near(compiled({x.node()->dense()})[0], model.predict(x));
   }
 }
 

@@ -57,6 +57,41 @@ TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   std::filesystem::remove_all(path);
 }
 
+Tensor thirds(int64_t count) {
+  std::vector<int32_t> out(static_cast<size_t>(count));
+  for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int32_t>(i % 3);
+  return Tensor::of(out, {count});
+}
+
+TEST(SavedModel, OfImagesAndOfIdsPredictsTheSameBitsAtAnyBatchSize) {
+  set_seed(4);
+  Sequential images{Conv2D({.filters = 4, .activation = "relu"}),
+                    MaxPooling2D(),
+                    Conv2D({.filters = 5, .strides = {2, 2}, .padding = "same"}),
+                    LayerNormalization(),
+                    AveragePooling2D(),
+                    Flatten(),
+                    Dense({.units = 3})};
+  Sequential ids{Embedding({.input_dim = 9, .output_dim = 4}), LayerNormalization(), Flatten(),
+                 Dense({.units = 3})};
+  std::vector<int32_t> words(150 * 5);
+  for (size_t i = 0; i < words.size(); ++i) words[i] = static_cast<int32_t>(i * i % 9);
+  const std::string path = fresh("layers");
+  for (const auto& [model, x] : {std::pair<Model*, Tensor>{&images, Generator(1).normal({150, 11, 10, 2})},
+                                 {&ids, Tensor::of(words, {150, 5})}}) {
+    model->compile();
+    model->fit(x, thirds(150), {.epochs = 1, .batch_size = 50});
+    model->save(path);
+    LoadedModel loaded = load_model(path);
+    EXPECT_EQ(loaded.fixed_batch(), 0);
+    for (const int64_t batch : {1, 7, 64}) {
+      EXPECT_EQ(loaded.predict(x, batch).to_vector<float>(), model->predict(x, batch).to_vector<float>())
+          << batch;
+    }
+    std::filesystem::remove_all(path);
+  }
+}
+
 TEST(SavedModel, IsTrainedFurtherWithoutItsLayers) {
   set_seed(4);
   Sequential model = everything();

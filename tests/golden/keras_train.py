@@ -1,4 +1,4 @@
-"""Losses, metrics, optimizers, schedules and regularizers as Keras computes them.
+"""Losses, metrics, optimizers, schedules, regularizers and initializers as Keras computes them.
 
 usage: keras_train.py OUT.json     (pip install keras tensorflow; figures of Keras 3.15 on TensorFlow)
 
@@ -330,6 +330,49 @@ def regularizers():
         }
 
 
+def initializers():
+    matrix, kernel = (400, 600), (10, 20, 30, 40)
+    for name, arguments, shapes in [
+        ("RandomUniform", {}, [matrix]),
+        ("RandomUniform", {"minval": -1.0, "maxval": 5.0}, [matrix]),
+        ("RandomNormal", {}, [matrix]),
+        ("RandomNormal", {"mean": 3.0, "stddev": 2.0}, [matrix]),
+        ("TruncatedNormal", {}, [matrix]),
+        ("TruncatedNormal", {"mean": -1.0, "stddev": 2.0}, [matrix]),
+        ("VarianceScaling", {}, [matrix, kernel]),
+        ("VarianceScaling", {"scale": 3.0, "mode": "fan_out", "distribution": "uniform"}, [matrix, kernel]),
+        ("VarianceScaling", {"mode": "fan_avg", "distribution": "untruncated_normal"}, [matrix, kernel]),
+        ("GlorotUniform", {}, [matrix, kernel]),
+        ("GlorotNormal", {}, [matrix, kernel]),
+        ("HeUniform", {}, [matrix, kernel]),
+        ("HeNormal", {}, [matrix, kernel]),
+        ("LecunUniform", {}, [matrix, kernel]),
+        ("LecunNormal", {}, [matrix, kernel]),
+        ("Zeros", {}, [(2,), (2, 3)]),
+        ("Ones", {}, [(2,), (2, 3)]),
+        ("Constant", {}, [(2, 3)]),
+        ("Constant", {"value": -2.5}, [(2, 3)]),
+        ("Identity", {}, [(2, 3), (4, 4)]),
+        ("Identity", {"gain": 3.0}, [(3, 2)]),
+        ("Orthogonal", {}, [(7, 3), (3, 7)]),
+        ("Orthogonal", {"gain": 2.0}, [(4, 4), (2, 3, 4)]),
+    ]:
+        seed = {} if name in ("Zeros", "Ones", "Constant", "Identity") else {"seed": 6}
+        for shape in shapes:
+            values = np.asarray(getattr(keras.initializers, name)(**arguments, **seed)(shape))
+            case = {"class": name, "arguments": arguments, "shape": list(shape)}
+            if name == "Orthogonal":
+                flat = values.reshape(-1, shape[-1])
+                yield case | {"gram": array(flat.T @ flat if flat.shape[0] > flat.shape[1] else flat @ flat.T)}
+            elif values.size < 100:
+                yield case | {"values": array(values)}
+            else:
+                away = values.astype(np.float64) - values.mean(dtype=np.float64)
+                variance = (away**2).mean()
+                moments = [values.mean(dtype=np.float64), variance, (away**4).mean() / variance**2, abs(away).max()]
+                yield case | {"moments": dict(zip(["mean", "variance", "fourth", "largest"], numbers(moments)))}
+
+
 def main():
     results = {}
     for kind, cases, floats in [
@@ -338,6 +381,7 @@ def main():
         ("optimizers", optimizers, "float64"),
         ("metrics", metrics, "float32"),
         ("regularizers", regularizers, "float32"),
+        ("initializers", initializers, "float32"),
     ]:
         keras.config.set_floatx(floats)
         results[kind] = list(cases())
