@@ -32,21 +32,28 @@ struct TableModel {
   std::string folder;
   std::vector<std::string> train_arguments;
   std::string test_csv;
+  std::string path = folder + "/model";
 
   LoadedModel model = trained();
   Tensor x = ColumnProgram::from_json(model.file("columns.json")).inputs(read_csv(test_csv));
 
   LoadedModel trained() const {
     std::vector<std::string> arguments = train_arguments;
-    for (const std::string& word : {std::string("--model"), folder + "/model", std::string("--epochs"),
-                                    std::string("3"), std::string("--json")})
+    for (const std::string& word :
+         {std::string("--model"), path, std::string("--epochs"), std::string("3"), std::string("--json")})
       arguments.push_back(word);
     call_verb(cli::add_train, arguments);
-    return load_model(folder + "/model");
+    return load_model(path);
+  }
+  // The same on 8-bit integers.
+  TableModel quantized() const {
+    call_verb(cli::add_quantize,
+              {path, "--calibrate", test_csv, "--out", path + "-int8", "--strip-label-dots"});
+    return {folder, {}, test_csv, path + "-int8", load_model(path + "-int8")};
   }
   std::string exported(const std::string& format, const std::string& file,
                        std::vector<std::string> more = {}) const {
-    std::vector<std::string> arguments = {folder + "/model", "--to", format, "--out", folder + "/" + file};
+    std::vector<std::string> arguments = {path, "--to", format, "--out", folder + "/" + file};
     arguments.insert(arguments.end(), more.begin(), more.end());
     call_verb(cli::add_export, arguments);
     return posix_env().read_file(folder + "/" + file);
@@ -150,6 +157,8 @@ TEST(TableExports, CGivesTheExecutorsValues) {
   TableModel table = people();
   ASSERT_EQ(table.x.size(0), 100);
   expect_same_in_c(table);
+  TableModel integers = table.quantized();
+  expect_same_in_c(integers);
 }
 
 TEST(TableExports, OnnxAndStablehloReadBackGiveTheExecutorsValues) {
@@ -162,6 +171,8 @@ TEST_F(AdultExportsSlow, CGivesTheExecutorsValues) {
   TableModel table = adult();
   ASSERT_EQ(table.x.size(0), 16281);
   expect_same_in_c(table);
+  TableModel integers = table.quantized();
+  expect_same_in_c(integers);
 }
 
 TEST_F(AdultExportsSlow, OnnxAndStablehloReadBackGiveTheExecutorsValues) {

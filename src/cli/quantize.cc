@@ -23,6 +23,7 @@ namespace {
 struct QuantizeRun {
   std::string model, calibrate, out;
   double percentile = 100;
+  bool strip_label_dots = false;
   TableFlags table;
   Results results;
 };
@@ -74,7 +75,8 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
 // Of the table's rows those that may judge the model.
 std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
                             const CsvTable& table) {
-  const ColumnProgram& columns = saved.columns;
+  const ColumnProgram columns =
+      run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
   if (!columns.has_label(table)) return std::nullopt;
   const std::vector<int64_t> rows =
       judging_rows(saved, run.model, table, run.calibrate,
@@ -137,6 +139,7 @@ void add_quantize(CLI::App& app) {
   verb->add_option("--percentile", run->percentile,
                    "Below 100: as many activations at each end may be cut off")
       ->capture_default_str();
+  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   run->table.add(*verb);
   run->results.add_json(*verb);
   add_threads(*verb);

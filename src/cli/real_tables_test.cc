@@ -40,6 +40,20 @@ TEST_F(RealTablesSlow, AdultFromItsRawFiles) {
   EXPECT_GE(accuracies[2], 0.845);
 }
 
+TEST_F(RealTablesSlow, AdultOnEightBitIntegersIsWithinAPoint) {
+  const std::string test = kTables + "adult/adult-test.csv", small = model + "-int8";
+  const double before = train({"--data", kTables + "adult/adult-train.csv", "--test", test, "--label", "last",
+                               "--strip-label-dots"})["accuracy"];
+  const auto said = nlohmann::json::parse(
+      call_verb(add_quantize, {model, "--calibrate", test, "--out", small, "--strip-label-dots", "--json"}));
+  const double after = nlohmann::json::parse(
+      call_verb(add_evaluate, {small, test, "--strip-label-dots", "--json"}))["accuracy"];
+  EXPECT_GE(after, before - 0.01);
+  EXPECT_EQ(said["cost"],
+            nlohmann::json({{"rows", 16281}, {"metric", "accuracy"}, {"before", before}, {"after", after}}));
+  EXPECT_NE(after, before) << "the same to the last row: were there integers?";
+}
+
 TEST_F(RealTablesSlow, Titanic) {
   const auto test = train({"--data", kTables + "tabular/titanic.csv", "--label", "survived"});
   EXPECT_GT(test["accuracy"], 0.75);
