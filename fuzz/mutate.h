@@ -24,15 +24,34 @@
 #include "ir/literal.h"
 
 // Present under the sanitizers alone.
-extern "C" void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
+extern "C" {
+void __sanitizer_set_death_callback(void (*callback)()) __attribute__((weak));
+int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void*, size_t),
+                                              void (*given)(const volatile void*)) __attribute__((weak));
+size_t __sanitizer_get_allocated_size(const volatile void*) __attribute__((weak));
+}
 
 namespace espalier::fuzz {
 
-// Bytes allocated now and at most, through operator new and allocate_buffer.
+// Bytes allocated now and at most: through operator new and allocate_buffer, and under a sanitizer that tells
+// of it through malloc, by libraries in C too.
 inline std::atomic<int64_t> live{0}, peak{0};
+inline bool hooked = false;
 inline void count(int64_t bytes) {
   const int64_t now = live.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (now > peak.load(std::memory_order_relaxed)) peak.store(now, std::memory_order_relaxed);
+}
+
+inline void count_ours(int64_t bytes) {
+  if (!hooked) count(bytes);
+}
+inline void watch_memory() {
+  hooked =
+      __sanitizer_install_malloc_and_free_hooks &&
+      __sanitizer_install_malloc_and_free_hooks(
+          [](const volatile void*, size_t size) { count(static_cast<int64_t>(size)); },
+          [](const volatile void* p) { count(-static_cast<int64_t>(__sanitizer_get_allocated_size(p))); });
+  buffer_watch = count_ours;
 }
 
 // The input that is being read.
@@ -147,7 +166,7 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
       return 2;
     }
   }
-  buffer_watch = count;
+  watch_memory();
   constexpr int64_t kProbe = 1 << 20;
   const int64_t before_probe = live.load();
   if (const Buffer probe = allocate_buffer(kProbe); live.load() - before_probe < kProbe) {
@@ -212,17 +231,17 @@ extern "C" void __ubsan_on_report() { espalier::fuzz::report("died", "under the 
 void* operator new(size_t size) {
   void* p = std::malloc(size);
   if (!p) throw std::bad_alloc();
-  espalier::fuzz::count(static_cast<int64_t>(malloc_usable_size(p)));
+  espalier::fuzz::count_ours(static_cast<int64_t>(malloc_usable_size(p)));
   return p;
 }
 // Sorting asks for its buffer this way.
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
   void* p = std::malloc(size);
-  if (p) espalier::fuzz::count(static_cast<int64_t>(malloc_usable_size(p)));
+  if (p) espalier::fuzz::count_ours(static_cast<int64_t>(malloc_usable_size(p)));
   return p;
 }
 void operator delete(void* p) noexcept {
-  if (p) espalier::fuzz::count(-static_cast<int64_t>(malloc_usable_size(p)));
+  if (p) espalier::fuzz::count_ours(-static_cast<int64_t>(malloc_usable_size(p)));
   std::free(p);
 }
 void operator delete(void* p, size_t) noexcept { operator delete(p); }

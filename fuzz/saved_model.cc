@@ -1,10 +1,14 @@
-// Mutated descriptions and programs of saved models: refused with an error, or a model.
+// Mutated descriptions and programs of saved models, of rows and of images: refused with an error, or a
+// model.
 #include "espalier/saved_model.h"
 
 #include <unistd.h>
 
+#include <map>
+
 #include "base/env.h"
 #include "base/format.h"
+#include "espalier/pooling.h"
 #include "espalier/random.h"
 #include "fuzz/mutate.h"
 
@@ -14,24 +18,46 @@ namespace {
 
 constexpr char kSeparator = '\x01';
 
+std::string saved_file(Model& model, const TensorList& rows, const std::string& folder) {
+  model.predict_all(rows);
+  model.save(folder);
+  std::string out;
+  for (const char* name : {"model.json", "inference.mlir", "training.mlir"})
+    out += posix_env().read_file(cat(folder, "/", name)) + kSeparator;
+  return out;
+}
+
+// The three files, and the weights of the model that a seed is of: "d" or "i" behind the last of them.
+std::map<std::string, std::string> files_of(const std::string& bytes,
+                                            const std::map<char, std::string>& weights) {
+  std::map<std::string, std::string> out;
+  size_t at = 0;
+  for (const char* name : {"model.json", "inference.mlir", "training.mlir"}) {
+    const size_t end = std::min(bytes.find(kSeparator, at), bytes.size());
+    out[name] = bytes.substr(at, end - at);
+    at = std::min(end + 1, bytes.size());
+  }
+  const auto found = weights.find(at < bytes.size() ? bytes[at] : 'd');
+  out["weights.safetensors"] = found == weights.end() ? "" : found->second;
+  return out;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string folder = cat("/tmp/espalier-fuzz-", static_cast<int64_t>(::getpid()));
-  Sequential model{Dense({.units = 3, .activation = "relu"}), BatchNormalization()};
-  model.predict(Generator(1).normal({4, 2}));
-  model.save(folder);
-  const std::string weights = posix_env().read_file(folder + "/weights.safetensors");
-  const std::string training = posix_env().read_file(folder + "/training.mlir");
-  const std::string seed = posix_env().read_file(folder + "/model.json") + kSeparator +
-                           posix_env().read_file(folder + "/inference.mlir");
+  Sequential dense{Dense({.units = 3, .activation = "relu"}), BatchNormalization()};
+  Sequential images{Conv2D({.filters = 2}), MaxPooling2D(), Flatten(), Dense({.units = 2})};
+  const std::vector<std::string> seeds = {
+      saved_file(dense, Generator(1).normal({4, 2}), folder + "-d") + "d",
+      saved_file(images, Generator(1).normal({3, 5, 5, 1}), folder + "-i") + "i"};
+  const std::map<char, std::string> weights = {
+      {'d', posix_env().read_file(folder + "-d/weights.safetensors")},
+      {'i', posix_env().read_file(folder + "-i/weights.safetensors")}};
+  for (const char* name : {"-d", "-i"}) std::filesystem::remove_all(folder + name);
   const auto accept = [&](const std::string& bytes) {
-    const size_t middle = std::min(bytes.find(kSeparator), bytes.size());
     try {
-      read_model({{"model.json", bytes.substr(0, middle)},
-                  {"inference.mlir", bytes.substr(std::min(middle + 1, bytes.size()))},
-                  {"training.mlir", training},
-                  {"weights.safetensors", weights}});
+      read_model(files_of(bytes, weights));
     } catch (const InternalError&) {
       throw;
     } catch (const Error&) {
@@ -39,10 +65,8 @@ int main(int argc, char** argv) {
     }
     return true;
   };
-  const int code = fuzz::run(argc, argv, "fuzz_saved_model", {seed},
-                             {"${B}", "${2*B+1}", "${-1*B}", "$$", "\"row\": [", "0", "-1", "[[[[", "{",
-                              "f64", "\"fixed_batch\": 1", "espalier.variable = "},
-                             accept);
-  std::filesystem::remove_all(folder);
-  return code;
+  return fuzz::run(argc, argv, "fuzz_saved_model", seeds,
+                   {"${B}", "${2*B+1}", "${-1*B}", "$$", "\"row\": [", "0", "-1", "[[[[", "{", "f64",
+                    "\"fixed_batch\": 1", "espalier.variable = "},
+                   accept);
 }
