@@ -1,14 +1,9 @@
 // Mutated JSON Lines: refused with an error, or read, and then every line is JSON and the statistics are the
 // same in one block and in many.
-#include <unistd.h>
-
-#include <filesystem>
 #include <sstream>
 
 #include <nlohmann/json.hpp>
 
-#include "base/env.h"
-#include "base/format.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
@@ -32,10 +27,7 @@ bool is_json(const std::string& bytes) {
 }
 
 bool accept(const std::string& bytes) {
-  static const std::string path =
-      (std::filesystem::temp_directory_path() / cat("fuzz-json-lines-", static_cast<int64_t>(::getpid())))
-          .string();
-  posix_env().write_file(path, bytes);
+  const std::string path = fuzz::file_with(bytes);
   std::string whole;
   bool accepted = true;
   try {

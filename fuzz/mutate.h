@@ -148,6 +148,14 @@ inline std::string mutate(std::string text, std::mt19937_64& random, const std::
   return text;
 }
 
+// The one temporary file, with these bytes. It is not synced, which would take most of a small input's time.
+inline std::string file_with(const std::string& bytes) {
+  static const std::string path =
+      (std::filesystem::temp_directory_path() / ("fuzz-" + std::to_string(::getpid()))).string();
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
 // --runs N, --seconds N, --seed N. Each input goes through `accept`, which throws for what it refuses by
 // anything but its own error types; memory beyond 64 MiB + 16 times the input is a failure too, and a second.
 inline int run(int argc, char** argv, const char* name, const std::vector<std::string>& seeds,

@@ -2,10 +2,9 @@
 // read, and then their statistics are the same in one block and in many.
 #include "format/tfrecord.h"
 
-#include <filesystem>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
-#include "base/env.h"
-#include "base/format.h"
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
@@ -33,9 +32,7 @@ std::string statistics_of(const std::string& path, size_t block) {
 }
 
 bool accept(const std::string& bytes) {
-  static const std::string path =
-      (std::filesystem::temp_directory_path() / cat("fuzz-tfrecord-", ::getpid())).string();
-  posix_env().write_file(path, file_of(bytes));
+  const std::string path = fuzz::file_with(file_of(bytes));
   std::string whole;
   bool accepted = true;
   try {
@@ -52,6 +49,17 @@ bool accept(const std::string& bytes) {
   return accepted;
 }
 
+// Protobuf writes a map in an order of the process' own unless it is asked.
+std::string bytes_of(const tensorflow::Example& example) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  example.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
 std::string seed() {
   tensorflow::Example example;
   auto& features = *example.mutable_features()->mutable_feature();
@@ -60,10 +68,10 @@ std::string seed() {
   features["pay"].mutable_float_list()->add_value(0.5f);
   features["job"].mutable_bytes_list()->add_value("clerk");
   features["none"];
-  const std::string one = example.SerializeAsString() + "+";
+  const std::string one = bytes_of(example) + "+";
   features["job"].mutable_bytes_list()->add_value("smith");
   features.erase("pay");
-  return one + example.SerializeAsString() + "+" + one;
+  return one + bytes_of(example) + "+" + one;
 }
 
 }  // namespace
