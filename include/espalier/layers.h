@@ -177,6 +177,7 @@ struct DenseOptions {
   Initializer kernel_initializer = "glorot_uniform";
   Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = "dense";
   DTypePolicy dtype = {};
 };
@@ -323,6 +324,7 @@ struct EmbeddingOptions {
   int64_t input_dim = 1;  // rows: ids lie in [0, input_dim); others are clamped
   int64_t output_dim = 1;
   Initializer embeddings_initializer = "uniform";
+  Regularizer embeddings_regularizer = {};
   std::string name = "embedding";
   DTypePolicy dtype = {};
 };
@@ -348,7 +350,9 @@ struct Conv2DOptions {
   std::string activation = "linear";
   bool use_bias = true;
   Initializer kernel_initializer = "glorot_uniform";
+  Initializer bias_initializer = "zeros";
   Regularizer kernel_regularizer = {};
+  Regularizer bias_regularizer = {};
   std::string name = "conv2d";
   DTypePolicy dtype = {};
 };

@@ -67,6 +67,7 @@ struct DensePlan {
   InitializerPlan kernel_initializer = NamedInitializer{};
   InitializerPlan bias_initializer = NamedInitializer{"zeros"};
   regularizers::L1L2Options kernel_regularizer = {};
+  regularizers::L1L2Options bias_regularizer = {};
 };
 struct Conv2DPlan {
   int64_t filters = 1;
@@ -76,7 +77,9 @@ struct Conv2DPlan {
   std::string activation = "linear";
   bool use_bias = true;
   InitializerPlan kernel_initializer = NamedInitializer{};
+  InitializerPlan bias_initializer = NamedInitializer{"zeros"};
   regularizers::L1L2Options kernel_regularizer = {};
+  regularizers::L1L2Options bias_regularizer = {};
 };
 struct DropoutPlan {
   double rate = 0;

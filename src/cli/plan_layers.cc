@@ -22,8 +22,8 @@ Field padding_field(std::string& target) {
           {},
           {"valid", "same"}};
 }
-Field regularizer_field(regularizers::L1L2Options& target) {
-  return {"kernel_regularizer",
+Field regularizer_field(const char* key, regularizers::L1L2Options& target) {
+  return {key,
           Fields{{"l1", &target.l1, "Penalty: this times the sum of |w|", at_least(0)},
                  {"l2", &target.l2, "Penalty: this times the sum of w^2", at_least(0)}},
           "Added to the loss"};
@@ -133,7 +133,8 @@ struct Kind<DensePlan> {
             {"use_bias", &plan.use_bias, "Whether a bias is added"},
             initializer_field("kernel_initializer", plan.kernel_initializer),
             initializer_field("bias_initializer", plan.bias_initializer),
-            regularizer_field(plan.kernel_regularizer)};
+            regularizer_field("kernel_regularizer", plan.kernel_regularizer),
+            regularizer_field("bias_regularizer", plan.bias_regularizer)};
   }
 };
 template <>
@@ -218,7 +219,9 @@ struct Kind<Conv2DPlan> {
             activation_field(plan.activation),
             {"use_bias", &plan.use_bias, "Whether a bias is added"},
             initializer_field("kernel_initializer", plan.kernel_initializer),
-            regularizer_field(plan.kernel_regularizer)};
+            initializer_field("bias_initializer", plan.bias_initializer),
+            regularizer_field("kernel_regularizer", plan.kernel_regularizer),
+            regularizer_field("bias_regularizer", plan.bias_regularizer)};
   }
 };
 template <>
@@ -258,6 +261,7 @@ struct Add {
                      .kernel_initializer = make_initializer(x.kernel_initializer),
                      .bias_initializer = make_initializer(x.bias_initializer),
                      .kernel_regularizer = make_regularizer(x.kernel_regularizer),
+                     .bias_regularizer = make_regularizer(x.bias_regularizer),
                      .dtype = dtype}));
   }
   void operator()(const Conv2DPlan& x) const {
@@ -268,7 +272,9 @@ struct Add {
                       .activation = x.activation,
                       .use_bias = x.use_bias,
                       .kernel_initializer = make_initializer(x.kernel_initializer),
+                      .bias_initializer = make_initializer(x.bias_initializer),
                       .kernel_regularizer = make_regularizer(x.kernel_regularizer),
+                      .bias_regularizer = make_regularizer(x.bias_regularizer),
                       .dtype = dtype}));
   }
   void operator()(const DropoutPlan& x) const { model.add(Dropout(x.rate, "dropout", dtype)); }

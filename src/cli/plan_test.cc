@@ -132,7 +132,8 @@ TEST(Plan, EveryPlanComesBackFromItsText) {
   const TrainPlan plan = read_plan(
       "[data]\nfile = \"f\"\nlabel = \"l\"\nignore = [\"a\", \"b\"]\n"
       "[[model.layers]]\ntype = \"Conv2D\"\nfilters = 3\nkernel_size = [5, 1]\n"
-      "kernel_regularizer = { l2 = 0.5 }\nkernel_initializer = { type = \"TruncatedNormal\", stddev = 2 }\n"
+      "kernel_regularizer = { l2 = 0.5 }\nbias_regularizer = { l1 = 0.25 }\nbias_initializer = \"ones\"\n"
+      "kernel_initializer = { type = \"TruncatedNormal\", stddev = 2 }\n"
       "[optimizer]\ntype = \"RMSprop\"\nrho = 0.5\n"
       "learning_rate = { schedule = \"cosine\", initial_learning_rate = 0.5, decay_steps = 7 }\n"
       "[fit]\nseed = \"18446744073709551615\"\nclass_weight = { \"a.b\" = 2 }\n"
@@ -145,6 +146,9 @@ TEST(Plan, EveryPlanComesBackFromItsText) {
   EXPECT_EQ(layer.kernel_size, (Dims{5, 1}));
   EXPECT_EQ(layer.strides, (Dims{1, 1}));
   EXPECT_EQ(layer.kernel_regularizer.l2, 0.5);
+  EXPECT_EQ(layer.kernel_regularizer.l1, 0);
+  EXPECT_EQ(layer.bias_regularizer.l1, 0.25);
+  EXPECT_EQ(std::get<NamedInitializer>(layer.bias_initializer).name, "ones");
   EXPECT_EQ(std::get<TruncatedNormalPlan>(layer.kernel_initializer).stddev, 2);
   const auto& optimizer = std::get<OptimizerOf<RMSprop>>(plan.optimizer);
   EXPECT_EQ(optimizer.rule.rho, 0.5);

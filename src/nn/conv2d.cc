@@ -18,7 +18,9 @@ void Conv2D::build(const TensorType& input) {
   const Dims& size = options_.kernel_size;
   add_weight("kernel", {size[0], size[1], input.shape[3], options_.filters}, options_.kernel_initializer);
   regularize("kernel", options_.kernel_regularizer);
-  if (options_.use_bias) add_weight("bias", {options_.filters}, initializer("zeros"));
+  if (!options_.use_bias) return;
+  add_weight("bias", {options_.filters}, options_.bias_initializer);
+  regularize("bias", options_.bias_regularizer);
 }
 
 Tensor Conv2D::call(const Tensor& x) {

@@ -36,7 +36,9 @@ void Dense::build(const TensorType& input) {
   require_rows(input);
   add_weight("kernel", {input.shape.back(), options_.units}, options_.kernel_initializer);
   regularize("kernel", options_.kernel_regularizer);
-  if (options_.use_bias) add_weight("bias", {options_.units}, options_.bias_initializer);
+  if (!options_.use_bias) return;
+  add_weight("bias", {options_.units}, options_.bias_initializer);
+  regularize("bias", options_.bias_regularizer);
 }
 
 Tensor Dense::call(const Tensor& x) {

@@ -58,10 +58,27 @@ TEST(Regularizers, LayersCollectPenaltiesOfTrainableWeights) {
   net.variables()[0].set_trainable(false);
   EXPECT_EQ(values(), (std::vector<float>{1.5}));
 
-  Conv2D conv({.filters = 2, .kernel_initializer = "ones", .kernel_regularizer = regularizers::L2(0.5)});
+  Conv2D conv({.filters = 2,
+               .kernel_initializer = "ones",
+               .bias_initializer = "ones",
+               .kernel_regularizer = regularizers::L2(0.5),
+               .bias_regularizer = regularizers::L1(0.25)});
   conv(full({1, 3, 3, 1}, 1));
-  ASSERT_EQ(conv.losses().size(), 1u);
+  ASSERT_EQ(conv.losses().size(), 2u);
   EXPECT_EQ(conv.losses()[0].item<float>(), 9);
+  EXPECT_EQ(conv.losses()[1].item<float>(), 0.5f);
+
+  Dense shifted({.units = 4, .bias_initializer = "ones", .bias_regularizer = regularizers::L2(0.5)});
+  shifted(full({1, 2}, 1));
+  ASSERT_EQ(shifted.losses().size(), 1u);
+  EXPECT_EQ(shifted.losses()[0].item<float>(), 2);
+  Embedding table({.input_dim = 3,
+                   .output_dim = 2,
+                   .embeddings_initializer = "ones",
+                   .embeddings_regularizer = regularizers::L1(0.5)});
+  table(Tensor::of<int32_t>({0}, {1}));
+  ASSERT_EQ(table.losses().size(), 1u);
+  EXPECT_EQ(table.losses()[0].item<float>(), 3) << "of all rows, not of those that were asked for";
 
   Dense rows({.units = 2, .kernel_regularizer = [](const Tensor& w) { return w * w; }});
   rows(full({1, 2}, 1));
