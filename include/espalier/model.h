@@ -59,8 +59,9 @@ class Callback {
   static Model& model(Location at = Location::here());
 };
 
-// A progress bar with rate, time left and metrics on standard error; a line an epoch when that is no
-// terminal. The run's notes stand before it.
+// A progress bar with rate, time left and metrics on standard error, which becomes a line an epoch; where
+// that is no terminal, a line in half a minute at most, so that short runs say nothing. The run's notes stand
+// before it.
 std::shared_ptr<Callback> ConsoleProgress();
 
 // What one output of a model of several is held against.

@@ -11,7 +11,7 @@
 namespace espalier {
 namespace {
 
-constexpr double kRedrawSeconds = 0.1;
+constexpr double kRedrawSeconds = 0.1, kQuietSeconds = 30;
 constexpr int kBarColumns = 20;
 
 // "0:05", "1:02:05": whole seconds.
@@ -33,56 +33,68 @@ std::string duration(double seconds) {
   return seconds < 99.95 ? fixed(seconds, 1) + "s" : clock_text(seconds);
 }
 
-ProgressBar::ProgressBar(std::string label, int64_t total)
-    : ProgressBar(std::move(label), total, std::cerr, Terminal::of(STDERR_FILENO)) {}
+ProgressBar::ProgressBar() : ProgressBar(std::cerr, Terminal::of(STDERR_FILENO)) {}
 
-ProgressBar::ProgressBar(std::string label, int64_t total, std::ostream& out, const Terminal& terminal,
-                         Env& env)
-    : label_(std::move(label)),
-      total_(total),
-      out_(out),
-      terminal_(terminal),
-      env_(env),
-      started_(env.steady_seconds()),
-      drawn_(started_ - 1) {}
+ProgressBar::ProgressBar(std::ostream& out, const Terminal& terminal, Env& env)
+    : out_(out), terminal_(terminal), env_(env), started_(env.steady_seconds()), drawn_(started_) {}
+
+void ProgressBar::start(std::string label, int64_t total, std::string unit) {
+  label_ = std::move(label);
+  unit_ = std::move(unit);
+  total_ = total;
+  done_ = 0;
+  started_ = env_.steady_seconds();
+  if (terminal_.interactive) drawn_ = started_;
+}
 
 std::string ProgressBar::rate(double seconds) const {
   const double value = seconds > 0 ? static_cast<double>(done_) / seconds : 0;
-  return cat(fixed(value, value < 10 ? 1 : 0), "/s");
+  return cat(fixed(value, value < 10 ? 1 : 0), unit_, "/s");
+}
+
+std::string ProgressBar::line(double seconds) const {
+  if (total_ <= 0) return cat(label_, "  ", done_, unit_, "  ", rate(seconds));
+  const double all = static_cast<double>(total_), done = static_cast<double>(done_);
+  std::string out = label_;
+  if (terminal_.interactive) {
+    const auto filled = static_cast<size_t>(std::clamp(done / all, 0.0, 1.0) * kBarColumns);
+    std::string bar(filled, '=');
+    if (filled < kBarColumns) bar += '>';
+    bar.resize(kBarColumns, ' ');
+    out += cat(" [", bar, "]");
+  }
+  out += cat("  ", done_, "/", total_, unit_, "  ", rate(seconds));
+  if (done_ > 0) out += cat("  eta ", clock_text(std::max(0.0, seconds * (all / done - 1))));
+  return out;
 }
 
 void ProgressBar::update(int64_t done, const std::function<std::string()>& metrics) {
   done_ = done;
-  const double now = env_.steady_seconds(), seconds = now - started_;
-  if (!terminal_.interactive || now - drawn_ < kRedrawSeconds) return;
+  const double now = env_.steady_seconds();
+  if (now - drawn_ < (terminal_.interactive ? kRedrawSeconds : kQuietSeconds)) return;
   drawn_ = now;
-  std::string line = label_;
-  if (total_ > 0) {
-    const double share = std::clamp(static_cast<double>(done) / static_cast<double>(total_), 0.0, 1.0);
-    const auto filled = static_cast<size_t>(share * kBarColumns);
-    std::string bar(filled, '=');
-    if (filled < kBarColumns) bar += '>';
-    bar.resize(kBarColumns, ' ');
-    line += cat(" [", bar, "]  ", done, "/", total_, "  ", rate(seconds));
-    if (done > 0)
-      line += cat(
-          "  eta ",
-          clock_text(std::max(0.0, seconds * (static_cast<double>(total_) / static_cast<double>(done) - 1))));
-  } else {
-    line += cat("  ", done, "  ", rate(seconds));
-  }
-  if (const std::string text = metrics(); !text.empty()) line += cat("  ", text);
-  out_ << "\r\x1b[2K" << fit_width(line, terminal_.columns - 1) << std::flush;
+  std::string text = line(now - started_);
+  if (const std::string more = metrics(); !more.empty()) text += cat("  ", more);
+  shown_ = terminal_.interactive;
+  if (shown_) text = cat("\r\x1b[2K", fit_width(text, terminal_.columns - 1));
+  out_ << text << (shown_ ? "" : "\n") << std::flush;
 }
 
 void ProgressBar::finish(const std::string& metrics) {
-  const double seconds = env_.steady_seconds() - started_;
-  if (terminal_.interactive) out_ << "\r\x1b[2K";
+  const double now = env_.steady_seconds(), seconds = now - started_;
+  if (!terminal_.interactive && now - drawn_ < kQuietSeconds) return;
+  drawn_ = now;
+  clear();
   // Lines of one loop line up.
-  out_ << label_ << "  " << done_ << " in " << padded(duration(seconds), 5) << "  "
+  out_ << label_ << "  " << done_ << unit_ << " in " << padded(duration(seconds), 5) << "  "
        << padded(rate(seconds), 8);
   if (!metrics.empty()) out_ << "  " << metrics;
   out_ << '\n' << std::flush;
+}
+
+void ProgressBar::clear() {
+  if (shown_) out_ << "\r\x1b[2K" << std::flush;
+  shown_ = false;
 }
 
 }  // namespace espalier

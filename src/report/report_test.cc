@@ -230,7 +230,8 @@ class FakeEnv final : public Env {
 TEST(Progress, OneLineThatIsOverwritten) {
   FakeEnv env;
   std::ostringstream out;
-  ProgressBar bar("epoch 1/2", 200, out, kColors, env);
+  ProgressBar bar(out, kColors, env);
+  bar.start("epoch 1/2", 200);
   env.seconds += 2;
   bar.update(50, "loss 0.5");
   EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2 [=====>              ]  50/200  25/s  eta 0:06  loss 0.5");
@@ -244,23 +245,62 @@ TEST(Progress, OneLineThatIsOverwritten) {
   out.str("");
   bar.finish("loss 0.25");
   EXPECT_EQ(out.str(), "\r\x1b[2Kepoch 1/2  200 in  8.0s      25/s  loss 0.25\n");
+  out.str("");
+  bar.clear();
+  bar.start("epoch 2/2", 200);
+  bar.update(1);
+  bar.clear();
+  EXPECT_EQ(out.str(), "") << "short loops are not drawn";
 }
 
-TEST(Progress, ALogGetsOneLine) {
+TEST(Progress, ALogGetsALineInHalfAMinute) {
   FakeEnv env;
   std::ostringstream out;
-  ProgressBar bar("epoch 1/2", 0, out, kPlain, env);
+  ProgressBar bar(out, kPlain, env);
+  const auto said = [&] {
+    std::string text = out.str();
+    out.str("");
+    return text;
+  };
+  for (const char* epoch : {"epoch 1/4", "epoch 2/4"}) {
+    bar.start(epoch, 50);
+    env.seconds += 14;
+    bar.update(50, "loss 0.5");
+    bar.finish("loss 0.5");
+  }
+  EXPECT_EQ(said(), "") << "28 seconds";
+  bar.start("epoch 3/4", 50);
+  env.seconds += 25;
+  bar.update(5, "loss 0.4");
+  EXPECT_EQ(said(), "epoch 3/4  5/50  0.2/s  eta 3:45  loss 0.4\n");
+  env.seconds += 25;
+  bar.finish("loss 0.3");
+  EXPECT_EQ(said(), "") << "25 seconds after the last line";
+  bar.start("epoch 4/4", 0);
   env.seconds += 120;
-  bar.update(50, "loss 0.5");
-  EXPECT_EQ(out.str(), "");
   bar.finish();
-  EXPECT_EQ(out.str(), "epoch 1/2  50 in  2:00     0.4/s\n");
+  EXPECT_EQ(said(), "epoch 4/4  0 in  2:00     0.0/s\n");
+}
+
+TEST(Progress, StepsHaveAUnitAndMayLeaveNothing) {
+  FakeEnv env;
+  std::ostringstream out;
+  ProgressBar bar(out, kColors, env);
+  bar.start("reading t.csv", 500, " MB");
+  env.seconds += 1;
+  bar.update(250);
+  EXPECT_EQ(out.str(), "\r\x1b[2Kreading t.csv [==========>         ]  250/500 MB  250 MB/s  eta 0:01");
+  out.str("");
+  bar.clear();
+  EXPECT_EQ(out.str(), "\r\x1b[2K");
 }
 
 TEST(Progress, NarrowTerminalsGetCutLines) {
   FakeEnv env;
   std::ostringstream out;
-  ProgressBar bar("epoch", 0, out, {.interactive = true, .columns = 12}, env);
+  ProgressBar bar(out, {.interactive = true, .columns = 12}, env);
+  bar.start("epoch", 0);
+  env.seconds += 1;
   bar.update(7);
   EXPECT_EQ(out.str(), "\r\x1b[2Kepoch  7...");
 }

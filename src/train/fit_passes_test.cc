@@ -83,9 +83,7 @@ TEST(FitPasses, CallbacksSeeAsManyStepsAsThereAre) {
   model.fit(uncounted(points()).batch(16), {.epochs = 2, .callbacks = {look, ConsoleProgress(), saves}});
   EXPECT_EQ(run.steps_per_epoch, 0);
   EXPECT_EQ(steps, (std::vector<int64_t>{6, 6}));
-  const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_NE(said.find("epoch 1/2  6 in "), std::string::npos) << said;
-  EXPECT_NE(said.find("epoch 2/2  6 in "), std::string::npos) << said;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(posix_env().list_folder(folder), (std::vector<std::string>{"1.4", "2.2", "2.6"}));
 }
 

@@ -21,6 +21,7 @@ class Progress final : public Callback {
  public:
   void on_train_begin(const Run& run) override {
     run_ = run;
+    bar_.emplace();
     last_.clear();
     diverged_ = false;
     step_ = 0;
@@ -31,7 +32,7 @@ class Progress final : public Callback {
     const int64_t total = run_.examples ? run_.examples : run_.steps_per_epoch ? run_.steps_per_epoch : step_;
     const std::string last = cat(run_.epochs), number = cat(epoch + 1);
     const std::string blanks(last.size() - std::min(last.size(), number.size()), ' ');
-    bar_.emplace(cat("epoch ", blanks, number, "/", last), total);
+    bar_->start(cat("epoch ", blanks, number, "/", last), total);
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     step_ = step;
@@ -40,12 +41,13 @@ class Progress final : public Callback {
         run_.examples ? std::min(run_.examples, run_.examples * step / run_.steps_per_epoch) : step;
     bar_->update(done, [this] { return metrics_text(last_); });
   }
-  void on_epoch_end(int, const Logs& logs) override {
+  void on_epoch_end(int epoch, const Logs& logs) override {
     bar_->finish(metrics_text(logs));
     const auto loss = logs.find("loss");
     if (diverged_ || loss == logs.end() || std::isfinite(loss->second)) return;
     diverged_ = true;
-    std::cerr << "the loss is no finite number: the training diverged, or its rows hold NaN; compile with "
+    std::cerr << "the loss of epoch " << epoch + 1
+              << " is no finite number: the training diverged, or its rows hold NaN; compile with "
                  "check_numerics to be told where it begins\n";
   }
 

@@ -1,6 +1,7 @@
 // TensorFlow Data Validation's default statistics of tables.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -122,9 +123,12 @@ struct TableFile {
 // The statistics of all rows of files of one form, on the threads of thread_pool(): equal for any number of
 // threads. CSV files have equal names; they are read once, and again for columns whose later cells have
 // another type than their first ones. Other files are read twice, first to find their columns, which are in
-// order of their names. Memory does not grow with the files. Raises IoError, FormatError, ValueError with the
-// name of the file.
-TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options);
+// order of their names. Memory does not grow with the files. `on_read` is told of each part that was read of
+// a file how many bytes of what it holds were read so far, by one thread at a time. Raises IoError,
+// FormatError, ValueError with the name of the file.
+using OnRead = std::function<void(const TableFile& file, uint64_t bytes)>;
+TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options,
+                                     const OnRead& on_read = {});
 
 // The same of a table that was read already; options.csv is passed over. Raises ValueError.
 TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptions& options);

@@ -40,6 +40,27 @@ TEST(Statistics, SayWhatIsWrongWithFiles) {
                ValueError);
 }
 
+// Of each file to its end, a part after the other, and again from the beginning where it is read again.
+TEST(Statistics, TellHowMuchOfAFileWasRead) {
+  std::string rows = "a,b\n", late = rows;
+  for (int i = 0; i < 3000; ++i) rows += cat(i, ",x\n"), late += cat(i < 2900 ? cat(i) : "word", ",x\n");
+  TableFolder folder;
+  const std::vector<TableFile> files{folder.file(rows), folder.file(late)};
+  std::vector<std::pair<std::string, uint64_t>> said;
+  StatisticsOptions options = small_blocks();
+  statistics_of_tables(files, options,
+                       [&](const TableFile& file, uint64_t bytes) { said.emplace_back(file.path, bytes); });
+  std::vector<std::string> whole;
+  constexpr uint64_t kHeader = 4;
+  for (size_t i = 0; i < said.size(); ++i) {
+    const auto& [path, bytes] = said[i];
+    EXPECT_LT(bytes, (i && said[i - 1].first == path ? said[i - 1].second : 0) + options.block + 1) << i;
+    if (bytes + kHeader >= (path == files[0].path ? rows : late).size()) whole.push_back(path);
+  }
+  EXPECT_EQ(whole, (std::vector{files[0].path, files[1].path, files[0].path, files[1].path}))
+      << "twice, since column a is of texts after all";
+}
+
 TEST(Statistics, OfATableAreThoseOfItsFile) {
   std::string rows = "a,b,c,d\n";
   for (int i = 0; i < 2000; ++i)
@@ -69,6 +90,10 @@ TEST(Statistics, KnowNumbersWithDecimalCommas) {
   EXPECT_EQ(
       statistics_of_table(parse_csv(commas), options).list().datasets(0).features(1).SerializeAsString(),
       found.features(1).SerializeAsString());
+  // Points between thousands, quoted or not, and whatever surrounds them.
+  EXPECT_EQ(data_of("a;b\n1.234,5;\"1.000,25\"\n 2,5 ;\"12.000.000,5\"\n-1.000,0; \"3,5\" \n", options)
+                .SerializeAsString(),
+            data_of("a;b\n1234.5;1000.25\n2.5;12000000.5\n-1000.0;3.5\n", options).SerializeAsString());
   // Commas between cells are no points, as TensorFlow Data Validation has it.
   EXPECT_EQ(data_of("a,b\n1,\"2,5\"\n").features(1).type(), tfmd::FeatureNameStatistics::STRING);
 }

@@ -32,8 +32,8 @@ auto about(const TableFile& file, const F& f) {
 // The blocks of all files in order, each to one thread.
 class Feed {
  public:
-  Feed(const std::vector<TableFile>& files, const StatisticsOptions& options)
-      : files_(files), options_(options), form_(form_of(files[0])) {
+  Feed(const std::vector<TableFile>& files, const StatisticsOptions& options, const OnRead& on_read)
+      : files_(files), options_(options), on_read_(on_read), form_(form_of(files[0])) {
     open(0);
   }
 
@@ -51,6 +51,8 @@ class Feed {
       if (!about(files_[at_], [&] { return table_->next(out.block); })) continue;
       out.file = files_[at_];
       out.table = table_;
+      read_ += out.block.bytes.size();
+      if (on_read_) on_read_(out.file, read_);
       return true;
     }
     return false;
@@ -66,6 +68,7 @@ class Feed {
   }
   void open(size_t file) {
     at_ = file;
+    read_ = 0;
     if (at_ >= files_.size()) return;
     if (form_of(files_[at_]) != form_)
       throw ValueError("stats.files", cat(files_[at_].name, ": not of the form of ", files_[0].name));
@@ -90,10 +93,12 @@ class Feed {
 
   const std::vector<TableFile>& files_;
   const StatisticsOptions& options_;
+  const OnRead& on_read_;
   TableForm form_;
   std::mutex mutex_;
   size_t at_ = 0;  // file
   int64_t count_ = 0;
+  uint64_t read_ = 0;  // of that file
   std::shared_ptr<TableBlocks> table_;
   std::vector<std::string> names_, notes_;
   JoinTypes join_ = nullptr;
@@ -285,19 +290,21 @@ TableColumns named_columns(Feed& feed) {
   return out;
 }
 
-TableColumns first_columns(const std::vector<TableFile>& files, const StatisticsOptions& options) {
-  Feed feed(files, options);
+TableColumns first_columns(const std::vector<TableFile>& files, const StatisticsOptions& options,
+                           const OnRead& on_read) {
+  Feed feed(files, options, on_read);
   if (feed.join()) return named_columns(feed);
   return {feed.names(), first_types(feed)};
 }
 
 }  // namespace
 
-TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options) {
-  TableStatistics out(first_columns(files, options), options);
+TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options,
+                                     const OnRead& on_read) {
+  TableStatistics out(first_columns(files, options, on_read), options);
   const size_t columns = out.columns().names.size();
   std::vector<bool> wanted(columns, true);
-  Feed feed(files, options);
+  Feed feed(files, options, on_read);
   Pass first(feed, out, wanted, true);
   first.run();
   for (const std::string& note : feed.notes()) out.add_note(note);
@@ -308,7 +315,7 @@ TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const 
     if (wanted[i] || first.found(i) == CellType::kNone) out.restart(i, first.found(i));
   }
   if (!again) return out;
-  Feed second(files, options);
+  Feed second(files, options, on_read);
   Pass(second, out, wanted, false).run();
   return out;
 }
