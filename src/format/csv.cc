@@ -47,6 +47,10 @@ void refuse_spreadsheet(std::string_view bytes) {
                       "open it and save the sheet as CSV");
   }
   if (zip) throw FormatError("csv.zip", "this is a zip archive, no text", "unpack it");
+  const bool picture =
+      begin.starts_with("\x89PNG") || begin.starts_with("\xff\xd8\xff") || begin.starts_with("GIF8");
+  if (picture || begin.starts_with("%PDF"))
+    throw FormatError("csv.kind", cat("this is ", picture ? "a picture" : "a PDF", ", no table"));
 }
 
 // Starts of cells have 32 bits.

@@ -12,6 +12,9 @@ namespace espalier {
 namespace {
 
 constexpr size_t kLongestRow = size_t{1} << 24;
+// Archives, old spreadsheets, pictures and PDF.
+constexpr const char* kOtherKinds[] = {"PK\x03\x04", "\xd0\xcf\x11\xe0", "\x89PNG", "\xff\xd8\xff", "GIF8",
+                                       "%PDF"};
 
 // Where the last row ends, 0 without one; and the quote that does not end, or npos.
 struct LastRow {
@@ -74,8 +77,8 @@ CsvBlocks::CsvBlocks(std::unique_ptr<ByteSource> source, const CsvOptions& optio
     : source_(std::move(source)), block_(std::max<size_t>(block, 16)) {
   // Spreadsheets and the like have no lines to cut.
   fill(block_);
-  if (rest_.starts_with("PK\x03\x04") || rest_.starts_with("\xd0\xcf\x11\xe0") || rest_.empty())
-    parse_csv(rest_, options);
+  const auto begins = [this](const char* with) { return rest_.starts_with(with); };
+  if (rest_.empty() || std::ranges::any_of(kOtherKinds, begins)) parse_csv(rest_, options);
   if (options.delimiter) {
     delimiter_ = options.delimiter;
   } else {
@@ -182,8 +185,13 @@ void CsvRows::put_points() {
   for (int64_t row = 0; row < rows(); ++row) {
     for (int64_t column = 0; column < cells_.columns; ++column) {
       const std::string_view text = cell(row, column);
-      const size_t comma = decimal_comma_in(text);
-      if (comma != text.npos) text_[static_cast<size_t>(text.data() - text_.data()) + comma] = '.';
+      const std::optional<std::string> plain = with_decimal_point(text);
+      if (!plain) continue;
+      // What is shorter ends where it ended; a quote before it moves along, and blanks count for nothing.
+      const auto begin = static_cast<size_t>(text.data() - text_.data()), gap = text.size() - plain->size();
+      const bool quoted = text.data() > this->begin(row, column) && text_[begin - 1] == '"';
+      text_.replace(begin, text.size(), std::string(gap, ' ') + *plain);
+      if (quoted) std::swap(text_[begin - 1], text_[begin + gap - 1]);
     }
   }
 }

@@ -64,17 +64,25 @@ std::optional<double> parse_decimal(std::string_view text) {
   return negative ? -value : value;
 }
 
-std::optional<double> parse_decimal_comma(std::string_view text) {
+std::optional<std::string> with_decimal_point(std::string_view text) {
   constexpr size_t kLongest = 64;
   const size_t comma = text.find(',');
   if (comma == text.npos || text.size() > kLongest) return std::nullopt;
-  std::string plain(text);
-  plain[comma] = '.';
-  return parse_decimal(plain);
+  std::string plain(text.substr(0, comma));
+  const bool grouped = plain.find('.') != plain.npos;
+  // Thousands: points before each three digits.
+  for (size_t point = comma; point >= 4 && plain[point - 4] == '.'; point -= 4) plain.erase(point - 4, 1);
+  const size_t digits = comma - static_cast<size_t>(text.starts_with('-') || text.starts_with('+'));
+  const size_t points = comma - plain.size();
+  if (grouped && (digits < 4 * points + 1 || digits > 4 * points + 3)) return std::nullopt;
+  plain += '.';
+  plain += text.substr(comma + 1);
+  return parse_decimal(plain) ? std::optional(plain) : std::nullopt;
 }
 
-size_t decimal_comma_in(std::string_view text) {
-  return parse_decimal_comma(text) ? text.find(',') : text.npos;
+std::optional<double> parse_decimal_comma(std::string_view text) {
+  const std::optional<std::string> plain = with_decimal_point(text);
+  return plain ? parse_decimal(*plain) : std::nullopt;
 }
 
 }  // namespace espalier

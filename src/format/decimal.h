@@ -88,9 +88,10 @@ inline constexpr uint8_t kLast[2 * kShort] = {0,   0,   0,   0,   0,   0,   0,  
 // The f64 nearest to the number that all of the text spells: an optional sign, digits with or without a
 // point, an optional exponent. Nothing for other text and for numbers outside of f64's range.
 std::optional<double> parse_decimal(std::string_view text);
-// The same of up to 64 characters with a comma for the point, one at least.
+// The same of up to 64 characters with a comma for the point, and perhaps points between thousands:
+// 1234,5 and 1.234,5.
 std::optional<double> parse_decimal_comma(std::string_view text);
-// Where that comma stands; npos in other text.
-size_t decimal_comma_in(std::string_view text);
+// That number with a point for its comma and nothing between thousands; nothing for other text.
+std::optional<std::string> with_decimal_point(std::string_view text);
 
 }  // namespace espalier

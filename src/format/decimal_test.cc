@@ -55,6 +55,22 @@ TEST(Decimal, EndsWhereTheCellEnds) {
   EXPECT_TRUE(std::signbit(*parse_decimal("-0")));
 }
 
+TEST(Decimal, CommasMayBePointsAndPointsPartThousands) {
+  for (const auto& [text, value] : std::vector<std::pair<const char*, double>>{{"1,5", 1.5},
+                                                                               {"-0,25", -0.25},
+                                                                               {"1234,5", 1234.5},
+                                                                               {"1.234,5", 1234.5},
+                                                                               {"-1.234.567,25", -1234567.25},
+                                                                               {"+12.345,", 12345},
+                                                                               {"123.456.789,0", 123456789},
+                                                                               {",5", 0.5}}) {
+    EXPECT_EQ(parse_decimal_comma(text), value) << text;
+  }
+  for (const char* text : {"1.234", "12", "1.23,4", "1234.567,8", ".234,5", "1.2.345,6", "1,234,5",
+                           "1.234,5.6", "a.123,4", "1.234,x", "", ",", "-.123,4", "1..234,5"})
+    EXPECT_EQ(with_decimal_point(text), std::nullopt) << text;
+}
+
 TEST(Decimal, OtherTextIsNoNumber) {
   for (const char* text :
        {"",     "-",   "+",   ".",  "-.",  "1.2.3", "1,2",   "1 ",  " 1",  "inf",   "-inf",        "nan",

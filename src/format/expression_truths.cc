@@ -333,8 +333,13 @@ class Binder {
     const Bound any = bind(of);
     if (any.numbers) return bound(any.numbers);
     check(of, any.type, Type::kText, "what number takes");
-    return bound(numbers_of_texts(any.texts,
-                                  [](std::string_view text) { return parse_decimal(text).value_or(kNone); }));
+    const auto plain = [](std::string_view text) { return parse_decimal(text).value_or(kNone); };
+    const auto comma = [](std::string_view text) {
+      const std::optional<double> value = parse_decimal(text);
+      return (value ? value : parse_decimal_comma(text)).value_or(kNone);
+    };
+    return bound(table_.decimal_comma() ? numbers_of_texts(any.texts, comma)
+                                        : numbers_of_texts(any.texts, plain));
   }
 
   const std::string& text_;

@@ -62,10 +62,9 @@ class Judge {
     for (int64_t row = 0; row < table_.rows(); ++row) {
       for (size_t c = 0; c < cells.size(); ++c) cells[c] = table_.cell(row, static_cast<int64_t>(c));
       for (size_t c = 0; c < with_points.size(); ++c) {
-        const size_t comma = decimal_comma_in(cells[c]);
-        if (comma == cells[c].npos) continue;
-        with_points[c] = cells[c];
-        with_points[c][comma] = '.';
+        std::optional<std::string> plain = with_decimal_point(cells[c]);
+        if (!plain) continue;
+        with_points[c] = std::move(*plain);
         cells[c] = with_points[c];
       }
       faults.clear();
