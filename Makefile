@@ -14,7 +14,7 @@ help:  ## list the targets
 	  printf '%-18s %s\n' "$$target" "$$text"; done
 
 quickstart: bootstrap build/release/build.ninja  ## install what is missing, build, train a first model
-	@$(if $(MAKE_TERMOUT),:,echo "building the command: the first time takes minutes" >&2)
+	@$(if $(MAKE_TERMOUT),:,[ -x build/release/espalier ] || echo "building the command: this takes minutes" >&2)
 	cmake --build build/release -j $(JOBS) --target espalier_command $(if $(MAKE_TERMOUT),,-- --quiet)
 	@[ -d ../shared/data/mnist ] || scripts/fetch-digits
 	build/release/espalier quickstart

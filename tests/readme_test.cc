@@ -1,5 +1,6 @@
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -36,6 +37,21 @@ TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
   for (const char c : read(out)) block += c == '\n' ? "\n    " : std::string(1, c);
   block.resize(block.size() - 4);
   EXPECT_NE(read("README.md").find(block + "\n"), std::string::npos) << block;
+}
+
+TEST(Readme, SlowItsLineCompilesTheExample) {
+  std::error_code none;
+  if (!std::filesystem::equivalent(build_folder(), "build/release", none))
+    GTEST_SKIP() << "the line is of build/release";
+  const std::string page = read("README.md"), folder = fresh_folder("readme-line");
+  const size_t begin = page.find("    g++ -std=c++20 -Iinclude "), end = page.find("\n\n", begin);
+  ASSERT_NE(begin, std::string::npos);
+  std::string line = page.substr(begin, end - begin);
+  for (size_t at = 0; (at = line.find("build/first", at)) != std::string::npos; at += folder.size())
+    line.replace(at, std::string("build/first").size(), folder + "/first");
+  ASSERT_EQ(std::system(cat("( ", line, " ) > ", folder, "/line").c_str()), 0) << line;
+  ASSERT_EQ(std::system(cat("build/release/example_first > ", folder, "/example").c_str()), 0);
+  EXPECT_EQ(read(folder + "/line"), read(folder + "/example"));
 }
 
 void expect_the_commands_predictions(const std::string& name, const std::string& table,

@@ -68,6 +68,7 @@ struct ColumnReport {
     int64_t missing = 0;     // cells without a value
     int64_t unreadable = 0;  // no number, date or truth value: count as missing
     int64_t other = 0;       // categories without an input of their own
+    int64_t other_line = 0;  // of the first of these, from 1
     double usual_other = 0;  // their share of the training rows
     int64_t line = 0;        // of the first unreadable cell, from 1
     int64_t beyond = 0;      // numbers and dates outside of the training rows' range
@@ -119,7 +120,8 @@ class ColumnProgram {
   // ValueError[csv.column] that names the missing columns, columns.count, columns.rows.
   Tensor inputs(const CsvTable& table, Rows rows = {}, ColumnReport* report = nullptr,
                 Location at = Location::here()) const;
-  // [rows]: the names of the columns whose number or date lies outside of the training rows' range.
+  // [rows]: the names of the columns whose number or date lies outside of the training rows' range, whose
+  // category no training row had, or whose cell cannot be read.
   std::vector<std::vector<std::string>> beyond(const CsvTable& table, Rows rows = {},
                                                Location at = Location::here()) const;
   // i32[rows] class numbers, or f32[rows, 1]: (y - label_mean()) / label_scale(), of log(1 + y) when

@@ -200,6 +200,9 @@ void check_use(const CheckRun& run) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
+  if (run.init && run.results.json)
+    throw ValueError("check.init", "--init writes a file of gates, which is TOML and no JSON",
+                     "leave out --json");
   if (run.gates.empty() && !run.init)
     throw CLI::RequiredError("--gates FILE, or --init to write a first one,");
 }

@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/near_files.h"
 #include "espalier/error.h"
 #include "espalier/threads.h"
@@ -56,8 +57,10 @@ std::string command(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> check_words(const std::string& model, const std::string& data) {
-  if (posix_env().exists("gates.toml")) return {"check", model, data, "--gates", "gates.toml"};
-  return {"check", model, data, "--init", "--out", "gates.toml"};
+  const std::string name = std::filesystem::path(model + "/").parent_path().filename().string();
+  const std::string gates = name == "model" ? "gates.toml" : cat(name, "-gates.toml");
+  if (posix_env().exists(gates)) return {"check", model, data, "--gates", gates};
+  return {"check", model, data, "--init", "--out", gates};
 }
 
 std::string read_text(const std::string& path) {
@@ -75,6 +78,9 @@ std::string source_name(const std::string& path) {
 }
 
 std::shared_ptr<const Graph> read_program(const std::string& path) {
+  if (posix_env().exists(path + "/model.json"))
+    throw ValueError("graph.model", cat(path, " is a saved model, and its programs are templates"),
+                     command({"export", path, "--to", "stablehlo", "--out", "program.mlir"}));
   const std::string text = read_text(path);
   try {
     return parse_program(text, source_name(path));
@@ -152,9 +158,15 @@ CLI::Validator number_between(T low, T high, const char* what) {
         const char* end = text.data() + text.size();
         const auto [stop, error] = std::from_chars(text.data(), end, value);
         const bool number = stop == end && error != std::errc::invalid_argument;
-        if (!number) return cat("\"", text, "\" is no ", what);
+        if (!number)
+          return cat("\"", text, "\" is no ", what,
+                     text.find(',') == text.npos ? "" : ": the decimal sign is a point");
         const bool within = error == std::errc() && value >= low && value <= high;
-        return within ? "" : cat(text, " is not from ", low, " to ", high);
+        const auto shown = [](T limit) {
+          if constexpr (std::is_floating_point_v<T>) return shortest(limit);
+          return cat(limit);
+        };
+        return within ? "" : cat(text, " is not from ", shown(low), " to ", shown(high));
       },
       "");
 }

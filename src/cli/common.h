@@ -57,7 +57,8 @@ void set_program(const std::string& name);
 // These words, each quoted for a shell where it must be; and behind the name of this command.
 std::string shell_words(const std::vector<std::string>& words);
 std::string command(const std::vector<std::string>& arguments);
-// `check` of a model on rows: against gates.toml, or to write it where it is not there.
+// `check` of a model on rows: against its gates, or to write them where they are not there; gates.toml is of
+// `model`, NAME-gates.toml of others.
 std::vector<std::string> check_words(const std::string& model, const std::string& data);
 
 // What a flag takes: a number from `low` to `high`.

@@ -171,7 +171,9 @@ TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   EXPECT_EQ(data({"split", rows, "--by-group", "sex", "--by-time", "weight"}).code, 2);
   EXPECT_EQ(data({"split", rows, "--fraction", "0", "--train", train, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-time", "sex", "--train", train, "--test", test}).code, 2);
-  EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 0);
+  EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 2);
+  EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test, "--replace"}).code,
+            0);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "cli/data_verbs.h"
 #include "cli/table_data.h"
@@ -19,12 +20,18 @@ struct SplitRun {
   std::string file, label, group, time, train = "train.csv", test = "test.csv";
   double fraction = 0.2;
   uint64_t seed = 0;
+  bool replace = false;
   TableFlags table;
   Results results;
 };
 
 void split(const SplitRun& run) {
-  for (const std::string& out : {run.train, run.test}) Results{.out = out}.keep({run.file});
+  for (const std::string& out : {run.train, run.test}) {
+    Results{.out = out}.keep({run.file});
+    if (!run.replace && posix_env().exists(out))
+      throw ValueError("split.exists", cat(out, " is there already"),
+                       "--replace, or other names by --train and --test");
+  }
   run.results.keep({run.file});
   const CsvTable table = run.table.read(run.file);
   const RowSplit rows = !run.time.empty()    ? split_by_time(table, run.time, run.fraction)
@@ -83,6 +90,7 @@ void add_data_split(CLI::App& data) {
       ->option_text("X [0.2]");
   verb->add_option("--train", run->train, "File of the rows that learn")->option_text("FILE [train.csv]");
   verb->add_option("--test", run->test, "File of the rows that judge")->option_text("FILE [test.csv]");
+  verb->add_flag("--replace", run->replace, "Write them even where files of these names are");
   add_seed(*verb, run->seed)->description("Decides which rows judge");
   run->table.add(*verb);
   run->results.add_json(*verb);

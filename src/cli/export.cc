@@ -142,6 +142,15 @@ void export_model(const ExportRun& run) {
   run.results.write(cat(text, ": ", exported.text, "next: ", exported.next, "\n"));
 }
 
+constexpr const char* kExportExamples =
+    R"(Examples:
+  espalier export model/ --to c --out income.c
+      plain C99 in one file; its comment says how inputs follow from a row
+  espalier export model/ --to onnx --out model.onnx
+  espalier export model/ --to stablehlo --batch 1 --out program.mlir
+
+Exit codes: 0 done, 2 wrong use or bad input.)";
+
 }  // namespace
 
 void add_export(CLI::App& app) {
@@ -163,6 +172,7 @@ void add_export(CLI::App& app) {
   verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
                  "stablehlo: the weights are arguments, not constants");
   run->results.add_json(*verb);
+  verb->footer(kExportExamples);
   verb->callback([run] { export_model(*run); });
 }
 

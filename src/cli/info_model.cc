@@ -47,6 +47,11 @@ std::string training_text(const Json& training) {
     out += headed_line("", "a linear model, which was better than layers: the epochs are its own");
   const auto test = training.find("test");
   if (test == training.end() || !test->is_object()) return out;
+  if (const auto quantized = training.find("quantized");
+      quantized != training.end() && quantized->is_object())
+    out += headed_line("quantised", cat(quantized->value("products", Json()).dump(),
+                                        " products on 8-bit integers, whose weights are no variables; judged "
+                                        "was the model before"));
   std::string scores;
   for (const auto& [name, value] : test->items()) {
     if (value.is_number_float())

@@ -43,6 +43,7 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
     out += close.empty() ? "\n" : "?\n";
   };
   if (argc > 1 && argv[1][0] != '-') check("verb", argv[1], verbs);
+  if (!out.empty()) return out;  // its flags are another verb's
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     if (word.size() > 2 && word.starts_with("--")) check("flag", word, flags);
@@ -104,8 +105,14 @@ int main(int argc, char** argv) {
       app.exit(CLI::CallForHelp(), std::cerr, std::cerr);
       return 2;
     }
-    if (argc == 2 && std::string_view(argv[1]) == "help") throw CLI::CallForHelp();
-    app.parse(argc, argv);
+    std::vector<char*> words(argv, argv + argc);
+    // "help data check" is "data check --help".
+    std::string help = "--help";
+    if (argc > 1 && std::string_view(argv[1]) == "help") {
+      words.erase(words.begin() + 1);
+      words.push_back(help.data());
+    }
+    app.parse(static_cast<int>(words.size()), words.data());
     if (std::fflush(stdout) != 0 || std::ferror(stdout)) {
       std::fputs("espalier: standard output cannot be written\n", stderr);
       return 2;

@@ -9,6 +9,7 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "format/csv_writer.h"
+#include "report/progress.h"
 
 namespace espalier::cli {
 namespace {
@@ -41,6 +42,7 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
     auto& into = total.columns[i];
     const auto& from = part.columns[i];
     if (into.unreadable == 0) into.line = from.line;
+    if (into.other == 0) into.other_line = from.other_line;
     into.missing += from.missing;
     into.unreadable += from.unreadable;
     into.other += from.other;
@@ -56,6 +58,8 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   ColumnReport total;
   int64_t cut = 0;
   if (table.rows() == 0) read_inputs(saved.columns, table, run.data);
+  ProgressBar bar;
+  bar.start("predicting", std::ssize(good.rows), " rows");
   for (size_t begin = 0; begin < good.rows.size(); begin += kRows) {
     const auto rows = good.rows.subspan(begin, std::min(kRows, good.rows.size() - begin));
     ColumnReport report;
@@ -64,6 +68,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
     const Predictions said = predict_rows(saved.model, saved.columns, x, saved.decision);
     cut += said.cuts();
     on_rows(rows, said);
+    bar.update(static_cast<int64_t>(begin + rows.size()));
   }
   if (const std::string decided = cli::text_of(saved.decision, saved.columns); !decided.empty())
     std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
@@ -182,6 +187,15 @@ void predict(const PredictRun& run) {
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
 }
 
+constexpr const char* kPredictExamples =
+    R"(Examples:
+  espalier predict model/ new.csv --out said.csv
+  espalier predict model/ new.csv --id customer --all
+      a key of each row, and the probability of every class
+  espalier predict model/ - < new.csv
+
+Exit codes: 0 done, 2 wrong use or bad input.)";
+
 }  // namespace
 
 void add_predict(CLI::App& app) {
@@ -191,9 +205,10 @@ void add_predict(CLI::App& app) {
   verb->add_option("data", run->data, "CSV with the columns of the training data, raw; - is standard input")
       ->required();
   verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
-  verb->add_flag("--mark", run->mark,
-                 "A column \"outside\": what of each row lies outside of what training saw, its columns and "
-                 "the label where its prediction is cut");
+  verb->add_flag(
+      "--mark", run->mark,
+      "A column \"outside\": what of each row lies outside of what training saw, its columns (their "
+      "range, a category never met, what cannot be read) and the label where its prediction is cut");
   run->results.add_json(*verb);
   CLI::Option* keep = verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
   keep->excludes("--json");
@@ -207,6 +222,7 @@ void add_predict(CLI::App& app) {
   run->rows.add(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);
+  verb->footer(kPredictExamples);
   verb->callback([run] { predict(*run); });
 }
 

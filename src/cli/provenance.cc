@@ -136,12 +136,12 @@ std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const st
 
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
-                                  const Results& results) {
+                                  const Results& results, const char* flag) {
   const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
   if (!kept) return rows;
   if (!all && !kept->empty()) {
     std::fputs(cat("note: the model learned from ", data, ": of its rows those ", kept->size(),
-                   " judge that were kept apart; --all-rows takes all\n")
+                   " judge that were kept apart", flag, "\n")
                    .c_str(),
                stderr);
     return *kept;

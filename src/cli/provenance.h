@@ -40,10 +40,11 @@ std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string&
 // --all-rows.
 void add_all_rows(CLI::App& verb, bool& all);
 // Of `rows`, those with a label of the table at `data`, the ones that may judge the model at `path`: all of
-// them, unless it is the very file that the model learned from; a line on standard error says so.
+// them, unless it is the very file that the model learned from; a line on standard error says so, and names
+// the `flag`.
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
-                                  const Results& results);
+                                  const Results& results, const char* flag = "; --all-rows takes all");
 // How many of these rows the model learned from, as far as it says.
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows);

@@ -2,6 +2,7 @@
 #include "espalier/quantize.h"
 
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,6 +57,13 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
   for (const char* name : {kHistoryFile, kHeldOutFile}) {
     if (model.has_file(name)) files[name] = model.file(name);
   }
+  if (const auto history = files.find(kHistoryFile); history != files.end()) {
+    auto json = nlohmann::ordered_json::parse(history->second, nullptr, false);
+    if (json.is_object()) {
+      json["quantized"] = {{"products", quantized.products()}, {"rows", rows}, {"cost", json_of(cost)}};
+      history->second = json_text(json);
+    }
+  }
   quantized.save(run.out, {.files = files});
   if (run.results.json) {
     return run.results.write_json("quantize", {{"model", run.model},
@@ -67,9 +75,12 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
                                                {"warnings", *run.results.warned}});
   }
   run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
-                        " products on 8-bit integers, ranges from ", rows, " rows\n",
-                        text_of(cost, run.calibrate)));
-  run.results.suggest({"evaluate", run.out, run.calibrate});
+                        quantized.products() == 1 ? " product" : " products",
+                        " on 8-bit integers, ranges from ", rows, " rows\n", text_of(cost, run.calibrate)));
+  std::vector<std::string> next = {cost ? "evaluate" : "predict", run.out, run.calibrate};
+  if (cost && run.strip_label_dots) next.emplace_back("--strip-label-dots");
+  for (const std::string& word : run.table.words()) next.push_back(word);
+  run.results.suggest(next);
 }
 
 // Of the table's rows those that may judge the model.
@@ -80,7 +91,7 @@ std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, Quantized
   if (!columns.has_label(table)) return std::nullopt;
   const std::vector<int64_t> rows =
       judging_rows(saved, run.model, table, run.calibrate,
-                   labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results);
+                   labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results, "");
   const Tensor labels = read_labels(columns, table, run.calibrate, rows);
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
   const auto score_of = [&](Model& model) {
@@ -117,12 +128,25 @@ void quantize_images(const QuantizeRun& run, LoadedModel& model) {
 
 void quantize_model(const QuantizeRun& run) {
   check_order(run.model, run.calibrate);
+  std::error_code none;
+  if (std::filesystem::equivalent(run.out, run.model, none))
+    throw ValueError("quantize.out", cat("--out ", run.out, " would replace the model that is read"),
+                     "name another folder");
+  check_save_path(run.out, {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}});
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
     if (takes_images(model)) return quantize_images(run, model);
   }
   quantize_tables(run);
 }
+
+constexpr const char* kQuantizeExamples =
+    R"(Examples:
+  espalier quantize model/ --calibrate people.csv --out model8
+      says what accuracy it costs, where the rows have labels
+  espalier export model8 --to c --out income8.c
+
+Exit codes: 0 done, 2 wrong use or bad input.)";
 
 }  // namespace
 
@@ -143,6 +167,7 @@ void add_quantize(CLI::App& app) {
   run->table.add(*verb);
   run->results.add_json(*verb);
   add_threads(*verb);
+  verb->footer(kQuantizeExamples);
   verb->callback([run] { quantize_model(*run); });
 }
 

@@ -150,7 +150,16 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
   if (table.rows() == 0) throw ValueError("table.rows", cat(path, " has no rows below its header"));
   ColumnReport own;
   ColumnReport& met = report ? *report : own;
-  const Tensor out = about(path, [&] { return columns.inputs(table, rows, &met); });
+  const Tensor out = [&] {
+    try {
+      return about(path, [&] { return columns.inputs(table, rows, &met); });
+    } catch (const ValueError& error) {
+      if (error.rule() != "csv.column" || !error.fix().empty()) throw;
+      throw ValueError(
+          error.rule(), error.message(),
+          "add what is lacking, empty where nothing is known, or train without it: --ignore COLUMN");
+    }
+  }();
   for (const auto& column : met.columns) {
     if (column.unreadable && column.unreadable + column.missing == met.rows) {
       throw ValueError("table.column",
@@ -192,7 +201,7 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
       out.push_back(cat(column.name, ": ", column.other, " of ", report.rows,
                         " values are none of those that training met often",
                         column.usual_other == 0 ? "" : cat(", ", percent(column.usual_other, 1), " there"),
-                        "; rare ones, or written otherwise?"));
+                        ", the first in line ", column.other_line, "; rare ones, or written otherwise?"));
     }
   }
   return out;

@@ -189,6 +189,14 @@ TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {
   EXPECT_EQ(json["label"], "column_6");
   const auto scores = json_of_verb(add_evaluate, {folder.model(), test, "--strip-label-dots"});
   EXPECT_EQ(scores["accuracy"], json["test"]["accuracy"]);
+  call_verb(add_train, {"--data", data, "--label", "6", "--model", folder.model(), "--epochs", "1"});
+  try {
+    call_verb(add_evaluate, {folder.model(), test});
+    FAIL() << "labels with dots are other labels";
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find("add --strip-label-dots"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("test.csv"), std::string::npos) << error.what();
+  }
 }
 
 TEST(TrainTable, WhatIsOddAboutRowsIsSaid) {
@@ -212,9 +220,9 @@ TEST(TrainTable, WhatIsOddAboutRowsIsSaid) {
   const std::string other = said(
       add_predict,
       folder.file("other.csv", names + "\nred,2,a,0.5,earth\nmauve,2,a,0.5,earth\nteal,3,a,0.5,earth\n"));
-  EXPECT_NE(
-      other.find("warning: colour: 2 of 3 values are none of those that training met often; rare ones, or"),
-      std::string::npos)
+  EXPECT_NE(other.find("warning: colour: 2 of 3 values are none of those that training met often, the first "
+                       "in line 3; rare"),
+            std::string::npos)
       << other;
   // Rows without a label.
   const std::string some = folder.file("some.csv", shapes_csv(60, 3) + "red,2,a,0.5,earth,\n");

@@ -121,7 +121,10 @@ void train(const TrainFlags& flags) {
   const Examples examples = digits_at(data);
   if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
   train_digits({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results}, examples);
-  flags.results.suggest({"train", "--data", data, "--hidden", "256", "--epochs", "10"});
+  if (plan.model.path.empty())
+    return flags.results.suggest(
+        {"train", "--data", data, "--hidden", "256", "--epochs", "10", "--model", "digits"});
+  flags.results.suggest({"evaluate", plan.model.path, data});
 }
 
 // A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.

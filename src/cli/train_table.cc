@@ -217,7 +217,8 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
   constexpr double kRare = 0.8;  // of the commonest class: the others are rare
   constexpr const char* kBalanced = "; --class-weight balanced makes rare classes count more";
   if (scores.base_rate == 1) return {"the rows that judge are all of one class, and say little"};
-  if (*most == scores.rows) {
+  constexpr int64_t kFew = 10;  // of so few rows one class may be said by chance
+  if (*most == scores.rows && scores.rows >= kFew) {
     return {cat("it says ", columns.classes()[static_cast<size_t>(most - said.begin())], " of every row",
                 !plain                      ? ""
                 : scores.base_rate >= kRare ? kBalanced

@@ -91,7 +91,7 @@ class Application {
       const bool unmet = outcome == CellOutcome::kOther && report.usual_other == 0;
       report_.outside[static_cast<size_t>(i)] |= beyond || unmet;
       if (beyond || outcome == CellOutcome::kRead) continue;
-      report.other += outcome == CellOutcome::kOther;
+      if (outcome == CellOutcome::kOther && report.other++ == 0) report.other_line = table_.line(row);
       if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0) report.line = table_.line(row);
     }
   }
@@ -225,6 +225,7 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
   std::vector<std::vector<std::string>> out(static_cast<size_t>(list.size()));
   for (size_t s = 0; s < places.size(); ++s) {
     const ColumnStep& step = data_->steps[s];
+    const auto* category = std::get_if<CategoryStep>(&step.how);
     std::vector<float> inputs(static_cast<size_t>(step.width()));
     for (size_t i = 0; i < out.size(); ++i) {
       const int64_t row = list[static_cast<int64_t>(i)];
@@ -232,7 +233,9 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
       if (data_->missing.contains(cell.text)) continue;
       const CellOutcome outcome =
           std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
-      if (outcome == CellOutcome::kBeyond) out[i].push_back(step.column);
+      const bool unmet = outcome == CellOutcome::kOther && category->other == 0;
+      if (outcome == CellOutcome::kBeyond || outcome == CellOutcome::kUnreadable || unmet)
+        out[i].push_back(step.column);
     }
   }
   return out;

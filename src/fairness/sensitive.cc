@@ -11,13 +11,17 @@ namespace {
 
 // The grounds of the EU Charter of Fundamental Rights, article 21, and of United States civil rights law, in
 // the words that columns have.
-constexpr std::array<std::string_view, 26> kWords = {
-    "sex",         "gender",   "race",        "ethnicity",  "ethnic",   "age",       "religion",
-    "disability",  "disabled", "nationality", "veteran",    "marital",  "pregnant",  "pregnancy",
-    "orientation", "native",   "citizenship", "birthplace", "language", "immigrant", "minority",
-    "skin",        "tribe",    "caste",       "handicap",   "ancestry"};
+constexpr std::array<std::string_view, 40> kWords = {
+    "sex", "gender", "race", "ethnicity", "ethnic", "age", "religion", "disability", "disabled",
+    "nationality", "veteran", "marital", "pregnant", "pregnancy", "orientation", "native", "citizenship",
+    "birthplace", "language", "immigrant", "minority", "skin", "tribe", "caste", "handicap", "ancestry",
+    // German, French, Spanish, Italian.
+    "geschlecht", "alter", "herkunft", "behinderung", "familienstand", "sexe", "origine", "sexo", "edad",
+    "raza", "genero", "sesso", "razza", "etnia"};
 
-constexpr std::array<std::string_view, 6> kPeople = {"female", "male", "woman", "man", "women", "men"};
+constexpr std::array<std::string_view, 15> kPeople = {"female", "male",     "woman",  "man",   "women",
+                                                      "men",    "weiblich", "frau",   "mann",  "femme",
+                                                      "homme",  "mujer",    "hombre", "donna", "uomo"};
 
 std::vector<std::string> words_of(std::string_view name) {
   std::vector<std::string> out(1);

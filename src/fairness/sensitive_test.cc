@@ -6,8 +6,9 @@ namespace espalier {
 namespace {
 
 TEST(LikelySensitive, GoesByTheWordsOfAName) {
-  for (const char* name : {"sex", "Sex", "SEX", "age", "native-country", "native.country", "applicantSex",
-                           "person_gender", "marital status", "race_ethnicity", "Age (years)"})
+  for (const char* name :
+       {"sex", "Sex", "SEX", "age", "native-country", "native.country", "applicantSex", "person_gender",
+        "marital status", "race_ethnicity", "Age (years)", "Geschlecht", "sexe", "alter_in_jahren"})
     EXPECT_TRUE(likely_sensitive(name)) << name;
   for (const char* name : {"", "fare", "average", "sexton", "trace", "page", "mileage", "who", "class", "42",
                            "language_model_score_x", "stage"}) {
@@ -16,7 +17,8 @@ TEST(LikelySensitive, GoesByTheWordsOfAName) {
 }
 
 TEST(LikelySensitive, SomeValuesTellOfAColumnWithoutAName) {
-  for (const char* value : {"Female", "male", "WOMAN"}) EXPECT_TRUE(tells_who(value)) << value;
+  for (const char* value : {"Female", "male", "WOMAN", "weiblich", "Femme"})
+    EXPECT_TRUE(tells_who(value)) << value;
   for (const char* value : {"", "f", "malefactor", "Isle of Man", "1"})
     EXPECT_FALSE(tells_who(value)) << value;
 }

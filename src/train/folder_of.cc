@@ -1,5 +1,9 @@
 #include "train/folder_of.h"
 
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/format.h"
@@ -14,6 +18,8 @@ void require_folder_of(const std::string& path, const char* rule) {
   std::error_code unreadable;
   if (!std::filesystem::is_directory(folder, unreadable))
     throw IoError(rule, cat("there is no folder ", folder.string()));
+  if (::access(folder.c_str(), W_OK) != 0)
+    throw IoError(rule, cat("cannot write into the folder ", folder.string(), ": ", std::strerror(errno)));
 }
 
 }  // namespace espalier

@@ -80,7 +80,8 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
   const auto refuse = [&](const std::string& why) {
     throw IoError("save.path", cat(path, " ", why, ", so it is not replaced"), "name another folder");
   };
-  if (!env.exists(path)) return require_folder_of(path, "save.path");
+  require_folder_of(path, "save.path");
+  if (!env.exists(path)) return;
   if (!std::filesystem::is_directory(path)) refuse("is no folder");
   const std::vector<std::string> names = env.list_folder(path);
   if (names.empty()) return;
