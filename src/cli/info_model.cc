@@ -40,8 +40,10 @@ std::string training_text(const Json& training) {
     const auto it = training.find(key);
     return it == training.end() ? std::string("?") : it->is_string() ? it->get<std::string>() : it->dump();
   };
-  std::string out = headed_line("trained", cat("on ", text("train_rows"), " rows of ", text("data"), ", ",
-                                               text("epochs"), " epochs, seed ", text("seed")));
+  std::string out =
+      headed_line("trained", cat("on ", text("train_rows"), " rows of ",
+                                 text("data") == "-" ? source_name("-") : text("data"), ", ", text("epochs"),
+                                 text("epochs") == "1" ? " epoch" : " epochs", ", seed ", text("seed")));
   if (const auto linear = training.find("linear");
       linear != training.end() && linear->is_object() && linear->value("linear_kept", Json()) == true)
     out += headed_line("", "a linear model, which was better than layers: the epochs are its own");

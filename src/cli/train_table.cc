@@ -86,7 +86,7 @@ std::vector<int64_t> in_both(const std::vector<int64_t>& labelled, const std::ve
 
 // Days that are split at random are judged by their neighbours.
 void show_split(const ColumnProgram& columns, const CsvTable& table, const DataPlan& data) {
-  if (data.split != "random" || !data.test.empty()) return;
+  if (data.split != "random" || !data.test.empty() || data.file == "-") return;
   for (const Note& note : columns.notes()) {
     if (!note.text.starts_with("date") || note.column == columns.label()) continue;
     const int64_t column = table.column(note.column);

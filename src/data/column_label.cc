@@ -222,7 +222,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
     refuse(cat(what, " has ", different, all_numbers ? " different numbers in " : " different texts in ",
                profile.rows(), " training rows: too many to learn as classes"),
-           all_numbers ? "learn it as a number" : "");
+           all_numbers ? "learn it as a number" : "learn another column, or one that groups these texts");
   }
   if (classes) {
     fit_classes(label, profile);

@@ -294,9 +294,12 @@ class Search {
       earlier += at && *at < *last;
     }
     if (dated < kFewRows || 10 * earlier < dated) return;
-    found_.push_back({LeakKind::kTimeTravel, true, name(time.column), earlier, dated,
+    // A column that nobody named may say something else than when its row came.
+    const bool named = !options_.time.empty();
+    found_.push_back({LeakKind::kTimeTravel, named, name(time.column), earlier, dated,
                       cat("by \"", name(time.column), "\" ", share(earlier, dated),
-                          " of the test lie before the last that trains: the model has seen their future")});
+                          " of the test lie before the last that trains: the model has seen their future",
+                          named ? "" : cat(", if that says when rows came: --time ", name(time.column)))});
   }
 
   const CsvTable& table_;
