@@ -16,7 +16,7 @@ namespace {
 StatisticsOptions options_of(const std::string& bytes) {
   const bool semicolons = bytes[1] == ';';
   StatisticsOptions out{.csv = {.delimiter = bytes[1], .header = CsvHeader::kNo}};
-  out.block = semicolons ? size_t{1} << 20 : 16 + hash_bytes(bytes.data(), bytes.size()) % 100;
+  out.block = semicolons ? size_t{1} << 14 : 16 + hash_bytes(bytes.data(), bytes.size()) % 100;
   return out;
 }
 

@@ -32,7 +32,7 @@ bool accept(const std::string& bytes) {
   bool accepted = true;
   try {
     if (table_form(path) != TableForm::kJsonLines) return false;
-    whole = statistics_of(path, size_t{1} << 20);
+    whole = statistics_of(path, size_t{1} << 14);
     // UTF-16 is read as what it says.
     if (bytes.find('\0') == bytes.npos && !bytes.starts_with("\xff\xfe") && !bytes.starts_with("\xfe\xff") &&
         !bytes.starts_with("\xef\xbb\xbf") && !is_json(bytes))

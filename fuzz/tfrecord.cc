@@ -37,7 +37,7 @@ bool accept(const std::string& bytes) {
   bool accepted = true;
   try {
     if (table_form(path) != TableForm::kExamples) return false;
-    whole = statistics_of(path, size_t{1} << 20);
+    whole = statistics_of(path, size_t{1} << 14);
   } catch (const FormatError&) {
     accepted = false;
   }

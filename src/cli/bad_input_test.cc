@@ -81,7 +81,7 @@ struct BadInput : testing::Test {
 
 TEST_F(BadInput, EmptyFiles) {
   for (const char* nothing : {"", "\n\n", "   \n"})
-    expect_all_refuse(nothing, {"bad.csv: line 1: no rows [csv.empty]"});
+    expect_all_refuse(nothing, {"bad.csv: line 1: no rows, nothing but blanks [csv.empty]"});
 }
 
 TEST_F(BadInput, NamesOfColumnsAndNoRow) {

@@ -123,8 +123,8 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
                      .sections = sections});
 }
 
-// Holds the page against what the rows give.
-void verify(const CheckRun& run, const std::string& now) {
+// Holds the page against what the rows give; `anew` judges them.
+void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew) {
   constexpr size_t kShown = 5;
   const std::vector<std::string> differences =
       page_differences(posix_env().read_file(run.verify), now, kShown);
@@ -136,7 +136,9 @@ void verify(const CheckRun& run, const std::string& now) {
                            differences.empty() ? " says what these rows give.\n" : "\n");
     for (const std::string& difference : differences) text += cat("  ", difference, "\n");
     run.results.write(text);
-    std::fputs(cat("next: open ", run.verify, "\n").c_str(), stdout);
+    anew.insert(anew.end(), {"--html", run.verify});
+    const std::string next = differences.empty() ? shell_words({"open", run.verify}) : command(anew);
+    std::fputs(cat("next: ", next, "\n").c_str(), stdout);
   }
   if (!differences.empty()) throw Exit{1};
 }
@@ -167,7 +169,7 @@ void check(const CheckRun& run) {
   const auto page = [&] {
     return page_of(run, verdict, assessment, rows.kept, tables, closer_look(run, slicing, rows.task));
   };
-  if (!run.verify.empty()) return verify(run, page());
+  if (!run.verify.empty()) return verify(run, page(), next);
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));

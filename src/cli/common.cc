@@ -24,6 +24,7 @@ namespace espalier::cli {
 namespace {
 
 std::string program = "espalier";
+std::vector<std::string> called;
 
 // For a POSIX shell.
 std::string shell_word(const std::string& argument) {
@@ -44,7 +45,17 @@ std::string headed_line(const std::string& head, const std::string& text) {
   return cat(head, std::string(kWidth - std::min(kWidth - 1, head.size()), ' '), text, "\n");
 }
 
-void set_program(const std::string& name) { program = name; }
+void set_program(const std::string& name, const std::vector<std::string>& words) {
+  program = name;
+  called = words;
+}
+
+std::string called_again(const std::string& flag) {
+  std::vector<std::string> words = called;
+  if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
+  if (!flag.empty()) words.push_back(flag);
+  return cat("`", command(words), "`");
+}
 
 std::string shell_words(const std::vector<std::string>& words) {
   std::string out;

@@ -53,7 +53,9 @@ std::string json_text(const nlohmann::ordered_json& json);
 std::string headed_line(const std::string& head, const std::string& text);
 
 // How this command was called, for the commands it suggests.
-void set_program(const std::string& name);
+void set_program(const std::string& name, const std::vector<std::string>& words = {});
+// The call as a whole with another flag, quoted; in words where nobody called a command.
+std::string called_again(const std::string& flag);
 // These words, each quoted for a shell where it must be; and behind the name of this command.
 std::string shell_words(const std::vector<std::string>& words);
 std::string command(const std::vector<std::string>& arguments);

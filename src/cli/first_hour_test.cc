@@ -110,6 +110,30 @@ TEST_F(FirstHour, EachModelHasGatesOfItsOwn) {
   EXPECT_EQ(rule_of([&] { call_verb(add_check, {model, file, "--init", "--json"}); }), "check.init");
 }
 
+TEST_F(FirstHour, RowsThatStandOftenAreNamed) {
+  std::string progress, text = posix_env().read_file(rows("once.csv", 150));
+  train(folder + "/once.csv", &progress);
+  EXPECT_EQ(progress.find("rows that judge stand"), progress.npos) << progress;
+  const std::string body = text.substr(text.find('\n') + 1);
+  for (int i = 0; i < 9; ++i) text += body;
+  train(write_file(folder + "/often.csv", text), &progress);
+  EXPECT_NE(progress.find("rows that judge stand among those that train"), progress.npos) << progress;
+  // Where columns have few values, rows are alike by chance.
+  std::string few = "a,b,kommt\n";
+  for (int i = 0; i < 400; ++i) few += cat(i % 3, ",", i % 4, i % 3 == 1 || i % 7 == 0 ? ",ja\n" : ",nein\n");
+  train(write_file(folder + "/few.csv", few), &progress);
+  EXPECT_EQ(progress.find("rows that judge stand"), progress.npos) << progress;
+}
+
+TEST_F(FirstHour, AReadersCommaIsNamed) {
+  try {
+    call_verb(add_data, {"rows", rows("kunden.csv", 60), "--where", "alter > 20,5"});
+    FAIL() << "a comma is no point";
+  } catch (const FormatError& error) {
+    EXPECT_NE(error.fix().find("a point"), std::string::npos) << error.what();
+  }
+}
+
 TEST_F(FirstHour, OfTwoRowsNothingFollows) {
   std::string progress;
   train(rows("tiny.csv", 10), &progress);

@@ -98,7 +98,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", espalier::cat("espalier ", espalier::kVersion));
   app.set_help_all_flag("--help-all", "Help of every verb");
-  espalier::cli::set_program(argv[0]);
+  espalier::cli::set_program(argv[0], {argv + 1, argv + argc});
   try {
     for (const auto add : espalier::cli::kVerbs) add(app);
     if (argc == 1) {

@@ -67,8 +67,8 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(plan))) {
-    say(cat("\ninterrupted; ", checkpoint_of(plan), " holds the run: the same command ",
-            resume ? "" : "with --resume ", "goes on\n"));
+    say(cat("\ninterrupted; ", checkpoint_of(plan),
+            " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
     throw Exit{130};
   }
   return history;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 
 #include "base/format.h"
@@ -106,6 +107,27 @@ Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnO
                                        out.test.size(), " to judge; each side needs one"));
   }
   return out;
+}
+
+int64_t rows_repeated(const CsvTable& table, const std::vector<int64_t>& rows,
+                      const std::vector<int64_t>& test_rows) {
+  constexpr int64_t kLooked = 10000;
+  constexpr double kBeyondChance = 10;
+  std::vector<int64_t> columns(static_cast<size_t>(table.columns()));
+  std::iota(columns.begin(), columns.end(), 0);
+  // As many rows could differ as the columns have values together, at least.
+  double possible = 1;
+  for (const int64_t column : columns) {
+    std::unordered_set<std::string_view> values;
+    for (int64_t row = 0; row < std::min(table.rows(), kLooked); ++row)
+      values.insert(table.cell(row, column));
+    possible = std::min(possible * static_cast<double>(values.size()), 1e18);
+  }
+  if (possible < kBeyondChance * static_cast<double>(rows.size())) return 0;
+  std::unordered_set<std::string> known;
+  for (const int64_t row : rows) known.insert(joined(table, row, columns));
+  return std::ranges::count_if(test_rows,
+                               [&](int64_t row) { return known.contains(joined(table, row, columns)); });
 }
 
 int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,

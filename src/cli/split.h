@@ -24,4 +24,9 @@ Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnO
 int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
                      const std::vector<int64_t>& test_rows);
 
+// How many of `test_rows` stand among `rows` of the same table too, cell by cell; 0 where the columns have so
+// few values that rows are alike by chance.
+int64_t rows_repeated(const CsvTable& table, const std::vector<int64_t>& rows,
+                      const std::vector<int64_t>& test_rows);
+
 }  // namespace espalier::cli

@@ -327,6 +327,15 @@ void train_table(const TableRun& run) {
   const Tensor test_y = read_labels(columns, test_table, test_path, test_rows);
   const Tensor test_x = read_inputs(columns, test_table, test_path, test_rows, &report);
   const Tensor x = columns.inputs(table, rows.train), y = columns.labels(table, rows.train);
+  if (data.test.empty()) {
+    const int64_t again = rows_repeated(table, rows.train, rows.test);
+    if (4 * again > std::ssize(rows.test)) {
+      run.results.warn(
+          {cat(again, " of the ", rows.test.size(),
+               " rows that judge stand among those that train too: what they say of the model is "
+               "too good")});
+    }
+  }
   say(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ", test_rows.size(),
           data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(), " inputs\n"));
   run.results.warn(warnings_of(report));

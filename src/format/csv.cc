@@ -72,7 +72,7 @@ void normalise(std::string& text, char delimiter) {
   }
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
   const size_t last = text.find_last_not_of(delimiter == ' ' ? "\r\n" : " \r\n");
-  if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows");
+  if (last == text.npos) throw FormatError("csv.empty", "line 1: no rows, nothing but blanks");
   text.resize(last + 1);
   text += '\n';
   // Of old spreadsheets: all would be one line of names.

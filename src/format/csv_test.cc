@@ -175,7 +175,7 @@ TEST(Csv, ErrorsNameTheirPlace) {
   EXPECT_EQ(csv_error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
   EXPECT_EQ(csv_error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");
   for (const char* nothing : {"", "\n", "  \r\n\n", "\xef\xbb\xbf\n"})
-    EXPECT_EQ(csv_error_of(nothing), "csv.empty line 1: no rows");
+    EXPECT_EQ(csv_error_of(nothing), "csv.empty line 1: no rows, nothing but blanks");
   EXPECT_EQ(csv_error_of("a,b\n", {.names = {"x"}}), "csv.names 1 names are given for 2 columns");
   EXPECT_EQ(csv_error_of("a,b\n", {.names = {"x", "x"}}).substr(0, 9), "csv.names");
   for (const char bad : {'"', '\n', '5', 'e', '.', '\x80'})

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/find_named.h"
@@ -29,12 +30,18 @@ class Parser {
     if (now().kind != Token::Kind::kEnd)
       fail(cat("the expression could end here, or go on with and, or, a comparison or arithmetic, not with ",
                shown(now())),
-           now().at);
+           now().at, decimal_comma() ? "the decimal sign of a number is a point" : "");
     return out;
   }
 
  private:
   const Token& now() const { return tokens_[next_]; }
+  // Whether a comma between digits is what stands here.
+  bool decimal_comma() const {
+    const size_t at = now().at;
+    return now().is(",") && at > 0 && std::isdigit(static_cast<unsigned char>(text_[at - 1])) &&
+           std::isdigit(static_cast<unsigned char>(text_[at + 1]));
+  }
   bool take(const char* word) {
     if (!now().is(word)) return false;
     ++next_;

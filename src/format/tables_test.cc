@@ -111,7 +111,7 @@ TEST(CsvNumbers, ErrorsNameLineAndCell) {
   EXPECT_EQ(error("1,2\n3,x"), "csv.number line 2, cell 2: \"x\" is not a number");
   EXPECT_EQ(error("1,2,"), "csv.number line 1, cell 3: \"\" is not a number");
   EXPECT_EQ(error("1,2\n3").substr(0, 11), "csv.columns");
-  EXPECT_EQ(error(""), "csv.empty line 1: no rows");
+  EXPECT_EQ(error(""), "csv.empty line 1: no rows, nothing but blanks");
   for (const char* word : {"inf", "nan", "1e39", "0x1", "1e999", "+-1", "1,-nan", "."})
     EXPECT_EQ(error(word).substr(0, 17), "csv.number line 1") << word;
   EXPECT_EQ(error("\x01\xc3\xbf"), "csv.number line 1, cell 1: \"?\xc3\xbf\" is not a number");

@@ -21,8 +21,8 @@ std::string statistics_files_mistake_of(const std::string& text, StatisticsOptio
 TEST(Statistics, SayWhatIsWrongWithFiles) {
   std::string rows = "a,b\n";
   for (int i = 0; i < 3000; ++i) rows += cat(i, ",x\n");
-  EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.csv: line 1: no rows");
-  EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows");
+  EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
+  EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
   EXPECT_EQ(statistics_files_mistake_of(rows + "1,2,3\n" + rows),
             "csv.columns t1.csv: line 3002, column 6: the line ends after 3 cells, the first line has 2");
   EXPECT_EQ(statistics_files_mistake_of(rows + "7,\"x\n" + rows),
