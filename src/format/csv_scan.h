@@ -11,7 +11,9 @@
 namespace espalier {
 
 // What to do about csv.quote.
-inline constexpr const char* kQuotes = "close it; a quote that is text within quotes is written twice";
+inline constexpr const char* kQuotes =
+    "close it, or one in the rows before that has no end; a quote that is text within quotes is written "
+    "twice";
 
 // The delimiter among , ; tab | that parts the first lines, but for a title, into equally many cells, the
 // most of them; else the most frequent one of the first line, and a comma without any.
