@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <unordered_set>
 
 #include "base/format.h"
 #include "base/philox.h"
+#include "data/column_profile.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -82,6 +82,9 @@ Split in_order(std::vector<int64_t> rows, const DataPlan& data) {
   return out;
 }
 
+// Rows that are told apart by their cells.
+using KnownRows = std::unordered_set<std::string>;
+
 // A row's cells in the order of `columns`.
 std::string joined(const CsvTable& table, int64_t row, const std::vector<int64_t>& columns) {
   std::string out;
@@ -90,6 +93,17 @@ std::string joined(const CsvTable& table, int64_t row, const std::vector<int64_t
     out += '\0';
   }
   return out;
+}
+KnownRows known_rows(const CsvTable& table, const std::vector<int64_t>& rows,
+                     const std::vector<int64_t>& columns) {
+  KnownRows out;
+  for (const int64_t row : rows) out.insert(joined(table, row, columns));
+  return out;
+}
+int64_t count_known(const KnownRows& known, const CsvTable& table, const std::vector<int64_t>& rows,
+                    const std::vector<int64_t>& columns) {
+  return std::ranges::count_if(rows,
+                               [&](int64_t row) { return known.contains(joined(table, row, columns)); });
 }
 
 }  // namespace
@@ -113,8 +127,7 @@ int64_t rows_repeated(const CsvTable& table, const std::vector<int64_t>& rows,
                       const std::vector<int64_t>& test_rows) {
   constexpr int64_t kLooked = 10000;
   constexpr double kBeyondChance = 10;
-  std::vector<int64_t> columns(static_cast<size_t>(table.columns()));
-  std::iota(columns.begin(), columns.end(), 0);
+  const std::vector<int64_t> columns = all_columns(table);
   // As many rows could differ as the columns have values together, at least.
   double possible = 1;
   for (const int64_t column : columns) {
@@ -124,10 +137,7 @@ int64_t rows_repeated(const CsvTable& table, const std::vector<int64_t>& rows,
     possible = std::min(possible * static_cast<double>(values.size()), 1e18);
   }
   if (possible < kBeyondChance * static_cast<double>(rows.size())) return 0;
-  std::unordered_set<std::string> known;
-  for (const int64_t row : rows) known.insert(joined(table, row, columns));
-  return std::ranges::count_if(test_rows,
-                               [&](int64_t row) { return known.contains(joined(table, row, columns)); });
+  return count_known(known_rows(table, rows, columns), table, test_rows, columns);
 }
 
 int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
@@ -141,11 +151,9 @@ int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, co
     ours.push_back(c);
     theirs.push_back(by_position ? c : found - names.begin());
   }
-  std::unordered_set<std::string> known;
-  for (const int64_t row : rows) known.insert(joined(table, row, ours));
+  const KnownRows known = known_rows(table, rows, ours);
   if (10 * known.size() < 9 * rows.size()) return 0;
-  return std::ranges::count_if(test_rows,
-                               [&](int64_t row) { return known.contains(joined(test, row, theirs)); });
+  return count_known(known, test, test_rows, theirs);
 }
 
 }  // namespace espalier::cli
