@@ -2,9 +2,6 @@
 // read, and then their statistics are the same in one block and in many.
 #include "format/tfrecord.h"
 
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
-
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
@@ -49,15 +46,9 @@ bool accept(const std::string& bytes) {
   return accepted;
 }
 
-// Protobuf writes a map in an order of the process' own unless it is asked.
+// In the same order in every process, as protobuf's own map has it not.
 std::string bytes_of(const tensorflow::Example& example) {
-  std::string bytes;
-  google::protobuf::io::StringOutputStream stream(&bytes);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.SetSerializationDeterministic(true);
-  example.SerializeToCodedStream(&coded);
-  coded.Trim();
-  return bytes;
+  return metadata_bytes(example, MetadataForm::kBinary);
 }
 
 std::string seed() {

@@ -29,30 +29,6 @@ bool may_delimit(char delimiter) {
   return byte < 0x80 && !alphanumeric && (byte == 0 || !std::strchr("\"\r\n.+-", delimiter));
 }
 
-// Files that people take for tables of text.
-void refuse_spreadsheet(std::string_view bytes) {
-  constexpr std::string_view kZip = "PK\x03\x04", kCompoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
-  const std::string_view begin = bytes.substr(0, 4096);
-  const bool zip = begin.starts_with(kZip);
-  const auto holds = [&](std::string_view word) { return begin.find(word) != begin.npos; };
-  const bool xlsx = zip && (holds("[Content_Types].xml") || holds("xl/") || holds("docProps/"));
-  const bool ods = zip && holds("opendocument.spreadsheet");
-  if (xlsx || ods || begin.starts_with(kCompoundFile)) {
-    throw FormatError("csv.spreadsheet",
-                      cat("this is a spreadsheet (",
-                          ods    ? ".ods"
-                          : xlsx ? ".xlsx"
-                                 : ".xls",
-                          "), no text"),
-                      "open it and save the sheet as CSV");
-  }
-  if (zip) throw FormatError("csv.zip", "this is a zip archive, no text", "unpack it");
-  const bool picture =
-      begin.starts_with("\x89PNG") || begin.starts_with("\xff\xd8\xff") || begin.starts_with("GIF8");
-  if (picture || begin.starts_with("%PDF"))
-    throw FormatError("csv.kind", cat("this is ", picture ? "a picture" : "a PDF", ", no table"));
-}
-
 // Starts of cells have 32 bits.
 constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 64;
 
@@ -135,6 +111,29 @@ bool may_group(std::string_view text) {
 }
 
 }  // namespace
+
+void refuse_other_kinds(std::string_view bytes) {
+  constexpr std::string_view kZip = "PK\x03\x04", kCompoundFile = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+  const std::string_view begin = bytes.substr(0, 4096);
+  const bool zip = begin.starts_with(kZip);
+  const auto holds = [&](std::string_view word) { return begin.find(word) != begin.npos; };
+  const bool xlsx = zip && (holds("[Content_Types].xml") || holds("xl/") || holds("docProps/"));
+  const bool ods = zip && holds("opendocument.spreadsheet");
+  if (xlsx || ods || begin.starts_with(kCompoundFile)) {
+    throw FormatError("csv.spreadsheet",
+                      cat("this is a spreadsheet (",
+                          ods    ? ".ods"
+                          : xlsx ? ".xlsx"
+                                 : ".xls",
+                          "), no text"),
+                      "open it and save the sheet as CSV");
+  }
+  if (zip) throw FormatError("csv.zip", "this is a zip archive, no text", "unpack it");
+  const bool picture =
+      begin.starts_with("\x89PNG") || begin.starts_with("\xff\xd8\xff") || begin.starts_with("GIF8");
+  if (picture || begin.starts_with("%PDF"))
+    throw FormatError("csv.kind", cat("this is ", picture ? "a picture" : "a PDF", ", no table"));
+}
 
 struct CsvTable::Cells {
   std::string text;
@@ -298,7 +297,7 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
 CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   const CallScope scope(at);
   if (!may_delimit(options.delimiter)) throw ValueError("csv.delimiter", kDelimiters);
-  refuse_spreadsheet(text);
+  refuse_other_kinds(text);
   if (std::optional<std::string> utf8 = utf8_of_utf16(text)) text = std::move(*utf8);
   CsvTable table;
   const auto [named, size] = separator_line(text);

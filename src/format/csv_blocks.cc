@@ -12,9 +12,6 @@ namespace espalier {
 namespace {
 
 constexpr size_t kLongestRow = size_t{1} << 24;
-// Archives, old spreadsheets, pictures and PDF.
-constexpr const char* kOtherKinds[] = {"PK\x03\x04", "\xd0\xcf\x11\xe0", "\x89PNG", "\xff\xd8\xff", "GIF8",
-                                       "%PDF"};
 
 // Where the last row ends, 0 without one; and the quote that does not end, or npos.
 struct LastRow {
@@ -77,8 +74,8 @@ CsvBlocks::CsvBlocks(std::unique_ptr<ByteSource> source, const CsvOptions& optio
     : source_(std::move(source)), block_(std::max<size_t>(block, 16)) {
   // Spreadsheets and the like have no lines to cut.
   fill(block_);
-  const auto begins = [this](const char* with) { return rest_.starts_with(with); };
-  if (rest_.empty() || std::ranges::any_of(kOtherKinds, begins)) parse_csv(rest_, options);
+  refuse_other_kinds(rest_);
+  if (rest_.empty()) parse_csv(rest_, options);
   if (options.delimiter) {
     delimiter_ = options.delimiter;
   } else {

@@ -15,6 +15,8 @@ inline constexpr const char* kQuotes =
     "close it, or one in the rows before that has no end; a quote that is text within quotes is written "
     "twice";
 
+// Raises FormatError[csv.spreadsheet], [csv.zip], [csv.kind] for files that people take for tables of text.
+void refuse_other_kinds(std::string_view bytes);
 // The delimiter among , ; tab | that parts the first lines, but for a title, into equally many cells, the
 // most of them; else the most frequent one of the first line, and a comma without any.
 char guess_delimiter(std::string_view text);
