@@ -55,6 +55,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::string sorted_letters(std::string_view word) {
+  std::string letters;
+  for (const char c : word) letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::ranges::sort(letters);
+  return letters;
+}
+
 }  // namespace
 
 std::string to_string(const Location& location) {
@@ -102,7 +109,12 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   for (const std::string& candidate : known) {
     if (std::max(word.size(), candidate.size()) > kLongest) continue;
     const size_t distance = edit_distance(word, candidate);
-    if (distance <= std::max<size_t>(2, word.size() / 3)) ranked.emplace_back(distance, candidate);
+    if (distance > std::max<size_t>(2, word.size() / 3)) continue;
+    // Most of a short word: then its letters have changed places or case, or it is another word.
+    if (2 * distance > std::max(word.size(), candidate.size()) &&
+        sorted_letters(word) != sorted_letters(candidate))
+      continue;
+    ranked.emplace_back(distance, candidate);
   }
   std::sort(ranked.begin(), ranked.end());
   std::vector<std::string> out;

@@ -123,8 +123,9 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
                      .sections = sections});
 }
 
-// Holds the page against what the rows give; `anew` judges them.
-void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew) {
+// Holds the page against what the rows give; `anew` judges them, `closer` looks where they are worst.
+void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew,
+            const std::vector<std::string>& closer) {
   constexpr size_t kShown = 5;
   const std::vector<std::string> differences =
       page_differences(posix_env().read_file(run.verify), now, kShown);
@@ -137,8 +138,7 @@ void verify(const CheckRun& run, const std::string& now, std::vector<std::string
     for (const std::string& difference : differences) text += cat("  ", difference, "\n");
     run.results.write(text);
     anew.insert(anew.end(), {"--html", run.verify});
-    const std::string next = differences.empty() ? shell_words({"open", run.verify}) : command(anew);
-    std::fputs(cat("next: ", next, "\n").c_str(), stdout);
+    run.results.suggest(differences.empty() ? closer : anew);
   }
   if (!differences.empty()) throw Exit{1};
 }
@@ -166,24 +166,27 @@ void check(const CheckRun& run) {
                                 tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  const auto page = [&] {
-    return page_of(run, verdict, assessment, rows.kept, tables, closer_look(run, slicing, rows.task));
-  };
-  if (!run.verify.empty()) return verify(run, page(), next);
+  const std::vector<std::string> closer = closer_look(run, slicing, rows.task);
+  const auto page = [&] { return page_of(run, verdict, assessment, rows.kept, tables, closer); };
+  if (!run.verify.empty()) return verify(run, page(), next, closer);
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));
-  if (!run.html.empty()) write_to(run.html, page());
-  next.insert(next.end(), {"--html", "report.html"});
+  if (!run.html.empty()) {
+    write_to(run.html, page());
+    next.insert(next.end(), {"--verify", run.html});
+  } else {
+    next.insert(next.end(), {"--html", "report.html"});
+  }
   if (run.results.json) {
     nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
     if (rows.kept) report["where"] = json_of(*rows.kept);
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : ""));
-    if (run.html.empty()) run.results.suggest(next);
-    if (!run.html.empty()) std::fputs(cat("next: open ", run.html, "\n").c_str(), stdout);
+    run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : "") +
+                      (run.html.empty() ? "" : cat(source_name(run.html), " is the page, for a browser.\n")));
+    run.results.suggest(next);
   }
   if (verdict.ruling != Ruling::kPass) throw Exit{exit_code(verdict.ruling)};
 }

@@ -110,11 +110,10 @@ std::string text(const RowsRun& run, const Found& found, const Terminal& termina
   return out;
 }
 
-void suggest(const RowsRun& run, const Found& found) {
-  std::vector<std::string> next = {"data", "rows", run.file};
-  const std::string& first = found.table.names()[static_cast<size_t>(found.columns[0])];
-  next.insert(next.end(), {"--where", run.where ? run.where->text()
-                                                : cat(column_in_expression(first), " is not missing")});
+// The rows that were found into a file; without a condition, what the columns hold.
+void suggest(const RowsRun& run) {
+  std::vector<std::string> next = {"data", run.where ? "rows" : "stats", run.file};
+  if (run.where) next.insert(next.end(), {"--where", run.where->text()});
   for (const std::string& word : run.table.words()) next.push_back(word);
   if (run.where) next.insert(next.end(), {"--out", "rows.csv"});
   run.results.suggest(next);
@@ -130,7 +129,7 @@ void look(const RowsRun& run) {
     return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));
-  suggest(run, found);
+  suggest(run);
 }
 
 CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_ptr<RowsRun> run) {

@@ -32,8 +32,8 @@ TEST_F(DataRows, HeadShowsTheFirstRowsWithTheirLines) {
                                            "   2  Ann   39   Ulm\n"
                                            "   3  Bob   ?    York, UK\n"
                                            "the first 2 of 4 rows\n"
-                                           "next: espalier data rows ",
-                                           path, " --where 'name is not missing'\n"));
+                                           "next: espalier data stats ",
+                                           path, "\n"));
   EXPECT_EQ(data({"head", path}).find("the first"), std::string::npos);
   EXPECT_NE(data({"head", "-"}, kPeople).find("Rome"), std::string::npos);
 }

@@ -175,7 +175,7 @@ void expect_page(const std::string& folder, const std::string& train) {
     ASSERT_EQ(line.find('\n') + 1, line.size()) << "the last line names the next command: " << text;
     line.pop_back();
   }
-  EXPECT_EQ(line, "open report.html");
+  EXPECT_TRUE(line.ends_with(" --verify report.html")) << line;
   ASSERT_TRUE(posix_env().exists(home + "/report.html"));
   EXPECT_NE(posix_env().read_file(home + "/report.html").find("Release check"), std::string::npos);
 }

@@ -225,8 +225,8 @@ TEST_F(TableFiles, AFileThatIsNotThereIsToldByItsNeighbours) {
       cat("cannot read ", folder(), "/trian.csv: no such file -> did you mean ", folder(), "/train.csv?"));
   EXPECT_EQ(asked(add_train, {"--data", folder() + "/trian.csv"}), learn(folder() + "/trian.csv"));
   EXPECT_EQ(learn(folder()),
-            cat("cannot read ", folder(), ": it is a folder, and a table is a file -> did you ", "mean ",
-                folder(), "/train.csv?"));
+            cat("cannot read ", folder(),
+                ": it is a folder, and a table is a file -> name a table in it: ", folder(), "/train.csv"));
   EXPECT_TRUE(learn(model()).ends_with("-> name a table: this is a saved model")) << learn(model());
   EXPECT_TRUE(learn(file("head.csv", "age,day,paid\n")).starts_with(cat(folder(), "/head.csv has no rows")));
   const std::string data = file("new.csv", people());

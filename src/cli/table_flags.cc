@@ -59,8 +59,8 @@ void check_table_file(const std::string& path) {
   std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
   std::string fix;
   for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
-    fix += cat(i == 0 ? "did you mean " : " or ", (fs::path(path) / names[i]).string());
-  if (!fix.empty()) fix += "?";
+    fix += cat(i == 0 ? "name a table in it: " : ", ", (fs::path(path) / names[i]).string());
+  if (names.size() > kNamed) fix += cat(" and ", names.size() - kNamed, " more");
   if (posix_env().exists(path + "/model.json")) fix = "name a table: this is a saved model";
   throw IoError("file.read", cat("cannot read ", path, ": it is a folder, and a table is a file"), fix);
 }

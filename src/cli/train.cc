@@ -295,7 +295,8 @@ Examples:
   espalier train --data people.csv --label income --write-plan > plan.toml
   espalier train plan.toml --epochs 100
       the same run as a file in which everything can be changed, and a flag
-      that counts more than the file; its keys: docs/plan.md
+      that counts more than the file; its keys: docs/plan.md, which is
+      installed as share/doc/espalier/plan.md
   espalier train --data ../shared/data/mnist --hidden 256 --epochs 10
       learns images
 

@@ -60,12 +60,8 @@ size_t without_blank_lines(std::string_view text, size_t end) {
 }
 
 [[noreturn]] void throw_quote(std::string_view text, size_t quote, int64_t first_line, const char* how) {
-  const size_t line_end = text.substr(0, quote).rfind('\n');
-  throw FormatError(
-      "csv.quote",
-      cat("line ", line_of(text, quote) + first_line - 1, ", column ",
-          line_end == text.npos ? quote + 1 : quote - line_end, ": a quote that does not end", how),
-      kQuotes);
+  throw FormatError("csv.quote", cat(csv_place(text, quote, first_line), ": a quote that does not end", how),
+                    kQuotes);
 }
 
 }  // namespace

@@ -19,14 +19,6 @@ namespace {
 constexpr size_t kBlock = 64;
 constexpr int64_t kMostColumns = 1 << 18;
 
-// "line 3, column 7" of a byte.
-std::string place(std::string_view text, size_t offset, int64_t first_line) {
-  const std::string_view before = text.substr(0, offset);
-  const size_t line_end = before.find_last_of(std::string_view("\n\0", 2));
-  const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
-  return cat("line ", line_of(text, offset) + first_line - 1, ", column ", column);
-}
-
 using Bytes = uint8_t __attribute__((vector_size(16)));
 using Words = uint64_t __attribute__((vector_size(16)));
 
@@ -198,7 +190,7 @@ class Scanner {
     }
     if (found != columns_) {
       throw FormatError("csv.columns",
-                        cat(place(text_, offset, first_line_), ": the line ends after ", found,
+                        cat(csv_place(text_, offset, first_line_), ": the line ends after ", found,
                             found == 1 ? " cell" : " cells", ", the first line has ", columns_),
                         "a cell that holds the delimiter or a line's end stands in double quotes");
     }
@@ -219,8 +211,8 @@ class Scanner {
     for (;; from = closing + 2) {
       closing = text_.find('"', from);
       if (closing == text_.npos)
-        throw FormatError("csv.quote", cat(place(text_, quote, first_line_), ": a quote that does not end"),
-                          kQuotes);
+        throw FormatError("csv.quote",
+                          cat(csv_place(text_, quote, first_line_), ": a quote that does not end"), kQuotes);
       std::memmove(data + to, data + from, closing - from);
       to += closing - from;
       data[to] = '"';
@@ -230,9 +222,13 @@ class Scanner {
     std::memset(data + to + 1, ' ', closing - to);
     size_t end = closing + 1;
     while (data[end] != delimiter_ && is_blank(data[end])) ++end;
-    if (data[end] != delimiter_ && data[end] != '\n')
-      throw FormatError("csv.quote", cat(place(text_, end, first_line_), ": text behind a closing quote"),
+    if (data[end] != delimiter_ && data[end] != '\n') {
+      const bool near = line_of(text_, quote) == line_of(text_, end);
+      throw FormatError("csv.quote",
+                        cat(csv_place(text_, end, first_line_), ": text behind a closing quote",
+                            near ? "" : cat(", which began in ", csv_place(text_, quote, first_line_))),
                         kQuotes);
+    }
     return end;
   }
 
@@ -251,6 +247,13 @@ class Scanner {
 };
 
 }  // namespace
+
+std::string csv_place(std::string_view text, size_t offset, int64_t first_line) {
+  const std::string_view before = text.substr(0, offset);
+  const size_t line_end = before.find_last_of(std::string_view("\n\0", 2));
+  const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
+  return cat("line ", line_of(text, offset) + first_line - 1, ", column ", column);
+}
 
 int64_t count_lines(std::string_view text) {
   // A byte counts up to 255.

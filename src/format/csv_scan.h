@@ -15,6 +15,8 @@ inline constexpr const char* kQuotes =
     "close it, or one in the rows before that has no end; a quote that is text within quotes is written "
     "twice";
 
+// "line 3, column 7" of a byte.
+std::string csv_place(std::string_view text, size_t offset, int64_t first_line);
 // Raises FormatError[csv.spreadsheet], [csv.zip], [csv.kind] for files that people take for tables of text.
 void refuse_other_kinds(std::string_view bytes);
 // The delimiter among , ; tab | that parts the first lines, but for a title, into equally many cells, the

@@ -173,6 +173,8 @@ TEST(Csv, ErrorsNameTheirPlace) {
             "csv.columns line 4, column 2: the line ends after 1 cell, the first line has 2");
   EXPECT_EQ(csv_error_of("a,b\nc,\"d\n"), "csv.quote line 2, column 3: a quote that does not end");
   EXPECT_EQ(csv_error_of("a\n\"b\"c\n"), "csv.quote line 2, column 4: text behind a closing quote");
+  EXPECT_EQ(csv_error_of("a,b\nc,\"d\ne,f\ng,\"h\"\n"),
+            "csv.quote line 4, column 4: text behind a closing quote, which began in line 2, column 3");
   EXPECT_EQ(csv_error_of(std::string("a\nb\0c\n", 6)), "csv.nul line 2: a NUL byte, which no text has");
   for (const char* nothing : {"", "\n", "  \r\n\n", "\xef\xbb\xbf\n"})
     EXPECT_EQ(csv_error_of(nothing), "csv.empty line 1: no rows, nothing but blanks");

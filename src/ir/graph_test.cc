@@ -166,6 +166,9 @@ TEST(Errors, NameRuleValuesPathAndTheUsersLine) {
 TEST(Errors, UnknownWordsGetTheNearestKnownOnes) {
   EXPECT_EQ(nearest("adamv", {"adam", "adamw", "sgd", "lion"}), (std::vector<std::string>{"adam", "adamw"}));
   EXPECT_TRUE(nearest("zzz", {"adam"}).empty());
+  EXPECT_EQ(nearest("rnu", {"run", "if"}), std::vector<std::string>{"run"});
+  EXPECT_EQ(nearest("ID", {"id", "ab"}), std::vector<std::string>{"id"});
+  EXPECT_TRUE(nearest("nix", {"if"}).empty());
   EXPECT_EQ(nearest(std::string(256, 'a'), {std::string(255, 'a')}).size(), 1u);
   EXPECT_TRUE(nearest(std::string(257, 'a'), {std::string(255, 'a')}).empty());
 }
