@@ -23,7 +23,7 @@ StatisticsOptions options_of(const std::string& bytes) {
 // As blocks hold it.
 std::string cell_of(const CsvTable& table, int64_t row, int64_t column) {
   std::string out(table.cell(row, column));
-  if (table.delimiter() == ';' && table.decimal_comma() && parse_decimal_comma(out)) out[out.find(',')] = '.';
+  if (table.delimiter() != ',') out = table.numbers().plain_number(out, column).value_or(out);
   return out;
 }
 

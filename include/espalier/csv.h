@@ -28,6 +28,21 @@ struct CsvOptions {
   std::vector<std::string> names = {};
 };
 
+// How a table writes its numbers, where not plainly.
+struct CsvNumbers {
+  // A comma for the point: among the first thousand lines some have one, and none a point other than between
+  // thousands. 1,234 is such a number between semicolons alone; elsewhere the comma may group thousands.
+  bool decimal_comma = false;
+  // [columns] Points between thousands: the first thousand lines have points before three digits and no
+  // others, between semicolons alone. Empty when no column has them.
+  std::vector<bool> grouped = {};
+
+  bool plain() const { return !decimal_comma && grouped.empty(); }
+  // The number in a cell with a point for its comma and nothing between thousands; nothing for other text,
+  // and where the cell is written so.
+  std::optional<std::string> plain_number(std::string_view cell, int64_t column) const;
+};
+
 // What a cell is to hold.
 struct CsvChange {
   int64_t row = 0, column = 0;  // from 0
@@ -56,9 +71,7 @@ class CsvTable {
   // Whether the names are invented: there was no header and none were given.
   bool numbered() const { return numbered_; }
   char delimiter() const { return delimiter_; }
-  // Whether numbers have a comma for the point: among the first thousand lines some have, and none a point.
-  // 1,234 is such a number between semicolons alone; elsewhere the comma may group thousands.
-  bool decimal_comma() const { return decimal_comma_; }
+  const CsvNumbers& numbers() const { return numbers_; }
   // What of the text is not in the table, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
 
@@ -68,7 +81,7 @@ class CsvTable {
   // count from 0 and are not checked.
   std::string_view cell(int64_t row, int64_t column) const;
   // The cell as a finite decimal number (an optional sign, digits with or without a point, an optional
-  // exponent): the nearest f64. Nothing for all other text. The point is a comma too where decimal_comma().
+  // exponent): the nearest f64. Nothing for all other text. Or as numbers() has it.
   std::optional<double> number(int64_t row, int64_t column) const {
     const double value = number_or_nan(row, column);
     return value == value ? std::optional<double>(value) : std::nullopt;
@@ -88,7 +101,7 @@ class CsvTable {
   struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options, Location at);
   bool last_is_empty() const;
-  void guess_decimal_comma();
+  void guess_numbers();
   void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
 
@@ -97,7 +110,8 @@ class CsvTable {
   int64_t rows_ = 0, columns_ = 0;
   int64_t stride_ = 0;  // cells of a line
   int64_t first_ = 0;   // rows of names: 0 or 1
-  bool numbered_ = false, decimal_comma_ = false;
+  bool numbered_ = false;
+  CsvNumbers numbers_;
   char delimiter_ = ',';
 };
 

@@ -166,6 +166,13 @@ TableStatistics measure(const StatisticsFlags& flags, const std::vector<TableFil
   std::string names;
   for (const TableFile& file : files) names += cat(names.empty() ? "" : ", ", source_name(file.name));
   std::fputs(cat(out.rows(), " rows read of ", names, "\n").c_str(), stderr);
+  if (const uint64_t broken = out.broken_texts(); broken > 0) {
+    std::fputs(cat("warning: ", broken, broken == 1 ? " text is" : " texts are",
+                   " no UTF-8 and without a domain; `iconv -f WINDOWS-1252 -t UTF-8` writes them anew, if "
+                   "that is what they are\n")
+                   .c_str(),
+               stderr);
+  }
   return out;
 }
 

@@ -115,6 +115,16 @@ TEST(DataStatsOfTables, FindTimesWhereTheyAreAskedFor) {
   call_verb(add_data, {"validate", file, "--schema", fixed, "--semantic-domains"});
 }
 
+TEST(DataStatsOfTables, SayWhatIsNoUtf8) {
+  const std::string folder = fresh_folder("stats-latin1"),
+                    file = write_file(folder + "/1.csv", "a,b\ncaf\xe9,x\n\xfc,y\n");
+  std::string said;
+  call_verb(add_data, {"stats", file}, "", &said);
+  EXPECT_NE(said.find("warning: 2 texts are no UTF-8"), said.npos) << said;
+  call_verb(add_data, {"stats", write_file(folder + "/2.csv", "a,b\ncaf\xc3\xa9,x\n")}, "", &said);
+  EXPECT_EQ(said.find("UTF-8"), said.npos) << said;
+}
+
 TEST(DataStatsOfTables, TakesSeveralFilesForOneTable) {
   const std::string folder = fresh_folder("data-stats-files");
   const std::string one = write_file(folder + "/1.csv", "a,b\n1,x\n2,y\n"),

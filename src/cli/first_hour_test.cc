@@ -58,6 +58,70 @@ TEST_F(FirstHour, ThousandsWithPointsAreNumbersEverywhere) {
   EXPECT_NE(stats.find("2198.19"), stats.npos) << "the most of a column of numbers\n" << stats;
 }
 
+// The same cells as people write them in two languages.
+struct Twins {
+  std::string german, english;
+};
+Twins twins(const std::string& folder, const std::string& name, int rows, double factor) {
+  std::string german = "umsatz;einwohner;quote;brutto;kommt\n",
+              english = "umsatz,einwohner,quote,brutto,kommt\n";
+  for (int i = 0; i < rows; ++i) {
+    const int cents = static_cast<int>(factor * (1000000 + 791931 * i % 20000000));
+    const int people = 100000 + 7919 * i % 900000, per_mille = 1000 + 337 * i % 1000;
+    const auto digits = [](int value, size_t count) {
+      const std::string text = cat(value);
+      return std::string(count - text.size(), '0') + text;
+    };
+    const auto money = [&](int of, const char* thousands, const char* point) {
+      const int whole = of / 100;
+      return cat(whole / 1000, thousands, digits(whole % 1000, 3), point, digits(of % 100, 2));
+    };
+    const char* comes = (i * 7 % 10 < 4) ? "ja" : "nein";
+    german +=
+        cat(money(cents, ".", ","), ";", people / 1000, ".", digits(people % 1000, 3), ";", per_mille / 1000,
+            ",", digits(per_mille % 1000, 3), ";", money(2 * cents, ".", ","), ";", comes, "\n");
+    english += cat(money(cents, "", "."), ",", people, ",", per_mille / 1000, ".",
+                   digits(per_mille % 1000, 3), ",", money(2 * cents, "", "."), ",", comes, "\n");
+  }
+  return {write_file(cat(folder, "/", name, "_de.csv"), german),
+          write_file(cat(folder, "/", name, "_en.csv"), english)};
+}
+
+TEST_F(FirstHour, ATableWithDecimalCommasSaysWhatItsTwinWithPointsSays) {
+  const Twins before = twins(folder, "before", 400, 1), now = twins(folder, "now", 300, 1.7);
+  const auto said = [&](const char* verb, const char* between, const std::string Twins::*of) {
+    std::string text =
+        call_command(cat("data ", verb, " ", before.*of, " ", between, " ", now.*of, " --json")).output;
+    for (const char* end : {"_de.csv", "_en.csv"}) {
+      for (size_t at; (at = text.find(end)) != text.npos;) text.erase(at, 7);
+    }
+    return text;
+  };
+  const auto both_say = [&](const char* verb, const char* between, const char* what) {
+    const std::string german = said(verb, between, &Twins::german);
+    EXPECT_EQ(german, said(verb, between, &Twins::english)) << verb;
+    EXPECT_NE(german.find(what), german.npos) << german;
+  };
+  both_say("drift", "", "\"numbers\"");
+  both_say("check", "--label kommt", "umsatz");
+  both_say("leak", "--label umsatz --test", "correlation");
+  const auto kept = [&](const std::string& file) {
+    return call_verb(
+        add_data, {"rows", file, "--where", "einwohner > 500000 and umsatz < 100000", "--columns", "kommt"});
+  };
+  const std::string rows = kept(before.german);
+  EXPECT_EQ(rows.substr(0, rows.find("next: ")), kept(before.english).substr(0, rows.find("next: ")));
+  EXPECT_EQ(rows.find("no row is left"), std::string::npos);
+  const auto learnt = [&](const std::string& file) {
+    std::string progress;
+    call_verb(add_train,
+              {"--data", file, "--label", "umsatz", "--ignore", "brutto", "--epochs", "2", "--model", model},
+              "", &progress);
+    return posix_env().read_file(model + "/weights.safetensors");
+  };
+  EXPECT_EQ(learnt(before.german), learnt(before.english)) << "the same rows train, on the same numbers";
+}
+
 TEST_F(FirstHour, FilesThatAreThereAreNotReplaced) {
   const std::string file = rows("kunden.csv", 120), mine = write_file(folder + "/train.csv", "mine\n");
   const std::vector<std::string> split = {"split",   file, "--label", "kommt",

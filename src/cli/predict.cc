@@ -106,7 +106,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   const std::vector<int64_t> kept = kept_columns(run, table);
-  CsvWriter out(table.delimiter(), table.decimal_comma());
+  CsvWriter out(table.delimiter(), table.numbers().decimal_comma);
   for (const int64_t c : kept) out.cell(table.names()[static_cast<size_t>(c)]);
   out.cell("prediction");
   if (columns.classification() && !run.all) out.cell("probability");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <unordered_set>
 
 #include "base/format.h"
@@ -31,24 +32,39 @@ std::vector<int64_t> take(std::vector<int64_t>& rows, size_t kept, double share,
 }
 
 // What ColumnProgram::fit may take for classes: texts, and few different numbers.
-bool may_be_classes(const CsvTable& table, const std::vector<int64_t>& rows, const ColumnOptions& options) {
-  constexpr size_t kMostNumbers = 20;
-  if (options.task != ColumnTask::kGuess) return options.task == ColumnTask::kClassification;
-  const int64_t label = table.column(options.label);
-  std::unordered_set<std::string_view> met;
-  int64_t numbers = 0;
-  for (const int64_t row : rows) {
-    met.insert(table.cell(row, label));
-    numbers += table.number(row, label).has_value();
+bool may_be_classes(const ColumnProfile& label, const FormCount& numbers, ColumnTask task) {
+  constexpr int64_t kMostNumbers = 20;
+  if (task != ColumnTask::kGuess) return task == ColumnTask::kClassification;
+  return label.different() <= kMostNumbers || 2 * numbers.cells < label.rows();
+}
+
+// [table rows] The place of each row's label among all labels: numbers by their size behind other texts.
+std::vector<size_t> places_of(const ColumnProfile& labels, const NumberForm& form,
+                              const std::vector<int64_t>& rows, int64_t table_rows) {
+  std::vector<std::optional<double>> numbers;
+  for (const ColumnProfile::Value& value : labels.values) numbers.push_back(read_number(value.text, form));
+  std::vector<size_t> order(labels.values.size()), of_value(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, [&](size_t a, size_t b) {
+    return numbers[a] != numbers[b] ? numbers[a] < numbers[b] : labels.values[a].text < labels.values[b].text;
+  });
+  for (size_t place = 0; place < order.size(); ++place) of_value[order[place]] = place + 1;
+  std::vector<size_t> out(static_cast<size_t>(table_rows));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (const uint32_t code = labels.codes[i]; code != ColumnProfile::kMissing)
+      out[static_cast<size_t>(rows[i])] = of_value[code];
   }
-  return met.size() <= kMostNumbers || 2 * numbers < static_cast<int64_t>(rows.size());
+  return out;
 }
 
 // Of each label the same shares; and one row trains, so that none is met later that the model cannot know.
 Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                 const DataPlan& data, uint64_t seed) {
   const int64_t label = table.column(options.label);
-  const bool classes = may_be_classes(table, rows, options);
+  const ColumnProfile profile = profile_column(table, rows, label, MissingWords(options.missing));
+  const FormCount numbers = number_form(profile);
+  const bool classes = may_be_classes(profile, numbers, options.task);
+  const std::vector<size_t> places = places_of(profile, numbers.form, rows, table.rows());
   constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
   Philox random(seed, kStream);
   for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
@@ -57,8 +73,9 @@ Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOp
                         [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
   // Labels that hardly ever come again are numbers.
   const size_t kept = classes && 2 * met.size() <= rows.size() ? met.size() : 0;
-  std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(),
-                   [&](int64_t a, int64_t b) { return table.cell(a, label) < table.cell(b, label); });
+  std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(), [&](int64_t a, int64_t b) {
+    return places[static_cast<size_t>(a)] < places[static_cast<size_t>(b)];
+  });
   Split out;
   if (data.test.empty()) out.test = take(rows, kept, data.test_fraction, random);
   out.validation = take(rows, kept, data.validation_fraction, random);

@@ -151,8 +151,8 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
   return std::nullopt;
 }
 
-ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
-                         char delimiter) {
+ColumnGuess guess_column(const std::string& name, bool nameless, bool included,
+                         const ColumnProfile& profile) {
   if (profile.present() == 0) return dropped("no cell holds a value");
   if (!included && static_cast<double>(profile.missing) > kMostMissing * static_cast<double>(profile.rows()))
     return dropped(cat(share_of_rows(profile.missing, profile.rows()), " of its cells hold no value"));
@@ -162,7 +162,7 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included, 
   if (truths == profile.present() && profile.different() > 1) return {.kind = ColumnKind::kBoolean};
   if (const auto style = date_style(name, profile); style && profile.different() > 1)
     return {.kind = ColumnKind::kDate, .dates = *style, .hint = doubt_of(*style, profile)};
-  const FormCount numbers = number_form(profile, delimiter);
+  const FormCount numbers = number_form(profile);
   if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
     return guess_number(name, nameless, included, profile, numbers.form);
   ColumnGuess out = guess_text(included, profile);
@@ -171,12 +171,11 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included, 
   return out;
 }
 
-ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
-                          char delimiter) {
+ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile) {
   ColumnGuess out{.kind = kind};
   int64_t fitting = profile.present();
   if (kind == ColumnKind::kNumeric) {
-    const FormCount numbers = number_form(profile, delimiter);
+    const FormCount numbers = number_form(profile);
     out.numbers = numbers.form;
     fitting = numbers.cells;
   } else if (kind == ColumnKind::kDate) {
@@ -199,9 +198,9 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
   return out;
 }
 
-bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter) {
+bool names_rows(const std::string& name, const ColumnProfile& profile) {
   return profile.different() == profile.present() &&
-         guess_column(name, false, false, profile, delimiter).kind == ColumnKind::kDropped;
+         guess_column(name, false, false, profile).kind == ColumnKind::kDropped;
 }
 
 }  // namespace espalier

@@ -15,15 +15,13 @@ struct ColumnGuess {
   std::string hint = {};  // what is worth a look
 };
 // `nameless`: the name is invented. `included`: dropped only when no cell holds a value.
-ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
-                         char delimiter);
+ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile);
 // The styles of a column whose kind somebody has given. Raises ValueError[columns.kind] when no cell, or for
 // booleans not every cell, is of the kind.
-ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile,
-                          char delimiter);
+ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile);
 
 // Whether it is nothing but names of rows, no two alike: what guess_column() drops for that.
-bool names_rows(const std::string& name, const ColumnProfile& profile, char delimiter);
+bool names_rows(const std::string& name, const ColumnProfile& profile);
 
 // The style of its dates when nearly all are; Unix times count where the name says so.
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);

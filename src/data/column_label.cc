@@ -207,7 +207,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   label.step.column = options.label;
   label.step.strip_dots = options.strip_label_dots;
   label.step.merge = options.merge_labels;
-  const FormCount numbers = number_form(profile, table.delimiter());
+  const FormCount numbers = number_form(profile);
   label.step.form = numbers.form;
   const bool all_numbers = numbers.cells == profile.rows();
   const int64_t different = profile.different();

@@ -21,14 +21,15 @@ std::string telling(int64_t told, int64_t rows, const char* how) {
 // Of two classes: whether the numbers of one lie above those of the other.
 Leak leak_by_threshold(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr int64_t kFewOfClass = 10;  // fewer lie at one end by chance
-  const std::optional<std::vector<double>> values = plain_numbers(profile);
-  if (!values || values->empty()) return {};
+  const std::optional<NumberForm> form = form_of_all(profile);
+  if (!form) return {};
+  const std::vector<double> values = value_numbers(profile, *form);
   std::map<double, std::array<int64_t, 2>> at;
   std::array<int64_t, 2> above{}, below{}, missing{};
   for (size_t i = 0; i < profile.codes.size(); ++i) {
     const auto c = static_cast<size_t>(label.classes[i]);
     const uint32_t code = profile.codes[i];
-    ++(code == ColumnProfile::kMissing ? missing : at[(*values)[code]])[c];
+    ++(code == ColumnProfile::kMissing ? missing : at[values[code]])[c];
     above[c] += code != ColumnProfile::kMissing;
   }
   const std::array<int64_t, 2> all{above[0] + missing[0], above[1] + missing[1]};
@@ -78,12 +79,13 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
 
 Leak leak_of_numbers(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr double kSure = 0.999;
-  const std::optional<std::vector<double>> values = plain_numbers(profile);
-  if (!values || values->empty()) return {};
+  const std::optional<NumberForm> form = form_of_all(profile);
+  if (!form) return {};
+  const std::vector<double> values = value_numbers(profile, *form);
   double n = 0, x = 0, y = 0;
   const auto each = [&](auto&& add) {
     for (size_t i = 0; i < profile.codes.size(); ++i) {
-      if (profile.codes[i] != ColumnProfile::kMissing) add((*values)[profile.codes[i]], label.numbers[i]);
+      if (profile.codes[i] != ColumnProfile::kMissing) add(values[profile.codes[i]], label.numbers[i]);
     }
   };
   bool same = profile.missing == 0;

@@ -48,7 +48,7 @@ CellOutcome NumericStep::read(const Cell& cell, float* out) const {
 }
 
 CellOutcome NumericStep::read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const {
-  if (form.style != NumberStyle::kPlain || !form.unit.empty() || table.decimal_comma())
+  if (form.style != NumberStyle::kPlain || !form.unit.empty() || !table.numbers().plain())
     return CellOutcome::kUnreadable;
   const double value = table.number_or_nan(row, column);
   if (!(std::fabs(value) <= std::numeric_limits<float>::max())) return CellOutcome::kUnreadable;

@@ -15,6 +15,7 @@ namespace espalier {
 ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
                              const MissingWords& missing) {
   ColumnProfile out;
+  out.delimiter = table.delimiter();
   out.codes.reserve(rows.size());
   std::unordered_map<std::string_view, uint32_t> places;
   for (const int64_t row : rows) {
@@ -45,22 +46,16 @@ std::vector<int64_t> first_numbers(int64_t count) {
 std::vector<int64_t> all_rows(const CsvTable& table) { return first_numbers(table.rows()); }
 std::vector<int64_t> all_columns(const CsvTable& table) { return first_numbers(table.columns()); }
 
-std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile) {
+std::vector<double> value_numbers(const ColumnProfile& profile, const NumberForm& form) {
   std::vector<double> out;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<double> number = read_number(value.text, NumberStyle::kPlain);
-    if (!number) return std::nullopt;
-    out.push_back(*number);
-  }
+  for (const ColumnProfile::Value& value : profile.values) out.push_back(*read_number(value.text, form));
   return out;
 }
 
-std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile) {
-  const std::optional<std::vector<double>> values = plain_numbers(profile);
-  if (!values) return std::nullopt;
+std::vector<double> sorted_numbers(const ColumnProfile& profile, const NumberForm& form) {
   std::vector<double> out;
-  for (size_t i = 0; i < values->size(); ++i)
-    out.insert(out.end(), static_cast<size_t>(profile.values[i].count), (*values)[i]);
+  for (const ColumnProfile::Value& value : profile.values)
+    out.insert(out.end(), static_cast<size_t>(value.count), *read_number(value.text, form));
   std::ranges::sort(out);
   return out;
 }
@@ -107,6 +102,8 @@ NumberMoments moments_of(const WeightedNumbers& numbers, bool log) {
   return {mean, deviation, cubed > 0 ? cubes / count / cubed : 0};
 }
 
+namespace {
+
 // 4.643: a point before three digits, and no other.
 bool all_points_group(const ColumnProfile& profile, const std::string& unit) {
   bool any = false;
@@ -119,7 +116,7 @@ bool all_points_group(const ColumnProfile& profile, const std::string& unit) {
 }
 
 // The styles in the order in which they are likely.
-auto number_styles(const ColumnProfile& profile, const std::string& unit, char delimiter) {
+auto number_styles(const ColumnProfile& profile, const std::string& unit) {
   std::array styles{NumberStyle::kPlain,
                     NumberStyle::kThousands,
                     NumberStyle::kDecimalComma,
@@ -128,8 +125,8 @@ auto number_styles(const ColumnProfile& profile, const std::string& unit, char d
                     NumberStyle::kSpacesDecimalComma,
                     NumberStyle::kApostrophesDecimalComma};
   // Semicolons part cells where commas are decimal.
-  if (delimiter == ';') std::swap(styles[1], styles[2]);
-  if (delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
+  if (profile.delimiter == ';') std::swap(styles[1], styles[2]);
+  if (profile.delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
   return styles;
 }
 
@@ -149,12 +146,39 @@ std::string commonest_unit(const ColumnProfile& profile) {
   return best;
 }
 
-FormCount number_form(const ColumnProfile& profile, char delimiter) {
+bool all_follow(const ColumnProfile& profile, const NumberForm& form) {
+  return std::ranges::all_of(profile.values,
+                             [&](const auto& value) { return read_number(value.text, form).has_value(); });
+}
+
+}  // namespace
+
+std::optional<NumberForm> form_of_all(const ColumnProfile& profile) {
+  if (profile.values.empty()) return std::nullopt;
+  const std::string unit = unit_of(profile.values[0].text);
+  for (const std::string& of : {std::string(), unit}) {
+    for (const NumberStyle style : number_styles(profile, of)) {
+      const NumberForm form(style, of);
+      if (all_follow(profile, form)) return form;
+    }
+    if (unit.empty()) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<NumberForm> form_of_all(const ColumnProfile& a, const ColumnProfile& b) {
+  const std::optional<NumberForm> of_a = form_of_all(a), of_b = form_of_all(b);
+  if (!of_a || !of_b) return std::nullopt;
+  if (all_follow(b, *of_a)) return of_a;
+  return all_follow(a, *of_b) ? of_b : std::nullopt;
+}
+
+FormCount number_form(const ColumnProfile& profile) {
   FormCount best;
   const auto try_unit = [&](const std::string& unit) {
     // Without the word it may be another unit's number; $ and % are often left out.
     const std::string must_have = is_symbol(unit) ? "" : unit;
-    for (const NumberStyle style : number_styles(profile, unit, delimiter)) {
+    for (const NumberStyle style : number_styles(profile, unit)) {
       if (best.cells == profile.present()) return;
       const NumberForm form(style, unit);
       const int64_t cells = profile.count([&](std::string_view text) {

@@ -21,6 +21,7 @@ struct ColumnProfile {
   std::vector<Value> values;    // different ones, in the order of the rows
   std::vector<uint32_t> codes;  // for each training row the place in `values`, or kMissing
   int64_t missing = 0;
+  char delimiter = ',';  // of the table: between semicolons a comma is likely decimal
 
   int64_t rows() const { return static_cast<int64_t>(codes.size()); }
   int64_t present() const { return rows() - missing; }
@@ -38,10 +39,14 @@ ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> row
 // Their numbers, from 0.
 std::vector<int64_t> all_rows(const CsvTable& table);
 std::vector<int64_t> all_columns(const CsvTable& table);
-// Each value as a number, plain; nothing when one is something else.
-std::optional<std::vector<double>> plain_numbers(const ColumnProfile& profile);
+// The likeliest form that all values follow, one at least; nothing when one is no number.
+std::optional<NumberForm> form_of_all(const ColumnProfile& profile);
+// The same of the values of both, where both have some.
+std::optional<NumberForm> form_of_all(const ColumnProfile& a, const ColumnProfile& b);
+// Each value as a number. REQUIRES: all follow the form.
+std::vector<double> value_numbers(const ColumnProfile& profile, const NumberForm& form);
 // The same of all cells that hold one, in order.
-std::optional<std::vector<double>> sorted_numbers(const ColumnProfile& profile);
+std::vector<double> sorted_numbers(const ColumnProfile& profile, const NumberForm& form);
 
 // Sorted numbers, each with how often it stands in the column.
 struct WeightedNumbers {
@@ -66,7 +71,7 @@ struct FormCount {
   NumberForm form = {};
   int64_t cells = 0;
 };
-FormCount number_form(const ColumnProfile& profile, char delimiter);
+FormCount number_form(const ColumnProfile& profile);
 
 // 007: digits that begin with 0, which are no amount.
 bool has_leading_zero(std::string_view text);

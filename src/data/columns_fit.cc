@@ -82,8 +82,8 @@ class Fitter {
     const bool guessed = told == options_.kinds.end();
     const bool included = contains(options_.include, name);
     const bool nameless = c == 0 && name == "column_1" && table_.columns() > 2;
-    const ColumnGuess guess = guessed ? guess_column(name, nameless, included, profile, table_.delimiter())
-                                      : styled_column(name, told->second, profile, table_.delimiter());
+    const ColumnGuess guess = guessed ? guess_column(name, nameless, included, profile)
+                                      : styled_column(name, told->second, profile);
     if (!guess.hint.empty()) note(name, guess.hint, true);
     if (guess.kind == ColumnKind::kDropped) {
       if (guessed)

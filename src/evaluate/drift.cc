@@ -276,15 +276,12 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
       add(drift, a.rows(), b.rows());
     }
     if (a.present() < kFewRows || b.present() < kFewRows) continue;
-    if (names_rows(name, a, before.delimiter()) && names_rows(name, b, now.delimiter())) continue;
+    if (names_rows(name, a) && names_rows(name, b)) continue;
     if (goes_on(name, a) && goes_on(name, b)) continue;
-    std::optional<std::vector<double>> x, y;
-    if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
-      x = sorted_numbers(a);
-      if (x) y = sorted_numbers(b);
-    }
-    if (x && y)
-      add(numbers_drift(*x, *y), a.present(), b.present());
+    std::optional<NumberForm> numbers;
+    if (a.different() > kFewNumbers || b.different() > kFewNumbers) numbers = form_of_all(a, b);
+    if (numbers)
+      add(numbers_drift(sorted_numbers(a, *numbers), sorted_numbers(b, *numbers)), a.present(), b.present());
     else
       add(values_drift(a, b), a.present(), b.present());
   }

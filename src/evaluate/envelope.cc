@@ -26,15 +26,17 @@ std::vector<ColumnBeyond> find_beyond(const CsvTable& before, const CsvTable& no
     const ColumnProfile a = profile_column(before, rows_before, static_cast<int64_t>(c), missing);
     const ColumnProfile b = profile_column(now, rows_now, place - now.names().begin(), missing);
     if (a.present() < kFewRows || b.present() < kFewRows) continue;
-    const auto seen = plain_numbers(a), met = plain_numbers(b);
-    if (!seen || !met) continue;
-    const auto [least, most] = std::ranges::minmax(*seen);
+    if (names_rows(before.names()[c], a) && names_rows(before.names()[c], b)) continue;
+    const std::optional<NumberForm> form = form_of_all(a, b);
+    if (!form) continue;
+    const std::vector<double> seen = value_numbers(a, *form), met = value_numbers(b, *form);
+    const auto [least, most] = std::ranges::minmax(seen);
     ColumnBeyond& its = out.emplace_back();
     its.column = before.names()[c];
     its.of = b.present();
-    for (size_t i = 0; i < met->size(); ++i) {
-      if ((*met)[i] < least) its.below += b.values[i].count;
-      if ((*met)[i] > most) its.above += b.values[i].count;
+    for (size_t i = 0; i < met.size(); ++i) {
+      if (met[i] < least) its.below += b.values[i].count;
+      if (met[i] > most) its.above += b.values[i].count;
     }
     its.p = std::min(1.0, 2 * beyond_chance(std::max(its.below, its.above), a.present(), its.of));
   }

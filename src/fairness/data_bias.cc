@@ -25,11 +25,12 @@ ShareOfRows share_of(int64_t rows, int64_t of) {
 // Each row's value as a small number: of words their place, of many numbers the twentieth that they lie in.
 std::vector<uint32_t> coded(const ColumnProfile& profile) {
   constexpr size_t kBins = 20;
-  const std::optional<std::vector<double>> numbers = plain_numbers(profile);
-  if (!numbers || numbers->size() <= kBins) return profile.codes;
+  const std::optional<NumberForm> form = form_of_all(profile);
+  if (!form || profile.values.size() <= kBins) return profile.codes;
+  const std::vector<double> numbers = value_numbers(profile, *form);
   std::vector<double> all;
   for (const uint32_t code : profile.codes) {
-    if (code != ColumnProfile::kMissing) all.push_back((*numbers)[code]);
+    if (code != ColumnProfile::kMissing) all.push_back(numbers[code]);
   }
   std::ranges::sort(all);
   std::vector<double> edges;
@@ -40,7 +41,7 @@ std::vector<uint32_t> coded(const ColumnProfile& profile) {
       out.push_back(code);
       continue;
     }
-    out.push_back(static_cast<uint32_t>(std::ranges::upper_bound(edges, (*numbers)[code]) - edges.begin()));
+    out.push_back(static_cast<uint32_t>(std::ranges::upper_bound(edges, numbers[code]) - edges.begin()));
   }
   return out;
 }

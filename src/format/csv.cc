@@ -135,6 +135,13 @@ void refuse_other_kinds(std::string_view bytes) {
     throw FormatError("csv.kind", cat("this is ", picture ? "a picture" : "a PDF", ", no table"));
 }
 
+std::optional<std::string> CsvNumbers::plain_number(std::string_view cell, int64_t column) const {
+  if (!grouped.empty() && grouped[static_cast<size_t>(column)]) {
+    if (std::optional<std::string> whole = without_thousands(cell)) return whole;
+  }
+  return decimal_comma ? with_decimal_point(cell) : std::nullopt;
+}
+
 struct CsvTable::Cells {
   std::string text;
   CsvCells index;
@@ -157,13 +164,15 @@ void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) c
   for (double& value : out) {
     // Most numbers are short and have nothing around them.
     value = decimal::parse_short(text, text + start[0], text + start[1] - 1);
-    if (value != value) {
-      const std::string_view cell = trimmed_cell(text + start[0], text + start[1] - 1);
-      std::optional<double> number = parse_decimal(cell);
-      if (!number && decimal_comma_) number = parse_decimal_comma(cell);
-      value = number.value_or(value);
-    }
+    if (value != value)
+      value = parse_decimal(trimmed_cell(text + start[0], text + start[1] - 1)).value_or(value);
     ++start;
+  }
+  if (numbers_.plain()) return;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const int64_t c = column + static_cast<int64_t>(i);
+    if (const std::optional<std::string> number = numbers_.plain_number(cell(row, c), c))
+      out[i] = *parse_decimal(*number);
   }
 }
 
@@ -238,18 +247,22 @@ bool CsvTable::last_is_empty() const {
   return columns_ > 1;
 }
 
-void CsvTable::guess_decimal_comma() {
+void CsvTable::guess_numbers() {
+  bool comma = false;
+  std::vector<bool> grouped(static_cast<size_t>(columns_)), pointed(grouped);
   for (int64_t row = 0; row < std::min(rows_, kLooked); ++row) {
     for (int64_t c = 0; c < columns_; ++c) {
       const std::string_view text = cell(row, c);
       if (text.find('.') != text.npos && parse_decimal(text)) {
-        decimal_comma_ = false;
-        return;
+        const bool groups = delimiter_ == ';' && without_thousands(text);
+        (groups ? grouped : pointed)[static_cast<size_t>(c)] = true;
       }
-      decimal_comma_ =
-          decimal_comma_ || (parse_decimal_comma(text) && (delimiter_ == ';' || !may_group(text)));
+      comma = comma || (parse_decimal_comma(text) && (delimiter_ == ';' || !may_group(text)));
     }
   }
+  for (size_t c = 0; c < grouped.size(); ++c) grouped[c] = grouped[c] && !pointed[c];
+  numbers_.decimal_comma = comma && std::ranges::count(pointed, true) == 0;
+  if (std::ranges::count(grouped, true) > 0) numbers_.grouped = std::move(grouped);
 }
 
 void CsvTable::guess_header(const std::vector<std::string>& expected) {
@@ -316,7 +329,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   table.cells_ = std::move(cells);
   const bool trailing = !strict && table.last_is_empty();
   table.columns_ -= trailing;
-  table.guess_decimal_comma();
+  table.guess_numbers();
   if (options.header == CsvHeader::kGuess) table.guess_header(options.expected);
   if (options.header == CsvHeader::kYes) table.first_ = 1;
   table.rows_ -= table.first_;

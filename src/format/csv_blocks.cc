@@ -91,7 +91,7 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
   notes_ = head.notes();
   had_header_ = head.had_header();
   delimiter_ = head.delimiter();
-  decimal_comma_ = head.decimal_comma() && delimiter_ != ',';
+  if (delimiter_ != ',') numbers_ = head.numbers();
   if (head.rows() == 0) {
     cells_ = head.columns();
     return;
@@ -171,14 +171,14 @@ CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
       throw FormatError("csv.columns",
                         cat("line ", line(row), ": a cell behind the last column that has a name"));
   }
-  if (table.decimal_comma()) put_points();
+  if (!table.numbers().plain()) write_plainly(table.numbers(), named);
 }
 
-void CsvRows::put_points() {
+void CsvRows::write_plainly(const CsvNumbers& numbers, int64_t columns) {
   for (int64_t row = 0; row < rows(); ++row) {
-    for (int64_t column = 0; column < cells_.columns; ++column) {
+    for (int64_t column = 0; column < columns; ++column) {
       const std::string_view text = cell(row, column);
-      const std::optional<std::string> plain = with_decimal_point(text);
+      const std::optional<std::string> plain = numbers.plain_number(text, column);
       if (!plain) continue;
       // What is shorter ends where it ended; a quote before it moves along, and blanks count for nothing.
       const auto begin = static_cast<size_t>(text.data() - text_.data()), gap = text.size() - plain->size();

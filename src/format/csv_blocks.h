@@ -21,7 +21,7 @@ struct CsvBlock {
 // A file cut behind ends of rows, into blocks of one size but for the last and where a row is longer. Where
 // it is cut depends on the file alone. Delimiter, names and header are found as parse_csv() finds them in the
 // first block; cells keep their bytes, whether they are UTF-8 or not, but for numbers with a comma for the
-// point, which get the point. Not thread-safe.
+// point, or points between thousands, which are written plainly. Not thread-safe.
 class CsvBlocks {
  public:
   // Raises IoError, FormatError[csv.*], ValueError[csv.*] as parse_csv().
@@ -31,9 +31,8 @@ class CsvBlocks {
   bool had_header() const { return had_header_; }
   const std::vector<std::string>& notes() const { return notes_; }
   char delimiter() const { return delimiter_; }
-  // Whether cells that are numbers may have a comma for the point: as in CsvTable, where no comma is between
-  // cells.
-  bool decimal_comma() const { return decimal_comma_; }
+  // As in CsvTable, where no comma is between cells; plain where one is.
+  const CsvNumbers& numbers() const { return numbers_; }
   // Cells of a row: as many as names, or one more, which is empty.
   int64_t cells() const { return cells_; }
 
@@ -55,7 +54,8 @@ class CsvBlocks {
   CsvBlock first_;
   bool has_first_ = false;
   std::vector<std::string> names_, notes_;
-  bool had_header_ = false, decimal_comma_ = false;
+  bool had_header_ = false;
+  CsvNumbers numbers_;
   char delimiter_ = ',';
   int64_t cells_ = 0;
 };
@@ -81,7 +81,7 @@ class CsvRows {
   int64_t line(int64_t row) const;
 
  private:
-  void put_points();
+  void write_plainly(const CsvNumbers& numbers, int64_t columns);
   const uint32_t* start(int64_t row, int64_t column) const {
     return cells_.data() + row * cells_.columns + column;
   }

@@ -303,22 +303,38 @@ TEST(Csv, FilesNameTheirPath) {
 
 TEST(Csv, CommasAreDecimalWhereNoNumberHasAPoint) {
   const CsvTable european = parse_csv("size;price\n7;3,5\n-8;-0,25\n9;1,5e3\n10;red, green\n");
-  EXPECT_TRUE(european.decimal_comma());
+  EXPECT_TRUE(european.numbers().decimal_comma);
   EXPECT_EQ(european.number(0, 1), 3.5);
   EXPECT_EQ(european.number(1, 1), -0.25);
   EXPECT_EQ(european.number(2, 1), 1500);
   EXPECT_EQ(european.number(3, 1), std::nullopt);
   EXPECT_EQ(european.number(1, 0), -8);
-  EXPECT_FALSE(parse_csv("size;price\n7;3,5\n8;2.5\n").decimal_comma()) << "some have a point";
+  EXPECT_FALSE(parse_csv("size;price\n7;3,5\n8;2.5\n").numbers().decimal_comma) << "some have a point";
   EXPECT_EQ(parse_csv("size;price\n7;3,5\n8;2.5\n").number(0, 1), std::nullopt);
-  EXPECT_TRUE(parse_csv("day;price\n1.2.2024;3,5\n2.2.2024;2,5\n").decimal_comma()) << "dates are no numbers";
+  EXPECT_TRUE(parse_csv("day;price\n1.2.2024;3,5\n2.2.2024;2,5\n").numbers().decimal_comma)
+      << "dates are no numbers";
   EXPECT_EQ(parse_csv("a,p\nx,\"3,5\"\ny,\"2,5\"\n").number(1, 1), 2.5);
-  EXPECT_FALSE(parse_csv("a;p\nx;a, b\ny;1,2,3\n").decimal_comma());
+  EXPECT_FALSE(parse_csv("a;p\nx;a, b\ny;1,2,3\n").numbers().decimal_comma);
+}
+
+TEST(Csv, PointsBetweenThousandsAreNoPoints) {
+  const CsvTable table = parse_csv("people;price;size\n654.359;3,5;0.5\n12;1.234,5;1.250\n1.000.000;7;2\n");
+  EXPECT_FALSE(table.numbers().decimal_comma) << "a size has a point";
+  EXPECT_EQ(table.number(0, 0), 654359);
+  EXPECT_EQ(table.number(1, 0), 12);
+  EXPECT_EQ(table.number(2, 0), 1e6);
+  EXPECT_EQ(table.number(1, 2), 1.25);
+  const CsvTable european = parse_csv("people;price\n-654.359;3,5\n12;1.234,5\n");
+  EXPECT_TRUE(european.numbers().decimal_comma);
+  EXPECT_EQ(european.number(0, 0), -654359);
+  EXPECT_EQ(european.number(1, 1), 1234.5);
+  EXPECT_EQ(parse_csv("a;b\n0.536;x\n0.125;y\n").number(0, 0), 0.536);
+  EXPECT_EQ(parse_csv("a,b\n1.536,x\n1.125,y\n").number(0, 0), 1.536) << "between commas a point is one";
 }
 
 TEST(Csv, ACommaOverThreeDigitsIsDecimalBetweenSemicolons) {
   EXPECT_EQ(parse_csv("a;p\nx;1,234\n").number(0, 1), 1.234);
-  EXPECT_FALSE(parse_csv("a,p\nx,\"1,234\"\n").decimal_comma()) << "perhaps of thousands";
+  EXPECT_FALSE(parse_csv("a,p\nx,\"1,234\"\n").numbers().decimal_comma) << "perhaps of thousands";
   EXPECT_EQ(parse_csv("a,p\nx,\"0,234\"\n").number(0, 1), 0.234);
   EXPECT_EQ(parse_csv("a,p\nx,\"1234,567\"\n").number(0, 1), 1234.567);
 }

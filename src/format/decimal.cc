@@ -64,17 +64,30 @@ std::optional<double> parse_decimal(std::string_view text) {
   return negative ? -value : value;
 }
 
+std::optional<std::string> without_thousands(std::string_view text) {
+  constexpr size_t kLongest = 64;
+  std::string plain(text);
+  if (text.size() > kLongest || plain.find('.') == plain.npos) return std::nullopt;
+  for (size_t point = text.size(); point >= 4 && plain[point - 4] == '.'; point -= 4)
+    plain.erase(point - 4, 1);
+  const size_t sign = text.starts_with('-') || text.starts_with('+');
+  const size_t digits = text.size() - sign, points = text.size() - plain.size();
+  const bool whole = std::all_of(plain.begin() + static_cast<ptrdiff_t>(sign), plain.end(),
+                                 [](char c) { return c >= '0' && c <= '9'; });
+  if (!whole || digits < 4 * points + 1 || digits > 4 * points + 3 || plain[sign] == '0') return std::nullopt;
+  return plain;
+}
+
 std::optional<std::string> with_decimal_point(std::string_view text) {
   constexpr size_t kLongest = 64;
   const size_t comma = text.find(',');
   if (comma == text.npos || text.size() > kLongest) return std::nullopt;
   std::string plain(text.substr(0, comma));
-  const bool grouped = plain.find('.') != plain.npos;
-  // Thousands: points before each three digits.
-  for (size_t point = comma; point >= 4 && plain[point - 4] == '.'; point -= 4) plain.erase(point - 4, 1);
-  const size_t digits = comma - static_cast<size_t>(text.starts_with('-') || text.starts_with('+'));
-  const size_t points = comma - plain.size();
-  if (grouped && (digits < 4 * points + 1 || digits > 4 * points + 3)) return std::nullopt;
+  if (plain.find('.') != plain.npos) {
+    std::optional<std::string> whole = without_thousands(plain);
+    if (!whole) return std::nullopt;
+    plain = std::move(*whole);
+  }
   plain += '.';
   plain += text.substr(comma + 1);
   return parse_decimal(plain) ? std::optional(plain) : std::nullopt;

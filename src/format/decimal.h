@@ -93,5 +93,7 @@ std::optional<double> parse_decimal(std::string_view text);
 std::optional<double> parse_decimal_comma(std::string_view text);
 // That number with a point for its comma and nothing between thousands; nothing for other text.
 std::optional<std::string> with_decimal_point(std::string_view text);
+// 1.234.567 without the points, each before three digits; nothing for other text, 0.123 too.
+std::optional<std::string> without_thousands(std::string_view text);
 
 }  // namespace espalier

@@ -71,6 +71,14 @@ TEST(Decimal, CommasMayBePointsAndPointsPartThousands) {
     EXPECT_EQ(with_decimal_point(text), std::nullopt) << text;
 }
 
+TEST(Decimal, PointsBeforeEachThreeDigitsPartThousands) {
+  EXPECT_EQ(without_thousands("1.234"), "1234");
+  EXPECT_EQ(without_thousands("-12.345.678"), "-12345678");
+  for (const char* text :
+       {"1234", "0.123", "1.23", "1.2345", "1234.567", ".123", "1.234,5", "1.2e3", "-.123", "", "1..234"})
+    EXPECT_EQ(without_thousands(text), std::nullopt) << text;
+}
+
 TEST(Decimal, OtherTextIsNoNumber) {
   for (const char* text :
        {"",     "-",   "+",   ".",  "-.",  "1.2.3", "1,2",   "1 ",  " 1",  "inf",   "-inf",        "nan",

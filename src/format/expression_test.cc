@@ -274,6 +274,19 @@ TEST(Expression, ColumnsAreOfTheTypesThatAreSaidOfThem) {
   EXPECT_EQ(rule_of([&] { truths(Expression("zip > 1"), none, is_missing, types); }), "expression.type");
 }
 
+TEST(Expression, DatesThatEndWithTheirYearHaveNoOrder) {
+  const CsvTable table = parse_csv("day,code\n31.1.2023,a\n01.02.2024,b\n");
+  const auto rule = [&](const char* condition) {
+    return rule_of([&] { truths(Expression(condition), table, [](std::string_view) { return false; }); });
+  };
+  for (const char* wrong :
+       {"day > \"01.01.2023\"", "day between \"1/31/2023\" and \"2024-01-01\"", "\"1.1.2023\" <= day"})
+    EXPECT_EQ(rule(wrong), "expression.date") << wrong;
+  for (const char* right : {"day = \"31.1.2023\"", "day > \"2023-01-31\"", "day < \"1.2.3\"",
+                            "code < \"12.2024\"", "day != \"01.01.2023\"", "day > \"1.1.20234\""})
+    EXPECT_EQ(rule(right), "nothing") << right;
+}
+
 TEST(Expression, ItsPageNamesEveryFunctionWithWhatItTakes) {
   const std::string page = posix_env().read_file("docs/expressions.md");
   for (const ExpressionFunction& function : expression_functions()) {

@@ -121,6 +121,14 @@ class Binder {
     }
     return out;
   }
+  Of<Numbers> numbers_in(int64_t column) const {
+    return [this, column](const Rows& rows) {
+      Numbers out;
+      for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row)
+        out.push_back(is_missing_(table_.cell(row, column)) ? kNone : table_.number_or_nan(row, column));
+      return out;
+    };
+  }
   Of<Texts> cells(int64_t column) const {
     return [this, column](const Rows& rows) {
       Texts out;
@@ -207,11 +215,35 @@ class Binder {
          help);
   }
 
+  // Day and month stand before the year: byte by byte such texts have no order in time.
+  void check_dates(const Node& node) {
+    for (const Node& part : node.children) {
+      if (part.kind != Kind::kText || !ends_with_year(part.text)) continue;
+      fail(
+          "expression.date", node,
+          cat("text is compared byte by byte, and the date \"", part.text, "\" does not begin with its year"),
+          "write dates as 2024-01-31; `data split FILE --by-time COLUMN` parts rows at a day as they are");
+    }
+  }
+  static bool ends_with_year(std::string_view text) {
+    // 31.1.2024, 1/31/2024.
+    std::string shape;
+    for (const char c : text) {
+      const bool digit = c >= '0' && c <= '9';
+      if (!digit && c != '.' && c != '/') return false;
+      shape += digit ? '0' : '.';
+    }
+    const size_t first = shape.find('.'), second = shape.find('.', first + 1);
+    return second != shape.npos && (first == 1 || first == 2) && second - first <= 3 && second > first + 1 &&
+           shape.size() == second + 5 && shape.find('.', second + 1) == shape.npos;
+  }
+
   Bound compare(const Node& node) {
     const Node &a = node.children[0], &b = node.children[1];
     const Bound first = bind(a), second = bind(b);
     switch (common(node, a, first, b, second)) {
       case Type::kText:
+        if (node.text != "=" && node.text != "!=") check_dates(node);
         return bound(compared(node.text, first.texts, second.texts));
       case Type::kTruth:
         if (node.text != "=" && node.text != "!=")
@@ -333,13 +365,14 @@ class Binder {
     const Bound any = bind(of);
     if (any.numbers) return bound(any.numbers);
     check(of, any.type, Type::kText, "what number takes");
+    if (of.kind == Kind::kColumn) return bound(numbers_in(table_.column(of.text)));
     const auto plain = [](std::string_view text) { return parse_decimal(text).value_or(kNone); };
     const auto comma = [](std::string_view text) {
       const std::optional<double> value = parse_decimal(text);
       return (value ? value : parse_decimal_comma(text)).value_or(kNone);
     };
-    return bound(table_.decimal_comma() ? numbers_of_texts(any.texts, comma)
-                                        : numbers_of_texts(any.texts, plain));
+    return bound(table_.numbers().decimal_comma ? numbers_of_texts(any.texts, comma)
+                                                : numbers_of_texts(any.texts, plain));
   }
 
   const std::string& text_;

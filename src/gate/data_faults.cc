@@ -128,7 +128,7 @@ class Faults {
   void names() {
     for (size_t c = 0; c < profiles_.size(); ++c) {
       const std::string& name = train_.names()[c];
-      if (name == options_.label || !names_rows(name, profiles_[c], train_.delimiter())) continue;
+      if (name == options_.label || !names_rows(name, profiles_[c])) continue;
       add(FaultOf::kNames, name, cat("column \"", name, "\" names the rows: no two are alike in it"), false);
     }
   }

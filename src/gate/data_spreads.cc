@@ -119,9 +119,9 @@ DataSpreads spreads_of(const CsvTable& train, const CsvTable& now, const DataSpr
     const ColumnProfile y = profile_column(now, now_rows, now.column(column.name), missing);
     const auto found = options.limits.find(column.name);
     const ColumnLimits limits = found == options.limits.end() ? ColumnLimits() : found->second;
-    const auto a = plain_numbers(x), b = plain_numbers(y);
-    if (a && b && a->size() + b->size() > 2 * kValues)
-      spread_numbers(*sorted_numbers(x), *sorted_numbers(y), options.k, limits, column);
+    const std::optional<NumberForm> form = form_of_all(x, y);
+    if (form && x.values.size() + y.values.size() > 2 * kValues)
+      spread_numbers(sorted_numbers(x, *form), sorted_numbers(y, *form), options.k, limits, column);
     else
       spread_values(x, y, options.k, limits, column);
     column.allowed = text_of(limits);

@@ -53,7 +53,7 @@ class Search {
     for (int64_t c = 0; c < table.columns(); ++c) {
       profiles_.push_back(profile_column(table, rows_, c, missing_));
       const ColumnProfile& profile = profiles_.back();
-      const bool of_rows = profile.missing == 0 && names_rows(name(c), profile, table.delimiter());
+      const bool of_rows = profile.missing == 0 && names_rows(name(c), profile);
       if (name(c) == options.label) {
         label_ = c;
         continue;

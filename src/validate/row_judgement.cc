@@ -57,12 +57,12 @@ class Judge {
 
   void read_cells() {
     std::vector<std::string_view> cells(static_cast<size_t>(table_.columns()));
-    std::vector<std::string> with_points(table_.decimal_comma() ? cells.size() : 0);
+    std::vector<std::string> with_points(table_.numbers().plain() ? 0 : cells.size());
     std::vector<CellFault> faults;
     for (int64_t row = 0; row < table_.rows(); ++row) {
       for (size_t c = 0; c < cells.size(); ++c) cells[c] = table_.cell(row, static_cast<int64_t>(c));
       for (size_t c = 0; c < with_points.size(); ++c) {
-        std::optional<std::string> plain = with_decimal_point(cells[c]);
+        std::optional<std::string> plain = table_.numbers().plain_number(cells[c], static_cast<int64_t>(c));
         if (!plain) continue;
         with_points[c] = std::move(*plain);
         cells[c] = with_points[c];

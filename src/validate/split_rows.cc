@@ -12,6 +12,7 @@
 #include "data/column_profile.h"
 #include "espalier/columns.h"
 #include "espalier/error.h"
+#include "format/expression_node.h"
 
 namespace espalier {
 namespace {
@@ -48,8 +49,14 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
       key = moment ? static_cast<double>(moment->days) * kDay + static_cast<double>(moment->seconds) : NAN;
     }
     if (std::isnan(key)) {
-      throw ValueError("split.time", cat("line ", table.line(row), ": the cell of \"", name, "\" is no ",
-                                         out.dates ? "date as the others are" : "date and no number"));
+      const std::string_view cell = table.cell(row, column);
+      throw ValueError("split.time",
+                       cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
+                           cell.empty() ? "empty"
+                           : out.dates  ? "no date as the others are"
+                                        : "no date and no number"),
+                       cat("part the rows that have one: data rows FILE --where '",
+                           column_in_expression(name), " is not missing' --out DATED.csv"));
     }
     out.of_row.push_back(key);
   }

@@ -114,6 +114,13 @@ TEST(SplitRows, TheLastRowsOfATimeJudge) {
   // Of one moment all or none.
   EXPECT_TRUE(split_by_time(numbers, "at", 0.25).test.empty());
   EXPECT_EQ(rule_of([&] { split_by_time(numbers, "x", 0.5); }), "split.time");
+  try {
+    split_by_time(parse_csv("at,x\n2024-01-02,a\n,b\n2024-01-03,c\n"), "at", 0.5);
+    ADD_FAILURE() << "a row has no date";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "line 3: the cell of \"at\" is empty");
+    EXPECT_NE(error.fix().find("at is not missing"), std::string::npos) << error.fix();
+  }
   EXPECT_EQ(rule_of([&] { split_by_time(numbers, "y", 0.5); }), "csv.column");
   EXPECT_EQ(rule_of([&] { split_by_class(numbers, "y", 0.5, 0); }), "csv.column");
   EXPECT_EQ(rule_of([&] { split_by_group(numbers, "y", 0.5, 0); }), "csv.column");

@@ -203,6 +203,12 @@ tfmd::DatasetFeatureStatistics TableStatistics::data_set(const Part& part, const
   return out;
 }
 
+uint64_t TableStatistics::broken_texts() const {
+  uint64_t out = 0;
+  for (const ColumnStatistics& column : all_.columns) out += column.broken_texts();
+  return out;
+}
+
 tfmd::DatasetFeatureStatisticsList TableStatistics::list() const {
   tfmd::DatasetFeatureStatisticsList out;
   *out.add_datasets() = data_set(all_, options_.slice.empty() ? "" : kAll);

@@ -85,6 +85,8 @@ class TableStatistics {
   // What was passed over in the files, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
   void add_note(std::string note) { notes_.push_back(std::move(note)); }
+  // Texts that are no UTF-8, of all columns.
+  uint64_t broken_texts() const;
   // Gives a column another type, and forgets its cells unless that is kNone: then it had no values.
   void restart(size_t column, CellType type);
   // One data set; with slices, "All Examples" and then "column_value" for each, in order. Without rows there

@@ -59,6 +59,8 @@ class ColumnStatistics {
   void read(SketchReader& in, uint64_t rows);
 
   tfmd::FeatureNameStatistics feature(const std::string& name, const RowTotals& totals) const;
+  // Texts that are no UTF-8.
+  uint64_t broken_texts() const { return invalid_; }
 
  private:
   struct Tally {

@@ -10,7 +10,7 @@ namespace espalier {
 
 TableStatistics statistics_of_table(const CsvTable& table, const StatisticsOptions& options) {
   // Between semicolons a comma may be a point.
-  const char delimiter = table.decimal_comma() ? ';' : ',';
+  const char delimiter = table.numbers().plain() ? ',' : ';';
   const CsvOptions csv{.delimiter = delimiter, .header = CsvHeader::kNo, .names = table.names()};
   const std::string text = csv_text(table, all_rows(table), all_columns(table), delimiter);
   const std::string cells_alone = text.substr(text.find('\n') + 1);
