@@ -10,6 +10,7 @@
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
+#include "format/gzip.h"
 #include "format/tfrecord.h"
 #include "report/progress.h"
 #include "validate/sketch_files.h"
@@ -60,7 +61,7 @@ class ReadingBar {
     std::string first(2, '\0');
     open_bytes(path)->read(first.data(), first.size());
     std::error_code unknown;
-    const uintmax_t size = first == "\x1f\x8b" ? 0 : std::filesystem::file_size(path, unknown);
+    const uintmax_t size = is_gzip(first) ? 0 : std::filesystem::file_size(path, unknown);
     return unknown ? 0 : size;
   }
   ProgressBar bar_;

@@ -12,6 +12,7 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
+#include "format/gzip.h"
 #include "format/utf8.h"
 
 namespace espalier {
@@ -174,7 +175,7 @@ std::unique_ptr<ByteSource> open_bytes(const std::string& path) { return std::ma
 
 std::unique_ptr<ByteSource> open_unpacked(const std::string& path) {
   std::unique_ptr<ByteSource> source = open_bytes(path);
-  if (peek(source, 2) == "\x1f\x8b") source = std::make_unique<Gzip>(std::move(source));
+  if (is_gzip(peek(source, 2))) source = std::make_unique<Gzip>(std::move(source));
   return source;
 }
 

@@ -10,7 +10,7 @@
 namespace espalier {
 
 std::string gunzip(std::string bytes, size_t limit) {
-  if (bytes.size() < 2 || bytes[0] != '\x1f' || bytes[1] != '\x8b') return bytes;
+  if (!is_gzip(bytes)) return bytes;
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) throw InternalError("zlib does not start");
   struct End {
