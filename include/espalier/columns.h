@@ -161,7 +161,8 @@ class ColumnProgram {
   int64_t width() const;
   std::vector<std::string> feature_names() const;
   // How each of them follows from the cell x of its column: "(x - 38.5) / 13.6, at least -10, at most 10; x
-  // is 37 where missing".
+  // is 37 where missing". Missing are missing_words() and what is no number, date or truth value where the
+  // column holds them.
   std::vector<std::string> feature_formulas() const;
   // The label's first, then the columns in order.
   const std::vector<Note>& notes() const;

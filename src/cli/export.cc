@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
+#include "cli/scores.h"
 #include "cli/table_data.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
@@ -42,23 +45,49 @@ std::shared_ptr<const Graph> inference(LoadedModel& model, int64_t batch) {
   return optimize(bind_variables(*traced.graph, values_of(traced.variables)));
 }
 
+// Which cells hold no value.
+std::string missing_note(const ColumnProgram& columns) {
+  std::string words;
+  for (const std::string& word : columns.missing_words())
+    words += cat(words.empty() ? "" : ", ", "\"", word, "\"");
+  return cat("Missing are ", words, words.empty() ? "" : ", and ",
+             "what is no number, date or truth value where the column holds them; "
+             "truth values are read in any case.");
+}
+
+// How a class is chosen that need not be the likeliest; empty for a model without a threshold.
+std::string decision_note(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
+  const std::string decided = text_of(decision_of(model, columns, path), columns);
+  return decided.empty() ? "" : cat("`espalier predict` does not take the likeliest class: ", decided);
+}
+
+// What `espalier predict` makes of outputs y of a regression, beyond their unit.
+std::string limits_note(const ColumnProgram& columns) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const std::vector<double> limits = columns.predicted_values(std::vector<float>{-kInfinity, kInfinity});
+  return cat(", which `espalier predict` keeps within the labels of the training rows, ", shortest(limits[0]),
+             " to ", shortest(limits[1]));
+}
+
 // What the numbers of a row and of a result are, where a table says it.
-std::vector<std::string> notes_of(const LoadedModel& model) {
+std::vector<std::string> notes_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile)) return {};
-  const ColumnProgram columns = ColumnProgram::from_json(model.file(kColumnsFile));
+  const ColumnProgram columns = columns_of(model, path);
   std::vector<std::string> out = {"The input is what the column program of the model makes of a row:"};
   const std::vector<std::string> features = columns.feature_names(), formulas = columns.feature_formulas();
   for (size_t i = 0; i < features.size(); ++i)
     out.push_back(cat("  ", i, " ", features[i], ": ", formulas[i]));
+  out.push_back(missing_note(columns));
   if (columns.classification()) {
     out.push_back("The output has a number for each class, of which softmax makes probabilities:");
     for (size_t i = 0; i < columns.classes().size(); ++i)
       out.push_back(cat("  ", i, " ", columns.classes()[i]));
+    if (const std::string decided = decision_note(model, columns, path); !decided.empty())
+      out.push_back(decided);
   } else {
     out.push_back(cat("The output y means ", columns.label_log() ? "exp(" : "",
                       shortest(columns.label_mean()), " + ", shortest(columns.label_scale()), " y",
-                      columns.label_log() ? ") - 1" : "", " of ", columns.label(),
-                      ", which `espalier predict` keeps within the labels of the training rows"));
+                      columns.label_log() ? ") - 1" : "", " of ", columns.label(), limits_note(columns)));
   }
   return out;
 }
@@ -78,7 +107,7 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
   const int64_t batch = model.fixed_batch() ? model.fixed_batch() : 1;
   const CExport code =
       print_c(*inference(model, batch), {},
-              {.name = name, .caller_scratch = run.caller_scratch, .notes = notes_of(model)});
+              {.name = name, .caller_scratch = run.caller_scratch, .notes = notes_of(model, run.model)});
   if (run.out == "-")
     throw ValueError("export.out", "C is two files, which standard output cannot be", "--out net.c");
   const bool bare = !std::filesystem::path(run.out).has_extension();
@@ -95,7 +124,7 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
 
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   std::string doc;
-  for (const std::string& note : notes_of(model)) doc += cat(doc.empty() ? "" : "\n", note);
+  for (const std::string& note : notes_of(model, run.model)) doc += cat(doc.empty() ? "" : "\n", note);
   Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
   return {
@@ -132,6 +161,10 @@ void export_model(const ExportRun& run) {
   if (run.out == "-" && run.results.json)
     throw ValueError("export.out", "--json and the program cannot both be on standard output", "--out FILE");
   const Exported exported = format.write(model, run);
+  if (model.has_file(kColumnsFile)) {
+    const std::string decided = decision_note(model, columns_of(model, run.model), run.model);
+    if (!decided.empty()) std::fputs(cat("note: ", decided, "\n").c_str(), stderr);
+  }
   if (run.out == "-") return;
   if (run.results.json) {
     return run.results.write_json("export",

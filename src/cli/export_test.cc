@@ -6,6 +6,7 @@
 #include "base/philox.h"
 #include "cli/verb_test.h"
 #include "espalier/columns.h"
+#include "espalier/decision.h"
 #include "espalier/error.h"
 #include "espalier/saved_model.h"
 #include "format/onnx.h"
@@ -56,6 +57,45 @@ TEST(Export, ATableModelGoesToC) {
   EXPECT_NE(header.find("int net_predict(const float *input, float *output);"), std::string::npos);
   if (!have_command("gcc")) GTEST_SKIP() << "there is no gcc";
   EXPECT_EQ(refusal("gcc", source), "");
+}
+
+// What a caller needs to say what `espalier predict` says stands in the comment.
+TEST(Export, TheCommentSaysWhichCellsAreMissingAndHowAClassIsChosen) {
+  const std::string model = trained() + "/chosen", out = trained() + "/chosen.c";
+  call_verb(add_train, {"--data", trained() + "/flowers.csv", "--label", "kind", "--model", model, "--epochs",
+                        "1", "--hidden", "4", "--threshold", "0.2"});
+  std::string said;
+  call_verb(add_export, {model, "--to", "c", "--out", out}, "", &said);
+  const ColumnProgram columns = ColumnProgram::from_json(posix_env().read_file(model + "/columns.json"));
+  const Decision decision =
+      Decision::from_json(posix_env().read_file(model + "/decision.json"), columns.classes());
+  const std::string chosen =
+      cat("`espalier predict` does not take the likeliest class: a row is ",
+          columns.classes()[static_cast<size_t>(decision.positive)], " from a probability of 0.2 on");
+  EXPECT_EQ(said, cat("note: ", chosen, "\n"));
+  const std::string source = posix_env().read_file(out);
+  EXPECT_NE(source.find(cat(" * ", chosen, "\n")), std::string::npos) << source.substr(0, 900);
+  EXPECT_NE(source.find(" * Missing are \"\", \"?\", \"-\", \"NA\", "), std::string::npos)
+      << source.substr(0, 900);
+  EXPECT_NE(
+      source.find(", \"None\", and what is no number, date or truth value where the column holds them; truth "
+                  "values are read in any case.\n"),
+      std::string::npos)
+      << source.substr(0, 900);
+  call_verb(add_export, {trained() + "/model", "--to", "c", "--out", out}, "", &said);
+  EXPECT_EQ(said, "");
+}
+
+TEST(Export, TheCommentOfARegressionNamesTheBoundsOfItsPredictions) {
+  std::string text = "x,price\n";
+  for (int i = 0; i < 60; ++i) text += cat(i % 7, ",", i % 13 + 0.5, "\n");
+  const std::string model = trained() + "/price", out = trained() + "/price.c";
+  call_verb(add_train, {"--data", write_file(trained() + "/price.csv", text), "--label", "price", "--model",
+                        model, "--epochs", "1", "--hidden", "4"});
+  call_verb(add_export, {model, "--to", "c", "--out", out});
+  EXPECT_NE(posix_env().read_file(out).find(
+                "which `espalier predict` keeps within the labels of the training rows, 0.5 to 12.5\n"),
+            std::string::npos);
 }
 
 TEST(Export, NamesInCAreThoseOfTheFile) {

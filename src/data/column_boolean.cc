@@ -25,8 +25,8 @@ std::vector<std::string> BooleanStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> BooleanStep::formulas() const {
-  std::vector<std::string> out = {
-      cat("1 where x is true, yes, t or y, else 0; ", often ? 1 : 0, " where missing")};
+  std::vector<std::string> out = {cat("1 where x is true, yes, t or y, 0 where it is false, no, f or n; ",
+                                      often ? 1 : 0, " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
 }

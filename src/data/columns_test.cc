@@ -101,7 +101,7 @@ TEST(Columns, FormulasAreWhatIsComputed) {
   const std::map<std::string, std::pair<std::string, double>> expected = {
       {"a=red", {"1 where x is \"red\", else 0", 1}},
       {"a=(other)", {"1 where x is none of these, else 0", 0}},
-      {"b", {"1 where x is true, yes, t or y, else 0; 1 where missing", 0}},
+      {"b", {"1 where x is true, yes, t or y, 0 where it is false, no, f or n; 1 where missing", 0}},
       {"c month cos", {"cos(2 pi (month - 1) / 12); 0 where missing", std::cos(2 * M_PI * 4 / 12)}},
       {"c day", {"(day - 16) / 8.94; 0 where missing", -9 / 8.94}},
       {"c weekday sin", {"sin(2 pi weekday / 7), Monday is 0; 0 where missing", std::sin(2 * M_PI / 7)}},
@@ -112,6 +112,9 @@ TEST(Columns, FormulasAreWhatIsComputed) {
     EXPECT_EQ(formulas[at], what.first);
     EXPECT_NEAR(row[at], what.second, 1e-6) << name;
   }
+  // No truth value counts as missing, which the formula tells apart from 0.
+  EXPECT_EQ(feature(others, others.inputs(parse_csv("a,b,c\nred,maybe,\nred,NO,\nred,Yes,\n")), "b"),
+            (std::vector<float>{1, 0, 1}));
 }
 
 TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
