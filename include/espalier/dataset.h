@@ -32,9 +32,9 @@ using ElementSource = std::function<std::optional<Tensors>()>;
 // The arrays of a file, by its path; they have equal first axes, the rows.
 using FileReader = std::function<Tensors(const std::string& path)>;
 // The array of a .npy file, of an IDX file (*-ubyte) or of a CSV of numbers without header (f32[rows,
-// columns]); the latter two plain or .gz. Raises ValueError[read_rows.path] for another name, IoError,
-// FormatError.
-Tensors read_rows(const std::string& path);
+// columns]); the latter two plain or .gz. A CSV with names or text is read_csv's (csv.h) and a
+// ColumnProgram's (columns.h). Raises ValueError[read_rows.path] for another name, IoError, FormatError.
+Tensors read_rows(const std::string& path, Location at = Location::here());
 
 struct MapOptions {
   // So many elements at a time are worked on by as many threads as a call takes (threads.h), but not by those
@@ -84,8 +84,10 @@ class Dataset {
   // ValueError[from_files.reader] for an empty function; and, when the file is read, what the reader raises,
   // ShapeError[from_files.rows] unless its arrays have equal first axes, and ShapeError
   // [from_files.signature] unless its rows are as those of the first file.
-  static Dataset from_files(const std::vector<std::string>& paths, FileReader reader = read_rows,
-                            Location at = Location::here());
+  static Dataset from_files(
+      const std::vector<std::string>& paths,
+      FileReader reader = [](const std::string& path) { return read_rows(path, {}); },
+      Location at = Location::here());
   // One element of each, their tensors in one list, until one has no more. Raises ValueError[zip.datasets]
   // for none.
   static Dataset zip(const std::vector<Dataset>& datasets, Location at = Location::here());
@@ -131,22 +133,23 @@ class Dataset {
 
   // The number of elements of an iterator, kInfinite or kUnknown (generators, files, what filter() leaves of
   // a dataset with an end). What is repeated without end counts as infinite unless it is known to be empty.
-  int64_t cardinality() const;
+  int64_t cardinality(Location at = Location::here()) const;
   // A new iterator, by the number of those that this handle and its copies have given before.
-  DatasetRange begin() const;
+  DatasetRange begin(Location at = Location::here()) const;
   std::default_sentinel_t end() const { return {}; }
 
  private:
   friend class DatasetIterator;
-  friend std::string to_string(const Dataset& dataset);
+  friend std::string to_string(const Dataset& dataset, Location at);
   explicit Dataset(std::shared_ptr<const DatasetNode> node) : node_(std::move(node)) {}
   const std::shared_ptr<const DatasetNode>& node() const;
   template <class Node, class... Arguments>
   static Dataset make(Arguments&&... arguments);
   std::shared_ptr<const DatasetNode> node_;
 };
-// "from_tensor_slices(100 rows of f32[3], i32[]).shuffle(100).batch(32)".
-std::string to_string(const Dataset& dataset);
+// "from_tensor_slices(100 rows of f32[3], i32[]).shuffle(100).batch(32).prefetch()": what decides the
+// elements, so that of prefetch() and map() no numbers are named.
+std::string to_string(const Dataset& dataset, Location at = Location::here());
 
 // Where an iterator is.
 struct DatasetState {
@@ -167,7 +170,7 @@ class DatasetIterator {
   ~DatasetIterator();
 
   // Nothing at the end.
-  std::optional<Tensors> next();
+  std::optional<Tensors> next(Location at = Location::here());
   DatasetState save() const;
   // Goes on where an iterator of an equal dataset was saved. Rows in memory and whole passes of repeat() are
   // jumped over, map() does not compute what is passed; generators, files, and what stands before a shuffle
@@ -188,7 +191,7 @@ class DatasetRange {
 
   const Tensors& operator*() const { return *element_; }
   DatasetRange& operator++() {
-    element_ = iterator_->next();
+    element_ = iterator_->next(at_);
     return *this;
   }
   void operator++(int) { ++*this; }
@@ -196,9 +199,12 @@ class DatasetRange {
 
  private:
   friend class Dataset;
-  explicit DatasetRange(DatasetIterator iterator)
-      : iterator_(std::make_shared<DatasetIterator>(std::move(iterator))), element_(iterator_->next()) {}
+  DatasetRange(DatasetIterator iterator, Location at)
+      : iterator_(std::make_shared<DatasetIterator>(std::move(iterator))),
+        at_(at),
+        element_(iterator_->next(at)) {}
   std::shared_ptr<DatasetIterator> iterator_;
+  Location at_;  // of the loop
   std::optional<Tensors> element_;
 };
 

@@ -82,9 +82,15 @@ const std::shared_ptr<const DatasetNode>& Dataset::node() const {
   return node_;
 }
 
-int64_t Dataset::cardinality() const { return node()->cardinality(); }
-DatasetRange Dataset::begin() const { return DatasetRange(DatasetIterator(*this)); }
-std::string to_string(const Dataset& dataset) { return dataset.node()->text(); }
+int64_t Dataset::cardinality(Location at) const {
+  const CallScope scope(at);
+  return node()->cardinality();
+}
+DatasetRange Dataset::begin(Location at) const { return {DatasetIterator(*this, at), at}; }
+std::string to_string(const Dataset& dataset, Location at) {
+  const CallScope scope(at);
+  return dataset.node()->text();
+}
 
 struct DatasetIterator::Inside {
   Inside(std::shared_ptr<const DatasetNode> dataset, const DatasetState& state)
@@ -117,7 +123,8 @@ DatasetIterator::DatasetIterator(DatasetIterator&&) noexcept = default;
 DatasetIterator& DatasetIterator::operator=(DatasetIterator&&) noexcept = default;
 DatasetIterator::~DatasetIterator() = default;
 
-std::optional<Tensors> DatasetIterator::next() {
+std::optional<Tensors> DatasetIterator::next(Location at) {
+  const CallScope scope(at);
   if (inside_->error) std::rethrow_exception(inside_->error);
   const EagerScope eager;
   try {

@@ -110,12 +110,22 @@ ElementIteratorPtr FilesNode::iterate(const DatasetPass&) const { return std::ma
 
 }  // namespace
 
-Tensors read_rows(const std::string& path) {
+Tensors read_rows(const std::string& path, Location at) {
+  const CallScope scope(at);
   std::string_view name = path;
   if (name.ends_with(".npy")) return {make_concrete(read_npy(path))};
   if (name.ends_with(".gz")) name.remove_suffix(3);
   if (name.ends_with("-ubyte")) return {make_concrete(read_idx(path))};
-  if (name.ends_with(".csv")) return {make_concrete(read_csv_numbers(path))};
+  if (name.ends_with(".csv")) {
+    try {
+      return {make_concrete(read_csv_numbers(path))};
+    } catch (const FormatError& error) {
+      if (error.rule() != "csv.number") throw;
+      throw FormatError(error.rule(), error.message(),
+                        "a file here is numbers alone, without a header: read_csv() takes one with names or "
+                        "text, and a ColumnProgram makes tensors of it");
+    }
+  }
   throw ValueError("read_rows.path",
                    cat(path,
                        " must end in .npy, -ubyte or .csv, the latter two perhaps "

@@ -17,9 +17,9 @@ class FilterNode final : public DatasetStep {
   std::string text() const override { return input().text() + ".filter()"; }
 
   bool keeps(const Tensors& element) const {
+    const CallScope scope(at());
     const Tensors out = predicate_(std::span<const Tensor>(element));
     check_element(out, "the predicate of filter()");
-    const CallScope scope(at());
     const auto refuse = [&](const char* what) {
       return cat("the predicate of filter() must give ", what, ", it gave ", types_text(out));
     };

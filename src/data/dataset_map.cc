@@ -8,8 +8,8 @@ namespace {
 
 class Map : public ElementIterator {
  public:
-  Map(ElementIteratorPtr input, const TensorFunction& function)
-      : input_(std::move(input)), function_(function) {}
+  Map(ElementIteratorPtr input, const TensorFunction& function, Location at)
+      : input_(std::move(input)), function_(function), at_(at) {}
   bool next(Tensors& element) override {
     Tensors given;
     if (!input_->next(given)) return false;
@@ -20,6 +20,7 @@ class Map : public ElementIterator {
 
  protected:
   Tensors made_of(const Tensors& element) const {
+    const CallScope scope(at_);
     Tensors out = function_(std::span<const Tensor>(element));
     check_element(out, "the function of map()");
     return out;
@@ -28,13 +29,14 @@ class Map : public ElementIterator {
 
  private:
   const TensorFunction& function_;
+  Location at_;  // of map()
 };
 
 // Takes some elements, makes all of theirs, and hands them out.
 class ParallelMap final : public Map {
  public:
-  ParallelMap(ElementIteratorPtr input, const TensorFunction& function, int calls)
-      : Map(std::move(input), function), calls_(static_cast<size_t>(calls)) {}
+  ParallelMap(ElementIteratorPtr input, const TensorFunction& function, int calls, Location at)
+      : Map(std::move(input), function, at), calls_(static_cast<size_t>(calls)) {}
 
   bool next(Tensors& element) override {
     if (now_ == ahead_.size()) fetch();
@@ -92,8 +94,8 @@ class MapNode final : public DatasetStep {
       throw ValueError("map.num_parallel_calls", cat("num_parallel_calls must be positive, got ", calls));
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
-    if (calls_ == 1) return std::make_unique<Map>(input().iterate(pass), function_);
-    return std::make_unique<ParallelMap>(input().iterate(pass), function_, calls_);
+    if (calls_ == 1) return std::make_unique<Map>(input().iterate(pass), function_, at());
+    return std::make_unique<ParallelMap>(input().iterate(pass), function_, calls_, at());
   }
   std::string text() const override { return input().text() + ".map()"; }
 

@@ -270,6 +270,65 @@ TEST(Dataset, IsReadTheSameWhileAFunctionIsTraced) {
   EXPECT_EQ(f(Tensor::scalar(int32_t{10})).item<int32_t>(), 16);
 }
 
+// The first line of the error, with the user's lines.
+template <class F>
+std::string dataset_error(F&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    return text.substr(0, text.find("\n  fix"));
+  }
+  return "nothing";
+}
+std::string at_line(int line) { return cat(" at dataset_test.cc:", line); }
+
+TEST(Dataset, MistakesNameTheUsersLines) {
+  int loop_line = 0;
+  const auto loop = [&](const Dataset& dataset) {
+    return dataset_error([&] {
+      loop_line = __LINE__ + 1;
+      for (const Tensors& element : dataset) (void)element;
+    });
+  };
+  const Dataset none;
+  const auto undefined = [](int line) {
+    return "StateError[dataset.undefined]" + at_line(line) + "\n  this dataset holds nothing";
+  };
+  const std::string looped = loop(none);
+  EXPECT_EQ(looped, undefined(loop_line));
+  EXPECT_EQ(dataset_error([&] { none.cardinality(); }), undefined(__LINE__));
+  EXPECT_EQ(dataset_error([&] { to_string(none); }), undefined(__LINE__));
+  EXPECT_EQ(dataset_error([] { read_rows("x.txt"); }),
+            "ValueError[read_rows.path]" + at_line(__LINE__ - 1) +
+                "\n  x.txt must end in .npy, -ubyte or .csv, the latter two perhaps with .gz");
+  const Dataset pairs = Dataset::from_tensor_slices({counting({4}), counting({4})});
+  const int map_line = __LINE__ + 1;
+  const Dataset mapped = pairs.map([](const Tensor& x) { return x; });
+  const auto refused = [&](int line) {
+    return "ValueError[function.arguments]" + at_line(map_line) + ", called" + at_line(line) +
+           "\n  the function takes 1 tensor, got 2";
+  };
+  EXPECT_EQ(loop(mapped), refused(loop_line));
+  DatasetIterator iterator(mapped);
+  EXPECT_EQ(dataset_error([&] { iterator.next(); }), refused(__LINE__));
+}
+
+TEST(Dataset, AFileWithNamesIsToldWhereItBelongs) {
+  const std::string path = testing::TempDir() + "/espalier-dataset-names.csv";
+  posix_env().write_file(path, "age,sex\n3,4\n");
+  try {
+    read_rows(path);
+    FAIL();
+  } catch (const FormatError& error) {
+    EXPECT_EQ(error.message(), path + ": line 1, cell 1: \"age\" is not a number");
+    EXPECT_EQ(error.fix(),
+              "a file here is numbers alone, without a header: read_csv() takes one with names or "
+              "text, and a ColumnProgram makes tensors of it");
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(Dataset, SaysWhatItIs) {
   EXPECT_EQ(
       to_string(Dataset::from_tensor_slices({counting({4, 3}), counting({4})}).shuffle(4).repeat().batch(2)),
