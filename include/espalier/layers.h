@@ -321,14 +321,16 @@ class LayerNormalization : public Layer {
 };
 
 struct EmbeddingOptions {
-  int64_t input_dim = 1;  // rows: ids lie in [0, input_dim); others are clamped
+  int64_t input_dim = 1;  // rows: ids lie in [0, input_dim)
   int64_t output_dim = 1;
   Initializer embeddings_initializer = "uniform";
   Regularizer embeddings_regularizer = {};
   std::string name = "embedding";
   DTypePolicy dtype = {};
 };
-// Integer ids [...] give rows f[..., output_dim]. Rows are taken in variable_dtype() and then cast.
+// Integer ids [...] give rows f[..., output_dim]. Rows are taken in variable_dtype() and then cast, by take()
+// of ops.h: -1 is the last row, and an id below -input_dim or from input_dim on raises ShapeError[take.range]
+// in an eager call and is clamped in fit and predict, which are traced.
 class Embedding : public Layer {
  public:
   // Raises ValueError for sizes below 1 and unknown names.

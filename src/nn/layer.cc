@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <mutex>
+#include <typeinfo>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -195,6 +196,11 @@ Tensors Layer::apply(const TensorList& inputs) {
   } calling(&state);
   const NameScope scope(std::string_view(state.path).substr(state.path.rfind('/') + 1));
   if (inputs.size() == 0) throw ValueError("layer.inputs", cat("layer \"", path(), "\" got no tensor"));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].defined())
+      throw StateError("tensor.undefined", cat("input ", i, " of layer \"", path(), "\" holds nothing"),
+                       "assign it before use");
+  }
   Tensors cast;
   for (const Tensor& x : inputs.tensors())
     cast.push_back(state.casts_input && is_float(x.dtype()) ? convert(x, compute_dtype()) : x);
@@ -226,6 +232,14 @@ Tensors Layer::call_many(std::span<const Tensor> inputs) {
 }
 
 Tensor Layer::call(const Tensor&) {
+  if (typeid(*this) == typeid(Layer)) {
+    throw UnsupportedError(
+        "layer.call",
+        cat("layer \"", path(),
+            "\" is a Layer and no more, which computes nothing: perhaps it was copied as its "
+            "base class, as into a std::vector<Layer> or through a Layer&"),
+        "keep the layer as what it was made, or by a pointer");
+  }
   throw UnsupportedError("layer.call", cat("layer \"", path(), "\" defines neither call nor call_many"));
 }
 
@@ -326,7 +340,9 @@ void Layer::regularize(const std::string& name, const Regularizer& regularizer, 
 Variable Layer::weight(const std::string& name, Location at) const {
   const CallScope scope(at);
   if (const Variable* known = state_->find(name)) return *known;
-  throw ValueError("layer.weight", cat("layer \"", state_->path, "\" has no weight \"", name, "\""));
+  std::vector<std::string> known;
+  for (const State::Weight& weight : state_->weights) known.push_back(weight.name);
+  throw_unknown("layer.weight", cat("weight of layer \"", state_->path, "\":"), name, known);
 }
 
 }  // namespace espalier

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -255,6 +256,64 @@ TEST(Layers, ErrorsNameTheLineInTheUsersLayerToo) {
                                ", called at layer_test.cc:" + std::to_string(fit) + ", " + path + "\n";
     EXPECT_NE(text.find(wanted), std::string::npos) << text << wanted;
   }
+}
+
+std::string layer_message(const std::function<void()>& mistake) {
+  try {
+    mistake();
+  } catch (const Error& error) {
+    return error.rule() + ": " + error.message() + (error.fix().empty() ? "" : "; " + error.fix());
+  }
+  return "nothing";
+}
+
+TEST(Layers, OneThatWasCopiedAsItsBaseClassIsToldSo) {
+  set_seed(0);
+  std::vector<Layer> sliced{Dense({.units = 2})};
+  EXPECT_EQ(
+      layer_message([&] {
+        sliced[0](full({1, 2}, 1));
+      }),
+      "layer.call: layer \"dense\" is a Layer and no more, which computes nothing: perhaps it was copied as "
+      "its base class, as into a std::vector<Layer> or through a Layer&; keep the layer as what it was made, "
+      "or by a pointer");
+  struct Nothing : Layer {};
+  EXPECT_EQ(layer_message([&] {
+              Nothing()(full({1, 2}, 1));
+            }),
+            "layer.call: layer \"layer\" defines neither call nor call_many");
+}
+
+TEST(Layers, AnInputThatHoldsNothingAndAWeightThatIsNotThereAreNamed) {
+  set_seed(0);
+  struct Sum : Layer {
+    Sum() : Layer("sum") {}
+    void build_many(std::span<const TensorType>) override { add_weight("factor", {1}, initializer("ones")); }
+    Tensors call_many(std::span<const Tensor> x) override { return {(x[0] + x[1]) * weight("factr")}; }
+  };
+  const Tensor x = full({1}, 1);
+  EXPECT_EQ(layer_message([&] {
+              Sum()({x, Tensor()});
+            }),
+            "tensor.undefined: input 1 of layer \"sum\" holds nothing; assign it before use");
+  EXPECT_EQ(
+      layer_message([&] {
+        Sum()({x, x});
+      }),
+      "layer.weight: unknown weight of layer \"sum\": \"factr\": known are factor; did you mean \"factor\"?");
+}
+
+TEST(Layers, IdsOfAnEmbeddingAreThoseOfTake) {
+  set_seed(0);
+  Embedding layer({.input_dim = 3, .output_dim = 1});
+  const auto of = [&](std::vector<int32_t> ids) { return layer(Tensor::of(ids)).to_vector<float>(); };
+  const std::vector<float> rows = of({0, 1, 2});
+  EXPECT_EQ(of({-1, -3}), (std::vector<float>{rows[2], rows[0]}));
+  EXPECT_EQ(layer_message([&] { of({0, 3}); }), "take.range: index 3 is outside of an axis of size 3");
+  EXPECT_EQ(layer_message([&] { of({-4}); }), "take.range: index -4 is outside of an axis of size 3");
+  Sequential model{layer};
+  EXPECT_EQ(model.predict(Tensor::of<int32_t>({-1, 9, -9})).to_vector<float>(),
+            (std::vector<float>{rows[2], rows[2], rows[0]}));
 }
 
 TEST(Layers, TheGeneratorIsAVariable) {
