@@ -6,6 +6,7 @@
 #include "espalier/saved_model.h"
 #include "format/safetensors.h"
 #include "ir/sink.h"
+#include "train/program.h"
 
 namespace espalier {
 namespace {
@@ -21,6 +22,20 @@ Tensor value_for(const Variable& variable, const std::string& name, const Litera
   if (value.dtype() == variable.dtype()) return value;
   if (!is_float(value.dtype()) || !is_float(variable.dtype())) throw DTypeError("load_weights.array", both);
   return convert(value, variable.dtype());
+}
+
+// The one path in `arrays` of a layer that was made under the name of `layer`, whose own path may differ by a
+// number; empty when there is none, or several.
+std::string namesake_of(const Layer& layer, const std::vector<std::string>& arrays) {
+  std::set<std::string> found;
+  for (const std::string& array : arrays) {
+    const std::string root = array.substr(0, array.find('/'));
+    const std::string number = root.substr(std::min(root.size(), layer.name().size()));
+    const bool numbered = number.size() > 1 && number[0] == '_' &&
+                          number.find_first_not_of("0123456789", 1) == std::string::npos;
+    if (root.starts_with(layer.name()) && (number.empty() || numbered)) found.insert(root);
+  }
+  return found.size() == 1 && layer.path().find('/') == std::string::npos ? *found.begin() : "";
 }
 
 }  // namespace
@@ -40,14 +55,20 @@ std::vector<std::string> load_weights(const Layer& layer, const std::string& pat
   const SafeTensors file = read_safetensors(path);
   for (const NamedArray& array : file.arrays) known.push_back(array.name);
 
+  const std::string namesake = namesake_of(layer, known);
   std::set<std::string> taken;
   std::vector<Tensor> values(variables.size());
   for (size_t i = 0; i < variables.size(); ++i) {
     const auto it = options.names.find(paths[i]);
-    const std::string& name = it == options.names.end() ? paths[i] : it->second;
+    const bool named = it != options.names.end();
+    std::string name = named ? it->second : paths[i];
+    if (!named && !file.find(name) && !namesake.empty())
+      name = cat(namesake, "/", relative(paths[i], layer.path()));
     const Literal* array = file.find(name);
-    if (!array && options.partial && it == options.names.end()) continue;
-    if (!array) throw_unknown("load_weights.name", cat("array for \"", paths[i], "\":"), name, known);
+    if (!array && options.partial && !named) continue;
+    if (!array)
+      throw_unknown("load_weights.name", named ? cat("array for \"", paths[i], "\":") : "array",
+                    named ? name : paths[i], known);
     values[i] = value_for(variables[i], name, *array, options);
     taken.insert(name);
   }

@@ -84,5 +84,25 @@ TEST_F(LoadWeights, WhatDoesNotFitIsNamedAndChangesNothing) {
   EXPECT_THROW(load_weights(Dense({.units = 1}), path), StateError);
 }
 
+TEST_F(LoadWeights, OfANamesakeWithAnotherNumber) {
+  Sequential first{Dense({.units = 1})}, second{Dense({.units = 1})};
+  first.predict(full({1, 2}, 1));
+  second.predict(full({1, 2}, 1));
+  ASSERT_NE(first.path(), second.path());
+  write({{first.path() + "/dense/kernel", array({1, 2}, {2, 1})},
+         {first.path() + "/dense/bias", array({3}, {1})}});
+  EXPECT_TRUE(load_weights(second, path).empty());
+  EXPECT_EQ(second.variables()[0].read().to_vector<float>(), (std::vector<float>{1, 2}));
+  write({{"other/dense/kernel", array({1, 2}, {2, 1})}});
+  try {
+    load_weights(second, path);
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "load_weights.name");
+    EXPECT_EQ(error.message(),
+              cat("unknown array \"", second.path(), "/dense/kernel\": known are other/dense/kernel"));
+  }
+}
+
 }  // namespace
 }  // namespace espalier
