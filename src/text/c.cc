@@ -67,7 +67,8 @@ class File {
   std::string header() const {
     const std::string guard = in_capitals(options_.name) + "_H";
     return cat(comment(), "#ifndef ", guard, "\n#define ", guard, "\n\n#include <stdint.h>\n\n",
-               declarations(), "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n", prototype(),
+               declarations(), "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
+               "/* Gives 0; 1, and computes nothing, where an argument is NULL. */\n", prototype(),
                ";\n#ifdef __cplusplus\n}\n#endif\n\n", "#endif\n");
   }
 

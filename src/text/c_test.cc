@@ -430,6 +430,9 @@ TEST(C, TheCommentNamesInputsAndCannotBeEnded) {
        .notes = {"columns: age, */ int x; /* ?\?/", "line\nbreak", "K\xc3\xb6ln \xf0\x9f\x8c\xb3 \xff\xc3"}});
   EXPECT_NE(code.source.find(" * input: f32[1,2] \"x0\"\n"), std::string::npos);
   EXPECT_NE(code.source.find("int net_predict(const float *input, float *output);"), std::string::npos);
+  EXPECT_NE(code.header.find(
+                "/* Gives 0; 1, and computes nothing, where an argument is NULL. */\nint net_predict("),
+            std::string::npos);
   EXPECT_EQ(code.source.find("int x; /*"), std::string::npos);
   EXPECT_NE(code.source.find("K\\u00f6ln \\U0001f333 ?\n"), std::string::npos);
   if (have_command("gcc")) {
