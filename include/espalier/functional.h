@@ -19,7 +19,7 @@ namespace espalier {
 class Placeholder {
  public:
   // Output i of the layer behind this, for layers that give several. Raises ValueError[functional.output] for
-  // an input; the layer is asked when the model runs.
+  // an input, with the line of Input(); the layer is asked when the model runs.
   Placeholder operator[](size_t i) const;
 
  private:
@@ -38,8 +38,8 @@ struct InputOptions {
   DType dtype = DType::kF32;  // a floating-point one stands for all of them
   std::string name = "input";
 };
-// What a model is given: `shape` is that of a row, without the batch; -1 stands for any size. Raises
-// ValueError[input.shape] for a size below -1.
+// What a model is given: `shape` is that of a row, without the batch; -1 stands for any size, which in a
+// saved model is that of the first call. Raises ValueError[input.shape] for a size below -1.
 Placeholder Input(const Shape& shape, InputOptions options = {}, Location at = Location::here());
 
 Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at);
@@ -70,7 +70,9 @@ class Functional : public Model {
   // that is not among them, ValueError[functional.outputs] when there is none.
   Functional(const std::vector<Placeholder>& inputs, const std::vector<Placeholder>& outputs,
              std::string name = "functional", Location at = Location::here());
-  // The names of the layers, or of the Inputs, that give the outputs; one that stood before becomes x_1.
+  // The names of the Inputs, or layers, that give the inputs and the outputs; one that stood before becomes
+  // x_1.
+  std::vector<std::string> input_names() const override;
   std::vector<std::string> output_names() const override;
 
  protected:

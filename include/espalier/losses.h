@@ -15,14 +15,18 @@ enum class LossOutputs : uint8_t { kAny, kLogits, kProbabilities };
 // computes in.
 struct Loss {
   std::string name;
-  // (labels, outputs) -> f[batch].
+  // (labels, outputs) -> f[batch]. fit and evaluate raise ShapeError[loss.shape], DTypeError[loss.dtype] for
+  // anything else, ValueError[loss.function] for a tensor that holds nothing.
   std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
-  // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis.
+  // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis, and the metric
+  // "auto" is accuracy.
   bool class_labels = false;
   // fit and evaluate refuse outputs that are plainly the other kind: ValueError[loss.logits] for those of a
   // softmax or a sigmoid where logits are wanted, [loss.probabilities] for those that a trainable variable is
   // added to last, as the bias of a linear layer, where probabilities are.
   LossOutputs outputs = LossOutputs::kAny;
+  // Labels are shares: fit and evaluate refuse those outside of [0, 1].
+  bool share_labels = false;
 };
 
 // What the losses below have in common: outputs are floating-point numbers [batch, ...], all is computed in
@@ -34,7 +38,8 @@ struct SparseCategoricalCrossentropyOptions {
   bool from_logits = false;  // outputs are unnormalised logits, not probabilities
 };
 // -log of the probability of the right class. Labels are class numbers i[batch, ...], outputs f[batch, ...,
-// classes]. Raises DTypeError[sparse_categorical_crossentropy.labels] for labels that are no integers.
+// classes]. Raises DTypeError[sparse_categorical_crossentropy.labels] for labels that are no integers,
+// ShapeError[sparse_categorical_crossentropy.classes] for outputs of a single class.
 Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options = {});
 
 struct CrossentropyOptions {

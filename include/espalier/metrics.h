@@ -47,7 +47,8 @@ namespace metrics {
 // The weighted mean of a value a row, f32[batch].
 Metric MeanMetricWrapper(const std::string& name,
                          std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example);
-// The weighted mean of the outputs; labels are not looked at.
+// The weighted mean of the outputs [batch, ...], of a single number as reshape(x, {1}); labels are not looked
+// at and may be Tensor().
 Metric Mean(const std::string& name = "mean");
 
 // The share of rows that are right; a row that holds NaN is not. Of these, "accuracy" is the one that the

@@ -83,8 +83,9 @@ struct ModelOptions {
   // tensor an output, and logs are "loss", "<output>_loss" (without its weight) and "<output>_<metric>".
   std::vector<OutputOptions> outputs = {};
   // Steps, and predict, call the model's code each time instead of tracing it once: breakpoints and prints in
-  // call() see every batch, and slowly. Values may differ from those of traced steps where plans fuse: by the
-  // bounds of docs/decisions/0002.
+  // call() see every batch, and slowly. Values may differ from those of traced steps where plans fuse: sums
+  // and products of matrices in the order of their terms, softmax and optimizers by a few units in the last
+  // place.
   bool run_eagerly = false;
   // A step of fit, train_on_batch or evaluate whose loss, gradients or new weights are not all finite changes
   // nothing and raises ValueError[check_numerics]. It says where that began: the rows, a variable, or the
@@ -129,6 +130,10 @@ struct SaveOptions {
 
 // A layer that can be trained. A handle as any layer: copies share weights and what compile() made, and other
 // layers and models may hold it.
+//
+// Threads: once a model has had its first call, or is a loaded one, any number of threads may call predict
+// and predict_all at a time, on one handle or on copies, as long as its call() assigns no variable, it is not
+// compiled with run_eagerly, and no other thread compiles, trains, evaluates, saves or assigns its variables.
 class Model : public Layer {
  public:
   explicit Model(std::string name = "model", DTypePolicy dtype = {}, Location at = Location::here());
@@ -141,16 +146,20 @@ class Model : public Layer {
   void compile(ModelOptions options = {}, Location at = Location::here());
   // The optimizer of compile(). Raises StateError[model.compile] before it.
   Optimizer optimizer(Location at = Location::here()) const;
-  // What the model calls its outputs, in order; empty when it has no names for them.
+  // What the model calls its inputs and its outputs, in order; empty when it has no names for them.
+  virtual std::vector<std::string> input_names() const { return {}; }
   virtual std::vector<std::string> output_names() const { return {}; }
-  // Trains on rows of x and y (equal first axes); y has one tensor for each output. Loss and metrics of each
+  // Trains on rows of x and y (equal first axes); y has one tensor for each output, in the order of
+  // output_names(), whatever the order of ModelOptions::outputs. Loss and metrics of each
   // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
   // alone. Raises ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
   // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
-  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for and for
+  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for, for a
+  // label outside of [0, 1] where the loss takes shares, and for
   // another number of tensors than compile() knows outputs of, ValueError[fit.outputs] when the model gives
-  // another number, ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit,
+  // another number, ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit and
+  // for the weight of a class that the outputs have no place for,
   // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
   std::vector<Logs> fit(const TensorList& x, const TensorList& y, const FitOptions& options = {},
                         Location at = Location::here());
@@ -195,9 +204,10 @@ class Model : public Layer {
   std::string summary(Location at = Location::here());
   // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of inference and
   // of training for any batch size, or, when the model computes otherwise for each, for that of its first
-  // call. A saved model that is there is replaced in one step. Raises StateError[save.built] before the first
-  // call, ShapeError[save.rows] when inputs have no rows, IoError[save.path] when `path` is something else,
-  // ValueError[save.name] for a layer whose name is not UTF-8, ValueError[save.files].
+  // call. Other axes have the sizes of that call. A saved model that is there is replaced in one step. Raises
+  // StateError[save.built] before the first call, ShapeError[save.rows] when inputs have no rows,
+  // IoError[save.path] when `path` is something else, ValueError[save.name] for a layer whose name is not
+  // UTF-8, ValueError[save.files].
   void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
 
  private:

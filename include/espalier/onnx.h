@@ -27,7 +27,7 @@ class OnnxModel : public Model {
   int64_t fixed_batch() const;
   // The types of one row of each input: f32[784]; and the names of inputs and of outputs in the file.
   const std::vector<TensorType>& input_rows() const;
-  const std::vector<std::string>& input_names() const;
+  std::vector<std::string> input_names() const override;
   // Those of the file; none for a single output.
   std::vector<std::string> output_names() const override;
 

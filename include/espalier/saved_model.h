@@ -11,7 +11,11 @@ namespace espalier {
 
 // A model from a folder of Model::save. Its layers are not those of the program that made it: it replays the
 // saved graphs of inference and of training on the saved variables, so that it needs none of their classes.
-// It predicts, is compiled, fitted and saved as any other model. A handle, as every model.
+// It predicts, is compiled, fitted and saved as any other model. A handle, as every model, and as safe for
+// threads as those are (model.h) from the start. Floating-point inputs may have any such dtype. Calls raise
+// ValueError[loaded_model.inputs] for another number of tensors, DTypeError[loaded_model.dtype] and
+// ShapeError[loaded_model.input] for one that is not as input_rows() says, ShapeError[loaded_model.batch] for
+// another number of rows than fixed_batch().
 class LoadedModel : public Model {
  public:
   // Rows of a batch when the graphs hold for that number alone; 0 when they hold for any.
@@ -19,6 +23,7 @@ class LoadedModel : public Model {
   // The types of one row of each input: f32[784].
   const std::vector<TensorType>& input_rows() const;
   // Those of the model that was saved.
+  std::vector<std::string> input_names() const override;
   std::vector<std::string> output_names() const override;
   // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
   const std::string& file(const std::string& name, Location at = Location::here()) const;
@@ -52,7 +57,9 @@ void check_save_path(const std::string& path, const std::map<std::string, std::s
                      Location at = Location::here());
 
 struct LoadWeightsOptions {
-  // What a variable of the model, by its path, is called in the file; others have their path there.
+  // What a variable of the model, by its path, is called in the file; others have their path there, or one
+  // that differs in the number of the layer alone: layers without a parent are numbered in a process,
+  // mine/..., mine_1/..., until set_seed() begins again.
   std::map<std::string, std::string> names = {};
   // How the axes of an array of the file, by its name there, come to stand: {1, 0} for a kernel that is kept
   // [outputs, inputs], {2, 3, 1, 0} for a convolution's that is kept [outputs, inputs, height, width].

@@ -127,9 +127,11 @@ Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   for (const std::string& note : notes_of(model, run.model)) doc += cat(doc.empty() ? "" : "\n", note);
   Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
+  const std::vector<std::string> names = model.input_names();
   return {
       {run.out},
-      batch ? cat("for ", batch, " rows, input x0\n") : "for any number of rows, input x0\n",
+      cat("for ", batch ? std::to_string(batch) : "any number of", " rows, input ",
+          names.empty() ? "x0" : names[0], "\n"),
       command({"import", run.out, "--out", std::filesystem::path(run.out).stem().string() + "-imported"})};
 }
 

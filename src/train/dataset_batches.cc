@@ -106,9 +106,10 @@ std::span<const Tensor> StepArguments::of(Tensors element) {
   const bool weighted = format_.inputs ? element.size() == format_.inputs + labels + 1 : format_.weighted;
   const size_t others = labels + weighted;
   const size_t inputs = format_.inputs ? format_.inputs : element.size() - std::min(others, element.size());
-  if (inputs == 0 || element.size() != inputs + others) {
+  const size_t known = format_.inputs ? format_.inputs : format_.known_inputs;
+  if (inputs == 0 || element.size() != inputs + others || (known && inputs != known)) {
     throw ShapeError(format_.rows_rule,
-                     cat("a batch must be ", format_.inputs ? cat(inputs, " tensors of x") : "x",
+                     cat("a batch must be ", known > 1 ? cat(known, " tensors of x") : "x",
                          labels == 1 ? ", y" : cat(", ", labels, " tensors of y"),
                          weighted ? " and the weight of each row" : "", ", it is ", types_text(element)));
   }
@@ -147,7 +148,7 @@ std::span<const Tensor> DatasetBatches::next() {
 }
 
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t labels,
+                                                  size_t known_inputs, size_t labels,
                                                   std::function<void(const TensorList& y)> check_labels) {
   const int64_t batches = dataset.cardinality();
   check_options(options);
@@ -160,8 +161,8 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
   if (options.weighted && !options.class_weight.empty())
     throw ValueError("fit.class_weight", "class_weight and weighted do not come together");
   if (batches == 0) no_batches("fit.rows", dataset);
-  StepArguments arguments(
-      {"fit", "fit.rows", 0, labels, options.weighted, options.class_weight, std::move(check_labels)});
+  StepArguments arguments({"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight,
+                           std::move(check_labels)});
   if (options.steps_per_epoch == 0 && batches == Dataset::kUnknown)
     return std::make_unique<DatasetPasses>(dataset, options, std::move(arguments));
   if (options.steps_per_epoch == 0 && batches == Dataset::kInfinite)

@@ -16,7 +16,8 @@ struct DatasetFormat {
   // The number of tensors of x. When it is known, one more than x and y is the weights of rows; 0: all but y
   // and, if elements are weighted, those.
   size_t inputs = 0;
-  size_t labels = 1;  // tensors of y
+  size_t known_inputs = 0;  // what the model takes, if it says so
+  size_t labels = 1;        // tensors of y
   bool weighted = false;
   std::map<int64_t, double> class_weight = {};
   // Sees the labels of a batch before its step.
@@ -57,7 +58,7 @@ class DatasetBatches final : public StepBatches {
 // What fit trains on: epochs of so many batches, or passes over the dataset. Raises what Model::fit says of
 // options for datasets.
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t labels,
+                                                  size_t known_inputs, size_t labels,
                                                   std::function<void(const TensorList& y)> check_labels);
 
 }  // namespace espalier

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/scratch_test.h"
 #include "espalier/espalier.h"
 #include "format/onnx.h"
 #include "interp/interpreter.h"
@@ -109,6 +110,32 @@ TEST(Export, ASavedConvolutionalModelBecomesC) {
     const Tensor x = Generator(seed).normal({1, 14, 14, 1});
     expect_near(compiled({x.node()->dense()})[0], model.predict(x));
   }
+}
+
+TEST(Export, NamesOfInputsAndOutputsAreTheModels) {
+  set_seed(2);
+  const Placeholder left = Input({2}, {.name = "left"}), right = Input({2}, {.name = "right"});
+  Functional model({left, right},
+                   {connect(Dense({.units = 3, .name = "cls"}), connect(Add(), {left, right}))});
+  const std::string folder = fresh_folder("export-names");
+  model({full({2, 2}, 1), full({2, 2}, 1)});
+  model.save(folder + "/model");
+  LoadedModel loaded = load_model(folder + "/model");
+  const std::string bytes = model_onnx(loaded);
+  const OnnxProgram program =
+      parse_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())), {.sizes = {{"N", 1}}});
+  std::vector<std::string> names;
+  for (const GraphInput& input : program.graph->inputs()) {
+    if (input.kind == InputKind::kArgument) names.push_back(input.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"left", "right"}));
+  EXPECT_EQ(program.graph->outputs()[0].name, "cls");
+  const TracedModel traced = trace_for_export(loaded, 1);
+  const CExport code =
+      print_c(*bind_variables(*traced.graph, values_of(traced.variables)), {}, {.name = "net"});
+  EXPECT_NE(code.header.find(" * input_1: f32[1,2] \"right\"\n * output: f32[1,3] \"cls\"\n"),
+            std::string::npos)
+      << code.header;
 }
 
 TEST(Export, IsAFunctionOfTheModelAlone) {

@@ -50,7 +50,7 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const FitRows rows(x, y, options);
   const std::function<Logs()> validate = training->validation(rows.validation, options);
-  training->take_labels("fit.labels", y);
+  training->take_labels("fit.labels", y, "", options.class_weight);
   Passes passes(rows.training, options);
   return training->fit(passes, options, validate, shared_->stop, rows.notes);
 }
@@ -59,14 +59,17 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
-  const auto passes =
-      training_batches(batches, options, training->outputs.size(), training->labels_check("fit.labels"));
+  const auto passes = training_batches(batches, options, input_names().size(), training->outputs.size(),
+                                       training->labels_check("fit.labels", options.class_weight));
   const Rows rows = validation_rows(options);
   return training->fit(*passes, options, training->validation(rows, options), shared_->stop);
 }
 
-std::function<void(const TensorList& y)> Model::Training::labels_check(const char* rule) {
-  return [this, rule](const TensorList& y) { take_labels(rule, y, " of its batch"); };
+std::function<void(const TensorList& y)> Model::Training::labels_check(const char* rule,
+                                                                       const ClassWeight& class_weight) {
+  return [this, rule, class_weight](const TensorList& y) {
+    take_labels(rule, y, " of its batch", class_weight);
+  };
 }
 
 std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options) {
@@ -126,6 +129,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   DatasetBatches all(batches, {.verb = "evaluate",
                                .rows_rule = "evaluate.rows",
+                               .known_inputs = input_names().size(),
                                .labels = training->outputs.size(),
                                .weighted = options.weighted,
                                .check_labels = training->labels_check("evaluate.labels")});

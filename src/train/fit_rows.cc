@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/philox.h"
+#include "base/shortest.h"
 #include "espalier/ops.h"
 #include "ir/sink.h"
 
@@ -18,7 +19,17 @@ std::string types_text(std::span<const Tensor> tensors) {
   return types;
 }
 
+void require_defined(std::span<const Tensor> tensors, const char* what) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (!tensors[i].defined())
+      throw StateError("tensor.undefined", cat("tensor ", i, " of ", what, " holds nothing"),
+                       "assign it before use");
+  }
+}
+
 void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y) {
+  require_defined(x, "x");
+  require_defined(y, "y");
   bool fits = !x.empty() && !y.empty() && y[0].rank() > 0;
   for (const auto& list : {x, y}) {
     for (const Tensor& rows : list) fits = fits && rows.rank() > 0 && rows.size(0) == y[0].size(0);
@@ -39,7 +50,8 @@ Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
   const std::span<const float> values = weights.data<float>();
   for (size_t i = 0; i < values.size(); ++i) {
     if (!(values[i] >= 0) || std::isinf(values[i]))
-      throw ValueError(rule, cat("weights are finite and not negative, that of row ", i, " is ", values[i]));
+      throw ValueError(
+          rule, cat("weights are finite and not negative, that of row ", i, " is ", shortest(values[i])));
   }
   return weights;
 }
@@ -97,8 +109,8 @@ void check_options(const FitOptions& options) {
     throw ValueError("fit.class_weight", "class_weight and sample_weight do not come together");
   for (const auto& [label, weight] : options.class_weight) {
     if (!(weight >= 0) || std::isinf(weight))
-      throw ValueError("fit.class_weight",
-                       cat("weights are finite and not negative, that of class ", label, " is ", weight));
+      throw ValueError("fit.class_weight", cat("weights are finite and not negative, that of class ", label,
+                                               " is ", shortest(weight)));
   }
   for (const auto& callback : options.callbacks) {
     if (!callback) throw ValueError("fit.callbacks", "a callback is null");
@@ -120,8 +132,10 @@ Rows rows_of(const std::string& verb, const TensorList& x, const TensorList& y, 
 }
 
 Rows rows_to_predict(const TensorList& x) {
+  if (x.size() == 0) throw ShapeError("predict.rows", "there are no rows: x is no tensor at all");
+  require_defined(x.tensors(), "x");
   std::string types;
-  bool fits = x.size() > 0;
+  bool fits = true;
   for (size_t i = 0; i < x.size(); ++i) {
     types += cat(i ? ", " : "", x[i].type());
     fits = fits && x[i].rank() > 0 && x[i].size(0) == x[0].size(0);
@@ -225,8 +239,8 @@ FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& opt
     const double share = options.validation_split;
     const double kept = std::floor(static_cast<double>(training.count) * (1 - share));
     if (!(kept >= 1 && kept < static_cast<double>(training.count))) {
-      throw ValueError("fit.validation", cat("validation_split must leave rows on both sides, ", share,
-                                             " of ", training.count, " rows does not"));
+      throw ValueError("fit.validation", cat("validation_split must leave rows on both sides, ",
+                                             shortest(share), " of ", training.count, " rows does not"));
     }
     validation = training;
     validation.first = static_cast<int64_t>(kept);

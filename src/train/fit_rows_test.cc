@@ -1,11 +1,14 @@
 #include "train/fit_rows.h"
 
+#include <functional>
 #include <limits>
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "base/rule_of_test.h"
 #include "espalier/callbacks.h"
+#include "espalier/dataset.h"
 #include "espalier/function.h"
 #include "espalier/ops.h"
 #include "espalier/tape.h"
@@ -202,6 +205,111 @@ TEST(Fit, AStepOfOnesOwnTrainsAModel) {
   const float first = step(x, y).item<float>();
   for (int i = 0; i < 50; ++i) step(x, y);
   EXPECT_LT(step(x, y).item<float>(), first);
+}
+
+std::string fit_message(const std::function<void()>& mistake) {
+  try {
+    mistake();
+  } catch (const Error& error) {
+    return cat(error.kind(), "[", error.rule(), "] ", error.message());
+  }
+  return "nothing";
+}
+
+TEST(FitRows, WhatHoldsNothingIsNamed) {
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  const Tensor x = full({4, 3}, 1);
+  EXPECT_EQ(fit_message([&] { model.fit(x, Tensor()); }),
+            "StateError[tensor.undefined] tensor 0 of y holds nothing");
+  EXPECT_EQ(fit_message([&] {
+              model.predict({x, Tensor()});
+            }),
+            "StateError[tensor.undefined] tensor 1 of x holds nothing");
+  EXPECT_EQ(fit_message([&] { model.predict(TensorList{}); }),
+            "ShapeError[predict.rows] there are no rows: x is no tensor at all");
+}
+
+TEST(FitRows, AWeightOfAClassThatIsNoneIsRefusedOnceTheClassesAreKnown) {
+  const Tensor x = full({4, 3}, 1), y = Tensor::of<int32_t>({0, 1, 1, 0});
+  const std::string refused =
+      "ValueError[fit.class_weight] class 7 has a weight and is no class: the outputs have 2, numbered from "
+      "0";
+  for (const bool traced : {false, true}) {
+    Sequential model{Dense({.units = 2})};
+    model.compile();
+    if (traced) model.fit(x, y);
+    EXPECT_EQ(fit_message([&] { model.fit(x, y, {.class_weight = {{0, 1.0}, {7, 2.0}}}); }), refused);
+    EXPECT_EQ(fit_message([&] {
+                model.fit(Dataset::from_tensor_slices({x, y}).batch(2), {.class_weight = {{7, 2.0}}});
+              }),
+              refused);
+    EXPECT_NO_THROW(model.evaluate(x, y));
+    EXPECT_NO_THROW(model.fit(x, y, {.class_weight = {{1, 2.0}}}));
+  }
+}
+
+TEST(FitRows, TheFirstRowWithABadLabelIsNamed) {
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  EXPECT_EQ(fit_message([&] {
+              model.fit(full({4, 3}, 1), Tensor::of<int32_t>({0, 2, 1, 2}));
+            }),
+            "ValueError[fit.labels] label 2 of row 1 is no class: the outputs have 2, numbered from 0");
+}
+
+TEST(FitRows, OneUnitForClassesIsRefusedWithItsCause) {
+  const Tensor x = full({4, 3}, 1);
+  for (const Shape& shape : {Shape{4}, Shape{4, 1}}) {
+    for (const std::vector<Metric>& metrics : {std::vector<Metric>{"auto"}, std::vector<Metric>{}}) {
+      Sequential model{Dense({.units = 1})};
+      model.compile({.metrics = metrics});
+      EXPECT_EQ(fit_message([&] { model.fit(x, full(shape, 0, DType::kI32)); }),
+                "ShapeError[sparse_categorical_crossentropy.classes] outputs need a last axis of 2 classes "
+                "or more: "
+                "outputs f32[4,1]");
+    }
+  }
+}
+
+TEST(FitRows, LabelsOfSharesLieBetween0And1) {
+  const Tensor x = full({3, 2}, 1);
+  const std::string refused = " is no share: loss \"binary_crossentropy\" takes labels from 0 to 1";
+  Sequential model{Dense({.units = 1})};
+  model.compile({.loss = BinaryCrossentropy({.from_logits = true})});
+  EXPECT_EQ(fit_message([&] {
+              model.fit(x, Tensor::of<int32_t>({0, 1, 5}, {3, 1}));
+            }),
+            "ValueError[fit.labels] label 5 of row 2" + refused);
+  EXPECT_EQ(
+      fit_message([&] {
+        model.evaluate(Dataset::from_tensor_slices({x, Tensor::of<float>({0, -0.5, 1}, {3, 1})}).batch(2));
+      }),
+      "ValueError[evaluate.labels] label -0.5 of row 1 of its batch" + refused);
+  EXPECT_NO_THROW(model.fit(x, Tensor::of<float>({0, 0.5, 1}, {3, 1})));
+}
+
+TEST(FitRows, ALossMustGiveOneFloatARow) {
+  const Tensor x = full({4, 3}, 1), y = fit_rows_zeros_of(4);
+  const auto message = [&](std::function<Tensor(const Tensor&, const Tensor&)> loss) {
+    Sequential model{Dense({.units = 2})};
+    model.compile({.loss = Loss{.name = "own", .per_example = std::move(loss)}});
+    return fit_message([&] { model.fit(x, y); });
+  };
+  EXPECT_EQ(message([](const Tensor&, const Tensor&) { return Tensor(); }),
+            "ValueError[loss.function] loss \"own\" gave a tensor that holds nothing");
+  EXPECT_EQ(message([](const Tensor& labels, const Tensor&) { return labels; }),
+            "DTypeError[loss.dtype] loss \"own\" must give floating-point numbers: i32[4]");
+}
+
+TEST(FitRows, OptionsAreNamedWithTheFewestDigits) {
+  Sequential model{Dense({.units = 2})};
+  model.compile();
+  EXPECT_EQ(
+      fit_message([&] {
+        model.fit(full({4, 3}, 1), fit_rows_zeros_of(4), {.validation_split = 1});
+      }),
+      "ValueError[fit.validation] validation_split must leave rows on both sides, 1 of 4 rows does not");
 }
 
 }  // namespace

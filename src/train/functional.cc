@@ -7,16 +7,27 @@
 
 #include "base/format.h"
 #include "nn/infer_outputs.h"
+#include "train/program.h"
 
 namespace espalier {
+namespace {
+
+// `name`, or name_1, name_2, ...: the first that none of `taken` is.
+std::string free_name(const std::string& name, const std::vector<std::string>& taken) {
+  std::string out = name;
+  for (int i = 1; std::ranges::find(taken, out) != taken.end(); ++i) out = cat(name, "_", i);
+  return out;
+}
+
+}  // namespace
 
 struct Placeholder::Origin {
   Origin(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at);
-  Origin(TensorType row, std::string name);
+  Origin(TensorType row, std::string name, Location at);
   ~Origin();
   std::shared_ptr<Layer> layer;  // null for an Input
   mutable std::vector<Placeholder> inputs;
-  Location at;  // of connect()
+  Location at;  // of connect() or Input()
   TensorType row;
   std::string name;
   // Of what it makes of kInferredRows rows; empty when that is not known before the model runs.
@@ -34,8 +45,8 @@ Placeholder::Origin::Origin(std::shared_ptr<Layer> made_by, std::vector<Placehol
   types = infer_outputs(*layer, given);
 }
 
-Placeholder::Origin::Origin(TensorType of_row, std::string name)
-    : row(std::move(of_row)), name(std::move(name)) {
+Placeholder::Origin::Origin(TensorType of_row, std::string name, Location at)
+    : at(at), row(std::move(of_row)), name(std::move(name)) {
   if (std::ranges::find(row.shape, -1) != row.shape.end()) return;
   Shape batch{kInferredRows};
   for (const int64_t size : row.shape) batch.push_back(size);
@@ -55,6 +66,7 @@ Placeholder::Origin::~Origin() {
 }
 
 Placeholder Placeholder::operator[](size_t i) const {
+  const CallScope scope(origin_->at);
   if (!origin_->layer) {
     throw ValueError("functional.output",
                      cat("input \"", origin_->name, "\" is one tensor, it has no output ", i));
@@ -68,7 +80,7 @@ Placeholder Input(const Shape& shape, InputOptions options, Location at) {
     if (size < -1) throw ValueError("input.shape", cat("sizes are not negative, or -1 for any, got ", shape));
   }
   return Placeholder(
-      std::make_shared<Placeholder::Origin>(TensorType{options.dtype, shape}, std::move(options.name)));
+      std::make_shared<Placeholder::Origin>(TensorType{options.dtype, shape}, std::move(options.name), at));
 }
 
 Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at) {
@@ -112,16 +124,18 @@ Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector
   if (outputs.empty()) throw ValueError("functional.outputs", "a model needs an output");
   auto plan = std::make_shared<Plan>();
   using Origin = Placeholder::Origin;
+  const auto name_of = [](const Placeholder& value) {
+    return value.origin_->layer ? value.origin_->layer->name() : value.origin_->name;
+  };
   std::map<Plan::Key, size_t> given;
+  std::vector<std::string> taken;
   for (const Placeholder& input : inputs) {
     const Origin& origin = *input.origin_;
     if (!given.try_emplace({&origin, input.output_}, given.size()).second)
       throw ValueError("functional.inputs", cat("input ", given.size(), " stands there twice"));
-    if (origin.layer) {
-      plan->given.push_back({cat(given.size() - 1), std::nullopt});
-    } else {
-      plan->given.push_back({origin.name, origin.row});
-    }
+    plan->given.push_back(
+        {free_name(name_of(input), taken), origin.layer ? std::nullopt : std::optional(origin.row)});
+    taken.push_back(plan->given.back().name);
   }
   std::unordered_map<const Origin*, size_t> step_of;
   const auto known = [&](const Placeholder& value) {
@@ -157,22 +171,23 @@ Functional::Functional(const std::vector<Placeholder>& inputs, const std::vector
       open.pop_back();
     }
     plan->outputs.push_back(value_of(output));
-    const Origin& origin = *output.origin_;
-    const std::string& own = origin.layer ? origin.layer->name() : origin.name;
-    std::string unique = own;
-    for (int i = 1; std::ranges::find(plan->output_names, unique) != plan->output_names.end(); ++i)
-      unique = cat(own, "_", i);
-    plan->output_names.push_back(unique);
+    plan->output_names.push_back(free_name(name_of(output), plan->output_names));
   }
   plan_ = std::move(plan);
 }
 
+std::vector<std::string> Functional::input_names() const {
+  std::vector<std::string> out;
+  for (const Plan::Given& given : plan_->given) out.push_back(given.name);
+  return out;
+}
 std::vector<std::string> Functional::output_names() const { return plan_->output_names; }
 
 void Functional::Plan::check(std::span<const Tensor> inputs) const {
   if (inputs.size() != given.size()) {
     throw ValueError("functional.inputs",
-                     cat("the model takes ", given.size(), " tensors, got ", inputs.size()));
+                     cat("the model takes ", given.size(), given.size() == 1 ? " tensor" : " tensors",
+                         ", got ", inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!given[i].row) continue;
@@ -187,7 +202,8 @@ void Functional::Plan::check(std::span<const Tensor> inputs) const {
       fits = row[axis] == -1 || row[axis] == type.shape[axis + 1];
     if (!fits) {
       throw ShapeError("functional.shape",
-                       cat("input \"", given[i].name, "\" takes rows of the shape ", row, ", got ", type));
+                       cat("input \"", given[i].name, "\" takes rows of the shape ", row, ", got ", type),
+                       type.shape == row ? kBatchFix : "");
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "espalier/dataset.h"
 #include "espalier/merging.h"
 #include "espalier/ops.h"
 #include "espalier/pooling.h"
@@ -143,6 +144,31 @@ TEST(FunctionalModel, MistakesAreNamed) {
   EXPECT_EQ(model({x, convert(x, DType::kF16)}).dtype(), DType::kF32);
   EXPECT_EQ(rule_of([&] { Functional({a, b}, {both})({x, x}); }), "functional.output");
   EXPECT_EQ(rule_of([&] { Functional({a, b}, {both[2]})({x, x}); }), "functional.output");
+}
+
+TEST(FunctionalModel, NamesOfInputsAreNumberedWhereTheyRepeat) {
+  const Placeholder a = Input({2}), b = Input({2}), c = Input({2}, {.name = "left"});
+  const Placeholder sum = connect(Add(), {a, b, c});
+  EXPECT_EQ(Functional({a, c, b}, {sum}).input_names(),
+            (std::vector<std::string>{"input", "left", "input_1"}));
+  EXPECT_EQ(Functional({sum, a}, {connect(Add(), {sum, a})}).input_names(),
+            (std::vector<std::string>{"add", "input"}));
+}
+
+TEST(FunctionalModel, ABatchWithoutLabelsIsNotTheModelsFault) {
+  const Placeholder a = Input({2}), b = Input({2});
+  Functional model({a, b}, {connect(Dense({.units = 2}), connect(Add(), {a, b}))});
+  model.compile();
+  const Tensor x = full({6, 2}, 1);
+  try {
+    model.fit(Dataset::from_tensor_slices({x, x}).batch(3));
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.rule(), "fit.rows");
+    EXPECT_EQ(error.message(), "a batch must be 2 tensors of x, y, it is f32[3,2], f32[3,2]");
+  }
+  EXPECT_EQ(rule_of([&] { model.evaluate(Dataset::from_tensor_slices({x, x}).batch(3)); }), "evaluate.rows");
+  EXPECT_NO_THROW(model.fit(Dataset::from_tensor_slices({x, x, full({6}, 0, DType::kI32)}).batch(3)));
 }
 
 // The text of the ShapeError, or other, of a mistake.

@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/array.h"
 #include "espalier/losses.h"
 #include "train/rows.h"
@@ -12,12 +13,22 @@ Tensor clipped(const Tensor& probabilities) { return clamp(kEpsilon, probabiliti
 
 void require_smoothing(const std::string& name, double smoothing) {
   if (smoothing >= 0 && smoothing <= 1) return;
-  throw ValueError(cat(name, ".label_smoothing"), cat("label_smoothing must lie in [0, 1], got ", smoothing));
+  throw ValueError(cat(name, ".label_smoothing"),
+                   cat("label_smoothing must lie in [0, 1], got ", shortest(smoothing)));
 }
 
 // `labels` with this share of them spread over `classes` classes.
 Tensor smoothed(const Tensor& labels, double share, int64_t classes) {
   return share == 0 ? labels : labels * (1 - share) + share / static_cast<double>(classes);
+}
+
+// Of one class each row is certain: the loss would be 0 whatever the model does.
+void require_classes(const std::string& name, const Tensor& outputs) {
+  if (outputs.rank() < 2 || outputs.size(-1) != 1) return;
+  throw ShapeError(cat(name, ".classes"),
+                   cat("outputs need a last axis of 2 classes or more: outputs ", outputs.type()),
+                   "give the last layer one unit for each class; one unit for two classes is for "
+                   "BinaryCrossentropy, numbers are for MeanSquaredError");
 }
 
 LossOutputs outputs_for(bool from_logits) {
@@ -35,6 +46,7 @@ Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options)
   return {
       name,
       [=](const Tensor& labels, const Tensor& given) {
+        require_classes(name, given);
         require_class_numbers(name, labels, given);
         const Tensor outputs = convert(given, DType::kF32);
         return row_mean(softmax_cross_entropy(options.from_logits ? outputs : log(clipped(outputs)), labels));
@@ -56,7 +68,7 @@ Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
             const Tensor share = smoothed(labels, options.label_smoothing, labels.size(-1));
             return row_mean(-sum(share * log_probabilities(outputs, options.from_logits), -1));
           },
-          false, outputs_for(options.from_logits)};
+          false, outputs_for(options.from_logits), true};
 }
 
 Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
@@ -71,7 +83,7 @@ Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
             const Tensor p = clipped(outputs);
             return row_mean(-(share * log(p) + (1 - share) * log(1 - p)));
           },
-          false, outputs_for(options.from_logits)};
+          false, outputs_for(options.from_logits), true};
 }
 
 }  // namespace espalier

@@ -1,6 +1,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/losses.h"
 #include "espalier/ops.h"
 #include "train/rows.h"
@@ -31,7 +32,7 @@ Loss Huber(HuberOptions options, Location at) {
   const CallScope scope(at);
   const double delta = options.delta;
   if (!(delta > 0 && std::isfinite(delta)))
-    throw ValueError("huber.delta", cat("delta must be positive and finite, got ", delta));
+    throw ValueError("huber.delta", cat("delta must be positive and finite, got ", shortest(delta)));
   return error_loss("huber", [delta](const Tensor& error) {
     const Tensor size = abs(error);
     return select(compare(size, delta, Comparison::kLE), error * error * 0.5,

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/find_named.h"
+#include "base/shortest.h"
 #include "espalier/array.h"
 #include "nn/build_transaction.h"
 
@@ -77,7 +78,7 @@ std::vector<Variable> Metric::variables() const { return rule_->variables(); }
 
 void require_threshold(const char* kind, double threshold) {
   if (std::isfinite(threshold)) return;
-  throw ValueError(cat(kind, ".threshold"), cat("threshold must be finite, got ", threshold));
+  throw ValueError(cat(kind, ".threshold"), cat("threshold must be finite, got ", shortest(threshold)));
 }
 
 Variable metric_variable(const std::string& metric, const std::string& part, const TensorType& type) {

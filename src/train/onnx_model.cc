@@ -90,7 +90,7 @@ OnnxModel::OnnxModel(std::shared_ptr<Program> program, Location at)
 
 int64_t OnnxModel::fixed_batch() const { return program_->fixed_batch; }
 const std::vector<TensorType>& OnnxModel::input_rows() const { return program_->rows; }
-const std::vector<std::string>& OnnxModel::input_names() const { return program_->inputs; }
+std::vector<std::string> OnnxModel::input_names() const { return program_->inputs; }
 std::vector<std::string> OnnxModel::output_names() const {
   return program_->outputs.size() > 1 ? program_->outputs : std::vector<std::string>();
 }
@@ -101,8 +101,9 @@ void OnnxModel::build_many(std::span<const TensorType>) {
 }
 
 Tensors OnnxModel::call_many(std::span<const Tensor> given) {
-  const int64_t batch = batch_of(given, program_->rows, program_->fixed_batch);
-  return call_program(*program_->at(batch), given, [&](const std::string& name) { return weight(name); });
+  const Tensors x = as_rows(given, program_->rows, program_->inputs);
+  const int64_t batch = batch_of(x, program_->rows, program_->fixed_batch, program_->inputs);
+  return call_program(*program_->at(batch), x, [&](const std::string& name) { return weight(name); });
 }
 
 OnnxModel read_onnx(std::string bytes, const std::string& name, const LoadOnnxOptions& options, Location at) {

@@ -174,5 +174,20 @@ TEST(Outputs, MistakesAreNamed) {
   }
 }
 
+TEST(Outputs, AMistakeOfALossNamesTheOutput) {
+  const Placeholder x = Input({3});
+  Functional model(
+      {x}, {connect(Dense({.units = 2, .name = "cls"}), x), connect(Dense({.units = 1, .name = "reg"}), x)});
+  model.compile({.outputs = {{.name = "reg", .loss = MeanSquaredError()}, {.name = "cls"}}});
+  const Tensor rows = full({4, 3}, 1), classes = full({4}, 0, DType::kI32);
+  try {
+    model.fit(rows, {classes, full({4}, 1)});
+    FAIL();
+  } catch (const ShapeError& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find(", reg_loss\n"), std::string::npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace espalier

@@ -5,6 +5,7 @@
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/error.h"
+#include "espalier/ops.h"
 #include "espalier/saved_model.h"
 #include "ir/builder.h"
 #include "text/text.h"
@@ -18,6 +19,11 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+// How errors call an input.
+std::string name_of(const std::vector<std::string>& names, size_t input) {
+  return names.empty() ? cat(input) : cat("\"", names[input], "\"");
+}
+
 }  // namespace
 
 TensorType of_rows(const TensorType& row, int64_t batch) {
@@ -26,16 +32,34 @@ TensorType of_rows(const TensorType& row, int64_t batch) {
   return out;
 }
 
-int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch) {
+Tensors as_rows(std::span<const Tensor> given, const std::vector<TensorType>& rows,
+                const std::vector<std::string>& names) {
   if (given.size() != rows.size())
     throw ValueError("loaded_model.inputs",
-                     cat("the model takes ", rows.size(), " inputs, got ", given.size()));
+                     cat("the model takes ", rows.size(), rows.size() == 1 ? " input" : " inputs", ", got ",
+                         given.size()));
+  Tensors out(given.begin(), given.end());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const DType dtype = out[i].dtype();
+    if (dtype == rows[i].dtype) continue;
+    if (!is_float(dtype) || !is_float(rows[i].dtype)) {
+      throw DTypeError("loaded_model.dtype", cat("input ", name_of(names, i), " is made for ", rows[i].dtype,
+                                                 ", got ", out[i].type()));
+    }
+    out[i] = convert(out[i], rows[i].dtype);
+  }
+  return out;
+}
+
+int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch,
+                 const std::vector<std::string>& names) {
   const int64_t batch = given[0].rank() ? given[0].size(0) : 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     if (batch == 0 || given[i].type() != of_rows(rows[i], batch)) {
       throw ShapeError("loaded_model.input",
-                       cat("input ", i, " takes rows of ", rows[i],
-                           rows.size() > 1 ? ", as many as each other has" : "", ", got ", given[i].type()));
+                       cat("input ", name_of(names, i), " takes rows of ", rows[i],
+                           rows.size() > 1 ? ", as many as each other has" : "", ", got ", given[i].type()),
+                       given[i].type() == rows[i] ? kBatchFix : "");
     }
   }
   if (fixed_batch && batch != fixed_batch) {
@@ -97,12 +121,18 @@ TracedModel trace_for_export(LoadedModel& model, int64_t batch) {
   GraphBuilder builder(traced.graph->name());
   const SinkScope sink(builder);
   Tensors inputs;
-  for (const GraphInput& input : traced.graph->inputs())
-    inputs.push_back(builder.input(input.kind, relative(input.name, root), traced.graph->type(input.value)));
+  const std::vector<std::string> names = model.input_names(), results = model.output_names();
+  size_t argument = 0;
+  for (const GraphInput& input : traced.graph->inputs()) {
+    const bool named = input.kind == InputKind::kArgument && !names.empty();
+    inputs.push_back(builder.input(input.kind, named ? names[argument++] : relative(input.name, root),
+                                   traced.graph->type(input.value)));
+  }
   const Tensors outputs = inline_graph(*traced.graph, inputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const GraphOutput& output = traced.graph->outputs()[i];
-    builder.output(output.kind, relative(output.name, root), outputs[i]);
+    const bool named = output.kind == OutputKind::kResult && !results.empty();
+    builder.output(output.kind, named ? results[i] : relative(output.name, root), outputs[i]);
   }
   TracedModel out{builder.finish(), {}};
   for (const auto& [name, variable] : traced.variables)

@@ -25,7 +25,8 @@ struct TracedModel {
 // REQUIRES: the model is built; `rows` are the types of one row of each input.
 TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
 
-// The inference of a loaded model for others to read. Variables have their paths below the model and nodes no
+// The inference of a loaded model for others to read. Inputs and results have the model's names, if it has
+// some. Variables have their paths below the model and nodes no
 // scope, so that equal models give equal programs, however many a process made before.
 TracedModel trace_for_export(LoadedModel& model, int64_t batch);
 
@@ -51,11 +52,20 @@ inline constexpr int64_t kTellingBatches[] = {1009, 1013, 1019};
 // The type of `batch` such rows.
 TensorType of_rows(const TensorType& row, int64_t batch);
 
-// The batch of a call of a loaded model whose inputs have such rows, `fixed_batch` of them if that is not 0.
-// Raises ValueError[loaded_model.inputs], ShapeError[loaded_model.input], [loaded_model.batch].
-int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch);
+// `given` as a loaded model takes it whose inputs have such rows: floats of any dtype in the rows' own.
+// `names` are those of the inputs, or none. Raises ValueError[loaded_model.inputs],
+// DTypeError[loaded_model.dtype].
+Tensors as_rows(std::span<const Tensor> given, const std::vector<TensorType>& rows,
+                const std::vector<std::string>& names);
+// The batch of a call with what as_rows gives, `fixed_batch` rows if that is not 0. Raises
+// ShapeError[loaded_model.input], [loaded_model.batch].
+int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& rows, int64_t fixed_batch,
+                 const std::vector<std::string>& names);
 // Traces one pass of a loaded model: shows that its program is sound, and makes its variables.
 void build_by_trace(Model& model, std::span<const TensorType> rows, int64_t fixed_batch);
+// What helps where a row stands for a batch.
+inline constexpr const char* kBatchFix =
+    "a row needs an axis of rows: .batch(32) of a dataset, expand_dims(x, 0)";
 // What a program gives: `given` are its arguments, `variable` finds its variables, which are read and
 // updated.
 Tensors call_program(const Graph& graph, std::span<const Tensor> given,

@@ -59,7 +59,7 @@ struct LoadedModel::Saved {
 
   std::string path, name;
   std::vector<TensorType> rows;
-  std::vector<std::string> outputs;  // their names, if they have some
+  std::vector<std::string> inputs, outputs;  // their names, if they have some
   int64_t fixed_batch = 0;
   std::vector<Weight> weights;
   std::map<std::string, size_t> weight_index;  // by the name in the programs
@@ -149,6 +149,11 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
     inputs.push_back({{"dtype", espalier::name(row.dtype)},
                       {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}});
   }
+  const std::vector<std::string> names = input_names();
+  for (size_t i = 0; i < names.size(); ++i) {
+    require_utf8("input", names[i]);
+    inputs[i]["name"] = names[i];
+  }
   const std::vector<std::string> outputs = output_names();
   for (const std::string& output : outputs) require_utf8("output", output);
   Json description = {{"format", kFormat},     {"version", kVersion},       {"name", this->path()},
@@ -200,7 +205,11 @@ void LoadedModel::Saved::read_description(const Json& json) {
     if (!sizes.is_array() || sizes.size() > 64) fail(path, kDescription, "\"row\" needs a list of sizes");
     rows.push_back({*dtype, {}});
     for (const Json& size : sizes) rows.back().shape.push_back(integer(size, "row", 0, kMost));
+    if (input.contains("name")) this->inputs.push_back(text(input, "name"));
   }
+  const std::set<std::string> names_of_inputs(this->inputs.begin(), this->inputs.end());
+  if (!names_of_inputs.empty() && names_of_inputs.size() != rows.size())
+    fail(path, kDescription, "\"inputs\" have a \"name\" each, other than the others', or none");
 
   const Json names_of_outputs = json.value("outputs", Json::array());
   if (!names_of_outputs.is_array() || names_of_outputs.size() > kMostInputs)
@@ -301,6 +310,7 @@ LoadedModel::LoadedModel(std::shared_ptr<Saved> saved, Location at)
   keep_input_dtype();
 }
 
+std::vector<std::string> LoadedModel::input_names() const { return saved_->inputs; }
 std::vector<std::string> LoadedModel::output_names() const { return saved_->outputs; }
 int64_t LoadedModel::fixed_batch() const { return saved_->fixed_batch; }
 const std::vector<TensorType>& LoadedModel::input_rows() const { return saved_->rows; }
@@ -321,8 +331,9 @@ void LoadedModel::build_many(std::span<const TensorType>) {
 }
 
 Tensors LoadedModel::call_many(std::span<const Tensor> given) {
-  const int64_t batch = batch_of(given, saved_->rows, saved_->fixed_batch);
-  return call_program(*saved_->graph(TrainingScope::current(), batch), given, [&](const std::string& name) {
+  const Tensors x = as_rows(given, saved_->rows, saved_->inputs);
+  const int64_t batch = batch_of(x, saved_->rows, saved_->fixed_batch, saved_->inputs);
+  return call_program(*saved_->graph(TrainingScope::current(), batch), x, [&](const std::string& name) {
     return weight(saved_->weights[saved_->weight_index.at(name)].name);
   });
 }

@@ -57,6 +57,86 @@ TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   std::filesystem::remove_all(path);
 }
 
+Functional saved_pair() {
+  set_seed(2);
+  const Placeholder left = Input({4}, {.name = "left"}), right = Input({4}, {.name = "right"});
+  return Functional({left, right},
+                    {connect(Dense({.units = 2, .name = "cls"}), connect(Concatenate(), {left, right}))});
+}
+
+// The rule, the message and the fix of what a call raises.
+std::string saved_complaint(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return cat(error.kind(), "[", error.rule(), "] ", error.message(), error.fix().empty() ? "" : "; ",
+               error.fix());
+  }
+  return "nothing";
+}
+
+TEST(SavedModel, KeepsTheNamesOfItsInputs) {
+  Functional model = saved_pair();
+  const Tensor x = full({3, 4}, 1);
+  const std::vector<float> said = model({x, x * 2}).to_vector<float>();
+  const std::string path = fresh("names");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  EXPECT_EQ(loaded.input_names(), (std::vector<std::string>{"left", "right"}));
+  EXPECT_EQ(
+      saved_complaint([&] {
+        loaded.predict({x, full({3, 5}, 1)});
+      }),
+      "ShapeError[loaded_model.input] input \"right\" takes rows of f32[4], as many as each other has, got "
+      "f32[3,5]");
+  EXPECT_EQ(saved_complaint([&] {
+              loaded.predict({x, full({3, 4}, 1, DType::kI32)});
+            }),
+            "DTypeError[loaded_model.dtype] input \"right\" is made for f32, got i32[3,4]");
+  EXPECT_EQ(
+      saved_complaint([&] {
+        loaded.predict(Dataset::from_tensor_slices({full({4, 4}, 1), full({4, 4}, 1)}));
+      }),
+      "ShapeError[loaded_model.input] input \"left\" takes rows of f32[4], as many as each other has, got "
+      "f32[4]; a row needs an axis of rows: .batch(32) of a dataset, expand_dims(x, 0)");
+  // Floats of other dtypes, as the model in process takes them.
+  EXPECT_EQ(loaded.predict({convert(x, DType::kF64), convert(x * 2, DType::kBF16)}).to_vector<float>(), said);
+  // A folder of before there were names.
+  std::string text = posix_env().read_file(path + "/model.json");
+  for (const std::string name : {"left", "right"}) {
+    const size_t begin = text.find(cat("\"name\": \"", name, "\""));
+    ASSERT_NE(begin, std::string::npos);
+    const size_t comma = text.rfind(',', begin);
+    text.erase(comma, begin + cat("\"name\": \"", name, "\"").size() - comma);
+  }
+  posix_env().write_file(path + "/model.json", text);
+  LoadedModel old = load_model(path);
+  EXPECT_TRUE(old.input_names().empty());
+  EXPECT_EQ(old.predict({x, x * 2}).to_vector<float>(), said);
+  std::filesystem::remove_all(path);
+}
+
+TEST(SavedModel, ThreadsPredictAtATimeInBatchesOfDifferentSizes) {
+  Functional model = saved_pair();
+  const Tensor x = Generator(3).normal({64, 4});
+  const std::vector<float> said = model.predict({x, x}, 64).to_vector<float>();
+  const std::string path = fresh("threads");
+  model.save(path);
+  LoadedModel loaded = load_model(path);
+  std::atomic<int> wrong = 0;
+  for (Model* shared : std::initializer_list<Model*>{&model, &loaded}) {
+    std::vector<std::thread> threads;
+    for (int64_t size = 1; size <= 8; ++size) {
+      threads.emplace_back([&, size] {
+        for (int i = 0; i < 10; ++i) wrong += shared->predict({x, x}, size + i).to_vector<float>() != said;
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(wrong, 0);
+  std::filesystem::remove_all(path);
+}
+
 Tensor thirds(int64_t count) {
   std::vector<int32_t> out(static_cast<size_t>(count));
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<int32_t>(i % 3);

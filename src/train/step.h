@@ -65,10 +65,14 @@ struct Model::Training {
   // `names` are the model's for its outputs, if it has some.
   Training(ModelOptions options, const std::vector<std::string>& names);
   // Remembers which class numbers `y` holds, and checks them against outputs that are known already. Raises
-  // ValueError[rule]; rows are those `of` something.
-  void take_labels(const char* rule, const TensorList& y, const char* of = "");
+  // ValueError[rule]; rows are those `of` something. ValueError[fit.class_weight] for a class with a weight
+  // that the outputs have no place for.
+  using ClassWeight = std::map<int64_t, double>;
+  void take_labels(const char* rule, const TensorList& y, const char* of = "",
+                   const ClassWeight& class_weight = {});
   // The same, for batch after batch.
-  std::function<void(const TensorList& y)> labels_check(const char* rule);
+  std::function<void(const TensorList& y)> labels_check(const char* rule,
+                                                        const ClassWeight& class_weight = {});
   // What the running model gives for `x`, floats in f32. Raises ValueError[fit.outputs], and [loss.logits]
   // and [loss.probabilities] for outputs that their losses do not take.
   Tensors run(std::span<const Tensor> x) const;
@@ -106,6 +110,7 @@ struct Model::Training {
     struct {
       const char *rule = "fit.labels", *of = "";
       int64_t least = 0, most = 0, least_row = 0, most_row = 0;
+      int64_t least_weighted = 0, most_weighted = 0;
     } labels;
     int64_t classes = -1;
   };

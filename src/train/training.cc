@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/shortest.h"
 #include "espalier/random.h"
 #include "train/step.h"
 
@@ -34,6 +35,17 @@ std::vector<OutputOptions> ordered(const std::vector<OutputOptions>& given,
   return out;
 }
 
+// Raises ValueError[rule] for a label outside of [0, 1]; rows are those `of` something.
+void check_shares(const char* rule, const Tensor& y, const char* of, const std::string& loss) {
+  const Tensor wide = convert(y, DType::kF32);
+  const auto values = wide.data<float>();
+  const auto bad = std::ranges::find_if(values, [](float label) { return !(label >= 0 && label <= 1); });
+  if (bad == values.end()) return;
+  const int64_t a_row = wide.type().elements() / wide.size(0);
+  throw ValueError(rule, cat("label ", shortest(*bad), " of row ", (bad - values.begin()) / a_row, of,
+                             " is no share: loss \"", loss, "\" takes labels from 0 to 1"));
+}
+
 }  // namespace
 
 Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
@@ -43,7 +55,7 @@ Model::Training::Output::Output(OutputOptions given, bool one_of_several) : Outp
   }
   if (!std::isfinite(loss_weight))
     throw ValueError("model.loss_weight",
-                     cat("loss_weight of \"", name, "\" must be finite, got ", loss_weight));
+                     cat("loss_weight of \"", name, "\" must be finite, got ", shortest(loss_weight)));
   if (!loss.class_labels && loss.outputs == LossOutputs::kAny)
     std::erase_if(metrics, [](const Metric& metric) { return metric.name() == kAutoMetric; });
   for (Metric& metric : metrics) {
@@ -74,7 +86,8 @@ Model::Training::Training(ModelOptions given, const std::vector<std::string>& na
   }
 }
 
-void Model::Training::take_labels(const char* rule, const TensorList& y, const char* of) {
+void Model::Training::take_labels(const char* rule, const TensorList& y, const char* of,
+                                  const ClassWeight& class_weight) {
   if (y.size() != outputs.size()) {
     throw ValueError(
         rule,
@@ -84,20 +97,32 @@ void Model::Training::take_labels(const char* rule, const TensorList& y, const c
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
     output.labels = {rule, of};
+    if (output.loss.share_labels) check_shares(rule, y[i], of, output.loss.name);
     if (!output.loss.class_labels || !is_integer(y[i].dtype())) continue;
     const Tensor wide = convert(y[i], DType::kI64);
     const auto values = wide.data<int64_t>();
-    const auto [least, most] = std::minmax_element(values.begin(), values.end());
+    const auto least = std::ranges::min_element(values), most = std::ranges::max_element(values);
     if (least == values.end()) continue;
     const int64_t a_row = wide.type().elements() / wide.size(0);
     output.labels = {
         rule, of, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
+    if (!class_weight.empty()) {
+      output.labels.least_weighted = class_weight.begin()->first;
+      output.labels.most_weighted = class_weight.rbegin()->first;
+    }
     output.check_labels();
   }
 }
 
 void Model::Training::Output::check_labels() const {
-  if (classes < 0 || (labels.least >= 0 && labels.most < classes)) return;
+  if (classes < 0) return;
+  const int64_t weighted = labels.least_weighted < 0 ? labels.least_weighted : labels.most_weighted;
+  if (weighted < 0 || weighted >= classes) {
+    throw ValueError("fit.class_weight",
+                     cat("class ", weighted, " has a weight and is no class: the outputs have ", classes,
+                         ", numbered from 0"));
+  }
+  if (labels.least >= 0 && labels.most < classes) return;
   const bool low = labels.least < 0;
   throw ValueError(labels.rule,
                    cat("label ", low ? labels.least : labels.most, " of row ",
@@ -112,14 +137,21 @@ Tensors Model::Training::losses(std::span<const Tensor> labels, const Tensors& v
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
     const Loss& rule = output.loss;
+    const NameScope scope(output.prefix.empty() ? "" : output.prefix + "loss");
     if (rule.class_labels && values[i].rank() > 0) {
       output.classes = values[i].size(-1);
       output.check_labels();
     }
     out.push_back(rule.per_example(labels[i], values[i]));
+    if (!out[i].defined())
+      throw ValueError("loss.function", cat("loss \"", rule.name, "\" gave a tensor that holds nothing"));
     if (out[i].shape() != Shape{labels[i].size(0)}) {
       throw ShapeError("loss.shape",
                        cat("loss \"", rule.name, "\" must give one value per row: ", out[i].type()));
+    }
+    if (!is_float(out[i].dtype())) {
+      throw DTypeError("loss.dtype",
+                       cat("loss \"", rule.name, "\" must give floating-point numbers: ", out[i].type()));
     }
   }
   return out;
