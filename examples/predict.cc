@@ -1,4 +1,5 @@
 // What a model of `espalier train` says of raw rows. usage: example_predict MODEL CSV
+#include <iomanip>
 #include <iostream>
 #include <stdexcept>
 
@@ -20,6 +21,7 @@ int main(int argc, char** argv) try {
               << column.other << " of another category, " << column.beyond << " beyond those of training\n";
   }
 
+  std::cout << std::setprecision(9);  // all that an f32 holds
   const Tensor outputs = convert(model.predict(inputs), DType::kF32);
   if (columns.classification()) {
     const std::vector<std::string> classes = columns.classes();
@@ -28,7 +30,8 @@ int main(int argc, char** argv) try {
     const std::vector<int64_t> said = decision(probabilities, classes.size());
     for (size_t i = 0; i < said.size(); ++i) {
       const auto best = static_cast<size_t>(said[i]);
-      std::cout << classes[best] << "," << probabilities[i * classes.size() + best] << "\n";
+      std::cout << std::quoted(classes[best], '"', '"') << "," << probabilities[i * classes.size() + best]
+                << "\n";
     }
   } else {
     for (const double value : columns.predicted_values(outputs.to_vector<float>()))
