@@ -8,7 +8,7 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/espalier DESTINATION ${CMAKE_INS
 foreach(page plan gates formats expressions rows anomalies)
   list(APPEND pages ${PROJECT_SOURCE_DIR}/docs/${page}.md)
 endforeach()
-install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${pages} ${PROJECT_SOURCE_DIR}/docs/report-1280-light.png DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(EXPORT EspalierTargets NAMESPACE Espalier:: DESTINATION ${package_folder})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/EspalierConfig.cmake.in
