@@ -29,9 +29,11 @@ void infer_random_bits(InferContext& c) {
   }
   c.require(a.global_shape.size() == rank, "c2", "the global shape must have the rank of ", a.shape, ", got ",
             a.global_shape);
-  for (size_t i = 0; i < rank; ++i)
-    c.require(a.shape[i] >= 0 && a.shape[i] <= a.global_shape[i], "c2",
-              "a part must not exceed the whole: ", a.shape, " of ", a.global_shape);
+  for (size_t i = 0; i < rank; ++i) {
+    c.require(a.shape[i] >= 0, "c2", "sizes must not be negative: ", a.shape);
+    c.require(a.shape[i] <= a.global_shape[i], "c2", "a part must not exceed the whole: ", a.shape, " of ",
+              a.global_shape);
+  }
   c.require_dtype(a.dtype == DType::kU32 || a.dtype == DType::kU64, "c3", "gives u32 or u64, not ", a.dtype);
   c.result({a.dtype, a.shape});
 }

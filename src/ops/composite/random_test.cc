@@ -284,5 +284,14 @@ TEST(Dropout, DropsTheRate) {
   EXPECT_THROW(dropout(full({1}, 1), 1.0, 5, 1), ShapeError);
 }
 
+TEST(Random, ANegativeSizeIsNamed) {
+  try {
+    random_bits({3, -1}, 0, 0);
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.message(), "sizes must not be negative: [3,-1]");
+  }
+}
+
 }  // namespace
 }  // namespace espalier
