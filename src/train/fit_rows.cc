@@ -19,6 +19,8 @@ std::string types_text(std::span<const Tensor> tensors) {
   return types;
 }
 
+namespace {
+
 void require_defined(std::span<const Tensor> tensors, const char* what) {
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (!tensors[i].defined())
@@ -26,6 +28,8 @@ void require_defined(std::span<const Tensor> tensors, const char* what) {
                        "assign it before use");
   }
 }
+
+}  // namespace
 
 void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y) {
   require_defined(x, "x");

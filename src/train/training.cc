@@ -116,20 +116,19 @@ void Model::Training::take_labels(const char* rule, const TensorList& y, const c
 
 void Model::Training::Output::check_labels() const {
   if (classes < 0) return;
-  const int64_t weighted = labels.least_weighted < 0 ? labels.least_weighted : labels.most_weighted;
-  if (weighted < 0 || weighted >= classes) {
-    throw ValueError("fit.class_weight",
-                     cat("class ", weighted, " has a weight and is no class: the outputs have ", classes,
-                         ", numbered from 0"));
+  if (labels.least < 0 || labels.most >= classes) {
+    const bool low = labels.least < 0;
+    throw ValueError(labels.rule,
+                     cat("label ", low ? labels.least : labels.most, " of row ",
+                         low ? labels.least_row : labels.most_row, labels.of, " is no class: ",
+                         prefix.empty() ? "the outputs have " : cat("output \"", name, "\" has "), classes,
+                         ", numbered from 0"),
+                     classes == 1 ? "give the last layer one unit for each class" : "");
   }
-  if (labels.least >= 0 && labels.most < classes) return;
-  const bool low = labels.least < 0;
-  throw ValueError(labels.rule,
-                   cat("label ", low ? labels.least : labels.most, " of row ",
-                       low ? labels.least_row : labels.most_row, labels.of, " is no class: ",
-                       prefix.empty() ? "the outputs have " : cat("output \"", name, "\" has "), classes,
-                       ", numbered from 0"),
-                   classes == 1 ? "give the last layer one unit for each class" : "");
+  if (labels.least_weighted >= 0 && labels.most_weighted < classes) return;
+  throw ValueError("fit.class_weight",
+                   cat("class ", labels.least_weighted < 0 ? labels.least_weighted : labels.most_weighted,
+                       " has a weight and is no class: the outputs have ", classes, ", numbered from 0"));
 }
 
 Tensors Model::Training::losses(std::span<const Tensor> labels, const Tensors& values) {
