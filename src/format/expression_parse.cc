@@ -30,7 +30,7 @@ class Parser {
     if (now().kind != Token::Kind::kEnd)
       fail(cat("the expression could end here, or go on with and, or, a comparison or arithmetic, not with ",
                shown(now())),
-           now().at, decimal_comma() ? "the decimal sign of a number is a point" : "");
+           now().at, decimal_comma() ? "the decimal sign of a number is a point" : words_fix());
     return out;
   }
 
@@ -41,6 +41,18 @@ class Parser {
     const size_t at = now().at;
     return now().is(",") && at > 0 && std::isdigit(static_cast<unsigned char>(text_[at - 1])) &&
            std::isdigit(static_cast<unsigned char>(text_[at + 1]));
+  }
+  // Names that follow each other are one name, or a text.
+  std::string words_fix() const {
+    const auto named = [](const Token& token) { return token.kind == Token::Kind::kName && !token.keyword; };
+    if (!named(now()) || next_ == 0 || !named(tokens_[next_ - 1])) return "";
+    size_t first = next_ - 1, last = next_;
+    while (first > 0 && named(tokens_[first - 1])) --first;
+    while (named(tokens_[last + 1])) ++last;
+    const size_t begin = tokens_[first].at, end = tokens_[last].at + tokens_[last].text.size();
+    const std::string all = text_.substr(begin, end - begin);
+    return cat("a column of more than one word stands in backticks, `", all, "`, a text in quotes, \"", all,
+               "\"");
   }
   bool take(const char* word) {
     if (!now().is(word)) return false;
@@ -210,12 +222,20 @@ class Parser {
     return out;
   }
 
+  // What a blank parts from its parentheses is rather a column, `price (EUR)`, than a call.
+  std::string parentheses_fix(const Token& name) const {
+    const size_t end = text_.find(')', now().at);
+    if (now().at == name.at + name.text.size() || end == text_.npos) return "";
+    return cat("a column with parentheses in its name stands in backticks: `",
+               text_.substr(name.at, end + 1 - name.at), "`");
+  }
   Node call(const Token& name) {
     const Nested nested(*this, name.at);
     try {
       find_named("expression.function", "function", name.text, expression_functions());
     } catch (const ValueError& error) {
-      throw FormatError(error.rule(), pointed_at(text_, name.at, error.message()), error.fix());
+      throw FormatError(error.rule(), pointed_at(text_, name.at, error.message()),
+                        error.fix().empty() ? parentheses_fix(name) : error.fix());
     }
     expect("(", "behind the name of a function");
     std::vector<Node> arguments;

@@ -189,6 +189,13 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
   EXPECT_TRUE(
       expression_error_of("lne(name) > 3").starts_with("expression.function: unknown function \"lne\""));
   EXPECT_NE(expression_error_of("lne(name) > 3").find("len"), std::string::npos);
+  EXPECT_TRUE(expression_error_of("pay (in EUR) > 3")
+                  .ends_with("a column with parentheses in its name stands in backticks: `pay (in EUR)`"));
+  EXPECT_TRUE(expression_error_of("pay(age) > 3").ends_with("^"));
+  EXPECT_TRUE(
+      expression_error_of("age > 1 and hours per week > 3")
+          .ends_with("a column of more than one word stands in backticks, `hours per week`, a text in "
+                     "quotes, \"hours per week\""));
   EXPECT_TRUE(
       expression_error_of("min(age) > 3").starts_with("expression.function: min takes two values, not 1"));
 }
@@ -232,6 +239,17 @@ TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
   EXPECT_TRUE(expression_error_of("name > 10").ends_with("^"));
   EXPECT_TRUE(expression_error_of("zip = \"02138\"").ends_with("a number has no quotes: 02138"));
   EXPECT_TRUE(expression_error_of("\"age\" > 10").ends_with("a column has no quotes: age"));
+  EXPECT_EQ(expression_error_of("age > 1 and \"name\" = \"Ann\""),
+            "expression.type: \"name\" is a text here, and no column is compared with it\n"
+            "    age > 1 and \"name\" = \"Ann\"\n"
+            "                ^ | a column has no quotes: name");
+  for (const char* text : {"'hours per week' in [\"40\"]", "\"40\" = lower(\"hours per week\")",
+                           "'hours per week' between \"1\" and \"2\"", "contains('hours per week', \"4\")",
+                           "'hours per week' is missing"})
+    EXPECT_TRUE(expression_error_of(text).ends_with("a column has no quotes: `hours per week`")) << text;
+  EXPECT_EQ(of("\"a\" = \"a\" and name != \"name\""), "111?");
+  EXPECT_TRUE(expression_error_of("name = bob").ends_with("a text stands in quotes: \"bob\""));
+  EXPECT_TRUE(expression_error_of("name = aeg").ends_with("did you mean \"age\"?"));
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"age", "a condition is true or false, and this is a number; column \"age\" is of numbers"},
            {"name", "a condition is true or false, and this is text"},

@@ -41,6 +41,30 @@ class Binder {
     throw ValueError(rule, pointed_at(text_, node.at, message), fix);
   }
 
+  static bool reads_column(const Node& node) {
+    return node.kind == Kind::kColumn || std::ranges::any_of(node.children, reads_column);
+  }
+  static void add_texts(const Node& node, std::vector<const Node*>& out) {
+    if (node.kind == Kind::kText) out.push_back(&node);
+    for (const Node& child : node.children) add_texts(child, out);
+  }
+  // What asks about texts alone is the same of each row: a column in quotes was meant for its cells.
+  Bound asked(const Node& node, Bound answer) const {
+    if (reads_column(node)) return answer;
+    std::vector<const Node*> texts;
+    add_texts(node, texts);
+    for (const Node* text : texts) {
+      if (std::ranges::count(table_.names(), text->text))
+        fail("expression.type", *text,
+             cat("\"", text->text, "\" is a text here, and no column is compared with it"),
+             column_fix(text->text));
+    }
+    return answer;
+  }
+  static std::string column_fix(const std::string& name) {
+    return cat("a column has no quotes: ", column_in_expression(name));
+  }
+
   Bound bind(const Node& node) {
     switch (node.kind) {
       case Kind::kNumber:
@@ -68,13 +92,13 @@ class Binder {
           return out;
         }));
       case Kind::kCompare:
-        return compare(node);
+        return asked(node, compare(node));
       case Kind::kIn:
-        return in_list(node);
+        return asked(node, in_list(node));
       case Kind::kBetween:
-        return between(node);
+        return asked(node, between(node));
       case Kind::kIsMissing:
-        return missing(bind(node.children[0]));
+        return asked(node, missing(bind(node.children[0])));
       case Kind::kArithmetic: {
         const Of<Numbers> first = numbers_of(node.children[0]), second = numbers_of(node.children[1]);
         return bound(computed(first, second, arithmetic(node.text[0])));
@@ -152,8 +176,19 @@ class Binder {
       throw_unknown("expression.column", "column", node.text, table_.names());
     } catch (const ValueError& error) {
       fail("expression.column", node, error.message(),
-           longest.empty() ? error.fix() : cat("write ", column_in_expression(longest)));
+           !longest.empty()      ? cat("write ", column_in_expression(longest))
+           : error.fix().empty() ? text_fix(node.text)
+                                 : error.fix());
     }
+  }
+  // A name that a cell holds was meant for a text.
+  std::string text_fix(const std::string& name) const {
+    for (int64_t row = 0; row < table_.rows(); ++row) {
+      for (int64_t column = 0; column < std::ssize(table_.names()); ++column) {
+        if (table_.cell(row, column) == name) return cat("a text stands in quotes: \"", name, "\"");
+      }
+    }
+    return "";
   }
 
   // Why the type is what it is, where a column is its reason.
@@ -205,7 +240,7 @@ class Binder {
       if (text->kind == Kind::kText && other->kind == Kind::kColumn) {
         if (parse_decimal(text->text)) help = cat("a number has no quotes: ", text->text);
       } else if (text->kind == Kind::kText && std::ranges::count(table_.names(), text->text)) {
-        help = cat("a column has no quotes: ", column_in_expression(text->text));
+        help = column_fix(text->text);
       }
       if (help.empty()) help = fix(*text);
     }
@@ -312,7 +347,7 @@ class Binder {
     }
     if (function.truth_of_texts) {
       const Of<Texts> a = texts_of(first), b = texts_of(last);
-      return bound(tested(a, b, function.truth_of_texts));
+      return asked(node, bound(tested(a, b, function.truth_of_texts)));
     }
     if (function.number_of_text) return bound(numbers_of_texts(texts_of(first), function.number_of_text));
     if (function.of_text) return bound(texts_of_texts(texts_of(first), function.of_text));
