@@ -161,10 +161,13 @@ class Meter {
       const SliceFigures* slice;
       Figure figure;
     };
-    std::vector<Side> sides;
+    std::vector<Side> sides, thin;
     for (const SliceFigures& slice : by.slices) {
       const Figure figure = this->figure(slice);
-      if (leave_out(slice, figure)) continue;
+      if (leave_out(slice, figure)) {
+        thin.push_back({&slice, figure});
+        continue;
+      }
       if (const std::string reason = unfit(figure); !reason.empty()) {
         Finding& out = add(slice.slice.name);
         out.rows = figure.rows;
@@ -173,9 +176,16 @@ class Meter {
       }
       sides.push_back({&slice, figure});
     }
-    if (sides.size() < 2)
-      return absent(sides.empty() ? none_left()
-                                  : cat("there is no slice beside ", sides[0].slice->slice.name));
+    if (sides.empty()) return absent(none_left());
+    if (sides.size() == 1 && thin.empty())
+      return absent(cat("there is no slice beside ", sides[0].slice->slice.name));
+    if (sides.size() == 1) {
+      const Side& next =
+          *std::ranges::max_element(thin, {}, [](const Side& side) { return side.figure.rows; });
+      return absent(cat("only ", sides[0].slice->slice.name, " counts least_rows = ", gate_.least_rows, " ",
+                        counted_by(metric_), "; next comes ", next.slice->slice.name, " with ",
+                        next.figure.rows));
+    }
     const auto [low, high] =
         std::ranges::minmax(sides, {}, [](const Side& side) { return *side.figure.value; });
     Finding& out = add(low.slice->slice.name);

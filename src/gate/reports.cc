@@ -177,6 +177,15 @@ TableCell ruling_cell(const GateResult& result, const Finding& finding) {
 
 }  // namespace
 
+// What the rows are that the metrics of a gate count.
+std::string counted(const GateResult& result) {
+  std::set<std::string> all;
+  for (const Finding& finding : result.findings) all.insert(finding.counted);
+  std::string out;
+  for (const std::string& one : all) out += cat(out.empty() ? "" : " or ", one);
+  return out;
+}
+
 std::string text_report(const Verdict& verdict, const Terminal& terminal) {
   const Ink ink = verdict.ruling == Ruling::kPass ? Ink::kGood : Ink::kBad;
   std::string out = terminal.paint(ink, verdict.sentence) + "\n\n";
@@ -208,8 +217,9 @@ std::string text_report(const Verdict& verdict, const Terminal& terminal) {
     if (const std::string waived = waived_text(result); !waived.empty())
       note("waiver", printable(cat("\"", result.gate.name, "\" is ", waived)));
     if (const size_t n = result.left_out.size()) {
-      note("left out", printable(cat(n, n == 1 ? " slice" : " slices", " of fewer rows than least_rows = ",
-                                     result.gate.least_rows, ", of \"", result.gate.name, "\"")));
+      note("left out", printable(cat(n, n == 1 ? " slice that counts" : " slices that count",
+                                     " fewer than least_rows = ", result.gate.least_rows, " ",
+                                     counted(result), ", of \"", result.gate.name, "\"")));
     }
   }
   return out + table.text(terminal) + (notes.empty() ? "" : "\n" + notes);

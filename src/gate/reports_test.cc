@@ -79,9 +79,18 @@ TEST(GateReports, TextSaysWhatIsLeftOut) {
   const Assessment given = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 1, 1, 1, 1}});
   const std::string text = text_report(judge(gates, given, nullptr, {}), {});
   EXPECT_NE(
-      text.find("\nLeft out: 1 slice of fewer rows than least_rows = 20, of \"accuracy for each g\".\n"),
+      text.find(
+          "\nLeft out: 1 slice that counts fewer than least_rows = 20 rows, of \"accuracy for each g\".\n"),
       std::string::npos)
       << text;
+  const Gates rates = read_gates(
+      "[[gates]]\ncriterion = \"equalized_odds\"\nbetween = \"g\"\nmax = 1\nleast_rows = 5\n"
+      "thin = \"left-out\"",
+      "");
+  const std::string of_rates = text_report(judge(rates, given, nullptr, {}), {});
+  EXPECT_NE(of_rates.find("Left out: 1 slice that counts fewer than least_rows = 5 negatives or positives"),
+            std::string::npos)
+      << of_rates;
 }
 
 TEST(GateReports, TextShowsNothingThatATerminalObeys) {

@@ -196,6 +196,8 @@ TEST(Verdict, WhatCannotBeJudgedIsUndecidedWithTheReason) {
        "it counts 50 positives, fewer than 51"},
       {"metric = \"recall\"\nbetween = \"g\"\nmax = 1", &one, nullptr, "it counts no positives"},
       {"metric = \"accuracy\"\nbetween = \"g\"\nmax = 1", &one, nullptr, "there is no slice beside g=a"},
+      {"metric = \"recall\"\nbetween = \"g\"\nmax = 1\nleast_rows = 4\nthin = \"left-out\"", &now, nullptr,
+       "only g=a counts least_rows = 4 positives; next comes g=b with 0"},
       {"metric = \"accuracy\"\nbetween = \"g\"\nmax = 1", &none, nullptr, "there are no slices"},
       {"metric = \"accuracy\"\neach = \"g\"\nmin = 0", &none, nullptr, "there are no slices"},
       {"metric = \"accuracy\"\neach = \"g\"\nmin = 0\nleast_rows = 10\nthin = \"left-out\"", &one, nullptr,
