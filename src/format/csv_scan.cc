@@ -91,6 +91,7 @@ class Scanner {
         several_(place.columns ? place.columns > 1 : first_lines(text, delimiter)[0].delimiters > 0),
         first_line_(place.first_line),
         columns_(place.columns),
+        columns_given_(place.columns != 0),
         unquoted_(text.size()) {
     // As dense as at the beginning, and an eighth more.
     const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
@@ -189,12 +190,28 @@ class Scanner {
       columns_ = found;
     }
     if (found != columns_) {
-      throw FormatError("csv.columns",
-                        cat(csv_place(text_, offset, first_line_), ": the line ends after ", found,
-                            found == 1 ? " cell" : " cells", ", the first line has ", columns_),
-                        "a cell that holds the delimiter or a line's end stands in double quotes");
+      const auto [other, count] = other_delimiter();
+      const std::string ended = cat(csv_place(text_, offset, first_line_), ": the line ends after ", found,
+                                    found == 1 ? " cell" : " cells", ", the first line ");
+      if (count == 0)
+        throw FormatError("csv.columns", cat(ended, "has ", columns_),
+                          "a cell that holds the delimiter or a line's end stands in double quotes");
+      const std::string name = other == '\t' ? "a tab" : cat("\"", std::string(1, other), "\"");
+      throw FormatError("csv.columns", cat(ended, "is one cell and holds ", count, " times ", name),
+                        cat("the delimiter may be ", name, ", which is found where none is named"));
     }
     row_begin_ = cells;
+  }
+
+  // What may part a first line of one cell, and how often it stands there.
+  std::pair<char, int64_t> other_delimiter() const {
+    std::pair<char, int64_t> out = {};
+    if (columns_ != 1 || columns_given_) return out;
+    for (const char other : {',', ';', '\t', '|'}) {
+      const int64_t count = first_lines(text_, other)[0].delimiters;
+      if (other != delimiter_ && count > out.second) out = {other, count};
+    }
+    return out;
   }
 
   // Where to go on after a quote at `quote`: behind a quoted cell, or behind a quote inside of a cell.
@@ -237,6 +254,7 @@ class Scanner {
   const bool several_;  // columns
   const int64_t first_line_;
   int64_t columns_;
+  bool columns_given_;
   Buffer buffer_;
   uint32_t* starts_ = nullptr;
   size_t capacity_ = 0, count_ = 0;  // of starts
