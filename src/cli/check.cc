@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
 #include "cli/check_init.h"
@@ -184,7 +185,9 @@ void check(const CheckRun& run) {
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
+    const std::string& positive = assessment.options.positive_rows;
     run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : "") +
+                      (positive.empty() ? "" : cat("positive is ", printable(positive), "\n")) +
                       (run.html.empty() ? "" : cat(source_name(run.html), " is the page, for a browser.\n")));
     run.results.suggest(next);
   }

@@ -123,6 +123,7 @@ TEST_F(Check, APageNamesTheFilesBehindIt) {
   const std::string rows = scores(200);
   ASSERT_EQ(check(rows, parity(""), cat("--html ", path("report.html"))).code, 1);
   const std::string page = text("report.html");
+  EXPECT_NE(page.find(" rows, threshold 0.5, positive is y=true<"), std::string::npos);
   for (const char* name : {"scores.csv", "gates.toml"}) {
     ASSERT_EQ(std::system(cat("sha256sum ", path(name), " > ", path("sums")).c_str()), 0);
     EXPECT_NE(page.find(text("sums").substr(0, 64)), std::string::npos) << name;
@@ -181,6 +182,8 @@ TEST_F(Check, FirstGatesAreWrittenReadAndHeldAgainstTheSameRows) {
   EXPECT_NE(init.output.find(cat("--gates ", gates)), std::string::npos) << init.output;
   const Outcome said = call_command(cat("check --scores ", rows, " --label y --score p --gates ", gates));
   EXPECT_EQ(said.code, 0) << said.output << said.error;
+  EXPECT_NE(said.output.find("\npositive is y=true\n"), std::string::npos) << said.output;
+  EXPECT_NE(text("first.toml").find("\n# Positive is y=true.\n"), std::string::npos);
   // Limits that somebody chose stay.
   const Outcome again =
       call_command(cat("check --scores ", rows, " --label y --score p --init --slice g --out ", gates));

@@ -200,7 +200,10 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
             for (const std::string& word : comma_separated({text})) {
               double value = 0;
               if (!CLI::detail::lexical_cast(word, value) || !(value >= 0 && value <= 1))
-                throw CLI::ValidationError("--threshold", cat("\"", word, "\" is no number from 0 to 1"));
+                throw CLI::ValidationError(
+                    "--threshold",
+                    cat("\"", word, "\" is no number from 0 to 1",
+                        text == word ? "" : ": commas part several, the decimal sign is a point"));
               all.insert(value);
             }
             thresholds.assign(all.begin(), all.end());
@@ -354,6 +357,11 @@ void check_use(const EvaluateRun& run) {
       throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
     if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
+    const bool assessed = run.slicing.any() || !run.scored.query.empty() || run.thresholds.size() > 1;
+    if (!assessed && !run.worst.any() && !run.slicing.metrics.empty())
+      throw CLI::RequiresError("--metric", "--slice, --cross, --bucket, --slice-where or --worst");
+    if (!run.slicing.any() && !run.slicing.references.empty())
+      throw CLI::RequiresError("--reference-group", "--slice, --cross, --bucket or --slice-where");
     return;
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");

@@ -143,8 +143,8 @@ TEST_F(EvaluateScores, PeopleSeeFiguresGapsAndWhatComesNext) {
   const std::string path = file(kTwoGroups);
   EXPECT_NE(text_of(path, {}).find("next: espalier evaluate --scores "), std::string::npos);
   const std::string text = text_of(path, {"--slice", "g", "--min-slice", "0"});
-  EXPECT_TRUE(
-      text.starts_with("9 rows, of which 4 are yes; threshold 0.5: a score from it on says positive\n"))
+  EXPECT_TRUE(text.starts_with(
+      "9 rows, of which 4 are yes; threshold 0.5: a score from it on says positive, which is y=yes\n"))
       << text;
   EXPECT_NE(text.find("\ng=a             4          2    0.7500    0.2500  0.5000  0.0000  0.7500\n"),
             std::string::npos)
@@ -187,6 +187,12 @@ TEST_F(EvaluateScores, SeveralThresholdsAreComparedAndEachIsWhatItIsAlone) {
             std::string::npos);
   for (const char* wrong : {"0.3,", "1.5", "nan", "x"})
     EXPECT_THROW(text_of(path, {"--threshold", wrong}), CLI::ValidationError) << wrong;
+  const Outcome comma = call_command(cat("evaluate --scores ", path, " --label y --score p --threshold 0,3"));
+  EXPECT_EQ(comma.code, 2);
+  EXPECT_NE(
+      comma.error.find("\"3\" is no number from 0 to 1: commas part several, the decimal sign is a point"),
+      std::string::npos)
+      << comma.error;
 }
 
 TEST_F(EvaluateScores, AReferenceGroupGivesGapsTheirSign) {
@@ -289,6 +295,8 @@ TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
   }
   const std::string data = write_file(folder + "/kinds.csv", text), model = folder + "/model";
   call_verb(add_train, {"--data", data, "--label", "kind", "--model", model, "--epochs", "3"});
+  EXPECT_THROW(call_verb(add_evaluate, {model, data, "--metric", "recall"}), CLI::RequiresError);
+  EXPECT_THROW(call_verb(add_evaluate, {model, data, "--reference-group", "colour=red"}), CLI::RequiresError);
   const Json of_model =
       Json::parse(call_verb(add_evaluate, {model, data, "--all-rows", "--slice", "colour", "--json"}));
   const Json said = Json::parse(call_verb(add_predict, {model, data, "--all", "--json"}));

@@ -104,7 +104,11 @@ ScoredRows ScoredTable::view(const char* what) const {
 
 Assessment ScoredTable::assess(const std::vector<std::vector<const CategoryColumn*>>& slicings,
                                const AssessmentOptions& options) const {
-  if (task == Task::kTwoClasses) return espalier::assess(view(), slicings, options);
+  if (task == Task::kTwoClasses) {
+    Assessment out = espalier::assess(view(), slicings, options);
+    out.options.positive_rows = cat(label, "=", positive);
+    return out;
+  }
   if (task == Task::kClasses) {
     const ClassRows of_classes(classes, is, said, scores, weights);
     const auto estimator = [&](const Slicing& slicing) { return class_estimates(of_classes, slicing); };

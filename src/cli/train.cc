@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/train_digits.h"
 #include "cli/train_table.h"
 #include "espalier/error.h"
@@ -85,7 +86,7 @@ TrainPlan plan_of(const TrainFlags& flags) {
   const double share = plan.data.test_fraction;
   if (!(share > 0 && share < 1)) {
     throw ValueError("train.test_fraction",
-                     cat("the share of test rows must lie between 0 and 1, got ", share));
+                     cat("the share of test rows must lie between 0 and 1, got ", shortest(share)));
   }
   return plan;
 }
@@ -159,6 +160,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<double>(verb, flags, "--test-fraction",
                      "Share of rows kept for the test: of images from the end, of a table at random",
                      [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
+      ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
   add_change<std::string>(verb, flags, "--split",
                           "Which rows of a table judge: some at random, or the last in the file's order, as "

@@ -336,7 +336,7 @@ TEST_F(TrainPlans, WrongUseIsNamed) {
   EXPECT_NE(message({"--data", data, "--write-plan"}).find("add --label kind"), std::string::npos);
   EXPECT_EQ(
       rule_of([&] {
-        call_verb(add_train, {"--data", data, "--label", "kind", "--write-plan", "--test-fraction", "2"});
+        call_verb(add_train, {"--data", data, "--label", "kind", "--write-plan", "--test-fraction", "1"});
       }),
       "train.test_fraction");
   const Outcome outcome = call_command("train " + file("wrong.toml", "[fit]\nepoch = 3\n"));

@@ -94,8 +94,16 @@ TEST(TrainVerb, SharesOutTheRowsAsTold) {
   EXPECT_EQ(json["train_rows"], 20);
   EXPECT_EQ(json["test_rows"], 20);
   EXPECT_EQ(json["epochs"].size(), 0u);
-  for (const char* fraction : {"0", "1", "-0.5", "nan"})
+  for (const char* fraction : {"0", "1"})
     EXPECT_THROW(train({"--data", data, "--test-fraction", fraction}), ValueError) << fraction;
+  for (const auto& [fraction, message] : {std::pair{"-0.5", "-0.5 is not from 0 to 1"},
+                                          {"nan", "nan is not from 0 to 1"},
+                                          {"20", "20 is not from 0 to 1"},
+                                          {"0,2", "\"0,2\" is no number: the decimal sign is a point"}}) {
+    const Outcome outcome = call_command(cat("train --data ", data, " --test-fraction ", fraction));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_NE(outcome.error.find(message), std::string::npos) << outcome.error;
+  }
 }
 
 TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {

@@ -22,6 +22,7 @@ namespace espalier {
 struct AssessmentOptions {
   std::vector<double> thresholds = {0.5};  // ascending; of what nothing is decided by: none
   Positive positive = Positive::kFrom;
+  std::string positive_rows = {};  // which rows are truly positive, for people: "income=high"
   SliceOptions slices = {};
   double level = kLevel;     // of intervals
   bool histograms = false;   // of scores; of predicted numbers tenths

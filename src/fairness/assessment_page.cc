@@ -17,6 +17,8 @@ std::string subtitle(const PageFacts& facts) {
   std::string out =
       cat(subject, subject.empty() ? "" : ": ", grouped(facts.given().overall.slice.rows), " rows");
   if (facts.given().has_thresholds()) out += cat(", threshold ", shortest(facts.threshold()));
+  if (const std::string& positive = facts.given().options.positive_rows; !positive.empty())
+    out += cat(", positive is ", positive);
   return out;
 }
 

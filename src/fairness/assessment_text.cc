@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "fairness/criterion_rows.h"
 #include "fairness/estimate_text.h"
@@ -132,9 +133,11 @@ std::string text_of(const Assessment& assessment, const AssessmentView& view, co
       view.metrics.empty() ? criterion_tables(assessment, view) : CriterionTables();
   std::string out;
   for (size_t t = 0; t < thresholds; ++t) {
+    const std::string& positive = assessment.options.positive_rows;
     const bool from = assessment.options.positive == Positive::kFrom;
     out += cat(out.empty() ? "" : "\n", "threshold ", shortest(assessment.options.thresholds[t]),
-               ": a score ", from ? "from it on" : "above it", " says positive\n");
+               ": a score ", from ? "from it on" : "above it", " says positive",
+               positive.empty() ? "" : cat(", which is ", printable(positive)), "\n");
     if (assessment.options.resampling.method != IntervalMethod::kClosedForm)
       out += cat("intervals: ", text_of(assessment.options.resampling), "\n");
     for (const SlicingFigures& by : assessment.by.empty() ? everything : assessment.by) {

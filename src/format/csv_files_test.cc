@@ -48,12 +48,14 @@ TEST(CsvFiles, OtherLinesOfOneCellAreNoTitle) {
   EXPECT_EQ(csv_files_error_of("Report\na,b\n"), problem);
   EXPECT_EQ(csv_files_error_of("1\n2\n3\n4\n5\n6\na,b\n1,2\n").substr(0, 18), "csv.columns line 7");
   EXPECT_EQ(parse_csv("text\none\ntwo\n").rows(), 2);
-  EXPECT_EQ(csv_files_error_of("a;b;c\n1;2,5;x\n", {.delimiter = ','}),
-            "csv.columns line 2, column 8: the line ends after 2 cells, the first line is one cell and holds 2 "
-            "times \";\" -> the delimiter may be \";\", which is found where none is named");
-  EXPECT_EQ(csv_files_error_of("a\tb\n1;2\tx\n", {.delimiter = ';'}),
-            "csv.columns line 2, column 6: the line ends after 2 cells, the first line is one cell and holds 1 "
-            "times a tab -> the delimiter may be a tab, which is found where none is named");
+  EXPECT_EQ(
+      csv_files_error_of("a;b;c\n1;2,5;x\n", {.delimiter = ','}),
+      "csv.columns line 2, column 8: the line ends after 2 cells, the first line is one cell and holds 2 "
+      "times \";\" -> the delimiter may be \";\", which is found where none is named");
+  EXPECT_EQ(
+      csv_files_error_of("a\tb\n1;2\tx\n", {.delimiter = ';'}),
+      "csv.columns line 2, column 6: the line ends after 2 cells, the first line is one cell and holds 1 "
+      "times a tab -> the delimiter may be a tab, which is found where none is named");
 }
 
 TEST(CsvFiles, AnEmptyColumnBehindTheLastDelimiterIsLeftOut) {

@@ -23,6 +23,8 @@ class Writer {
       : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
     for (const std::string& remark : remarks) head_ += comment(remark);
+    if (const std::string& positive = assessment.options.positive_rows; !positive.empty())
+      head_ += comment(cat("Positive is ", positive, "."));
     head_ += cat("level = ", shortest(assessment.options.level), "\n");
     if (assessment.has_thresholds()) {
       threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
