@@ -57,7 +57,8 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
     if (!label.empty()) out.insert(out.end(), {"--label", label});
   };
   if (faults.empty() || !faults[0].warning) {
-    out = {"train", "--data", run.train, "--label", label.empty() ? "last" : label};
+    out = label.empty() ? std::vector<std::string>{"data", "stats", run.train}
+                        : std::vector<std::string>{"train", "--data", run.train, "--label", label};
   } else if (faults[0].of == FaultOf::kLeak) {
     out.insert(out.end(), {"leak", run.train});
     if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});

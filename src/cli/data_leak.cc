@@ -1,6 +1,7 @@
 // espalier data leak: what tells a model the answer before it is asked.
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -58,14 +59,21 @@ std::string text_of(const LeakRun& run, const CsvTable& table, const std::vector
 // What to do about the first finding.
 std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFinding>& findings) {
   const std::string& label = run.options.label;
+  const bool shared = !findings.empty() && findings[0].warning &&
+                      (findings[0].kind == LeakKind::kOverlap || findings[0].kind == LeakKind::kNearOverlap);
   std::vector<std::string> out = {"train", "--data", run.file};
-  if (label.empty()) out = {"data", "leak", run.file, "--label", "last"};
+  if (shared) {
+    const std::string stem = std::filesystem::path(run.file).stem().string();
+    out = {"data", "split", run.file, "--train", stem + "-train.csv", "--test", stem + "-test.csv"};
+  } else if (label.empty()) {
+    out = {"data", "stats", run.file};
+  }
   if (!label.empty()) out.insert(out.end(), {"--label", label});
   std::string ignored;
   for (const LeakFinding& finding : findings) {
     if (finding.kind == LeakKind::kLabel) ignored += cat(ignored.empty() ? "" : ",", finding.column);
   }
-  if (!label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
+  if (!shared && !label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }

@@ -74,6 +74,8 @@ TEST_F(DataQuestions, CheckAsksThemAll) {
   EXPECT_EQ(quiet.code, 0) << quiet.text;
   EXPECT_TRUE(quiet.text.starts_with("No fault: 600 rows, 4 columns, and same.csv.\n")) << quiet.text;
   EXPECT_NE(quiet.text.find("train --data"), std::string::npos) << quiet.text;
+  const Said unasked = data({"check", train, same});
+  EXPECT_NE(unasked.text.find(cat("data stats ", train, "\n")), std::string::npos) << unasked.text;
   const Said schema = data({"check", train, dots, "--label", "ill"});
   EXPECT_EQ(schema.code, 1);
   EXPECT_TRUE(schema.text.starts_with("Faults: column \"ill\": unexpected string values; and "))
@@ -130,6 +132,12 @@ TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(Json::parse(both.text)["findings"][0]["kind"], "overlap");
   EXPECT_EQ(Json::parse(both.text)["findings"][0]["rows"], 600);
   EXPECT_EQ(data({"leak", clean, "--label", "ils"}).code, 2);
+  EXPECT_NE(data({"leak", clean}).text.find(cat("data stats ", clean, "\n")), std::string::npos);
+  const Said overlap = data({"leak", clean, "--label", "ill", "--test", clean});
+  EXPECT_NE(overlap.text.find(
+                cat("data split ", clean, " --train clean-train.csv --test clean-test.csv --label ill\n")),
+            std::string::npos)
+      << overlap.text;
 }
 
 TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {

@@ -146,15 +146,34 @@ Exported export_stablehlo(LoadedModel& model, const ExportRun& run) {
 struct Format {
   const char *name, *what;
   Exported (*write)(LoadedModel& model, const ExportRun& run);
+  // Whether it has --name and --caller-scratch, --batch, --weights-as-arguments.
+  bool naming = false, batches = false, arguments = false;
 };
 constexpr Format kFormats[] = {
-    {"c", "one C99 file without a library, and its header beside it", export_c},
-    {"onnx", "a model that onnxruntime runs, for any number of rows", export_onnx},
-    {"stablehlo", "a module of StableHLO's own ops that JAX runs", export_stablehlo},
+    {"c", "one C99 file without a library, and its header beside it", export_c, true},
+    {"onnx", "a model that onnxruntime runs, for any number of rows", export_onnx, false, true},
+    {"stablehlo", "a module of StableHLO's own ops that JAX runs", export_stablehlo, false, true, true},
 };
+
+void check_options(const ExportRun& run, const Format& format) {
+  const auto check = [&](bool given, bool taken, const char* option, const char* formats) {
+    if (given && !taken)
+      throw ValueError("export.option", cat(option, " is for --to ", formats, ", not for ", format.name),
+                       "leave it out");
+  };
+  check(!run.name.empty(), format.naming, "--name", "c");
+  check(run.caller_scratch, format.naming, "--caller-scratch", "c");
+  check(run.batch > 0, format.batches, "--batch", "onnx and stablehlo");
+  check(run.weights_as_arguments, format.arguments, "--weights-as-arguments", "stablehlo");
+  if (run.out.ends_with('/') || std::filesystem::is_directory(run.out))
+    throw ValueError("export.out", cat(run.out, " is a folder, and what is written a file"),
+                     cat("--out ", (std::filesystem::path(run.out) / "model").string(), ".",
+                         std::string_view(format.name) == "stablehlo" ? "mlir" : format.name));
+}
 
 void export_model(const ExportRun& run) {
   const Format& format = find_named("export.format", "format", run.format, kFormats);
+  check_options(run, format);
   namespace fs = std::filesystem;
   std::error_code none;
   if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))
@@ -195,7 +214,9 @@ void add_export(CLI::App& app) {
     formats += cat(formats.empty() ? "" : "; ", format.name, ": ", format.what);
   CLI::App* verb = app.add_subcommand("export", "Write a saved model in another format");
   verb->add_option("model", run->model, "Folder of a saved model")->required();
-  verb->add_option("--to", run->format, "The format. " + formats)->required();
+  verb->add_option("--to", run->format, "The format. " + formats)
+      ->transform([](const std::string& word) { return CLI::detail::to_lower(word); }, "", "")
+      ->required();
   verb->add_option("--out", run->out, "The file to write")->required();
   verb->add_option("--name", run->name, "c: what the names in the file begin with")
       ->option_text("NAME [that of --out]");
@@ -203,7 +224,7 @@ void add_export(CLI::App& app) {
                  "c: the caller gives the scratch memory of each call");
   verb->add_option("--batch", run->batch, "onnx, stablehlo: for this many rows alone")
       ->check(number_from(int64_t{1}, 1 << 30))
-      ->option_text("N");
+      ->option_text("N [onnx: any number; stablehlo: 1]");
   verb->add_flag("--weights-as-arguments", run->weights_as_arguments,
                  "stablehlo: the weights are arguments, not constants");
   run->results.add_json(*verb);

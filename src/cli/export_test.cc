@@ -144,9 +144,46 @@ TEST(Export, ATableModelGoesToOnnxAndStablehlo) {
   EXPECT_GT(rows_of_module({"--weights-as-arguments"}).second, 1u);
 }
 
+TEST(Export, OptionsOfAnotherFormatAreRefused) {
+  const std::string out = trained() + "/refused.c";
+  const auto message = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {trained() + "/model", "--out", out});
+    try {
+      call_verb(add_export, words);
+    } catch (const ValueError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+    return std::string("accepted");
+  };
+  EXPECT_EQ(message({"--to", "c", "--batch", "4"}),
+            "export.option: --batch is for --to onnx and stablehlo, not for c");
+  EXPECT_EQ(message({"--to", "C", "--weights-as-arguments"}),
+            "export.option: --weights-as-arguments is for --to stablehlo, not for c");
+  EXPECT_EQ(message({"--to", "onnx", "--weights-as-arguments"}),
+            "export.option: --weights-as-arguments is for --to stablehlo, not for onnx");
+  EXPECT_EQ(message({"--to", "onnx", "--name", "foo"}), "export.option: --name is for --to c, not for onnx");
+  EXPECT_EQ(message({"--to", "StableHLO", "--caller-scratch"}),
+            "export.option: --caller-scratch is for --to c, not for stablehlo");
+  EXPECT_FALSE(posix_env().exists(out));
+}
+
+TEST(Export, AFolderIsNoFileToWrite) {
+  for (const std::string& out : {trained(), trained() + "/", trained() + "/new/"}) {
+    for (const char* format : {"c", "onnx", "stablehlo"}) {
+      try {
+        call_verb(add_export, {trained() + "/model", "--to", format, "--out", out});
+        ADD_FAILURE() << out;
+      } catch (const ValueError& error) {
+        EXPECT_EQ(error.message(), cat(out, " is a folder, and what is written a file"));
+      }
+    }
+  }
+  EXPECT_FALSE(posix_env().exists(trained() + "/.c"));
+}
+
 TEST(Export, UnknownFormatsNameTheNearest) {
   try {
-    call_verb(add_export, {trained() + "/model", "--to", "C", "--out", trained() + "/x.c"});
+    call_verb(add_export, {trained() + "/model", "--to", "c++", "--out", trained() + "/x.c"});
     FAIL();
   } catch (const ValueError& error) {
     EXPECT_NE(std::string(error.what()).find("known are c, onnx, stablehlo"), std::string::npos)

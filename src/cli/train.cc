@@ -249,7 +249,9 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
               flags.hidden.push_back(std::stoll(units));
             }
           },
-          "Units of each hidden layer, between commas")
+          "Units of each hidden layer, between commas; where it is not given, a table has a linear model "
+          "too, "
+          "which is kept where it is better")
       ->allow_extra_args(false)
       ->option_text("N,... [128; of a table 128,64]");
   add_change<double>(verb, flags, "--threshold",
