@@ -4,6 +4,7 @@
 
 #include "base/blocks.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "ir/op.h"
 #include "ir/sink.h"
 
@@ -111,7 +112,7 @@ Tensor Operand::as(DType dtype) const {
   if (!scalar_) return tensor_;
   if (!integral_ && !is_float(dtype)) {
     CallScope scope(at_);
-    throw DTypeError("operand.fraction", cat("the scalar ", real_, " meets a tensor of ", dtype),
+    throw DTypeError("operand.fraction", cat("the scalar ", shortest(real_), " meets a tensor of ", dtype),
                      "write an integer, or convert the tensor");
   }
   const bool fits = is_float(dtype) || (huge_ ? dtype == DType::kU64 : holds_integer(dtype, integer_));

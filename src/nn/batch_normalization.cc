@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 
@@ -9,7 +10,7 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Locati
   const CallScope scope(at);
   if (!(options_.momentum >= 0 && options_.momentum <= 1)) {
     throw ValueError("batch_normalization.momentum",
-                     cat("momentum must lie in [0, 1], got ", options_.momentum));
+                     cat("momentum must lie in [0, 1], got ", shortest(options_.momentum)));
   }
 }
 

@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
@@ -9,7 +10,7 @@ Dropout::Dropout(double rate, std::string name, DTypePolicy dtype, Location at)
     : Layer(std::move(name), dtype, at), rate_(rate) {
   const CallScope scope(at);
   if (!(rate >= 0 && rate < 1))
-    throw ValueError("dropout.rate", cat("the rate must lie in [0, 1), got ", rate));
+    throw ValueError("dropout.rate", cat("the rate must lie in [0, 1), got ", shortest(rate)));
 }
 
 Tensor Dropout::call(const Tensor& x) {

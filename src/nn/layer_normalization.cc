@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/array.h"
 #include "espalier/layers.h"
 
@@ -11,7 +12,7 @@ LayerNormalization::LayerNormalization(LayerNormalizationOptions options, Locati
   const CallScope scope(at);
   if (!(options_.epsilon >= 0)) {
     throw ValueError("layer_normalization.epsilon",
-                     cat("epsilon must not be negative, got ", options_.epsilon));
+                     cat("epsilon must not be negative, got ", shortest(options_.epsilon)));
   }
   if (options_.axis.empty())
     throw ValueError("layer_normalization.axes", "there is no axis to normalise over");

@@ -303,6 +303,15 @@ TEST(Layers, AnInputThatHoldsNothingAndAWeightThatIsNotThereAreNamed) {
       "layer.weight: unknown weight of layer \"sum\": \"factr\": known are factor; did you mean \"factor\"?");
 }
 
+TEST(Layers, NumbersInErrorsHaveTheFewestDigits) {
+  EXPECT_EQ(layer_message([] { Dropout(1.5); }), "dropout.rate: the rate must lie in [0, 1), got 1.5");
+  EXPECT_EQ(layer_message([] { Optimizer(SGD{.learning_rate = -0.1}); }),
+            "optimizer.learning_rate: learning_rate must not be negative, got -0.1");
+  EXPECT_EQ(
+      layer_message([] { full({2}, 1, DType::kI32) * 0.5; }),
+      "operand.fraction: the scalar 0.5 meets a tensor of i32; write an integer, or convert the tensor");
+}
+
 TEST(Layers, IdsOfAnEmbeddingAreThoseOfTake) {
   set_seed(0);
   Embedding layer({.input_dim = 3, .output_dim = 1});

@@ -1,4 +1,5 @@
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/array.h"
 #include "espalier/layers.h"
 
@@ -12,7 +13,7 @@ ReLU::ReLU(ReLUOptions options, Location at)
                                                    {"threshold", options_.threshold}};
   for (const auto& [option, value] : limits) {
     if (!(value >= 0))
-      throw ValueError(cat("relu.", option), cat(option, " must not be negative, got ", value));
+      throw ValueError(cat("relu.", option), cat(option, " must not be negative, got ", shortest(value)));
   }
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/shortest.h"
 #include "ir/sink.h"
 #include "optim/clip.h"
 #include "optim/rule.h"
@@ -22,13 +23,14 @@ Optimizer::Rule::Rule(std::string rule_name, const CommonOptions& options)
       learning_rate(first_rate(options.learning_rate), {.name = name + "/learning_rate", .trainable = false}),
       step(full({}, 0, DType::kI64), {.name = name + "/step", .trainable = false}) {
   if (const std::optional<double> rate = common.learning_rate.constant(); rate && !(*rate >= 0))
-    throw ValueError("optimizer.learning_rate", cat("learning_rate must not be negative, got ", *rate));
+    throw ValueError("optimizer.learning_rate",
+                     cat("learning_rate must not be negative, got ", shortest(*rate)));
   require(common.weight_decay >= 0, "weight_decay", "must not be negative", common.weight_decay);
   require_bounds(*this);
 }
 
 void Optimizer::Rule::require(bool holds, const char* option, const char* must, double value) const {
-  if (!holds) throw ValueError(cat(name, ".", option), cat(option, " ", must, ", got ", value));
+  if (!holds) throw ValueError(cat(name, ".", option), cat(option, " ", must, ", got ", shortest(value)));
 }
 
 Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable, double initial) {

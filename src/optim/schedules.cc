@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "espalier/array.h"
 
 namespace espalier {
@@ -13,6 +14,9 @@ namespace {
 template <class T>
 void require(bool holds, const char* schedule, const char* member, const char* must, const T& value) {
   if (!holds) throw ValueError(cat(schedule, ".", member), cat(member, " ", must, ", got ", value));
+}
+void require(bool holds, const char* schedule, const char* member, const char* must, double value) {
+  require(holds, schedule, member, must, shortest(value));
 }
 
 void require_rate(const char* schedule, const char* member, double rate) {
