@@ -1,6 +1,7 @@
 #include "base/shortest.h"
 
 #include <charconv>
+#include <cmath>
 
 namespace espalier {
 namespace {
@@ -15,5 +16,12 @@ std::string decimal(T value) {
 
 std::string shortest(double value) { return decimal(value); }
 std::string shortest(float value) { return decimal(value); }
+
+std::string plain_number(double value) {
+  constexpr double kMost = 1e15;
+  if (value != std::trunc(value) || std::abs(value) >= kMost) return shortest(value);
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, value, std::chars_format::fixed).ptr};
+}
 
 }  // namespace espalier

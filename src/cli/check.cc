@@ -44,7 +44,7 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
       throw ValueError("check.buckets", cat("the gates and --bucket part \"", column, "\" at other edges"));
     if (flag != given.end()) continue;
     std::string list;
-    for (const double edge : edges) list += cat(list.empty() ? "" : ",", shortest(edge));
+    for (const double edge : edges) list += cat(list.empty() ? "" : ",", plain_number(edge));
     out.buckets.push_back(cat(column, "=", list));
   }
   return out;

@@ -50,7 +50,7 @@ std::optional<std::string> thirds(const CsvTable& table, const std::vector<int64
   std::ranges::sort(numbers);
   const double low = numbers[numbers.size() / 3], high = numbers[2 * numbers.size() / 3];
   if (!(numbers.front() < low && low < high)) return std::nullopt;
-  return cat(shortest(low), ",", shortest(high));
+  return cat(plain_number(low), ",", plain_number(high));
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ std::string SliceColumns::quarters(const std::string& name, int64_t column) cons
   for (const size_t quarter : {1, 2, 3}) edges.push_back(numbers[quarter * numbers.size() / 4]);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   std::string out;
-  for (const double edge : edges) out += cat(out.empty() ? "" : ",", shortest(edge));
+  for (const double edge : edges) out += cat(out.empty() ? "" : ",", plain_number(edge));
   return cat("--bucket ", name, "=", out);
 }
 

@@ -79,14 +79,14 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
   if (edges.empty() || !std::ranges::all_of(edges, [](double edge) { return std::isfinite(edge); }) ||
       std::ranges::adjacent_find(edges, disordered) != edges.end()) {
     std::string text;
-    for (const double edge : edges) text += cat(text.empty() ? "" : ", ", shortest(edge));
+    for (const double edge : edges) text += cat(text.empty() ? "" : ", ", plain_number(edge));
     throw ValueError("evaluate.bucket",
                      cat("the edges of '", name, "' are finite and ascend, got [", text, "]"));
   }
   CategoryColumn out{.name = std::move(name), .values = {}, .codes = {}};
   for (size_t i = 0; i <= edges.size(); ++i) {
-    out.values.push_back(cat(i == 0 ? "(-inf" : cat("[", shortest(edges[i - 1])), ",",
-                             i == edges.size() ? "inf" : shortest(edges[i]), ")"));
+    out.values.push_back(cat(i == 0 ? "(-inf" : cat("[", plain_number(edges[i - 1])), ",",
+                             i == edges.size() ? "inf" : plain_number(edges[i]), ")"));
   }
   out.codes.reserve(numbers.size());
   for (const double number : numbers) {

@@ -41,7 +41,7 @@ Level level_of(const ExpressionNode& node) {
     case Kind::kNegate:
       return kUnary;
     case Kind::kNumber:
-      return shortest(node.number)[0] == '-' ? kUnary : kPrimary;
+      return plain_number(node.number)[0] == '-' ? kUnary : kPrimary;
     default:
       return kPrimary;
   }
@@ -67,7 +67,7 @@ std::string tested(const ExpressionNode& node, const char* no) {
 std::string bare(const ExpressionNode& node) {
   switch (node.kind) {
     case Kind::kNumber:
-      return shortest(node.number);
+      return plain_number(node.number);
     case Kind::kText:
       return quoted(node.text, '"');
     case Kind::kTruth:

@@ -137,6 +137,8 @@ TEST(Expression, CanonicalTextIsTheSameForWhatMeansTheSameAndReadsBack) {
            {"-(a * b) / -c > --d", "-(a * b) / -c > --d"},
            {"- - 5 = -(5)", "5 = -5"},
            {"a + -1e-9 = 1", "a + -1e-09 = 1"},
+           {"a > 500000 and a < -1e14", "a > 500000 and a < -100000000000000"},
+           {"a > 1000000000000000 and a < 123456.5", "a > 1e+15 and a < 123456.5"},
            {"`a` = 'it''s' or `two words` = \"say \"\"x\"\"\"",
             "a = \"it's\" or `two words` = \"say \"\"x\"\"\""},
            {"`and` = `tick``s`", "`and` = `tick``s`"},

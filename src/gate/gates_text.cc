@@ -37,7 +37,7 @@ class Writer {
     if (!of.buckets.empty()) head_ += "\n[buckets]\n";
     for (const auto& [name, edges] : of.buckets) {
       std::string list;
-      for (const double edge : edges) list += cat(list.empty() ? "" : ", ", shortest(edge));
+      for (const double edge : edges) list += cat(list.empty() ? "" : ", ", plain_number(edge));
       head_ += cat(toml_quoted(name), " = [", list, "]\n");
     }
   }
