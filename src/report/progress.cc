@@ -52,20 +52,30 @@ std::string ProgressBar::rate(double seconds) const {
   return cat(fixed(value, value < 10 ? 1 : 0), unit_, "/s");
 }
 
-std::string ProgressBar::line(double seconds) const {
-  if (total_ <= 0) return cat(label_, "  ", done_, unit_, "  ", rate(seconds));
+std::string ProgressBar::line(double seconds, const std::string& metrics) const {
+  const std::string last = metrics.empty() ? "" : cat("  ", metrics);
+  if (total_ <= 0) return cat(label_, "  ", done_, unit_, "  ", rate(seconds), last);
   const double all = static_cast<double>(total_), done = static_cast<double>(done_);
-  std::string out = label_;
+  std::string bar;
   if (terminal_.interactive) {
     const auto filled = static_cast<size_t>(std::clamp(done / all, 0.0, 1.0) * kBarColumns);
-    std::string bar(filled, '=');
+    bar.assign(filled, '=');
     if (filled < kBarColumns) bar += '>';
     bar.resize(kBarColumns, ' ');
-    out += cat(" [", bar, "]");
+    bar = cat(" [", bar, "]");
   }
-  out += cat("  ", done_, "/", total_, unit_, "  ", rate(seconds));
-  if (done_ > 0) out += cat("  eta ", clock_text(std::max(0.0, seconds * (all / done - 1))));
-  return out;
+  const std::string count = cat("  ", done_, "/", total_, unit_), speed = cat("  ", rate(seconds));
+  std::string eta;
+  if (done_ > 0) eta = cat("  eta ", clock_text(std::max(0.0, seconds * (all / done - 1))));
+  return fitting({cat(label_, bar, count, speed, eta, last), cat(label_, bar, count, eta, last),
+                  cat(label_, count, eta, last)});
+}
+
+std::string ProgressBar::fitting(const std::vector<std::string>& lines) const {
+  for (const std::string& line : lines) {
+    if (!terminal_.interactive || display_width(line) < terminal_.columns) return line;
+  }
+  return lines.back();
 }
 
 void ProgressBar::update(int64_t done, const std::function<std::string()>& metrics) {
@@ -73,8 +83,7 @@ void ProgressBar::update(int64_t done, const std::function<std::string()>& metri
   const double now = env_.steady_seconds();
   if (now - drawn_ < (terminal_.interactive ? kRedrawSeconds : kQuietSeconds)) return;
   drawn_ = now;
-  std::string text = line(now - started_);
-  if (const std::string more = metrics(); !more.empty()) text += cat("  ", more);
+  std::string text = line(now - started_, metrics());
   shown_ = terminal_.interactive;
   if (shown_) text = cat("\r\x1b[2K", fit_width(text, terminal_.columns - 1));
   out_ << text << (shown_ ? "" : "\n") << std::flush;
@@ -85,11 +94,13 @@ void ProgressBar::finish(const std::string& metrics) {
   if (!terminal_.interactive && now - drawn_ < kQuietSeconds) return;
   drawn_ = now;
   clear();
+  const std::string last = metrics.empty() ? "" : cat("  ", metrics);
   // Lines of one loop line up.
-  out_ << label_ << "  " << done_ << unit_ << " in " << padded(duration(seconds), 5) << "  "
-       << padded(rate(seconds), 8);
-  if (!metrics.empty()) out_ << "  " << metrics;
-  out_ << '\n' << std::flush;
+  const std::string time = padded(duration(seconds), 5), speed = padded(rate(seconds), 8);
+  out_ << fitting({cat(label_, "  ", done_, unit_, " in ", time, "  ", speed, last),
+                   cat(label_, " in ", time, last), cat(label_, last)})
+       << '\n'
+       << std::flush;
 }
 
 void ProgressBar::clear() {

@@ -39,7 +39,9 @@ class ProgressBar {
 
  private:
   std::string rate(double seconds) const;
-  std::string line(double seconds) const;
+  std::string line(double seconds, const std::string& metrics) const;
+  // The first that the terminal has room for; what matters least is left out of later ones.
+  std::string fitting(const std::vector<std::string>& lines) const;
   std::ostream& out_;
   Terminal terminal_;
   Env& env_;

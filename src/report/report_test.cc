@@ -305,6 +305,26 @@ TEST(Progress, NarrowTerminalsGetCutLines) {
   EXPECT_EQ(out.str(), "\r\x1b[2Kepoch  7...");
 }
 
+TEST(Progress, MetricsAreShownBeforeWhatMattersLess) {
+  FakeEnv env;
+  std::ostringstream out;
+  ProgressBar bar(out, {.interactive = true, .columns = 64}, env);
+  const std::string metrics = "loss 0.2500  accuracy 0.9000", more = metrics + "  val_accuracy 0.8";
+  const auto said = [&] {
+    std::string text = out.str();
+    out.str("");
+    return text;
+  };
+  bar.start("epoch 1/2", 200);
+  env.seconds += 2;
+  bar.update(50, metrics);
+  EXPECT_EQ(said(), cat("\r\x1b[2Kepoch 1/2  50/200  eta 0:06  ", metrics));
+  bar.finish(metrics);
+  EXPECT_EQ(said(), cat("\r\x1b[2Kepoch 1/2  50 in  2.0s      25/s  ", metrics, "\n"));
+  bar.finish(more);
+  EXPECT_EQ(said(), cat("epoch 1/2  ", more, "\n"));
+}
+
 TEST(Progress, Durations) {
   EXPECT_EQ(duration(9.46), "9.5s");
   EXPECT_EQ(duration(125), "2:05");
