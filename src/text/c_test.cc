@@ -427,14 +427,16 @@ TEST(C, TheCommentNamesInputsAndCannotBeEnded) {
   const CExport code = print_c(
       *graph, random_variables(*graph),
       {.name = "net",
-       .notes = {"columns: age, */ int x; /* ?\?/", "line\nbreak", "K\xc3\xb6ln \xf0\x9f\x8c\xb3 \xff\xc3"}});
+       .notes = {"columns: age, */ int x; /* ?\?/", "line\nbreak", "K\xc3\xb6ln \xf0\x9f\x8c\xb3 \xff\xc3",
+                 "turned \xe2\x80\xae, \xc2\x85, \xef\xbb\xbf, \xe0\x82\xa0"}});
   EXPECT_NE(code.source.find(" * input: f32[1,2] \"x0\"\n"), std::string::npos);
   EXPECT_NE(code.source.find("int net_predict(const float *input, float *output);"), std::string::npos);
   EXPECT_NE(code.header.find(
                 "/* Gives 0; 1, and computes nothing, where an argument is NULL. */\nint net_predict("),
             std::string::npos);
   EXPECT_EQ(code.source.find("int x; /*"), std::string::npos);
-  EXPECT_NE(code.source.find("K\\u00f6ln \\U0001f333 ?\n"), std::string::npos);
+  EXPECT_NE(code.source.find("K\xc3\xb6ln \xf0\x9f\x8c\xb3 ?\n"), std::string::npos);
+  EXPECT_NE(code.source.find("turned \\u202e, \\u0085, \\ufeff, ?\n"), std::string::npos);
   if (have_command("gcc")) {
     EXPECT_EQ(refusal("gcc", code.source), "");
   }

@@ -3,7 +3,9 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <string_view>
 
+#include "base/shortened.h"
 #include "ir/dispatch.h"
 
 namespace espalier::c_text {
@@ -130,23 +132,7 @@ Literal without_repeats(const Literal& literal, Dims& strides) {
   return {{type.dtype, shape}, data};
 }
 
-namespace {
-
-// The character at the begin of `text` beyond ASCII, and its bytes; 0 bytes when it is no UTF-8.
-std::pair<uint32_t, size_t> beyond_ascii(std::string_view text) {
-  const auto first = static_cast<uint8_t>(text[0]);
-  const size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
-  if (size == 0 || text.size() < size) return {0, 0};
-  uint32_t character = first & (0xff >> (size + 1));
-  for (size_t i = 1; i < size; ++i) {
-    const auto byte = static_cast<uint8_t>(text[i]);
-    if ((byte & 0xc0) != 0x80) return {0, 0};
-    character = character << 6 | (byte & 0x3f);
-  }
-  return {character, size};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 std::string comment_text(const std::string& text) {
   std::string out;
@@ -160,9 +146,11 @@ std::string comment_text(const std::string& text) {
       ++i;
       continue;
     }
-    // As C spells it: \u00fc.
     const auto [character, size] = beyond_ascii(std::string_view(text).substr(i));
-    if (size) {
+    if (size && is_seen(character)) {
+      out += text.substr(i, size);
+    } else if (size) {
+      // As C spells it: \u202e.
       char spelled[16];
       std::snprintf(spelled, sizeof spelled, character < 0x10000 ? "\\u%04x" : "\\U%08x", character);
       out += spelled;
