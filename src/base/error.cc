@@ -55,6 +55,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+// Whether `text` goes on behind `word` with another word: "Price (EUR)" behind "Price".
+bool begins(std::string_view text, std::string_view word) {
+  constexpr size_t kLeast = 3;
+  return word.size() >= kLeast && text.size() > word.size() && text.starts_with(word) &&
+         (text[word.size()] == ' ' || text[word.size()] == '-');
+}
+
 std::string sorted_letters(std::string_view word) {
   std::string letters;
   for (const char c : word) letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
@@ -109,6 +116,10 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   for (const std::string& candidate : known) {
     if (std::max(word.size(), candidate.size()) > kLongest) continue;
     const size_t distance = edit_distance(word, candidate);
+    if (begins(candidate, word) || begins(word, candidate)) {
+      ranked.emplace_back(distance, candidate);
+      continue;
+    }
     if (distance > std::max<size_t>(2, word.size() / 3)) continue;
     // Most of a short word: then its letters have changed places or case, or it is another word.
     if (2 * distance > std::max(word.size(), candidate.size()) &&
@@ -117,6 +128,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
     ranked.emplace_back(distance, candidate);
   }
   std::sort(ranked.begin(), ranked.end());
+  ranked.erase(std::unique(ranked.begin(), ranked.end()), ranked.end());
   std::vector<std::string> out;
   for (size_t i = 0; i < std::min<size_t>(3, ranked.size()); ++i) out.push_back(ranked[i].second);
   return out;

@@ -39,6 +39,14 @@ TEST(Errors, NameTheInnermostLineOfUserCodeToo) {
   EXPECT_EQ(first_line(), "ValueError[rule] at error.cc:1");
 }
 
+TEST(Errors, NamesThatGoOnBehindAWordAreNearIt) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(nearest("Preis", {"Ort", "Preis (EUR)"}), Words{"Preis (EUR)"});
+  EXPECT_EQ(nearest("--batch-size", {"--batch", "--bat"}), Words{"--batch"});
+  EXPECT_EQ(nearest("Preis", {"Preisliste der Firma"}), Words{});
+  EXPECT_EQ(nearest("acuracy", {"accuracy", "accuracy"}), Words{"accuracy"});
+}
+
 TEST(Errors, KnownNamesThatHoldACommaStandInQuotes) {
   try {
     throw_unknown("csv.column", "column", "cals", {"age", "calls, support"});

@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
 #include "espalier/error.h"
@@ -96,9 +97,13 @@ std::shared_ptr<const Graph> read_program(const std::string& path) {
   try {
     return parse_program(text, source_name(path));
   } catch (const FormatError& error) {
-    if (text.find("${") == std::string::npos) throw;
+    const std::string message = cat(source_name(path), ": ", printable(error.message()));
+    if (path.ends_with(".onnx"))
+      throw FormatError(error.rule(), cat(message, "; ONNX is imported"),
+                        command({"import", path, "--out", std::filesystem::path(path).stem().string()}));
+    if (text.find("${") == std::string::npos) throw FormatError(error.rule(), message, error.fix());
     throw FormatError(error.rule(),
-                      cat(error.message(),
+                      cat(message,
                           "; a saved model's programs are templates, ${...} stands for numbers "
                           "that follow from the batch"),
                       "give what `espalier export MODEL --to stablehlo --out program.mlir` writes");

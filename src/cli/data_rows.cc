@@ -157,7 +157,7 @@ void add_data_rows(CLI::App& data) {
   auto head = std::make_shared<RowsRun>(RowsRun{.verb = "head", .file = {}});
   head->limit = kHead;
   CLI::App* first = add(data, "head", "The first rows of a table", head);
-  first->add_option("rows", head->limit, "How many")
+  first->add_option("-n,--rows,rows", head->limit, "How many")
       ->option_text(cat("[", kHead, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*first, *head);

@@ -34,6 +34,8 @@ TEST_F(DataRows, HeadShowsTheFirstRowsWithTheirLines) {
                                            "the first 2 of 4 rows\n"
                                            "next: espalier data stats ",
                                            path, "\n"));
+  EXPECT_EQ(data({"head", path, "--rows", "2"}), data({"head", path, "2"}));
+  EXPECT_EQ(data({"head", path, "-n", "2"}), data({"head", path, "2"}));
   EXPECT_EQ(data({"head", path}).find("the first"), std::string::npos);
   EXPECT_NE(data({"head", "-"}, kPeople).find("Rome"), std::string::npos);
 }

@@ -76,6 +76,17 @@ TEST(GraphVerb, RefusesWhatItCannotShow) {
   EXPECT_THROW(call_verb(add_graph, {}), CLI::RequiredError);
   EXPECT_THROW(call_verb(add_graph, {"-"}, "module {"), FormatError);
   EXPECT_THROW(call_verb(add_graph, {"/nowhere/x.mlir"}), IoError);
+  const std::string folder = fresh_folder("graph_refuses");
+  const Outcome table = call_command("graph " + write_file(folder + "/table.csv", "age,income\n"));
+  EXPECT_TRUE(
+      table.error.starts_with("espalier: table.csv: expected a module or a function, found age at 1:1"))
+      << table.error;
+  const Outcome onnx = call_command("graph " + write_file(folder + "/k.onnx", "\x08\x07"));
+  EXPECT_TRUE(
+      onnx.error.starts_with("espalier: k.onnx: expected a module or a function, found ? at 1:1; ONNX is "
+                             "imported ["))
+      << onnx.error;
+  EXPECT_NE(onnx.error.find(cat("import ", folder, "/k.onnx --out k\n")), std::string::npos) << onnx.error;
 }
 
 }  // namespace

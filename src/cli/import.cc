@@ -36,8 +36,17 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
   return out;
 }
 
+OnnxModel load(const ImportRun& run) {
+  try {
+    return load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
+  } catch (const FormatError& error) {
+    if (error.rule() != "onnx.wire") throw;
+    throw FormatError(error.rule(), cat(error.message(), "; this is no ONNX file, or a part of one"));
+  }
+}
+
 void import_model(const ImportRun& run) {
-  OnnxModel model = load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
+  OnnxModel model = load(run);
   model.save(run.out);
   // Not every program follows from the batch in a way that a folder can hold.
   const int64_t batch = load_model(run.out).fixed_batch();

@@ -16,7 +16,7 @@ namespace {
 
 // One line for each word that is no verb and no flag, with the nearest known ones.
 std::string unknown_words(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> verbs, flags;
+  std::vector<std::string> verbs, parts, flags;
   const auto flags_of = [&](const CLI::App* from) {
     for (const CLI::Option* option : from->get_options()) {
       for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
@@ -26,14 +26,21 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
   const auto verbs_of = [](const CLI::App* from) {
     return from->get_subcommands([](const CLI::App*) { return true; });
   };
+  std::string part_of;
   for (const CLI::App* verb : verbs_of(&app)) {
     verbs.push_back(verb->get_name());
+    for (const CLI::App* part : verbs_of(verb)) {
+      if (argc > 1 && part->get_name() == argv[1]) part_of = espalier::cat(verb->get_name(), " ", argv[1]);
+    }
     if (argc < 2 || verb->get_name() != argv[1]) continue;
     flags_of(verb);
     for (const CLI::App* part : verbs_of(verb)) {
+      parts.push_back(espalier::cat(argv[1], " ", part->get_name()));
       if (argc > 2 && part->get_name() == argv[2]) flags_of(part);
     }
   }
+  if (!part_of.empty() && std::ranges::find(verbs, argv[1]) == verbs.end())
+    return espalier::cat("unknown verb ", argv[1], ": did you mean ", part_of, "?\n");
   std::string out;
   const auto check = [&](const char* what, const std::string& word, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), word) != known.end()) return;
@@ -44,6 +51,10 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
   };
   if (argc > 1 && argv[1][0] != '-') check("verb", argv[1], verbs);
   if (!out.empty()) return out;  // its flags are another verb's
+  if (!parts.empty() && argc > 2 && argv[2][0] != '-') {
+    check("verb", espalier::cat(argv[1], " ", argv[2]), parts);
+    if (!out.empty()) return out;
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     if (word.size() > 2 && word.starts_with("--")) check("flag", word, flags);

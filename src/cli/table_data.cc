@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "cli/near_files.h"
+#include "cli/train_digits.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -29,8 +30,11 @@ auto read_file_of(const LoadedModel& model, const std::string& path, const std::
 
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile))
-    throw ValueError("model.columns", cat(path, " was not trained on a table: it has no ", kColumnsFile,
-                                          "; models of images go with evaluate, info and export"));
+    throw ValueError("model.columns",
+                     cat(path, " was not trained on a table: it has no ", kColumnsFile,
+                         takes_images(model) ? "; models of images go with evaluate, info and export"
+                                             : ", which says how columns become inputs; a model of a program "
+                                               "goes with info, lineage and export"));
   return read_file_of(model, path, kColumnsFile,
                       [](const std::string& text) { return ColumnProgram::from_json(text); });
 }

@@ -371,6 +371,9 @@ TEST(TrainTable, WrongUseIsNamed) {
   EXPECT_NE(message(add_train, {"--data", data, "--label", "kid"}).find("kind"), std::string::npos);
   EXPECT_NE(message(add_train, {"--data", data, "--label", "9"}).find("as numbers they go from 1 to 6"),
             std::string::npos);
+  EXPECT_NE(message(add_train, {"--data", data, "--label", "kind", "--task", "number"})
+                .find("learn it as a class: --task class"),
+            std::string::npos);
   EXPECT_NE(message(add_train, {"--data", data, "--label", "kind", "--test-fraction", "1"}).find("share"),
             std::string::npos);
   EXPECT_NE(

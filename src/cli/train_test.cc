@@ -215,6 +215,8 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
   EXPECT_EQ(rule(add_evaluate, {write_file(folder + "/one.csv", "16,1\n")}), "evaluate.images");
   EXPECT_EQ(rule(add_evaluate, {some, "--header", "no"}), "evaluate.images");
   EXPECT_EQ(rule(add_predict, {some}), "model.columns");
+  EXPECT_NE(call_command(cat("predict ", model, " ", some)).error.find("models of images go with evaluate"),
+            std::string::npos);
   EXPECT_NE(call_verb(add_info, {model}).find("a row is f32[2,2]"), std::string::npos);
 }
 

@@ -222,7 +222,8 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
     refuse(cat(what, " has ", different, all_numbers ? " different numbers in " : " different texts in ",
                profile.rows(), " training rows: too many to learn as classes"),
-           all_numbers ? "learn it as a number" : "learn another column, or one that groups these texts");
+           all_numbers ? "learn it as a number: --task number, in C++ ColumnTask::kRegression"
+                       : "learn another column, or one that groups these texts");
   }
   if (classes) {
     fit_classes(label, profile);
@@ -232,7 +233,8 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
     const int64_t line = line_without(table, rows, column,
                                       [&](std::string_view text) { return read_number(text, numbers.form); });
     refuse(cat(what, " is a number in ", numbers.cells, " of ", profile.rows(),
-               " training rows, but not in line ", line));
+               " training rows, but not in line ", line),
+           numbers.cells == 0 ? "learn it as a class: --task class, in C++ ColumnTask::kClassification" : "");
   }
   return label;
 }
