@@ -246,6 +246,10 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,x\n", {"--bucket", "a=1,2"}).substr(0, 24),
             "evaluate.bucket: line 3:");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--bucket", "a=2,1"}).substr(0, 16), "evaluate.bucket:");
+  EXPECT_EQ(
+      refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--bucket", "a=10.000"}),
+      "evaluate.bucket: --bucket: \"10.000\" may be 10000 or 10 / the decimal sign is a point; nothing parts "
+      "thousands");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--bucket", "age"}).substr(0, 15), "evaluate.slice:");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,2\n", {"--slice", "a", "--metric", "recal"}).substr(0, 16),
             "evaluate.metric:");

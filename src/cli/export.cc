@@ -130,7 +130,7 @@ Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   const std::vector<std::string> names = model.input_names();
   return {
       {run.out},
-      cat("for ", batch ? std::to_string(batch) : "any number of", " rows, input ",
+      cat("for ", batch ? std::to_string(batch) : "any number of", batch == 1 ? " row" : " rows", ", input ",
           names.empty() ? "x0" : names[0], "\n"),
       command({"import", run.out, "--out", std::filesystem::path(run.out).stem().string() + "-imported"})};
 }

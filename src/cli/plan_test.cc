@@ -190,6 +190,8 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"[data]\nfile = [", "plan.syntax", "line 2, column 9", "array"},
       {"[fit]\nseed = 1\n[.a]\n", "plan.syntax", "line 3, column 1", "TOML"},
       {"x = \"\\q\"", "plan.syntax", "line 1, column 7", "escape"},
+      {"[optimizer]\nlearning_rate = 0,001\n", "plan.syntax", "line 2, column 18",
+       "the decimal sign is a point"},
       {"[data]\nfile = \"a\"\nfile = \"b\"", "plan.syntax", "line 3, column 8", "file"},
       {"[fit]\n[modle]\n", "plan.key", "line 2, column 2", "did you mean \"model\"?"},
       {"[fit]\n  epoch = 3\nbatch_size = 0", "plan.key", "line 2, column 3", "did you mean \"epochs\"?"},

@@ -11,6 +11,7 @@
 #include "cli/common.h"
 #include "cli/where.h"
 #include "espalier/error.h"
+#include "format/decimal.h"
 
 namespace espalier::cli {
 
@@ -23,6 +24,12 @@ Buckets read_buckets(const std::string& text, const std::string& of) {
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || end != word.data() + word.size())
       throw ValueError("evaluate.bucket", cat(of, ": \"", word, "\" is no number"));
+    // Many write ten thousand so.
+    if (const auto thousands = without_thousands(word); thousands && word.ends_with("000")) {
+      throw ValueError("evaluate.bucket",
+                       cat(of, ": \"", word, "\" may be ", *thousands, " or ", shortest(value)),
+                       "the decimal sign is a point; nothing parts thousands");
+    }
     out.edges.push_back(value);
   }
   return out;

@@ -115,7 +115,10 @@ void train(const TrainFlags& flags) {
     if (logger) Results{.out = logger->path}.keep(inputs);
   }
   if (!plan.data.label.empty()) {
-    if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
+    if (flags.write_plan) {
+      check_label(plan);
+      return flags.results.write(text_beside(plan, flags.results.out));
+    }
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
   }
   const std::string& data = plan.data.file;
@@ -260,7 +263,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
                      [](TrainPlan& plan, double threshold) { plan.model.threshold = threshold; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
-  add_change<double>(verb, flags, "--learning-rate",
+  add_change<double>(verb, flags, "--learning-rate,--lr",
                      "Of the optimizer, which is Adam unless a plan names another",
                      [](TrainPlan& plan, double rate) {
                        std::visit([&](auto& optimizer) { optimizer.learning_rate = rate; }, plan.optimizer);

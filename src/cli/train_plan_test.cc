@@ -82,6 +82,8 @@ TEST_F(TrainPlans, TheWrittenPlanGivesTheBitsOfItsFlags) {
   EXPECT_EQ(by_plan, by_flags);
   // From standard input, as the verb itself says it again.
   EXPECT_EQ(call_verb(add_train, {"-", "--write-plan"}, text), text);
+  writing[3] = "knid";
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, writing); }), "csv.column");
   // Nothing of what happens is hidden.
   for (const char* part : {"EarlyStopping", "ReduceLROnPlateau", "he_normal", "rate = 0.1", "beta_2 = 0.999"})
     EXPECT_NE(text.find(part), std::string::npos) << text;

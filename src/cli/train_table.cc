@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <unordered_set>
 
@@ -55,6 +56,10 @@ void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
       ++plain;
   }
   if (plain) say(terminal.paint(Ink::kDim, cat("  ", plain, " more columns: numeric\n")));
+}
+
+TableFlags reading_of(const DataPlan& data) {
+  return {.delimiter = data.delimiter, .header = data.header, .names = data.names};
 }
 
 // The table to train on; a first line with the label's name is one of names.
@@ -258,10 +263,17 @@ std::string better_threshold(const ColumnProgram& columns, int64_t positive, con
 
 }  // namespace
 
+void check_label(const TrainPlan& plan) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(plan.data.file, unknown)) return;
+  const CsvTable table = read_training(reading_of(plan.data), plan.data);
+  said_at(plan, "data.label", [&] { return column_named(table, plan.data.label); });
+}
+
 void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
-  const TableFlags reading{.delimiter = data.delimiter, .header = data.header, .names = data.names};
+  const TableFlags reading = reading_of(data);
   check_save_path(
       plan.model.path,
       {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kSchemaFile, ""}});

@@ -12,6 +12,9 @@ struct TableRun {
   Results results = {};
 };
 
+// Raises ValueError[csv.column] where the plan's table has no column that it learns; no table, no mistake.
+void check_label(const TrainPlan& plan);
+
 // Throws Exit{130} when SIGINT ended the training: what it was at lies at `plan.model.path`.checkpoint.
 void train_table(const TableRun& run);
 

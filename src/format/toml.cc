@@ -159,7 +159,10 @@ toml::table TomlDocument::parsed(const std::string& text) const {
       fail(kind_ + ".syntax", position_of(text, bare->begin), cat("text stands in quotes: ", bare->text),
            cat("put quotes around it, \"", bare->text, "\""));
     }
-    fail(kind_ + ".syntax", at, std::string(error.description()));
+    const auto is_digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+    const size_t sign = offset_of(text, at);
+    const bool comma = sign > 0 && is_digit(sign - 1) && text[sign] == ',' && is_digit(sign + 1);
+    fail(kind_ + ".syntax", at, std::string(error.description()), comma ? "the decimal sign is a point" : "");
   }
 }
 

@@ -175,8 +175,6 @@ TableCell ruling_cell(const GateResult& result, const Finding& finding) {
   return {text, pass ? Ink::kGood : finding.ruling == Ruling::kBlocked ? Ink::kBad : Ink::kBold};
 }
 
-}  // namespace
-
 // What the rows are that the metrics of a gate count.
 std::string counted(const GateResult& result) {
   std::set<std::string> all;
@@ -185,6 +183,8 @@ std::string counted(const GateResult& result) {
   for (const std::string& one : all) out += cat(out.empty() ? "" : " or ", one);
   return out;
 }
+
+}  // namespace
 
 std::string text_report(const Verdict& verdict, const Terminal& terminal) {
   const Ink ink = verdict.ruling == Ruling::kPass ? Ink::kGood : Ink::kBad;

@@ -114,6 +114,17 @@ TEST(Table, TextGoesOverLinesWhereTheTerminalIsNarrow) {
   EXPECT_NE(table.text({.bounded = true, .columns = 51}), table.text(kPlain));
 }
 
+TEST(Table, WordsStayWholeWhereTheOthersHaveRoom) {
+  Table table({"reason", "what"});
+  table.row({"SCHEMA_MISSING_COLUMN", "a column is gone that once was there"});
+  EXPECT_EQ(table.text({.bounded = true, .columns = 40}),
+            "reason                 what\n"
+            "---------------------  -----------------\n"
+            "SCHEMA_MISSING_COLUMN  a column is gone\n"
+            "                       that once was\n"
+            "                       there\n");
+}
+
 TEST(Table, ColumnsComeInBlocksWhereTheTerminalIsNarrower) {
   Table table({"slice", "rows", "accuracy", "false_positive_rate"});
   table.row({"sex=Female", 100, "0.9", "0.25"}).row({"sex=Male", 90, "0.8", "0.5"});

@@ -18,17 +18,29 @@ bool is_number(std::string_view text) {
 
 constexpr int kGap = 2;
 constexpr int kLeastText = 16;  // columns of text are no narrower than this
+constexpr int kWholeWord = 24;  // words up to this are not cut where the table fits without
+
+int longest_word(std::string_view text) {
+  int out = 0;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    out = std::max(out, display_width(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
 
 int total(const std::vector<int>& widths) {
   return std::accumulate(widths.begin(), widths.end(), kGap * (static_cast<int>(widths.size()) - 1));
 }
 
 // Makes columns of text narrower, the widest first, until they all fit; whether they do.
-bool shrink(std::vector<int>& widths, const std::vector<bool>& numbers, int columns) {
+bool shrink(std::vector<int>& widths, const std::vector<int>& least, const std::vector<bool>& numbers,
+            int columns) {
   while (total(widths) > columns) {
     size_t widest = widths.size();
     for (size_t i = 0; i < widths.size(); ++i) {
-      if (!numbers[i] && widths[i] > kLeastText && (widest == widths.size() || widths[i] > widths[widest]))
+      if (!numbers[i] && widths[i] > least[i] && (widest == widths.size() || widths[i] > widths[widest]))
         widest = i;
     }
     if (widest == widths.size()) return false;
@@ -74,13 +86,15 @@ Table& Table::row(std::vector<TableCell> cells) {
 Table::Layout Table::measure() const {
   Layout out;
   for (size_t i = 0; i < header_.size(); ++i) {
-    int width = display_width(header_[i]);
+    int width = display_width(header_[i]), least = kLeastText;
     bool numbers = !rows_.empty();
     for (const auto& row : rows_) {
       width = std::max(width, display_width(row[i].text));
+      least = std::max(least, std::min(longest_word(row[i].text), kWholeWord));
       numbers = numbers && is_number(row[i].text);
     }
     out.widths.push_back(width);
+    out.least.push_back(least);
     out.right.push_back(numbers);
   }
   return out;
@@ -123,8 +137,10 @@ void Table::print(const std::vector<size_t>& columns, const Layout& layout, cons
 std::string Table::text(const Terminal& terminal) const {
   Layout layout = measure();
   if (terminal.bounded) {
-    const std::vector<int> natural = layout.widths;
-    if (!shrink(layout.widths, layout.right, terminal.columns)) {
+    const std::vector<int> natural = layout.widths, shortest(natural.size(), kLeastText);
+    for (const std::vector<int>& least : {layout.least, shortest}) {
+      layout.widths = natural;
+      if (shrink(layout.widths, least, layout.right, terminal.columns)) break;
       layout.widths = natural;
       limit(layout.widths, layout.right, terminal.columns);
     }

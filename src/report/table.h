@@ -33,7 +33,7 @@ class Table {
 
  private:
   struct Layout {
-    std::vector<int> widths;
+    std::vector<int> widths, least;
     std::vector<bool> right;
   };
   Layout measure() const;
