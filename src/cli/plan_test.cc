@@ -159,6 +159,19 @@ TEST(Plan, EveryPlanComesBackFromItsText) {
   EXPECT_EQ(std::get<CSVLoggerPlan>(plan.callbacks[0]).options.separator, ';');
 }
 
+// What stands beside a long value, or is long itself, stands above it.
+TEST(Plan, CommentsFitTheLine) {
+  TrainPlan plan = table_plan();
+  plan.data.label = "kind";
+  const std::string text = write_plan(plan);
+  EXPECT_NE(text.find("\n# Cells that hold no value\nmissing = ["), std::string::npos) << text;
+  for (size_t begin = 0, end; begin < text.size(); begin = end + 1) {
+    end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    EXPECT_TRUE(line.size() <= 100 || line.find('#') == line.npos) << line;
+  }
+}
+
 TEST(Plan, SchedulesByStepsComeBack) {
   const std::string rate =
       "learning_rate = { schedule = \"piecewise_constant\", boundaries = [10, 20], values = [0.1, 0.01, "

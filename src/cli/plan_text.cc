@@ -97,12 +97,25 @@ class Writer {
  private:
   void line(const std::string& key, const std::string& value, const std::string& comment) {
     constexpr size_t kComments = 34;
-    std::string out = cat(key, " = ", value);
+    const std::string plain = cat(key, " = ", value);
+    std::string out = plain;
     if (!comment.empty()) {
       out.resize(std::max(out.size() + 2, kComments), ' ');
       out += cat("# ", comment);
     }
-    text += out + "\n";
+    // A long comment stands above its line.
+    text += out.size() <= kWidth ? out + "\n" : cat(comment_lines(comment), plain, "\n");
+  }
+  static std::string comment_lines(std::string_view comment) {
+    std::string out;
+    while (!comment.empty()) {
+      constexpr size_t kWords = kWidth - 2;
+      size_t end = comment.size() <= kWords ? comment.npos : comment.rfind(' ', kWords);
+      if (end == comment.npos) end = comment.size();
+      out += cat("# ", comment.substr(0, end), "\n");
+      comment.remove_prefix(std::min(end + 1, comment.size()));
+    }
+    return out;
   }
   void table(const std::string& path, const Fields& fields, bool comments) {
     for (const Field& field : fields) {
@@ -137,6 +150,7 @@ class Writer {
     return out;
   }
 
+  static constexpr size_t kWidth = 100;
   std::set<std::string> explained_;
 };
 
@@ -148,9 +162,8 @@ std::string write_plan(const TrainPlan& plan) {
   TrainPlan copy = plan;
   Writer writer;
   writer.text =
-      "# A plan for `espalier train THIS_FILE`; docs/plan.md says all of it. Relative paths begin at the "
-      "folder "
-      "of\n# this file. A key that is left out has its default.\n";
+      "# A plan for `espalier train THIS_FILE`; docs/plan.md says all of it. Relative paths begin at the\n"
+      "# folder of this file. A key that is left out has its default.\n";
   writer.plan(fields_of(copy));
   return writer.text;
 }

@@ -232,9 +232,12 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   } else {
     const int64_t line = line_without(table, rows, column,
                                       [&](std::string_view text) { return read_number(text, numbers.form); });
+    const bool none = numbers.cells == 0;
     refuse(cat(what, " is a number in ", numbers.cells, " of ", profile.rows(),
                " training rows, but not in line ", line),
-           numbers.cells == 0 ? "learn it as a class: --task class, in C++ ColumnTask::kClassification" : "");
+           none ? "learn it as a class: --task class, in C++ ColumnTask::kClassification"
+                : "correct the cell, or name it among the words that mean a missing one: --missing, in C++ "
+                  "ColumnOptions::missing");
   }
   return label;
 }

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/shortest.h"
 #include "format/decimal.h"
 #include "format/expression_node.h"
 #include "format/utf8.h"
@@ -100,6 +101,10 @@ class Lexer {
       fail(out.at, "a number ends in a letter or a second point; a name that begins so stands in backticks");
     const std::optional<double> value = parse_decimal(digits);
     if (!value) fail(out.at, "this number is beyond the largest there is, 1.8e308");
+    // Many write ten thousand so.
+    if (const auto thousands = without_thousands(digits); thousands && digits.ends_with("000"))
+      fail(out.at, cat(digits, " may be ", *thousands, " or ", shortest(*value),
+                       ": the decimal sign is a point, and nothing parts thousands"));
     out.number = *value;
     return out;
   }

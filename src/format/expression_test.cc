@@ -177,6 +177,8 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
            {"`` = 1", "a name of a column is not empty"},
            {"3abc > 1", "a number ends in a letter"},
            {"1e999 > 1", "this number is beyond the largest"},
+           {"age > 50.000",
+            "50.000 may be 50000 or 50: the decimal sign is a point, and nothing parts thousands"},
            {"age > $5", "\"$\" means nothing here"},
            {"!(age > 5)", "! is written as a word: not"},
            {"age in [1, \"a\"]", "a list holds numbers or texts, not both"},
