@@ -5,10 +5,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/isa.h"
 #include "cli/info_model.h"
 #include "cli/near_files.h"
 #include "espalier/threads.h"
-#include "kernels/isa.h"
 #include "kernels/kernel.h"
 #include "kernels/tile.h"
 #include "ops/registry.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/isa.h"
+#include "base/isa.h"
 #include "kernels/kernel.h"
 
 namespace espalier {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "kernels/isa.h"
+#include "base/isa.h"
 
 namespace espalier {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/isa.h"
 #include "ir/op.h"
-#include "kernels/isa.h"
 
 namespace espalier {
 

@@ -1,4 +1,4 @@
-#include "kernels/isa.h"
+#include "base/isa.h"
 
 #include <cstdlib>
 
