@@ -12,6 +12,7 @@
 #include "format/csv_scan.h"
 #include "format/decimal.h"
 #include "format/gzip.h"
+#include "format/number_cells.h"
 #include "format/utf8.h"
 
 namespace espalier {
@@ -161,9 +162,9 @@ double CsvTable::number_or_nan(int64_t row, int64_t column) const {
 void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) const {
   const char* const text = cells_->text.data();
   const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
+  // Most numbers are short and have nothing around them.
+  read_number_cells(text, start, 1, out.size(), false, out.data());
   for (double& value : out) {
-    // Most numbers are short and have nothing around them.
-    value = decimal::parse_short(text, text + start[0], text + start[1] - 1);
     if (value != value)
       value = parse_decimal(trimmed_cell(text + start[0], text + start[1] - 1)).value_or(value);
     ++start;

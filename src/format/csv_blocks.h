@@ -71,6 +71,10 @@ class CsvRows {
   const char* begin(int64_t row, int64_t column) const { return text_.data() + start(row, column)[0]; }
   const char* end(int64_t row, int64_t column) const { return text_.data() + start(row, column)[1] - 1; }
   const char* origin() const { return text_.data(); }
+  // Where the cells of a column begin in the text, `stride` apart; what follows each is where the next cell
+  // does.
+  const uint32_t* starts(int64_t column) const { return cells_.data() + column; }
+  size_t stride() const { return static_cast<size_t>(cells_.columns); }
   // Whether all cells are UTF-8.
   bool utf8() const { return utf8_; }
   // Without blanks and quotes around it.

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/scratch_test.h"
 #include "espalier/error.h"
+#include "format/csv_ends.h"
 
 namespace espalier {
 namespace {
@@ -162,6 +163,40 @@ TEST(ByteSource, UnpacksAndKnowsUtf16) {
   EXPECT_THROW(rows_of(packed.substr(0, packed.size() / 2)), FormatError);
   EXPECT_THROW(open_text(folder + "/none.csv"), IoError);
   EXPECT_THROW(rows_of("\xff\xfe"), FormatError);
+}
+
+// The ends of all lines and cells of a text without quotes, byte by byte.
+TEST(CsvEnds, AreThoseOfABytewiseLoop) {
+  std::mt19937_64 random(31);
+  std::vector<FindCsvEnds*> ways = {find_csv_ends_portable};
+#if defined(__x86_64__)
+  if (current_isa() >= Isa::kAvx2) ways.push_back(find_csv_ends_avx2);
+#endif
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (size_t i = random() % 300; i > 0; --i) text += "ab;\n,\xc3\xa4"[random() % 7];
+    std::vector<uint32_t> expected;
+    size_t lines = 0;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == ';' || text[i] == '\n') expected.push_back(static_cast<uint32_t>(i + 1));
+      lines += text[i] == '\n';
+    }
+    for (FindCsvEnds* way : ways) {
+      std::vector<uint32_t> out(text.size() + 72);
+      const CsvEnds found = way(text.data(), text.size(), ';', out.data(), out.size());
+      ASSERT_TRUE(found.all);
+      EXPECT_EQ(found.lines, lines);
+      out.resize(found.count);
+      EXPECT_EQ(out, expected);
+      if (text.empty()) continue;
+      out.resize(71);
+      EXPECT_FALSE(way(text.data(), text.size(), ';', out.data(), out.size()).all);
+      std::string quoted = text;
+      quoted[random() % text.size()] = '"';
+      out.resize(text.size() + 72);
+      EXPECT_FALSE(way(quoted.data(), quoted.size(), ';', out.data(), out.size()).all);
+    }
+  }
 }
 
 }  // namespace

@@ -6,33 +6,16 @@
 #include <cstring>
 #include <tuple>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 #include "base/format.h"
 #include "espalier/error.h"
+#include "format/byte_bits.h"
+#include "format/csv_ends.h"
 
 namespace espalier {
 namespace {
 
 constexpr size_t kBlock = 64;
 constexpr int64_t kMostColumns = 1 << 18;
-
-using Bytes = uint8_t __attribute__((vector_size(16)));
-using Words = uint64_t __attribute__((vector_size(16)));
-
-// A bit for each of 16 bytes of 0xff or 0.
-uint64_t bits_of(Bytes equal) {
-#ifdef __SSE2__
-  return static_cast<uint64_t>(_mm_movemask_epi8(reinterpret_cast<__m128i>(equal)));
-#else
-  constexpr Bytes kWeights = {1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128};
-  constexpr uint64_t kSum = 0x0101010101010101;
-  const auto words = reinterpret_cast<Words>(equal & kWeights);
-  return words[0] * kSum >> 56 | (words[1] * kSum >> 56) << 8;
-#endif
-}
 
 size_t count_bits(uint64_t word) {
   word -= word >> 1 & 0x5555555555555555;
@@ -102,6 +85,7 @@ class Scanner {
   }
 
   CsvCells run() {
+    if (plain()) return {std::move(buffer_), count_ - 1, columns_};
     while (at_ < text_.size()) {
       Masks masks = block();
       const bool quoted = masks.quotes != 0;
@@ -118,6 +102,24 @@ class Scanner {
   }
 
  private:
+  // Whether the text has no quotes, and all lines are rows; then these were found.
+  bool plain() {
+    const CsvEnds found = find_csv_ends(text_.data(), text_.size(), delimiter_, starts_ + 1, capacity_ - 1);
+    if (!found.all) return false;
+    int64_t columns = columns_;
+    for (size_t i = 1; columns == 0 && i <= std::min<size_t>(found.count, kMostColumns); ++i) {
+      if (text_[starts_[i] - 1] == '\n') columns = static_cast<int64_t>(i);
+    }
+    const auto step = static_cast<size_t>(columns);
+    if (columns == 0 || found.lines * step != found.count) return false;
+    for (size_t i = step; i <= found.count; i += step) {
+      if (text_[starts_[i] - 1] != '\n') return false;
+    }
+    columns_ = columns;
+    count_ = found.count + 1;
+    return true;
+  }
+
   // A bit for each of the next 64 bytes.
   struct Masks {
     uint64_t ends = 0, lines = 0, quotes = 0;

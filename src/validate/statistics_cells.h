@@ -37,7 +37,8 @@ struct CellBatch {
   std::vector<uint32_t> ends = {};
   std::vector<double> numbers = {};
   std::vector<std::string_view> texts = {};
-  bool utf8 = false;                      // all texts are known to be UTF-8
+  bool utf8 = false;             // all texts are known to be UTF-8
+  const char* origin = nullptr;  // bytes from here on to the end of each text may be read, if not null
   std::vector<std::string> written = {};  // what texts are of that stand in no file
 
   size_t begin(size_t row) const { return ends.empty() ? row : row > 0 ? ends[row - 1] : 0; }

@@ -1,0 +1,25 @@
+// Where cells begin in text without quotes, found by vectors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/isa.h"
+
+namespace espalier {
+
+struct CsvEnds {
+  bool all = false;             // nothing is in the way: no quote, and enough room
+  size_t count = 0, lines = 0;  // of delimiters and line ends together, and of line ends
+};
+// Writes the place behind each delimiter and line end of fewer than 2^32 bytes, while there is room for so
+// many.
+using FindCsvEnds = CsvEnds(const char* text, size_t size, char delimiter, uint32_t* out, size_t room);
+FindCsvEnds find_csv_ends_portable;
+FindCsvEnds find_csv_ends_avx2;
+
+inline CsvEnds find_csv_ends(const char* text, size_t size, char delimiter, uint32_t* out, size_t room) {
+  return ESPALIER_FROM_AVX2(find_csv_ends, current_isa())(text, size, delimiter, out, room);
+}
+
+}  // namespace espalier
