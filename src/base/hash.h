@@ -31,23 +31,30 @@ inline uint64_t hash_bytes(const void* data, size_t size, uint64_t seed = 0) {
   return hash_combine(h, tail);
 }
 
-// Of texts, most of which are short: all bits depend on all bytes, by products of 128 bits folded in half
-// (Wang Yi's wyhash). Another function than hash_bytes(), as stable.
+// The halves of a product of 128 bits folded into one (Wang Yi's wyhash).
+inline uint64_t hash_fold(uint64_t a, uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
+}
+inline constexpr uint64_t kHashFirst = 0x9e3779b97f4a7c15, kHashSecond = 0xd6e8feb86659fd93,
+                          kHashThird = 0xff51afd7ed558ccd;
+// Of up to 16 bytes in two words, and of how many they are.
+inline uint64_t hash_words(uint64_t low, uint64_t high, uint64_t size) {
+  return hash_fold(hash_fold(low ^ kHashSecond, high ^ kHashFirst) ^ kHashThird, size ^ kHashFirst);
+}
+
+// Of texts, most of which are short: all bits depend on all bytes. Another function than hash_bytes(), as
+// stable.
 inline uint64_t hash_text(std::string_view text) {
-  constexpr uint64_t kFirst = 0x9e3779b97f4a7c15, kSecond = 0xd6e8feb86659fd93, kThird = 0xff51afd7ed558ccd;
-  const auto fold = [](uint64_t a, uint64_t b) {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-  };
   const auto load = [&]<class Word>(size_t at, Word word) {
     std::memcpy(&word, text.data() + at, sizeof word);
     return static_cast<uint64_t>(word);
   };
   const uint64_t size = text.size();
-  uint64_t state = kFirst;
+  uint64_t state = kHashFirst;
   for (; text.size() > 16; text.remove_prefix(16))
-    state = fold(load(0, uint64_t{}) ^ kSecond, load(8, uint64_t{}) ^ state);
+    state = hash_fold(load(0, uint64_t{}) ^ kHashSecond, load(8, uint64_t{}) ^ state);
   // The rest from both of its ends, which may meet or overlap.
   const size_t left = text.size();
   uint64_t head = 0, tail = 0;
@@ -60,7 +67,7 @@ inline uint64_t hash_text(std::string_view text) {
   } else if (left > 0) {
     head = load(0, uint8_t{}) << 16 | load(left / 2, uint8_t{}) << 8 | load(left - 1, uint8_t{});
   }
-  return fold(fold(head ^ kSecond, tail ^ state) ^ kThird, size ^ kFirst);
+  return hash_fold(hash_fold(head ^ kHashSecond, tail ^ state) ^ kHashThird, size ^ kHashFirst);
 }
 
 }  // namespace espalier

@@ -16,34 +16,46 @@ constexpr std::string_view kLarge = "__LARGE_BYTES__";
 }  // namespace
 
 TextCounts::TextCounts(size_t most, size_t bytes, bool weighted)
-    : most_(most), most_bytes_(bytes), weighted_(weighted) {
+    : most_(most),
+      most_bytes_(bytes),
+      weighted_(weighted),
+      cell_shift_(std::countl_zero(2 * std::bit_ceil(most)) + 1) {
   put({}, kFirstTextSlots);
 }
 
-std::string_view TextCounts::text_of(const Slot& slot) const {
-  return slot.size > kLongestText ? kLarge : std::string_view(texts_).substr(slot.offset, slot.size);
+std::string TextCounts::text_of(const Slot& slot) const {
+  if (slot.key.is_short()) return slot.key.text();
+  return slot.key.size > kLongestText ? std::string(kLarge) : texts_.substr(slot.offset, slot.key.size);
 }
 
-void TextCounts::add(std::span<const std::string_view> texts) {
+void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
   // Slots are too many to be at hand when they are asked for.
   constexpr size_t kGroup = 32;
-  std::array<uint64_t, kGroup> hashes;
-  for (size_t begin = 0; begin < texts.size(); begin += kGroup) {
-    const std::span group = texts.subspan(begin, std::min(kGroup, texts.size() - begin));
-    for (size_t i = 0; i < group.size(); ++i) {
-      hashes[i] = hash_text(group[i]);
-      __builtin_prefetch(&slots_[hashes[i] & (slots_.size() - 1)], 1);
+  std::array<Text, kGroup> group;
+  for (; !texts.empty(); texts = texts.subspan(std::min(kGroup, texts.size()))) {
+    const size_t size = std::min(kGroup, texts.size());
+    for (size_t i = 0; i < size; ++i) {
+      const SketchKey key = SketchKey::of(texts[i], origin);
+      group[i] = {key, key.hash(), texts[i]};
+      __builtin_prefetch(&tags_[group[i].hash & (slots_.size() - 1)]);
+      if (forgotten_ > 0) __builtin_prefetch(&passed_[cell(group[i].hash)], 1);
     }
-    for (size_t i = 0; i < group.size(); ++i) add(hashes[i], group[i], 0);
+    for (size_t i = 0; i < size; ++i) {
+      const size_t at = group[i].hash & (slots_.size() - 1);
+      const bool likely = tags_[at] == tag_of(group[i].hash);
+      __builtin_prefetch(likely ? static_cast<const void*>(&slots_[at]) : &tags_[at], 1);
+    }
+    for (size_t i = 0; i < size; ++i) add(group[i], 0);
   }
 }
 
 // Makes room for a new text; the slot where it goes.
-size_t TextCounts::insert(uint64_t hash, std::string_view text) {
-  const size_t bytes = text.size() > kLongestText ? 0 : text.size();
-  if (used_ >= most_ || texts_.size() + bytes > most_bytes_) forget();
-  if (forgotten_ > 0) note(hash);
-  return place(hash, text.size(), text, forgotten_);
+size_t TextCounts::insert(const Text& text) {
+  if (used_ >= room(most_) || texts_.size() + kept_bytes(text.key) > room(most_bytes_)) {
+    if (forgotten_ == 0) note(text.hash);
+    forget();
+  }
+  return place(text, passed(text.hash));
 }
 
 std::vector<size_t> TextCounts::used_slots() const {
@@ -54,11 +66,12 @@ std::vector<size_t> TextCounts::used_slots() const {
   return out;
 }
 
-size_t TextCounts::place(uint64_t hash, size_t size, std::string_view text, uint64_t missed) {
+size_t TextCounts::place(const Text& text, uint64_t missed) {
   if (2 * (used_ + 1) > slots_.size()) put(used_slots(), 2 * slots_.size());
-  const size_t at = slot(hash, size, text);
-  slots_[at] = {hash, 0, missed, static_cast<uint32_t>(texts_.size()), static_cast<uint32_t>(size)};
-  if (size <= kLongestText) texts_ += text;
+  const size_t at = slot(text);
+  slots_[at] = {text.key, static_cast<uint32_t>(texts_.size()), 0, missed};
+  tags_[at] = tag_of(text.hash);
+  texts_ += text.text.substr(0, kept_bytes(text.key));
   ++used_;
   return at;
 }
@@ -69,25 +82,29 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   const std::vector<FixedWeight> weights = std::move(weights_);
   const std::string texts = std::move(texts_);
   slots_.assign(size, {});
+  tags_.assign(size, 0);
   weights_.assign(weighted_ ? size : 0, 0);
   texts_.clear();
   used_ = kept.size();
   for (const size_t from : kept) {
-    size_t at = slots[from].hash & (size - 1);
-    while (slots_[at].count != 0) at = (at + 1) & (size - 1);
+    const uint64_t hash = slots[from].key.hash();
+    size_t at = hash & (size - 1);
+    while (tags_[at] != 0) at = (at + 1) & (size - 1);
     slots_[at] = slots[from];
+    tags_[at] = tag_of(hash);
     if (weighted_) weights_[at] = weights[from];
-    if (slots[from].size > kLongestText) continue;
     slots_[at].offset = static_cast<uint32_t>(texts_.size());
-    texts_.append(texts, slots[from].offset, slots[from].size);
+    texts_.append(texts, slots[from].offset, kept_bytes(slots[from].key));
   }
 }
 
-// Leaves those of which the most may be, half of the room at most; of equally frequent ones all or none.
+// Leaves those of which the most may be, a quarter of the room at most; of equally frequent ones all or none.
 void TextCounts::forget() {
-  if (forgotten_ == 0) note_all(*this);
+  if (forgotten_ == 0) {
+    note_all(*this);
+    passed_.assign(size_t{1} << (64 - cell_shift_), 0);
+  }
   const auto most = [](const Slot& slot) { return slot.count + slot.missed; };
-  const auto bytes_of = [](const Slot& slot) { return slot.size > kLongestText ? 0 : slot.size; };
   struct Held {
     size_t count = 0, bytes = 0;
   };
@@ -96,30 +113,35 @@ void TextCounts::forget() {
     if (slot.count == 0) continue;
     Held& held = by_most[most(slot)];
     ++held.count;
-    held.bytes += bytes_of(slot);
+    held.bytes += kept_bytes(slot.key);
   }
   Held kept;
   for (const auto& [times, held] : by_most) {
     kept.count += held.count;
     kept.bytes += held.bytes;
-    if (kept.count <= most_ / 2 && kept.bytes <= most_bytes_ / 2) continue;
+    if (kept.count <= most_ / 4 && kept.bytes <= most_bytes_ / 4) continue;
     forgotten_ = times;
     break;
   }
   std::vector<size_t> order = used_slots();
-  std::erase_if(order, [&](size_t i) { return most(slots_[i]) <= forgotten_; });
-  put(order, slots_.size());
+  std::erase_if(order, [&](size_t i) {
+    if (most(slots_[i]) > forgotten_) return false;
+    uint16_t& passed = passed_[cell(slots_[i].key.hash())];
+    passed = std::max(passed, static_cast<uint16_t>(std::min(most(slots_[i]), kMostPassed)));
+    return true;
+  });
+  // Few slots in use: most texts that are not held meet none.
+  put(order, std::max(kFirstTextSlots, std::bit_ceil(4 * room(most_))));
 }
 
-void TextCounts::note(uint64_t hash) {
-  if (hash > largest_) return;
+void TextCounts::keep(uint64_t hash) {
   hashes_.push_back(hash);
   if (hashes_.size() >= 2 * most_hashes()) shorten();
 }
 
 void TextCounts::note_all(const TextCounts& other) {
   for (const Slot& slot : other.slots_) {
-    if (slot.count) note(slot.hash);
+    if (slot.count) note(slot.key.hash());
   }
 }
 
@@ -138,39 +160,48 @@ void TextCounts::merge(const TextCounts& other) {
     if (other.forgotten_ == 0) note_all(other);
   }
   // What one does not hold it may have forgotten.
-  for (Slot& slot : slots_) slot.missed += slot.count ? other.forgotten_ : 0;
+  for (Slot& slot : slots_) slot.missed += slot.count ? other.passed(slot.key.hash()) : 0;
   for (size_t i = 0; i < other.slots_.size(); ++i) {
     const Slot& theirs = other.slots_[i];
     if (theirs.count == 0) continue;
-    const std::string_view text = other.text_of(theirs);
-    size_t at = slot(theirs.hash, theirs.size, text);
-    if (slots_[at].count == 0)
-      at = place(theirs.hash, theirs.size, text, theirs.missed + forgotten_);
+    const std::string_view kept = other.texts_;
+    const Text text{theirs.key, theirs.key.hash(), kept.substr(theirs.offset, kept_bytes(theirs.key))};
+    size_t at = slot(text);
+    if (tags_[at] == 0)
+      at = place(text, theirs.missed + passed(text.hash));
     else
-      slots_[at].missed += theirs.missed - other.forgotten_;
+      slots_[at].missed += theirs.missed - other.passed(text.hash);
     slots_[at].count += theirs.count;
     if (weighted_) weights_[at] += other.weights_[i];
   }
   forgotten_ += other.forgotten_;
+  if (passed_.empty())
+    passed_ = other.passed_;
+  else
+    std::ranges::transform(passed_, other.passed_, passed_.begin(), [](uint64_t mine, uint64_t theirs) {
+      return static_cast<uint16_t>(std::min(mine + theirs, kMostPassed));
+    });
 }
 
 void TextCounts::write(SketchWriter& out) const {
   std::vector<size_t> order = used_slots();
-  std::ranges::sort(order, {},
-                    [&](size_t i) { return std::tuple(slots_[i].hash, slots_[i].size, text_of(slots_[i])); });
+  std::ranges::sort(order, {}, [&](size_t i) {
+    return std::tuple(slots_[i].key.hash(), slots_[i].key.size, text_of(slots_[i]));
+  });
   out.number(order.size());
   for (const size_t i : order) {
     const Slot& slot = slots_[i];
     out.number(slot.count);
     out.number(slot.missed);
-    out.number(slot.size);
-    if (slot.size > kLongestText)
-      out.number(slot.hash);
+    out.number(slot.key.size);
+    if (slot.key.size > kLongestText)
+      out.number(slot.key.low);
     else
       out.text(text_of(slot));
     if (weighted_) out.wide(weights_[i]);
   }
   out.number(forgotten_);
+  for (const uint16_t passed : passed_) out.number(passed);
   TextCounts copy(most_, 0, false);
   copy.hashes_ = hashes_;
   copy.largest_ = largest_;
@@ -184,17 +215,27 @@ void TextCounts::read(SketchReader& in) {
   for (uint64_t left = in.count(25); left > 0; --left) {
     const uint64_t count = in.number(), missed = in.number(), size = in.number();
     in.check(count > 0 && count <= kMostCount && missed <= kMostCount && size <= ~uint32_t{0});
-    const bool large = size > kLongestText;
-    const uint64_t large_hash = large ? in.number() : 0;
-    const std::string_view text = large ? kLarge : in.text();
-    in.check(large || text.size() == size);
-    const uint64_t hash = large ? large_hash : hash_text(text);
-    in.check(slots_[slot(hash, size, text)].count == 0);
-    const size_t at = place(hash, size, text, missed);
+    Text text{};
+    if (size > kLongestText) {
+      text.key = {.low = in.number(), .size = static_cast<uint32_t>(size)};
+    } else {
+      text.text = in.text();
+      text.key = SketchKey::of(text.text);
+      in.check(text.text.size() == size);
+    }
+    text.hash = text.key.hash();
+    in.check(tags_[slot(text)] == 0);
+    const size_t at = place(text, missed);
     slots_[at].count = count;
     if (weighted_) weights_[at] = in.weight();
   }
   forgotten_ = in.number();
+  if (forgotten_ > 0) passed_.resize(size_t{1} << (64 - cell_shift_));
+  for (uint16_t& passed : passed_) {
+    const uint64_t count = in.number();
+    in.check(count <= std::min(forgotten_, kMostPassed));
+    passed = static_cast<uint16_t>(count);
+  }
   largest_ = in.number();
   hashes_.resize(in.count(8));
   for (uint64_t& hash : hashes_) hash = in.number();
@@ -221,16 +262,15 @@ std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {
   const auto before = [&](size_t a, size_t b) {
     if (by_weight && weights_[a] != weights_[b]) return weights_[a] > weights_[b];
     if (!by_weight && slots_[a].count != slots_[b].count) return slots_[a].count > slots_[b].count;
-    const std::string_view first = text_of(slots_[a]), second = text_of(slots_[b]);
-    return first != second ? first > second : slots_[a].hash > slots_[b].hash;
+    const std::string first = text_of(slots_[a]), second = text_of(slots_[b]);
+    return first != second ? first > second : slots_[a].key.low > slots_[b].key.low;
   };
   count = std::min(count, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), before);
   std::vector<TextCount> out;
   for (size_t i = 0; i < count; ++i) {
     const Slot& slot = slots_[order[i]];
-    out.push_back({std::string(text_of(slot)), slot.count, slot.missed,
-                   weighted_ ? weight_value(weights_[order[i]]) : 0});
+    out.push_back({text_of(slot), slot.count, slot.missed, weighted_ ? weight_value(weights_[order[i]]) : 0});
   }
   return out;
 }

@@ -1,14 +1,16 @@
 // How often each of many texts occurs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/hash.h"
 #include "validate/sketch_bytes.h"
+#include "validate/sketch_key.h"
 #include "validate/sketch_values.h"
 
 namespace espalier {
@@ -20,21 +22,27 @@ struct TextCount {
   double weight = 0;  // of the `count`
 };
 
-// Counts of texts. Exact while they are few enough; then the rarest are forgotten time and again (lossy
-// counting: Manku and Motwani, 2002), and how many there are is estimated from the smallest hashes
-// (Bar-Yossef and others, 2002). A text that is longer than kLongestText is known by its hash alone.
-// What it holds then depends on the order of the texts; merging is commutative and associative, and keeps
-// what both hold.
+// Counts of texts. Exact while they are few enough; then the rarest are forgotten time and again, and a text
+// that is not held is only counted together with all whose hashes share a cell, until it may be more frequent
+// than what was forgotten (filtered space-saving: Homem and Carvalho, 2010). How many there are is estimated
+// from the smallest hashes (Bar-Yossef and others, 2002). A text that is longer than kLongestText is known by
+// its hash alone. What it holds then depends on the order of the texts; merging is commutative and
+// associative, and keeps what both hold.
 class TextCounts {
  public:
   static constexpr size_t kLongestText = 1024;
 
-  // Room for `most` texts of together `bytes` bytes, and for half as many hashes.
+  // Room for `most` texts of together `bytes` bytes, half of it when some were forgotten: what is asked for
+  // time and again stays at hand. And for half as many hashes, and two to four times as many cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
-  void add(std::string_view text, FixedWeight weight = 0) { add(hash_text(text), text, weight); }
-  // All of these. REQUIRES: not weighted.
-  void add(std::span<const std::string_view> texts);
+  void add(std::string_view text, FixedWeight weight = 0) {
+    const SketchKey key = SketchKey::of(text);
+    add({key, key.hash(), text}, weight);
+  }
+  // All of these. Bytes from `origin` on to the end of each may be read, if it is not null. REQUIRES: not
+  // weighted.
+  void add(std::span<const std::string_view> texts, const char* origin = nullptr);
   // REQUIRES: both were made with the same arguments.
   void merge(const TextCounts& other);
 
@@ -53,47 +61,87 @@ class TextCounts {
   std::vector<TextCount> top(size_t count, bool by_weight) const;
 
  private:
-  struct Slot {
-    uint64_t hash = 0, count = 0, missed = 0;
-    uint32_t offset = 0, size = 0;
+  struct Text {
+    SketchKey key;
+    uint64_t hash;
+    std::string_view text;  // not of one that is longer than kLongestText
   };
-  // Of a text that is longer than kLongestText, hash and size are all that counts.
-  bool equals(const Slot& slot, uint64_t hash, size_t size, std::string_view text) const {
-    if (slot.hash != hash || slot.size != size) return false;
-    return size > kLongestText || std::string_view(texts_).substr(slot.offset, size) == text;
+  struct Slot {
+    SketchKey key;
+    uint32_t offset = 0;  // of one that is not short
+    uint64_t count = 0, missed = 0;
+  };
+  // The bytes that are kept besides the slot.
+  static size_t kept_bytes(const SketchKey& key) {
+    return key.is_short() || key.size > kLongestText ? 0 : key.size;
   }
-  size_t slot(uint64_t hash, size_t size, std::string_view text) const {
-    size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].count != 0 && !equals(slots_[at], hash, size, text))
+  bool equals(const Slot& slot, const Text& text) const {
+    if (!(slot.key == text.key)) return false;
+    const size_t size = kept_bytes(text.key);
+    return size == 0 || std::memcmp(texts_.data() + slot.offset, text.text.data(), size) == 0;
+  }
+  size_t slot(const Text& text) const {
+    const uint8_t tag = tag_of(text.hash);
+    size_t at = text.hash & (slots_.size() - 1);
+    while (tags_[at] != 0 && (tags_[at] != tag || !equals(slots_[at], text)))
       at = (at + 1) & (slots_.size() - 1);
     return at;
   }
-  void add(uint64_t hash, std::string_view text, FixedWeight weight) {
-    size_t at = slot(hash, text.size(), text);
-    if (slots_[at].count == 0) at = insert(hash, text);
+  static uint8_t tag_of(uint64_t hash) { return static_cast<uint8_t>(hash >> 32 | 1); }
+  void add(const Text& text, FixedWeight weight) {
+    size_t at = slot(text);
+    if (tags_[at] == 0) {
+      if (forgotten_ > 0 && passes(text.hash)) return;
+      at = insert(text);
+    }
     ++slots_[at].count;
     if (weighted_) weights_[at] += weight;
   }
-  std::string_view text_of(const Slot& slot) const;
-  size_t insert(uint64_t hash, std::string_view text);
-  size_t place(uint64_t hash, size_t size, std::string_view text, uint64_t missed);
+  size_t cell(uint64_t hash) const { return hash >> cell_shift_; }
+  // Whether a text that is not held is as rare as those forgotten; then it is counted in its cell.
+  bool passes(uint64_t hash) {
+    note(hash);
+    uint16_t& passed = passed_[cell(hash)];
+    if (passed >= std::min<uint64_t>(forgotten_, kMostPassed)) return false;
+    ++passed;
+    return true;
+  }
+  // What a text that is not held may have at most.
+  uint64_t passed(uint64_t hash) const {
+    if (forgotten_ == 0) return 0;
+    const uint64_t passed = passed_[cell(hash)];
+    return passed < kMostPassed ? passed : forgotten_;
+  }
+  std::string text_of(const Slot& slot) const;
+  size_t insert(const Text& text);
+  size_t place(const Text& text, uint64_t missed);
   std::vector<size_t> used_slots() const;
   void put(const std::vector<size_t>& kept, size_t size);
   void forget();
-  void note(uint64_t hash);
+  void note(uint64_t hash) {
+    if (hash <= largest_) keep(hash);
+  }
   void note_all(const TextCounts& other);
+  void keep(uint64_t hash);
   void shorten();
 
+  static constexpr uint64_t kMostPassed = 0xffff;
   size_t most_hashes() const { return most_ / 2; }
+  size_t room(size_t all) const { return forgotten_ > 0 ? all / 2 : all; }
 
   size_t most_, most_bytes_;
   bool weighted_;
   size_t used_ = 0;
   uint64_t forgotten_ = 0;
   std::vector<Slot> slots_;
+  std::vector<uint8_t> tags_;  // of the slots: some bits of the hash, 0 of none
   std::vector<FixedWeight> weights_;
   std::string texts_;
-  // When something was forgotten: hashes of texts, those beyond the least ones left out.
+  // When something was forgotten: occurrences of texts that were not held, by the first bits of their hashes;
+  // no text that is not held has more than its cell, but for one of kMostPassed.
+  std::vector<uint16_t> passed_;
+  int cell_shift_;
+  // And hashes of texts, those beyond the least ones left out.
   std::vector<uint64_t> hashes_;
   uint64_t largest_ = ~uint64_t{0};
 };

@@ -37,6 +37,64 @@ double ExactSum::value() const {
   return std::ldexp(static_cast<double>(head), static_cast<int>(32 * low) + kLowest - below);
 }
 
+std::pair<double, double> range_of(std::span<const double> values) {
+  // Each lane waits for itself alone.
+  std::array<double, 4> low, high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  const auto take = [&](size_t lane, double value) {
+    low[lane] = value < low[lane] ? value : low[lane];
+    high[lane] = value > high[lane] ? value : high[lane];
+  };
+  size_t i = 0;
+  for (; i + 4 <= values.size(); i += 4) {
+    for (size_t lane = 0; lane < 4; ++lane) take(lane, values[i + lane]);
+  }
+  for (; i < values.size(); ++i) take(0, values[i]);
+  return {*std::ranges::min_element(low), *std::ranges::max_element(high)};
+}
+
+void add_to_sums(std::span<const double> values, double most, ExactSum& sum, ExactSum& squares) {
+  // Whole multiples of a unit that all are less than 2^kBits of: so many of them have sums in 64 bits, and
+  // their squares in 128.
+  constexpr int kBits = 50, kMostExponent = 400;
+  constexpr size_t kMostTerms = size_t{1} << 12;
+  __extension__ using Wide = __int128;
+  const int exponent = most > 0 ? std::ilogb(most) : 0;
+  if (std::abs(exponent) > kMostExponent) {
+    for (const double value : values) {
+      sum.add(value);
+      squares.add_square(value);
+    }
+    return;
+  }
+  const double unit = std::ldexp(1, exponent + 1 - kBits), units = 1 / unit;
+  while (!values.empty()) {
+    const auto terms = values.first(std::min(values.size(), kMostTerms));
+    values = values.subspan(terms.size());
+    int64_t total = 0;
+    Wide total_squares = 0;
+    for (const double value : terms) {
+      const auto whole = static_cast<int64_t>(value * units);
+      if (static_cast<double>(whole) * unit != value) {
+        sum.add(value);
+        squares.add_square(value);
+        continue;
+      }
+      total += whole;
+      total_squares += static_cast<Wide>(whole) * whole;
+    }
+    constexpr int kPart = 40;
+    for (int part = 0; part < 3; ++part, total_squares >>= kPart) {
+      const auto bits = static_cast<int64_t>(total_squares & ((Wide{1} << kPart) - 1));
+      squares.add(std::ldexp(static_cast<double>(bits), kPart * part) * unit * unit);
+    }
+    const int64_t low = total & ((int64_t{1} << kPart) - 1);
+    sum.add(static_cast<double>(low) * unit);
+    sum.add(static_cast<double>(total - low) * unit);
+  }
+}
+
 Moments moments_of(const ExactSum& sum, const ExactSum& squares, const ExactSum& count) {
   const double n = count.value();
   if (!(n > 0)) return {};

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <span>
 #include <utility>
 
 #include "validate/sketch_bytes.h"
@@ -72,6 +73,12 @@ class ExactSum {
 
   std::array<Wide, 65> bins_{};
 };
+
+// The least and the largest of some finite numbers. REQUIRES: there are any.
+std::pair<double, double> range_of(std::span<const double> values);
+// Adds finite numbers, none farther from 0 than `most`, to one sum and their squares to another: what add()
+// and add_square() of each do.
+void add_to_sums(std::span<const double> values, double most, ExactSum& sum, ExactSum& squares);
 
 // The mean and the sum of squared deviations from it, divided by `count`, of terms whose sum and whose sum
 // of squares these are: rounded a few times, whatever the mean is.

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "validate/sketch_pages.h"
 #include "validate/sketch_strings.h"
 #include "validate/sketch_values.h"
 
@@ -49,6 +50,73 @@ TEST(ExactSum, OfWholeNumbersIsThatOfIntegers) {
     sum.for_each_part([&](double part) { all += part; });
     EXPECT_NEAR(all, sum.value(), 1e-9 * std::abs(sum.value()));
   }
+}
+
+// Near and far from each other, beyond what is summed at once, and of any size.
+TEST(ExactSum, OfManyAtOnceIsThatOfEach) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<double> values;
+    const int width = 1 + static_cast<int>(random() % 70), offset = static_cast<int>(random() % 900) - 450;
+    for (size_t i = random() % 10000; i > 0; --i) {
+      const double value =
+          std::ldexp(static_cast<double>(random() >> 11), -static_cast<int>(random() % width) + offset);
+      values.push_back(random() % 2 ? value : random() % 50 ? -value : 0);
+    }
+    ExactSum sum, squares, expected, expected_squares;
+    double most = 0;
+    for (const double value : values) {
+      expected.add(value);
+      expected_squares.add_square(value);
+      most = std::max(most, std::abs(value));
+    }
+    add_to_sums(values, most, sum, squares);
+    const auto bytes = [](const ExactSum& of) {
+      SketchWriter out;
+      of.write(out);
+      return out.take();
+    };
+    EXPECT_EQ(bytes(sum), bytes(expected)) << round;
+    EXPECT_EQ(bytes(squares), bytes(expected_squares)) << round;
+    if (values.empty()) continue;
+    const auto [least, largest] = range_of(values);
+    EXPECT_EQ(least, *std::min_element(values.begin(), values.end()));
+    EXPECT_EQ(largest, *std::max_element(values.begin(), values.end()));
+  }
+}
+
+TEST(CountPages, CountWhatAMapCountsOrSayThatTheyCannot) {
+  std::mt19937_64 random(12);
+  int refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    CountPages pages(1 + random() % 400, 1 + random() % 200);
+    std::map<uint64_t, uint64_t> expected;
+    const uint64_t middle = random() % 2 ? random() : random() % 2000, width = 1 + random() % 3000;
+    for (int i = 0; i < 2000; ++i) {
+      const uint64_t key =
+          middle + (random() % 2 ? random() % width : 0) - std::min(middle, random() % width);
+      if (pages.count_known(1, [&](size_t) { return key; }) == 1) {
+        ASSERT_TRUE(expected.contains(key));
+      } else if (uint64_t* const count = pages.make(key)) {
+        ASSERT_EQ(*count, 0u);
+        ++*count;
+      } else {
+        ++refused;
+        break;
+      }
+      ++expected[key];
+    }
+    std::map<uint64_t, uint64_t> found;
+    uint64_t last = 0;
+    pages.for_each([&](uint64_t key, uint64_t count) {
+      EXPECT_TRUE(found.empty() || key > last);
+      last = key;
+      found[key] = count;
+    });
+    EXPECT_EQ(found, expected);
+  }
+  EXPECT_GT(refused, 30);
+  EXPECT_LT(refused, 270);
 }
 
 // The deviation of 0, 1, ..., n - 1 is known, and no mean changes it.
@@ -249,6 +317,34 @@ TEST(TextCounts, MergeInAnyOrder) {
     }
     if (round == 0) first = all_of(parts[0]);
     EXPECT_EQ(all_of(parts[0]), first);
+  }
+}
+
+// Texts by where they lie: the same, whether bytes before them may be read or not.
+TEST(TextCounts, OfABlockAreThoseOfEach) {
+  std::mt19937_64 random(13);
+  std::string block;
+  std::vector<std::pair<size_t, size_t>> places;
+  for (int i = 0; i < 20000; ++i) {
+    const size_t size = random() % 4 ? random() % 18 : random() % 60;
+    places.emplace_back(block.size(), size);
+    for (size_t k = 0; k < size; ++k) block += static_cast<char>(random() % 8 ? 'a' : '\0');
+  }
+  std::vector<std::string_view> texts;
+  for (const auto& [at, size] : places) texts.push_back(std::string_view(block).substr(at, size));
+  for (const size_t most : {100, 100000}) {
+    TextCounts one(most, 1 << 20, false), all(most, 1 << 20, false), alone(most, 1 << 20, false);
+    for (const std::string_view text : texts) one.add(std::string(text));
+    all.add(texts, block.data());
+    alone.add(texts);
+    const auto bytes = [](const TextCounts& counts) {
+      SketchWriter out;
+      counts.write(out);
+      return out.take();
+    };
+    EXPECT_EQ(bytes(one), bytes(all));
+    EXPECT_EQ(bytes(one), bytes(alone));
+    EXPECT_EQ(one.exact(), most > 100);
   }
 }
 

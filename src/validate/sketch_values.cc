@@ -1,6 +1,7 @@
 #include "validate/sketch_values.h"
 
 #include <algorithm>
+#include <array>
 
 namespace espalier {
 namespace {
@@ -32,14 +33,13 @@ void ValueCounts::Sums::add(double value, uint64_t times, FixedWeight weighs) {
 }
 
 void ValueCounts::Sums::add(std::span<const double> values) {
-  for (const double value : values) {
-    sum.add(value);
-    squares.add_square(value);
-    low = any ? std::min(low, value) : value;
-    high = any ? std::max(high, value) : value;
-    any = true;
-  }
+  if (values.empty()) return;
+  const auto [least, most] = range_of(values);
+  low = any ? std::min(low, least) : least;
+  high = any ? std::max(high, most) : most;
+  any = true;
   count.add(static_cast<double>(values.size()));
+  add_to_sums(values, std::max(-least, most), sum, squares);
 }
 
 void ValueCounts::Sums::merge(const Sums& other) {
@@ -56,126 +56,157 @@ void ValueCounts::Sums::merge(const Sums& other) {
 }
 
 ValueCounts::ValueCounts(size_t most, bool weighted) : most_(most), weighted_(weighted) {
-  put({}, {}, 0, kFirstSlots);
+  put_in_slots({}, 0);
 }
 
 void ValueCounts::add(std::span<const double> values) {
   size_t unsummed = sums_ ? 0 : values.size();
   for (size_t i = 0; i < values.size(); ++i) {
-    if (i + kAhead < values.size())
-      __builtin_prefetch(&slots_[first_slot(ordered(values[i + kAhead]) >> dropped_)], 1);
-    const uint64_t whole = ordered(values[i]), key = whole >> dropped_;
-    size_t at = slot(key);
-    if (slots_[at].count == 0) {
-      at = insert(key, whole);
-      if (sums_) unsummed = std::min(unsummed, i);
-    }
-    ++slots_[at].count;
+    i += add_known(values.subspan(i));
+    if (i == values.size()) break;
+    const bool exact = !sums_;
+    add(ordered(values[i]), 1, 0);
+    if (exact && sums_) unsummed = i + 1;
   }
   if (sums_) sums_->add(values.subspan(unsummed));
 }
 
-// Makes room for a new key; the slot where it goes.
-size_t ValueCounts::insert(uint64_t key, uint64_t whole) {
-  if (used_ == most_) {
-    coarsen_for(whole);
-    key = whole >> dropped_;
-    if (const size_t at = slot(key); slots_[at].count != 0) return at;
-  } else if (2 * (used_ + 1) > slots_.size()) {
-    const std::vector<Slot> slots = std::move(slots_);
-    const std::vector<FixedWeight> weights = std::move(weights_);
-    put(slots, weights, dropped_, 2 * slots.size());
+size_t ValueCounts::add_known(std::span<const double> values) {
+  const int dropped = dropped_;
+  const auto key_of = [&](size_t i) { return ordered(values[i]) >> dropped; };
+  if (pages_) return pages_->count_known(values.size(), key_of);
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (i + kAhead < values.size()) __builtin_prefetch(&slots_[first_slot(key_of(i + kAhead))], 1);
+    Slot& held = slots_[slot(key_of(i))];
+    if (held.count == 0) return i;
+    ++held.count;
   }
-  ++used_;
-  const size_t at = slot(key);
-  slots_[at].key = key;
-  return at;
+  return values.size();
 }
 
-// Anew, of these.
-void ValueCounts::put(const std::vector<Slot>& slots, const std::vector<FixedWeight>& weights, int dropped,
-                      size_t size) {
+void ValueCounts::add(uint64_t whole, uint64_t count, FixedWeight weight) {
+  const uint64_t key = whole >> dropped_;
+  uint64_t* held = pages_ ? pages_->make(key) : nullptr;
+  if (!held) {
+    if (pages_ || 2 * (used_ + 1) > slots_.size()) put_in_slots(all_counts(), 0);
+    const size_t at = slot(key);
+    slots_[at].key = key;
+    if (weighted_) weights_[at] += weight;
+    held = &slots_[at].count;
+  }
+  used_ += *held == 0;
+  *held += count;
+  if (used_ <= room()) return;
+  const std::vector<Count> counts = in_order();
+  coarsen(counts, bits_to_drop(counts, most_coarse()));
+}
+
+bool ValueCounts::put_in_pages(const std::vector<Count>& counts, int more) {
+  if (weighted_ || dropped_ == 0) return false;
+  CountPages pages(2 * most_, most_ / 8);
+  size_t used = 0;
+  for (const Count& count : counts) {
+    uint64_t* const held = pages.make(count.key >> more);
+    if (!held) return false;
+    used += *held == 0;
+    *held += count.count;
+  }
+  used_ = used;
+  pages_ = std::move(pages);
+  slots_ = {};
+  return true;
+}
+
+void ValueCounts::put_in_slots(const std::vector<Count>& counts, int more) {
+  const size_t size = std::max(kFirstSlots, std::bit_ceil(2 * (counts.size() + 1)));
+  pages_.reset();
   slots_.assign(size, {});
   weights_.assign(weighted_ ? size : 0, 0);
   shift_ = std::countl_zero(size) + 1;
   used_ = 0;
-  const auto key_of = [&](size_t i) { return slots[i].key >> (dropped - dropped_); };
-  for (size_t i = 0; i < slots.size(); ++i) {
-    if (i + kAhead < slots.size()) __builtin_prefetch(&slots_[first_slot(key_of(i + kAhead))], 1);
-    if (slots[i].count == 0) continue;
-    const uint64_t key = key_of(i);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (i + kAhead < counts.size())
+      __builtin_prefetch(&slots_[first_slot(counts[i + kAhead].key >> more)], 1);
+    const uint64_t key = counts[i].key >> more;
     const size_t at = slot(key);
     used_ += slots_[at].count == 0;
     slots_[at].key = key;
-    slots_[at].count += slots[i].count;
-    if (weighted_) weights_[at] += weights[i];
+    slots_[at].count += counts[i].count;
+    if (weighted_) weights_[at] += counts[i].weight;
   }
-  dropped_ = dropped;
 }
 
-void ValueCounts::coarsen(int dropped) {
-  if (!sums_) sums_ = sums_of_slots();
-  const std::vector<Slot> slots = std::move(slots_);
-  const std::vector<FixedWeight> weights = std::move(weights_);
-  put(slots, weights, dropped, slots.size());
+void ValueCounts::coarsen(const std::vector<Count>& counts, int more) {
+  if (!sums_) sums_ = sums_of_counts();
+  dropped_ += more;
+  if (!put_in_pages(counts, more)) put_in_slots(counts, more);
 }
 
-// Drops as few bits as leave `most_` keys, with this one among them.
-void ValueCounts::coarsen_for(uint64_t whole) {
-  // Where all numbers agree in their last bits, none become one without these. Keys of negative ones have
-  // them turned around.
-  const auto bits = [](uint64_t key, int width) { return key >> (width - 1) ? key : ~key; };
-  uint64_t differences = 0;
-  for (const Slot& slot : slots_) {
-    if (slot.count) differences |= bits(slot.key, 64 - dropped_) ^ bits(whole >> dropped_, 64 - dropped_);
-  }
-  int dropped = dropped_ + std::countr_zero(differences);
-  do coarsen(++dropped);
-  while (used_ + (slots_[slot(whole >> dropped_)].count == 0) > most_);
+// The fewest that leave at most `most` of these, which are in order.
+int ValueCounts::bits_to_drop(const std::vector<Count>& counts, size_t most) {
+  // Neighbours become one when the highest bit is dropped in which they differ.
+  std::array<size_t, 65> joined{};
+  for (size_t i = 1; i < counts.size(); ++i) ++joined[std::bit_width(counts[i - 1].key ^ counts[i].key)];
+  size_t left = counts.size();
+  int dropped = 0;
+  while (left > most) left -= joined[++dropped];
+  return dropped;
 }
 
-ValueCounts::Sums ValueCounts::sums_of_slots() const {
+ValueCounts::Sums ValueCounts::sums_of_counts() const {
   Sums out;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].count) out.add(value_of(slots_[i].key), slots_[i].count, weighted_ ? weights_[i] : 0);
-  }
+  for_each([&](uint64_t key, uint64_t count, FixedWeight weight) { out.add(value_of(key), count, weight); });
   return out;
 }
 
 void ValueCounts::merge(const ValueCounts& other) {
-  // Slots no longer tell sums once some of them are joined.
+  // Counts no longer tell sums once some of them are joined.
   std::optional<Sums> sums;
   if (sums_ || other.sums_ || used_ + other.used_ > most_) {
-    sums = sums_ ? *sums_ : sums_of_slots();
-    sums->merge(other.sums_ ? *other.sums_ : other.sums_of_slots());
+    sums = sums_ ? *sums_ : sums_of_counts();
+    sums->merge(other.sums_ ? *other.sums_ : other.sums_of_counts());
   }
-  if (other.dropped_ > dropped_) coarsen(other.dropped_);
-  for (size_t i = 0; i < other.slots_.size(); ++i) {
-    const Slot& theirs = other.slots_[i];
-    if (theirs.count == 0) continue;
-    const uint64_t whole = theirs.key << other.dropped_;
-    size_t at = slot(whole >> dropped_);
-    if (slots_[at].count == 0) at = insert(whole >> dropped_, whole);
-    slots_[at].count += theirs.count;
-    if (weighted_) weights_[at] += other.weights_[i];
-  }
+  if (other.dropped_ > dropped_) coarsen(all_counts(), other.dropped_ - dropped_);
+  other.for_each(
+      [&](uint64_t key, uint64_t count, FixedWeight weight) { add(key << other.dropped_, count, weight); });
   if (dropped_ > 0) sums_ = sums;
 }
 
-std::vector<std::pair<ValueCounts::Slot, FixedWeight>> ValueCounts::in_order() const {
-  std::vector<std::pair<Slot, FixedWeight>> all;
-  for (size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i].count) all.emplace_back(slots_[i], weighted_ ? weights_[i] : 0);
+std::vector<ValueCounts::Count> ValueCounts::all_counts() const {
+  std::vector<Count> out;
+  out.reserve(used_);
+  for_each([&](uint64_t key, uint64_t count, FixedWeight weight) { out.push_back({key, count, weight}); });
+  return out;
+}
+
+std::vector<ValueCounts::Count> ValueCounts::in_order() const {
+  std::vector<Count> out = all_counts();
+  if (!pages_) std::ranges::sort(out, {}, &Count::key);
+  return out;
+}
+
+ValueCounts::Settled ValueCounts::settled() const {
+  Settled out{in_order(), dropped_};
+  const int more = sums_ ? bits_to_drop(out.counts, most_coarse()) : 0;
+  if (more == 0) return out;
+  out.dropped += more;
+  size_t used = 0;
+  for (const Count count : out.counts) {
+    const uint64_t key = count.key >> more;
+    if (used == 0 || out.counts[used - 1].key != key) out.counts[used++] = {key};
+    out.counts[used - 1].count += count.count;
+    out.counts[used - 1].weight += count.weight;
   }
-  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first.key < b.first.key; });
-  return all;
+  out.counts.resize(used);
+  return out;
 }
 
 std::vector<ValueRange> ValueCounts::ranges() const {
   std::vector<ValueRange> out;
-  for (const auto& [slot, weight] : in_order()) {
-    const uint64_t low = slot.key << dropped_, high = low | ((uint64_t{1} << dropped_) - 1);
-    ValueRange range{value_of(low), value_of(high), slot.count, weight};
+  const auto [counts, dropped] = settled();
+  for (const auto& [key, count, weight] : counts) {
+    const uint64_t low = key << dropped, high = low | ((uint64_t{1} << dropped) - 1);
+    ValueRange range{value_of(low), value_of(high), count, weight};
     // Beginnings of infinities, too, when so many bits are dropped.
     if (sums_ && !(range.low >= sums_->low)) range.low = sums_->low;
     if (sums_ && !(range.high <= sums_->high)) range.high = sums_->high;
@@ -201,13 +232,13 @@ void ValueCounts::Sums::read(SketchReader& in) {
 
 // Sums are there where bits were dropped.
 void ValueCounts::write(SketchWriter& out) const {
-  const auto all = in_order();
-  out.number(static_cast<uint64_t>(dropped_));
+  const auto [counts, dropped] = settled();
+  out.number(static_cast<uint64_t>(dropped));
   if (sums_) sums_->write(out);
-  out.number(all.size());
-  for (const auto& [slot, weight] : all) {
-    out.number(slot.key);
-    out.number(slot.count);
+  out.number(counts.size());
+  for (const auto& [key, count, weight] : counts) {
+    out.number(key);
+    out.number(count);
     if (weighted_) out.wide(weight);
   }
 }
@@ -217,27 +248,27 @@ void ValueCounts::read(SketchReader& in) {
   in.check(dropped < 64);
   dropped_ = static_cast<int>(dropped);
   if (dropped > 0) sums_.emplace().read(in);
-  std::vector<Slot> slots(in.count(16));
-  in.check(slots.size() <= most_);
-  std::vector<FixedWeight> weights(weighted_ ? slots.size() : 0);
-  for (size_t i = 0; i < slots.size(); ++i) {
-    slots[i] = {in.number(), in.number()};
-    const Slot& slot = slots[i];
-    in.check(slot.key <= ~uint64_t{0} >> dropped && (i == 0 || slots[i - 1].key < slot.key) &&
-             slot.count > 0 && slot.count <= kMostCount &&
-             (dropped > 0 || std::isfinite(value_of(slot.key))));
-    if (weighted_) weights[i] = in.weight();
+  std::vector<Count> counts(in.count(16));
+  in.check(counts.size() <= most_);
+  for (size_t i = 0; i < counts.size(); ++i) {
+    Count& count = counts[i];
+    count.key = in.number();
+    count.count = in.number();
+    in.check(count.key <= ~uint64_t{0} >> dropped && (i == 0 || counts[i - 1].key < count.key) &&
+             count.count > 0 && count.count <= kMostCount &&
+             (dropped > 0 || std::isfinite(value_of(count.key))));
+    if (weighted_) count.weight = in.weight();
   }
-  put(slots, weights, dropped_, std::max(kFirstSlots, std::bit_ceil(2 * slots.size())));
+  if (!put_in_pages(counts, 0)) put_in_slots(counts, 0);
 }
 
 Moments ValueCounts::moments() const {
-  const Sums sums = sums_ ? *sums_ : sums_of_slots();
+  const Sums sums = sums_ ? *sums_ : sums_of_counts();
   return moments_of(sums.sum, sums.squares, sums.count);
 }
 
 Moments ValueCounts::weighted_moments() const {
-  const Sums sums = sums_ ? *sums_ : sums_of_slots();
+  const Sums sums = sums_ ? *sums_ : sums_of_counts();
   return moments_of(sums.weighted_sum, sums.weighted_squares, sums.weight);
 }
 

@@ -1,11 +1,13 @@
 // How often each of many numbers occurs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "validate/sketch_pages.h"
 #include "validate/sketch_sum.h"
 
 namespace espalier {
@@ -26,19 +28,16 @@ struct ValueRange {
 };
 
 // Counts of finite numbers. Exact while there are at most `most` distinct ones; then the lowest bits of all
-// numbers are dropped, as few as leave at most so many distinct beginnings. Thus what it holds depends on the
-// numbers alone, not on their order nor on how they were merged. Sums stay exact.
+// numbers are dropped, as few as leave at most a quarter of so many distinct beginnings: those in use stay at
+// hand. Thus what it says depends on the numbers alone, not on their order nor on how they were merged. Sums
+// stay exact.
 class ValueCounts {
  public:
   ValueCounts(size_t most, bool weighted);
 
   void add(double value, FixedWeight weight = 0) {
-    const uint64_t whole = ordered(value), key = whole >> dropped_;
-    size_t at = slot(key);
-    if (slots_[at].count == 0) at = insert(key, whole);
-    ++slots_[at].count;
-    if (weighted_) weights_[at] += weight;
     if (sums_) sums_->add(value, 1, weight);
+    add(ordered(value), 1, weight);
   }
   // All of these. REQUIRES: not weighted.
   void add(std::span<const double> values);
@@ -60,7 +59,7 @@ class ValueCounts {
   struct Slot {
     uint64_t key = 0, count = 0;
   };
-  // What can no longer be told from the slots.
+  // What can no longer be told from the counts.
   struct Sums {
     ExactSum sum, squares, count, weighted_sum, weighted_squares, weight;
     double low = 0, high = 0;
@@ -71,7 +70,26 @@ class ValueCounts {
     void write(SketchWriter& out) const;
     void read(SketchReader& in);
   };
-  std::vector<std::pair<Slot, FixedWeight>> in_order() const;
+  // Calls f of all keys, their counts and weights.
+  template <class F>
+  void for_each(const F& f) const {
+    if (pages_) return pages_->for_each([&](uint64_t key, uint64_t count) { f(key, count, FixedWeight{0}); });
+    for (size_t i = 0; i < slots_.size(); ++i) {
+      if (slots_[i].count) f(slots_[i].key, slots_[i].count, weighted_ ? weights_[i] : 0);
+    }
+  }
+  struct Count {
+    uint64_t key = 0, count = 0;
+    FixedWeight weight = 0;
+  };
+  std::vector<Count> all_counts() const;
+  std::vector<Count> in_order() const;
+  // As few bits are dropped as must be.
+  struct Settled {
+    std::vector<Count> counts;  // in order
+    int dropped = 0;
+  };
+  Settled settled() const;
 
   static uint64_t ordered(double value) {
     const auto bits = std::bit_cast<uint64_t>(value + 0.0);
@@ -86,20 +104,30 @@ class ValueCounts {
     while (slots_[at].count != 0 && slots_[at].key != key) at = (at + 1) & (slots_.size() - 1);
     return at;
   }
-  size_t insert(uint64_t key, uint64_t whole);
-  void put(const std::vector<Slot>& slots, const std::vector<FixedWeight>& weights, int dropped, size_t size);
-  void coarsen(int dropped);
-  void coarsen_for(uint64_t whole);
-  Sums sums_of_slots() const;
+  // Counts what begins as `whole` does.
+  void add(uint64_t whole, uint64_t count, FixedWeight weight);
+  // Counts the values up to the first that is new; how many these are.
+  size_t add_known(std::span<const double> values);
+  // Bits are dropped when there are more keys than this, so many that many more may come.
+  size_t room() const { return sums_ ? most_ / 2 : most_; }
+  size_t most_coarse() const { return std::max<size_t>(most_ / 4, 2); }
+  static int bits_to_drop(const std::vector<Count>& counts, size_t most);
+  void coarsen(const std::vector<Count>& counts, int more);
+  // Anew, of these, `more` bits of whose keys are dropped.
+  bool put_in_pages(const std::vector<Count>& counts, int more);
+  void put_in_slots(const std::vector<Count>& counts, int more);
+  Sums sums_of_counts() const;
 
   size_t most_;
   bool weighted_;
   int dropped_ = 0;  // bits
-  int shift_ = 0;
+  int shift_ = 0;    // of the slots' hash
   size_t used_ = 0;
   std::vector<Slot> slots_;
   std::vector<FixedWeight> weights_;  // of the slots
-  std::optional<Sums> sums_;          // when bits are dropped
+  // In place of the slots, when bits are dropped and keys have no weights but neighbours.
+  std::optional<CountPages> pages_;
+  std::optional<Sums> sums_;  // when bits are dropped
 };
 
 }  // namespace espalier

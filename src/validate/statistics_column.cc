@@ -108,7 +108,7 @@ void ColumnStatistics::add_texts(const CellBatch& cells) {
   if (times_) {
     for (const std::string_view text : all) times_->add(text);
   }
-  texts_->add(all);
+  texts_->add(all, cells.origin);
 }
 
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {

@@ -1,0 +1,56 @@
+// Counts by keys that lie close together.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace espalier {
+
+// Counts of the keys of a range in pages of neighbours, without those pages that hold none: a few reads find
+// a count, and all counts in use stay near each other.
+class CountPages {
+ public:
+  // As many pages in its range, and as many that hold counts.
+  CountPages(size_t most_range, size_t most_pages) : most_range_(most_range), most_pages_(most_pages) {}
+
+  // Counts the keys key_of(0), key_of(1), ... up to the first that has no count; how many these are.
+  template <class F>
+  size_t count_known(size_t size, const F& key_of) {
+    const uint64_t first = first_, range = pages_.size();
+    const uint32_t* const pages = pages_.data();
+    uint64_t* const counts = counts_.data();
+    for (size_t i = 0; i < size; ++i) {
+      const uint64_t key = key_of(i), page = (key >> kBits) - first;
+      if (page >= range) return i;
+      uint64_t& count = counts[size_t{pages[page]} << kBits | (key & kMask)];
+      if (count == 0) return i;
+      ++count;
+    }
+    return size;
+  }
+  // The count of a key, for which there is room now; null where that would be too many pages, or too far
+  // apart.
+  uint64_t* make(uint64_t key);
+  // Calls f of each key that has a count, and the count, in order of the keys.
+  template <class F>
+  void for_each(const F& f) const {
+    for (size_t page = 0; page < pages_.size(); ++page) {
+      const uint64_t* counts = counts_.data() + (size_t{pages_[page]} << kBits);
+      for (size_t i = 0; pages_[page] > 0 && i <= kMask; ++i) {
+        if (counts[i] > 0) f((first_ + page) << kBits | i, counts[i]);
+      }
+    }
+  }
+
+ private:
+  static constexpr int kBits = 5;
+  static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
+
+  size_t most_range_, most_pages_;
+  uint64_t first_ = 0;           // page of the range
+  std::vector<uint32_t> pages_;  // of the range; 0: none, whose counts stay 0
+  std::vector<uint64_t> counts_ = std::vector<uint64_t>(kMask + 1);
+};
+
+}  // namespace espalier
