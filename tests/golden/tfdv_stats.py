@@ -3,8 +3,9 @@
 usage: tfdv_stats.py OUT.json SHARED     (pip install tensorflow-data-validation; figures of TFDV 1.16.1)
 
 Generated tables stand in the file with their statistics; those of SHARED/data with their statistics alone, of whose
-rank histograms the first 40 are kept. Blanks around cells, which Espalier does not take for parts of them, are left
-out before. Statistics are bytes of a DatasetFeatureStatisticsList, gzip, hexadecimal.
+rank histograms the first 40 are kept, and with the schema that is inferred of them; an entry with `part` is of every
+second row, from row `part` on. Blanks around cells, which Espalier does not take for parts of them, are left out
+before. Statistics and schemas are bytes of their messages, gzip, hexadecimal.
 """
 import csv
 import gzip
@@ -58,7 +59,11 @@ def compute(text, names=None, weight=None, slice_by=None):
         return tfdv.generate_statistics_from_csv(str(path), column_names=names, stats_options=options)
 
 
-def hexadecimal(statistics, ranks):
+def hexadecimal(message):
+    return gzip.compress(message.SerializeToString(deterministic=True), mtime=0).hex()
+
+
+def kept(statistics, ranks):
     for data in statistics.datasets:
         for feature in data.features:
             if not feature.HasField("string_stats"):
@@ -68,15 +73,15 @@ def hexadecimal(statistics, ranks):
                 parts.append(parts[0].weighted_string_stats)
             for part in parts:
                 del part.rank_histogram.buckets[ranks:]
-    return gzip.compress(statistics.SerializeToString(deterministic=True), mtime=0).hex()
+    return hexadecimal(statistics)
 
 
-def trimmed(path):
+def trimmed(path, part):
     with open(path, newline="") as file:
-        text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows(
-            [cell.strip() for cell in row] for row in csv.reader(file, skipinitialspace=True) if row)
-        return text.getvalue()
+        rows = [[cell.strip() for cell in row] for row in csv.reader(file, skipinitialspace=True) if row]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows if part is None else rows[:1] + rows[1 + part::2])
+    return text.getvalue()
 
 
 shared = pathlib.Path(sys.argv[2]) / "data"
@@ -86,9 +91,11 @@ for rows, weight, slice_by in [(1, None, None), (7, None, None), (300, None, Non
     text = table(rows, rows)
     golden["generated"].append({
         "text": text, "weight": weight or "", "slice": slice_by or "",
-        "statistics": hexadecimal(compute(text, None, weight, slice_by), 1000)})
-for file, names in [("tabular/titanic.csv", None), ("tabular/chicago_taxi.csv", None), ("adult/adult-train.csv", ADULT),
-                    ("adult/adult-test.csv", ADULT)]:
-    golden["shared"].append({"file": file, "names": names or [],
-                             "statistics": hexadecimal(compute(trimmed(shared / file), names), 40)})
+        "statistics": kept(compute(text, None, weight, slice_by), 1000)})
+for file, names, part in [("tabular/titanic.csv", None, None), ("tabular/chicago_taxi.csv", None, None),
+                          ("adult/adult-train.csv", ADULT, None), ("adult/adult-test.csv", ADULT, None),
+                          ("tabular/chicago_taxi.csv", None, 0), ("tabular/chicago_taxi.csv", None, 1)]:
+    statistics = compute(trimmed(shared / file, part), names)
+    golden["shared"].append({"file": file, "names": names or [], **({} if part is None else {"part": part}),
+                             "schema": hexadecimal(tfdv.infer_schema(statistics)), "statistics": kept(statistics, 40)})
 pathlib.Path(sys.argv[1]).write_text(json.dumps(golden, indent=1) + "\n")
