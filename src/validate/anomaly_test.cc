@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/checksum.h"
+#include "base/env.h"
 #include "base/format.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
@@ -222,6 +223,17 @@ TEST(AnomalyShared, TaxisSchemasAndAnomaliesAreTfdvs) {
     anomalies.clear_baseline_schema();
     EXPECT_EQ(checksum(anomalies), golden().at("shared").at(cat("anomalies of ", other)))
         << anomalies.DebugString();
+  }
+}
+
+TEST(AnomalyShared, DriftAndSkewOfTaxisTwoPartsAreTfdvs) {
+  const std::string folder = "../shared/data/tfmd/";
+  if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
+  for (json each : golden().at("distances")) {
+    for (const char* key : {"statistics", "previous", "serving"})
+      each[key] =
+          posix_env().read_file(cat(folder, "taxi-", each.at(key).get<std::string>(), "-FeatureStats.pb"));
+    expect_tfdvs(each);
   }
 }
 

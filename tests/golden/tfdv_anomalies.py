@@ -5,7 +5,8 @@ usage: tfdv_anomalies.py OUT.json     (pip install tensorflow_data_validation; f
 A case of `anomalies` has the name of what it plants, or begins with "clean"; `fixed` is the schema after
 update_schema, where the case has neither an environment nor other statistics. `schemas` are inferred ones. `random`
 cases are drawn from all kinds of features and constraints. `shared` has checksums of what is said of the data of
-../shared (run it in the repository's root), whose values stay there.
+../shared (run it in the repository's root), whose values stay there; `distances` are anomalies of one of taxi's two
+parts with the other as previous and as serving data, under all kinds of comparators.
 
 usage: tfdv_anomalies.py OUT.json N   draws N other cases, to be compared for once.
 """
@@ -402,12 +403,14 @@ def infer(statistics, options):
             "schema": guarded(lambda: text_format.MessageToString(tfdv.infer_schema(parse(statistics), **options)))}
 
 
+def taxi(part):
+    bytes_of = pathlib.Path(f"../shared/data/tfmd/taxi-{part}-FeatureStats.pb").read_bytes()
+    return statistics_pb2.DatasetFeatureStatisticsList.FromString(bytes_of)
+
+
 def shared():
     """CRC-32 of texts: schemas of taxi's two parts, anomalies of each against the schema of the other."""
-    parts, out = {}, {}
-    for part in ("train", "eval"):
-        bytes_of = pathlib.Path(f"../shared/data/tfmd/taxi-{part}-FeatureStats.pb").read_bytes()
-        parts[part] = statistics_pb2.DatasetFeatureStatisticsList.FromString(bytes_of)
+    parts, out = {part: taxi(part) for part in ("train", "eval")}, {}
     for part, other in (("train", "eval"), ("eval", "train")):
         schema = tfdv.infer_schema(parts[part])
         out[f"schema of {part}"] = zlib.crc32(text_format.MessageToString(schema).encode())
@@ -417,13 +420,31 @@ def shared():
     return out
 
 
+def distances(source, part, other):
+    """Thresholds differ from column to column, so that each distance is above some and below others."""
+    schema = tfdv.infer_schema(taxi(other))
+    thresholds = [0, 0.0005, 0.01, 0.1, 0.9]
+    for i, column in enumerate(schema.feature):
+        for j, comparator in enumerate((column.drift_comparator, column.skew_comparator)):
+            comparator.infinity_norm.threshold = thresholds[(i + j) % 5]
+            comparator.normalized_abs_difference.threshold = thresholds[(i + j + 1) % 5]
+            comparator.jensen_shannon_divergence.threshold = thresholds[(i + j + 2) % 5]
+            comparator.jensen_shannon_divergence.source.type = source
+    anomalies = tfdv.validate_statistics(taxi(part), schema, previous_statistics=taxi(other), serving_statistics=taxi(other))
+    anomalies.ClearField("baseline")
+    return {"name": f"{schema_pb2.HistogramSelection.Type.Name(source)} of {part}", "statistics": part, "previous": other, "serving": other,
+            "schema": text_format.MessageToString(schema), "anomalies": text_format.MessageToString(anomalies)}
+
+
 def main():
     if len(sys.argv) > 2:  # many drawn cases, for once
         cases = [judge(*drawn(seed)) for seed in range(1000, 1000 + int(sys.argv[2]))]
         golden = {"random": [case for case in cases if case["anomalies"]]}
     else:
         golden = {"anomalies": [judge(*case) for case in planted()], "schemas": [infer(*case) for case in inferred()],
-                  "random": [judge(*drawn(seed)) for seed in range(40)], "shared": shared()}
+                  "random": [judge(*drawn(seed)) for seed in range(40)], "shared": shared(),
+                  "distances": [distances(source, *parts) for source in (schema_pb2.HistogramSelection.STANDARD, schema_pb2.HistogramSelection.QUANTILES)
+                                for parts in (("eval", "train"), ("train", "eval"))]}
     with open(sys.argv[1], "w") as file:
         json.dump(golden, file, indent=1)
         file.write("\n")
