@@ -88,5 +88,5 @@ int main(int argc, char** argv) {
       "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa,b\n\"q\",2\n"};
   return fuzz::run(argc, argv, "fuzz_csv_blocks", seeds,
                    {"\"", "\"\"", "\",\"", ",", ";", "0,5", "\n", "\r\n", " ", "\n\n", "\t", "1", "\"\n\""},
-                   accept);
+                   accept, fuzz::kTenfold);
 }

@@ -86,5 +86,5 @@ int main(int argc, char** argv) {
                     "class_name: \"F1Score\"",
                     "\\xff",
                     "feature_keys: \"\""},
-                   accept);
+                   accept, fuzz::kTenfold);
 }

@@ -97,5 +97,5 @@ int main(int argc, char** argv) {
        "\xff",
        "\n",
        ","},
-      accept);
+      accept, fuzz::kTenfold);
 }

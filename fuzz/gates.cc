@@ -171,5 +171,5 @@ int main(int argc, char** argv) {
                     "\xff",
                     "\xef\xbb\xbf",
                     "\r\n"},
-                   accept);
+                   accept, fuzz::kTenfold);
 }

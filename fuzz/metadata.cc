@@ -70,5 +70,6 @@ int main(int argc, char** argv) {
         const bool schema = accept_as<tfmd::Schema>(bytes);
         const bool statistics = accept_as<tfmd::DatasetFeatureStatisticsList>(bytes);
         return accept_as<tfmd::Anomalies>(bytes) || statistics || schema;
-      });
+      },
+      fuzz::kTenfold);
 }

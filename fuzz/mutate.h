@@ -68,9 +68,8 @@ inline void report(const char* problem, const char* what) {
   const auto file = std::filesystem::temp_directory_path() /
                     (std::string(current.program) + "-" + std::to_string(current.seed) + ".input");
   std::ofstream(file, std::ios::binary) << *current.text;
-  std::fprintf(stderr, "%s --seed %llu --runs 1 %s %s\ninput of %zu bytes: %s\n", current.program,
-               static_cast<unsigned long long>(current.seed), problem, what, current.text->size(),
-               file.c_str());
+  dprintf(STDERR_FILENO, "%s --seed %llu --runs 1 %s %s\ninput of %zu bytes: %s\n", current.program,
+          static_cast<unsigned long long>(current.seed), problem, what, current.text->size(), file.c_str());
   current = {};
 }
 
@@ -156,10 +155,19 @@ inline std::string file_with(const std::string& bytes) {
   return path;
 }
 
+// How much memory an input may take.
+struct Memory {
+  int64_t base = int64_t{64} << 20;
+  int64_t times_input = 16;
+};
+// Of parsers that keep little beside the input.
+constexpr Memory kTenfold = {.base = int64_t{2} << 20, .times_input = 10};
+
 // --runs N, --seconds N, --seed N. Each input goes through `accept`, which throws for what it refuses by
-// anything but its own error types; memory beyond 64 MiB + 16 times the input is a failure too, and a second.
+// anything but its own error types; memory beyond what it may take is a failure too, and a second.
 inline int run(int argc, char** argv, const char* name, const std::vector<std::string>& seeds,
-               const std::vector<std::string>& words, const std::function<bool(const std::string&)>& accept) {
+               const std::vector<std::string>& words, const std::function<bool(const std::string&)>& accept,
+               const Memory& may = {}) {
   uint64_t runs = 20000, seconds = 0, seed = 1;
   for (int i = 1; i + 1 < argc; i += 2) {
     const uint64_t value = std::strtoull(argv[i + 1], nullptr, 10);
@@ -192,6 +200,7 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
   }
   const auto start = std::chrono::steady_clock::now();
   uint64_t done = 0, accepted = 0;
+  int64_t most = 0;
   for (; seconds ? std::chrono::steady_clock::now() - start < std::chrono::seconds(seconds) : done < runs;
        ++done) {
     // Each input has a seed of its own, so that a failure is reproduced by --seed S --runs 1.
@@ -215,8 +224,9 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
       problem = "took";
       what = std::to_string(taken) + " seconds";
     }
-    const int64_t used = peak.load() - before;
-    if (used > (int64_t{64} << 20) + 16 * static_cast<int64_t>(text.size())) {
+    const int64_t used = peak.load() - before, beyond = used - may.times_input * std::ssize(text);
+    most = std::max(most, beyond);
+    if (beyond > may.base) {
       problem = "allocated";
       what = std::to_string(used) + " bytes for " + std::to_string(text.size());
     }
@@ -226,8 +236,9 @@ inline int run(int argc, char** argv, const char* name, const std::vector<std::s
     }
     current = {};
   }
-  std::printf("%s: %llu inputs, %llu of them accepted\n", name, static_cast<unsigned long long>(done),
-              static_cast<unsigned long long>(accepted));
+  std::printf("%s: %llu inputs, %llu of them accepted, at most %lld KiB + %lld times the input\n", name,
+              static_cast<unsigned long long>(done), static_cast<unsigned long long>(accepted),
+              static_cast<long long>(most >> 10), static_cast<long long>(may.times_input));
   return 0;
 }
 

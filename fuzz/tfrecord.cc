@@ -73,5 +73,5 @@ int main(int argc, char** argv) {
                     "\x0a\x03"
                     "age",
                     "\x12\x02\x0a\x00", "\xff", "\x80"},
-                   accept);
+                   accept, fuzz::kTenfold);
 }

@@ -239,6 +239,8 @@ TEST_F(EvaluateTasks, ColumnsOfClassesAreNamedOrRefused) {
   const std::string fine = "y,a,probability of b,q\na,0.5,0.2,0.3\nb,0.1,0.9,0\n";
   EXPECT_EQ(said(fine, "a,probability of b,c=q"), "[\"a\",\"b\",\"c\"]");
   EXPECT_EQ(said(fine, "a,a=q"), "scores.classes: --score has two columns of the class \"a\"");
+  EXPECT_EQ(said(fine, "a,b=r"),
+            "csv.column: unknown column of scores.csv \"r\": known are y, a, probability of b, q");
   EXPECT_EQ(said(fine, "a,c=q"),
             "scores.label: scores.csv, line 3: --score has no column of the class \"b\"");
   EXPECT_EQ(

@@ -57,7 +57,7 @@ std::string missing_note(const ColumnProgram& columns) {
 
 // How a class is chosen that need not be the likeliest; empty for a model without a threshold.
 std::string decision_note(const LoadedModel& model, const ColumnProgram& columns, const std::string& path) {
-  const std::string decided = text_of(decision_of(model, columns, path), columns);
+  const std::string decided = cli::text_of(decision_of(model, columns, path), columns);
   return decided.empty() ? "" : cat("`espalier predict` does not take the likeliest class: ", decided);
 }
 

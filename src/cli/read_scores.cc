@@ -203,7 +203,7 @@ class ScoreReader {
   void probabilities() {
     constexpr double kRounded = 0.02;
     std::vector<int64_t> columns;
-    for (const ClassColumn& each : classes_) columns.push_back(out_.table.column(each.column));
+    for (const ClassColumn& each : classes_) columns.push_back(column(each.column));
     for (const int64_t row : out_.rows) {
       double sum = 0;
       const size_t begin = out_.scores.size();

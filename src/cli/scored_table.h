@@ -22,8 +22,8 @@ enum class Task {
 };
 
 struct ScoredFlags {
-  std::string label, score, weight, positive;
-  std::string query;  // makes the task one of ranking
+  std::string label = {}, score = {}, weight = {}, positive = {};
+  std::string query = {};  // makes the task one of ranking
   Task task = Task::kTwoClasses;
 
   // --label, --score, --weight, --positive.
