@@ -75,8 +75,7 @@ fuzz: build/asan/build.ninja  ## every fuzzer under the sanitizers: 20,000 graph
 
 prove: build/release/build.ninja  ## detectors against planted faults and clean data, over many seeds
 	cmake --build build/release -j $(JOBS) --target prove_all
-	@failed=0; for detector in $(basename $(notdir $(wildcard prove/*.cc))); do \
-	  build/release/prove_$$detector || failed=1; done; exit $$failed
+	@scripts/prove
 
 clang:  ## compile everything with the second compiler, clang++-14
 	@scripts/bootstrap clang

@@ -209,7 +209,7 @@ std::vector<Plant> leaks() {
 }
 
 void run(Proofs& proofs) {
-  constexpr int64_t kSeeds = 10, kMost = 100;
+  constexpr int64_t kSeeds = 20, kMost = 100;
   std::vector<Plant> plants = value_faults();
   for (const auto& more : {table_faults(), leaks()}) plants.insert(plants.end(), more.begin(), more.end());
   int64_t kinds = 0;
@@ -243,4 +243,4 @@ void run(Proofs& proofs) {
 }  // namespace
 }  // namespace espalier::prove
 
-int main() { return espalier::prove::prove(espalier::prove::run); }
+int main(int argc, char** argv) { return espalier::prove::prove(argc, argv, espalier::prove::run); }

@@ -2,10 +2,17 @@
 #include "evaluate/intervals.h"
 
 #include <cmath>
+#include <numbers>
 
 #include "base/philox.h"
+#include "evaluate/churn.h"
+#include "evaluate/classes.h"
+#include "evaluate/drift.h"
+#include "evaluate/estimates_test.h"
+#include "evaluate/moves.h"
 #include "evaluate/ranking.h"
-#include "fairness/assessment.h"
+#include "evaluate/regression.h"
+#include "fairness/conditional.h"
 #include "table.h"
 
 namespace espalier::prove {
@@ -15,12 +22,6 @@ constexpr int64_t kDraws = 1000, kLeast = 930, kMost = 970;
 
 bool holds(const std::optional<Interval>& interval, double truth) {
   return interval && interval->low <= truth && truth <= interval->high;
-}
-
-double normal(Philox& random) {
-  double sum = -6;
-  for (int i = 0; i < 12; ++i) sum += static_cast<double>(random.uniform());
-  return sum;
 }
 
 // So many of n rows, each with chance p.
@@ -37,7 +38,7 @@ struct NormalRows {
   NormalRows(Philox& random, double shift, int rows) {
     for (int i = 0; i < rows; ++i) {
       labels.push_back(i % 3 == 0);
-      const double z = normal(random) + (labels.back() ? shift : 0);
+      const double z = normal_number(random) + (labels.back() ? shift : 0);
       scores.push_back(1 / (1 + std::exp(-z)));
     }
   }
@@ -48,15 +49,102 @@ Auc auc_of(const NormalRows& rows) {
   return aucs(rows.view(), order_by_score(rows.scores), overall(rows.scores.size()))[0].value();
 }
 
+// The mean of |bias + wide N(0, 1)|.
+double mean_size(double bias, double wide) {
+  return wide * std::sqrt(2 / std::numbers::pi) * std::exp(-bias * bias / (2 * wide * wide)) +
+         bias * std::erf(bias / (wide * std::numbers::sqrt2));
+}
+
+// Truths 10 + 3 N(0, 1), and predictions that are off by bias + wide N(0, 1).
+Estimate regression_figure(Philox& random, const char* metric, int rows, double bias, double wide) {
+  std::vector<double> truths, predictions;
+  for (int i = 0; i < rows; ++i) {
+    truths.push_back(10 + 3 * normal_number(random));
+    predictions.push_back(truths.back() + bias + wide * normal_number(random));
+  }
+  const Estimates all = regression_estimates(NumberRows(predictions, truths), overall(truths.size()))[0];
+  return estimate(all, metric);
+}
+
+// Of three classes, each of which is said rightly 7 times in 10.
+Estimate macro_f1(Philox& random, int rows) {
+  const std::vector<std::string> classes = {"a", "b", "c"};
+  std::vector<uint32_t> labels, said;
+  for (int i = 0; i < rows; ++i) {
+    labels.push_back(static_cast<uint32_t>(random.below(3)));
+    const auto chance = random.below(20);
+    said.push_back(static_cast<uint32_t>(chance < 14 ? labels.back() : (labels.back() + chance % 2 + 1) % 3));
+  }
+  const Estimates all = class_estimates(ClassRows(classes, labels, said), overall(labels.size()))[0];
+  return estimate(all, "macro_f1");
+}
+
+// 7 of 10 are right before; of those a tenth is wrong now, and of the others a fifth right.
+Estimate gained(Philox& random, int rows) {
+  std::vector<uint32_t> truths(static_cast<size_t>(rows), 1), before, now;
+  for (int i = 0; i < rows; ++i) {
+    before.push_back(random.below(10) < 7);
+    now.push_back(random.below(10) < (before.back() ? 9 : 2));
+  }
+  return churn({truths, before, now}, {})[0].gain;
+}
+
+// Both models' errors share a part.
+Estimate moved_mae(Philox& random, int rows) {
+  std::vector<double> truths, before, now;
+  for (int i = 0; i < rows; ++i) {
+    truths.push_back(10 + 3 * normal_number(random));
+    const double both = normal_number(random);
+    before.push_back(truths.back() + both + normal_number(random));
+    now.push_back(truths.back() + both + 2 * normal_number(random));
+  }
+  return moves({truths, before, now}, {})[0].mae.change;
+}
+
+// Of two groups in two strata, unequally shared out; b is selected 0.1 more often in both.
+Figure standardised_gap(Philox& random, size_t rows) {
+  CategoryColumn group{"group", {"a", "b"}, {}}, job{"job", {"x", "y"}, {}};
+  std::vector<double> scores;
+  std::vector<uint8_t> labels;
+  for (size_t i = 0; i < rows; ++i) {
+    const auto of = static_cast<uint32_t>(random.below(2));
+    const auto at = uint32_t{random.below(10) < (of ? 7u : 3u)};
+    group.codes.push_back(of);
+    job.codes.push_back(at);
+    scores.push_back(random.below(10) < 2 + 3 * at + of ? 0.9 : 0.1);
+    labels.push_back(i % 2);
+  }
+  const Assessment all = assess({scores, labels}, {{&group, &job}}, {});
+  return conditional_gap(rate("selection_rate"), all.by[0], 1, {.reference = "group=a"}).gap;
+}
+
+// What is said of the one column of two tables.
+Interval drift_interval(const std::function<std::string(bool now)>& cell, int rows, DriftOf of) {
+  const auto table = [&](bool now) {
+    std::string text = "row,size\n";
+    for (int i = 0; i < rows; ++i) text += cat(i % 7, ",", cell(now), "\n");
+    return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
+  };
+  const CsvTable before = table(false);
+  for (const ColumnDrift& one : find_drift(before, table(true))) {
+    if (one.column == "size" && one.of == of) return one.interval;
+  }
+  return {};
+}
+
 void run(Proofs& proofs) {
-  const auto coverage = [&](const char* what, const std::function<bool(Philox&)>& held) {
-    proofs.between("interval", what,
+  const auto holds_in = [&](const char* detector, const char* what, int64_t most,
+                            const std::function<bool(Philox&)>& held) {
+    proofs.between(detector, what,
                    seeds(kDraws,
                          [&](uint64_t seed) {
                            Philox random(seed, 0x1A7);
                            return held(random);
                          }),
-                   kDraws, kLeast, kMost);
+                   kDraws, kLeast, most);
+  };
+  const auto coverage = [&](const char* what, const std::function<bool(Philox&)>& held) {
+    holds_in("interval", what, kMost, held);
   };
   // Of one share of few rows the chance is not 0.95, since counts are whole: it is so on average over shares.
   coverage("Wilson: shares from 0.05 to 0.95, 100 rows", [](Philox& random) {
@@ -81,6 +169,50 @@ void run(Proofs& proofs) {
     const Auc a = auc_of(NormalRows(random, 1, 300));
     return holds(delong(a, auc_of(NormalRows(random, 0.5, 200))), true_area(1) - true_area(0.5));
   });
+  coverage("Student's t: a mean error of 0.5, 80 rows", [](Philox& random) {
+    return holds(interval(regression_figure(random, "mean_error", 80, 0.5, 2)), 0.5);
+  });
+  coverage("Student's t: a mean absolute error, 80 rows", [](Philox& random) {
+    return holds(interval(regression_figure(random, "mae", 80, 1, 2)), mean_size(1, 2));
+  });
+  coverage("linearisation: a calibration ratio of 1.1, 80 rows", [](Philox& random) {
+    return holds(interval(regression_figure(random, "calibration", 80, 1, 2)), 1.1);
+  });
+  coverage("linearisation: macro F1 of three classes, 200 rows",
+           [](Philox& random) { return holds(interval(macro_f1(random, 200)), 0.7); });
+  coverage("Welch: a difference of mean absolute errors, 80 and 40 rows", [](Philox& random) {
+    const Estimate a = regression_figure(random, "mae", 80, 1, 2);
+    return holds(interval(a, regression_figure(random, "mae", 40, 0.5, 4)),
+                 mean_size(1, 2) - mean_size(0.5, 4));
+  });
+  coverage("paired: a change of accuracy by -0.01, 300 rows",
+           [](Philox& random) { return holds(interval(gained(random, 300)), -0.01); });
+  coverage("paired: a change of mean absolute error, 200 rows", [](Philox& random) {
+    return holds(interval(moved_mae(random, 200)),
+                 mean_size(0, std::sqrt(5)) - mean_size(0, std::numbers::sqrt2));
+  });
+  coverage("standardised: a gap of 0.1 within strata, 600 rows",
+           [](Philox& random) { return holds(standardised_gap(random, 600).interval, 0.1); });
+  coverage("drift: 0.05 more cells are missing, 1000 rows", [](Philox& random) {
+    const auto cell = [&](bool now) {
+      return std::string(random.below(100) < (now ? 15u : 10u) ? "" : random.below(2) ? "a" : "b");
+    };
+    return holds(drift_interval(cell, 1000, DriftOf::kMissing), 0.05);
+  });
+  // Bounds, which hold it more often: of all values at once, and of distributions at each number.
+  const auto bounded = [&](const char* what, const std::function<bool(Philox&)>& held) {
+    holds_in("bound", what, kDraws, held);
+  };
+  bounded("drift: a share 0.1 larger, by Bonferroni over 5 values, 500 rows", [](Philox& random) {
+    const auto cell = [&](bool now) {
+      return random.below(10) < (now ? 4u : 3u) ? std::string("a") : cat("b", random.below(4));
+    };
+    return holds(drift_interval(cell, 500, DriftOf::kValues), 0.1);
+  });
+  bounded("drift: 0.5 deviations, by Smirnov's bound, 500 rows", [](Philox& random) {
+    const auto cell = [&](bool now) { return cat(normal_number(random) + (now ? 0.5 : 0)); };
+    return holds(drift_interval(cell, 500, DriftOf::kNumbers), std::erf(0.25 / std::numbers::sqrt2));
+  });
   const auto resampled = [&](const char* what, IntervalMethod method, const char* metric, double truth) {
     coverage(what, [=](Philox& random) {
       const NormalRows rows(random, 1, 400);
@@ -98,4 +230,4 @@ void run(Proofs& proofs) {
 }  // namespace
 }  // namespace espalier::prove
 
-int main() { return espalier::prove::prove(espalier::prove::run); }
+int main(int argc, char** argv) { return espalier::prove::prove(argc, argv, espalier::prove::run); }

@@ -98,8 +98,8 @@ void flips(Proofs& proofs) {
 }  // namespace
 }  // namespace espalier::prove
 
-int main() {
-  return espalier::prove::prove([](espalier::prove::Proofs& proofs) {
+int main(int argc, char** argv) {
+  return espalier::prove::prove(argc, argv, [](espalier::prove::Proofs& proofs) {
     espalier::prove::worst(proofs);
     espalier::prove::flips(proofs);
   });

@@ -1,4 +1,5 @@
-// The table of a proof: what was planted and found, what was clean and raised alarms.
+// The table of a proof: what was planted and found, what was clean and raised alarms, which intervals held
+// the truth.
 #pragma once
 
 #include <unistd.h>
@@ -19,39 +20,48 @@ class Proofs {
 
   void at_least(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
                 int64_t least) {
-    add(detector, what, counted, of, cat("at least ", least), counted >= least);
+    add("found", detector, what, counted, of, cat("at least ", least), counted >= least);
   }
   void at_most(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
                int64_t most) {
-    add(detector, what, counted, of, cat("at most ", most), counted <= most);
+    add("alarms", detector, what, counted, of, cat("at most ", most), counted <= most);
   }
   void between(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
                int64_t least, int64_t most) {
-    add(detector, what, counted, of, cat(least, " to ", most), counted >= least && counted <= most);
+    add("coverage", detector, what, counted, of, cat(least, " to ", most),
+        counted >= least && counted <= most);
   }
 
-  int finish() const {
+  // `rows`: lines of cells between tabs instead, for scripts/prove.
+  int finish(bool rows) const {
+    if (rows) {
+      std::fputs(rows_.c_str(), stdout);
+      return failed_ ? 1 : 0;
+    }
     std::fputs(table_.text(Terminal::of(STDOUT_FILENO)).c_str(), stdout);
     std::fputs(failed_ ? "a limit was missed\n" : "all limits were kept\n", stdout);
     return failed_ ? 1 : 0;
   }
 
  private:
-  void add(const std::string& detector, const std::string& what, int64_t counted, int64_t of,
-           const std::string& limit, bool kept) {
-    table_.row({detector, what, counted, of, limit, kept ? "kept" : "MISSED"});
+  void add(const char* kind, const std::string& detector, const std::string& what, int64_t counted,
+           int64_t of, const std::string& limit, bool kept) {
+    const char* const said = kept ? "kept" : "MISSED";
+    table_.row({detector, what, counted, of, limit, said});
+    rows_ += cat(kind, "\t", detector, "\t", counted, "\t", of, "\t", said, "\n");
     failed_ = failed_ || !kept;
     std::fputs(cat(detector, ": ", what, ": ", counted, " of ", of, "\n").c_str(), stderr);
   }
   Table table_;
+  std::string rows_;
   bool failed_ = false;
 };
 
-// The exit code of a program that proves these.
-inline int prove(void (*run)(Proofs&)) {
+// The exit code of a program that proves these: its table, or with --rows what scripts/prove reads.
+inline int prove(int argc, char** argv, void (*run)(Proofs&)) {
   Proofs proofs;
   run(proofs);
-  return proofs.finish();
+  return proofs.finish(argc > 1 && std::string(argv[1]) == "--rows");
 }
 
 // In how many of so many seeds it holds.
