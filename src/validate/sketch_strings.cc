@@ -130,8 +130,7 @@ void TextCounts::forget() {
     passed = std::max(passed, static_cast<uint16_t>(std::min(most(slots_[i]), kMostPassed)));
     return true;
   });
-  // Few slots in use: most texts that are not held meet none.
-  put(order, std::max(kFirstTextSlots, std::bit_ceil(4 * room(most_))));
+  put(order, std::max(kFirstTextSlots, std::bit_ceil(2 * room(most_))));
 }
 
 void TextCounts::keep(uint64_t hash) {

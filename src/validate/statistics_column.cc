@@ -95,16 +95,19 @@ void ColumnStatistics::add_numbers(const CellBatch& cells) {
 }
 
 void ColumnStatistics::add_texts(const CellBatch& cells) {
-  std::vector<std::string_view> texts(cells.states.size());
-  size_t count = 0;
-  for (size_t i = 0; i < texts.size(); ++i) {
-    if (cells.states[i] != CellState::kValue) continue;
-    const std::string_view text = cells.texts[i];
-    texts[count++] = text;
+  std::span<const std::string_view> all = std::span(cells.texts).first(cells.states.size());
+  std::vector<std::string_view> values;
+  const auto is_value = [](CellState state) { return state == CellState::kValue; };
+  if (!std::ranges::all_of(cells.states, is_value)) {
+    for (size_t i = 0; i < cells.states.size(); ++i) {
+      if (is_value(cells.states[i])) values.push_back(cells.texts[i]);
+    }
+    all = values;
+  }
+  for (const std::string_view text : all) {
     bytes_ += text.size();
     invalid_ += !cells.utf8 && !is_utf8(text);
   }
-  const auto all = std::span(texts).first(count);
   if (times_) {
     for (const std::string_view text : all) times_->add(text);
   }
