@@ -19,7 +19,7 @@ TextCounts::TextCounts(size_t most, size_t bytes, bool weighted)
     : most_(most),
       most_bytes_(bytes),
       weighted_(weighted),
-      cell_shift_(std::countl_zero(2 * std::bit_ceil(most)) + 1) {
+      cell_shift_(std::countl_zero(4 * std::bit_ceil(most)) + 1) {
   put({}, kFirstTextSlots);
 }
 
@@ -42,8 +42,8 @@ void TextCounts::add(std::span<const std::string_view> texts, const char* origin
     }
     for (size_t i = 0; i < size; ++i) {
       const size_t at = group[i].hash & (slots_.size() - 1);
-      const bool likely = tags_[at] == tag_of(group[i].hash);
-      __builtin_prefetch(likely ? static_cast<const void*>(&slots_[at]) : &tags_[at], 1);
+      const bool held = tags_[at] == tag_of(group[i].hash), comes = passed(group[i].hash) >= forgotten_;
+      __builtin_prefetch(held | comes ? static_cast<const void*>(&slots_[at]) : &tags_[at], 1);
     }
     for (size_t i = 0; i < size; ++i) add(group[i], 0);
   }

@@ -33,7 +33,7 @@ class TextCounts {
   static constexpr size_t kLongestText = 1024;
 
   // Room for `most` texts of together `bytes` bytes, half of it when some were forgotten: what is asked for
-  // time and again stays at hand. And for half as many hashes, and two to four times as many cells.
+  // time and again stays at hand. And for half as many hashes, and four to eight times as many cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
   void add(std::string_view text, FixedWeight weight = 0) {
