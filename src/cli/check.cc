@@ -11,6 +11,7 @@
 #include "cli/check_init.h"
 #include "cli/check_page.h"
 #include "cli/check_run.h"
+#include "cli/closer_look.h"
 #include "cli/lineage_section.h"
 #include "cli/where.h"
 #include "gate/data_section.h"
@@ -83,26 +84,14 @@ void write_to(const std::string& path, const std::string& text) {
   if (!path.empty()) Results{.out = path}.write(text);
 }
 
-// Where the rows are worst, for who has read the page.
-std::vector<std::string> closer_look(CheckRun run, const SliceFlags& slicing, Task task) {
-  run.baseline.clear();
-  run.train.clear();
-  if (task != Task::kTwoClasses) run.slicing = slicing;
-  run.slicing.buckets = slicing.buckets;
-  std::vector<std::string> out = judged(run);
-  out[0] = "evaluate";
-  if (task == Task::kTwoClasses) {
-    out.emplace_back("--worst");
-  } else {
-    for (const std::string& word : SliceFlags{.slices = slicing.slices, .crosses = slicing.crosses}.words())
-      out.push_back(word);
-  }
-  return out;
+// A page is read elsewhere than where this program was called.
+std::string command_on_page(const std::vector<std::string>& words) {
+  return cat("espalier ", shell_words(words));
 }
 
 std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,
                     const std::optional<KeptRows>& kept, const std::optional<Tables>& tables,
-                    const std::vector<std::string>& next) {
+                    const CloserLook& closer) {
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty())
     files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
@@ -120,8 +109,9 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
                     {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
                                                        : source_name(run.scores),
                                     kept ? cat(", where ", kept->condition) : ""),
-                     .next = next,
-                     .sections = sections});
+                     .next = command_on_page(closer.all()),
+                     .sections = sections,
+                     .closer = [&](const Gate& gate) { return command_on_page(closer.at(gate)); }});
 }
 
 // Holds the page against what the rows give; `anew` judges them, `closer` looks where they are worst.
@@ -167,9 +157,11 @@ void check(const CheckRun& run) {
                                 tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
-  const std::vector<std::string> closer = closer_look(run, slicing, rows.task);
+  CheckRun narrowed = run;
+  narrowed.where = where;
+  const CloserLook closer{narrowed, slicing, rows, assessment, tables};
   const auto page = [&] { return page_of(run, verdict, assessment, rows.kept, tables, closer); };
-  if (!run.verify.empty()) return verify(run, page(), next, closer);
+  if (!run.verify.empty()) return verify(run, page(), next, closer.all());
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
   write_to(run.csv, slices_csv(assessment));

@@ -4,8 +4,9 @@
 #include <cctype>
 
 #include "base/format.h"
-#include "cli/common.h"
+#include "base/shortened.h"
 #include "fairness/assessment_page.h"
+#include "gate/sentence.h"
 
 namespace espalier::cli {
 namespace {
@@ -16,24 +17,42 @@ Standing standing_of(Ruling ruling) {
                                       : Standing::kUndecided;
 }
 
+Standing standing_of(const GateResult& result) {
+  if (result.ruling != Ruling::kPass)
+    return result.is_warning() ? Standing::kWarns : standing_of(result.ruling);
+  const bool waived =
+      std::ranges::any_of(result.findings, [](const Finding& x) { return x.waiver.has_value(); });
+  return waived ? Standing::kWaived : Standing::kPass;
+}
+
+// The section that tells more of a gate.
+std::string link_of(const Gate& gate) {
+  return gate.where == Where::kData ? "data" : gate.where == Where::kBetween ? "fairness" : "slices";
+}
+
+VerdictItem item_of(const GateResult& result, double level, const CheckPage& about) {
+  VerdictItem out{.standing = standing_of(result),
+                  .what = result.gate.name,
+                  .number = number_sentence_of(result, level),
+                  .limit = limit_text(result.gate),
+                  .note = printable(waivers_text(result)),
+                  .link = link_of(result.gate)};
+  if (out.standing < Standing::kWaived) out.next = about.closer(result.gate);
+  return out;
+}
+
 // The verdict as a page says it: its word, and the rest of its sentence.
-VerdictBanner banner_of(const Verdict& verdict, const std::string& next) {
+VerdictBanner banner_of(const Verdict& verdict, const CheckPage& about) {
   const size_t colon = std::min(verdict.sentence.find(": "), verdict.sentence.size());
   VerdictBanner out{.standing = standing_of(verdict.ruling),
                     .word = verdict.sentence.substr(0, colon),
                     .sentence = verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())),
                     .items = {},
-                    .next = next};
+                    .next = about.next};
   if (!out.sentence.empty())
     out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
-  for (const GateResult& result : verdict.results) {
-    out.items.push_back({.standing = standing_of(result.ruling),
-                         .what = result.gate.name,
-                         .number = result.sentence,
-                         .limit = {}});
-  }
-  std::ranges::stable_partition(out.items,
-                                [](const VerdictItem& item) { return item.standing != Standing::kPass; });
+  for (const GateResult& result : verdict.results) out.items.push_back(item_of(result, verdict.level, about));
+  std::ranges::stable_sort(out.items, {}, &VerdictItem::standing);
   return out;
 }
 
@@ -62,11 +81,10 @@ std::string around(const std::string& text, size_t place) {
 }  // namespace
 
 std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about) {
-  return assessment_page(assessment,
-                         {.title = "Release check",
-                          .subject = about.subject,
-                          .verdict = banner_of(verdict, cat("espalier ", shell_words(about.next))),
-                          .sections = about.sections});
+  return assessment_page(assessment, {.title = "Release check",
+                                      .subject = about.subject,
+                                      .verdict = banner_of(verdict, about),
+                                      .sections = about.sections});
 }
 
 std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most) {

@@ -1,6 +1,7 @@
 // The page of a release check, and whether one says what its data gives.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,9 +12,11 @@
 namespace espalier::cli {
 
 struct CheckPage {
-  std::string subject;            // what was judged
-  std::vector<std::string> next;  // the command after this
+  std::string subject;  // what was judged
+  std::string next;     // the command after this
   std::vector<PageSection> sections = {};
+  // The command that looks closer at what a gate found.
+  std::function<std::string(const Gate&)> closer;
 };
 std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about);
 

@@ -54,10 +54,13 @@ std::vector<std::string> judged(const CheckRun& run) {
   if (run.where) add("--where", run.where->text());
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   if (run.all_rows) out.emplace_back("--all-rows");
-  for (const std::string& bucket : run.slicing.buckets) add("--bucket", bucket);
-  if (!run.init) {
-    for (const std::string& word : run.slicing.condition_words()) out.push_back(word);
+  SliceFlags slicing = run.slicing;
+  if (run.init) {  // the gates hold them
+    slicing.slices.clear();
+    slicing.crosses.clear();
+    slicing.conditions.clear();
   }
+  for (const std::string& word : slicing.words()) out.push_back(word);
   for (const std::string& word : run.intervals.words()) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;

@@ -130,6 +130,14 @@ TEST_F(Check, APageNamesTheFilesBehindIt) {
   }
 }
 
+// Without them the page that was just written would be said to differ.
+TEST_F(Check, TheNextLineKeepsTheSlicesThatWereAsked) {
+  const std::string asked = "--cross 'g*y' --min-slice 5 --missing-group leave-out --at-threshold above ";
+  const Outcome said = check(scores(450), parity(""), cat(asked, "--html ", path("report.html")));
+  EXPECT_EQ(said.code, 0) << said.error;
+  EXPECT_NE(said.output.find(asked), std::string::npos) << said.output;
+}
+
 TEST_F(Check, TheDataIsJudgedAgainstWhatTrains) {
   const auto table = [&](const std::string& name, uint64_t seed, bool scored, double heavier) {
     Philox random(seed);

@@ -28,7 +28,7 @@ SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
     if (!buckets.empty())
       out.buckets.emplace(feature.name(), read_buckets(buckets, cat("buckets of ", feature.name())));
   }
-  if (needed && out.sensitive.empty() && out.buckets.empty() && out.favourable.empty()) {
+  if (needed && !out.any()) {
     throw ValueError(
         "schema.tag",
         cat(source_name(path), " has no tag of how a model is judged: role, favourable, buckets, scale"),

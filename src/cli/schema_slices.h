@@ -22,6 +22,8 @@ struct SchemaSlices {
   // Of the file at `path`, unless it is "". Raises as read_metadata(), and FormatError[schema.tag]; with
   // `needed` ValueError[schema.tag] where no tag says anything of this.
   static SchemaSlices read(const std::string& path, bool needed);
+  // Whether a tag says anything.
+  bool any() const { return !sensitive.empty() || !buckets.empty() || !favourable.empty(); }
   // Where no flag asks for slices, the sensitive features are.
   void fill(SliceFlags& slicing) const;
   // Where no flag names them, the label and its favourable value; not of other tasks. Raises

@@ -36,6 +36,9 @@ Page page_of(const PageFacts& facts, size_t most) {
   add("tenths", "Predicted against true", tenths_section(facts));
   out.sections.insert(out.sections.end(), options.sections.begin(), options.sections.end());
   add("definitions", "What the numbers mean", definitions_section(facts));
+  for (VerdictItem& item : out.verdict->items) {
+    if (!std::ranges::count(out.sections, item.link, &PageSection::id)) item.link.clear();
+  }
   out.footer = "Made by Espalier from counts: no row is in this file, and it asks no network for anything.";
   return out;
 }

@@ -14,7 +14,7 @@ VerdictBanner redacted(VerdictBanner verdict, const PageFacts& facts) {
   for (std::string* text : {&verdict.word, &verdict.sentence, &verdict.next})
     *text = facts.without_hidden(*text);
   for (VerdictItem& item : verdict.items) {
-    for (std::string* text : {&item.what, &item.number, &item.limit, &item.next})
+    for (std::string* text : {&item.what, &item.number, &item.limit, &item.note, &item.next})
       *text = facts.without_hidden(*text);
   }
   return verdict;

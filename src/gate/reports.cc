@@ -115,25 +115,6 @@ std::string xml(const std::string& text) {
   return out;
 }
 
-// The waivers that let pass what a gate found, each once.
-std::vector<Waiver> waivers_of(const GateResult& result) {
-  std::vector<Waiver> out;
-  for (const Finding& finding : result.findings) {
-    if (!finding.waiver) continue;
-    if (std::ranges::none_of(out, [&](const Waiver& one) { return one.slice == finding.waiver->slice; }))
-      out.push_back(*finding.waiver);
-  }
-  return out;
-}
-std::string waived_text(const GateResult& result) {
-  std::string out;
-  for (const Waiver& waiver : waivers_of(result)) {
-    out += cat(out.empty() ? "" : "; ", "waived by ", waiver.name, " until ", date_text(waiver.expires), ": ",
-               waiver.reason);
-  }
-  return out;
-}
-
 // Samples of one name with the help before them.
 class Samples {
  public:
@@ -214,7 +195,7 @@ std::string text_report(const Verdict& verdict, const Terminal& terminal) {
     const std::string sentence = result.sentence;
     if (result.ruling != Ruling::kPass && verdict.sentence.find(sentence) == std::string::npos)
       note(result.is_warning() ? "warning" : name(result.ruling), sentence);
-    if (const std::string waived = waived_text(result); !waived.empty())
+    if (const std::string waived = waivers_text(result); !waived.empty())
       note("waiver", printable(cat("\"", result.gate.name, "\" is ", waived)));
     if (const size_t n = result.left_out.size()) {
       note("left out", printable(cat(n, n == 1 ? " slice that counts" : " slices that count",
@@ -255,7 +236,7 @@ std::string junit_report(const Verdict& verdict) {
       ++(blocked ? failures : errors);
       inside = cat("<", blocked ? "failure" : "error", " type=\"", result.ruling, "\" message=\"",
                    xml(result.sentence), "\"/>");
-    } else if (const std::string waived = waived_text(result);
+    } else if (const std::string waived = waivers_text(result);
                result.ruling == Ruling::kPass && !waived.empty()) {
       ++skipped;
       inside = cat("<skipped message=\"", xml(waived), "\"/>");

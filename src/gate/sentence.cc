@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <vector>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -50,43 +51,63 @@ std::string about(const Gate& gate, const Finding& finding) {
   return cat(metric, " for ", finding.slice, less ? cat(" less that for ", gate.against) : "");
 }
 
+// Whether a sentence says its limit, or it stands elsewhere.
+enum class Limit { kSaid, kElsewhere };
+
 // What a gate on data found.
-std::string data_fact(const Gate& gate, const Finding& finding) {
+std::string data_fact(const Gate& gate, const Finding& finding, Limit limit) {
   if (!finding.judged) return cat(gate.of, " of the data cannot be judged: ", finding.reason);
   if (finding.rows == 0) return cat(gate.of, " of the data has no fault");
   return cat(gate.of, " of the data: ", finding.reason, " (", finding.rows,
-             finding.rows == 1 ? " fault" : " faults", ", limit ", shortest(*gate.max), ")");
+             finding.rows == 1 ? " fault" : " faults",
+             limit == Limit::kSaid ? cat(", limit ", shortest(*gate.max)) : "", ")");
 }
 
-std::string fact(const Gate& gate, const Finding& finding, double level) {
-  if (gate.where == Where::kData) return data_fact(gate, finding);
+std::string fact(const Gate& gate, const Finding& finding, double level, Limit limit) {
+  if (gate.where == Where::kData) return data_fact(gate, finding, limit);
   if (!finding.judged) return cat(about(gate, finding), " cannot be judged: ", finding.reason);
   const auto number = [&](const std::optional<double>& x) { return number_text(gate, finding, *x); };
-  std::string out = about(gate, finding), inside;
+  std::string out = about(gate, finding);
+  std::vector<std::string> inside;
   const bool gap = gate.where == Where::kBetween;
   if (gate.change != Change::kNone) {
     out += cat(" is ", number(finding.now), " against ", number(finding.before), " in the baseline");
-    inside =
-        cat(gate.change == Change::kRelative ? "relative " : "", "change ", number(finding.judged), ", ");
+    inside.push_back(
+        cat(gate.change == Change::kRelative ? "relative " : "", "change ", number(finding.judged)));
   } else if (!gate.against.empty()) {
     out +=
         cat(" is ", number(finding.value), " against ", number(finding.other_value), " for ", finding.other);
-    inside = cat("difference ", number(finding.judged), ", ");
+    inside.push_back(cat("difference ", number(finding.judged)));
   } else if (gap) {
     out += cat(" is ", number(finding.value), " against ", number(finding.other_value));
     if (finding.compared > 2) out += cat(" for ", finding.other);
-    inside = cat(gate.measure == Measure::kRatio ? "ratio " : "gap ", number(finding.judged), ", ");
+    inside.push_back(cat(gate.measure == Measure::kRatio ? "ratio " : "gap ", number(finding.judged)));
   } else {
     out += cat(" is ", number(finding.value));
   }
   if (finding.interval) {
-    inside += cat(percent_text(level), " interval ", number(finding.interval->low), " to ",
-                  number(finding.interval->high), ", ");
+    inside.push_back(cat(percent_text(level), " interval ", number(finding.interval->low), " to ",
+                         number(finding.interval->high)));
   }
   const bool plain = gap && gate.change == Change::kNone && gate.measure == Measure::kDifference;
-  inside += cat("limit ", plain ? shortest(*gate.max) : limit_text(gate));
-  out += cat(" (", inside, "; ", finding.rows, " ", finding.counted, ")");
+  if (limit == Limit::kSaid) inside.push_back(cat("limit ", plain ? shortest(*gate.max) : limit_text(gate)));
+  std::string known;
+  for (const std::string& each : inside) known += cat(known.empty() ? "" : ", ", each);
+  out += cat(" (", known, known.empty() ? "" : "; ", finding.rows, " ", finding.counted, ")");
   return finding.reason.empty() ? out : cat(out, ": ", finding.reason);
+}
+
+std::string sentence_of(const GateResult& result, double level, Limit limit) {
+  const Finding& worst = result.findings[0];
+  std::string expired;
+  for (const Waiver& waiver : result.expired) {
+    expired += cat(expired.empty() ? "" : "; ", "the waiver of \"", result.gate.name, "\" by ", waiver.name,
+                   " expired on ", date_text(waiver.expires));
+  }
+  const bool holds = worst.ruling == Ruling::kPass || worst.waiver;
+  if (!expired.empty() && holds) return printable(expired);
+  const std::string out = fact(result.gate, worst, level, limit);
+  return printable(expired.empty() ? out : cat(out, "; ", expired));
 }
 
 }  // namespace
@@ -110,16 +131,25 @@ std::string number_text(const Gate& gate, const Finding& finding, double number)
 }
 
 std::string sentence_of(const GateResult& result, double level) {
-  const Finding& worst = result.findings[0];
-  std::string expired;
-  for (const Waiver& waiver : result.expired) {
-    expired += cat(expired.empty() ? "" : "; ", "the waiver of \"", result.gate.name, "\" by ", waiver.name,
-                   " expired on ", date_text(waiver.expires));
+  return sentence_of(result, level, Limit::kSaid);
+}
+
+std::string number_sentence_of(const GateResult& result, double level) {
+  return sentence_of(result, level, Limit::kElsewhere);
+}
+
+std::string waivers_text(const GateResult& result) {
+  std::vector<Waiver> each;  // of several slices one may be the same
+  for (const Finding& finding : result.findings) {
+    if (finding.waiver && !std::ranges::count(each, finding.waiver->slice, &Waiver::slice))
+      each.push_back(*finding.waiver);
   }
-  const bool holds = worst.ruling == Ruling::kPass || worst.waiver;
-  if (!expired.empty() && holds) return printable(expired);
-  const std::string out = fact(result.gate, worst, level);
-  return printable(expired.empty() ? out : cat(out, "; ", expired));
+  std::string out;
+  for (const Waiver& waiver : each) {
+    out += cat(out.empty() ? "" : "; ", "waived by ", waiver.name, " until ", date_text(waiver.expires), ": ",
+               waiver.reason);
+  }
+  return out;
 }
 
 }  // namespace espalier

@@ -17,5 +17,9 @@ std::string limit_text(const Gate& gate);
 std::string number_text(const Gate& gate, const Finding& finding, double number);
 // Of the worst finding and of waivers that expired; printable.
 std::string sentence_of(const GateResult& result, double level);
+// The same without the limit, for where that stands beside it.
+std::string number_sentence_of(const GateResult& result, double level);
+// "waived by A. Person until 2031-12-31: we know", of each waiver that lets something pass, or "".
+std::string waivers_text(const GateResult& result);
 
 }  // namespace espalier

@@ -40,6 +40,12 @@ inline constexpr const char* kReaders = R"(
       });
       return {wrong: wrong.slice(0, 10), dark: matchMedia('(prefers-color-scheme: dark)').matches, seen})";
 
+// Where the verdict ends, in heights of the screen.
+inline constexpr const char* kFirstScreen = R"(
+      const bottom = element => element.getBoundingClientRect().bottom / innerHeight;
+      return {wide: document.documentElement.scrollWidth / innerWidth, sentence: bottom(document.querySelector('.sentence')),
+              items: [...document.querySelectorAll('.verdict > .items > li')].map(bottom)})";
+
 class FramedPage : public testing::Test {
  protected:
   void SetUp() override {
@@ -91,6 +97,16 @@ class FramedPage : public testing::Test {
       }
     }
     return out;
+  }
+  // Of what kFirstScreen says: all is on it, with three items.
+  static void expect_first_screen(const Frames& frames) {
+    for (const nlohmann::json& screen : frames.probed) {
+      EXPECT_LE(screen["wide"], 1) << screen;
+      EXPECT_LE(screen["sentence"], 1) << screen;
+      ASSERT_EQ(screen["items"].size(), 3u) << screen;
+      for (const double bottom : screen["items"]) EXPECT_LE(bottom, 1) << screen;
+    }
+    EXPECT_EQ(frames.opened.messages, "");
   }
   // Captions, scopes, names, targets, and contrast of 4.5 as WCAG 2 has it, in the light and in the dark.
   static void expect_readable(const std::string& page, int least_texts) {

@@ -34,7 +34,7 @@ section{scroll-margin-top:.5rem}
 .items{list-style:none;margin:0;padding:0}.items li{padding:.3rem 0;border-top:1px solid var(--line);overflow-wrap:anywhere}
 .next{display:block;color:var(--soft)}.items .next{padding-left:1.5em}.next code{color:var(--ink)}
 .sign{width:1em;height:1em;margin-right:.4em;vertical-align:-.1em;fill:none;stroke:currentColor;stroke-width:3;stroke-linecap:round}
-.sign.pass{color:var(--pass)}.sign.blocked{color:var(--blocked)}.sign.undecided{color:var(--undecided)}.sign.unjudged{color:var(--unjudged)}
+.sign.pass{color:var(--pass)}.sign.blocked{color:var(--blocked)}.sign.undecided,.sign.warns,.sign.waived{color:var(--undecided)}.sign.unjudged{color:var(--unjudged)}
 summary{cursor:pointer;padding:.2rem 0}
 .scroll{overflow-x:auto;max-width:100%}.scroll th:first-child{position:sticky;left:0;background:var(--paper)}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;margin:.25rem 0}
@@ -72,11 +72,11 @@ table.dots{width:100%;table-layout:fixed}.dots th:first-child{width:34%}.dots th
 .spread{width:12rem;min-width:9rem}
 .panel-name{font-weight:600}.choice.live .panel-name{display:none}
 [hidden]{display:none!important}
-@media (max-width:600px){body{padding:.5rem .65rem 2rem}.verdict{padding:.5rem .65rem}.verdict h2{font-size:1.3rem}
+@media (max-width:600px){.next{white-space:nowrap;overflow-x:auto}body{padding:.5rem .65rem 2rem}.verdict{padding:.5rem .65rem}.verdict h2{font-size:1.3rem}
 th,td{padding:.25rem .35rem}tbody th{min-width:6rem}.scroll th:first-child{max-width:9rem}
 .dots,.dots thead,.dots tbody,.dots caption{display:block}.dots tr{display:grid;grid-template-columns:1fr auto;border-bottom:1px solid var(--line)}
 .dots th,.dots td,.dots th:first-child,.dots th:last-child,.dots td:last-child{border:0;width:auto}.dots tr>:nth-child(2){grid-area:2/1/3/3}}
-@media print{html{font-size:11px}.tools,nav,.skip,.choice>.scripted{display:none}.scroll{overflow:visible}
+@media print{html{font-size:11px}.next{white-space:normal}.tools,nav,.skip,.choice>.scripted{display:none}.scroll{overflow:visible}
 .choice.live .panel-name{display:block}tr{break-inside:avoid}h2,h3,caption{break-after:avoid}a{color:inherit}}
 )css";
 

@@ -18,6 +18,10 @@ Look look(Standing standing) {
       return {"blocked", "blocks", "M5 5l10 10M15 5L5 15"};
     case Standing::kUndecided:
       return {"undecided", "undecided", "M6 7a4 4 0 1 1 6.5 3C11 11 10 11.5 10 13.5M10 17.5v.1"};
+    case Standing::kWarns:
+      return {"warns", "warns", "M10 3v9M10 17v.1"};
+    case Standing::kWaived:
+      return {"waived", "waived", "M3 5l14 10M4 10h12"};
     case Standing::kUnjudged:
       break;
   }
@@ -43,6 +47,7 @@ Html drawn(const VerdictItem& item) {
       item.link.empty() ? element("b", item.what) : element("a", {{"href", cat("#", item.link)}}, item.what);
   Html out = sign(item.standing) + what + Html(cat(": ", item.number));
   if (!item.limit.empty()) out += element("span", {{"class", "limit"}}, cat(", limit ", item.limit));
+  if (!item.note.empty()) out += Html(cat("; ", item.note));
   if (!item.next.empty()) out += Html(" ") + command(item.next);
   return element("li", out);
 }

@@ -1,0 +1,178 @@
+// The page that `espalier check` writes: what its first screen says of each gate.
+#include <set>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "cli/verb_test.h"
+#include "report/framed_page_test.h"
+
+namespace espalier::cli {
+namespace {
+
+// Of 3,000 rows, where women who are positive are found less often than men.
+std::string scored_people() {
+  Philox random(4);
+  std::string out = "paid,score,sex,age,city\n";
+  for (int i = 0; i < 3000; ++i) {
+    const bool woman = random.below(2), paid = random.below(10) < 4;
+    const bool said = random.below(100) < (paid ? woman ? 55u : 75u : 10u);
+    out += cat(paid ? "yes" : "no", ",", said ? 0.75 : 0.25, ",", woman ? "Female" : "Male", ",",
+               18 + random.below(60), ",", random.below(2) ? "Oslo" : "Bonn", "\n");
+  }
+  return out;
+}
+
+const char* const kPageGates = R"toml(
+[buckets]
+age = [25, 45, 65]
+[[gates]]
+metric = "auc"
+min = 0.6
+[[gates]]
+name = "cities are served alike"
+criterion = "demographic_parity"
+between = "city"
+max = 0
+severity = "warn"
+[[gates]]
+name = "enough is right"
+metric = "accuracy"
+min = 0.99
+[[gates]]
+name = "who paid is found at any age"
+metric = "true_positive_rate"
+each = "sex*age"
+min = 0.65
+decide = "proven-over"
+[[gates]]
+data = "drift"
+[[gates]]
+criterion = "equal_opportunity"
+between = "sex"
+max = 0.05
+[[waivers]]
+gate = "enough is right"
+name = "A. Person"
+reason = "The next model is < a month away."
+expires = 2031-01-31
+)toml";
+
+struct CheckPage : FramedPage {
+  const std::string folder = own_folder();
+  const std::string scores = write_file(folder + "/scores.csv", scored_people());
+
+  void SetUp() override {}
+  std::string page(const std::string& gates = kPageGates, const std::string& more = "") const {
+    const Outcome said = call_command(cat("check --scores ", scores, " --label paid --score score --gates ",
+                                          write_file(folder + "/gates.toml", gates),
+                                          " --today 2030-05-01 --html ", folder, "/report.html ", more));
+    EXPECT_TRUE(said.code == 1 || said.code == 3) << said.error;
+    return posix_env().read_file(folder + "/report.html");
+  }
+  // What the verdict lists, as markup without tags behind what its sign is called.
+  static std::vector<std::string> items(const std::string& page) {
+    std::vector<std::string> out;
+    const size_t end = page.find("</section>", page.find("id=\"verdict\""));
+    for (size_t at = page.find("<li>"); at < end; at = page.find("<li>", at + 1)) {
+      const size_t name = page.find("aria-label=\"", at) + 12;
+      std::string text = page.substr(name, page.find('"', name) - name) + " ";
+      for (size_t open = at; open < page.find("</li>", at); open = page.find('<', open)) {
+        open = page.find('>', open) + 1;
+        text += page.substr(open, page.find('<', open) - open);
+      }
+      out.push_back(text);
+    }
+    return out;
+  }
+  std::string evaluate(const std::string& more) const {
+    return cat("next: espalier evaluate --scores ", scores, " --label paid --score score ", more);
+  }
+};
+
+void expect_like(const std::string& text, const std::vector<std::string>& parts) {
+  size_t at = 0;
+  for (const std::string& part : parts) {
+    const size_t found = text.find(part, at);
+    EXPECT_NE(found, text.npos) << part << "\n  in " << text;
+    if (found != text.npos) at = found + part.size();
+  }
+}
+
+TEST_F(CheckPage, EachGateHasItsNumberItsLimitAndOneCommand) {
+  const std::vector<std::string> said = items(page());
+  ASSERT_EQ(said.size(), 6u);
+  expect_like(said[0], {"blocks who paid is found at any age: true positive rate for sex=Female, age=",
+                        " is 0.", " (95 % interval 0.", " positives)", ", limit at least 0.65 next: ",
+                        evaluate("--cross &#39;sex*age&#39; --bucket age=25,45,65 --metric "
+                                 "true_positive_rate --threshold 0.5")
+                            .substr(6)});
+  expect_like(said[1], {"blocks equal_opportunity between sex: true positive rate for sex=Female is 0.",
+                        " against 0.", "(gap 0.", "95 % interval 0.", ", limit at most 0.05 ",
+                        evaluate("--slice sex --metric true_positive_rate --threshold 0.5")});
+  expect_like(said[2], {"undecided data: drift: drift of the data cannot be judged", ", limit at most 0 ",
+                        "next: espalier check --scores ", "--train train.csv"});
+  expect_like(said[3], {"warns cities are served alike: selection rate for city=", ", limit at most 0 ",
+                        evaluate("--slice city --metric selection_rate --threshold 0.5")});
+  expect_like(said[5], {"passes auc: AUC is 0.", ", limit at least 0.6"});
+  for (const std::string& item : said)
+    EXPECT_EQ(item.find("limit"), item.rfind("limit")) << "said once: " << item;
+  EXPECT_EQ(said[5].find("next:"), std::string::npos) << said[5];
+}
+
+TEST_F(CheckPage, AWaiverIsNamed) {
+  const std::vector<std::string> said = items(page());
+  expect_like(said[4], {"waived enough is right: accuracy is 0.", ", limit at least 0.99",
+                        "; waived by A. Person until 2031-01-31: The next model is &lt; a month away."});
+  EXPECT_EQ(said[4].find("next:"), std::string::npos) << said[4];
+  // Of one slice, where another one blocks.
+  std::string gates = kPageGates;
+  gates.replace(gates.find("gate = \"enough is right\""), 24,
+                "gate = \"who paid is found at any age\"\nslice = \"sex=Female, age=[45,65)\"");
+  expect_like(items(page(gates))[1],
+              {"blocks who paid is found at any age: ", "; waived by A. Person until 2031-01-31: "});
+}
+
+TEST_F(CheckPage, ItemsLeadToTheirSections) {
+  const std::string written = page();
+  for (const char* link : {"<a href=\"#slices\">who paid", "<a href=\"#fairness\">equal_opp",
+                           "<a href=\"#slices\">auc", "<b>data: drift</b>"})
+    EXPECT_NE(written.find(link), written.npos) << link;
+  std::string train = scored_people();
+  train[train.find("0.75")] = '1';
+  const std::string with_data = page(kPageGates, "--train " + write_file(folder + "/train.csv", train));
+  EXPECT_NE(with_data.find("<a href=\"#data\">data: drift</a>"), with_data.npos);
+  EXPECT_TRUE(items(with_data)[5].starts_with("passes data: drift: drift of the data has no fault"))
+      << items(with_data)[5];
+}
+
+// Each word of them is taken by the command that it is of.
+TEST_F(CheckPage, TheCommandsOfItemsWork) {
+  std::set<std::string> seen;
+  for (std::string item :
+       items(page(cat("where = \"age < 70\"\n", kPageGates, "[[gates]]\nmetric = \"recall\"\nmin = 0.99\n"),
+                  "--min-slice 5"))) {
+    const size_t next = item.find("next: espalier ");
+    if (next == item.npos || item.find("train.csv") != item.npos) continue;
+    std::string line = item.substr(next + 15);
+    for (size_t at = 0; (at = line.find("&#39;")) != line.npos;) line.replace(at, 5, "'");
+    for (size_t at = 0; (at = line.find("&lt;")) != line.npos;) line.replace(at, 4, "<");
+    const Outcome said = call_command(line);
+    EXPECT_EQ(said.code, 0) << line << said.error;
+    EXPECT_NE(said.output.find("age < 70"), std::string::npos) << line;
+    seen.insert(line);
+  }
+  EXPECT_EQ(seen.size(), 4u);
+}
+
+struct SlowCheckPage : CheckPage {
+  void SetUp() override { FramedPage::SetUp(); }
+};
+
+TEST_F(SlowCheckPage, TheFirstScreenHasTheVerdictAndTheWorstItems) {
+  expect_first_screen(framed(page(), kFirstScreen, {{1280, 720}, {390, 844}}));
+}
+
+TEST_F(SlowCheckPage, IsReadByAllKindsOfReaders) { expect_readable(page(), 300); }
+
+}  // namespace
+}  // namespace espalier::cli

@@ -1,0 +1,103 @@
+#include "cli/closer_look.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/format.h"
+#include "base/shortest.h"
+
+namespace espalier::cli {
+namespace {
+
+std::string product(const std::vector<std::string>& columns) {
+  std::string out;
+  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
+  return out;
+}
+
+// Those of the slices by these columns alone.
+SliceFlags slices_by(const SliceFlags& all, const std::vector<std::vector<std::string>>& slicings) {
+  SliceFlags out{.min_rows = all.min_rows, .missing = all.missing, .positive_from = all.positive_from};
+  std::set<std::string> used;
+  for (const std::vector<std::string>& columns : slicings) {
+    if (columns.empty()) continue;
+    std::vector<std::string>& into = columns.size() == 1 ? out.slices : out.crosses;
+    if (!std::ranges::count(into, product(columns))) into.push_back(product(columns));
+    used.insert(columns.begin(), columns.end());
+  }
+  for (const std::string& bucket : all.buckets) {
+    if (used.contains(bucket.substr(0, bucket.find('=')))) out.buckets.push_back(bucket);
+  }
+  for (const auto& [name, condition] : all.conditions) {
+    if (used.contains(name)) out.conditions.emplace(name, condition);
+  }
+  return out;
+}
+
+// `espalier evaluate` of the rows that were judged, without what that does not know.
+std::vector<std::string> evaluated(CheckRun run, const SliceFlags& slicing) {
+  run.baseline.clear();
+  run.train.clear();
+  if (!run.of_schema.any()) run.schema.clear();
+  run.slicing = slicing;
+  std::vector<std::string> out = judged(run);
+  out[0] = "evaluate";
+  return out;
+}
+
+std::vector<std::string> look_at_tables(const CheckRun& run, const std::optional<Tables>& tables,
+                                        const Gate& gate) {
+  if (!tables) {
+    std::vector<std::string> out = judged(run);
+    out.insert(out.end(), {"--gates", run.gates, "--train", "train.csv"});
+    return out;
+  }
+  const std::string& now = run.scores.empty() ? run.data : run.scores;
+  std::vector<std::string> out = {"data", "check", run.train, now};
+  if (gate.fault == FaultOf::kDrift) {
+    out[1] = "drift";
+  } else if (gate.fault == FaultOf::kGroups) {
+    out = {"data", "bias", run.train};
+  } else if (!tables->options.label.empty()) {
+    out.insert(out.end(), {"--label", tables->options.label});
+  }
+  for (const std::string& word : run.table.words()) out.push_back(word);
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> CloserLook::all() const {
+  if (rows.task != Task::kTwoClasses) {
+    CheckRun plain = run;
+    if (!slicing.any()) plain.intervals = {};
+    return evaluated(plain, slicing);
+  }
+  SliceFlags shown = run.slicing;
+  shown.buckets = slicing.buckets;
+  std::vector<std::string> out = evaluated(run, shown);
+  out.emplace_back("--worst");
+  return out;
+}
+
+std::vector<std::string> CloserLook::at(const Gate& gate) const {
+  if (gate.where == Where::kData) return look_at_tables(run, tables, gate);
+  std::vector<std::string> by = gate.columns();
+  by.resize(by.size() - gate.given.size());
+  const SliceFlags shown = slices_by(slicing, {by, gate.against_columns()});
+  if (!shown.any()) return all();
+  std::vector<std::string> out = evaluated(run, shown);
+  const std::vector<std::string> known = slice_metrics(assessment);
+  std::string metrics;
+  bool rates = false;
+  for (const SliceMetric& metric : gate.metrics) {
+    rates = rates || metric.rate();
+    if (std::ranges::count(known, metric.name())) metrics += cat(metrics.empty() ? "" : ",", metric.name());
+  }
+  if (!metrics.empty()) out.insert(out.end(), {"--metric", metrics});
+  if (rates && rows.task == Task::kTwoClasses)
+    out.insert(out.end(), {"--threshold", shortest(gate.threshold)});
+  return out;
+}
+
+}  // namespace espalier::cli
