@@ -150,6 +150,17 @@ TEST(AssessmentPage, ShowsFiguresWithFormulaCountAndInterval) {
   }
 }
 
+TEST(AssessmentPage, GapsStandBesideWhatChanceGives) {
+  const ScoredPeople people;
+  const std::string page =
+      assessment_page(assess(people.rows(), {{&people.sex}}, {}), {.criteria = {{"demographic_parity"}}});
+  const size_t table = page.find("<table id=\"gaps\"");
+  ASSERT_NE(table, page.npos);
+  const std::string gaps = page.substr(table, page.find("</table>", table) - table);
+  for (const char* part : {"p is adjusted by Holm for 1 gaps", ">by chance<", ">p<", ">0.001<"})
+    EXPECT_NE(gaps.find(part), gaps.npos) << part << gaps;
+}
+
 TEST(AssessmentPage, WithoutAGateTheLargestGapComesFirst) {
   const std::string page = assessment_page(ScoredPeople().assessed(), {.threshold = 1});
   const size_t verdict = page.find("id=\"verdict\""),

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/format.h"
 #include "fairness/page_sections.h"
 #include "report/interval_chart.h"
@@ -46,14 +48,18 @@ Html chart_of(const PageFacts& facts) {
 }
 
 Html table_of(const PageFacts& facts) {
+  const auto tests =
+      std::ranges::count_if(facts.gaps(), [](const SlicingGap& gap) { return gap.by_chance.has_value(); });
   HtmlTable table{.id = "gaps",
-                  .caption = "Gaps by criterion",
+                  .caption = cat("Gaps by criterion; p is adjusted by Holm for ", tests, " gaps"),
                   .columns = {{"criterion"},
                               {"slices by"},
                               {"rate"},
                               {"gap", "highest - lowest", true},
                               {"low", "lower end of the interval", true},
                               {"high", "upper end of the interval", true},
+                              {"by chance", "the mean gap of slices that rows are dealt to at random", true},
+                              {"p", "how often that is as large, of the criterion's rates together", true},
                               {"limit", "", true},
                               {"lowest"},
                               {"highest"},
@@ -69,6 +75,8 @@ Html table_of(const PageFacts& facts) {
                           value,
                           ends[0],
                           ends[1],
+                          number_cell(gap.by_chance ? std::optional(gap.by_chance->expected) : std::nullopt),
+                          number_cell(gap.adjusted_p),
                           number_cell(gap.limit),
                           {.content = sides.lowest},
                           {.content = sides.highest},

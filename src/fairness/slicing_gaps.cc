@@ -1,10 +1,12 @@
 #include "fairness/slicing_gaps.h"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "evaluate/multiplicity.h"
 #include "fairness/rare_slices.h"
 #include "report/table.h"
 
@@ -47,9 +49,28 @@ std::string SlicingGap::against_limit() const {
              straddles ? ", which the interval straddles" : "");
 }
 
+namespace {
+
+void adjust(std::vector<SlicingGap>& gaps) {
+  std::vector<SlicingGap*> tested;
+  std::vector<double> p;
+  for (SlicingGap& gap : gaps) {
+    if (!gap.by_chance) continue;
+    tested.push_back(&gap);
+    p.push_back(gap.by_chance->p);
+  }
+  const std::vector<double> adjusted = holm(p);
+  for (size_t i = 0; i < tested.size(); ++i) tested[i]->adjusted_p = adjusted[i];
+}
+
+}  // namespace
+
 std::vector<SlicingGap> slicing_gaps(const Assessment& assessment, size_t threshold,
                                      const std::vector<CriterionLimit>& asked) {
   std::vector<SlicingGap> out;
+  Permuting permuting{.least = 499, .most = 999, .seed = assessment.options.resampling.seed};
+  // So many that an adjusted p can be 0.02; with more of them a page of many slices took its time.
+  permuting.most = std::max(permuting.most, 50 * std::ssize(asked) * std::ssize(assessment.by));
   const bool resampled = assessment.options.resampling.method != IntervalMethod::kClosedForm;
   for (const SlicingFigures& by : assessment.by) {
     std::vector<const SliceFigures*> slices;
@@ -78,8 +99,13 @@ std::vector<SlicingGap> slicing_gaps(const Assessment& assessment, size_t thresh
                                        .interval
                                  : interval(gap.gap, *gap.rate, groups, assessment.options.level);
       }
+      const auto rates = std::span(out).last(its.rates.size());
+      std::ranges::max_element(rates, {}, [](const SlicingGap& gap) {
+        return gap.gap.value.value_or(-1);
+      })->by_chance = by_chance(its, groups, {}, permuting);
     }
   }
+  adjust(out);
   std::ranges::stable_sort(out, {}, [](const SlicingGap& gap) {
     const double over = gap.gap.value.value_or(0) - gap.limit.value_or(0);
     return std::tuple(!gap.gap.value, !gap.limit, -over);

@@ -8,6 +8,7 @@
 
 #include "fairness/assessment.h"
 #include "fairness/criteria.h"
+#include "fairness/permutation.h"
 
 namespace espalier {
 
@@ -26,6 +27,10 @@ struct SlicingGap {
   Gap gap = {};
   std::optional<Interval> interval = {};
   double low = 0, high = 0;  // the rates, where the gap has a value
+  // Of the rate of the criterion that lies furthest apart: what it would be where rows are dealt to slices at
+  // random, and how often as large, by itself and adjusted for all of them.
+  std::optional<ByChance> by_chance = {};
+  std::optional<double> adjusted_p = {};
 
   std::string name() const;              // "true positive rate by sex"
   std::string sides() const;             // "Female 0.142 to Male 0.341"

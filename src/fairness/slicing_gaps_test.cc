@@ -35,6 +35,31 @@ TEST(SlicingGaps, AreOfTheHighestAndTheLowestSliceThatIsNotThin) {
   })) << "limits of one size first, the largest gap before the others";
 }
 
+// The lowest and the highest of slices always lie apart.
+TEST(SlicingGaps, SayWhatChanceAloneWouldGive) {
+  const ScoredPeople people;
+  CategoryColumn luck{"luck", {"a", "b", "c", "d"}, {}};
+  for (size_t i = 0; i < people.scores.size(); ++i)
+    luck.codes.push_back(static_cast<uint32_t>(i * 7919 / 3 % 4));
+  const Assessment assessment = assess(people.rows(), {{&people.sex}, {&luck}}, {});
+  const std::vector<SlicingGap> gaps =
+      slicing_gaps(assessment, 0, {{"demographic_parity"}, {"equalised_odds"}});
+  ASSERT_EQ(gaps.size(), 6u);
+  size_t tests = 0;
+  for (const SlicingGap& gap : gaps) {
+    EXPECT_EQ(gap.by_chance.has_value(), gap.adjusted_p.has_value()) << gap.name();
+    if (!gap.by_chance) continue;
+    ++tests;
+    EXPECT_GE(*gap.adjusted_p, gap.by_chance->p) << gap.name();
+    EXPECT_GT(gap.by_chance->expected, 0) << gap.name();
+    EXPECT_EQ(*gap.adjusted_p < 0.05, gap.by->name() == "sex") << gap.name() << " " << *gap.adjusted_p;
+    for (const SlicingGap& other : gaps)
+      EXPECT_FALSE(other.by == gap.by && other.criterion == gap.criterion &&
+                   *other.gap.value > *gap.gap.value);
+  }
+  EXPECT_EQ(tests, 4u) << "one of the two rates of equalised odds";
+}
+
 TEST(SlicingGaps, SayWhatTheyAreAgainstTheirLimits) {
   const Assessment assessment = ScoredPeople().assessed();
   const auto said = [&](double limit) {
