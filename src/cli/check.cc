@@ -13,6 +13,7 @@
 #include "cli/check_run.h"
 #include "cli/closer_look.h"
 #include "cli/lineage_section.h"
+#include "cli/rows_section.h"
 #include "cli/where.h"
 #include "gate/data_section.h"
 #include "gate/gates.h"
@@ -89,9 +90,8 @@ std::string command_on_page(const std::vector<std::string>& words) {
   return cat("espalier ", shell_words(words));
 }
 
-std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessment& assessment,
-                    const std::optional<KeptRows>& kept, const std::optional<Tables>& tables,
-                    const CloserLook& closer) {
+std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLook& closer) {
+  const auto& [asked, slicing, rows, assessment, tables] = closer;
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty())
     files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
@@ -100,17 +100,21 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const Assessmen
   files.push_back({"gates", run.gates});
   std::vector<PageSection> sections;
   if (tables)
-    sections.push_back(data_section(
-        spreads_of(tables->train, tables->now,
-                   {.ignored = tables->options.ignored, .limits = schema_limits(*tables->options.schema)}),
-        tables->faults));
+    sections.push_back(data_section(spreads_of(tables->train, tables->now,
+                                               {.k = run.rare,
+                                                .ignored = tables->options.ignored,
+                                                .limits = schema_limits(*tables->options.schema)}),
+                                    tables->faults));
+  if (run.with_rows > 0) sections.push_back(rows_section(rows, run.with_rows));
   sections.push_back(lineage_section(files, run.model));
   return check_page(verdict, assessment,
                     {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
                                                        : source_name(run.scores),
-                                    kept ? cat(", where ", kept->condition) : ""),
+                                    rows.kept ? cat(", where ", rows.kept->condition) : ""),
                      .next = command_on_page(closer.all()),
                      .sections = sections,
+                     .k = run.rare,
+                     .rows = std::min(run.with_rows, std::ssize(rows.rows)),
                      .closer = [&](const Gate& gate) { return command_on_page(closer.at(gate)); }});
 }
 
@@ -157,10 +161,12 @@ void check(const CheckRun& run) {
                                 tables ? &tables->faults : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
+  if (run.with_rows > 0) next.insert(next.end(), {"--with-rows", cat(run.with_rows)});
+  if (run.rare != kRareRows) next.insert(next.end(), {"--rare", cat(run.rare)});
   CheckRun narrowed = run;
   narrowed.where = where;
   const CloserLook closer{narrowed, slicing, rows, assessment, tables};
-  const auto page = [&] { return page_of(run, verdict, assessment, rows.kept, tables, closer); };
+  const auto page = [&] { return page_of(run, verdict, closer); };
   if (!run.verify.empty()) return verify(run, page(), next, closer.all());
   write_to(run.junit, junit_report(verdict));
   write_to(run.prometheus, prometheus_report(verdict));
@@ -200,6 +206,8 @@ void check_use(const CheckRun& run) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
+  if (run.with_rows > 0 && run.html.empty() && run.verify.empty())
+    throw CLI::RequiresError("--with-rows", "--html or --verify");
   if (run.init && run.results.json)
     throw ValueError("check.init", "--init writes a file of gates, which is TOML and no JSON",
                      "leave out --json");
@@ -274,6 +282,14 @@ void add_check(CLI::App& app) {
                    "Hold a page that --html wrote against what these rows and gates give, and judge nothing")
       ->option_text("FILE")
       ->excludes(html);
+  verb->add_option("--with-rows", run->with_rows,
+                   "With --html or --verify: the N rows that were judged worst stand on the page, which says "
+                   "that it holds people's rows")
+      ->check(number_from(int64_t{1}, int64_t{1000}))
+      ->option_text("N");
+  verb->add_option("--rare", run->rare, "Slices and values of fewer rows are not named on the page")
+      ->check(number_from(int64_t{1}, int64_t{1} << 40))
+      ->option_text("K [10]");
   verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE");
   verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")->option_text("FILE");
   verb->add_option("--csv", run->csv, "Every figure of every slice as a table")->option_text("FILE");

@@ -84,7 +84,9 @@ std::string check_page(const Verdict& verdict, const Assessment& assessment, con
   return assessment_page(assessment, {.title = "Release check",
                                       .subject = about.subject,
                                       .verdict = banner_of(verdict, about),
-                                      .sections = about.sections});
+                                      .k = about.k,
+                                      .sections = about.sections,
+                                      .rows = about.rows});
 }
 
 std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most) {

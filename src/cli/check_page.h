@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fairness/assessment.h"
+#include "fairness/rare_slices.h"
 #include "gate/verdict.h"
 #include "report/page.h"
 
@@ -15,6 +15,8 @@ struct CheckPage {
   std::string subject;  // what was judged
   std::string next;     // the command after this
   std::vector<PageSection> sections = {};
+  int64_t k = kRareRows;  // that a value needs to be named
+  int64_t rows = 0;       // that `sections` show
   // The command that looks closer at what a gate found.
   std::function<std::string(const Gate&)> closer;
 };

@@ -164,6 +164,87 @@ TEST_F(CheckPage, TheCommandsOfItemsWork) {
   EXPECT_EQ(seen.size(), 4u);
 }
 
+// Rows with names; of one person the score is further from the truth than of anybody else.
+std::string named_people() {
+  std::string out = "name,paid,score,sex\n";
+  for (int i = 0; i < 300; ++i)
+    out += cat("Person ", i, i % 2 ? ",yes," : ",no,",
+               i == 7   ? 0.01
+               : i == 8 ? 0.875
+               : i % 2  ? 0.75
+                        : 0.25,
+               ",", i % 3 ? "Female" : "Male", "\n");
+  return out;
+}
+
+const char* const kOneGate = "[[gates]]\nmetric = \"accuracy\"\nmin = 0.999\n";
+
+TEST_F(CheckPage, RowsStandInItWhereTheyWereAskedAndItSaysSo) {
+  write_file(folder + "/scores.csv", named_people());
+  const std::string without = page(kOneGate);
+  EXPECT_EQ(without.find("Person "), without.npos);
+  EXPECT_EQ(without.find("people's rows"), without.npos);
+  EXPECT_NE(without.find("no row is in this file, and no value of fewer than 10 rows is named"),
+            without.npos);
+  const std::string with = page(kOneGate, "--with-rows 2");
+  EXPECT_NE(with.find("This page holds 2 rows of people, as they are."), with.npos);
+  EXPECT_LT(with.find("This page holds 2 rows"), with.find("id=\"verdict\"")) << "before all else";
+  EXPECT_NE(with.find("The 2 of 300 rows whose score lies furthest from what is true, the worst first"),
+            with.npos);
+  expect_like(with.substr(with.find("id=\"rows\"")),
+              {">9<", ">0.01<", ">0.99<", ">Person 7<", ">10<", ">0.875<", ">Person 8<"});
+  for (int i = 0; i < 300; ++i)
+    EXPECT_EQ(with.find(cat(">Person ", i, "<")) != with.npos, i == 7 || i == 8) << i;
+  EXPECT_EQ(with.find("no row is in this file"), with.npos);
+}
+
+TEST_F(CheckPage, OneWithRowsIsVerifiedAsAskedAndDiffersElse) {
+  write_file(folder + "/scores.csv", named_people());
+  const std::string flags = cat("check --scores ", scores, " --label paid --score score --gates ", folder,
+                                "/gates.toml --today 2030-05-01 "),
+                    verify = cat("--verify ", folder, "/report.html"), asked = "--with-rows 2 --rare 5 ";
+  page(kOneGate, asked);
+  EXPECT_EQ(call_command(cat(flags, asked, verify)).code, 0);
+  EXPECT_EQ(call_command(cat(flags, verify)).code, 1);
+  const Outcome again = call_command(cat(flags, asked, "--html ", folder, "/report.html"));
+  EXPECT_NE(again.output.find(cat(" --with-rows 2 --rare 5 --verify ")), std::string::npos) << again.output;
+  EXPECT_EQ(call_command(cat(flags, "--with-rows 2")).code, 2) << "there is no page to hold them";
+}
+
+TEST_F(CheckPage, RareIsWhatIsSaidToBe) {
+  std::string rows = named_people();
+  for (int i = 0; i < 6; ++i) rows += "Some One,yes,0.75,Neither\n";
+  write_file(folder + "/scores.csv", rows);
+  EXPECT_EQ(page(kOneGate, "--slice sex").find("Neither"), std::string::npos);
+  const std::string looser = page(kOneGate, "--slice sex --rare 6");
+  EXPECT_NE(looser.find("Neither"), std::string::npos);
+  EXPECT_NE(looser.find("no value of fewer than 6 rows is named"), std::string::npos);
+}
+
+TEST_F(CheckPage, TheWorstRowsOfEachTask) {
+  const auto first = [&](const std::string& rows, const std::string& flags, const std::string& gate) {
+    write_file(folder + "/scores.csv", rows);
+    const Outcome said = call_command(cat("check --scores ", scores, " ", flags, " --gates ",
+                                          write_file(folder + "/gates.toml", gate), " --with-rows 1 --html ",
+                                          folder, "/report.html"));
+    EXPECT_NE(said.code, 2) << said.error;
+    const std::string written = posix_env().read_file(folder + "/report.html");
+    const size_t line = written.find("<th scope=\"row\"", written.find("id=\"judged-rows\""));
+    const size_t begin = written.find('>', line) + 1;
+    return written.substr(begin, written.find('<', begin) - begin);
+  };
+  EXPECT_EQ(first("y,p\n1,1.5\n2,5\n3,3\n4,4\n", "--label y --score p --task regression",
+                  "[[gates]]\nmetric = \"mae\"\nmax = 1\n"),
+            "3");
+  EXPECT_EQ(
+      first("y,a,b,c\na,.8,.1,.1\nb,.3,.6,.1\nc,.1,.8,.1\na,.2,.5,.3\n",
+            "--label y --score a=a,b=b,c=c --task classes", "[[gates]]\nmetric = \"accuracy\"\nmin = 0\n"),
+      "4");
+  EXPECT_EQ(first("q,y,p\n1,0,1\n1,2,.5\n2,2,.25\n2,1,0\n", "--label y --score p --query q",
+                  "[[gates]]\nmetric = \"ndcg\"\nmin = 0\n"),
+            "4");
+}
+
 struct SlowCheckPage : CheckPage {
   void SetUp() override { FramedPage::SetUp(); }
 };

@@ -75,6 +75,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
                       {.delimiter = ',', .header = CsvHeader::kYes});
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
+  out.options.k = run.rare;
   out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
   if (run.strip_label_dots) out.options.ignored.insert(rows.label);
   const std::vector<std::string>& sensitive = run.of_schema.sensitive;

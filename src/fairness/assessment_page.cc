@@ -39,7 +39,13 @@ Page page_of(const PageFacts& facts, size_t most) {
   for (VerdictItem& item : out.verdict->items) {
     if (!std::ranges::count(out.sections, item.link, &PageSection::id)) item.link.clear();
   }
-  out.footer = "Made by Espalier from counts: no row is in this file, and it asks no network for anything.";
+  const std::string rows = cat(grouped(options.rows), options.rows == 1 ? " row" : " rows");
+  if (options.rows > 0) out.notice = cat("This page holds ", rows, " of people, as they are.");
+  out.footer = cat("Made by Espalier from counts",
+                   options.rows > 0 ? cat(" and ", rows, ", which name what they name")
+                                    : cat(": no row is in this file, and no value of fewer than ", options.k,
+                                          " rows is named"),
+                   ". It asks no network for anything.");
   return out;
 }
 

@@ -29,6 +29,7 @@ struct AssessmentPageOptions {
                                           {"accuracy_equality"}};
   int64_t k = kRareRows;                   // slices of fewer rows are folded
   std::vector<PageSection> sections = {};  // behind those of the assessment
+  int64_t rows = 0;                        // that stand in `sections`: then a notice says so
 };
 // HTML of at most kMostPageBytes: where slices are many, the ones furthest from all rows, and the names of
 // the rest. Thresholds move where the assessment has histograms. Criteria are of two classes; of several

@@ -111,7 +111,7 @@ class Faults {
       if (!drift.drifted) continue;
       const double rows = std::max(drift.share_before * static_cast<double>(drift.rows_before),
                                    drift.share_now * static_cast<double>(drift.rows_now));
-      if (drift.of == DriftOf::kValues && rows < kRareRows) drift.value = "(rare)";
+      if (drift.of == DriftOf::kValues && rows < static_cast<double>(options_.k)) drift.value = "(rare)";
       add(FaultOf::kDrift, drift.column, text(drift));
     }
   }

@@ -9,6 +9,7 @@
 
 #include "espalier/columns.h"
 #include "espalier/csv.h"
+#include "fairness/rare_slices.h"
 #include "validate/metadata_files.h"
 
 namespace espalier {
@@ -36,6 +37,7 @@ struct DataFaultOptions {
   std::vector<std::string> groups = {};     // columns whose values are groups
   std::set<std::string> ignored = {};       // columns that schema, range and drift pass over
   std::optional<tfmd::Schema> schema = {};  // of new rows; none: infer_train_schema()
+  int64_t k = kRareRows;                    // a value of fewer rows is not named
   double alpha = 0.05;                      // the chance of an alarm by drift or range where nothing changed
   std::vector<std::string> missing = ColumnOptions{}.missing;
 };

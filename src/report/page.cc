@@ -43,6 +43,8 @@ std::string html(const Page& page) {
   }
   Html header = element("h1", page.title);
   if (!page.subtitle.empty()) header += element("p", page.subtitle);
+  if (!page.notice.empty())
+    header += element("p", {{"class", "notice"}, {"role", "note"}}, element("b", page.notice));
   const Html body = element("a", {{"href", "#content"}, {"class", "skip"}}, "Skip to the content") +
                     element("header", header) +
                     element("main", {{"id", "content"}, {"tabindex", "-1"}},

@@ -19,6 +19,7 @@ struct PageSection {
 };
 struct Page {
   std::string title, subtitle = {};
+  std::string notice = {};  // what a reader must know before all else
   std::optional<VerdictBanner> verdict = {};
   std::vector<PageSection> sections;
   std::string footer = {};

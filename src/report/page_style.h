@@ -25,6 +25,7 @@ a{color:var(--link)}a.deep{color:inherit;text-decoration:none}a.deep:hover{text-
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}main:focus{outline:none}
 code{font:.87em ui-monospace,monospace;overflow-wrap:anywhere}
 button,select{font:inherit;color:inherit;background:var(--panel);border:1px solid var(--line);border-radius:4px;padding:.15rem .5rem}
+header .notice{border:1px solid var(--blocked);border-left-width:8px;border-radius:6px;padding:.3rem .9rem;color:var(--ink)}
 nav{display:flex;flex-wrap:wrap;gap:.25rem 1rem;margin:.75rem 0;padding:.4rem 0;border-block:1px solid var(--line)}
 section{scroll-margin-top:.5rem}
 .verdict{border:1px solid var(--line);border-left:8px solid var(--line);border-radius:6px;background:var(--panel);padding:.6rem .9rem}

@@ -1,0 +1,93 @@
+#include "cli/rows_section.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/format.h"
+#include "base/shortest.h"
+#include "espalier/error.h"
+#include "format/utf8.h"
+#include "report/html_table.h"
+
+namespace espalier::cli {
+namespace {
+
+// What a model said of a row, and how far that is from what is true.
+struct JudgedRow {
+  HtmlCell said;
+  double error = 0;
+};
+
+HtmlCell number(double value) { return {.content = shortest(value), .number = value}; }
+
+JudgedRow judged_row(const ScoredTable& scored, size_t i) {
+  if (scored.task == Task::kTwoClasses)
+    return {number(scored.scores[i]), std::abs(scored.scores[i] - scored.labels[i])};
+  if (scored.task == Task::kClasses) {
+    const std::string& said = scored.classes[scored.said[i]];
+    const double missed = scored.scores.empty() ? scored.said[i] != scored.is[i]
+                                                : 1 - scored.scores[i * scored.classes.size() + scored.is[i]];
+    return {{.content = said}, missed};
+  }
+  const bool ranking = scored.task == Task::kRanking;
+  return {number(scored.scores[i]),
+          ranking ? scored.truths[i] : std::abs(scored.scores[i] - scored.truths[i])};
+}
+
+std::string text_of_cell(std::string_view cell) {
+  return is_utf8(cell) ? std::string(cell) : utf8_of_windows1252(cell);
+}
+
+// In which order, and of what the number in the third column is.
+struct Order {
+  const char *words, *column;
+};
+Order order_of(Task task) {
+  switch (task) {
+    case Task::kTwoClasses:
+      return {"whose score lies furthest from what is true", "off by"};
+    case Task::kClasses:
+      return {"in which what is true had the smallest score", "missed by"};
+    case Task::kRegression:
+      return {"of which the prediction is furthest off", "off by"};
+    case Task::kRanking:
+      break;
+  }
+  return {"that are worth most and have the lowest scores", "worth"};
+}
+
+}  // namespace
+
+PageSection rows_section(const ScoredTable& scored, int64_t most) {
+  std::vector<std::pair<JudgedRow, size_t>> worst;
+  for (size_t i = 0; i < scored.rows.size(); ++i) worst.emplace_back(judged_row(scored, i), i);
+  std::ranges::stable_sort(worst, {}, [&](const auto& each) {
+    return std::pair(-each.first.error, scored.task == Task::kRanking ? *each.first.said.number : 0);
+  });
+  worst.resize(std::min(worst.size(), static_cast<size_t>(most)));
+  const Order order = order_of(scored.task);
+  HtmlTable table{.id = "judged-rows",
+                  .caption = cat("The ", worst.size(), " of ", grouped(std::ssize(scored.rows)), " rows ",
+                                 order.words, ", the worst first"),
+                  .columns = {{.name = "line", .numbers = true},
+                              {.name = "said", .numbers = scored.task != Task::kClasses},
+                              {.name = order.column, .numbers = true}}};
+  for (const std::string& name : scored.table.names()) table.columns.push_back({.name = text_of_cell(name)});
+  for (const auto& [judged, i] : worst) {
+    const int64_t row = scored.rows[i], line = scored.table.line(row);
+    std::vector<HtmlCell>& cells = table.rows.emplace_back();
+    cells = {{.content = cat(line), .number = static_cast<double>(line)}, judged.said, number(judged.error)};
+    for (int64_t column = 0; column < scored.table.columns(); ++column)
+      cells.push_back({.content = text_of_cell(scored.table.cell(row, column))});
+  }
+  PageSection out{.id = "rows", .title = "Rows", .body = drawn(table)};
+  if (out.body.markup().size() > kMostPageBytes / 2) {
+    throw ValueError("check.with_rows",
+                     cat(worst.size(), " rows take ", out.body.markup().size(), " bytes, and a page has ",
+                         kMostPageBytes, " for all that it says"),
+                     "ask for fewer with --with-rows");
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,17 @@
+// Rows on a page, where somebody asked for them: --with-rows.
+#pragma once
+
+#include <cstdint>
+
+#include "cli/scored_table.h"
+#include "report/page.h"
+
+namespace espalier::cli {
+
+// The `most` rows that were judged worst, as they stand in their file: of two classes those whose score lies
+// furthest from what is true, of several where what is true had the smallest score, of numbers those furthest
+// off, of queries those worth most with the lowest scores. Raises ValueError[check.with_rows] where they take
+// more than half of a page.
+PageSection rows_section(const ScoredTable& scored, int64_t most);
+
+}  // namespace espalier::cli
