@@ -51,6 +51,21 @@ TEST(DataSection, NoValueOfFewRowsIsInIt) {
   EXPECT_FALSE(has(page_of(small, small), "Hamlet"));
 }
 
+TEST(DataSection, NoValueIsNamedThatHasFewRowsInOneOfTheTables) {
+  const auto towns = [](int oslo, int bonn) {
+    std::string text = "town,n\n";
+    for (int i = 0; i < oslo + bonn; ++i) text += i < oslo ? "Oslo,1\n" : "Bonn,1\n";
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const auto axis = [&](int oslo, int bonn, int64_t k) {
+    return spreads_of(towns(50, 50), towns(oslo, bonn), {.k = k}).columns[0].axis;
+  };
+  EXPECT_EQ(axis(60, 9, 10), "Oslo, 1 other");
+  EXPECT_EQ(axis(60, 10, 10), "Oslo, Bonn");
+  EXPECT_EQ(axis(60, 0, 10), "Oslo, Bonn") << "of nobody there is nothing to tell";
+  EXPECT_EQ(axis(60, 9, 9), "Oslo, Bonn");
+}
+
 TEST(DataSection, OfManyColumnsTheFurthestAreDrawnAndTheRestNamed) {
   const std::string page = page_of(people(1), people(2, 20), {.most_columns = 1});
   EXPECT_TRUE(has(page, "Not drawn, and nearer to each other: city, mood.") ||

@@ -52,10 +52,12 @@ void spread_values(const ColumnProfile& train, const ColumnProfile& now, int64_t
   std::vector<std::pair<std::string_view, std::pair<int64_t, int64_t>>> ranked(counts.begin(), counts.end());
   std::ranges::stable_sort(ranked, std::ranges::greater(),
                            [](const auto& entry) { return entry.second.first + entry.second.second; });
+  // The bar of a value tells how many rows have it, in either table.
+  const auto tells_of_few = [&](int64_t count) { return 0 < count && count < k; };
   int64_t others = 0;
   double rest_train = 0, rest_now = 0;
   for (const auto& [text, count] : ranked) {
-    if (out.train.size() < kValues && std::max(count.first, count.second) >= k) {
+    if (out.train.size() < kValues && !tells_of_few(count.first) && !tells_of_few(count.second)) {
       out.train.push_back(static_cast<double>(count.first));
       out.now.push_back(static_cast<double>(count.second));
       out.axis +=
