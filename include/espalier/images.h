@@ -28,6 +28,9 @@ struct ImageOptions {
 Tensor decode_image(std::string_view bytes, const ImageOptions& options = {}, Location at = Location::here());
 // The same with a file, which errors name. Raises IoError.
 Tensor load_image(const std::string& path, const ImageOptions& options = {}, Location at = Location::here());
+// The type of what load_image gives without options, before any pixel is decoded: damage may show only then.
+// Raises what load_image raises.
+TensorType image_type(const std::string& path, Location at = Location::here());
 
 struct ResizeOptions {
   // Sizes that shrink average all the pixels that a new one covers: a triangle as wide as two new pixels.
@@ -39,6 +42,10 @@ struct ResizeOptions {
 // and has a gradient. Raises ShapeError[resize.rank] below rank 3, ValueError[resize.size] for sizes below 1.
 Tensor resize_images(Operand images, int64_t height, int64_t width, const ResizeOptions& options = {});
 
+// Paths of the images (.jpg, .jpeg, .png) anywhere below a folder, by folder and name in alphabetical order.
+// Hidden files and folders are passed over, links to folders are not followed. Raises IoError.
+std::vector<std::string> list_images(const std::string& folder, Location at = Location::here());
+
 // Images by class, not yet read.
 struct ImageFiles {
   std::vector<std::string> paths;        // by class, folder and name, in alphabetical order
@@ -46,9 +53,8 @@ struct ImageFiles {
   std::vector<std::string> class_names;  // in alphabetical order
   int64_t skipped = 0;                   // files that are no images by their names, or hidden
 };
-// A folder of folders: each is a class, and images (.jpg, .jpeg, .png) anywhere below it are of that class.
-// Hidden files and folders are passed over, and links to folders below a class are not followed. Raises
-// IoError, FormatError[images.empty] when there is no image.
+// A folder of folders: each is a class, and what list_images finds below it is of that class. Hidden folders
+// are passed over. Raises IoError, FormatError[images.empty] when there is no image.
 ImageFiles list_image_folder(const std::string& path, Location at = Location::here());
 
 struct ImageFolderOptions {

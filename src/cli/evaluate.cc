@@ -21,7 +21,7 @@
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
-#include "cli/train_digits.h"
+#include "cli/train_images.h"
 #include "cli/where.h"
 #include "cli/worst_flags.h"
 #include "fairness/assessment_text.h"
@@ -213,7 +213,7 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
       ->option_text("X,...");
 }
 
-void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
+void evaluate_saved_images(LoadedModel& model, const EvaluateRun& run) {
   if (run.strip_label_dots || !run.thresholds.empty() || run.where || run.baseline.any() ||
       !run.schema.empty() || !run.table.words().empty()) {
     throw ValueError("evaluate.images",
@@ -221,7 +221,7 @@ void evaluate_images(LoadedModel& model, const EvaluateRun& run) {
                          " is a model of images: --strip-label-dots, --threshold, --baseline, --schema, "
                          "--where, --delimiter, --header and --names are for tables"));
   }
-  evaluate_digits(model, run.model, run.data, run.results);
+  evaluate_images(model, run.model, run.data, run.results);
 }
 
 void evaluate(const EvaluateRun& run) {
@@ -230,7 +230,7 @@ void evaluate(const EvaluateRun& run) {
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
-    if (takes_images(model)) return evaluate_images(model, run);
+    if (takes_images(model)) return evaluate_saved_images(model, run);
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));
   saved.count_from(run.of_schema.of_label(saved.columns.label()), threshold_of(run).has_value());
@@ -403,9 +403,8 @@ void add_evaluate(CLI::App& app) {
   CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model, or a file of its scores, is");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote");
   verb->add_option("data", run->data,
-                   "CSV with the label's column, - is standard input; for a model of images a folder of IDX "
-                   "files or a CSV of "
-                   "square images, label last");
+                   "CSV with the label's column, - is standard input; for a model of images a folder of JPEG "
+                   "and PNG files by class, a folder of IDX files or a CSV of square images, label last");
   verb->add_option("--scores", run->scores,
                    "Instead of a model: CSV of rows that some model has scored; - is standard input")
       ->option_text("FILE");

@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "cli/near_files.h"
 #include "cli/scores.h"
+#include "cli/train_images.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -35,13 +36,13 @@ Json columns_json(const ColumnProgram& columns, const Decision& decision) {
   return out;
 }
 
-std::string training_text(const Json& training) {
+std::string training_text(const Json& training, const char* rows) {
   const auto text = [&](const char* key) {
     const auto it = training.find(key);
     return it == training.end() ? std::string("?") : it->is_string() ? it->get<std::string>() : it->dump();
   };
   std::string out =
-      headed_line("trained", cat("on ", text("train_rows"), " rows of ",
+      headed_line("trained", cat("on ", text("train_rows"), " ", rows, " of ",
                                  text("data") == "-" ? source_name("-") : text("data"), ", ", text("epochs"),
                                  text("epochs") == "1" ? " epoch" : " epochs", ", seed ", text("seed")));
   if (const auto linear = training.find("linear");
@@ -80,10 +81,11 @@ int64_t trainable_parameters(const Model& model) {
 }
 
 void info_model(const std::string& path, const Results& results) {
-  const LoadedModel model = open_model(path);
+  LoadedModel model = open_model(path);
   const Json training = model.has_file(kHistoryFile) ? json_file(model, kHistoryFile, path) : Json();
   const int64_t parameters = trainable_parameters(model);
-  const bool table = model.has_file(kColumnsFile);
+  const bool table = model.has_file(kColumnsFile),
+             images = takes_images(model) && model.has_file(kImagesFile);
   if (results.json) {
     Json body = {{"model", path}, {"parameters", parameters}, {"variables", variables_json(model)}};
     body["inputs"] = Json::array();
@@ -94,6 +96,7 @@ void info_model(const std::string& path, const Results& results) {
       const ColumnProgram columns = columns_of(model, path);
       body["columns"] = columns_json(columns, decision_of(model, columns, path));
     }
+    if (images) body["classes"] = image_classes(model, path);
     if (training.is_object()) body["training"] = training;
     return results.write_json("info", body);
   }
@@ -109,16 +112,26 @@ void info_model(const std::string& path, const Results& results) {
                         cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
     if (const std::string decided = text_of(decision_of(model, columns, path), columns); !decided.empty())
       text += headed_line("decided", decided);
-    if (training.is_object()) text += training_text(training);
+    if (training.is_object()) text += training_text(training, "rows");
     text += "\n";
     for (const Note& note : columns.notes())
       text += terminal.paint(note.warning ? Ink::kBold : Ink::kPlain, to_string(note)) + "\n";
     text += "\n";
   }
+  if (images) {
+    const std::vector<std::string> classes = image_classes(model, path);
+    std::string names;
+    for (const std::string& name : classes) names += cat(names.empty() ? "" : ", ", name);
+    text += headed_line("learned", cat(classes.size(), " classes of images: ", names));
+    if (training.is_object()) text += training_text(training, "images");
+    text += "\n";
+  }
   results.write(text + variables_text(model, terminal));
   const std::string data = training.is_object() ? training.value("data", std::string()) : "";
-  if (table && !data.empty() && posix_env().exists(data)) return results.suggest({"evaluate", path, data});
+  if ((table || images) && !data.empty() && posix_env().exists(data))
+    return results.suggest({"evaluate", path, data});
   if (table) return results.suggest({"predict", path, "new.csv"});
+  if (images) return results.suggest({"predict", path, "new.png"});
   results.suggest({"export", path, "--to", "onnx", "--out", "model.onnx"});
 }
 

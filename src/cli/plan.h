@@ -39,6 +39,7 @@ struct DataPlan {
   std::string environment = {};           // one of the schema's
   std::string quarantine = {};            // a CSV of rows that are not; empty: they are refused
   std::string slice = {};                 // a column by which rows that are not are counted; empty: none
+  std::vector<int64_t> image_size = {};   // height and width; empty: from the files
 };
 
 // One by its name, or with options.

@@ -11,13 +11,21 @@ namespace {
 
 // Of images there is less to say.
 Fields data_fields(DataPlan& plan) {
-  Fields out = {{.key = "file",
-                 .target = &plan.file,
-                 .meaning = "CSV; without a label a folder of IDX files or a CSV of square images",
-                 .path = true},
-                {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
-                {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}}};
-  if (plan.label.empty()) return out;
+  Fields out = {
+      {.key = "file",
+       .target = &plan.file,
+       .meaning =
+           "CSV; without a label a folder of images by class or of IDX files, or a CSV of square images",
+       .path = true},
+      {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
+      {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}}};
+  if (plan.label.empty()) {
+    out.push_back({"image_size", &plan.image_size,
+                   "Height and width that images of a folder are given; [] for those in the middle of "
+                   "theirs, at most 64",
+                   between(1, 1 << 16)});
+    return out;
+  }
   const Fields tables = {
       {.key = "test",
        .target = &plan.test,

@@ -4,10 +4,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
+#include "cli/near_files.h"
+#include "cli/predict_images.h"
 #include "cli/row_flags.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/train_images.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
 
@@ -16,6 +20,7 @@ namespace {
 
 struct PredictRun {
   std::string model, data;
+  std::vector<std::string> inputs;  // of tables the one in `data`
   bool all = false, keep = false, mark = false;
   std::vector<std::string> id;
   std::optional<double> threshold = {};
@@ -172,9 +177,32 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
   return KeptSchema{cat(path, path.ends_with('/') ? "" : "/", kSchemaFile), model.file(kSchemaFile)};
 }
 
+void predict_pictures(const PredictRun& run, LoadedModel& model) {
+  const RowFlags& rows = run.rows;
+  const bool held =
+      !rows.schema.empty() || !rows.environment.empty() || !rows.quarantine.empty() || !rows.slice.empty();
+  if (run.keep || run.mark || !run.id.empty() || run.threshold || held || !run.table.words().empty()) {
+    throw ValueError("predict.images",
+                     cat(run.model,
+                         " is a model of images: of the flags --all, --json and --out are for it, the others "
+                         "for tables"));
+  }
+  predict_files({run.model, run.inputs, run.all, run.results}, model);
+  if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
+}
+
 void predict(const PredictRun& run) {
-  run.results.keep({run.data, run.rows.schema});
+  std::vector<std::string> read = run.inputs;
+  read.push_back(run.rows.schema);
+  run.results.keep(read);
   check_order(run.model, run.data);
+  if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
+    LoadedModel model = open_model(run.model);
+    if (takes_images(model)) return predict_pictures(run, model);
+  }
+  if (run.inputs.size() > 1)
+    throw ValueError("predict.tables",
+                     cat(run.inputs.size(), " tables were named, and one is predicted at a time"));
   TableModel saved = TableModel::load(run.model, run.threshold);
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);
@@ -193,6 +221,8 @@ constexpr const char* kPredictExamples =
   espalier predict model/ new.csv --id customer --all
       a key of each row, and the probability of every class
   espalier predict model/ - < new.csv
+  espalier predict seen/ new.jpg holidays/
+      of each image its file, the class and its probability
 
 Exit codes: 0 done, 2 wrong use or bad input.)";
 
@@ -200,10 +230,16 @@ Exit codes: 0 done, 2 wrong use or bad input.)";
 
 void add_predict(CLI::App& app) {
   auto run = std::make_shared<PredictRun>();
-  CLI::App* verb = app.add_subcommand("predict", "What a trained model says of the rows of a CSV");
+  CLI::App* verb =
+      app.add_subcommand("predict", "What a trained model says of the rows of a CSV, or of images");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
-  verb->add_option("data", run->data, "CSV with the columns of the training data, raw; - is standard input")
-      ->required();
+  verb->add_option(
+          "data", run->inputs,
+          "CSV with the columns of the training data, raw, - is standard input; for a model of images "
+          "JPEG and PNG files, folders of them, or a folder of IDX files or a CSV of square images, "
+          "label last")
+      ->required()
+      ->option_text("DATA ...");
   verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");
   verb->add_flag(
       "--mark", run->mark,
@@ -223,7 +259,10 @@ void add_predict(CLI::App& app) {
   run->results.add_out(*verb);
   add_threads(*verb);
   verb->footer(kPredictExamples);
-  verb->callback([run] { predict(*run); });
+  verb->callback([run] {
+    run->data = run->inputs[0];
+    predict(*run);
+  });
 }
 
 }  // namespace espalier::cli

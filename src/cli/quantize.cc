@@ -15,7 +15,7 @@
 #include "cli/provenance.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
-#include "cli/train_digits.h"
+#include "cli/train_images.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -123,7 +123,9 @@ void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   const Examples images = images_for(model, run.model, run.calibrate);
   QuantizedModel quantized = quantize(model, images.x, {.percentile = run.percentile});
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
-  write_quantized(run, model, quantized, {}, images.rows(), cost);
+  write_quantized(run, model, quantized,
+                  {{kImagesFile, json_text({{"version", 1}, {"classes", image_classes(model, run.model)}})}},
+                  images.rows(), cost);
 }
 
 void quantize_model(const QuantizeRun& run) {
@@ -132,7 +134,9 @@ void quantize_model(const QuantizeRun& run) {
   if (std::filesystem::equivalent(run.out, run.model, none))
     throw ValueError("quantize.out", cat("--out ", run.out, " would replace the model that is read"),
                      "name another folder");
-  check_save_path(run.out, {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}});
+  check_save_path(
+      run.out,
+      {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kImagesFile, ""}});
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
     if (takes_images(model)) return quantize_images(run, model);
@@ -156,8 +160,7 @@ void add_quantize(CLI::App& app) {
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option("--calibrate", run->calibrate,
                    "Rows like those to come, some hundreds: a CSV, or images as the model was trained on; "
-                   "the ranges of "
-                   "activations are taken on them, and with labels what accuracy it costs")
+                   "the ranges of activations are taken on them, and with labels what accuracy it costs")
       ->required();
   verb->add_option("--out", run->out, "Folder for the quantised model")->required();
   verb->add_option("--percentile", run->percentile,

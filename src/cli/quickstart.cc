@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "base/format.h"
-#include "cli/train_digits.h"
+#include "cli/train_images.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -44,7 +44,7 @@ std::string next_commands(const std::string& data) {
 }  // namespace
 
 void add_quickstart(CLI::App& app) {
-  auto run = std::make_shared<DigitsRun>(DigitsRun{.verb = "quickstart"});
+  auto run = std::make_shared<ImagesRun>(ImagesRun{.verb = "quickstart"});
   CLI::App* verb =
       app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
   verb->add_option("--data", run->plan.data.file, "As in train; found by itself when left out");
@@ -58,7 +58,7 @@ void add_quickstart(CLI::App& app) {
     // Small sets need more passes for as many steps.
     run->plan.fit.epochs = data.ends_with(".gz") ? 60 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", data.c_str());
-    train_digits(*run, load_digits(data));
+    train_images(*run, [&] { return rows_of_digits(load_digits(data), run->plan.data); });
     if (run->results.json || run->results.out != "-") return;
     std::fputs(next_commands(data).c_str(), stdout);
   });

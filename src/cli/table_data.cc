@@ -10,7 +10,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "cli/near_files.h"
-#include "cli/train_digits.h"
+#include "cli/train_images.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -32,7 +32,8 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kColumnsFile))
     throw ValueError("model.columns",
                      cat(path, " was not trained on a table: it has no ", kColumnsFile,
-                         takes_images(model) ? "; models of images go with evaluate, info and export"
+                         takes_images(model) ? "; models of images go with evaluate, predict, quantize, info "
+                                               "and export"
                                              : ", which says how columns become inputs; a model of a program "
                                                "goes with info, lineage and export"));
   return read_file_of(model, path, kColumnsFile,

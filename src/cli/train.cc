@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/train_digits.h"
+#include "cli/train_images.h"
 #include "cli/train_table.h"
 #include "espalier/error.h"
 
@@ -44,7 +44,14 @@ bool has_words(const CsvTable& table) {
 // Of a folder of IDX files or a table of numbers.
 Examples digits_at(const std::string& path) {
   if (!std::filesystem::is_directory(path)) check_table_file(path);
-  if (std::filesystem::is_directory(path)) return load_digits(path);
+  if (std::filesystem::is_directory(path)) {
+    try {
+      return load_digits(path);
+    } catch (const IoError& error) {
+      if (error.rule() != "digits.file") throw;
+      throw IoError(error.rule(), cat(error.message(), ", nor a sub-folder of images for each class"));
+    }
+  }
   const CsvTable table = read_csv(path);
   if (has_words(table)) ask_for_label(table, path);
   return digits_of(table, path);
@@ -61,11 +68,7 @@ TrainPlan plan_in(const std::string& path, const std::string& label) {
   }
 }
 
-// The plan, and the flags beside it, which count more.
-TrainPlan plan_of(const TrainFlags& flags) {
-  TrainPlan plan = !flags.plan.empty()   ? plan_in(flags.plan, flags.label)
-                   : flags.label.empty() ? image_plan()
-                                         : table_plan();
+TrainPlan with_flags(TrainPlan plan, const TrainFlags& flags) {
   const TrainPlan written = plan;
   for (const auto& change : flags.changes) change(plan);
   const auto forget = [&](const char* path, bool changed) {
@@ -73,12 +76,22 @@ TrainPlan plan_of(const TrainFlags& flags) {
   };
   forget("data.ignore", plan.data.ignore != written.data.ignore);
   forget("data.include", plan.data.include != written.data.include);
+  forget("data.image_size", plan.data.image_size != written.data.image_size);
   forget("model.threshold", plan.model.threshold != written.model.threshold);
   forget("fit.class_weight", plan.fit.class_weight != written.fit.class_weight);
   if (!flags.hidden.empty()) {
     plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
     plan.model.compare_linear = false;
   }
+  return plan;
+}
+
+// The plan, and the flags beside it, which count more.
+TrainPlan plan_of(const TrainFlags& flags) {
+  const TrainPlan plan = with_flags(!flags.plan.empty()   ? plan_in(flags.plan, flags.label)
+                                    : flags.label.empty() ? image_plan()
+                                                          : table_plan(),
+                                    flags);
   if (plan.data.file.empty()) {
     if (flags.plan.empty()) throw CLI::RequiredError("--data, or a plan,");
     throw ValueError("plan.required", cat(source_name(flags.plan), ": data needs file"), "add --data FILE");
@@ -103,6 +116,41 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
   return write_plan(plan);
 }
 
+void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
+  const std::string& data = plan.data.file;
+  if (!plan.data.image_size.empty())
+    throw ValueError("train.image_size", cat("--image-size is for folders of JPEG and PNG files, and ",
+                                             source_name(data), " is none"));
+  const Examples examples = digits_at(data);
+  if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
+  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
+               [&] { return rows_of_digits(examples, plan.data); });
+  if (plan.model.path.empty())
+    return flags.results.suggest(
+        {"train", "--data", data, "--hidden", "256", "--epochs", "10", "--model", "digits"});
+  flags.results.suggest({"evaluate", plan.model.path, data});
+}
+
+// `told`: the flags beside a plan of digits. Where no plan is given the files say what is fit for them.
+void train_folder(const TrainFlags& flags, const TrainPlan& told) {
+  const std::string& data = told.data.file;
+  if (!told.data.test.empty())
+    throw ValueError("train.test", "--test is for tables",
+                     cat("put images that judge below ", data, "/test, others below ", data, "/train"));
+  const ImageFolder folder = said_at(told, "data.image_size", [&] {
+    return ImageFolder::look(data, told.data.test_fraction, told.data.image_size);
+  });
+  TrainPlan plan = flags.plan.empty() ? with_flags(folder_plan(folder), flags) : told;
+  if (flags.write_plan) {
+    plan.data.image_size = {folder.height, folder.width};
+    return flags.results.write(text_beside(plan, flags.results.out));
+  }
+  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
+               [&] { return rows_of_folder(folder, plan.data); });
+  if (plan.model.path.empty()) return flags.results.suggest({"train", "--data", data, "--model", "pictures"});
+  flags.results.suggest({folder.parted ? "evaluate" : "predict", plan.model.path, data});
+}
+
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
@@ -121,14 +169,7 @@ void train(const TrainFlags& flags) {
     }
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
   }
-  const std::string& data = plan.data.file;
-  const Examples examples = digits_at(data);
-  if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
-  train_digits({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results}, examples);
-  if (plan.model.path.empty())
-    return flags.results.suggest(
-        {"train", "--data", data, "--hidden", "256", "--epochs", "10", "--model", "digits"});
-  flags.results.suggest({"evaluate", plan.model.path, data});
+  is_image_folder(plan.data.file) ? train_folder(flags, plan) : train_digits(flags, plan);
 }
 
 // A flag that changes a plan: `set`(plan, value), or the place `set`(plan) of its value.
@@ -149,8 +190,9 @@ CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, con
 
 void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--data",
-                          "The rows: a CSV; or, without --label, a folder with IDX files (MNIST) or a CSV of "
-                          "square images, label last",
+                          "The rows: a CSV; or, without --label, a folder with a sub-folder of JPEG and PNG "
+                          "files for each class, a folder with IDX files (MNIST) or a CSV of square images, "
+                          "label last",
                           [](TrainPlan& plan) -> std::string& { return plan.data.file; })
       ->option_text("FILE");
   verb.add_option("--label", flags.label,
@@ -160,11 +202,20 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                           "CSV whose rows judge the model, instead of a share of --data",
                           [](TrainPlan& plan) -> std::string& { return plan.data.test; })
       ->option_text("FILE");
-  add_change<double>(verb, flags, "--test-fraction",
-                     "Share of rows kept for the test: of images from the end, of a table at random",
-                     [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
+  add_change<double>(
+      verb, flags, "--test-fraction",
+      "Share of rows kept for the test: of images from the end, of a folder from the end of each "
+      "class unless it has train/ and test/, of a table at random",
+      [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
+  add_change<std::string>(
+      verb, flags, "--image-size",
+      "Images of a folder are resized to N pixels in height and width, or to HxW; where it is not given, to "
+      "the "
+      "size in the middle of theirs, at most 64",
+      [](TrainPlan& plan, const std::string& size) { plan.data.image_size = image_size_of(size); })
+      ->option_text("N|HxW");
   add_change<std::string>(verb, flags, "--split",
                           "Which rows of a table judge: some at random, or the last in the file's order, as "
                           "where the future is to be told from the past",
@@ -227,10 +278,11 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
 }
 
 void add_training_flags(CLI::App& verb, TrainFlags& flags) {
-  add_change<int>(verb, flags, "--epochs",
-                  "Passes over the training rows: of images 5; of a table at most 60, fewer when the model "
-                  "gets no better",
-                  [](TrainPlan& plan) -> int& { return plan.fit.epochs; })
+  add_change<int>(
+      verb, flags, "--epochs",
+      "Passes over the training rows: of images 5, of a folder 5 to 60, more of fewer images; of a "
+      "table at most 60, fewer when the model gets no better",
+      [](TrainPlan& plan) -> int& { return plan.fit.epochs; })
       ->check(number_from(int64_t{0}, 1 << 30))
       ->option_text("N");
   add_change<int64_t>(verb, flags, "--batch", "Rows of one step",
@@ -304,8 +356,10 @@ Examples:
       the same run as a file in which everything can be changed, and a flag
       that counts more than the file; its keys: docs/plan.md, which is
       installed as share/doc/espalier/plan.md
+  espalier train --data pictures/ --model seen
+      learns images: pictures/cats/*.jpg, pictures/dogs/*.png, ...
   espalier train --data ../shared/data/mnist --hidden 256 --epochs 10
-      learns images
+      learns digits in IDX files
 
 Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
 

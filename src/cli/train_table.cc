@@ -21,6 +21,7 @@
 #include "cli/row_flags.h"
 #include "cli/scores.h"
 #include "cli/split.h"
+#include "cli/train_images.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -274,9 +275,12 @@ void train_table(const TableRun& run) {
   const TrainPlan& plan = run.plan;
   const DataPlan& data = plan.data;
   const TableFlags reading = reading_of(data);
-  check_save_path(
-      plan.model.path,
-      {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kSchemaFile, ""}});
+  check_save_path(plan.model.path, {{kColumnsFile, ""},
+                                    {kHistoryFile, ""},
+                                    {kHeldOutFile, ""},
+                                    {kDecisionFile, ""},
+                                    {kSchemaFile, ""},
+                                    {kImagesFile, ""}});
   check_resume(plan, run.resume);
   RowChecks checks({.schema = data.schema,
                     .environment = data.environment,

@@ -198,7 +198,8 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
     EXPECT_EQ(json["rows"], 40);
     EXPECT_EQ(json["accuracy"], 1.0);
     EXPECT_EQ(json["confusion"][2], nlohmann::json({0, 0, 10, 0}));
-    EXPECT_EQ(json["warnings"], nlohmann::json::array());
+    // What it learned from says too much.
+    EXPECT_EQ(json["warnings"].size(), other == data ? 1u : 0u);
   }
   // Three images of the class 1, one of which shows the class 2.
   const std::string some = write_file(folder + "/some.csv", "0,16,0,0,1\n0,16,0,0,1\n0,0,16,0,1\n");
@@ -214,8 +215,9 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
   EXPECT_EQ(rule(add_evaluate, {write_file(folder + "/high.csv", "0,16,0,0,7\n")}), "evaluate.images");
   EXPECT_EQ(rule(add_evaluate, {write_file(folder + "/one.csv", "16,1\n")}), "evaluate.images");
   EXPECT_EQ(rule(add_evaluate, {some, "--header", "no"}), "evaluate.images");
-  EXPECT_EQ(rule(add_predict, {some}), "model.columns");
-  EXPECT_NE(call_command(cat("predict ", model, " ", some)).error.find("models of images go with evaluate"),
+  EXPECT_EQ(rule(add_check, {some, "--init"}), "model.columns");
+  EXPECT_NE(call_command(cat("check ", model, " ", some, " --init"))
+                .error.find("models of images go with evaluate"),
             std::string::npos);
   EXPECT_NE(call_verb(add_info, {model}).find("a row is f32[2,2]"), std::string::npos);
 }

@@ -29,6 +29,10 @@ Literal with_channels(const Literal& image, int64_t channels) {
   return Literal(type, std::move(buffer));
 }
 
+[[noreturn]] void fail_unknown(std::string_view bytes) {
+  throw FormatError("image.format", cat("the ", bytes.size(), " bytes begin neither as a JPEG nor as a PNG"));
+}
+
 Literal decode(std::string_view bytes, const ImageOptions& options) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3 && options.channels != 4)
     throw ValueError("image.channels", cat("channels are 0 (the file's), 1, 3 or 4, not ", options.channels));
@@ -36,7 +40,17 @@ Literal decode(std::string_view bytes, const ImageOptions& options) {
                            options.limit.value_or((uint64_t{64} << 20) + 16 * uint64_t{bytes.size()})};
   if (is_jpeg(bytes)) return with_channels(decode_jpeg(bytes, budget), options.channels);
   if (is_png(bytes)) return with_channels(decode_png(bytes, budget), options.channels);
-  throw FormatError("image.format", cat("the ", bytes.size(), " bytes begin neither as a JPEG nor as a PNG"));
+  fail_unknown(bytes);
+}
+
+// read(bytes of the file), whose mistakes name it.
+template <class Read>
+auto from_file(const std::string& path, Read read) {
+  try {
+    return read(posix_env().read_file(path));
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, ": ", error.message()));
+  }
 }
 
 }  // namespace
@@ -57,11 +71,16 @@ Tensor decode_image(std::string_view bytes, const ImageOptions& options, Locatio
 
 Tensor load_image(const std::string& path, const ImageOptions& options, Location at) {
   const CallScope scope(at);
-  try {
-    return make_concrete(decode(posix_env().read_file(path), options));
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()));
-  }
+  return from_file(path, [&](const std::string& bytes) { return make_concrete(decode(bytes, options)); });
+}
+
+TensorType image_type(const std::string& path, Location at) {
+  const CallScope scope(at);
+  return from_file(path, [](const std::string& bytes) {
+    if (is_jpeg(bytes)) return type_of_jpeg(bytes);
+    if (is_png(bytes)) return type_of_png(bytes);
+    fail_unknown(bytes);
+  });
 }
 
 }  // namespace espalier

@@ -18,6 +18,9 @@ struct ImageBudget {
 
 bool is_jpeg(std::string_view bytes);
 bool is_png(std::string_view bytes);
+// What the decoders give, from the header alone of a JPEG; of a PNG all checksums are looked at.
+TensorType type_of_jpeg(std::string_view bytes);
+TensorType type_of_png(std::string_view bytes);
 // u8[height, width, channels]: gray, gray and alpha, RGB, RGB and alpha. Raise FormatError[image.size] before
 // memory is taken, FormatError[image.jpeg] and [image.png].
 Literal decode_jpeg(std::string_view bytes, const ImageBudget& budget);

@@ -55,6 +55,12 @@ void check(const ImageFolderOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> list_images(const std::string& folder, Location at) {
+  const CallScope scope(at);
+  int64_t skipped = 0;
+  return images_below(folder, skipped);
+}
+
 ImageFiles list_image_folder(const std::string& path, Location at) {
   const CallScope scope(at);
   ImageFiles out;

@@ -43,6 +43,11 @@ TEST_F(ImageFolder, ClassesAreFoldersInOrder) {
             (std::vector<std::string>{"cats/z.png", "cats/old/far/c.jpg", "dogs/a.jpeg", "dogs/b.PNG"}));
   EXPECT_EQ(files.labels, (std::vector<int32_t>{0, 0, 1, 1}));
   EXPECT_EQ(files.skipped, 0);
+  EXPECT_EQ(list_images(root.string()),
+            (std::vector<std::string>{files.paths[0], files.paths[1], files.paths[2], files.paths[3]}));
+  EXPECT_EQ(list_images((root / "dogs").string()),
+            (std::vector<std::string>{files.paths[2], files.paths[3]}));
+  EXPECT_THROW(list_images((root / "nowhere").string()), IoError);
 }
 
 TEST_F(ImageFolder, WhatIsNoImageIsSkippedAndCounted) {

@@ -86,19 +86,41 @@ Literal rgb_of_cmyk(const Literal& cmyk, bool inverted) {
   return Literal(type, std::move(buffer));
 }
 
+using Decoder = std::unique_ptr<void, int (*)(tjhandle)>;
+Decoder make_decoder() {
+  Decoder out(tjInitDecompress(), tjDestroy);
+  if (!out) throw InternalError("TurboJPEG does not start");
+  return out;
+}
+
+struct JpegHeader {
+  int width = 0, height = 0, subsampling = 0, space = 0;
+  bool cmyk() const { return space == TJCS_CMYK || space == TJCS_YCCK; }
+  bool gray() const { return space == TJCS_GRAY; }
+};
+JpegHeader read_header(tjhandle decoder, std::string_view bytes) {
+  JpegHeader out;
+  if (tjDecompressHeader3(decoder, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(),
+                          &out.width, &out.height, &out.subsampling, &out.space) != 0 &&
+      !is_harmless(decoder))
+    fail_jpeg(tjGetErrorStr2(decoder));
+  return out;
+}
+
 }  // namespace
 
 bool is_jpeg(std::string_view bytes) { return bytes.starts_with("\xff\xd8\xff"); }
 
+TensorType type_of_jpeg(std::string_view bytes) {
+  const JpegHeader header = read_header(make_decoder().get(), bytes);
+  return {DType::kU8, {header.height, header.width, header.gray() ? 1 : 3}};
+}
+
 Literal decode_jpeg(std::string_view bytes, const ImageBudget& budget) {
-  const std::unique_ptr<void, int (*)(tjhandle)> decoder(tjInitDecompress(), tjDestroy);
-  if (!decoder) throw InternalError("TurboJPEG does not start");
-  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
-  int width = 0, height = 0, subsampling = 0, space = 0;
-  if (tjDecompressHeader3(decoder.get(), data, bytes.size(), &width, &height, &subsampling, &space) != 0 &&
-      !is_harmless(decoder.get()))
-    fail_jpeg(tjGetErrorStr2(decoder.get()));
-  const bool cmyk = space == TJCS_CMYK || space == TJCS_YCCK, gray = space == TJCS_GRAY;
+  const Decoder decoder = make_decoder();
+  const JpegHeader header = read_header(decoder.get(), bytes);
+  const int width = header.width, height = header.height, subsampling = header.subsampling;
+  const bool cmyk = header.cmyk(), gray = header.gray();
   const int channels = gray ? 1 : cmyk ? 4 : 3;
   const Markers markers = markers_of(bytes);
   const int chroma = subsampling < 0 ? 1 : tjMCUWidth[subsampling] * tjMCUHeight[subsampling] / 64;

@@ -46,25 +46,43 @@ std::string essential_chunks(std::string_view bytes) {
   }
 }
 
+// A PNG whose header is read.
+class PngReader {
+ public:
+  explicit PngReader(std::string_view bytes) : file_(essential_chunks(bytes)) {
+    image_.version = PNG_IMAGE_VERSION;
+    if (!png_image_begin_read_from_memory(&image_, file_.data(), file_.size())) fail_png(image_.message);
+    image_.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
+    image_.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
+  }
+  ~PngReader() { png_image_free(&image_); }
+  PngReader(const PngReader&) = delete;
+  PngReader& operator=(const PngReader&) = delete;
+
+  TensorType type() const {
+    return {DType::kU8, {image_.height, image_.width, PNG_IMAGE_SAMPLE_CHANNELS(image_.format)}};
+  }
+  void read(void* pixels) {
+    if (!png_image_finish_read(&image_, nullptr, pixels, 0, nullptr)) fail_png(image_.message);
+  }
+
+ private:
+  std::string file_;
+  png_image image_{};
+};
+
 }  // namespace
 
 bool is_png(std::string_view bytes) { return bytes.starts_with(kSignature); }
 
+TensorType type_of_png(std::string_view bytes) { return PngReader(bytes).type(); }
+
 Literal decode_png(std::string_view bytes, const ImageBudget& budget) {
-  const std::string file = essential_chunks(bytes);
-  png_image image{};
-  image.version = PNG_IMAGE_VERSION;
-  struct End {
-    png_image* image;
-    ~End() { png_image_free(image); }
-  } end{&image};
-  if (!png_image_begin_read_from_memory(&image, file.data(), file.size())) fail_png(image.message);
-  image.format &= PNG_FORMAT_FLAG_COLOR | PNG_FORMAT_FLAG_ALPHA;
-  image.flags |= PNG_IMAGE_FLAG_16BIT_sRGB;
-  const TensorType type{DType::kU8, {image.height, image.width, PNG_IMAGE_SAMPLE_CHANNELS(image.format)}};
+  PngReader reader(bytes);
+  const TensorType type = reader.type();
   budget.check(type.shape[0], type.shape[1], type.shape[2]);
   Buffer buffer = allocate_buffer(type.bytes());
-  if (!png_image_finish_read(&image, nullptr, buffer.get(), 0, nullptr)) fail_png(image.message);
+  reader.read(buffer.get());
   return Literal(type, std::move(buffer));
 }
 

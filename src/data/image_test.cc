@@ -101,6 +101,19 @@ TEST(Images, FilesThatAreCutOffAreErrors) {
   }
 }
 
+TEST(Images, TheTypeIsKnownBeforePixelsAre) {
+  for (const auto& entry : std::filesystem::directory_iterator("tests/golden/images"))
+    EXPECT_EQ(image_type(entry.path().string()), load_image(entry.path().string()).type()) << entry.path();
+  EXPECT_THROW(image_type("/nowhere/x.png"), IoError);
+  try {
+    image_type("CMakeLists.txt");
+    ADD_FAILURE();
+  } catch (const FormatError& error) {
+    EXPECT_EQ(error.rule(), "image.format");
+    EXPECT_TRUE(error.message().starts_with("CMakeLists.txt: the ")) << error.message();
+  }
+}
+
 TEST(Images, DamageIsAnErrorAndBytesBetweenMarkersAreNone) {
   const std::string png = image_file("rgb.png"), jpeg = image_file("rgb.jpg");
   std::string damaged = png;

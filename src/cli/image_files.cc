@@ -1,0 +1,246 @@
+#include "cli/image_files.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/verbs.h"
+#include "format/utf8.h"
+#include "ir/sink.h"
+#include "report/progress.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kMostPixels = 1 << 16;
+
+// Files that cannot be read are told together: whoever cleans a folder wants to know all of them.
+class BadFiles {
+ public:
+  template <class Read>
+  void watch(Read read) {
+    try {
+      read();
+    } catch (const FormatError& error) {
+      add(error);
+    } catch (const IoError& error) {
+      add(error);
+    }
+  }
+  void raise() const {
+    if (count_ == 0) return;
+    const std::string more = count_ > kNamed ? cat("\n  and ", count_ - kNamed, " more") : "";
+    throw FormatError("images.files",
+                      cat(count_, count_ == 1 ? " image" : " images", " cannot be read:", named_, more),
+                      "save them again as JPEG or PNG, or remove them");
+  }
+
+ private:
+  static constexpr int64_t kNamed = 5;
+  void add(const Error& error) {
+    if (count_++ < kNamed) named_ += cat("\n  ", error.message());
+  }
+  int64_t count_ = 0;
+  std::string named_;
+};
+
+// As they are for two to learn from.
+void check_classes(const ImageFiles& files, const std::string& path) {
+  for (const std::string& name : files.class_names) {
+    if (!is_utf8(name))
+      throw ValueError("images.class", cat(path, ": the name of the folder ", name, " is no UTF-8"));
+  }
+  if (const int32_t only = files.labels.front(); only == files.labels.back())
+    throw ValueError("images.classes", cat(path, " has images in one sub-folder alone, ",
+                                           files.class_names[static_cast<size_t>(only)],
+                                           ": each is a class, and there must be two to tell apart"));
+}
+
+// Moves the last of each class.
+ImageFiles take_last(ImageFiles& files, double share) {
+  ImageFiles kept{{}, {}, files.class_names, files.skipped}, taken{{}, {}, files.class_names};
+  for (size_t begin = 0; begin < files.paths.size();) {
+    const int32_t label = files.labels[begin];
+    const auto end =
+        static_cast<size_t>(std::ranges::upper_bound(files.labels, label) - files.labels.begin());
+    const auto last = std::min(static_cast<size_t>(std::llround(share * static_cast<double>(end - begin))),
+                               end - begin - 1);
+    for (; begin < end; ++begin) {
+      ImageFiles& to = begin < end - last ? kept : taken;
+      to.paths.push_back(std::move(files.paths[begin]));
+      to.labels.push_back(label);
+    }
+  }
+  files = std::move(kept);
+  return taken;
+}
+
+int64_t middle(std::vector<int64_t> values) {
+  const auto half = values.begin() + std::ssize(values) / 2;
+  std::ranges::nth_element(values, half);
+  return *half;
+}
+
+// `fix`: what helps, where it is no smaller size.
+void check_memory(int64_t images, const TensorType& row, const std::string& fix = {}) {
+  constexpr double kMost = 0x1p32, kGiga = 0x1p30;
+  const double bytes = static_cast<double>(images) * static_cast<double>(row.bytes());
+  if (bytes <= kMost) return;
+  const auto channels = static_cast<double>(row.rank() == 3 ? row.shape[2] : 1);
+  const auto side = static_cast<int64_t>(std::sqrt(kMost / (4 * channels * static_cast<double>(images))));
+  throw ValueError("images.memory",
+                   cat(images, images == 1 ? " image" : " images", " of ", row, " take ",
+                       fixed(bytes / kGiga, 1), " GiB, and 4 GiB is the most"),
+                   fix.empty() ? cat("--image-size ", std::max<int64_t>(1, side)) : fix);
+}
+
+}  // namespace
+
+bool is_idx_folder(const std::string& path) {
+  std::error_code none;
+  return fs::is_directory(path, none) &&
+         std::ranges::any_of(posix_env().list_folder(path), [](const std::string& name) {
+           return name.ends_with("images-idx3-ubyte") || name.ends_with("images-idx3-ubyte.gz");
+         });
+}
+
+bool is_image_folder(const std::string& path) {
+  std::error_code none;
+  return fs::is_directory(path, none) && !is_idx_folder(path) &&
+         std::ranges::any_of(posix_env().list_folder(path), [&](const std::string& name) {
+           return !name.starts_with('.') && fs::is_directory(fs::path(path) / name, none);
+         });
+}
+
+ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
+                              const std::vector<int64_t>& size) {
+  const std::string train = path + "/train", test = path + "/test";
+  ImageFolder out;
+  out.parted = is_image_folder(train) && is_image_folder(test);
+  out.learn = list_image_folder(out.parted ? train : path);
+  check_classes(out.learn, out.parted ? train : path);
+  out.judge = out.parted ? in_classes(list_image_folder(test), out.learn.class_names, test)
+                         : take_last(out.learn, test_fraction);
+
+  std::vector<int64_t> heights, widths;
+  BadFiles bad;
+  const auto files = std::ssize(out.learn.paths) + std::ssize(out.judge.paths);
+  ProgressBar bar;
+  bar.start("looking at images", files);
+  for (const ImageFiles* part : {&out.learn, &out.judge}) {
+    for (const std::string& file : part->paths) {
+      bad.watch([&] {
+        const TensorType type = image_type(file);
+        heights.push_back(type.shape[0]);
+        widths.push_back(type.shape[1]);
+        if (type.shape[2] >= 3) out.channels = 3;
+      });
+      bar.update(std::ssize(heights));
+    }
+  }
+  bad.raise();
+  out.sizes = cat(std::ranges::min(heights), "x", std::ranges::min(widths));
+  if (const std::string most = cat(std::ranges::max(heights), "x", std::ranges::max(widths));
+      most != out.sizes)
+    out.sizes += cat(" to ", most);
+  if (!size.empty()) {
+    const auto fits = [](int64_t side) { return side >= 1 && side <= kMostPixels; };
+    if (size.size() != 2 || !std::ranges::all_of(size, fits))
+      throw ValueError("images.size",
+                       cat("image_size is a height and a width from 1 to ", kMostPixels, ", or []"));
+    out.height = size[0];
+    out.width = size[1];
+  } else {
+    constexpr int64_t kMost = 64;
+    const int64_t height = middle(heights), width = middle(widths), longer = std::max(height, width);
+    const auto scaled = [&](int64_t side) {
+      return longer <= kMost ? side : std::max<int64_t>(1, (side * kMost + longer / 2) / longer);
+    };
+    out.height = scaled(height);
+    out.width = scaled(width);
+  }
+  check_memory(files, out.row());
+  return out;
+}
+
+TrainPlan folder_plan(const ImageFolder& folder) {
+  constexpr int64_t kPlain = 28, kSteps = 1000, kLeast = 5, kMost = 60, kUnits = 64;
+  TrainPlan out = image_plan();
+  const int64_t steps = (std::ssize(folder.learn.paths) + out.fit.batch_size - 1) / out.fit.batch_size;
+  out.fit.epochs = static_cast<int>(std::clamp((kSteps + steps - 1) / steps, kLeast, kMost));
+  if (folder.channels == 1 && std::max(folder.height, folder.width) <= kPlain) return out;
+  std::vector<LayerPlan> layers;
+  int64_t smaller = std::min(folder.height, folder.width);
+  for (const int64_t filters : {16, 32, 64}) {
+    layers.emplace_back(Conv2DPlan{.filters = filters, .padding = "same", .activation = "relu"});
+    if (smaller < 8) break;
+    layers.emplace_back(MaxPooling2DOptions{});
+    smaller /= 2;
+  }
+  for (LayerPlan& layer : hidden_layers({kUnits}, true)) layers.push_back(std::move(layer));
+  out.model.layers = std::move(layers);
+  return out;
+}
+
+std::vector<int64_t> image_size_of(const std::string& text) {
+  const size_t times = text.find('x');
+  std::vector<int64_t> out;
+  for (const std::string& side :
+       {text.substr(0, times), times == text.npos ? text : text.substr(times + 1)}) {
+    int64_t& value = out.emplace_back(0);
+    const auto [end, error] = std::from_chars(side.data(), side.data() + side.size(), value);
+    if (error != std::errc() || end != side.data() + side.size() || value < 1 || value > kMostPixels)
+      throw CLI::ValidationError("--image-size", cat("\"", text, "\" is no size from 1 to ", kMostPixels,
+                                                     ": 64, or height and width as 48x64"));
+  }
+  return out;
+}
+
+ImageFiles in_classes(ImageFiles files, const std::vector<std::string>& classes, const std::string& path) {
+  for (int32_t& label : files.labels) {
+    const std::string& name = files.class_names[static_cast<size_t>(label)];
+    const auto found = std::ranges::find(classes, name);
+    if (found == classes.end())
+      throw_unknown("images.class", cat("class of images in ", path), name, classes);
+    label = static_cast<int32_t>(found - classes.begin());
+  }
+  files.class_names = classes;
+  return files;
+}
+
+Tensor read_images(const std::vector<std::string>& paths, const TensorType& row,
+                   const std::function<void(int64_t)>& on_read) {
+  check_memory(std::ssize(paths), row, "take fewer images at a time");
+  TensorType type = row;
+  type.shape.insert(0, std::ssize(paths));
+  Buffer buffer = allocate_buffer(type.bytes());
+  auto* pixels = reinterpret_cast<float*>(buffer.get());
+  BadFiles bad;
+  for (size_t i = 0; i < paths.size(); ++i) {
+    bad.watch([&] {
+      const Tensor image =
+          resize_images(load_image(paths[i], {.channels = row.rank() == 3 ? row.shape[2] : 1}), row.shape[0],
+                        row.shape[1], {.antialias = true});
+      std::ranges::transform(image.data<float>(), pixels + i * static_cast<size_t>(row.elements()),
+                             [](float pixel) { return pixel / 255; });
+    });
+    on_read(static_cast<int64_t>(i + 1));
+  }
+  bad.raise();
+  return make_concrete(Literal(type, std::move(buffer)));
+}
+
+Tensor read_images(const std::vector<std::string>& paths, const TensorType& row) {
+  ProgressBar bar;
+  bar.start("reading images", std::ssize(paths));
+  return read_images(paths, row, [&](int64_t read) { bar.update(read); });
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,52 @@
+// Images in JPEG and PNG files for verbs: folders of them by class, and their pixels as models take them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/plan.h"
+#include "espalier/images.h"
+
+namespace espalier::cli {
+
+// Whether a folder holds IDX files of images.
+bool is_idx_folder(const std::string& path);
+// Whether `path` is a folder of folders, and none of IDX files.
+bool is_image_folder(const std::string& path);
+
+// Images by class that a model is to learn. Those below train/ learn and those below test/ judge, where both
+// are there; else the last of each class judge.
+struct ImageFolder {
+  ImageFiles learn, judge;
+  bool parted = false;   // by train/ and test/
+  int64_t channels = 1;  // 3 where a file has colours
+  int64_t height = 0, width = 0;
+  // Reads what files say of their sizes. `size`: height and width, or nothing for those that the files have
+  // in the middle, at most 64. Raises IoError, FormatError[images.empty], [images.files] for files that
+  // cannot be read, ValueError[images.classes] for fewer than two, [images.class] for one of test/ that
+  // train/ has not, [images.size], [images.memory].
+  static ImageFolder look(const std::string& path, double test_fraction, const std::vector<int64_t>& size);
+
+  std::string sizes;  // of the files: "40x30 to 800x600"
+  TensorType row() const { return {DType::kF32, {height, width, channels}}; }
+};
+// What `train` does with such a folder when it is told nothing else: convolutions for images with colours or
+// of more than 28 pixels, and more epochs the fewer steps each has.
+TrainPlan folder_plan(const ImageFolder& folder);
+
+// "64", "48x64": height and width. Raises CLI::ValidationError.
+std::vector<int64_t> image_size_of(const std::string& text);
+
+// The same files, each with its class's place in `classes`. Raises ValueError[images.class].
+ImageFiles in_classes(ImageFiles files, const std::vector<std::string>& classes, const std::string& path);
+
+// f32[files, height, width, channels], or without channels where `row` has none: resized with antialiasing,
+// pixels from 0 to 1. `on_read` is told how many are read; without it a bar on standard error is. Raises
+// FormatError[images.files], which names the files that cannot be read, ValueError[images.memory] for more
+// than 4 GiB of pixels.
+Tensor read_images(const std::vector<std::string>& paths, const TensorType& row,
+                   const std::function<void(int64_t)>& on_read);
+Tensor read_images(const std::vector<std::string>& paths, const TensorType& row);
+
+}  // namespace espalier::cli

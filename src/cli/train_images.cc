@@ -1,0 +1,380 @@
+#include "cli/train_images.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli/resumable_fit.h"
+#include "cli/table_data.h"
+#include "espalier/ops.h"
+#include "report/image.h"
+#include "report/progress.h"
+#include "report/table.h"
+
+namespace espalier::cli {
+namespace {
+
+struct Outcome {
+  int64_t classes = 0;
+  std::vector<int64_t> counts;  // [true * classes + predicted]
+  std::vector<int64_t> predicted;
+  std::vector<float> confidence;
+  int64_t right = 0;
+
+  double accuracy() const { return static_cast<double>(right) / static_cast<double>(predicted.size()); }
+};
+
+Outcome judge(Model& model, const Examples& test) {
+  constexpr int64_t kRows = 512;
+  Outcome out;
+  ProgressBar bar;
+  bar.start("judging", test.rows(), " images");
+  for (int64_t begin = 0; begin < test.rows(); begin += kRows) {
+    const Examples part = test.slice(begin, std::min(begin + kRows, test.rows()));
+    const ImagePredictions said = classify_images(model, part.x);
+    out.classes = std::ssize(said.probabilities) / part.rows();
+    out.counts.resize(static_cast<size_t>(out.classes * out.classes));
+    for (size_t i = 0; i < said.best.size(); ++i) {
+      const int64_t label = part.y.data<int32_t>()[i], best = said.best[i];
+      out.predicted.push_back(best);
+      out.confidence.push_back(
+          said.probabilities[i * static_cast<size_t>(out.classes) + static_cast<size_t>(best)]);
+      ++out.counts[static_cast<size_t>(label * out.classes + best)];
+      out.right += label == best;
+    }
+    bar.update(begin + part.rows());
+  }
+  return out;
+}
+
+// The mistakes the model is surest of, then images it got right.
+std::vector<int64_t> worth_showing(const Outcome& outcome, const Examples& test, size_t count) {
+  std::vector<int64_t> order(static_cast<size_t>(test.rows()));
+  for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int64_t>(i);
+  const auto wrong = [&](int64_t i) {
+    return outcome.predicted[static_cast<size_t>(i)] != test.y.data<int32_t>()[static_cast<size_t>(i)];
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    if (wrong(a) != wrong(b)) return wrong(a);
+    return wrong(a) &&
+           outcome.confidence[static_cast<size_t>(a)] > outcome.confidence[static_cast<size_t>(b)];
+  });
+  const auto first_right = std::find_if(order.begin(), order.end(), [&](int64_t i) { return !wrong(i); });
+  const size_t mistakes = std::min<size_t>(count / 2, static_cast<size_t>(first_right - order.begin()));
+  std::vector<int64_t> out(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(mistakes));
+  // Of all classes, where they lie in order.
+  const auto right = static_cast<size_t>(order.end() - first_right),
+             shown = std::min(count - mistakes, right);
+  for (size_t i = 0; i < shown; ++i)
+    out.push_back(first_right[static_cast<std::ptrdiff_t>(i * right / shown)]);
+  return out;
+}
+
+struct Picture {
+  int64_t height = 0, width = 0;
+  std::vector<float> pixels;
+};
+
+// An image in gray. Of digits the smallest middle part that holds the ink of every picture: MNIST centres
+// them in a box of 20x20.
+Picture picture_of(const Tensor& images, int64_t number) {
+  const int64_t height = images.size(1), width = images.size(2);
+  const bool digits = images.rank() == 3;
+  const int64_t channels = digits ? 1 : images.size(3);
+  const int64_t margin = digits && std::min(height, width) >= 28 ? 4 : 0;
+  Picture out{height - 2 * margin, width - 2 * margin, {}};
+  for (int64_t y = margin; y < height - margin; ++y) {
+    for (int64_t x = margin; x < width - margin; ++x) {
+      const float* pixel = images.data<float>().data() + ((number * height + y) * width + x) * channels;
+      out.pixels.push_back(channels == 1 ? *pixel
+                                         : 0.299f * pixel[0] + 0.587f * pixel[1] + 0.114f * pixel[2]);
+    }
+  }
+  return out;
+}
+
+// Means of 2x2 pixels.
+Picture halve(const Picture& picture) {
+  Picture out{picture.height / 2, picture.width / 2, {}};
+  const auto at = [&](int64_t y, int64_t x) {
+    return picture.pixels[static_cast<size_t>(y * picture.width + x)];
+  };
+  for (int64_t y = 0; y + 1 < picture.height; y += 2) {
+    for (int64_t x = 0; x + 1 < picture.width; x += 2)
+      out.pixels.push_back((at(y, x) + at(y, x + 1) + at(y + 1, x) + at(y + 1, x + 1)) / 4);
+  }
+  return out;
+}
+
+// The table of counts, a list for each true class.
+nlohmann::ordered_json rows_of(const std::vector<int64_t>& counts, int64_t classes) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (auto it = counts.begin(); it != counts.end(); it += classes)
+    out.push_back(std::vector<int64_t>(it, it + classes));
+  return out;
+}
+
+std::string gallery(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
+                    const Terminal& terminal) {
+  const int64_t most = terminal.colors ? 28 : 12;
+  std::vector<std::string> blocks;
+  int used = 0;
+  for (const int64_t i : worth_showing(outcome, test, 4)) {
+    Picture picture = picture_of(test.x, i);
+    while (std::max(picture.height, picture.width) > most && std::min(picture.height, picture.width) > 1)
+      picture = halve(picture);
+    const int64_t says = outcome.predicted[static_cast<size_t>(i)],
+                  is = test.y.data<int32_t>()[static_cast<size_t>(i)];
+    const std::string verdict = cat("says ", names[static_cast<size_t>(says)],
+                                    says == is ? "" : cat(", is ", names[static_cast<size_t>(is)]));
+    const std::string image = draw_image(picture.pixels, picture.height, picture.width, terminal);
+    const std::string line =
+        terminal.paint(says == is ? Ink::kGood : Ink::kBad, verdict) + " " +
+        terminal.paint(Ink::kDim, percent(outcome.confidence[static_cast<size_t>(i)], 0));
+    used += std::max(display_width(image.substr(0, image.find('\n'))), display_width(line)) + 2;
+    if (!blocks.empty() && used > terminal.columns + 2) break;
+    blocks.push_back(image + line + "\n");
+  }
+  return beside(blocks);
+}
+
+std::vector<std::string> numbers_below(int64_t classes) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < classes; ++i) out.push_back(cat(i));
+  return out;
+}
+
+// The table of mistakes, some images, and the accuracy on so many.
+std::string report_of(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
+                      bool show_images, const Terminal& terminal) {
+  // A page has no room for more.
+  constexpr size_t kTableClasses = 30;
+  std::string text;
+  if (names.size() <= kTableClasses) {
+    text = cat("rows are the true ", names == numbers_below(outcome.classes) ? "digit" : "class",
+               ", columns what the model says\n", confusion_matrix(outcome.counts, names, terminal), "\n");
+  }
+  if (show_images) text += gallery(outcome, test, names, terminal) + "\n";
+  return text +
+         cat("accuracy ", terminal.paint(Ink::kBold, percent(outcome.accuracy(), 2)), " on ", test.rows());
+}
+
+// What is saved beside the model.
+std::map<std::string, std::string> image_files_of(const TrainPlan& plan, const ImageRows& rows, size_t epochs,
+                                                  const Outcome& outcome) {
+  const nlohmann::ordered_json history = {{"data", plan.data.file},
+                                          {"train_rows", rows.learn.rows()},
+                                          {"test_rows", rows.judge.rows()},
+                                          {"seed", plan.fit.seed},
+                                          {"dtype", plan.fit.dtype},
+                                          {"epochs", epochs},
+                                          {"test", {{"accuracy", outcome.accuracy()}}}};
+  return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
+          {kHistoryFile, json_text(history)}};
+}
+
+// Rows that judge of classes that no row shows.
+int64_t unseen_rows(const ImageRows& rows) {
+  std::vector<bool> seen(rows.classes.size());
+  for (const int32_t label : rows.learn.y.data<int32_t>()) seen[static_cast<size_t>(label)] = true;
+  return std::ranges::count_if(rows.judge.y.data<int32_t>(),
+                               [&](int32_t label) { return !seen[static_cast<size_t>(label)]; });
+}
+
+// Whether it is the place that the model says it learned from.
+bool learned_from(const LoadedModel& model, const std::string& path, const std::string& data) {
+  if (!model.has_file(kHistoryFile)) return false;
+  const auto history = json_file(model, kHistoryFile, path);
+  std::error_code none;
+  return history.is_object() && history.contains("data") && history["data"].is_string() &&
+         std::filesystem::equivalent(history["data"].get<std::string>(), data, none);
+}
+
+// Of a folder in two parts the one that judges.
+std::string judging_part(const std::string& data) {
+  const std::string test = data + "/test";
+  return is_image_folder(data + "/train") && is_image_folder(test) ? test : data;
+}
+
+}  // namespace
+
+ImageRows rows_of_digits(const Examples& all, const DataPlan& data) {
+  const auto judging =
+      static_cast<int64_t>(std::llround(data.test_fraction * static_cast<double>(all.rows())));
+  if (judging < 1 || judging >= all.rows()) {
+    throw ValueError("train.rows", cat(data.file, " has ", all.rows(), " rows, of which ", judging,
+                                       " are for the test: both sides need one"));
+  }
+  const auto [learn, judge] = all.split(all.rows() - judging);
+  const int64_t classes = std::ranges::max(all.y.data<int32_t>()) + 1;
+  return {learn, judge, numbers_below(classes),
+          cat(all.rows(), " images of ", all.x.size(1), "x", all.x.size(2), ", labels 0 to ", classes - 1,
+              "; the last ", judging, " rows are the test\n")};
+}
+
+ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
+  const auto learning = std::ssize(folder.learn.paths), judging = std::ssize(folder.judge.paths);
+  if (judging == 0) {
+    throw ValueError("train.rows",
+                     cat(data.file, " has ", learning, " images in ", folder.learn.class_names.size(),
+                         " classes, of which none is for the test"),
+                     "a larger --test-fraction");
+  }
+  const auto read = [&](const ImageFiles& files) {
+    return Examples{read_images(files.paths, folder.row()), Tensor::of(files.labels)};
+  };
+  const std::string size = cat(folder.height, "x", folder.width);
+  std::string said = cat(learning + judging, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes,
+                         ", ", folder.learn.class_names.size(), " classes; ",
+                         folder.parted ? cat("the ", judging, " below test/ are the test")
+                                       : cat("of each class the last are the test, ", judging, " in all"));
+  if (const int64_t skipped = folder.learn.skipped + folder.judge.skipped)
+    said += cat("; ", skipped, skipped == 1 ? " other file" : " other files", " passed over");
+  if (size != folder.sizes)
+    said += cat("\nthe model takes them in ", size,
+                data.image_size.empty() ? "; --image-size sets another height and width" : "");
+  return {read(folder.learn), read(folder.judge), folder.learn.class_names, said + "\n"};
+}
+
+void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) {
+  const TrainPlan& plan = run.plan;
+  const bool saved = !plan.model.path.empty();
+  if (saved) {
+    check_save_path(plan.model.path, {{kImagesFile, ""}, {kHistoryFile, ""}});
+    check_resume(plan, run.resume);
+  } else if (run.resume || plan.fit.checkpoint_every) {
+    throw ValueError("train.resume", "--resume and --checkpoint-every need a place: --model MODEL");
+  }
+  const ImageRows rows = read();
+  const auto classes = std::ssize(rows.classes);
+  std::fputs(rows.said.c_str(), stderr);
+  if (const int64_t unseen = unseen_rows(rows))
+    run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});
+  set_seed(plan.fit.seed);
+  const DTypePolicy dtype = policy_of(plan.fit.dtype);
+  Sequential model;
+  for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
+  model.add(Dense({.units = classes, .dtype = dtype}));
+  compile(model, plan, classes);
+  FitOptions options = fit_options(plan);
+  options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
+  const auto history = saved ? fit_or_leave(model, plan, run.resume, rows.learn.x, rows.learn.y, options)
+                             : model.fit(rows.learn.x, rows.learn.y, options);
+  const Outcome outcome = judge(model, rows.judge);
+  if (saved) {
+    model.save(plan.model.path, {.files = image_files_of(plan, rows, history.size(), outcome)});
+    remove_checkpoint(plan);
+  }
+  if (!history.empty() && !std::isfinite(history.back().at("loss")))
+    run.results.warn({"the loss is no number: lower --learning-rate, or look at the data"});
+  if (run.results.json) {
+    return run.results.write_json(run.verb, {{"data", plan.data.file},
+                                             {"train_rows", rows.learn.rows()},
+                                             {"test_rows", rows.judge.rows()},
+                                             {"classes", rows.classes},
+                                             {"seed", plan.fit.seed},
+                                             {"dtype", plan.fit.dtype},
+                                             {"accuracy", outcome.accuracy()},
+                                             {"confusion", rows_of(outcome.counts, classes)},
+                                             {"epochs", history},
+                                             {"warnings", *run.results.warned}});
+  }
+  const Terminal terminal = run.results.terminal();
+  run.results.write(
+      report_of(outcome, rows.judge, rows.classes, run.show_images, terminal) +
+      cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n"));
+}
+
+bool takes_images(const LoadedModel& model) {
+  if (model.has_file(kColumnsFile) || model.input_rows().size() != 1) return false;
+  const TensorType& row = model.input_rows()[0];
+  return row.dtype == DType::kF32 && (row.rank() == 2 || (row.rank() == 3 && model.has_file(kImagesFile)));
+}
+
+std::vector<std::string> image_classes(LoadedModel& model, const std::string& path) {
+  TensorType one = model.input_rows()[0];
+  one.shape.insert(0, 1);
+  const Tensor outputs = model.predict(zeros(one.shape, one.dtype));
+  const int64_t classes = outputs.rank() == 2 ? outputs.size(1) : 0;
+  if (!model.has_file(kImagesFile)) return numbers_below(classes);
+  try {
+    const auto names = json_file(model, kImagesFile, path).at("classes").get<std::vector<std::string>>();
+    if (std::ssize(names) == classes) return names;
+  } catch (const nlohmann::json::exception&) {
+  }
+  throw FormatError("model.images",
+                    cat(path, "/", kImagesFile, " does not name the model's ", classes, " classes"),
+                    "train the model again");
+}
+
+Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data) {
+  Examples all = load_digits(data);
+  if (all.rows() == 0) throw ValueError("evaluate.images", cat(data, " has no images"));
+  const TensorType image{DType::kF32, {all.x.size(1), all.x.size(2)}};
+  if (image != model.input_rows()[0]) {
+    throw ValueError("evaluate.images", cat(path, " takes images of ", model.input_rows()[0], ", those of ",
+                                            data, " are ", image));
+  }
+  return all;
+}
+
+Examples images_for(LoadedModel& model, const std::string& path, const std::string& data) {
+  const std::vector<std::string> classes = image_classes(model, path);
+  if (is_image_folder(data)) {
+    const std::string part = judging_part(data);
+    if (part != data) std::fputs(cat("note: the images of ", part, " judge\n").c_str(), stderr);
+    const ImageFiles files = in_classes(list_image_folder(part), classes, part);
+    return {read_images(files.paths, model.input_rows()[0]), Tensor::of(files.labels)};
+  }
+  Examples all = digits_for(model, path, data);
+  const int32_t most = std::ranges::max(all.y.data<int32_t>());
+  if (most >= std::ssize(classes)) {
+    throw ValueError("evaluate.images", cat(data, " has the label ", most, ", and ", path, " knows ",
+                                            classes.size(), " classes"));
+  }
+  return all;
+}
+
+double accuracy_on(Model& model, const Examples& images) { return judge(model, images).accuracy(); }
+
+void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data,
+                     const Results& results) {
+  const std::vector<std::string> classes = image_classes(model, path);
+  const Examples all = images_for(model, path, data);
+  if (judging_part(data) == data && learned_from(model, path, data))
+    results.warn({cat("the model learned from images of ", data, ": others may fare worse")});
+  const Outcome outcome = judge(model, all);
+  if (results.json) {
+    return results.write_json("evaluate", {{"model", path},
+                                           {"data", data},
+                                           {"rows", all.rows()},
+                                           {"classes", classes},
+                                           {"accuracy", outcome.accuracy()},
+                                           {"confusion", rows_of(outcome.counts, outcome.classes)},
+                                           {"warnings", *results.warned}});
+  }
+  results.write(report_of(outcome, all, classes, true, results.terminal()) + " images\n");
+}
+
+ImagePredictions classify_images(Model& model, const Tensor& images) {
+  const Tensor logits = convert(model.predict(images), DType::kF32);
+  ImagePredictions out;
+  const auto classes = static_cast<size_t>(logits.size(1));
+  for (size_t i = 0; i < static_cast<size_t>(logits.size(0)); ++i) {
+    const auto row = logits.data<float>().subspan(i * classes, classes);
+    const auto best = std::ranges::max_element(row);
+    double total = 0;
+    for (const float value : row) total += std::exp(value - *best);
+    for (const float value : row)
+      out.probabilities.push_back(static_cast<float>(std::exp(value - *best) / total));
+    out.best.push_back(best - row.begin());
+  }
+  return out;
+}
+
+}  // namespace espalier::cli

@@ -1,0 +1,65 @@
+// Training on labelled images, and what a person sees of it. `train` and `quickstart` are two doors to it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "cli/common.h"
+#include "cli/image_files.h"
+#include "cli/plan.h"
+#include "espalier/data.h"
+#include "espalier/saved_model.h"
+
+namespace espalier::cli {
+
+struct ImagesRun {
+  std::string verb = {};
+  TrainPlan plan = image_plan();
+  bool resume = false;
+  Results results = {};
+  bool show_images = true;
+};
+
+// Images that a model learns from and those that judge it.
+struct ImageRows {
+  Examples learn, judge;
+  std::vector<std::string> classes;
+  std::string said;  // a line on them
+};
+// Digits, the last rows judge. Raises ValueError[train.rows] unless both sides have some.
+ImageRows rows_of_digits(const Examples& all, const DataPlan& data);
+ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data);
+
+// `read` is called once it is known that the model can be saved. With a place to save it Ctrl-C leaves a
+// checkpoint as train_table's.
+void train_images(const ImagesRun& run, const std::function<ImageRows()>& read);
+
+// Beside a saved model of images: the names of its classes.
+inline constexpr const char* kImagesFile = "images.json";
+// Whether a saved model is one of images.
+bool takes_images(const LoadedModel& model);
+// The names of its classes; numbers of a model that says none. Raises FormatError[model.images].
+std::vector<std::string> image_classes(LoadedModel& model, const std::string& path);
+// Digits of `data` as the model saved at `path` takes them. Raises ValueError[evaluate.images] for others.
+Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data);
+// The labelled images of `data`, of which the model saved at `path` takes each and can say the label: digits,
+// or a folder of images by class, of which those below test/ are taken where train/ is there too. Raises
+// ValueError[evaluate.images] for digits of another size and labels that the model cannot say,
+// [images.class], FormatError[images.files].
+Examples images_for(LoadedModel& model, const std::string& path, const std::string& data);
+// Of these images, the share whose label it says.
+double accuracy_on(Model& model, const Examples& images);
+// How good a model of images, saved at `path`, is on all images of `data`. Raises what images_for raises.
+void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data,
+                     const Results& results);
+
+// What a model says of each of some images.
+struct ImagePredictions {
+  std::vector<float> probabilities;  // [images, classes]
+  std::vector<int64_t> best;
+};
+ImagePredictions classify_images(Model& model, const Tensor& images);
+
+}  // namespace espalier::cli

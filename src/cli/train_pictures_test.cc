@@ -1,0 +1,345 @@
+// Models of folders of JPEG and PNG files.
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "cli/interrupt_once_test.h"
+#include "cli/verb_test.h"
+#include "espalier/csv.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Drawn {
+  int64_t height, width, channels;
+  std::vector<unsigned char> pixels;
+};
+
+void write_png(const std::string& path, const Drawn& drawn) {
+  fs::create_directories(fs::path(path).parent_path());
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<png_uint_32>(drawn.width);
+  image.height = static_cast<png_uint_32>(drawn.height);
+  image.format = drawn.channels == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  ASSERT_TRUE(png_image_write_to_file(&image, path.c_str(), 0, drawn.pixels.data(), 0, nullptr)) << path;
+}
+
+void write_jpeg(const std::string& path, const Drawn& drawn) {
+  fs::create_directories(fs::path(path).parent_path());
+  const std::unique_ptr<void, int (*)(tjhandle)> coder(tjInitCompress(), tjDestroy);
+  unsigned char* bytes = nullptr;
+  unsigned long size = 0;
+  const bool gray = drawn.channels == 1;
+  ASSERT_EQ(tjCompress2(coder.get(), drawn.pixels.data(), static_cast<int>(drawn.width), 0,
+                        static_cast<int>(drawn.height), gray ? TJPF_GRAY : TJPF_RGB, &bytes, &size,
+                        gray ? TJSAMP_GRAY : TJSAMP_444, 95, 0),
+            0);
+  write_file(path, std::string(reinterpret_cast<char*>(bytes), size));
+  tjFree(bytes);
+}
+
+// A square of one colour on another, larger from number to number.
+Drawn square(bool red, int number, int64_t height, int64_t width) {
+  Drawn out{height, width, 3, {}};
+  for (int64_t y = 0; y < height; ++y) {
+    for (int64_t x = 0; x < width; ++x) {
+      const bool inside = std::max(y, x) < 3 + number % 5;
+      const auto strong = static_cast<unsigned char>(inside ? 250 - number : 90);
+      for (const unsigned char part : {red ? strong : 20, 20, red ? 20 : strong})
+        out.pixels.push_back(static_cast<unsigned char>(part));
+    }
+  }
+  return out;
+}
+
+// Dark or bright.
+Drawn gray(bool bright, int number) {
+  return {5, 7, 1,
+          std::vector<unsigned char>(35, static_cast<unsigned char>(bright ? 200 + number : number))};
+}
+
+struct TrainPictures : testing::Test {
+  std::string folder =
+      fresh_folder(cat("pictures-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string model = folder + "/model";
+
+  // 20 red squares as JPEG and 20 blue ones as PNG, of two sizes.
+  std::string squares(const std::string& name = "squares", int count = 20) const {
+    for (int i = 0; i < count; ++i) {
+      const std::string number = cat(i < 10 ? "0" : "", i);
+      write_jpeg(cat(folder, "/", name, "/red/", number, ".jpg"), square(true, i, 12, 16));
+      write_png(cat(folder, "/", name, "/blue/", number, ".png"), square(false, i, 10, 16));
+    }
+    return folder + "/" + name;
+  }
+  nlohmann::json json(AddVerb add, std::vector<std::string> arguments,
+                      std::string* progress = nullptr) const {
+    arguments.emplace_back("--json");
+    return nlohmann::json::parse(call_verb(add, arguments, "", progress));
+  }
+  nlohmann::json trained(const std::string& data, const std::string& to) const {
+    return json(add_train, {"--data", data, "--model", to, "--epochs", "20", "--batch", "8"});
+  }
+  std::string rule(AddVerb add, const std::vector<std::string>& arguments) const {
+    return rule_of([&] { call_verb(add, arguments); });
+  }
+  // The type of the first layer's.
+  std::string kernel(const nlohmann::json& info) const {
+    for (const auto& variable : info["variables"]) {
+      if (variable["name"].get<std::string>().ends_with("/kernel")) return variable["type"];
+    }
+    return "none";
+  }
+  std::string weights(const std::string& of) const {
+    return posix_env().read_file(of + "/weights.safetensors");
+  }
+};
+
+TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
+  const std::string data = squares();
+  std::string progress;
+  const auto said =
+      json(add_train, {"--data", data, "--model", model, "--epochs", "20", "--batch", "8", "--seed", "3"},
+           &progress);
+  EXPECT_EQ(progress,
+            "40 images of 10x16 to 12x16, 2 classes; of each class the last are the test, 8 in all\n"
+            "the model takes them in 12x16; --image-size sets another height and width\n");
+  EXPECT_EQ(said["classes"], nlohmann::json({"blue", "red"}));
+  EXPECT_EQ(said["train_rows"], 32);
+  EXPECT_EQ(said["accuracy"], 1.0);
+  EXPECT_EQ(said["confusion"], nlohmann::json({{4, 0}, {0, 4}}));
+  const std::string text =
+      call_verb(add_train, {"--data", data, "--epochs", "20", "--batch", "8", "--seed", "3"});
+  EXPECT_TRUE(text.starts_with("rows are the true class, columns what the model says\n")) << text;
+  EXPECT_NE(text.find("\nblue "), std::string::npos) << text;
+  EXPECT_NE(text.find("says red "), std::string::npos) << text;
+  const auto info = json(add_info, {model});
+  EXPECT_EQ(info["classes"], said["classes"]);
+  EXPECT_EQ(info["inputs"], nlohmann::json({"f32[12,16,3]"}));
+  EXPECT_EQ(kernel(info), "f32[3,3,3,16]") << "images with colours get convolutions";
+  const std::string shown = call_verb(add_info, {model});
+  EXPECT_NE(shown.find("2 classes of images: blue, red\n"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("on 32 images of "), std::string::npos) << shown;
+}
+
+TEST_F(TrainPictures, FoldersTrainAndTestPartTheImages) {
+  squares("both/train");
+  const std::string data = folder + "/both";
+  write_png(data + "/test/red/a.png", square(true, 3, 12, 16));
+  write_png(data + "/test/red/b.png", square(false, 4, 12, 16));
+  const auto said = trained(data, model);
+  EXPECT_EQ(said["train_rows"], 40);
+  EXPECT_EQ(said["confusion"], nlohmann::json({{0, 0}, {1, 1}}));
+  std::string progress;
+  const auto judged = json(add_evaluate, {model, data}, &progress);
+  EXPECT_EQ(progress, cat("note: the images of ", data, "/test judge\n"));
+  EXPECT_EQ(judged["confusion"], said["confusion"]);
+  write_png(data + "/test/green/a.png", square(true, 3, 12, 16));
+  EXPECT_EQ(rule(add_train, {"--data", data}), "images.class");
+}
+
+TEST_F(TrainPictures, SmallGrayImagesNeedNoConvolutions) {
+  for (int i = 0; i < 10; ++i) {
+    write_png(cat(folder, "/gray/dark/", i, ".png"), gray(false, i));
+    write_jpeg(cat(folder, "/gray/bright/", i, ".jpg"), gray(true, i));
+  }
+  EXPECT_EQ(trained(folder + "/gray", model)["accuracy"], 1.0);
+  const auto info = json(add_info, {model});
+  EXPECT_EQ(info["inputs"], nlohmann::json({"f32[5,7,1]"}));
+  EXPECT_EQ(kernel(info), "f32[35,128]");
+  // A file with colours makes it a folder with colours.
+  write_png(folder + "/gray/dark/x.png", square(true, 1, 5, 7));
+  trained(folder + "/gray", model);
+  EXPECT_EQ(json(add_info, {model})["inputs"], nlohmann::json({"f32[5,7,3]"}));
+}
+
+TEST_F(TrainPictures, TheSizeIsAsTold) {
+  const std::string data = squares();
+  const auto size = [&](const std::string& told) {
+    call_verb(add_train, {"--data", data, "--model", model, "--epochs", "0", "--image-size", told});
+    return json(add_info, {model})["inputs"][0];
+  };
+  EXPECT_EQ(size("9"), "f32[9,9,3]");
+  EXPECT_EQ(size("6x20"), "f32[6,20,3]");
+  for (const char* wrong : {"0", "big", "3x", "3x4x5", "-4", "70000"})
+    EXPECT_THROW(call_verb(add_train, {"--data", data, "--image-size", wrong}), CLI::ValidationError)
+        << wrong;
+  EXPECT_EQ(rule(add_train, {"--data", data, "--image-size", "60000"}), "images.memory");
+  // Large images are made smaller in their proportions.
+  for (const char* name : {"/large/a/1.png", "/large/a/2.png", "/large/b/1.png", "/large/b/2.png"})
+    write_png(folder + name, square(true, 1, 100, 150));
+  call_verb(add_train,
+            {"--data", folder + "/large", "--model", model, "--epochs", "0", "--test-fraction", "0.5"});
+  EXPECT_EQ(json(add_info, {model})["inputs"][0], "f32[43,64,3]");
+  write_file(folder + "/digits.csv", "0,16,0,0,1\n16,0,0,0,0\n");
+  EXPECT_EQ(rule(add_train, {"--data", folder + "/digits.csv", "--image-size", "4"}), "train.image_size");
+}
+
+TEST_F(TrainPictures, OthersAreJudgedByTheNamesOfTheirClasses) {
+  trained(squares(), model);
+  // The model's second class alone: its place here is another.
+  const std::string other = folder + "/other";
+  for (int i = 0; i < 3; ++i) write_png(cat(other, "/red/", i, ".png"), square(true, i, 20, 30));
+  const auto said = json(add_evaluate, {model, other});
+  EXPECT_EQ(said["confusion"], nlohmann::json({{0, 0}, {0, 3}}));
+  EXPECT_EQ(said["classes"], nlohmann::json({"blue", "red"}));
+  EXPECT_EQ(said["warnings"], nlohmann::json::array());
+  EXPECT_EQ(json(add_evaluate, {model, folder + "/squares"})["warnings"].size(), 1u)
+      << "it learned from them";
+  write_png(other + "/rde/1.png", square(true, 1, 20, 30));
+  const Outcome outcome = call_command(cat("evaluate ", model, " ", other));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.error.find("\"rde\""), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("did you mean \"red\""), std::string::npos) << outcome.error;
+}
+
+TEST_F(TrainPictures, FilesAndFoldersOfThemArePredicted) {
+  trained(squares(), model);
+  write_png(folder + "/new/far/a.png", square(true, 2, 12, 16));
+  write_jpeg(folder + "/new/b, c.jpg", square(false, 2, 40, 60));
+  write_file(folder + "/new/notes.txt", "no image");
+  const std::string one = folder + "/squares/red/00.jpg";
+  const CsvTable said = parse_csv(call_verb(add_predict, {model, one, folder + "/new"}));
+  EXPECT_EQ(said.names(), (std::vector<std::string>{"file", "class", "probability"}));
+  ASSERT_EQ(said.rows(), 3);
+  EXPECT_EQ(said.cell(0, 0), one);
+  EXPECT_EQ(said.cell(0, 1), "red");
+  EXPECT_EQ(said.cell(1, 0), folder + "/new/b, c.jpg");
+  EXPECT_EQ(said.cell(1, 1), "blue");
+  EXPECT_EQ(said.cell(2, 0), folder + "/new/far/a.png");
+  EXPECT_EQ(said.cell(2, 1), "red");
+  const auto all = json(add_predict, {model, one, "--all"});
+  EXPECT_EQ(all["classes"], nlohmann::json({"blue", "red"}));
+  ASSERT_EQ(all["predictions"].size(), 1u);
+  const auto& first = all["predictions"][0];
+  EXPECT_EQ(first["file"], one);
+  EXPECT_EQ(first["class"], "red");
+  EXPECT_EQ(first["probabilities"][1], first["probability"]);
+  EXPECT_NEAR(first["probabilities"][0].get<double>() + first["probability"].get<double>(), 1, 1e-6);
+  const CsvTable wide = parse_csv(call_verb(add_predict, {model, one, "--all"}));
+  EXPECT_EQ(wide.names()[3], "probability of red");
+  const std::string next = call_verb(add_predict, {model, one, "--out", folder + "/said.csv"});
+  EXPECT_TRUE(is_next(next)) << next;
+  EXPECT_EQ(read_csv(folder + "/said.csv").rows(), 1);
+  EXPECT_EQ(rule(add_predict, {model, one, "--mark"}), "predict.images");
+  EXPECT_EQ(rule(add_predict, {model, one, "--threshold", "0.3"}), "predict.images");
+  EXPECT_EQ(rule(add_predict, {model, folder + "/nowhere.png"}), "file.read");
+  fs::create_directories(folder + "/empty");
+  EXPECT_EQ(rule(add_predict, {model, folder + "/empty"}), "predict.images");
+}
+
+TEST_F(TrainPictures, DigitsArePredictedByRowAndByFile) {
+  std::string text;
+  for (int row = 0; row < 40; ++row) {
+    for (int pixel = 0; pixel < 4; ++pixel) text += pixel == row % 4 ? "255," : "0,";
+    text += cat(row % 4, "\n");
+  }
+  const std::string data = write_file(folder + "/squares.csv", text);
+  call_verb(add_train, {"--data", data, "--epochs", "30", "--batch", "8", "--lr", "0.05", "--model", model});
+  const CsvTable said = parse_csv(call_verb(add_predict, {model, data}));
+  EXPECT_EQ(said.names(), (std::vector<std::string>{"row", "class", "probability"}));
+  ASSERT_EQ(said.rows(), 40);
+  for (int64_t row = 0; row < 40; ++row) {
+    EXPECT_EQ(said.cell(row, 0), cat(row + 1));
+    EXPECT_EQ(said.cell(row, 1), cat(row % 4));
+  }
+  write_png(folder + "/two.png", {2, 2, 1, {0, 0, 255, 0}});
+  const auto one = json(add_predict, {model, folder + "/two.png"});
+  EXPECT_EQ(one["predictions"][0]["class"], "2");
+  EXPECT_EQ(rule(add_predict, {model, folder + "/two.png", data}), "predict.images");
+  // Folders may be named as digits are.
+  write_png(folder + "/named/3/x.png", {2, 2, 1, {0, 0, 0, 255}});
+  EXPECT_EQ(json(add_evaluate, {model, folder + "/named"})["accuracy"], 1.0);
+}
+
+TEST_F(TrainPictures, TheyAreQuantized) {
+  const std::string data = squares(), small = folder + "/small";
+  trained(data, model);
+  const auto said = json(add_quantize, {model, "--calibrate", data, "--out", small});
+  EXPECT_EQ(said["cost"]["before"], 1.0);
+  EXPECT_EQ(said["cost"]["after"], 1.0);
+  EXPECT_EQ(json(add_info, {small})["classes"], nlohmann::json({"blue", "red"}));
+  EXPECT_EQ(json(add_predict, {small, data + "/red/00.jpg"})["predictions"][0]["class"], "red");
+}
+
+TEST_F(TrainPictures, FilesThatCannotBeReadAreNamed) {
+  const std::string data = squares();
+  write_file(data + "/red/bad.jpg", "no image");
+  write_file(data + "/blue/cut.png", posix_env().read_file(data + "/blue/00.png").substr(0, 60));
+  const Outcome outcome = call_command(cat("train --data ", data));
+  EXPECT_EQ(outcome.code, 2);
+  for (const char* part :
+       {"2 images cannot be read", "/red/bad.jpg: the 8 bytes", "/blue/cut.png: ", "fix: "})
+    EXPECT_NE(outcome.error.find(part), std::string::npos) << outcome.error;
+  fs::remove(data + "/red/bad.jpg");
+  fs::remove(data + "/blue/cut.png");
+  // Its header is whole, its pixels are not.
+  const std::string whole = posix_env().read_file(data + "/red/00.jpg");
+  write_file(data + "/red/half.jpg", whole.substr(0, whole.size() * 3 / 4));
+  EXPECT_EQ(rule(add_train, {"--data", data}), "images.files");
+  trained(squares("fine"), model);
+  EXPECT_EQ(rule(add_predict, {model, data + "/red/half.jpg"}), "images.files");
+}
+
+TEST_F(TrainPictures, FoldersThatAreNoClassesAreRefused) {
+  const std::string data = squares();
+  EXPECT_EQ(rule(add_train, {"--data", data + "/red"}), "digits.file");
+  EXPECT_EQ(rule(add_train, {"--data", data, "--test", data}), "train.test");
+  fs::remove_all(data + "/red");
+  EXPECT_EQ(rule(add_train, {"--data", data}), "images.classes");
+  write_png(data + "/red/1.png", square(true, 1, 12, 16));
+  fs::remove_all(data + "/blue");
+  write_png(data + "/blue/1.png", square(true, 1, 12, 16));
+  EXPECT_EQ(rule(add_train, {"--data", data}), "train.rows");
+}
+
+TEST_F(TrainPictures, ThePlanOfAFolderGivesTheBitsOfItsFlags) {
+  const std::string data = squares();
+  const std::vector<std::string> flags = {"--data", data, "--epochs", "3", "--batch", "8", "--model"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), flags.begin(), flags.end());
+    return more;
+  };
+  call_verb(add_train, with({folder + "/flags"}));
+  call_verb(add_train, with({folder + "/plan", "--write-plan", "--out", folder + "/plan.toml"}));
+  const std::string text = posix_env().read_file(folder + "/plan.toml");
+  for (const char* part : {"image_size = [12, 16]", "type = \"Conv2D\"", "epochs = 3"})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  EXPECT_FALSE(posix_env().exists(folder + "/plan"));
+  call_verb(add_train, {folder + "/plan.toml"});
+  EXPECT_TRUE(weights(folder + "/plan") == weights(folder + "/flags"));
+  write_file(folder + "/odd.toml", cat("[data]\nfile = \"squares\"\nimage_size = [3]\n"));
+  const Outcome outcome = call_command(cat("train ", folder, "/odd.toml"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.error.find("odd.toml, line 3"), std::string::npos) << outcome.error;
+}
+
+TEST_F(TrainPictures, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
+  const std::string data = squares();
+  std::vector<std::string> arguments = {"--data", data, "--epochs", "100", "--batch", "8", "--model", model};
+  call_verb(add_train, arguments);
+  const std::string wanted = weights(model);
+  fs::remove_all(model);
+  {
+    const InterruptOnce interrupt(SIGINT);
+    EXPECT_THROW(call_verb(add_train, arguments), Exit);
+  }
+  EXPECT_FALSE(posix_env().exists(model));
+  arguments.emplace_back("--resume");
+  call_verb(add_train, arguments);
+  EXPECT_TRUE(weights(model) == wanted);
+}
+
+}  // namespace
+}  // namespace espalier::cli
