@@ -81,8 +81,8 @@ Fields model_fields(ModelPlan& plan, bool images) {
   return out;
 }
 
-Fields fit_fields(FitPlan& plan, bool images) {
-  Fields out = {
+Fields fit_fields(FitPlan& plan) {
+  return {
       {"epochs", &plan.epochs, "Passes over the training rows, at most", between(0, 1 << 30)},
       {"batch_size", &plan.batch_size, "Rows of one step", between(1, 1 << 30)},
       {"shuffle", &plan.shuffle, "Whether each epoch has an order of its own"},
@@ -94,12 +94,9 @@ Fields fit_fields(FitPlan& plan, bool images) {
        &plan.metrics,
        "Shown for each epoch; auto: accuracy of a class; auc, precision, recall: of the second of two",
        {},
-       metric_names()}};
-  if (!images) {
-    out.push_back({"checkpoint_every", &plan.checkpoint_every,
-                   "Steps between saves of the run; 0: when interrupted", between(0, 1 << 30)});
-  }
-  return out;
+       metric_names()},
+      {"checkpoint_every", &plan.checkpoint_every, "Steps between saves of the run; 0: when interrupted",
+       between(0, 1 << 30)}};
 }
 
 void visit_paths(Fields fields, const std::function<void(std::string&)>& visit) {
@@ -180,7 +177,7 @@ Fields fields_of(TrainPlan& plan) {
           {"model", model_fields(plan.model, plan.data.label.empty()), "What learns"},
           {"optimizer", one_of(plan.optimizer), "How gradients change weights"},
           {"loss", one_of(plan.loss), "auto: cross-entropy for a class, mean squared error for a number"},
-          {"fit", fit_fields(plan.fit, plan.data.label.empty()), "The training"},
+          {"fit", fit_fields(plan.fit), "The training"},
           {"callbacks", many(plan.callbacks), "What happens between epochs"}};
 }
 

@@ -74,4 +74,16 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   return history;
 }
 
+std::vector<Logs> fit_or_stop(Model& model, const std::string& how, const Tensor& x, const Tensor& y,
+                              FitOptions options) {
+  options.callbacks.push_back(StopOnInterrupt(""));
+  const InterruptScope interrupts;
+  auto history = model.fit(x, y, options);
+  if (InterruptScope::obeyed()) {
+    say(cat("\ninterrupted; nothing is saved: ", how, "\n"));
+    throw Exit{130};
+  }
+  return history;
+}
+
 }  // namespace espalier::cli

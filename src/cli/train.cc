@@ -335,8 +335,8 @@ void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("FOLDER [model]");
   add_change<int64_t>(
       verb, flags, "--checkpoint-every",
-      "Steps of a table's training after which the run is saved, as MODEL.checkpoint, to go on "
-      "after a crash; Ctrl-C saves it at any rate",
+      "Steps after which the run is saved, as MODEL.checkpoint, to go on after a crash; Ctrl-C saves it at "
+      "any rate; of images both need --model",
       [](TrainPlan& plan) -> int64_t& { return plan.fit.checkpoint_every; })
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");

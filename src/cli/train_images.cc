@@ -263,8 +263,11 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   compile(model, plan, classes);
   FitOptions options = fit_options(plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
-  const auto history = saved ? fit_or_leave(model, plan, run.resume, rows.learn.x, rows.learn.y, options)
-                             : model.fit(rows.learn.x, rows.learn.y, options);
+  const auto& [x, y] = rows.learn;
+  const std::string how = cat("`", command({"train", "--data", plan.data.file, "--model", "MODEL"}),
+                              "` keeps a run for --resume");
+  const auto history =
+      saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, how, x, y, options);
   const Outcome outcome = judge(model, rows.judge);
   if (saved) {
     model.save(plan.model.path, {.files = image_files_of(plan, rows, history.size(), outcome)});

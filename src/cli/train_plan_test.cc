@@ -103,6 +103,17 @@ TEST_F(TrainPlans, ThePlanOfImagesGivesTheBitsOfItsFlags) {
   EXPECT_NE(text.find("Flatten"), std::string::npos) << text;
   EXPECT_EQ(run({folder + "/plan.toml"})["epochs"], by_flags["epochs"]);
   EXPECT_TRUE(weights("plan") == weights("flags"));
+  // Also what saves the run on its way.
+  const auto saved = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--data", folder + "/images.csv", "--checkpoint-every", "7", "--write-plan"});
+    return read_plan(call_verb(add_train, more), "written").fit.checkpoint_every;
+  };
+  EXPECT_EQ(saved({"--model", "m"}), 7);
+  EXPECT_EQ(saved({"--label", "1", "--model", "m"}), 7);
+  const std::string places =
+      file("places.toml", "[data]\nfile = \"images.csv\"\n[fit]\ncheckpoint_every = 7\n");
+  EXPECT_EQ(rule_of([&] { run({places}); }), "train.resume") << "it has no place";
+  EXPECT_EQ(run({places, "--model", folder + "/m"})["train_rows"], 32);
 }
 
 TEST_F(TrainPlans, FlagsCountMoreThanThePlanAndThePlanMoreThanDefaults) {

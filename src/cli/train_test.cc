@@ -142,6 +142,21 @@ TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
   EXPECT_EQ(rule_of([&] { train({"--data", data, "--resume"}); }), "train.resume");
 }
 
+TEST(TrainVerb, CtrlCOfARunWithoutAPlaceSaysThatNothingIsSaved) {
+  const std::string folder = fresh_folder("train_stopped"), data = csv(folder);
+  const InterruptOnce interrupt(SIGINT);
+  std::string said;
+  try {
+    call_verb(add_train, {"--data", data, "--epochs", "100000"}, "", &said);
+    ADD_FAILURE() << "it was not interrupted";
+  } catch (const Exit& exit) {
+    EXPECT_EQ(exit.code, 130);
+  }
+  EXPECT_NE(said.find(cat("interrupted; nothing is saved: `espalier train --data ", data, " --model MODEL`")),
+            std::string::npos)
+      << said;
+}
+
 TEST(TrainVerb, AKilledRunGoesOnFromItsLastCheckpointToTheSameModel) {
   const std::string folder = fresh_folder("train_killed"), data = csv(folder), model = folder + "/model";
   std::vector<std::string> arguments = {"--data", data, "--epochs", "3000", "--model", model};
