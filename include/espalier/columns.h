@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ struct ColumnOptions {
   // most frequent of them.
   bool merge_labels = false;
   ColumnTask task = ColumnTask::kGuess;
+  // Called by fit: so many columns have been looked at.
+  std::function<void(int64_t)> on_column = {};
 };
 
 // What somebody who gave a table should know about a column.

@@ -1,6 +1,7 @@
 // Models whose products are made of 8-bit integers: a quarter of the weights' memory.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "espalier/model.h"
@@ -12,6 +13,8 @@ struct QuantizeOptions {
   // off.
   double percentile = 100;
   int64_t batch_size = 256;
+  // Called with the number of rows whose ranges are known.
+  std::function<void(int64_t)> on_rows = {};
 };
 
 // What quantize() makes: it predicts, is evaluated and saved as any model, and cannot be trained.

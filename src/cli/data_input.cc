@@ -2,17 +2,15 @@
 
 #include <algorithm>
 #include <cctype>
-#include <filesystem>
 #include <iostream>
 
 #include "base/format.h"
 #include "cli/csv_options.h"
 #include "cli/data_verbs.h"
+#include "cli/reading_bar.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
-#include "format/gzip.h"
 #include "format/tfrecord.h"
-#include "report/progress.h"
 #include "validate/sketch_files.h"
 
 namespace espalier::cli {
@@ -41,34 +39,6 @@ std::optional<std::vector<std::string>> crosses(const StatisticsFlags& flags) {
   return flags.cross == "all" ? std::vector<std::string>() : comma_separated({flags.cross});
 }
 
-// Of the bytes of files that are read from their beginnings, once or more often.
-class ReadingBar {
- public:
-  void update(const TableFile& file, uint64_t bytes) {
-    if (file.path != path_ || bytes < read_) {
-      path_ = file.path;
-      bar_.start(cat("reading ", source_name(file.name)), static_cast<int64_t>(size_of(path_) / kMega),
-                 " MB");
-    }
-    read_ = bytes;
-    bar_.update(static_cast<int64_t>(bytes / kMega));
-  }
-
- private:
-  static constexpr uint64_t kMega = 1000000;
-  // 0 where it is not known, as of what gzip holds.
-  static uint64_t size_of(const std::string& path) {
-    std::string first(2, '\0');
-    open_bytes(path)->read(first.data(), first.size());
-    std::error_code unknown;
-    const uintmax_t size = is_gzip(first) ? 0 : std::filesystem::file_size(path, unknown);
-    return unknown ? 0 : size;
-  }
-  ProgressBar bar_;
-  std::string path_;
-  uint64_t read_ = 0;
-};
-
 TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<TableFile>& files) {
   const bool of_csv = !flags.table.words().empty() || !flags.missing.empty() || flags.empty != "missing";
   if (of_csv && table_form(files[0].path) != TableForm::kCsv)
@@ -76,14 +46,15 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
                                         " is no CSV, and flags were given that say how CSV is read"));
   const auto missing = flags.missing.empty() ? std::vector<std::string>() : comma_separated({flags.missing});
   ReadingBar bar;
-  return statistics_of_tables(files,
-                              {.csv = csv_options(flags.table),
-                               .empty = {missing, flags.empty == "present"},
-                               .weight = flags.weight,
-                               .slice = flags.slice,
-                               .semantic_domains = flags.semantic_domains,
-                               .crosses = crosses(flags)},
-                              [&](const TableFile& file, uint64_t bytes) { bar.update(file, bytes); });
+  return statistics_of_tables(
+      files,
+      {.csv = csv_options(flags.table),
+       .empty = {missing, flags.empty == "present"},
+       .weight = flags.weight,
+       .slice = flags.slice,
+       .semantic_domains = flags.semantic_domains,
+       .crosses = crosses(flags)},
+      [&](const TableFile& file, uint64_t bytes) { bar.update(file.path, file.name, bytes); });
 }
 
 }  // namespace

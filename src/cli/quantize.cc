@@ -16,6 +16,7 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
+#include "report/progress.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -102,13 +103,20 @@ std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, Quantized
               score_of(quantized)};
 }
 
+QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor& rows) {
+  ProgressBar bar;
+  bar.start("measuring ranges", rows.size(0), " rows");
+  return quantize(model, rows,
+                  {.percentile = run.percentile, .on_rows = [&](int64_t done) { bar.update(done); }});
+}
+
 void quantize_tables(const QuantizeRun& run) {
   TableModel saved = TableModel::load(run.model);
   ColumnReport report;
   const CsvTable table = saved.read(run.table, run.calibrate);
   const Tensor rows = saved.columns.inputs(table, {}, &report);
   run.results.warn(warnings_of(report));
-  QuantizedModel quantized = quantize(saved.model, rows, {.percentile = run.percentile});
+  QuantizedModel quantized = quantize_shown(run, saved.model, rows);
   write_quantized(run, saved.model, quantized,
                   {{kColumnsFile, saved.model.file(kColumnsFile)},
                    {kDecisionFile, saved.decision.to_json(saved.columns.classes())}},
@@ -121,7 +129,7 @@ void quantize_images(const QuantizeRun& run, LoadedModel& model) {
                                             " is a model of images: --delimiter, --header and --names "
                                             "are for tables"));
   const Examples images = images_for(model, run.model, run.calibrate);
-  QuantizedModel quantized = quantize(model, images.x, {.percentile = run.percentile});
+  QuantizedModel quantized = quantize_shown(run, model, images.x);
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
   write_quantized(run, model, quantized,
                   {{kImagesFile, json_text({{"version", 1}, {"classes", image_classes(model, run.model)}})}},

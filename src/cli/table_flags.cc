@@ -7,10 +7,23 @@
 #include "base/shortened.h"
 #include "cli/csv_options.h"
 #include "cli/near_files.h"
+#include "cli/reading_bar.h"
 #include "cli/table_data.h"
 #include "format/gzip.h"
 
 namespace espalier::cli {
+namespace {
+
+CsvTable read_table(const std::string& path, const CsvOptions& options) {
+  try {
+    return parse_csv(read_with_bar(path), options);
+  } catch (const FormatError& error) {
+    throw FormatError(error.rule(), cat(path, ": ", error.message()), error.fix());
+  }
+}
+
+}  // namespace
+
 void TableFlags::add(CLI::App& verb) {
   verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
   verb.add_option("--header", header, "Whether the first line holds the columns' names")
@@ -68,7 +81,7 @@ void check_table_file(const std::string& path) {
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
   check_table_file(path);
   const CsvOptions options = csv_options(*this, expected);
-  CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_csv(path, options);
+  CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_table(path, options);
   for (const std::string& note : table.notes())
     std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);
   return table;

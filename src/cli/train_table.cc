@@ -22,6 +22,7 @@
 #include "cli/scores.h"
 #include "cli/split.h"
 #include "cli/train_images.h"
+#include "report/progress.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -78,6 +79,13 @@ CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
           ": the first line is taken for a row, so columns are called column_1, "
           "column_2, ...; --header yes where it holds their names\n"));
   return table;
+}
+
+ColumnProgram fit_columns(const CsvTable& table, const std::vector<int64_t>& rows, ColumnOptions options) {
+  ProgressBar bar;
+  bar.start("looking at columns", table.columns());
+  options.on_column = [&](int64_t looked) { bar.update(looked); };
+  return ColumnProgram::fit(table, rows, options);
 }
 
 // Rows of the table at `path` with a label that are as the schema says. Both lists are in order.
@@ -155,6 +163,22 @@ void check_replaced(const std::string& path, const ColumnProgram& columns, int e
       "name another folder with --model, or remove that one");
 }
 
+// A bar over all epochs, which leaves no line.
+class LinearBar final : public Callback {
+ public:
+  void on_train_begin(const Run& run) override {
+    steps_ = run.steps_per_epoch;
+    bar_.start("a linear model", run.epochs * steps_, " steps");
+  }
+  void on_epoch_begin(int epoch) override { before_ = epoch * steps_; }
+  void on_batch_end(int64_t step, const Logs&) override { bar_.update(before_ + step); }
+  void on_train_end(const Logs&) override { bar_.clear(); }
+
+ private:
+  ProgressBar bar_;
+  int64_t steps_ = 0, before_ = 0;
+};
+
 // A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
 // What of that is shown or saved is left out. Nothing when Ctrl-C ends it: there is a model without it.
 struct Linear {
@@ -176,6 +200,7 @@ std::optional<Linear> fit_linear(const ColumnProgram& columns, TrainPlan plan, c
         !std::holds_alternative<ModelCheckpointOptions>(callback))
       options.callbacks.push_back(make_callback(callback));
   }
+  options.callbacks.push_back(std::make_shared<LinearBar>());
   options.callbacks.push_back(StopOnInterrupt(""));
   const InterruptScope interrupts;
   const size_t epochs = model.fit(x, y, options).size();
@@ -308,7 +333,7 @@ void train_table(const TableRun& run) {
     options.include.push_back(column_at(cat("data.include[", i, "]"), data.include[i]));
   const std::vector<int64_t> labelled = in_both(labelled_rows(table, options), found.kept, data.file);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
-  const ColumnProgram columns = ColumnProgram::fit(table, rows.train, options);
+  const ColumnProgram columns = fit_columns(table, rows.train, options);
   check_replaced(plan.model.path, columns, plan.fit.epochs);
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
 

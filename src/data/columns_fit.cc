@@ -49,6 +49,7 @@ class Fitter {
   void run() {
     for (int64_t c = 0; c < table_.columns(); ++c) {
       const std::string& name = table_.names()[static_cast<size_t>(c)];
+      if (options_.on_column) options_.on_column(c);
       if (name == options_.label) continue;
       if (contains(options_.ignore, name)) {
         note(name, "left out, as told");

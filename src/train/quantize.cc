@@ -122,6 +122,7 @@ QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOpti
     if (traced.fixed_batch && size != batch) break;
     if (!activations || activations->batch() != size) activations.emplace(*program.graph(size), size);
     ranges.add((*activations)(inputs, first));
+    if (options.on_rows) options.on_rows(first + size);
   }
   program.ranges = ranges.finish();
   if (program.ranges.empty())

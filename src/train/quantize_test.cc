@@ -66,6 +66,14 @@ TEST(QuantizedModel, IsSavedAndGoesToC) {
   expect_near(compiled({one.node()->dense()})[0], loaded.predict(one).node()->dense(), 1e-5, "C");
 }
 
+TEST(QuantizedModel, TellsHowManyRowsItHasSeen) {
+  Sequential model = small_model();
+  std::vector<int64_t> told;
+  quantize(model, quantize_rows(10, 1),
+           {.batch_size = 4, .on_rows = [&](int64_t rows) { told.push_back(rows); }});
+  EXPECT_EQ(told, (std::vector<int64_t>{4, 8, 10}));
+}
+
 TEST(QuantizedModel, RefusesWhatItCannotDo) {
   Sequential model = small_model();
   EXPECT_THROW(quantize(model, quantize_rows(10, 1), {.percentile = 20}), ValueError);

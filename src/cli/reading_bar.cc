@@ -1,0 +1,54 @@
+#include "cli/reading_bar.h"
+
+#include <filesystem>
+
+#include "base/format.h"
+#include "cli/common.h"
+#include "format/byte_source.h"
+#include "format/gzip.h"
+
+namespace espalier::cli {
+namespace {
+
+constexpr uint64_t kMega = 1000000;
+
+// 0 where it is not known, as of a pipe.
+uint64_t size_of_file(const std::string& path) {
+  std::error_code unknown;
+  const uintmax_t size = std::filesystem::file_size(path, unknown);
+  return unknown ? 0 : size;
+}
+
+}  // namespace
+
+void ReadingBar::update(const std::string& path, const std::string& name, uint64_t bytes) {
+  if (path != path_ || bytes < read_) {
+    path_ = path;
+    std::string first(2, '\0');
+    open_bytes(path_)->read(first.data(), first.size());
+    bar_.start(cat("reading ", source_name(name)),
+               is_gzip(first) ? 0 : static_cast<int64_t>(size_of_file(path) / kMega), " MB");
+  }
+  read_ = bytes;
+  bar_.update(static_cast<int64_t>(bytes / kMega));
+}
+
+std::string read_with_bar(const std::string& path) {
+  constexpr size_t kPart = 1 << 20;
+  const std::unique_ptr<ByteSource> source = open_bytes(path);
+  const uint64_t size = size_of_file(path);
+  std::string out;
+  out.reserve(size + kPart);
+  ProgressBar bar;
+  bar.start(cat("reading ", path), static_cast<int64_t>(size / kMega), " MB");
+  for (size_t count = kPart; count == kPart;) {
+    const size_t before = out.size();
+    out.resize(before + kPart);
+    count = source->read(out.data() + before, kPart);
+    out.resize(before + count);
+    bar.update(static_cast<int64_t>(out.size() / kMega));
+  }
+  return gunzip(std::move(out));
+}
+
+}  // namespace espalier::cli
