@@ -1,0 +1,82 @@
+// Training of a table by a command that is killed again and again.
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <thread>
+
+#include "base/env.h"
+#include "base/philox.h"
+#include "cli/verb_test.h"
+
+namespace espalier::cli {
+namespace {
+
+struct KilledTableSlow : testing::Test {
+  std::string folder = fresh_folder("killed_table"), model = folder + "/model";
+  std::string checkpoint = model + ".checkpoint";
+  std::string data = write_file(folder + "/rows.csv", rows());
+
+  static std::string rows() {
+    Philox random(9);
+    std::string text = "size,colour,weight,kind\n";
+    for (int i = 0; i < 1500; ++i) {
+      const float size = random.uniform(), weight = random.uniform();
+      const bool red = random.below(2);
+      text += cat(size, red ? ",red," : ",blue,", weight, size + (red ? 0.2f : 0) > weight ? ",a\n" : ",b\n");
+    }
+    return text;
+  }
+  pid_t start() const {
+    const std::string command = build_folder() + "/espalier";
+    const pid_t child = fork();
+    if (child == 0) {
+      const int quiet = open("/dev/null", O_WRONLY);
+      dup2(quiet, STDOUT_FILENO);
+      dup2(quiet, STDERR_FILENO);
+      execl(command.c_str(), "espalier", "train", "--data", data.c_str(), "--label", "kind", "--model",
+            model.c_str(), "--epochs", "25", "--batch", "16", "--checkpoint-every", "5", "--resume", nullptr);
+      _exit(127);
+    }
+    return child;
+  }
+  static int end_of(pid_t child) {
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return status;
+  }
+};
+
+TEST_F(KilledTableSlow, EndsInTheSameModel) {
+  const auto begun = std::chrono::steady_clock::now();
+  ASSERT_EQ(end_of(start()), 0);
+  const std::chrono::duration<double> whole = std::chrono::steady_clock::now() - begun;
+  const auto wanted = posix_env().read_folder(model);
+  ASSERT_TRUE(wanted.contains("weights.safetensors"));
+  ASSERT_FALSE(posix_env().exists(checkpoint));
+  std::filesystem::remove_all(model);
+
+  Philox random(11);
+  int killed = 0, on_the_way = 0;
+  for (int run = 0; run < 15; ++run) {
+    const pid_t child = start();
+    std::this_thread::sleep_for(whole * (0.6 * static_cast<double>(random.uniform())));
+    kill(child, SIGKILL);
+    const int status = end_of(child);
+    killed += WIFSIGNALED(status);
+    on_the_way += posix_env().exists(checkpoint);
+    EXPECT_TRUE(WIFSIGNALED(status) || status == 0);
+  }
+  EXPECT_GE(killed, 5);
+  EXPECT_GE(on_the_way, 5);
+  ASSERT_EQ(end_of(start()), 0);
+  const auto got = posix_env().read_folder(model);
+  EXPECT_EQ(got.size(), wanted.size());
+  for (const auto& [name, bytes] : wanted) EXPECT_TRUE(got.contains(name) && got.at(name) == bytes) << name;
+  EXPECT_FALSE(posix_env().exists(checkpoint));
+}
+
+}  // namespace
+}  // namespace espalier::cli
