@@ -121,6 +121,15 @@ class Layer {
   // The penalties of regularizers on trainable weights as they are now, f32[] each; fit and evaluate add them
   // to the loss. Raises ShapeError[layer.regularizer] for one that is no scalar.
   std::vector<Tensor> losses() const;
+  // A weight and what was given to regularize().
+  struct Regularized {
+    Variable weight;
+    Regularizer regularizer;
+    // f32[], of the weight's value in f32. Raises ShapeError[layer.regularizer] for another type.
+    Tensor penalty(const Tensor& value) const;
+  };
+  // All of them, trainable or not, in the order of variables().
+  std::vector<Regularized> regularized() const;
   // Freezes (false) or thaws the variables of this layer and of all layers below, also those that are built
   // later: gradients and optimizers leave them alone, and BatchNormalization uses its averages. Variables
   // that were made not to be trained stay so.

@@ -202,12 +202,13 @@ class Model : public Layer {
   // counts where it is met first. Below it the totals, and the memory of activations: the outputs of the
   // layers that call no others. Raises StateError[summary.built] before the first call.
   std::string summary(Location at = Location::here());
-  // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of inference and
-  // of training for any batch size, or, when the model computes otherwise for each, for that of its first
-  // call. Other axes have the sizes of that call. A saved model that is there is replaced in one step. Raises
-  // StateError[save.built] before the first call, ShapeError[save.rows] when inputs have no rows,
-  // IoError[save.path] when `path` is something else, ValueError[save.name] for a layer whose name is not
-  // UTF-8, ValueError[save.files].
+  // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of regularizers,
+  // and of inference and of training for any batch size, or, when the model computes otherwise for each, for
+  // that of its first call. Other axes have the sizes of that call. A saved model that is there is replaced
+  // in one step. Raises StateError[save.built] before the first call, ShapeError[save.rows] when inputs have
+  // no rows, IoError[save.path] when `path` is something else, ValueError[save.name] for a layer whose name
+  // is not UTF-8, ValueError[save.files], ValueError[save.regularizer] for regularizers whose constants have
+  // more than 2 MiB together: arrays belong into variables, which are saved too.
   void save(const std::string& path, const SaveOptions& options = {}, Location at = Location::here());
 
  private:

@@ -11,8 +11,9 @@ namespace espalier {
 
 // A model from a folder of Model::save. Its layers are not those of the program that made it: it replays the
 // saved graphs of inference and of training on the saved variables, so that it needs none of their classes.
-// It predicts, is compiled, fitted and saved as any other model. A handle, as every model, and as safe for
-// threads as those are (model.h) from the start. Floating-point inputs may have any such dtype. Calls raise
+// It predicts, is compiled, fitted and saved as any other model; its regularizers are among the graphs, so
+// that penalties count in its loss as before. A handle, as every model, and as safe for threads as those are
+// (model.h) from the start. Floating-point inputs may have any such dtype. Calls raise
 // ValueError[loaded_model.inputs] for another number of tensors, DTypeError[loaded_model.dtype] and
 // ShapeError[loaded_model.input] for one that is not as input_rows() says, ShapeError[loaded_model.batch] for
 // another number of rows than fixed_batch().
@@ -37,6 +38,7 @@ class LoadedModel : public Model {
   friend LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path,
                                 Location at);
   struct Saved;
+  Variable variable(const std::string& name_in_programs) const;
   explicit LoadedModel(std::shared_ptr<Saved> saved, Location at);
   std::shared_ptr<Saved> saved_;
 };

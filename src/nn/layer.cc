@@ -268,16 +268,25 @@ std::vector<Variable> Layer::variables() const {
 
 std::vector<Tensor> Layer::losses() const {
   std::vector<Tensor> out;
+  for (const Regularized& one : regularized()) {
+    if (one.weight.trainable()) out.push_back(one.penalty(convert(one.weight, DType::kF32)));
+  }
+  return out;
+}
+
+Tensor Layer::Regularized::penalty(const Tensor& value) const {
+  const Tensor out = regularizer(value);
+  if (out.type() == TensorType{}) return out;
+  throw ShapeError("layer.regularizer", cat("the regularizer of \"", weight.path(), "\" must give ",
+                                            TensorType{}, ", not ", out.type()));
+}
+
+std::vector<Layer::Regularized> Layer::regularized() const {
+  std::vector<Regularized> out;
   for (const State* state : state_->subtree()) {
     for (const State::Weight& weight : state->weights) {
       const auto it = state->regularizers.find(weight.name);
-      if (it == state->regularizers.end() || !weight.variable.trainable()) continue;
-      const Tensor penalty = it->second(convert(weight.variable, DType::kF32));
-      if (penalty.type() != TensorType{}) {
-        throw ShapeError("layer.regularizer", cat("the regularizer of \"", weight.variable.path(),
-                                                  "\" must give ", TensorType{}, ", not ", penalty.type()));
-      }
-      out.push_back(penalty);
+      if (it != state->regularizers.end()) out.push_back({weight.variable, it->second});
     }
   }
   return out;

@@ -19,6 +19,16 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
+TracedModel finished(Trace& trace, const Tensors& results) {
+  for (size_t i = 0; i < results.size(); ++i) trace.builder().result(cat("y", i), results[i]);
+  TracedModel out{trace.finish(), {}};
+  auto variable = trace.variables().begin();
+  for (const GraphInput& input : out.graph->inputs()) {
+    if (input.kind == InputKind::kVariable) out.variables.emplace_back(input.name, Variable(*variable++));
+  }
+  return out;
+}
+
 // How errors call an input.
 std::string name_of(const std::vector<std::string>& names, size_t input) {
   return names.empty() ? cat(input) : cat("\"", names[input], "\"");
@@ -105,14 +115,15 @@ TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t 
   Tensors inputs;
   for (const TensorType& row : rows)
     inputs.push_back(trace.builder().argument(cat("x", inputs.size()), of_rows(row, batch)));
-  const Tensors results = model.apply(inputs);
-  for (size_t i = 0; i < results.size(); ++i) trace.builder().result(cat("y", i), results[i]);
-  TracedModel out{trace.finish(), {}};
-  auto variable = trace.variables().begin();
-  for (const GraphInput& input : out.graph->inputs()) {
-    if (input.kind == InputKind::kVariable) out.variables.emplace_back(input.name, Variable(*variable++));
-  }
-  return out;
+  return finished(trace, model.apply(inputs));
+}
+
+TracedModel trace_penalty(const Layer::Regularized& weight) {
+  Trace trace("penalty", true);
+  const SinkScope sink(trace.builder());
+  const TrainingScope mode(true);
+  const Tensor value = trace.builder().argument("w", {DType::kF32, weight.weight.shape()});
+  return finished(trace, {weight.penalty(value)});
 }
 
 TracedModel trace_for_export(LoadedModel& model, int64_t batch) {

@@ -25,6 +25,9 @@ struct TracedModel {
 // REQUIRES: the model is built; `rows` are the types of one row of each input.
 TracedModel trace_model(Model& model, std::span<const TensorType> rows, int64_t batch, bool training);
 
+// The penalty on a weight: argument w, its value in f32, result y0, a scalar.
+TracedModel trace_penalty(const Layer::Regularized& weight);
+
 // The inference of a loaded model for others to read. Inputs and results have the model's names, if it has
 // some. Variables have their paths below the model and nodes no
 // scope, so that equal models give equal programs, however many a process made before.

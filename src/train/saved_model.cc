@@ -1,7 +1,6 @@
 #include "espalier/saved_model.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <mutex>
 #include <set>
 
@@ -12,29 +11,16 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "eager/trace.h"
-#include "espalier/ops.h"
 #include "format/safetensors.h"
-#include "format/utf8.h"
-#include "ir/builder.h"
 #include "text/text.h"
-#include "train/folder_of.h"
 #include "train/program.h"
-#include "train/step.h"
+#include "train/saved_files.h"
 
 namespace espalier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr const char* kDescription = "model.json";
-constexpr const char* kWeights = "weights.safetensors";
-constexpr const char* kPrograms[] = {"inference.mlir", "training.mlir"};
-constexpr const char* kFormat = "espalier.model";
-constexpr int kVersion = 1;
-
-bool is_ours(const std::string& name) {
-  return name == kDescription || name == kWeights || name == kPrograms[0] || name == kPrograms[1];
-}
+using namespace saved_files;
 
 [[noreturn]] void fail(const std::string& path, const char* file, const std::string& message) {
   throw FormatError("saved_model.content", cat(path, "/", file, ": ", message));
@@ -47,6 +33,7 @@ struct LoadedModel::Saved {
     std::string name;  // below the model
     Tensor value;
     bool trainable = true;
+    std::shared_ptr<const Graph> penalty;  // of its value, or null
   };
   // A pass, and its graph for the batch size that was asked last.
   struct Program {
@@ -70,102 +57,12 @@ struct LoadedModel::Saved {
   // The content of one of our files, which must be there.
   std::string take(const char* file);
   void read_description(const Json& json);
+  // The program of a variable's penalty, if it has one.
+  std::shared_ptr<const Graph> penalty_of(const Json& variable, const std::string& name,
+                                          const TensorType& type) const;
   void check(const Graph& graph, const char* file, int64_t batch) const;
+  void check_variables(const Graph& graph, const char* file) const;
 };
-
-void check_save_path(const std::string& path, const std::map<std::string, std::string>& files, Location at) {
-  const CallScope scope(at);
-  Env& env = posix_env();
-  if (path.empty()) throw IoError("save.path", "the path of a model must not be empty");
-  const auto refuse = [&](const std::string& why) {
-    throw IoError("save.path", cat(path, " ", why, ", so it is not replaced"), "name another folder");
-  };
-  require_folder_of(path, "save.path");
-  if (!env.exists(path)) return;
-  if (!std::filesystem::is_directory(path)) refuse("is no folder");
-  const std::vector<std::string> names = env.list_folder(path);
-  if (names.empty()) return;
-  if (std::ranges::find(names, kDescription) == names.end()) refuse("exists and is no saved model");
-  const Json description = [&] {
-    try {
-      return parse_json(env.read_file(path + "/" + kDescription));
-    } catch (const FormatError&) {
-      return Json();
-    }
-  }();
-  if (!description.is_object() || description.value("format", Json()) != kFormat)
-    refuse("exists and is no saved model");
-  // What the model that is there was saved with goes with it.
-  const Json of_it = description.value("files", Json::array());
-  for (const std::string& name : names) {
-    const bool of_model = is_ours(name) || files.contains(name) || std::ranges::count(of_it, Json(name));
-    if (!of_model) refuse(cat("holds ", name, ", which is not the model's"));
-  }
-}
-
-void Model::save(const std::string& path, const SaveOptions& options, Location at) {
-  const CallScope scope(at);
-  std::vector<TensorType> rows = input_types();
-  if (rows.empty()) {
-    throw StateError("save.built", "the model has seen no rows yet, so nobody knows what it takes",
-                     "call fit, evaluate or predict first");
-  }
-  const int64_t batch = rows[0].shape.empty() ? 0 : rows[0].shape[0];
-  for (TensorType& row : rows) {
-    if (row.shape.empty() || row.shape[0] != batch || batch == 0)
-      throw ShapeError("save.rows", cat("inputs must have rows, as many each, to be saved; one was ", row));
-    row.shape.erase(0);
-  }
-  std::map<std::string, std::string> files = options.files;
-  for (const auto& [name, text] : files) {
-    if (is_ours(name) || name.empty() || name.front() == '.' || name.find('/') != std::string::npos)
-      throw ValueError("save.files", cat("a saved model cannot hold a file \"", name, "\""));
-  }
-  const auto require_utf8 = [](const char* what, const std::string& name) {
-    if (!is_utf8(name))
-      throw ValueError("save.name", cat("the ", what, " \"", utf8_of_windows1252(name), "\" is not UTF-8"));
-  };
-  require_utf8("model", this->path());
-  check_save_path(path, files);
-  Env& env = posix_env();
-  SafeTensors weights;
-  Json variables = Json::array();
-  int64_t fixed_batch = 0;
-  for (const bool training : {false, true}) {
-    const ModelProgram program = model_program(*this, rows, batch, training);
-    if (program.fixed_batch) fixed_batch = program.fixed_batch;
-    files[kPrograms[training]] = program.text.text();
-    for (const auto& [name, variable] : program.variables) {
-      if (weights.find(name)) continue;
-      require_utf8("variable", name);
-      weights.arrays.push_back({name, variable.state()->value.node()->dense()});
-      variables.push_back({{"path", name}, {"trainable", variable.trainable()}});
-    }
-  }
-  files[kWeights] = safetensors_bytes(weights);
-  const int64_t checksum = crc32_of(files[kWeights].data(), files[kWeights].size());
-  Json inputs = Json::array();
-  for (const TensorType& row : rows) {
-    inputs.push_back({{"dtype", espalier::name(row.dtype)},
-                      {"row", std::vector<int64_t>(row.shape.begin(), row.shape.end())}});
-  }
-  const std::vector<std::string> names = input_names();
-  for (size_t i = 0; i < names.size(); ++i) {
-    require_utf8("input", names[i]);
-    inputs[i]["name"] = names[i];
-  }
-  const std::vector<std::string> outputs = output_names();
-  for (const std::string& output : outputs) require_utf8("output", output);
-  Json description = {{"format", kFormat},     {"version", kVersion},       {"name", this->path()},
-                      {"inputs", inputs},      {"weights_crc32", checksum}, {"fixed_batch", fixed_batch},
-                      {"variables", variables}};
-  if (!outputs.empty()) description["outputs"] = outputs;
-  if (!options.files.empty()) {
-    for (const auto& [name, text] : options.files) description["files"].push_back(name);
-  }
-  files[kDescription] = description.dump(2) + "\n";
-  env.write_folder(path, files);
-}
 
 std::string LoadedModel::Saved::take(const char* file) {
   const auto node = files.extract(file);
@@ -247,22 +144,67 @@ void LoadedModel::Saved::read_description(const Json& json) {
     // Below the model; a layer of its own may be called as one inside.
     std::string own = relative(variable_path, name);
     while (!names.insert(own).second) own = "outside/" + own;
-    weights.push_back({own, make_concrete(*value), trainable.get<bool>()});
+    weights.push_back({own, make_concrete(*value), trainable.get<bool>(),
+                       penalty_of(variable, variable_path, value->type())});
   }
+  for (const Weight& weight : weights) {
+    if (weight.penalty) check_variables(*weight.penalty, kDescription);
+  }
+}
+
+std::shared_ptr<const Graph> LoadedModel::Saved::penalty_of(const Json& variable, const std::string& name,
+                                                            const TensorType& type) const {
+  const auto found = variable.find("penalty");
+  if (found == variable.end()) return nullptr;
+  const auto refuse = [&](const std::string& what) {
+    fail(path, kDescription, cat("the penalty on variable \"", name, "\" ", what));
+  };
+  if (!found->is_string()) refuse("must be a text");
+  std::shared_ptr<const Graph> graph;
+  try {
+    graph = parse_program(found->get<std::string>(), cat(path, "/", kDescription));
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    refuse(cat("is no program: ", error.message()));
+  }
+  std::vector<TensorType> arguments, results;
+  for (const GraphInput& input : graph->inputs()) {
+    if (input.kind == InputKind::kArgument) arguments.push_back(graph->type(input.value));
+  }
+  for (const GraphOutput& output : graph->outputs()) {
+    if (output.kind == OutputKind::kResult) results.push_back(graph->type(output.value));
+  }
+  const TensorType value{DType::kF32, type.shape};
+  if (arguments != std::vector{value} || results != std::vector{TensorType{}})
+    refuse(cat("must take ", value, " and give ", TensorType{}));
+  return graph;
 }
 
 // What a program asks for is there, and of its type.
 void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t batch) const {
-  size_t arguments = 0, results = 0;
+  size_t arguments = 0;
   for (const GraphInput& input : graph.inputs()) {
+    if (input.kind != InputKind::kArgument) continue;
     const TensorType& type = graph.type(input.value);
-    if (input.kind == InputKind::kArgument) {
-      if (arguments < rows.size() && type != of_rows(rows[arguments], batch))
-        fail(path, file,
-             cat("takes ", type, ", where the description says ", of_rows(rows[arguments], batch)));
-      ++arguments;
-      continue;
-    }
+    if (arguments < rows.size() && type != of_rows(rows[arguments], batch))
+      fail(path, file, cat("takes ", type, ", where the description says ", of_rows(rows[arguments], batch)));
+    ++arguments;
+  }
+  check_variables(graph, file);
+  const auto results =
+      static_cast<size_t>(std::ranges::count(graph.outputs(), OutputKind::kResult, &GraphOutput::kind));
+  if (arguments != rows.size() || results == 0)
+    fail(path, file,
+         cat("has ", arguments, " arguments and ", results, " results for ", rows.size(), " inputs"));
+  if (!outputs.empty() && results != outputs.size())
+    fail(path, file, cat("has ", results, " results, the description names ", outputs.size(), " outputs"));
+}
+
+void LoadedModel::Saved::check_variables(const Graph& graph, const char* file) const {
+  for (const GraphInput& input : graph.inputs()) {
+    if (input.kind == InputKind::kArgument) continue;
+    const TensorType& type = graph.type(input.value);
     const auto it = weight_index.find(input.name);
     if (it == weight_index.end()) fail(path, file, cat("reads the unknown variable \"", input.name, "\""));
     const TensorType& known = weights[it->second].value.type();
@@ -270,20 +212,12 @@ void LoadedModel::Saved::check(const Graph& graph, const char* file, int64_t bat
       fail(path, file, cat("variable \"", input.name, "\" is ", type, ", its array is ", known));
   }
   for (const GraphOutput& output : graph.outputs()) {
-    if (output.kind == OutputKind::kResult) {
-      ++results;
-      continue;
-    }
+    if (output.kind == OutputKind::kResult) continue;
     const auto it = weight_index.find(output.name);
     if (it == weight_index.end()) fail(path, file, cat("updates the unknown variable \"", output.name, "\""));
     if (graph.type(output.value) != weights[it->second].value.type())
       fail(path, file, cat("gives variable \"", output.name, "\" another type"));
   }
-  if (arguments != rows.size() || results == 0)
-    fail(path, file,
-         cat("has ", arguments, " arguments and ", results, " results for ", rows.size(), " inputs"));
-  if (!outputs.empty() && results != outputs.size())
-    fail(path, file, cat("has ", results, " results, the description names ", outputs.size(), " outputs"));
 }
 
 std::shared_ptr<const Graph> LoadedModel::Saved::graph(bool training, int64_t batch) {
@@ -328,14 +262,30 @@ bool LoadedModel::has_file(const std::string& name) const { return saved_->files
 void LoadedModel::build_many(std::span<const TensorType>) {
   for (const Saved::Weight& weight : saved_->weights)
     add_variable(weight.name, weight.value, weight.trainable, false);
+  for (const Saved::Weight& weight : saved_->weights) {
+    if (!weight.penalty) continue;
+    std::map<std::string, Variable> touched;
+    for (const GraphInput& input : weight.penalty->inputs()) {
+      if (input.kind != InputKind::kArgument) touched.emplace(input.name, variable(input.name));
+    }
+    for (const GraphOutput& output : weight.penalty->outputs()) {
+      if (output.kind != OutputKind::kResult) touched.emplace(output.name, variable(output.name));
+    }
+    regularize(weight.name, [graph = weight.penalty, touched](const Tensor& value) {
+      return call_program(*graph, {&value, 1}, [&](const std::string& name) { return touched.at(name); })[0];
+    });
+  }
+}
+
+Variable LoadedModel::variable(const std::string& name) const {
+  return weight(saved_->weights[saved_->weight_index.at(name)].name);
 }
 
 Tensors LoadedModel::call_many(std::span<const Tensor> given) {
   const Tensors x = as_rows(given, saved_->rows, saved_->inputs);
   const int64_t batch = batch_of(x, saved_->rows, saved_->fixed_batch, saved_->inputs);
-  return call_program(*saved_->graph(TrainingScope::current(), batch), x, [&](const std::string& name) {
-    return weight(saved_->weights[saved_->weight_index.at(name)].name);
-  });
+  return call_program(*saved_->graph(TrainingScope::current(), batch), x,
+                      [&](const std::string& name) { return variable(name); });
 }
 
 LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path, Location at) {
