@@ -16,10 +16,10 @@ namespace espalier {
 class Metric {
  public:
   // By Keras' names, with its defaults: "accuracy" ("acc"), "binary_accuracy", "categorical_accuracy",
-  // "sparse_categorical_accuracy", "top_k_categorical_accuracy", "precision", "recall", "auc",
-  // "mean_absolute_error" ("mae"), "mean_squared_error" ("mse"), "root_mean_squared_error" ("rmse"),
-  // "r2_score" ("r2"). "auto" is accuracy, which compile() leaves out where the loss is of numbers.
-  // Raises ValueError[metric.name].
+  // "sparse_categorical_accuracy", "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy" (both
+  // take labels of either kind), "precision", "recall", "auc", "mean", "mean_absolute_error" ("mae"),
+  // "mean_squared_error" ("mse"), "root_mean_squared_error" ("rmse"), "r2_score" ("r2"). "auto" is accuracy,
+  // which compile() leaves out where the loss is of numbers. Raises ValueError[metric.name].
   Metric(const std::string& name, Location at = Location::here());
   Metric(const char* name, Location at = Location::here()) : Metric(std::string(name), at) {}
 

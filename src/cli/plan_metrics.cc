@@ -32,6 +32,7 @@ struct Known {
 constexpr Known kKnown[] = {{"accuracy", Of::kClasses},
                             {"sparse_categorical_accuracy", Of::kClasses},
                             {"top_k_categorical_accuracy", Of::kClasses},
+                            {"sparse_top_k_categorical_accuracy", Of::kClasses},
                             {"auc", Of::kTwoClasses},
                             {"precision", Of::kTwoClasses},
                             {"recall", Of::kTwoClasses},

@@ -273,6 +273,18 @@ TEST(Metrics, FitAndEvaluateTakeThemByNameAndAsObjects) {
   EXPECT_EQ(rule_of([&] { model.compile({.metrics = {metrics::AUC({.name = "loss"})}}); }), "metric.name");
 }
 
+TEST(Metrics, MeanAndTopKOfClassNumbersHaveTheNamesOfKeras) {
+  Metric mean("mean"), top("sparse_top_k_categorical_accuracy");
+  EXPECT_EQ(mean.name(), "mean");
+  EXPECT_EQ(top.name(), "sparse_top_k_categorical_accuracy");
+  mean.update(Tensor(), Tensor::of<float>({1, 2, 6}), Tensor::of<float>({1, 1, 2}));
+  EXPECT_EQ(mean.result(), 3.75);
+  // Of six classes the first five are right.
+  const Tensor outputs = broadcast_to(Tensor::of<float>({6, 5, 4, 3, 2, 1}), {6, 6});
+  top.update(convert(iota({DType::kI32, {6}}, 0), DType::kI32), outputs);
+  EXPECT_FLOAT_EQ(static_cast<float>(top.result()), 5.0f / 6);
+}
+
 TEST(Metrics, AreAccuracyOfClassesAndNoneOfNumbersWhenNobodyAsks) {
   const auto names = [](const Loss& loss, const Tensor& y) {
     Sequential model{Dense({.units = 2, .activation = "sigmoid"})};
