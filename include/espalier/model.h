@@ -102,6 +102,7 @@ struct FitOptions {
   bool shuffle = true;
   TensorList validation_x = {};
   TensorList validation_y = {};
+  Tensor validation_sample_weight = {};  // of these rows, as sample_weight
   // Instead: this share of the rows, the last ones as they are given, as Keras takes them. Where a class of
   // the labels is then in one of the two parts alone, as in rows that are sorted, the run's notes say so.
   double validation_split = 0;
@@ -120,7 +121,9 @@ struct FitOptions {
 };
 
 struct EvaluateOptions {
-  bool weighted = false;  // as in FitOptions
+  int64_t batch_size = 256;   // of rows in memory
+  Tensor sample_weight = {};  // of rows in memory, as in FitOptions
+  bool weighted = false;      // of datasets, as in FitOptions
 };
 
 struct SaveOptions {
@@ -155,12 +158,12 @@ class Model : public Layer {
   // alone. Raises ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
   // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
-  // rows on either side, ValueError[fit.labels] for a class number that the outputs have no place for, for a
-  // label outside of [0, 1] where the loss takes shares, and for
-  // another number of tensors than compile() knows outputs of, ValueError[fit.outputs] when the model gives
-  // another number, ValueError[fit.sample_weight] and [fit.class_weight] for weights that do not fit and
-  // for the weight of a class that the outputs have no place for,
-  // StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
+  // rows on either side, [fit.validation_sample_weight] for weights without those rows or that do not fit,
+  // ValueError[fit.labels] for a class number that the outputs have no place for, for a label outside of [0,
+  // 1] where the loss takes shares, and for another number of tensors than compile() knows outputs of,
+  // ValueError[fit.outputs] when the model gives another number, ValueError[fit.sample_weight] and
+  // [fit.class_weight] for weights that do not fit and for the weight of a class that the outputs have no
+  // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
   std::vector<Logs> fit(const TensorList& x, const TensorList& y, const FitOptions& options = {},
                         Location at = Location::here());
   // Trains on the elements of a dataset, which are batches: the tensors of x, those of y, one for each
@@ -183,8 +186,11 @@ class Model : public Layer {
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
   Logs evaluate(const TensorList& x, const TensorList& y, int64_t batch_size = 256,
                 Location at = Location::here());
+  // The same with options. Raises ValueError[evaluate.weighted] for an option of datasets.
+  Logs evaluate(const TensorList& x, const TensorList& y, const EvaluateOptions& options,
+                Location at = Location::here());
   // The same over the batches of a dataset, which are as for fit. Raises ValueError[evaluate.dataset] for one
-  // without end.
+  // without end, ValueError[evaluate.sample_weight] for weights beside it.
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}, Location at = Location::here());
   // Outputs for all rows, in order, in the dtype of the last layer; needs no compile(). Raises
   // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,

@@ -118,7 +118,7 @@ std::span<const Tensor> StepArguments::of(Tensors element) {
   check_rows(format_.rows_rule, std::span(element).first(inputs), y);
   const int64_t rows = y[0].size(0);
   if (weighted) {
-    element.back() = row_weights(format_.verb, element.back(), rows);
+    element.back() = row_weights(format_.verb + ".sample_weight", element.back(), rows);
   } else if (!format_.class_weight.empty()) {
     element.push_back(class_weights(y, format_.class_weight));
   } else {
@@ -133,6 +133,11 @@ std::span<const Tensor> StepArguments::of(Tensors element) {
 void require_end(const std::string& verb, const Dataset& dataset) {
   if (dataset.cardinality() == Dataset::kInfinite)
     throw ValueError(verb + ".dataset", cat(dataset, " has no end"), "take() as many batches as are meant");
+}
+
+void refuse_beside_dataset(const std::string& verb) {
+  throw ValueError(verb + ".sample_weight", "a dataset's elements hold the weights of their rows",
+                   "set weighted");
 }
 
 DatasetBatches::DatasetBatches(const Dataset& dataset, DatasetFormat format)
@@ -155,9 +160,7 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
   if (options.validation_split != 0)
     throw ValueError("fit.validation", "validation_split is of rows in memory",
                      "give take() and skip() of the dataset to fit and validation_data");
-  if (options.sample_weight.defined())
-    throw ValueError("fit.sample_weight", "a dataset's elements hold the weights of their rows",
-                     "set weighted");
+  if (options.sample_weight.defined()) refuse_beside_dataset("fit");
   if (options.weighted && !options.class_weight.empty())
     throw ValueError("fit.class_weight", "class_weight and weighted do not come together");
   if (batches == 0) no_batches("fit.rows", dataset);

@@ -40,6 +40,8 @@ class StepArguments {
 
 // Raises ValueError[verb.dataset] for a dataset without end.
 void require_end(const std::string& verb, const Dataset& dataset);
+// Raises ValueError[verb.sample_weight].
+[[noreturn]] void refuse_beside_dataset(const std::string& verb);
 
 // One pass.
 class DatasetBatches final : public StepBatches {

@@ -113,13 +113,19 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
 }
 
 Logs Model::evaluate(const TensorList& x, const TensorList& y, int64_t batch_size, Location at) {
+  return evaluate(x, y, EvaluateOptions{.batch_size = batch_size}, at);
+}
+
+Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOptions& options, Location at) {
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
-  const Rows rows = rows_of("evaluate", x, y);
-  check_batch_size("evaluate", batch_size);
+  if (options.weighted)
+    throw ValueError("evaluate.weighted", "rows in memory have their weights in sample_weight");
+  const Rows rows = rows_of("evaluate", x, y, options.sample_weight);
+  check_batch_size("evaluate", options.batch_size);
   training->take_labels("evaluate.labels", y);
-  RowBatches batches(rows, batch_size);
+  RowBatches batches(rows, options.batch_size);
   return training->test(batches);
 }
 
@@ -127,6 +133,7 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
+  if (options.sample_weight.defined()) refuse_beside_dataset("evaluate");
   DatasetBatches all(batches, {.verb = "evaluate",
                                .rows_rule = "evaluate.rows",
                                .known_inputs = input_names().size(),

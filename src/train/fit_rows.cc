@@ -46,8 +46,7 @@ void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<co
       !y.empty() && y[0].rank() == 0 ? "a dataset's elements are batches: .batch(32)" : "");
 }
 
-Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows) {
-  const std::string rule = verb + ".sample_weight";
+Tensor row_weights(const std::string& rule, const Tensor& given, int64_t rows) {
   if (given.shape() != Shape{rows})
     throw ShapeError(rule, cat("there must be one weight for each of ", rows, " rows, got ", given.type()));
   const Tensor weights = convert(given, DType::kF32);
@@ -101,6 +100,13 @@ void check_options(const FitOptions& options) {
     throw ValueError("fit.validation", cat("validation_x and validation_y come together, validation_",
                                            options.validation_x.defined() ? "y" : "x", " is missing"));
   }
+  if (options.validation_sample_weight.defined() && !options.validation_y.defined()) {
+    throw ValueError("fit.validation_sample_weight",
+                     "validation_sample_weight is of the rows of validation_x, which is missing",
+                     options.validation_data.defined()
+                         ? "let the last tensor of the elements of validation_data be the weights"
+                         : "");
+  }
   if ((options.validation_split != 0) + options.validation_y.defined() + options.validation_data.defined() >
       1)
     throw ValueError("fit.validation",
@@ -131,7 +137,7 @@ Rows rows_of(const std::string& verb, const TensorList& x, const TensorList& y, 
   check_rows(verb + ".rows", x.tensors(), y.tensors());
   Rows out{x.tensors(), sample_weight.defined(), 0, y[0].size(0)};
   out.arrays.insert(out.arrays.end(), y.tensors().begin(), y.tensors().end());
-  if (out.weighted) out.arrays.push_back(row_weights(verb, sample_weight, out.count));
+  if (out.weighted) out.arrays.push_back(row_weights(verb + ".sample_weight", sample_weight, out.count));
   return out;
 }
 
@@ -187,7 +193,12 @@ Rows validation_rows(const FitOptions& options) {
   if (!options.validation_y.defined()) return {};
   check_batch_size("fit", options.batch_size);
   check_rows("fit.validation", options.validation_x.tensors(), options.validation_y.tensors());
-  return rows_of("fit", options.validation_x, options.validation_y);
+  Rows out = rows_of("fit", options.validation_x, options.validation_y);
+  out.weighted = options.validation_sample_weight.defined();
+  if (out.weighted)
+    out.arrays.push_back(
+        row_weights("fit.validation_sample_weight", options.validation_sample_weight, out.count));
+  return out;
 }
 
 namespace {

@@ -46,9 +46,9 @@ Tensors join_rows(const std::vector<Tensors>& batches, std::span<const int64_t> 
 std::string types_text(std::span<const Tensor> tensors);
 // Raises ShapeError[rule] unless there is a row, and as many of each of x and y.
 void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<const Tensor> y);
-// Weights as f32[rows]. Raises ShapeError[verb.sample_weight] and ValueError[verb.sample_weight] unless they
-// are one finite number, 0 or more, for each row.
-Tensor row_weights(const std::string& verb, const Tensor& given, int64_t rows);
+// Weights as f32[rows]. Raises ShapeError[rule] and ValueError[rule] unless they are one finite number, 0 or
+// more, for each row.
+Tensor row_weights(const std::string& rule, const Tensor& given, int64_t rows);
 // f32[rows]: the weight of the class of each row, 1 for those without. Raises ValueError[fit.class_weight]
 // unless there is one y, one class number a row.
 Tensor class_weights(std::span<const Tensor> y, const std::map<int64_t, double>& weights);

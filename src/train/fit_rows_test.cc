@@ -112,6 +112,10 @@ TEST(FitRows, MistakesAreNamed) {
             }),
             "fit.class_weight");
   EXPECT_EQ(rule({.validation_x = x, .validation_y = y, .validation_split = 0.5}), "fit.validation");
+  const char* const weights = "fit.validation_sample_weight";
+  EXPECT_EQ(rule({.validation_sample_weight = full({4}, 1), .validation_split = 0.5}), weights);
+  EXPECT_EQ(rule({.validation_x = x, .validation_y = y, .validation_sample_weight = full({3}, 1)}), weights);
+  EXPECT_EQ(rule({.validation_x = x, .validation_y = y, .validation_sample_weight = full({4}, -1)}), weights);
   EXPECT_EQ(rule({.steps_per_epoch = -1}), "fit.steps_per_epoch");
   EXPECT_EQ(rule({.initial_epoch = -1}), "fit.initial_epoch");
   EXPECT_EQ(rule({.callbacks = {nullptr}}), "fit.callbacks");
@@ -135,6 +139,29 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_FLOAT_EQ(
       static_cast<float>(model.train_on_batch(x, y, Tensor::of<int32_t>({0, 0, 1, 1})).at("loss")), 2.5f);
   EXPECT_EQ(rule_of([&] { model.train_on_batch(x, fit_rows_zeros_of(3)); }), "train_on_batch.rows");
+}
+
+TEST(Fit, RowsThatValidateAndAreEvaluatedCountByTheirWeight) {
+  Given model;
+  const Tensor x = fit_rows_counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});
+  const Tensor weights = Tensor::of<float>({0, 1, 2, 0.5f});
+  const auto number = [](double value) { return static_cast<float>(value); };
+  EXPECT_FLOAT_EQ(number(model.evaluate(x, y, {.batch_size = 3, .sample_weight = weights}).at("loss")),
+                  6.5f / 3.5f);
+  EXPECT_FLOAT_EQ(number(model.evaluate(x, y, {.batch_size = 3}).at("loss")), 1.5f);
+  const Logs logs = model.fit(
+      x, y, {.batch_size = 3, .validation_x = x, .validation_y = y, .validation_sample_weight = weights})[0];
+  EXPECT_FLOAT_EQ(number(logs.at("loss")), 1.5f);
+  EXPECT_FLOAT_EQ(number(logs.at("val_loss")), 6.5f / 3.5f);
+  const Dataset plain = Dataset::from_tensor_slices({x, y}).batch(3);
+  const Logs of_dataset = model.fit(
+      plain, {.batch_size = 3, .validation_x = x, .validation_y = y, .validation_sample_weight = weights})[0];
+  EXPECT_FLOAT_EQ(number(of_dataset.at("val_loss")), 6.5f / 3.5f);
+  EXPECT_EQ(rule_of([&] { model.evaluate(x, y, {.sample_weight = full({3}, 1)}); }),
+            "evaluate.sample_weight");
+  EXPECT_EQ(rule_of([&] { model.evaluate(x, y, {.weighted = true}); }), "evaluate.weighted");
+  EXPECT_EQ(rule_of([&] { model.evaluate(x, y, {.batch_size = 0}); }), "evaluate.batch_size");
+  EXPECT_EQ(rule_of([&] { model.evaluate(plain, {.sample_weight = weights}); }), "evaluate.sample_weight");
 }
 
 TEST(Fit, PredictRefusesRowsThatItDidNotGive) {
