@@ -48,7 +48,9 @@ struct PolynomialDecay {
   bool cycle = false;
 };
 
-// A number, one of the schedules above, or a function of one's own.
+struct WarmUp;
+
+// A number, one of the schedules here, or a function of one's own.
 class LearningRateSchedule {
  public:
   template <class T>
@@ -57,6 +59,7 @@ class LearningRateSchedule {
   LearningRateSchedule(const ExponentialDecay& schedule, Location at = Location::here());
   LearningRateSchedule(const PiecewiseConstantDecay& schedule, Location at = Location::here());
   LearningRateSchedule(const PolynomialDecay& schedule, Location at = Location::here());
+  LearningRateSchedule(const WarmUp& schedule, Location at = Location::here());
   // (steps i64[...]) -> rates f32[...], out of tensor functions, since it is traced.
   explicit LearningRateSchedule(std::function<Tensor(const Tensor& step)> rate) : rate_(std::move(rate)) {}
 
@@ -68,6 +71,14 @@ class LearningRateSchedule {
  private:
   std::optional<double> constant_;
   std::function<Tensor(const Tensor& step)> rate_;
+};
+
+// `steps` in which the rate grows (or falls) evenly from `initial` to the first one of `then`, which begins
+// behind them: WarmUp{.steps = 500, .then = ExponentialDecay{...}}.
+struct WarmUp {
+  int64_t steps = 0;  // positive
+  double initial = 0;
+  LearningRateSchedule then = 0;
 };
 
 }  // namespace espalier

@@ -103,7 +103,15 @@ struct ModelPlan {
   std::optional<double> threshold = {};  // of two classes, from which on a row is said to be of the rarer
 };
 
-using RatePlan = std::variant<double, CosineDecay, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay>;
+using DecayPlan =
+    std::variant<double, CosineDecay, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay>;
+// `then` stands for the one of `rule`.
+struct WarmUpPlan {
+  WarmUp rule;
+  DecayPlan then;
+};
+using RatePlan =
+    std::variant<double, CosineDecay, ExponentialDecay, PiecewiseConstantDecay, PolynomialDecay, WarmUpPlan>;
 // `learning_rate` stands for the one of `rule`.
 template <class Rule>
 struct OptimizerOf {

@@ -95,12 +95,43 @@ struct Kind<PolynomialDecay> {
   }
 };
 
+template <>
+struct Kind<WarmUpPlan> {
+  static constexpr const char* kName = "warm_up";
+  static Fields fields(WarmUpPlan& plan) {
+    return {{.key = "steps",
+             .target = &plan.rule.steps,
+             .meaning = "Steps in which the rate grows to the first one of then",
+             .range = at_least(1),
+             .required = true},
+            {"initial", &plan.rule.initial, "The rate at first", at_least(0)},
+            {.key = "then",
+             .target = one_of_variant("schedule", plan.then),
+             .meaning = "A number, or another schedule, which begins behind these steps",
+             .required = true}};
+  }
+};
+
 OneOf one_of(RatePlan& plan) {
   return one_of_variant("schedule", plan, [&plan] { make_schedule(plan); });
 }
 
+namespace {
+
+template <class T>
+LearningRateSchedule schedule_of(const T& plan) {
+  return plan;
+}
+LearningRateSchedule schedule_of(const WarmUpPlan& plan) {
+  WarmUp rule = plan.rule;
+  rule.then = std::visit([](const auto& x) { return schedule_of(x); }, plan.then);
+  return rule;
+}
+
+}  // namespace
+
 LearningRateSchedule make_schedule(const RatePlan& plan) {
-  return std::visit([](const auto& x) { return LearningRateSchedule(x); }, plan);
+  return std::visit([](const auto& x) { return schedule_of(x); }, plan);
 }
 
 template <>

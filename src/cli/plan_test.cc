@@ -181,6 +181,22 @@ TEST(Plan, SchedulesByStepsComeBack) {
   EXPECT_EQ(write_plan(read_plan(text, "plan.toml")), text);
 }
 
+TEST(Plan, AWarmUpHasASchedule) {
+  const std::string head = "[optimizer]\ntype = \"SGD\"\nlearning_rate = ";
+  for (const char* then : {"0.5",
+                           "{ schedule = \"exponential\", initial_learning_rate = 0.5, decay_steps = 2, "
+                           "decay_rate = 0.25 }"}) {
+    const std::string text = write_plan(read_plan(
+        cat(head, "{ schedule = \"warm_up\", steps = 2, initial = 0.25, then = ", then, " }"), "plan.toml"));
+    EXPECT_EQ(write_plan(read_plan(text, "plan.toml")), text);
+    const TrainPlan plan = read_plan(text, "plan.toml");
+    const RatePlan& rate = std::get<OptimizerOf<SGD>>(plan.optimizer).learning_rate;
+    const std::vector<float> rates = make_schedule(rate)(iota({DType::kI64, {4}}, 0)).to_vector<float>();
+    EXPECT_EQ(rates, *then == '0' ? (std::vector<float>{0.25f, 0.375f, 0.5f, 0.5f})
+                                  : (std::vector<float>{0.25f, 0.375f, 0.5f, 0.25f}));
+  }
+}
+
 TEST(Plan, WhatIsLeftOutIsTheDefault) {
   TrainPlan plan = table_plan();
   plan.data.label = "kind";
@@ -229,6 +245,11 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
       {"[optimizer]\nclipnorm = 1\nclipvalue = 1", "plan.options", "line 1, column 1", "clipvalue 1"},
       {"[optimizer]\nlearning_rate = { schedule = \"piecewise_constant\", boundaries = [1], values = [1] }",
        "plan.options", "line 2, column 17", "one more than boundaries"},
+      {"[optimizer]\nlearning_rate = { schedule = \"warm_up\", steps = 2 }", "plan.required",
+       "line 2, column 17", "needs then"},
+      {"[optimizer]\nlearning_rate = { schedule = \"warm_up\", steps = 2, then = { schedule = \"warm_up\" } "
+       "}",
+       "plan.choice", "line 2, column 72", "known are cosine, exponential, piecewise_constant, polynomial"},
       {"[fit]\nepochs = 3.5", "plan.type", "line 2, column 10", "a whole number from 0 to 1073741824"},
       {"[fit]\nbatch_size = 0", "plan.range", "line 2, column 14", "from 1 to 1073741824, not 0"},
       {"[fit]\nseed = -1", "plan.range", "line 2, column 8", "not -1"},

@@ -133,6 +133,38 @@ TEST(Optimizers, AScheduleSetsTheRateOfEveryUpdate) {
   EXPECT_EQ(w.read().item<float>(), 2.5f);
 }
 
+TEST(Optimizers, EveryScheduleCanWarmUp) {
+  const auto rates = [](const LearningRateSchedule& schedule) {
+    return schedule(iota({DType::kI64, {9}}, 0)).to_vector<float>();
+  };
+  const auto expect_near = [](const std::vector<float>& got, const std::vector<float>& wanted) {
+    ASSERT_EQ(got.size(), wanted.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-7f) << i;
+  };
+  expect_near(rates(WarmUp{.steps = 4, .then = 0.5}),
+              {0, 0.125f, 0.25f, 0.375f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f});
+  expect_near(
+      rates(WarmUp{
+          .steps = 4,
+          .initial = 0.1,
+          .then = ExponentialDecay{.initial_learning_rate = 0.5, .decay_steps = 2, .decay_rate = 0.25}}),
+      {0.1f, 0.2f, 0.3f, 0.4f, 0.5f, 0.25f, 0.125f, 0.0625f, 0.03125f});
+  // Down to a rate that is lower, and a schedule whose first rate holds for a while.
+  expect_near(rates(WarmUp{.steps = 2,
+                           .initial = 0.75,
+                           .then = PiecewiseConstantDecay{.boundaries = {1, 3}, .values = {0.25, 0.5, 1}}}),
+              {0.75f, 0.5f, 0.25f, 0.25f, 0.5f, 0.5f, 1, 1, 1});
+  expect_near(
+      rates(WarmUp{
+          .steps = 3, .initial = 0.1, .then = CosineDecay{.initial_learning_rate = 0.4, .decay_steps = 5}}),
+      rates(CosineDecay{
+          .initial_learning_rate = 0.1, .decay_steps = 5, .warmup_target = 0.4, .warmup_steps = 3}));
+  Optimizer sgd = SGD{.learning_rate = WarmUp{.steps = 2, .then = 1}};
+  Variable w(full({1}, 4));
+  for (int i = 0; i < 4; ++i) sgd.apply({full({1}, 1)}, {w});
+  EXPECT_EQ(w.read().item<float>(), 1.5f) << "rates 0, 0.5, 1, 1";
+}
+
 TEST(Optimizers, SchedulesOutsideOfTheirRangeAreRefused) {
   const auto refused = [](auto schedule) {
     return rule_of([&] { Optimizer sgd = SGD{.learning_rate = schedule}; });
@@ -146,6 +178,8 @@ TEST(Optimizers, SchedulesOutsideOfTheirRangeAreRefused) {
   EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .warmup_target = 1, .warmup_steps = -1}),
             "cosine_decay.warmup_steps");
   EXPECT_EQ(refused(CosineDecay{.decay_steps = 1, .warmup_steps = 1}), "cosine_decay.warmup_steps");
+  EXPECT_EQ(refused(WarmUp{.then = 1}), "warm_up.steps");
+  EXPECT_EQ(refused(WarmUp{.steps = 1, .initial = -1, .then = 1}), "warm_up.initial");
   EXPECT_EQ(refused(ExponentialDecay{.decay_rate = 0.5}), "exponential_decay.decay_steps");
   EXPECT_EQ(refused(ExponentialDecay{.decay_steps = 1, .decay_rate = 0}), "exponential_decay.decay_rate");
   EXPECT_EQ(refused(PiecewiseConstantDecay{}), "piecewise_constant_decay.values");

@@ -98,6 +98,17 @@ LearningRateSchedule::LearningRateSchedule(const PolynomialDecay& schedule, Loca
   };
 }
 
+LearningRateSchedule::LearningRateSchedule(const WarmUp& schedule, Location at) {
+  const CallScope scope(at);
+  require(schedule.steps > 0, "warm_up", "steps", "must be positive", schedule.steps);
+  require_rate("warm_up", "initial", schedule.initial);
+  rate_ = [s = schedule](const Tensor& step) {
+    const Tensor top = s.then(full(step.shape(), 0, DType::kI64));
+    const Tensor warm = real(step) / static_cast<double>(s.steps) * (top - s.initial) + s.initial;
+    return select(step < s.steps, warm, s.then(maximum(step - s.steps, 0)));
+  };
+}
+
 Tensor LearningRateSchedule::operator()(Operand step) const {
   const CallScope scope(step.at());
   const Tensor steps = convert(step.as(DType::kI64), DType::kI64);
