@@ -197,6 +197,11 @@ TEST_F(TrainPictures, OthersAreJudgedByTheNamesOfTheirClasses) {
   EXPECT_EQ(said["warnings"], nlohmann::json::array());
   EXPECT_EQ(json(add_evaluate, {model, folder + "/squares"})["warnings"].size(), 1u)
       << "it learned from them";
+  // Anybody may have edited the names.
+  const std::string names = posix_env().read_file(model + "/images.json");
+  write_file(model + "/images.json", "{\"classes\": [\"blue\"]}");
+  EXPECT_EQ(rule(add_evaluate, {model, other}), "model.images");
+  write_file(model + "/images.json", names);
   write_png(other + "/rde/1.png", square(true, 1, 20, 30));
   const Outcome outcome = call_command(cat("evaluate ", model, " ", other));
   EXPECT_EQ(outcome.code, 2);
