@@ -15,7 +15,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/interrupt.h"
+#include "cli/linear_model.h"
 #include "cli/provenance.h"
 #include "cli/resumable_fit.h"
 #include "cli/row_flags.h"
@@ -161,52 +161,6 @@ void check_replaced(const std::string& path, const ColumnProgram& columns, int e
       "train.model",
       cat(path, " holds a model of \"", label, "\", and this one is of \"", columns.label(), "\""),
       "name another folder with --model, or remove that one");
-}
-
-// A bar over all epochs, which leaves no line.
-class LinearBar final : public Callback {
- public:
-  void on_train_begin(const Run& run) override {
-    steps_ = run.steps_per_epoch;
-    bar_.start("a linear model", run.epochs * steps_, " steps");
-  }
-  void on_epoch_begin(int epoch) override { before_ = epoch * steps_; }
-  void on_batch_end(int64_t step, const Logs&) override { bar_.update(before_ + step); }
-  void on_train_end(const Logs&) override { bar_.clear(); }
-
- private:
-  ProgressBar bar_;
-  int64_t steps_ = 0, before_ = 0;
-};
-
-// A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
-// What of that is shown or saved is left out. Nothing when Ctrl-C ends it: there is a model without it.
-struct Linear {
-  Sequential model;
-  size_t epochs;
-};
-std::optional<Linear> fit_linear(const ColumnProgram& columns, TrainPlan plan, const Tensor& x,
-                                 const Tensor& y, FitOptions options) {
-  plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
-  set_seed(plan.fit.seed);
-  const auto classes = static_cast<int64_t>(columns.classes().size());
-  Sequential model{Dense({.units = std::max<int64_t>(1, classes),
-                          .kernel_initializer = "zeros",
-                          .dtype = policy_of(plan.fit.dtype)})};
-  compile(model, plan, classes);
-  options.callbacks.clear();
-  for (const CallbackPlan& callback : plan.callbacks) {
-    if (!std::holds_alternative<CSVLoggerPlan>(callback) &&
-        !std::holds_alternative<ModelCheckpointOptions>(callback))
-      options.callbacks.push_back(make_callback(callback));
-  }
-  options.callbacks.push_back(std::make_shared<LinearBar>());
-  options.callbacks.push_back(StopOnInterrupt(""));
-  const InterruptScope interrupts;
-  const size_t epochs = model.fit(x, y, options).size();
-  if (!InterruptScope::obeyed()) return Linear{model, epochs};
-  say("interrupted: the comparison with a linear model is left out\n");
-  return std::nullopt;
 }
 
 std::map<int64_t, double> class_weights(const ColumnProgram& columns, const TrainPlan& plan,
@@ -394,8 +348,9 @@ void train_table(const TableRun& run) {
   const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, x, y, fit);
   say(ending(plan, history));
   size_t epochs = history.size();
-  std::optional<Linear> linear;
-  if (plan.model.compare_linear && plan.fit.epochs > 0) linear = fit_linear(columns, plan, x, y, fit);
+  std::optional<LinearModel> linear;
+  if (plan.model.compare_linear && plan.fit.epochs > 0)
+    linear = fit_linear(columns.classes().size(), plan, x, y, fit);
   nlohmann::ordered_json compared;
   if (linear) {
     const double loss = loss_of(model), linear_loss = loss_of(linear->model);

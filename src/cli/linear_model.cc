@@ -1,0 +1,56 @@
+#include "cli/linear_model.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "cli/common.h"
+#include "cli/interrupt.h"
+#include "espalier/random.h"
+#include "report/progress.h"
+
+namespace espalier::cli {
+namespace {
+
+// A bar over all epochs, which leaves no line.
+class LinearBar final : public Callback {
+ public:
+  void on_train_begin(const Run& run) override {
+    steps_ = run.steps_per_epoch;
+    bar_.start("a linear model", run.epochs * steps_, " steps");
+  }
+  void on_epoch_begin(int epoch) override { before_ = epoch * steps_; }
+  void on_batch_end(int64_t step, const Logs&) override { bar_.update(before_ + step); }
+  void on_train_end(const Logs&) override { bar_.clear(); }
+
+ private:
+  ProgressBar bar_;
+  int64_t steps_ = 0, before_ = 0;
+};
+
+}  // namespace
+
+std::optional<LinearModel> fit_linear(size_t classes, TrainPlan plan, const Tensor& x, const Tensor& y,
+                                      FitOptions options) {
+  plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
+  set_seed(plan.fit.seed);
+  Sequential model{Dense({.units = std::max<int64_t>(1, static_cast<int64_t>(classes)),
+                          .kernel_initializer = "zeros",
+                          .dtype = policy_of(plan.fit.dtype)})};
+  compile(model, plan, static_cast<int64_t>(classes));
+  options.callbacks.clear();
+  for (const CallbackPlan& callback : plan.callbacks) {
+    if (!std::holds_alternative<CSVLoggerPlan>(callback) &&
+        !std::holds_alternative<ModelCheckpointOptions>(callback))
+      options.callbacks.push_back(make_callback(callback));
+  }
+  options.callbacks.push_back(std::make_shared<LinearBar>());
+  options.callbacks.push_back(StopOnInterrupt(""));
+  const InterruptScope interrupts;
+  const size_t epochs = model.fit(x, y, options).size();
+  if (!InterruptScope::obeyed()) return LinearModel{model, epochs};
+  std::fputs("interrupted: the comparison with a linear model is left out\n", stderr);
+  return std::nullopt;
+}
+
+}  // namespace espalier::cli

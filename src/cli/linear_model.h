@@ -1,0 +1,21 @@
+// What the layers of a table's model are held against.
+#pragma once
+
+#include <optional>
+
+#include "cli/plan.h"
+#include "espalier/model.h"
+
+namespace espalier::cli {
+
+struct LinearModel {
+  Sequential model;
+  size_t epochs;
+};
+// A linear model, trained as the other one is, but from zeros and in longer steps: few rows make few of them.
+// Of what is shown a bar is left, and nothing is saved. `classes`: 0 of a number. Nothing when Ctrl-C ends
+// it: there is a model without it.
+std::optional<LinearModel> fit_linear(size_t classes, TrainPlan plan, const Tensor& x, const Tensor& y,
+                                      FitOptions options);
+
+}  // namespace espalier::cli
