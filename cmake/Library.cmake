@@ -59,7 +59,7 @@ endif()
 
 # What reads files of scores knows no models, for the same reason.
 set(score_files ${cli_files})
-list(FILTER score_files INCLUDE REGEX "/src/cli/(common|near_files|read_scores|scored_table|table_flags|where)\\.cc$")
+list(FILTER score_files INCLUDE REGEX "/src/cli/(common|near_files|read_scores|reading_bar|scored_table|table_flags|where)\\.cc$")
 list(REMOVE_ITEM cli_files ${score_files} "")
 if(score_files)
   add_library(espalier_scores OBJECT ${score_files})
