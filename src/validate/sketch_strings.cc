@@ -24,8 +24,8 @@ TextCounts::TextCounts(size_t most, size_t bytes, bool weighted)
 }
 
 std::string TextCounts::text_of(const Slot& slot) const {
-  if (slot.key.is_short()) return slot.key.text();
-  return slot.key.size > kLongestText ? std::string(kLarge) : texts_.substr(slot.offset, slot.key.size);
+  if (slot.key().is_short()) return slot.key().text();
+  return slot.size > kLongestText ? std::string(kLarge) : texts_.substr(slot.offset, slot.size);
 }
 
 void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
@@ -69,7 +69,7 @@ std::vector<size_t> TextCounts::used_slots() const {
 size_t TextCounts::place(const Text& text, uint64_t missed) {
   if (2 * (used_ + 1) > slots_.size()) put(used_slots(), 2 * slots_.size());
   const size_t at = slot(text);
-  slots_[at] = {text.key, static_cast<uint32_t>(texts_.size()), 0, missed};
+  slots_[at] = {text.key.low, text.key.high, 0, missed, text.key.size, static_cast<uint32_t>(texts_.size())};
   tags_[at] = tag_of(text.hash);
   texts_ += text.text.substr(0, kept_bytes(text.key));
   ++used_;
@@ -87,14 +87,14 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   texts_.clear();
   used_ = kept.size();
   for (const size_t from : kept) {
-    const uint64_t hash = slots[from].key.hash();
+    const uint64_t hash = slots[from].key().hash();
     size_t at = hash & (size - 1);
     while (tags_[at] != 0) at = (at + 1) & (size - 1);
     slots_[at] = slots[from];
     tags_[at] = tag_of(hash);
     if (weighted_) weights_[at] = weights[from];
     slots_[at].offset = static_cast<uint32_t>(texts_.size());
-    texts_.append(texts, slots[from].offset, kept_bytes(slots[from].key));
+    texts_.append(texts, slots[from].offset, kept_bytes(slots[from].key()));
   }
 }
 
@@ -113,7 +113,7 @@ void TextCounts::forget() {
     if (slot.count == 0) continue;
     Held& held = by_most[most(slot)];
     ++held.count;
-    held.bytes += kept_bytes(slot.key);
+    held.bytes += kept_bytes(slot.key());
   }
   Held kept;
   for (const auto& [times, held] : by_most) {
@@ -126,7 +126,7 @@ void TextCounts::forget() {
   std::vector<size_t> order = used_slots();
   std::erase_if(order, [&](size_t i) {
     if (most(slots_[i]) > forgotten_) return false;
-    uint16_t& passed = passed_[cell(slots_[i].key.hash())];
+    uint16_t& passed = passed_[cell(slots_[i].key().hash())];
     passed = std::max(passed, static_cast<uint16_t>(std::min(most(slots_[i]), kMostPassed)));
     return true;
   });
@@ -140,7 +140,7 @@ void TextCounts::keep(uint64_t hash) {
 
 void TextCounts::note_all(const TextCounts& other) {
   for (const Slot& slot : other.slots_) {
-    if (slot.count) note(slot.key.hash());
+    if (slot.count) note(slot.key().hash());
   }
 }
 
@@ -159,12 +159,12 @@ void TextCounts::merge(const TextCounts& other) {
     if (other.forgotten_ == 0) note_all(other);
   }
   // What one does not hold it may have forgotten.
-  for (Slot& slot : slots_) slot.missed += slot.count ? other.passed(slot.key.hash()) : 0;
+  for (Slot& slot : slots_) slot.missed += slot.count ? other.passed(slot.key().hash()) : 0;
   for (size_t i = 0; i < other.slots_.size(); ++i) {
     const Slot& theirs = other.slots_[i];
     if (theirs.count == 0) continue;
     const std::string_view kept = other.texts_;
-    const Text text{theirs.key, theirs.key.hash(), kept.substr(theirs.offset, kept_bytes(theirs.key))};
+    const Text text{theirs.key(), theirs.key().hash(), kept.substr(theirs.offset, kept_bytes(theirs.key()))};
     size_t at = slot(text);
     if (tags_[at] == 0)
       at = place(text, theirs.missed + passed(text.hash));
@@ -185,16 +185,16 @@ void TextCounts::merge(const TextCounts& other) {
 void TextCounts::write(SketchWriter& out) const {
   std::vector<size_t> order = used_slots();
   std::ranges::sort(order, {}, [&](size_t i) {
-    return std::tuple(slots_[i].key.hash(), slots_[i].key.size, text_of(slots_[i]));
+    return std::tuple(slots_[i].key().hash(), slots_[i].size, text_of(slots_[i]));
   });
   out.number(order.size());
   for (const size_t i : order) {
     const Slot& slot = slots_[i];
     out.number(slot.count);
     out.number(slot.missed);
-    out.number(slot.key.size);
-    if (slot.key.size > kLongestText)
-      out.number(slot.key.low);
+    out.number(slot.size);
+    if (slot.size > kLongestText)
+      out.number(slot.low);
     else
       out.text(text_of(slot));
     if (weighted_) out.wide(weights_[i]);
@@ -262,7 +262,7 @@ std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {
     if (by_weight && weights_[a] != weights_[b]) return weights_[a] > weights_[b];
     if (!by_weight && slots_[a].count != slots_[b].count) return slots_[a].count > slots_[b].count;
     const std::string first = text_of(slots_[a]), second = text_of(slots_[b]);
-    return first != second ? first > second : slots_[a].key.low > slots_[b].key.low;
+    return first != second ? first > second : slots_[a].low > slots_[b].low;
   };
   count = std::min(count, order.size());
   std::partial_sort(order.begin(), order.begin() + static_cast<ptrdiff_t>(count), order.end(), before);

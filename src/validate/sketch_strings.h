@@ -67,16 +67,16 @@ class TextCounts {
     std::string_view text;  // not of one that is longer than kLongestText
   };
   struct Slot {
-    SketchKey key;
-    uint32_t offset = 0;  // of one that is not short
-    uint64_t count = 0, missed = 0;
+    uint64_t low = 0, high = 0, count = 0, missed = 0;
+    uint32_t size = 0, offset = 0;  // the latter of one that is not short
+    SketchKey key() const { return {low, high, size}; }
   };
   // The bytes that are kept besides the slot.
   static size_t kept_bytes(const SketchKey& key) {
     return key.is_short() || key.size > kLongestText ? 0 : key.size;
   }
   bool equals(const Slot& slot, const Text& text) const {
-    if (!(slot.key == text.key)) return false;
+    if (!(slot.key() == text.key)) return false;
     const size_t size = kept_bytes(text.key);
     return size == 0 || std::memcmp(texts_.data() + slot.offset, text.text.data(), size) == 0;
   }
