@@ -27,7 +27,7 @@ struct CallbackState {
   void put_text(const std::string& name, const std::string& text);
   // Raise FormatError[checkpoint.callback] when there is none of that name and kind.
   double number(const std::string& name) const;
-  int count(const std::string& name) const;  // a number that is whole and not negative
+  int64_t count(const std::string& name) const;  // a whole number from 0 to 2^53
   std::string text(const std::string& name) const;
 };
 

@@ -58,10 +58,10 @@ double CallbackState::number(const std::string& name) const {
   return field(*this, name, DType::kF64, 0).item<double>();
 }
 
-int CallbackState::count(const std::string& name) const {
+int64_t CallbackState::count(const std::string& name) const {
+  constexpr double kMost = 1ll << 53;
   const double value = number(name);
-  if (value >= 0 && value <= std::numeric_limits<int>::max() && value == std::floor(value))
-    return static_cast<int>(value);
+  if (value >= 0 && value <= kMost && value == std::floor(value)) return static_cast<int64_t>(value);
   throw FormatError("checkpoint.callback", cat("\"", name, "\" must count something, got ", value));
 }
 

@@ -37,7 +37,7 @@ class Stopping final : public Callback {
   }
 
   void save_state(CallbackState& state) const override {
-    state.put("early_stopping/wait", wait_);
+    state.put("early_stopping/wait", static_cast<double>(wait_));
     if (best_) state.put("early_stopping/best", *best_);
     for (const auto& [variable, value] : weights_) state.tensors[kWeights + variable.path()] = value;
   }
@@ -72,7 +72,7 @@ class Stopping final : public Callback {
 
   EarlyStoppingOptions options_;
   Monitor monitor_;
-  int wait_ = 0;
+  int64_t wait_ = 0;
   std::optional<double> best_;
   std::vector<std::pair<Variable, Tensor>> weights_;  // of the best epoch
 };

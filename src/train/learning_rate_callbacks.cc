@@ -48,8 +48,8 @@ class Plateau final : public Callback {
   }
 
   void save_state(CallbackState& state) const override {
-    state.put("reduce_lr_on_plateau/wait", wait_);
-    state.put("reduce_lr_on_plateau/cooldown", cooldown_);
+    state.put("reduce_lr_on_plateau/wait", static_cast<double>(wait_));
+    state.put("reduce_lr_on_plateau/cooldown", static_cast<double>(cooldown_));
     if (best_) state.put("reduce_lr_on_plateau/best", *best_);
   }
 
@@ -69,7 +69,7 @@ class Plateau final : public Callback {
   ReduceLROnPlateauOptions options_;
   Monitor monitor_;
   std::optional<double> best_;
-  int wait_ = 0, cooldown_ = 0;
+  int64_t wait_ = 0, cooldown_ = 0;
 };
 
 class Scheduler final : public Callback {

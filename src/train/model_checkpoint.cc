@@ -108,8 +108,7 @@ class Saver final : public Callback {
   void load_state(const CallbackState& state) override {
     if (state.tensors.contains("model_checkpoint/best")) best_ = state.number("model_checkpoint/best");
     // Older checkpoints have no count: epochs of a known length have as many.
-    if (state.tensors.contains("model_checkpoint/steps"))
-      steps_ = static_cast<int64_t>(state.number("model_checkpoint/steps"));
+    if (state.tensors.contains("model_checkpoint/steps")) steps_ = state.count("model_checkpoint/steps");
   }
 
  private:

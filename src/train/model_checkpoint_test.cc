@@ -1,4 +1,5 @@
 #include <filesystem>
+#include <limits>
 
 #include <gtest/gtest.h>
 
@@ -70,6 +71,21 @@ TEST(ModelCheckpoint, SavesEveryFewSteps) {
   ModelCheckpointScripted scripted("steps");
   scripted.run({.path = "{epoch}.{batch}", .save_freq = 2}, {1, 1});
   EXPECT_EQ(scripted.files(), (Names{"1.2", "2.1", "2.3"}));
+}
+
+TEST(ModelCheckpoint, GoesOnFromACountOfStepsOnly) {
+  const auto saver = ModelCheckpoint({.path = "x", .save_freq = 1});
+  CallbackState state;
+  for (const double count : {-1., 1.5, 1e300, std::numeric_limits<double>::quiet_NaN()}) {
+    state.put("model_checkpoint/steps", count);
+    EXPECT_EQ(rule_of([&] { saver->load_state(state); }), "checkpoint.callback") << count;
+  }
+  const double many = 1ll << 40;
+  state.put("model_checkpoint/steps", many);
+  saver->load_state(state);
+  CallbackState kept;
+  saver->save_state(kept);
+  EXPECT_EQ(kept.number("model_checkpoint/steps"), many);
 }
 
 TEST(ModelCheckpoint, MistakesAreNamedBeforeTheFirstStep) {
