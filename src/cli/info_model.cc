@@ -5,6 +5,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/near_files.h"
+#include "cli/provenance_text.h"
 #include "cli/scores.h"
 #include "cli/train_images.h"
 #include "report/table.h"
@@ -110,7 +111,8 @@ void info_model(const std::string& path, const Results& results) {
     const ColumnProgram columns = columns_of(model, path);
     text += headed_line("learned",
                         cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
-    if (const std::string decided = text_of(decision_of(model, columns, path), columns); !decided.empty())
+    if (const std::string decided = cli::text_of(decision_of(model, columns, path), columns);
+        !decided.empty())
       text += headed_line("decided", decided);
     if (training.is_object()) text += training_text(training, "rows");
     text += "\n";
@@ -127,7 +129,8 @@ void info_model(const std::string& path, const Results& results) {
     text += "\n";
   }
   results.write(text + variables_text(model, terminal));
-  const std::string data = training.is_object() ? training.value("data", std::string()) : "";
+  const Json said = training.is_object() ? training.value("data", Json()) : Json();
+  const std::string data = said.is_string() ? said.get<std::string>() : "";
   if ((table || images) && !data.empty() && posix_env().exists(data))
     return results.suggest({"evaluate", path, data});
   if (table) return results.suggest({"predict", path, "new.csv"});

@@ -139,7 +139,7 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
 TEST_F(Lineage, ABrokenFolderIsRefused) {
   const std::string data = file("people.csv", people());
   train(data);
-  for (const char* rows : {"row\n-1\n", "row\nx\n", "row\n1e300\n"}) {
+  for (const char* rows : {"row\n-1\n", "row\nx\n", "row\n1e300\n", "row\n1.5\n"}) {
     write_file(model + "/held_out.csv", rows);
     EXPECT_EQ(rule_of([&] { evaluated(data); }), "model.lineage") << rows;
   }
@@ -147,12 +147,26 @@ TEST_F(Lineage, ABrokenFolderIsRefused) {
   write_file(model + "/held_out.csv", "row\n9000\n");
   EXPECT_EQ(evaluated(data)["rows"], 400);
   Json history = Json::parse(posix_env().read_file(model + "/training.json"));
+  const Json whole = history["lineage"];
   for (const Json& broken : {Json(3), Json::object(), Json({{"data", {{"file", 3}}}}),
                              Json({{"data", history["lineage"]["data"]}, {"split", {{"kind", "x"}}}})}) {
     history["lineage"] = broken;
     write_file(model + "/training.json", history.dump());
     EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage") << broken;
   }
+  for (const Json& count : {Json(-1), Json(1.5), Json(1e300), Json(uint64_t{1} << 60)}) {
+    history["lineage"] = whole;
+    history["lineage"]["split"]["judge"] = count;
+    write_file(model + "/training.json", history.dump());
+    EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage") << count;
+    history["lineage"] = whole;
+    history["lineage"]["data"]["rows"] = count;
+    write_file(model + "/training.json", history.dump());
+    EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage") << count;
+  }
+  history["data"] = 3;
+  write_file(model + "/training.json", history.dump());
+  EXPECT_NE(call_verb(add_info, {model}).find("trained"), std::string::npos);
   history.erase("lineage");
   write_file(model + "/training.json", history.dump());
   EXPECT_EQ(rule_of([&] { lineage(); }), "model.lineage");

@@ -24,39 +24,6 @@ Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
   return out;
 }
 
-// Anybody may have edited the model's folder.
-[[noreturn]] void refuse(const std::string& path, const std::string& file, const std::string& what) {
-  throw FormatError("model.lineage", cat(path, "/", file, ": ", what), "train the model again");
-}
-
-Source source_of(const Json& json, const std::string& path, bool table = true) {
-  try {
-    Source out = {.file = json.at("file"),
-                  .sha256 = json.value("sha256", ""),
-                  .licence = json.value("licence", ""),
-                  .origin = json.value("origin", ""),
-                  .bytes = json.value("bytes", uint64_t{0})};
-    if (table) out.rows = json.at("rows").get<int64_t>();
-    return out;
-  } catch (const nlohmann::json::exception& error) {
-    refuse(path, kHistoryFile, cat("the lineage names no file: ", error.what()));
-  }
-}
-
-std::vector<int64_t> held_out(const TableModel& saved, const std::string& path) {
-  std::vector<int64_t> out;
-  const CsvTable rows =
-      parse_csv(saved.model.file(kHeldOutFile), {.delimiter = ',', .header = CsvHeader::kYes});
-  for (int64_t i = 0; i < rows.rows(); ++i) {
-    const double number = rows.number_or_nan(i, 0);
-    if (!(number >= 1 && number <= static_cast<double>(1ll << 52)))
-      refuse(path, kHeldOutFile, cat("line ", rows.line(i), " is no number of a row"));
-    out.push_back(static_cast<int64_t>(number) - 1);
-  }
-  std::ranges::sort(out);
-  return out;
-}
-
 bool same_bytes(const Source& source, const std::string& data) {
   std::error_code none;
   if (source.sha256.empty() || data == "-" || std::filesystem::file_size(data, none) != source.bytes)
@@ -90,27 +57,7 @@ std::string held_out_csv(const Split& rows) {
 
 std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string& path) {
   if (!model.has_file(kHistoryFile)) return std::nullopt;
-  const Json history = json_file(model, kHistoryFile, path);
-  const auto found = history.find("lineage");
-  if (found == history.end()) return std::nullopt;
-  Lineage out;
-  try {
-    out.data = source_of(found->at("data"), path);
-    if (found->contains("test")) out.test = source_of(found->at("test"), path);
-    if (found->contains("schema")) {
-      out.schema = source_of(found->at("schema"), path, false);
-      out.environment = found->at("schema").value("environment", "");
-    }
-    const Json& split = found->at("split");
-    out.split = split.at("kind");
-    out.seed = split.at("seed");
-    out.learn = split.at("learn");
-    out.stop = split.at("stop");
-    out.judge = split.at("judge");
-  } catch (const nlohmann::json::exception& error) {
-    refuse(path, kHistoryFile, cat("the lineage is incomplete: ", error.what()));
-  }
-  return out;
+  return lineage_in(json_file(model, kHistoryFile, path), path);
 }
 
 void add_all_rows(CLI::App& verb, bool& all) {
@@ -128,7 +75,8 @@ std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const st
   if (!lineage || !same_bytes(lineage->data, data)) return std::nullopt;
   std::vector<int64_t> out;
   if (saved.model.has_file(kHeldOutFile) && table.rows() == lineage->data.rows)
-    std::ranges::set_intersection(rows, held_out(saved, path), std::back_inserter(out));
+    std::ranges::set_intersection(rows, held_out_rows(saved.model.file(kHeldOutFile), path),
+                                  std::back_inserter(out));
   return out;
 }
 

@@ -8,13 +8,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/provenance_text.h"
 #include "cli/split.h"
 #include "cli/table_data.h"
 
 namespace espalier::cli {
-
-// The rows of the file it learned from that judge it: their numbers, a line each.
-inline constexpr const char* kHeldOutFile = "held_out.csv";
 
 // What training.json keeps as "lineage". Standard input has no name to find it by, and no digest.
 nlohmann::ordered_json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test,
@@ -22,19 +20,6 @@ nlohmann::ordered_json lineage_of(const TrainPlan& plan, const CsvTable& table, 
 std::string held_out_csv(const Split& rows);
 
 // Of a model: nothing for one that says nothing of it. Raises FormatError[model.lineage].
-struct Source {
-  std::string file, sha256, licence, origin;
-  uint64_t bytes = 0;
-  std::optional<int64_t> rows = {};  // of tables
-};
-struct Lineage {
-  Source data;
-  std::optional<Source> test, schema;
-  std::string environment;                 // of the schema; "": none
-  int64_t learn = 0, stop = 0, judge = 0;  // rows
-  std::string split;
-  uint64_t seed = 0;
-};
 std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string& path);
 
 // --all-rows.

@@ -67,8 +67,6 @@ struct TableModel {
 // The columns of a model. Raises ValueError[model.columns] for one that takes no tables, FormatError.
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path);
 inline constexpr const char* kColumnsFile = "columns.json";
-// How it was trained and how good it was, beside its columns: what `train --json` says.
-inline constexpr const char* kHistoryFile = "training.json";
 inline constexpr const char* kDecisionFile = "decision.json";
 
 // What is known of the columns.

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/provenance_text.h"
 #include "cli/resumable_fit.h"
 #include "cli/table_data.h"
 #include "espalier/ops.h"

@@ -1,0 +1,39 @@
+// The files of a model that say where it comes from. Anybody may have edited them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace espalier::cli {
+
+// How it was trained and how good it was: what `train --json` says.
+inline constexpr const char* kHistoryFile = "training.json";
+// The rows of the file it learned from that judge it: their numbers, a line each.
+inline constexpr const char* kHeldOutFile = "held_out.csv";
+
+struct Source {
+  std::string file, sha256, licence, origin;
+  uint64_t bytes = 0;
+  std::optional<int64_t> rows = {};  // of tables
+};
+struct Lineage {
+  Source data;
+  std::optional<Source> test, schema;
+  std::string environment;                 // of the schema; "": none
+  int64_t learn = 0, stop = 0, judge = 0;  // rows
+  std::string split;
+  uint64_t seed = 0;
+};
+
+// What the training.json of the model at `path` keeps as "lineage": nothing for one that has none. Raises
+// FormatError[model.lineage].
+std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const std::string& path);
+// The rows that its held_out.csv names, counted from 0, in order. Raises
+// FormatError[model.lineage] and what parse_csv does.
+std::vector<int64_t> held_out_rows(const std::string& text, const std::string& path);
+
+}  // namespace espalier::cli
