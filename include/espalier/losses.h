@@ -11,12 +11,26 @@ namespace espalier {
 // What a loss takes outputs for.
 enum class LossOutputs : uint8_t { kAny, kLogits, kProbabilities };
 
+// The loss of rows as two sums, which add up over batches, replicas and processes whatever number of rows
+// each has: one division at the end gives the loss of all rows.
+struct LossSums {
+  Tensor sum;     // of row_weight * loss, f[]
+  Tensor weight;  // of row_weight, f[]
+
+  // Losses and weights of rows, both f[batch] of one dtype. Raises ShapeError[loss.row_weight].
+  static LossSums of(const Tensor& losses, const Tensor& row_weight, Location at = Location::here());
+  // sum / weight; 0 of rows that weigh nothing. What fit minimises, where Keras divides a batch's sum by its
+  // number of rows.
+  Tensor mean() const;
+  LossSums operator+(const LossSums& other) const;
+};
+
 // A loss of single examples. fit and evaluate give outputs to losses and metrics in f32, whatever the model
 // computes in.
 struct Loss {
   std::string name;
-  // (labels, outputs) -> f[batch]. fit and evaluate raise ShapeError[loss.shape], DTypeError[loss.dtype] for
-  // anything else, ValueError[loss.function] for a tensor that holds nothing.
+  // (labels, outputs) -> f[batch]. of_rows, fit and evaluate raise ShapeError[loss.shape],
+  // DTypeError[loss.dtype] for anything else, ValueError[loss.function] for a tensor that holds nothing.
   std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example;
   // Labels are class numbers: fit and evaluate refuse those outside of the outputs' last axis, and the metric
   // "auto" is accuracy.
@@ -27,6 +41,13 @@ struct Loss {
   LossOutputs outputs = LossOutputs::kAny;
   // Labels are shares: fit and evaluate refuse those outside of [0, 1].
   bool share_labels = false;
+
+  // per_example, held against what it promises; raises as said there.
+  Tensor of_rows(const Tensor& labels, const Tensor& outputs, Location at = Location::here()) const;
+  // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. Raises what of_rows and
+  // LossSums::of do.
+  LossSums sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight = {},
+                Location at = Location::here()) const;
 };
 
 // What the losses below have in common: outputs are floating-point numbers [batch, ...], all is computed in

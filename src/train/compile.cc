@@ -19,10 +19,6 @@ Parts parts(std::span<const Tensor> in, size_t labels) {
   return {in.first(inputs), in.subspan(inputs, labels), in.back()};
 }
 
-Tensor mean_by_weight(const Tensor& losses, const Tensor& row_weight) {
-  return reduce_sum(losses * row_weight, {0}) / maximum(reduce_sum(row_weight, {0}), 1e-12);
-}
-
 void require_own(const std::vector<Variable>& read, const std::vector<Variable>& own) {
   for (const Variable& variable : read) {
     const auto same = [&](const Variable& other) { return other.state() == variable.state(); };
@@ -64,7 +60,7 @@ void Model::compile(ModelOptions options, Location at) {
     GradientTape tape;
     const Parts given = parts(in, labels);
     const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
-    const Tensor total = training.total(losses), loss = mean_by_weight(total, given.row_weight);
+    const Tensor total = training.total(losses), loss = LossSums::of(total, given.row_weight).mean();
     if (watch) watch->loss(loss);
     const std::vector<Variable> weights = Running::model()->trainable_variables();
     const std::vector<Tensor> gradients = tape.gradient(loss, weights);
@@ -82,7 +78,7 @@ void Model::compile(ModelOptions options, Location at) {
     const Parts given = parts(in, labels);
     const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
     const Tensor total = training.total(losses);
-    if (watch) watch->loss(mean_by_weight(total, given.row_weight));
+    if (watch) watch->loss(LossSums::of(total, given.row_weight).mean());
     training.observe(total, losses, given.y, outputs, given.row_weight);
   };
   const bool eager = training.options.run_eagerly, checks = training.options.check_numerics;

@@ -6,6 +6,7 @@
 
 #include "base/rule_of_test.h"
 #include "espalier/ops.h"
+#include "espalier/random.h"
 #include "espalier/tape.h"
 #include "ir/golden_test.h"
 
@@ -130,6 +131,62 @@ TEST(Losses, NothingBroadcasts) {
             "sparse_categorical_crossentropy.outputs");
   EXPECT_EQ(rule_of([&] { sparse.per_example(full({}, 1, DType::kI32), full({3}, 1)); }),
             "sparse_categorical_crossentropy.labels");
+}
+
+// Rows [begin, end) of both, as parts of a batch have them.
+LossSums sums_of(const Loss& loss, const Tensor& labels, const Tensor& outputs, const Tensor& weights,
+                 int64_t begin, int64_t end) {
+  return loss.sums(slice(labels, {begin, 0}, {end, 3}), slice(outputs, {begin, 0}, {end, 3}),
+                   slice(weights, {begin}, {end}));
+}
+
+TEST(Losses, SumsOfPartsAddUpToThoseOfTheWhole) {
+  const Tensor labels = softmax(Generator(1).normal({9, 3}), 1), outputs = Generator(2).normal({9, 3}),
+               weights = abs(Generator(3).normal({9}));
+  for (const Loss& loss :
+       {MeanSquaredError(), MeanAbsoluteError(), Huber({.delta = 0.3}),
+        CategoricalCrossentropy({.from_logits = true}), BinaryCrossentropy({.from_logits = true})}) {
+    SCOPED_TRACE(loss.name);
+    GradientTape whole_tape, parts_tape;
+    whole_tape.watch(outputs);
+    parts_tape.watch(outputs);
+    const LossSums whole = loss.sums(labels, outputs, weights);
+    const LossSums parts = sums_of(loss, labels, outputs, weights, 0, 2) +
+                           sums_of(loss, labels, outputs, weights, 2, 3) +
+                           sums_of(loss, labels, outputs, weights, 3, 9);
+    double sum = 0, weight = 0;
+    const auto rows = loss.per_example(labels, outputs).to_vector<float>(), each = weights.to_vector<float>();
+    for (size_t i = 0; i < rows.size(); ++i) {
+      sum += static_cast<double>(rows[i]) * static_cast<double>(each[i]);
+      weight += static_cast<double>(each[i]);
+    }
+    for (const LossSums& sums : {whole, parts}) {
+      EXPECT_NEAR(sums.sum.item<float>(), sum, 1e-5);
+      EXPECT_NEAR(sums.weight.item<float>(), weight, 1e-5);
+      EXPECT_NEAR(sums.mean().item<float>(), sum / weight, 1e-5);
+    }
+    const auto one = whole_tape.gradient(whole.mean(), outputs).to_vector<float>(),
+               other = parts_tape.gradient(parts.mean(), outputs).to_vector<float>();
+    for (size_t i = 0; i < one.size(); ++i) EXPECT_NEAR(one[i], other[i], 1e-6);
+  }
+}
+
+TEST(Losses, RowsWeighOneUnlessSaidAndNothingIsDividedByNothing) {
+  const Tensor labels = full({4, 2}, 1), outputs = full({4, 2}, 3);
+  EXPECT_EQ(MeanSquaredError().sums(labels, outputs).sum.item<float>(), 16);
+  EXPECT_EQ(MeanSquaredError().sums(labels, outputs).weight.item<float>(), 4);
+  EXPECT_EQ(MeanSquaredError().sums(labels, outputs, full({4}, 0)).mean().item<float>(), 0);
+  const auto rule = [&](const Loss& loss, const Tensor& weights) {
+    return rule_of([&] { loss.sums(labels, outputs, weights); });
+  };
+  EXPECT_EQ(rule(MeanSquaredError(), full({}, 1)), "loss.row_weight");
+  EXPECT_EQ(rule(MeanSquaredError(), full({1}, 1)), "loss.row_weight");
+  EXPECT_EQ(rule(MeanSquaredError(), full({4, 2}, 1)), "loss.row_weight");
+  EXPECT_EQ(rule({"none", nullptr}, {}), "loss.function");
+  EXPECT_EQ(rule({"empty", [](const Tensor&, const Tensor&) { return Tensor(); }}, {}), "loss.function");
+  EXPECT_EQ(rule({"wide", [](const Tensor&, const Tensor& given) { return given; }}, {}), "loss.shape");
+  EXPECT_EQ(rule({"whole", [](const Tensor&, const Tensor&) { return full({4}, 1, DType::kI32); }}, {}),
+            "loss.dtype");
 }
 
 TEST(Losses, OptionsOutsideOfTheirRangeAreRefused) {

@@ -95,8 +95,9 @@ RunningMean::RunningMean(const std::string& name)
     : total(metric_variable(name, "total")), weight(metric_variable(name, "weight")) {}
 
 void RunningMean::add(const Tensor& values, const Tensor& weights) {
-  total.assign_add(reduce_sum(values * weights, {0}));
-  weight.assign_add(reduce_sum(weights, {0}));
+  const LossSums sums = LossSums::of(values, weights);
+  total.assign_add(sums.sum);
+  weight.assign_add(sums.weight);
 }
 
 double RunningMean::result() const {

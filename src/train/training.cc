@@ -141,17 +141,7 @@ Tensors Model::Training::losses(std::span<const Tensor> labels, const Tensors& v
       output.classes = values[i].size(-1);
       output.check_labels();
     }
-    out.push_back(rule.per_example(labels[i], values[i]));
-    if (!out[i].defined())
-      throw ValueError("loss.function", cat("loss \"", rule.name, "\" gave a tensor that holds nothing"));
-    if (out[i].shape() != Shape{labels[i].size(0)}) {
-      throw ShapeError("loss.shape",
-                       cat("loss \"", rule.name, "\" must give one value per row: ", out[i].type()));
-    }
-    if (!is_float(out[i].dtype())) {
-      throw DTypeError("loss.dtype",
-                       cat("loss \"", rule.name, "\" must give floating-point numbers: ", out[i].type()));
-    }
+    out.push_back(rule.of_rows(labels[i], values[i]));
   }
   return out;
 }

@@ -6,6 +6,7 @@ A case is a Keras class, the arguments it was made with (none: its defaults) and
 object of ours from them. An array is {"dtype", "shape", "data"}. Optimizers run in f64, since Adam's 1 - beta^step in
 f32 would be the largest error there is; Keras rounds betas to f32 all the same, where those below are exact.
 """
+import itertools
 import json
 import os
 import sys
@@ -292,12 +293,12 @@ def metrics():
                     }
                 )
             yield {"class": name, "arguments": arguments, "batches": batches}
-    for weighted in (False, True):
+    for inner, weighted in itertools.product([(), (2, 3)], [False, True]):
         d = Draws(3)
         mean = keras.metrics.Mean()
         batches = []
         for rows in (8, 3):
-            values, weights = d.normal(rows), d.weights(rows) if weighted else None
+            values, weights = d.normal(rows, *inner), d.weights(rows) if weighted else None
             mean.update_state(values, sample_weight=weights)
             batches.append(
                 {

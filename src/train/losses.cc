@@ -1,0 +1,47 @@
+#include "espalier/losses.h"
+
+#include "base/format.h"
+#include "espalier/array.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+
+LossSums LossSums::of(const Tensor& losses, const Tensor& row_weight, Location at) {
+  const CallScope scope(at);
+  if (losses.rank() != 1 || losses.type() != row_weight.type()) {
+    throw ShapeError("loss.row_weight", cat("a row has a loss and a weight of one dtype: losses ",
+                                            losses.type(), ", weights ", row_weight.type()));
+  }
+  return {reduce_sum(losses * row_weight, {0}), reduce_sum(row_weight, {0})};
+}
+
+Tensor LossSums::mean() const { return sum / maximum(weight, 1e-12); }
+
+LossSums LossSums::operator+(const LossSums& other) const { return {sum + other.sum, weight + other.weight}; }
+
+Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
+  // Ops of the loss are made where its own code stands.
+  Tensor out = per_example ? per_example(labels, outputs) : Tensor();
+  const CallScope scope(at);
+  if (!per_example) {
+    throw ValueError("loss.function", cat("loss \"", name, "\" has no function"),
+                     "call one of losses.h, as MeanSquaredError()");
+  }
+  if (!out.defined())
+    throw ValueError("loss.function", cat("loss \"", name, "\" gave a tensor that holds nothing"));
+  if (labels.rank() == 0 || out.shape() != Shape{labels.size(0)})
+    throw ShapeError("loss.shape", cat("loss \"", name, "\" must give one value per row: ", out.type()));
+  if (!is_float(out.dtype())) {
+    throw DTypeError("loss.dtype", cat("loss \"", name, "\" must give floating-point numbers: ", out.type()));
+  }
+  return out;
+}
+
+LossSums Loss::sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight,
+                    Location at) const {
+  const Tensor losses = of_rows(labels, outputs, at);
+  const CallScope scope(at);
+  return LossSums::of(losses, row_weight.defined() ? row_weight : full(losses.shape(), 1, losses.dtype()));
+}
+
+}  // namespace espalier
