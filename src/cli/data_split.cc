@@ -59,6 +59,7 @@ void split(const SplitRun& run) {
   std::vector<std::string> next = {"data", "leak", run.train, "--test", run.test};
   if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
   if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});
+  for (const std::string& word : run.table.words()) next.push_back(word);
   run.results.suggest(next);
 }
 

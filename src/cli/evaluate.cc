@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <set>
@@ -58,6 +59,32 @@ std::vector<std::string> threshold_words(const EvaluateRun& run) {
   std::string all;
   for (const double threshold : run.thresholds) all += cat(all.empty() ? "" : ",", shortest(threshold));
   return all.empty() ? std::vector<std::string>{} : std::vector<std::string>{"--threshold", all};
+}
+
+// What makes gates of these scores and slices, or holds those that are there against them.
+std::vector<std::string> gate_words(const EvaluateRun& run) {
+  const std::string gates = run.scores == "-"
+                                ? "gates.toml"
+                                : cat(std::filesystem::path(run.scores).stem().string(), "-gates.toml");
+  const bool there = posix_env().exists(gates);
+  std::vector<std::string> out = {"check", "--scores", run.scores};
+  const auto add = [&](const std::vector<std::string>& words) {
+    out.insert(out.end(), words.begin(), words.end());
+  };
+  add(run.scored.words());
+  add(run.table.words());
+  add(run.intervals.words());
+  if (!run.schema.empty()) add({"--schema", run.schema});
+  if (there) {
+    add({"--gates", gates});
+    return out;
+  }
+  if (run.where) add({"--where", run.where->text()});
+  SliceFlags slicing = run.slicing;
+  slicing.references.clear();
+  add(slicing.words());
+  add({"--init", "--out", gates});
+  return out;
 }
 
 // All rows at each threshold.
@@ -169,6 +196,7 @@ void evaluate_scores(const EvaluateRun& run) {
                         assessed_text(run, assessment, view, terminal), text_of(given, terminal),
                         run.worst.any() ? cli::text_of(worst, options, terminal) : "",
                         run.baseline.any() ? text_of(against, terminal) : ""));
+  if (run.slicing.any() && !run.slicing.metrics.empty()) return run.results.suggest(gate_words(run));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -183,11 +211,9 @@ void evaluate_scores(const EvaluateRun& run) {
   if (!run.slicing.any()) {
     const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices).flags;
     add(chosen.words());
-  } else if (run.slicing.metrics.empty()) {
+  } else {
     add({"--metric",
          assessment.has_thresholds() ? "true_positive_rate" : assessment.overall.estimates[0].metric});
-  } else {
-    next.emplace_back("--json");
   }
   run.results.suggest(next);
 }

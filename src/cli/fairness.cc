@@ -234,10 +234,16 @@ void choose(const ChooseRun& run) {
     return;
   }
   std::vector<std::string> next = {"check"};
-  if (run.data.empty() || run.scored.score.empty())
-    next.insert(next.end(), {"model/", "new.csv"});
-  else
-    next.insert(next.end(), {"--scores", run.data, "--label", run.scored.label, "--score", run.scored.score});
+  const auto add = [&](const std::vector<std::string>& words) {
+    next.insert(next.end(), words.begin(), words.end());
+  };
+  if (run.data.empty() || run.scored.score.empty()) {
+    add({"model/", run.data.empty() ? "new.csv" : run.data});
+  } else {
+    add({"--scores", run.data});
+    add(run.scored.words());
+  }
+  add(run.table.words());
   next.insert(next.end(), {"--gates", run.results.out});
   Results().write(cat(said, "next: ", command(next), "\n"));
 }

@@ -97,6 +97,28 @@ TEST_F(Next, OfEveryCommandWorksAsItStands) {
   EXPECT_EQ(next_of(run(cat(program, " data stats people.csv --json"))), "");
 }
 
+TEST_F(Next, OfScoresKeepsEveryFlag) {
+  std::string scores = "truth;score;weight;sex\n";
+  for (int i = 0; i < 400; ++i) {
+    scores += cat(i % 7 < 3 ? "gut" : "schlecht", ";0.", 10 + i * 37 % 80, ";", 1 + i % 2, ";",
+                  i % 2 ? "Female" : "Male", "\n");
+  }
+  write_file(home + "/scores.csv", scores);
+  write_file(home + "/answers.toml",
+             "harm = \"a person is refused\"\nworry = \"errors\"\nlabels = \"trustworthy\"\n"
+             "action = \"punitive\"\nhurt = \"acted-upon\"\n");
+  const std::string flags =
+      " --label truth --score score --positive gut --weight weight --delimiter ';' --slice sex";
+  for (const std::string& arguments :
+       {cat("evaluate --scores scores.csv", flags),
+        cat("evaluate --scores scores.csv", flags, " --metric tpr"),
+        cat("evaluate --scores scores.csv", flags, " --metric tpr"),
+        cat("check --scores scores.csv", flags, " --init --out of-scores.toml"),
+        cat("fairness choose --answers answers.toml --data scores.csv --out fair.toml", flags),
+        std::string("data split scores.csv --label truth --delimiter ';'")})
+    expect_next(arguments);
+}
+
 TEST_F(Next, OfTrainingOnFewRowsLeadsToGatesOfAllOfThem) {
   write_file(home + "/people.csv", people(100));
   const std::string trained = run(cat(program, " train --data people.csv --label paid --epochs 3"));
