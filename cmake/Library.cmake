@@ -47,26 +47,22 @@ set(cli_main ${cli_files})
 list(FILTER cli_main INCLUDE REGEX "/src/cli/main\\.cc$")
 list(REMOVE_ITEM cli_files ${cli_main} "")
 
-# Plans know no flags, so that their fuzzer is built without the verbs.
-set(plan_files ${cli_files})
-list(FILTER plan_files INCLUDE REGEX "/src/cli/plan_[^/]*\\.cc$")
-list(REMOVE_ITEM cli_files ${plan_files} "")
-if(plan_files)
-  add_library(espalier_plan OBJECT ${plan_files})
-  target_link_libraries(espalier_plan PRIVATE espalier_private)
-  espalier_unity(espalier_plan)
-endif()
-
-# What reads files of scores knows no models, for the same reason.
-set(score_files ${cli_files})
-list(FILTER score_files INCLUDE REGEX "/src/cli/(common|near_files|read_scores|reading_bar|scored_table|table_flags|where)\\.cc$")
-list(REMOVE_ITEM cli_files ${score_files} "")
-if(score_files)
-  add_library(espalier_scores OBJECT ${score_files})
-  target_link_libraries(espalier_scores PRIVATE espalier_private)
-  target_compile_options(espalier_scores PRIVATE $<$<CONFIG:Release>:-O1>)
-  espalier_unity(espalier_scores)
-endif()
+# Takes the files of these names out of cli_files into a library of their own.
+macro(espalier_cli_part name names)
+  set(part ${cli_files})
+  list(FILTER part INCLUDE REGEX "/src/cli/(${names})\\.cc$")
+  list(REMOVE_ITEM cli_files ${part} "")
+  if(part)
+    add_library(${name} OBJECT ${part})
+    target_link_libraries(${name} PRIVATE espalier_private)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+    espalier_unity(${name})
+  endif()
+endmacro()
+# Plans know no flags, and what reads files of scores knows no models, so that their fuzzers are built without
+# the verbs.
+espalier_cli_part(espalier_plan "plan_[^/]*")
+espalier_cli_part(espalier_scores "common|near_files|read_scores|reading_bar|scored_table|table_flags|where")
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)

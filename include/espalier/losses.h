@@ -42,6 +42,8 @@ struct Loss {
   // Labels are shares: fit and evaluate refuse those outside of [0, 1].
   bool share_labels = false;
 
+  // Raises ValueError[loss.function] where per_example is none.
+  void require_function(Location at = Location::here()) const;
   // per_example, held against what it promises; raises as said there.
   Tensor of_rows(const Tensor& labels, const Tensor& outputs, Location at = Location::here()) const;
   // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. Raises what of_rows and

@@ -111,6 +111,7 @@ TEST_F(Next, OfScoresKeepsEveryFlag) {
       " --label truth --score score --positive gut --weight weight --delimiter ';' --slice sex";
   for (const std::string& arguments :
        {cat("evaluate --scores scores.csv", flags),
+        // Before there are gates, and with them.
         cat("evaluate --scores scores.csv", flags, " --metric tpr"),
         cat("evaluate --scores scores.csv", flags, " --metric tpr"),
         cat("check --scores scores.csv", flags, " --init --out of-scores.toml"),

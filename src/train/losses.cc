@@ -19,14 +19,19 @@ Tensor LossSums::mean() const { return sum / maximum(weight, 1e-12); }
 
 LossSums LossSums::operator+(const LossSums& other) const { return {sum + other.sum, weight + other.weight}; }
 
-Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
-  // Ops of the loss are made where its own code stands.
-  Tensor out = per_example ? per_example(labels, outputs) : Tensor();
+void Loss::require_function(Location at) const {
   const CallScope scope(at);
   if (!per_example) {
     throw ValueError("loss.function", cat("loss \"", name, "\" has no function"),
                      "call one of losses.h, as MeanSquaredError()");
   }
+}
+
+Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
+  require_function(at);
+  // Outside of the scope: its ops are made where its own code stands.
+  Tensor out = per_example(labels, outputs);
+  const CallScope scope(at);
   if (!out.defined())
     throw ValueError("loss.function", cat("loss \"", name, "\" gave a tensor that holds nothing"));
   if (labels.rank() == 0 || out.shape() != Shape{labels.size(0)})

@@ -49,10 +49,7 @@ void check_shares(const char* rule, const Tensor& y, const char* of, const std::
 }  // namespace
 
 Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
-  if (!loss.per_example) {
-    throw ValueError("loss.function", cat("loss \"", loss.name, "\" has no function"),
-                     "call one of losses.h, as MeanSquaredError()");
-  }
+  loss.require_function();
   if (!std::isfinite(loss_weight))
     throw ValueError("model.loss_weight",
                      cat("loss_weight of \"", name, "\" must be finite, got ", shortest(loss_weight)));
