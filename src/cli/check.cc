@@ -272,6 +272,10 @@ void add_check(CLI::App& app) {
   add_where(*verb, run->where);
   run->slicing.add_slices(*verb);
   add_schema(*verb, run->schema);
+  verb->add_option("--environment", run->environment,
+                   "With --schema and --train: where the rows are met, one of the schema's environments")
+      ->option_text("NAME")
+      ->needs("--schema", "--train");
   run->intervals.add(*verb);
   verb->option_defaults()->group("The file");
   run->table.add(*verb);

@@ -8,6 +8,7 @@
 #include "data/column_steps.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
+#include "gate/schema_faults.h"
 
 namespace espalier::cli {
 
@@ -50,6 +51,7 @@ std::vector<std::string> judged(const CheckRun& run) {
   add("--baseline", run.baseline);
   add("--train", run.train);
   add("--schema", run.schema);
+  add("--environment", run.environment);
   for (const std::string& word : run.scored.words()) out.push_back(word);
   if (run.where) add("--where", run.where->text());
   if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
@@ -84,6 +86,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
     out.options.schema = infer_train_schema(out.train, out.options);
   } else {
     read_metadata(run.schema, out.options.schema.emplace());
+    if (!run.environment.empty()) out.options.environment = run.environment;
   }
   out.faults = find_data_faults(out.train, &out.now, out.options);
   return out;

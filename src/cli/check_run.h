@@ -16,7 +16,7 @@
 namespace espalier::cli {
 
 struct CheckRun {
-  std::string model, data, scores, baseline, gates, train, from, schema;
+  std::string model, data, scores, baseline, gates, train, from, schema, environment;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
   SchemaSlices of_schema = {};

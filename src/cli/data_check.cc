@@ -17,7 +17,7 @@ namespace espalier::cli {
 namespace {
 
 struct FaultsRun {
-  std::string train, now;
+  std::string train, now, schema, environment;
   DataFaultOptions options;
   TableFlags table;
   Results results;
@@ -66,7 +66,11 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   } else if (faults[0].of == FaultOf::kGroups) {
     out.insert(out.end(), {"bias", run.train});
   } else if (faults[0].of == FaultOf::kSchema) {
-    out.insert(out.end(), {"stats", run.now});
+    if (run.schema.empty())
+      out.insert(out.end(), {"stats", run.now});
+    else
+      out.insert(out.end(), {"validate", run.now, "--schema", run.schema});
+    if (!run.environment.empty()) out.insert(out.end(), {"--environment", run.environment});
   } else {
     out.insert(out.end(), {"drift", run.train, run.now});
   }
@@ -82,9 +86,11 @@ CsvTable read(const FaultsRun& run, const std::string& path, const std::vector<s
 }
 
 void check(const FaultsRun& run) {
-  run.results.keep({run.train, run.now});
+  run.results.keep({run.train, run.now, run.schema});
   const CsvTable train = read(run, run.train, {});
   DataFaultOptions options = run.options;
+  if (!run.schema.empty()) options.schema = read_message<tfmd::Schema>(run.schema);
+  if (!run.environment.empty()) options.environment = run.environment;
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
@@ -109,7 +115,7 @@ void check(const FaultsRun& run) {
 
 constexpr const char* kDataCheckExamples =
     R"(Asked, in this order: do the new rows have the columns, types, values and cells
-of those that train (a schema is inferred from these); does anything leak; do
+of those that train (a schema is inferred from these, or given); does anything leak; do
 numbers lie beyond all that train; have the columns drifted; are cells missing
 more often in one group. No cell is shown but the names of values that drifted.
 Where nothing changed, drift and range raise an alarm in one of twenty tables.
@@ -117,7 +123,8 @@ Exit code 1 where a fault is found.
 
 Examples:
   espalier data check train.csv --label income
-  espalier data check january.csv february.csv --label late --time placed)";
+  espalier data check january.csv february.csv --label late --time placed
+  espalier data check train.csv new.csv --schema schema.pbtxt --environment SERVING)";
 
 }  // namespace
 
@@ -135,6 +142,14 @@ void add_data_check(CLI::App& data) {
           "Columns whose values are groups; those that look so are taken where none is named")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
+  verb->add_option("--schema", run->schema,
+                   "What the new rows should be, with its comparators and rules; inferred of what trains "
+                   "where none is given")
+      ->option_text("FILE")
+      ->needs("now");
+  verb->add_option("--environment", run->environment, "Where the new rows are met: one of the schema's")
+      ->option_text("NAME")
+      ->needs("--schema");
   run->table.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);

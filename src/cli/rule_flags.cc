@@ -68,10 +68,9 @@ AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const 
     return {};
   }
   const CsvTable table = how.table.read(file);
-  RowOptions options{.missing = comma_separated({how.missing})};
-  options.missing.emplace_back();
-  for (const tfmd::Feature& feature : schema.feature()) options.passed_over.push_back(feature.name());
-  const RowValidator validator(schema, table.names(), options);
+  std::vector<std::string> missing = comma_separated({how.missing});
+  missing.emplace_back();
+  const RowValidator validator = rules_alone(schema, table.names(), std::move(missing));
   for (const SchemaRule& rule : validator.rules_left_out())
     note(cat("\"", printable(rule.condition.text()), "\" is not asked: a column is not in ",
              source_name(file)));

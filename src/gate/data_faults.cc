@@ -1,8 +1,6 @@
 #include "gate/data_faults.h"
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 
 #include "base/format.h"
 #include "data/column_guess.h"
@@ -10,19 +8,11 @@
 #include "evaluate/envelope.h"
 #include "fairness/data_bias.h"
 #include "fairness/rare_slices.h"
-#include "validate/anomalies.h"
-#include "validate/infer.h"
+#include "gate/schema_faults.h"
 #include "validate/leaks.h"
-#include "validate/statistics.h"
 
 namespace espalier {
 namespace {
-
-tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table, const DataFaultOptions& options) {
-  StatisticsOptions how;
-  how.empty.missing = options.missing;
-  return statistics_of_table(table, how).list();
-}
 
 class Faults {
  public:
@@ -35,7 +25,7 @@ class Faults {
   }
 
   std::vector<DataFault> run() {
-    if (now_) schema();
+    if (now_) found_ = find_schema_faults(train_, *now_, options_);
     leaks();
     if (now_) range();
     if (now_) drift();
@@ -49,36 +39,9 @@ class Faults {
 
  private:
   void add(FaultOf of, const std::string& column, std::string text, bool warning = true) {
-    const bool of_values = of == FaultOf::kSchema || of == FaultOf::kRange || of == FaultOf::kDrift;
+    const bool of_values = of == FaultOf::kRange || of == FaultOf::kDrift;
     if (of_values && options_.ignored.contains(column)) return;
     found_.push_back({of, warning, column, std::move(text)});
-  }
-
-  void schema() {
-    const tfmd::DatasetFeatureStatisticsList list = statistics(*now_, options_);
-    const Validation validation =
-        validate(options_.schema ? *options_.schema : infer_train_schema(train_, options_),
-                 {.statistics = &list.datasets(0)});
-    if (validation.data_missing) return add(FaultOf::kSchema, "", "there are no rows");
-    std::map<std::string, size_t> places;
-    for (const CsvTable* table : {&train_, now_}) {
-      for (const std::string& name : table->names()) places.emplace(name, places.size());
-    }
-    std::vector<const FeatureAnomaly*> sorted;
-    for (const FeatureAnomaly& anomaly : validation.features) sorted.push_back(&anomaly);
-    std::ranges::stable_sort(sorted, {}, [&](const FeatureAnomaly* anomaly) {
-      const auto found = places.find(path_text(anomaly->path));
-      return found == places.end() ? places.size() : found->second;
-    });
-    for (const FeatureAnomaly* anomaly : sorted) {
-      const std::string name = path_text(anomaly->path);
-      for (const AnomalyReason& reason : anomaly->reasons) {
-        std::string brief = reason.brief;
-        brief[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(brief[0])));
-        add(FaultOf::kSchema, name, cat("column \"", name, "\": ", brief),
-            anomaly->severity == tfmd::AnomalyInfo::ERROR);
-      }
-    }
   }
 
   bool meets(const std::string& name) const {
@@ -141,18 +104,6 @@ class Faults {
 };
 
 }  // namespace
-
-// Dates go on: those of new rows are no values of a domain.
-tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options) {
-  const std::vector<int64_t> rows = all_rows(train);
-  const MissingWords missing(options.missing);
-  tfmd::Schema out = infer_schema(statistics(train, options), {.shapes = false});
-  for (tfmd::Feature& feature : *out.mutable_feature()) {
-    const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);
-    if (date_style(feature.name(), column)) feature.clear_domain_info();
-  }
-  return out;
-}
 
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
                                         const DataFaultOptions& options) {

@@ -15,7 +15,7 @@
 namespace espalier {
 
 enum class FaultOf {
-  kSchema,  // columns, types, values and presence are not those of the rows that train
+  kSchema,  // find_schema_faults()
   kLeak,    // find_leaks()
   kRange,   // find_beyond()
   kDrift,   // find_drift()
@@ -32,20 +32,19 @@ struct DataFault {
 };
 
 struct DataFaultOptions {
-  std::string label = {};                   // "" without one
-  std::string time = {};                    // the column that says when a row is judged
-  std::vector<std::string> groups = {};     // columns whose values are groups
-  std::set<std::string> ignored = {};       // columns that schema, range and drift pass over
-  std::optional<tfmd::Schema> schema = {};  // of new rows; none: infer_train_schema()
-  int64_t k = kRareRows;                    // a value of fewer rows is not named
-  double alpha = 0.05;                      // the chance of an alarm by drift or range where nothing changed
+  std::string label = {};                       // "" without one
+  std::string time = {};                        // the column that says when a row is judged
+  std::vector<std::string> groups = {};         // columns whose values are groups
+  std::set<std::string> ignored = {};           // columns that schema, range and drift pass over
+  std::optional<tfmd::Schema> schema = {};      // of new rows; none: infer_train_schema()
+  std::optional<std::string> environment = {};  // of new rows: one of the schema's
+  int64_t k = kRareRows;                        // a value of fewer rows is not named
+  double alpha = 0.05;  // the chance of an alarm by drift or range where nothing changed
   std::vector<std::string> missing = ColumnOptions{}.missing;
 };
 
-// What the rows that train say of columns: types, presence, values of texts that are few.
-tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options);
 // Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,
-// then as their detectors sort them; schema's in the order of the columns. Raises ValueError as these.
+// then as their detectors sort them. Raises ValueError and FormatError as these.
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
                                         const DataFaultOptions& options);
 

@@ -1,4 +1,6 @@
 // Penalties of saved models.
+#include <unistd.h>
+
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -32,8 +34,10 @@ class SavedRegularizers : public testing::Test {
     return load_model(path_);
   }
 
+  // Of each test its own: they run beside each other.
   const std::string path_ =
-      (std::filesystem::path(testing::TempDir()) / "espalier-saved-regularizers").string();
+      cat(testing::TempDir(), "espalier-penalties-",
+          testing::UnitTest::GetInstance()->current_test_info()->name(), "-", getpid());
   const Tensor x_ = Generator(1).normal({60, 6}), y_ = argmax(slice(x_, {0, 0}, {60, 3}), 1);
 };
 

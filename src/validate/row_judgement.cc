@@ -144,6 +144,13 @@ RowJudgement judge_rows(const RowValidator& validator, const CsvTable& table) {
   return Judge(validator, table).run();
 }
 
+RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::string>& columns,
+                         std::vector<std::string> missing) {
+  RowOptions options{.missing = std::move(missing)};
+  for (const tfmd::Feature& feature : schema.feature()) options.passed_over.push_back(feature.name());
+  return RowValidator(schema, columns, options);
+}
+
 std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table) {
   std::vector<RuleCount> out;
   for (const SchemaRule& rule : validator.rules()) {

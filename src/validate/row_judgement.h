@@ -53,6 +53,9 @@ struct RuleCount {
   int64_t broken = 0, missing = 0;  // rows of which it is false, or missing
   std::vector<int64_t> lines = {};  // of the first RowFinding::kNamed that break it
 };
+// Of a schema nothing but its rules, for count_rules(). Raises as RowValidator's constructor.
+RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::string>& columns,
+                         std::vector<std::string> missing);
 std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table);
 
 }  // namespace espalier

@@ -1,0 +1,141 @@
+#include "gate/schema_faults.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "base/format.h"
+#include "base/shortened.h"
+#include "data/column_guess.h"
+#include "validate/anomalies.h"
+#include "validate/infer.h"
+#include "validate/row_judgement.h"
+#include "validate/statistics.h"
+
+namespace espalier {
+namespace {
+
+using Info = tfmd::AnomalyInfo;
+
+tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table, const DataFaultOptions& options) {
+  StatisticsOptions how;
+  how.empty.missing = options.missing;
+  return statistics_of_table(table, how).list();
+}
+
+bool of_comparator(const AnomalyReason& reason) {
+  return Info::Type_Name(reason.type).starts_with("COMPARATOR_");
+}
+
+DataFault fault_of(const std::string& column, const AnomalyReason& reason, bool error) {
+  std::string said = reason.brief;
+  said[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(said[0])));
+  if (said.ends_with('.')) said.pop_back();
+  if (of_comparator(reason) && reason.type != Info::COMPARATOR_CONTROL_DATA_MISSING)
+    said += cat(": ", reason.observed, ", ", reason.limit);
+  return {FaultOf::kSchema, error, column, column.empty() ? said : cat("column \"", column, "\": ", said)};
+}
+
+class SchemaFaults {
+ public:
+  SchemaFaults(const CsvTable& train, const CsvTable& now, const DataFaultOptions& options)
+      : train_(train),
+        now_(now),
+        options_(options),
+        schema_(options.schema ? *options.schema : infer_train_schema(train, options)) {}
+
+  std::vector<DataFault> run() {
+    anomalies();
+    rules();
+    return std::move(found_);
+  }
+
+ private:
+  void anomalies() {
+    const auto before = statistics(train_, options_), after = statistics(now_, options_);
+    tfmd::Schema schema = schema_;
+    if (schema.has_dataset_constraints()) {
+      schema.mutable_dataset_constraints()->clear_num_examples_drift_comparator();
+      schema.mutable_dataset_constraints()->clear_num_examples_version_comparator();
+    }
+    const Validation drift = validate(schema, {.statistics = &after.datasets(0),
+                                               .previous = &before.datasets(0),
+                                               .environment = options_.environment});
+    if (drift.data_missing) {
+      found_.push_back({.column = "", .text = "there are no rows"});
+      return;
+    }
+    if (drift.dataset) add(*drift.dataset, "", [](const AnomalyReason&) { return true; });
+    add_all(drift, [](const AnomalyReason&) { return true; });
+    // Skew is of what trains: of its other anomalies, which are not those of the new rows, nothing is said.
+    const bool skewed =
+        std::ranges::any_of(schema.feature(), [](const auto& each) { return each.has_skew_comparator(); });
+    if (skewed)
+      add_all(validate(schema, {.statistics = &before.datasets(0), .serving = &after.datasets(0)}),
+              of_comparator);
+  }
+
+  void add_all(const Validation& validation, auto&& said) {
+    std::map<std::string, size_t> places;
+    for (const CsvTable* table : {&train_, &now_}) {
+      for (const std::string& name : table->names()) places.emplace(name, places.size());
+    }
+    std::vector<const FeatureAnomaly*> sorted;
+    for (const FeatureAnomaly& anomaly : validation.features) sorted.push_back(&anomaly);
+    std::ranges::stable_sort(sorted, {}, [&](const FeatureAnomaly* anomaly) {
+      const auto found = places.find(path_text(anomaly->path));
+      return found == places.end() ? places.size() : found->second;
+    });
+    for (const FeatureAnomaly* anomaly : sorted) add(*anomaly, path_text(anomaly->path), said);
+  }
+
+  void add(const FeatureAnomaly& anomaly, const std::string& column, auto&& said) {
+    if (options_.ignored.contains(column)) return;
+    for (const AnomalyReason& reason : anomaly.reasons) {
+      if (said(reason)) found_.push_back(fault_of(column, reason, anomaly.severity == Info::ERROR));
+    }
+  }
+
+  void rules() {
+    if (tags_of(schema_).rules.empty()) return;
+    const RowValidator validator = rules_alone(schema_, now_.names(), options_.missing);
+    for (const RuleCount& each : count_rules(validator, now_)) {
+      if (each.broken)
+        add(each.rule,
+            cat(each.broken, " of ", now_.rows(), each.broken == 1 ? " rows breaks " : " rows break "), "");
+    }
+    for (const SchemaRule& rule : validator.rules_left_out())
+      add(rule, "", " cannot be asked: a column is not there");
+  }
+  void add(const SchemaRule& rule, const std::string& before, const char* after) {
+    found_.push_back({FaultOf::kSchema, !rule.warning, "",
+                      cat(before, "the rule \"", shortened(rule.condition.text()), "\"", after)});
+  }
+
+  const CsvTable& train_;
+  const CsvTable& now_;
+  const DataFaultOptions& options_;
+  const tfmd::Schema schema_;
+  std::vector<DataFault> found_;
+};
+
+}  // namespace
+
+// Dates go on: those of new rows are no values of a domain.
+tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options) {
+  const std::vector<int64_t> rows = all_rows(train);
+  const MissingWords missing(options.missing);
+  tfmd::Schema out = infer_schema(statistics(train, options), {.shapes = false});
+  for (tfmd::Feature& feature : *out.mutable_feature()) {
+    const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);
+    if (date_style(feature.name(), column)) feature.clear_domain_info();
+  }
+  return out;
+}
+
+std::vector<DataFault> find_schema_faults(const CsvTable& train, const CsvTable& now,
+                                          const DataFaultOptions& options) {
+  return SchemaFaults(train, now, options).run();
+}
+
+}  // namespace espalier

@@ -1,0 +1,20 @@
+// What a schema, one's own or that of what trains, says of the rows that a model meets.
+#pragma once
+
+#include "gate/data_faults.h"
+
+namespace espalier {
+
+// What the rows that train say of columns: types, presence, values of texts that are few.
+tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options);
+
+// TensorFlow Data Validation's anomalies of `now`, first those of the data set, then in the order of the
+// columns; drift comparators are held against what trains, skew comparators too, by their own names: what
+// trains is "previous" and "training". The ratios of numbers of rows are of spans and versions, which tables
+// of training and of judging are not, and are not asked. Then rules: how many rows break each; one that lacks
+// a column is a fault. Raises ValueError[validate.environment], FormatError[schema.tag], FormatError and
+// ValueError[expression.*].
+std::vector<DataFault> find_schema_faults(const CsvTable& train, const CsvTable& now,
+                                          const DataFaultOptions& options);
+
+}  // namespace espalier
