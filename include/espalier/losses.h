@@ -8,8 +8,8 @@
 
 namespace espalier {
 
-// What a loss takes outputs for.
-enum class LossOutputs : uint8_t { kAny, kLogits, kProbabilities };
+// What a loss takes outputs for: logits of a sigmoid, of a softmax over the last axis, probabilities.
+enum class LossOutputs : uint8_t { kAny, kLogits, kClassLogits, kProbabilities };
 
 // The loss of rows as two sums, which add up over batches, replicas and processes whatever number of rows
 // each has: one division at the end gives the loss of all rows.
@@ -37,7 +37,7 @@ struct Loss {
   bool class_labels = false;
   // fit and evaluate refuse outputs that are plainly the other kind: ValueError[loss.logits] for those of a
   // softmax or a sigmoid where logits are wanted, [loss.probabilities] for those that a trainable variable is
-  // added to last, as the bias of a linear layer, where probabilities are.
+  // added to last, as the bias of a linear layer, where probabilities are. Metrics by name follow: Metric.
   LossOutputs outputs = LossOutputs::kAny;
   // Labels are shares: fit and evaluate refuse those outside of [0, 1].
   bool share_labels = false;

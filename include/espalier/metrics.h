@@ -19,7 +19,9 @@ class Metric {
   // "sparse_categorical_accuracy", "top_k_categorical_accuracy", "sparse_top_k_categorical_accuracy" (both
   // take labels of either kind), "precision", "recall", "auc", "mean", "mean_absolute_error" ("mae"),
   // "mean_squared_error" ("mse"), "root_mean_squared_error" ("rmse"), "r2_score" ("r2"). "auto" is accuracy,
-  // which compile() leaves out where the loss is of numbers. Raises ValueError[metric.name].
+  // which compile() leaves out where the loss is of numbers. One that is asked for by name and takes
+  // probabilities takes logits where the loss does, as Keras' do not: threshold 0, AUC's from_logits. Raises
+  // ValueError[metric.name].
   Metric(const std::string& name, Location at = Location::here());
   Metric(const char* name, Location at = Location::here()) : Metric(std::string(name), at) {}
 
@@ -37,6 +39,7 @@ class Metric {
 
   struct Rule;
   explicit Metric(std::shared_ptr<Rule> rule) : rule_(std::move(rule)) {}
+  const std::shared_ptr<Rule>& rule() const { return rule_; }
 
  private:
   std::shared_ptr<Rule> rule_;

@@ -31,8 +31,8 @@ void require_classes(const std::string& name, const Tensor& outputs) {
                    "BinaryCrossentropy, numbers are for MeanSquaredError");
 }
 
-LossOutputs outputs_for(bool from_logits) {
-  return from_logits ? LossOutputs::kLogits : LossOutputs::kProbabilities;
+LossOutputs classes_for(bool from_logits) {
+  return from_logits ? LossOutputs::kClassLogits : LossOutputs::kProbabilities;
 }
 
 Tensor log_probabilities(const Tensor& outputs, bool from_logits) {
@@ -51,7 +51,7 @@ Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options)
         const Tensor outputs = convert(given, DType::kF32);
         return row_mean(softmax_cross_entropy(options.from_logits ? outputs : log(clipped(outputs)), labels));
       },
-      true, outputs_for(options.from_logits)};
+      true, classes_for(options.from_logits)};
 }
 
 Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
@@ -68,7 +68,7 @@ Loss CategoricalCrossentropy(CrossentropyOptions options, Location at) {
             const Tensor share = smoothed(labels, options.label_smoothing, labels.size(-1));
             return row_mean(-sum(share * log_probabilities(outputs, options.from_logits), -1));
           },
-          false, outputs_for(options.from_logits), true};
+          false, classes_for(options.from_logits), true};
 }
 
 Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
@@ -83,7 +83,7 @@ Loss BinaryCrossentropy(CrossentropyOptions options, Location at) {
             const Tensor p = clipped(outputs);
             return row_mean(-(share * log(p) + (1 - share) * log(1 - p)));
           },
-          false, outputs_for(options.from_logits), true};
+          false, options.from_logits ? LossOutputs::kLogits : LossOutputs::kProbabilities, true};
 }
 
 }  // namespace espalier

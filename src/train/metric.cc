@@ -61,6 +61,7 @@ Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {
 Metric::Metric(const std::string& name, Location at) {
   const CallScope scope(at);
   *this = find_named("metric.name", "metric", name, kKnown).make(name);
+  rule_->by_name = true;
 }
 
 const std::string& Metric::name() const { return rule_->name; }

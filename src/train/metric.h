@@ -13,8 +13,12 @@ struct Metric::Rule {
   virtual void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) = 0;
   virtual double result() const = 0;
   virtual std::vector<Variable> variables() const = 0;
+  // Whether outputs are held against a threshold for probabilities; then take_logits() moves it.
+  virtual bool takes_probabilities() const { return false; }
+  virtual void take_logits(bool) {}
 
   std::string name;
+  bool by_name = false;  // with the defaults of its name, which nobody chose
 };
 
 // By this name, accuracy for the losses it means something to.
@@ -34,6 +38,18 @@ struct RunningMean {
   double result() const;
   std::vector<Variable> variables() const { return {total, weight}; }
   Variable total, weight;
+};
+
+// The weighted mean of a function of rows, f32[batch].
+struct MeanRule : Metric::Rule {
+  using PerExample = std::function<Tensor(const Tensor& labels, const Tensor& outputs)>;
+  MeanRule(const std::string& name, PerExample per_example);
+  void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) override;
+  double result() const override { return mean.result(); }
+  std::vector<Variable> variables() const override { return mean.variables(); }
+
+  RunningMean mean;
+  PerExample per_example;
 };
 
 }  // namespace espalier

@@ -60,22 +60,36 @@ Tensor top_k_right(const Tensor& labels, const Tensor& outputs, int64_t k) {
   return share(logical_and(hit, numbers(outputs)));
 }
 
-Tensor chosen(const Tensor& labels, const Tensor& outputs) {
-  if (outputs.rank() < 2 || outputs.size(-1) == 1) return binary(labels, outputs, 0.5);
+Tensor chosen(const Tensor& labels, const Tensor& outputs, double threshold) {
+  if (outputs.rank() < 2 || outputs.size(-1) == 1) return binary(labels, outputs, threshold);
   return labels.rank() < outputs.rank() ? sparse(labels, outputs) : categorical(labels, outputs);
 }
 
+// `of` takes a threshold, too.
+struct ThresholdRule final : MeanRule {
+  using Of = Tensor (*)(const Tensor& labels, const Tensor& outputs, double threshold);
+  ThresholdRule(const std::string& name, Of of, double given, bool alone)
+      : MeanRule(name, [of, this](const Tensor& labels,
+                                  const Tensor& outputs) { return of(labels, outputs, threshold); }),
+        threshold(given),
+        always(alone) {}
+  bool takes_probabilities() const override { return always; }
+  void take_logits(bool logits) override { threshold = logits ? 0 : BinaryAccuracyOptions().threshold; }
+
+  double threshold;
+  bool always;  // not of classes
+};
+
 }  // namespace
 
-Metric Accuracy(const std::string& name) { return MeanMetricWrapper(name, chosen); }
+Metric Accuracy(const std::string& name) {
+  return Metric(std::make_shared<ThresholdRule>(name, chosen, BinaryAccuracyOptions().threshold, false));
+}
 
 Metric BinaryAccuracy(BinaryAccuracyOptions options, Location at) {
   const CallScope scope(at);
   require_threshold("binary_accuracy", options.threshold);
-  return MeanMetricWrapper(options.name,
-                           [threshold = options.threshold](const Tensor& labels, const Tensor& outputs) {
-                             return binary(labels, outputs, threshold);
-                           });
+  return Metric(std::make_shared<ThresholdRule>(options.name, binary, options.threshold, true));
 }
 
 Metric SparseCategoricalAccuracy(const std::string& name) { return MeanMetricWrapper(name, sparse); }

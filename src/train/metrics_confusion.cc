@@ -42,6 +42,8 @@ struct PositivesRule final : Metric::Rule {
   }
   double result() const override { return ratio(true_positives, positives); }
   std::vector<Variable> variables() const override { return {true_positives, positives}; }
+  bool takes_probabilities() const override { return true; }
+  void take_logits(bool logits) override { threshold = logits ? 0 : PrecisionOptions().threshold; }
 
   const char* kind;
   double threshold;
@@ -87,6 +89,8 @@ struct AUCRule final : Metric::Rule {
     return whole == 0 ? 0 : area / whole;
   }
   std::vector<Variable> variables() const override { return {positives, negatives}; }
+  bool takes_probabilities() const override { return true; }
+  void take_logits(bool logits) override { from_logits = logits; }
 
   int64_t intervals;
   bool from_logits;

@@ -6,31 +6,24 @@
 #include "train/metric.h"
 #include "train/rows.h"
 
-namespace espalier::metrics {
+namespace espalier {
+
+MeanRule::MeanRule(const std::string& name, PerExample per_example)
+    : Rule(name), mean(name), per_example(std::move(per_example)) {
+  if (!this->per_example) throw ValueError("metric.function", cat("metric \"", name, "\" has no function"));
+}
+
+void MeanRule::update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) {
+  const Tensor values = per_example(labels, outputs);
+  if (values.type() != weights.type()) {
+    throw ShapeError("metric.values", cat("metric \"", name, "\" must give ", weights.type(),
+                                          ", one value a row, not ", values.type()));
+  }
+  mean.add(values, weights);
+}
+
+namespace metrics {
 namespace {
-
-using PerExample = std::function<Tensor(const Tensor& labels, const Tensor& outputs)>;
-
-struct MeanRule : Metric::Rule {
-  MeanRule(const std::string& name, PerExample per_example)
-      : Rule(name), mean(name), per_example(std::move(per_example)) {
-    if (!this->per_example) throw ValueError("metric.function", cat("metric \"", name, "\" has no function"));
-  }
-
-  void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) override {
-    const Tensor values = per_example(labels, outputs);
-    if (values.type() != weights.type()) {
-      throw ShapeError("metric.values", cat("metric \"", name, "\" must give ", weights.type(),
-                                            ", one value a row, not ", values.type()));
-    }
-    mean.add(values, weights);
-  }
-  double result() const override { return mean.result(); }
-  std::vector<Variable> variables() const override { return mean.variables(); }
-
-  RunningMean mean;
-  PerExample per_example;
-};
 
 struct RootRule final : MeanRule {
   using MeanRule::MeanRule;
@@ -39,7 +32,8 @@ struct RootRule final : MeanRule {
 
 }  // namespace
 
-Metric MeanMetricWrapper(const std::string& name, PerExample per_example) {
+Metric MeanMetricWrapper(const std::string& name,
+                         std::function<Tensor(const Tensor& labels, const Tensor& outputs)> per_example) {
   return Metric(std::make_shared<MeanRule>(name, std::move(per_example)));
 }
 
@@ -60,4 +54,5 @@ Metric RootMeanSquaredError(const std::string& name) {
   return Metric(std::make_shared<RootRule>(name, espalier::MeanSquaredError().per_example));
 }
 
-}  // namespace espalier::metrics
+}  // namespace metrics
+}  // namespace espalier

@@ -38,7 +38,9 @@ void OutputMakers::require(const OutputOptions& output, const Tensor& value) con
   if (!made) return;
   const std::string what =
       output.name.empty() ? "the outputs of the model" : cat("output \"", output.name, "\"");
-  if (output.loss.outputs == LossOutputs::kLogits && made->kind == Kind::kProbabilities) {
+  const bool logits =
+      output.loss.outputs == LossOutputs::kLogits || output.loss.outputs == LossOutputs::kClassLogits;
+  if (logits && made->kind == Kind::kProbabilities) {
     throw ValueError(
         "loss.logits",
         cat("loss \"", output.loss.name, "\" takes logits, ", what, " went through a ", made->by, " last"),

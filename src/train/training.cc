@@ -46,6 +46,19 @@ void check_shares(const char* rule, const Tensor& y, const char* of, const std::
                              " is no share: loss \"", loss, "\" takes labels from 0 to 1"));
 }
 
+// A metric by name takes what the loss takes.
+void fit_to_loss(const Metric& metric, const Loss& loss) {
+  Metric::Rule& rule = *metric.rule();
+  if (!rule.by_name) return;
+  if (loss.outputs == LossOutputs::kClassLogits && rule.takes_probabilities()) {
+    throw ValueError("metric.logits",
+                     cat("metric \"", rule.name, "\" takes probabilities, loss \"", loss.name,
+                         "\" takes logits of classes"),
+                     "end the model with a softmax and give the loss .from_logits = false");
+  }
+  rule.take_logits(loss.outputs == LossOutputs::kLogits);
+}
+
 }  // namespace
 
 Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
@@ -56,7 +69,8 @@ Model::Training::Output::Output(OutputOptions given, bool one_of_several) : Outp
   if (!loss.class_labels && loss.outputs == LossOutputs::kAny)
     std::erase_if(metrics, [](const Metric& metric) { return metric.name() == kAutoMetric; });
   for (Metric& metric : metrics) {
-    if (metric.name() == kAutoMetric) metric = metrics::Accuracy();
+    if (metric.name() == kAutoMetric) metric = Metric("accuracy");
+    fit_to_loss(metric, loss);
   }
   if (!one_of_several) return;
   prefix = name + "_";
