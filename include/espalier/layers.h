@@ -118,6 +118,8 @@ class Layer {
   // Variables of this layer and of the layers it called, in the order they were built, each once.
   std::vector<Variable> variables() const;
   std::vector<Variable> trainable_variables() const;
+  // Those that were made to be trained, frozen now or not.
+  std::vector<Variable> made_trainable() const;
   // The penalties of regularizers on trainable weights as they are now, f32[] each; fit and evaluate add them
   // to the loss. Raises ShapeError[layer.regularizer] for one that is no scalar.
   std::vector<Tensor> losses() const;
@@ -368,7 +370,8 @@ struct Conv2DOptions {
   DTypePolicy dtype = {};
 };
 // f[batch, height, width, channels] gives f[batch, height', width', filters]. Raises
-// ShapeError[conv2d.window] when a "valid" window is larger than the image.
+// ShapeError[conv2d.window] when a "valid" window is larger than the image, DTypeError[conv2d.dtype] for
+// pixels that are integers.
 class Conv2D : public Layer {
  public:
   // Raises ValueError for options outside of their range and unknown names.

@@ -77,7 +77,9 @@ struct OutputOptions {
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
-  // "auto" is accuracy under a loss of classes, logits or probabilities, and nothing under others.
+  // "auto" is accuracy under a loss of classes, logits or probabilities, and nothing under others. By name
+  // metrics of probabilities take the logits of a sigmoid, too; those of a softmax compile() refuses for
+  // them: ValueError[metric.logits].
   std::vector<Metric> metrics = {"auto"};
   // Instead of loss and metrics, for models of several outputs: one for each. Labels are then a list, one
   // tensor an output, and logs are "loss", "<output>_loss" (without its weight) and "<output>_<metric>".
@@ -111,7 +113,8 @@ struct FitOptions {
   Dataset validation_data = {};
   // What a class, or a row, counts for in loss and metrics, which are weighted means: the sum of weight *
   // value divided by the sum of the weights. (Keras divides the loss by the number of rows, and metrics count
-  // all rows alike.) Classes that are not named count 1. sample_weight is f[rows], not negative.
+  // all rows alike.) Classes that are not named count 1; labels are their numbers, of any dtype, or one 1
+  // among zeros, and both weights together count as their product. sample_weight is f[rows], not negative.
   std::map<int64_t, double> class_weight = {};
   Tensor sample_weight = {};
   bool weighted = false;    // the last tensor of a dataset's elements is the sample_weight of their rows
@@ -152,6 +155,8 @@ class Model : public Layer {
   // What the model calls its inputs and its outputs, in order; empty when it has no names for them.
   virtual std::vector<std::string> input_names() const { return {}; }
   virtual std::vector<std::string> output_names() const { return {}; }
+  // Whether it has what fit could train, frozen now or not; quantize()'s models have not.
+  virtual bool can_be_trained() const { return true; }
   // Trains on rows of x and y (equal first axes); y has one tensor for each output, in the order of
   // output_names(), whatever the order of ModelOptions::outputs. Loss and metrics of each
   // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
@@ -163,7 +168,8 @@ class Model : public Layer {
   // 1] where the loss takes shares, and for another number of tensors than compile() knows outputs of,
   // ValueError[fit.outputs] when the model gives another number, ValueError[fit.sample_weight] and
   // [fit.class_weight] for weights that do not fit and for the weight of a class that the outputs have no
-  // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own.
+  // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own,
+  // [fit.trainable] when all that it could train is frozen, and for one that cannot be trained.
   std::vector<Logs> fit(const TensorList& x, const TensorList& y, const FitOptions& options = {},
                         Location at = Location::here());
   // Trains on the elements of a dataset, which are batches: the tensors of x, those of y, one for each

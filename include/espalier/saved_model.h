@@ -12,11 +12,13 @@ namespace espalier {
 // A model from a folder of Model::save. Its layers are not those of the program that made it: it replays the
 // saved graphs of inference and of training on the saved variables, so that it needs none of their classes.
 // It predicts, is compiled, fitted and saved as any other model; its regularizers are among the graphs, so
-// that penalties count in its loss as before. A handle, as every model, and as safe for threads as those are
-// (model.h) from the start. Floating-point inputs may have any such dtype. Calls raise
-// ValueError[loaded_model.inputs] for another number of tensors, DTypeError[loaded_model.dtype] and
-// ShapeError[loaded_model.input] for one that is not as input_rows() says, ShapeError[loaded_model.batch] for
-// another number of rows than fixed_batch().
+// that penalties count in its loss as before. Frozen by set_trainable(false) it computes in training what it
+// predicts: normalisations use their averages, dropouts keep all. A variable that was frozen when it was
+// saved is so, until set_trainable(true); normalisations that were frozen then use their averages ever after.
+// A handle, as every model, and as safe for threads as those are (model.h) from the start. Floating-point
+// inputs may have any such dtype. Calls raise ValueError[loaded_model.inputs] for another number of tensors,
+// DTypeError[loaded_model.dtype] and ShapeError[loaded_model.input] for one that is not as input_rows() says,
+// ShapeError[loaded_model.batch] for another number of rows than fixed_batch().
 class LoadedModel : public Model {
  public:
   // Rows of a batch when the graphs hold for that number alone; 0 when they hold for any.
@@ -26,6 +28,7 @@ class LoadedModel : public Model {
   // Those of the model that was saved.
   std::vector<std::string> input_names() const override;
   std::vector<std::string> output_names() const override;
+  bool can_be_trained() const override { return !made_trainable().empty(); }
   // A text that was saved beside the model. Raises ValueError[loaded_model.file] with the nearest names.
   const std::string& file(const std::string& name, Location at = Location::here()) const;
   bool has_file(const std::string& name) const;

@@ -25,6 +25,10 @@ void Conv2D::build(const TensorType& input) {
 
 Tensor Conv2D::call(const Tensor& x) {
   require_image("conv2d", x.type());
+  if (!is_float(x.dtype())) {
+    throw DTypeError("conv2d.dtype", cat("Conv2D takes floating-point pixels, got ", x.type()),
+                     "convert(x, DType::kF32) / 255");
+  }
   require_fit("conv2d", options_.padding, options_.kernel_size, x.type());
   ConvolutionOptions options{.window_strides = options_.strides, .dimensions = channels_last(2)};
   for (const size_t axis : {0, 1}) {

@@ -292,6 +292,16 @@ std::vector<Layer::Regularized> Layer::regularized() const {
   return out;
 }
 
+std::vector<Variable> Layer::made_trainable() const {
+  std::vector<Variable> out;
+  for (const State* state : state_->subtree()) {
+    for (const State::Weight& weight : state->weights) {
+      if (weight.trainable) out.push_back(weight.variable);
+    }
+  }
+  return out;
+}
+
 std::vector<Variable> Layer::trainable_variables() const {
   std::vector<Variable> out = variables();
   std::erase_if(out, [](const Variable& variable) { return !variable.trainable(); });

@@ -81,7 +81,7 @@ TEST(Trainable, CompiledStepsSeeTheChange) {
   EXPECT_NE(kernel(0), frozen);
   model.set_trainable(false);
   const auto last = kernel(2);
-  model.fit(kTrainableX, y);
+  EXPECT_THROW(model.fit(kTrainableX, y), StateError);
   EXPECT_EQ(kernel(2), last);
 }
 

@@ -31,6 +31,16 @@ void require_own(const std::vector<Variable>& read, const std::vector<Variable>&
   }
 }
 
+// Without one fit would say how good the model is, again and again.
+void require_weights(const Model& model, const std::vector<Variable>& weights) {
+  const size_t frozen = model.made_trainable().size();
+  if (!weights.empty() || (frozen == 0 && model.can_be_trained())) return;
+  const std::string what = frozen ? cat("all ", frozen, " variables that can be trained are frozen")
+                                  : "it has no variable to train";
+  throw StateError("fit.trainable", cat("model \"", model.path(), "\" cannot be trained: ", what),
+                   frozen ? "set_trainable(true)" : "");
+}
+
 }  // namespace
 
 Tensors Model::Training::run(std::span<const Tensor> x) const {
@@ -65,6 +75,7 @@ void Model::compile(ModelOptions options, Location at) {
     const std::vector<Variable> weights = Running::model()->trainable_variables();
     const std::vector<Tensor> gradients = tape.gradient(loss, weights);
     require_own(tape.watched_variables(), weights);
+    require_weights(*Running::model(), weights);
     if (watch) watch->gradients(weights, gradients);
     training.observe(total, losses, given.y, outputs, given.row_weight);
     const auto rule = training.options.optimizer.rule();

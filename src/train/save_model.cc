@@ -136,10 +136,15 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   }
   saved.add_penalties(*this);
   saved.sort_as(this->variables());
+  const std::vector<Variable> made = made_trainable();
   for (const auto& [name, variable] : saved.all) {
     require_utf8("variable", name);
     weights.arrays.push_back({name, variable.state()->value.node()->dense()});
-    variables.push_back({{"path", name}, {"trainable", variable.trainable()}});
+    const bool trains = variable.trainable() || std::ranges::any_of(made, [&](const Variable& each) {
+                          return each.state() == variable.state();
+                        });
+    variables.push_back({{"path", name}, {"trainable", trains}});
+    if (trains && !variable.trainable()) variables.back()["frozen"] = true;
     const auto penalty = saved.penalties.find(name);
     if (penalty != saved.penalties.end()) variables.back()["penalty"] = penalty->second;
   }

@@ -32,7 +32,7 @@ struct LoadedModel::Saved {
   struct Weight {
     std::string name;  // below the model
     Tensor value;
-    bool trainable = true;
+    bool trainable = true, frozen = false;
     std::shared_ptr<const Graph> penalty;  // of its value, or null
   };
   // A pass, and its graph for the batch size that was asked last.
@@ -134,9 +134,12 @@ void LoadedModel::Saved::read_description(const Json& json) {
   for (const Json& variable : variables) {
     if (!variable.is_object()) fail(path, kDescription, "a variable needs \"path\" and \"trainable\"");
     const std::string variable_path = text(variable, "path");
-    const Json trainable = variable.value("trainable", Json());
+    const Json trainable = variable.value("trainable", Json()),
+               frozen = variable.value("frozen", Json(false));
     if (!trainable.is_boolean())
       fail(path, kDescription, cat("variable \"", variable_path, "\" needs \"trainable\": true or false"));
+    if (!frozen.is_boolean())
+      fail(path, kDescription, cat("variable \"", variable_path, "\": \"frozen\" is true or false"));
     const Literal* value = arrays.find(variable_path);
     if (!value) fail(path, kWeights, cat("there is no array \"", variable_path, "\""));
     if (variable_path.empty() || !weight_index.emplace(variable_path, weights.size()).second)
@@ -144,7 +147,7 @@ void LoadedModel::Saved::read_description(const Json& json) {
     // Below the model; a layer of its own may be called as one inside.
     std::string own = relative(variable_path, name);
     while (!names.insert(own).second) own = "outside/" + own;
-    weights.push_back({own, make_concrete(*value), trainable.get<bool>(),
+    weights.push_back({own, make_concrete(*value), trainable.get<bool>(), frozen.get<bool>(),
                        penalty_of(variable, variable_path, value->type())});
   }
   for (const Weight& weight : weights) {
@@ -260,8 +263,10 @@ const std::string& LoadedModel::file(const std::string& name, Location at) const
 bool LoadedModel::has_file(const std::string& name) const { return saved_->files.contains(name); }
 
 void LoadedModel::build_many(std::span<const TensorType>) {
-  for (const Saved::Weight& weight : saved_->weights)
-    add_variable(weight.name, weight.value, weight.trainable, false);
+  for (const Saved::Weight& weight : saved_->weights) {
+    Variable variable = add_variable(weight.name, weight.value, weight.trainable, false);
+    if (weight.frozen) variable.set_trainable(false);
+  }
   for (const Saved::Weight& weight : saved_->weights) {
     if (!weight.penalty) continue;
     std::map<std::string, Variable> touched;
@@ -284,7 +289,7 @@ Variable LoadedModel::variable(const std::string& name) const {
 Tensors LoadedModel::call_many(std::span<const Tensor> given) {
   const Tensors x = as_rows(given, saved_->rows, saved_->inputs);
   const int64_t batch = batch_of(x, saved_->rows, saved_->fixed_batch, saved_->inputs);
-  return call_program(*saved_->graph(TrainingScope::current(), batch), x,
+  return call_program(*saved_->graph(TrainingScope::current() && trainable(), batch), x,
                       [&](const std::string& name) { return variable(name); });
 }
 
