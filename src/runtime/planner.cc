@@ -5,6 +5,7 @@
 
 #include "ir/constant.h"
 #include "runtime/decompose.h"
+#include "runtime/integer_products.h"
 #include "runtime/fusion.h"
 #include "runtime/plan.h"
 #include "runtime/steps.h"
@@ -460,7 +461,9 @@ class Planner {
 }  // namespace
 
 std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph, const CompileOptions& options) {
-  Planner planner(decompose_bodiless(std::move(graph)), options);
+  graph = decompose_bodiless(std::move(graph));
+  if (options.fast_kernels) graph = integer_products_in_f32(std::move(graph));
+  Planner planner(std::move(graph), options);
   return std::make_shared<Executable>(planner.finish());
 }
 
