@@ -119,6 +119,8 @@ std::span<const Tensor> StepArguments::of(Tensors element) {
   const int64_t rows = y[0].size(0);
   if (weighted) {
     element.back() = row_weights(format_.verb + ".sample_weight", element.back(), rows);
+    if (!format_.class_weight.empty())
+      element.back() = class_weights(y, format_.class_weight, element.back());
   } else if (!format_.class_weight.empty()) {
     element.push_back(class_weights(y, format_.class_weight));
   } else {
@@ -161,8 +163,6 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
     throw ValueError("fit.validation", "validation_split is of rows in memory",
                      "give take() and skip() of the dataset to fit and validation_data");
   if (options.sample_weight.defined()) refuse_beside_dataset("fit");
-  if (options.weighted && !options.class_weight.empty())
-    throw ValueError("fit.class_weight", "class_weight and weighted do not come together");
   if (batches == 0) no_batches("fit.rows", dataset);
   StepArguments arguments({"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight,
                            std::move(check_labels)});

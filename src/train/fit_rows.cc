@@ -59,22 +59,50 @@ Tensor row_weights(const std::string& rule, const Tensor& given, int64_t rows) {
   return weights;
 }
 
-Tensor class_weights(std::span<const Tensor> labels, const std::map<int64_t, double>& weights) {
+namespace {
+
+// The class of each row of labels, whose numbers are whole: one number a row, or one 1 among zeros.
+std::vector<int64_t> class_numbers(const Tensor& y) {
+  const auto refuse = [&](const std::string& what) {
+    throw ValueError("fit.class_weight",
+                     cat("class weights need the class of each row, its number or one 1 among zeros: ", what),
+                     "give each row its weight: sample_weight");
+  };
+  const int64_t rows = y.size(0), size = rows == 0 ? 1 : y.type().elements() / rows;
+  if (size == 0) refuse(cat("labels are ", y.type()));
+  const Tensor wide = convert(y, DType::kF64);
+  const std::span<const double> labels = wide.data<double>();
+  std::vector<int64_t> out;
+  for (int64_t row = 0; row < rows; ++row) {
+    const auto own = labels.subspan(static_cast<size_t>(row * size), static_cast<size_t>(size));
+    if (size == 1) {
+      if (own[0] != std::floor(own[0]) || std::abs(own[0]) > 0x1p53)
+        refuse(cat("label ", shortest(own[0]), " of row ", row, " is no class number"));
+      out.push_back(static_cast<int64_t>(own[0]));
+      continue;
+    }
+    const auto ones = std::ranges::count(own, 1.0), zeros = std::ranges::count(own, 0.0);
+    if (ones != 1 || zeros != size - 1)
+      refuse(cat("row ", row, " of labels ", y.type(), " has ", ones, " ones and ", zeros, " zeros"));
+    out.push_back(std::ranges::find(own, 1.0) - own.begin());
+  }
+  return out;
+}
+
+}  // namespace
+
+Tensor class_weights(std::span<const Tensor> labels, const std::map<int64_t, double>& weights,
+                     const Tensor& row_weight) {
   if (labels.size() != 1)
     throw ValueError("fit.class_weight", cat("class weights are for one output, y has ", labels.size()),
                      "give each row its weight: sample_weight");
-  const Tensor& y = labels[0];
-  if (!is_integer(y.dtype()) || y.type().elements() != y.size(0)) {
-    throw ValueError("fit.class_weight",
-                     cat("class weights need one class number a row, labels are ", y.type()));
-  }
-  const Tensor wide = convert(y, DType::kI64);
   std::vector<float> out;
-  for (const int64_t label : wide.data<int64_t>()) {
+  for (const int64_t label : class_numbers(labels[0])) {
     const auto it = weights.find(label);
     out.push_back(it == weights.end() ? 1 : static_cast<float>(it->second));
   }
-  return Tensor::of(out);
+  const Tensor of_classes = Tensor::of(out);
+  return row_weight.defined() ? of_classes * row_weight : of_classes;
 }
 
 namespace {
@@ -115,8 +143,6 @@ void check_options(const FitOptions& options) {
   if (options.validation_data.defined() && options.validation_data.cardinality() == Dataset::kInfinite)
     throw ValueError("fit.validation", cat(options.validation_data, " has no end"),
                      "take() as many batches as are meant");
-  if (!options.class_weight.empty() && options.sample_weight.defined())
-    throw ValueError("fit.class_weight", "class_weight and sample_weight do not come together");
   for (const auto& [label, weight] : options.class_weight) {
     if (!(weight >= 0) || std::isinf(weight))
       throw ValueError("fit.class_weight", cat("weights are finite and not negative, that of class ", label,
@@ -266,7 +292,9 @@ FitRows::FitRows(const TensorList& x, const TensorList& y, const FitOptions& opt
     }
   }
   if (options.class_weight.empty()) return;
-  training.arrays.push_back(class_weights(y.tensors(), options.class_weight));
+  const Tensor own = training.weighted ? training.arrays.back() : Tensor();
+  if (training.weighted) training.arrays.pop_back();
+  training.arrays.push_back(class_weights(y.tensors(), options.class_weight, own));
   training.weighted = true;
 }
 

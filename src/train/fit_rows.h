@@ -49,9 +49,10 @@ void check_rows(const std::string& rule, std::span<const Tensor> x, std::span<co
 // Weights as f32[rows]. Raises ShapeError[rule] and ValueError[rule] unless they are one finite number, 0 or
 // more, for each row.
 Tensor row_weights(const std::string& rule, const Tensor& given, int64_t rows);
-// f32[rows]: the weight of the class of each row, 1 for those without. Raises ValueError[fit.class_weight]
-// unless there is one y, one class number a row.
-Tensor class_weights(std::span<const Tensor> y, const std::map<int64_t, double>& weights);
+// f32[rows]: the weight of the class of each row, 1 for those without, times its own where that is given.
+// Raises ValueError[fit.class_weight] unless there is one y, of class numbers or of one 1 among zeros a row.
+Tensor class_weights(std::span<const Tensor> y, const std::map<int64_t, double>& weights,
+                     const Tensor& row_weight = {});
 // Raises what Model::fit says of options that do not belong to rows in memory alone.
 void check_options(const FitOptions& options);
 // Raises ValueError[verb.batch_size] for less than 1.

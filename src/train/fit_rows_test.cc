@@ -97,6 +97,22 @@ TEST(FitRows, ClassesHaveWeights) {
   EXPECT_FALSE(rows.validation.weighted);
 }
 
+// Keras takes the largest number of a row; of numbers alone it takes the whole ones.
+TEST(FitRows, ClassesOfLabelsAreNumbersOfAnyTypeOrOneAmongZeros) {
+  const std::vector<float> expected = {0.5, 5, 1, 5};
+  const Tensor classes = Tensor::of<int32_t>({0, 2, 1, 2});
+  for (const Tensor& y : {convert(classes, DType::kF32), reshape(convert(classes, DType::kF32), {4, 1}),
+                          one_hot(classes, 3), one_hot(classes, 3, -1, DType::kI32)}) {
+    const FitRows rows(fit_rows_counting(4), y, {.class_weight = {{2, 5}, {0, 0.5}}});
+    EXPECT_EQ(rows.training.arrays.at(2).to_vector<float>(), expected) << cat(y.type());
+    const FitRows both(
+        fit_rows_counting(4), y,
+        {.class_weight = {{2, 5}, {0, 0.5}}, .sample_weight = Tensor::of<float>({2, 1, 3, 0})});
+    EXPECT_EQ(both.training.arrays.size(), 3u);
+    EXPECT_EQ(both.training.arrays.at(2).to_vector<float>(), (std::vector<float>{1, 5, 3, 0})) << cat(y.type());
+  }
+}
+
 TEST(FitRows, MistakesAreNamed) {
   const Tensor x = fit_rows_counting(4), y = fit_rows_zeros_of(4);
   const auto rule = [&](const FitOptions& options) { return rule_of([&] { FitRows(x, y, options); }); };
@@ -105,12 +121,8 @@ TEST(FitRows, MistakesAreNamed) {
   EXPECT_EQ(rule({.sample_weight = Tensor::of<float>({1, -1, 1, 1})}), "fit.sample_weight");
   EXPECT_EQ(rule({.sample_weight = full({4}, std::numeric_limits<double>::infinity())}), "fit.sample_weight");
   EXPECT_EQ(rule({.class_weight = {{0, -1}}}), "fit.class_weight");
-  EXPECT_EQ(rule({.class_weight = {{0, 1}}, .sample_weight = full({4}, 1)}), "fit.class_weight");
-  EXPECT_EQ(rule_of([&] { FitRows(x, full({4}, 1), {.class_weight = {{0, 1}}}); }), "fit.class_weight");
-  EXPECT_EQ(rule_of([&] {
-              FitRows(x, full({4, 2}, 1, DType::kI32), {.class_weight = {{0, 1}}});
-            }),
-            "fit.class_weight");
+  for (const Tensor& labels : {full({4}, 0.5), full({4, 2}, 1, DType::kI32), full({4, 2}, 0.5)})
+    EXPECT_EQ(rule_of([&] { FitRows(x, labels, {.class_weight = {{0, 1}}}); }), "fit.class_weight");
   EXPECT_EQ(rule({.validation_x = x, .validation_y = y, .validation_split = 0.5}), "fit.validation");
   const char* const weights = "fit.validation_sample_weight";
   EXPECT_EQ(rule({.validation_sample_weight = full({4}, 1), .validation_split = 0.5}), weights);
@@ -132,6 +144,10 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_FLOAT_EQ(static_cast<float>(loss({.sample_weight = Tensor::of<float>({0, 1, 2, 0.5f})}).at("loss")),
                   6.5f / 3.5f);
   EXPECT_FLOAT_EQ(static_cast<float>(loss({.class_weight = {{1, 3}}}).at("loss")), 16.0f / 8);
+  EXPECT_FLOAT_EQ(
+      static_cast<float>(
+          loss({.class_weight = {{1, 2}}, .sample_weight = Tensor::of<float>({0, 1, 2, 0.5f})}).at("loss")),
+      12.0f / 6);
   const Logs split = loss({.validation_split = 0.5, .sample_weight = Tensor::of<float>({1, 3, 1, 3})});
   EXPECT_FLOAT_EQ(static_cast<float>(split.at("loss")), 0.75f);
   EXPECT_FLOAT_EQ(static_cast<float>(split.at("val_loss")), 2.75f);
