@@ -39,7 +39,8 @@ std::shared_ptr<Callback> ReduceLROnPlateau(ReduceLROnPlateauOptions options = {
                                             Location at = Location::here());
 
 // Sets the learning rate before each epoch: schedule(epoch from 0, rate so far). Raises
-// ValueError[learning_rate_scheduler.rate] for one that is negative or not finite.
+// ValueError[learning_rate_scheduler.rate] for one that is negative or not finite; as fit begins
+// [learning_rate_scheduler.optimizer] where the optimizer follows a schedule.
 std::shared_ptr<Callback> LearningRateScheduler(
     std::function<double(int epoch, double learning_rate)> schedule, Location at = Location::here());
 

@@ -66,13 +66,22 @@ void compile(Model& model, const TrainPlan& plan, int64_t classes) {
        .metrics = said_at(plan, "fit.metrics", [&] { return make_metrics(plan.fit.metrics, classes); })});
 }
 
+static bool scheduled(const OptimizerPlan& plan) {
+  return std::visit([](const auto& each) { return !std::holds_alternative<double>(each.learning_rate); },
+                    plan);
+}
+
 FitOptions fit_options(const TrainPlan& plan) {
   FitOptions out{.epochs = plan.fit.epochs,
                  .batch_size = plan.fit.batch_size,
                  .shuffle = plan.fit.shuffle,
                  .steps_per_epoch = plan.fit.steps_per_epoch};
   out.callbacks.push_back(ConsoleProgress());
-  for (const CallbackPlan& callback : plan.callbacks) out.callbacks.push_back(make_callback(callback));
+  for (const CallbackPlan& callback : plan.callbacks) {
+    // A schedule sets the rate of every step.
+    if (std::holds_alternative<ReduceLROnPlateauOptions>(callback) && scheduled(plan.optimizer)) continue;
+    out.callbacks.push_back(make_callback(callback));
+  }
   return out;
 }
 

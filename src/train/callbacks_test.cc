@@ -207,6 +207,22 @@ TEST(Callbacks, MistakesAreNamedBeforeTheFirstStep) {
   EXPECT_EQ(rule_of([] { ReduceLROnPlateau({.min_delta = NAN}); }), "reduce_lr_on_plateau.min_delta");
 }
 
+// Every update would set the rate anew.
+TEST(Callbacks, ASchedulesRateIsNobodyElses) {
+  const Tensor x = full({4, 2}, 1), y = full({4}, 1, DType::kI32);
+  Sequential model{Dense({.units = 2})};
+  const auto rule = [&](std::shared_ptr<Callback> callback) {
+    return rule_of([&] { model.fit(x, y, {.callbacks = {callback}}); });
+  };
+  model.compile({.optimizer = SGD{.learning_rate = CosineDecay{0.1, 10}}});
+  EXPECT_EQ(rule(ReduceLROnPlateau({.monitor = "loss"})), "reduce_lr_on_plateau.optimizer");
+  EXPECT_EQ(rule(LearningRateScheduler([](int, double rate) { return rate; })),
+            "learning_rate_scheduler.optimizer");
+  model.compile({.optimizer = SGD{.learning_rate = 0.1}});
+  EXPECT_EQ(rule(ReduceLROnPlateau({.monitor = "loss"})), "nothing");
+  EXPECT_EQ(rule(LearningRateScheduler([](int, double rate) { return rate; })), "nothing");
+}
+
 TEST(Callbacks, AMonitorSaysWhatIsMissing) {
   Sequential model{Dense({.units = 2})};
   model.compile({.metrics = {metrics::Mean("mystery")}});

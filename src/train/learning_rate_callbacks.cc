@@ -4,6 +4,7 @@
 #include "base/format.h"
 #include "espalier/callbacks.h"
 #include "espalier/ops.h"
+#include "optim/rule.h"
 #include "train/monitor.h"
 
 namespace espalier {
@@ -11,6 +12,14 @@ namespace {
 
 double rate_of(const Model& model) { return model.optimizer().learning_rate().read().item<float>(); }
 void set_rate(const Model& model, double rate) { model.optimizer().learning_rate().assign(full({}, rate)); }
+
+// Each update would assign the schedule's rate anew.
+void require_number(const Model& model, const char* callback) {
+  if (model.optimizer().rule()->common.learning_rate.constant()) return;
+  throw ValueError(cat(callback, ".optimizer"),
+                   "the optimizer's learning rate follows a schedule, which sets it in every update",
+                   "give the optimizer a number, or leave the callback out");
+}
 
 class Plateau final : public Callback {
  public:
@@ -25,6 +34,7 @@ class Plateau final : public Callback {
 
   void on_train_begin(const Run& run) override {
     monitor_.require(run);
+    require_number(model(), "reduce_lr_on_plateau");
     best_.reset();
     wait_ = cooldown_ = 0;
   }
@@ -78,6 +88,7 @@ class Scheduler final : public Callback {
     if (!schedule_) throw ValueError("learning_rate_scheduler.schedule", "there is no function");
   }
 
+  void on_train_begin(const Run&) override { require_number(model(), "learning_rate_scheduler"); }
   void on_epoch_begin(int epoch) override {
     const double rate = schedule_(epoch, rate_of(model()));
     if (!std::isfinite(rate) || rate < 0) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <optional>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "espalier/callbacks.h"
 #include "train/folder_of.h"
@@ -78,7 +79,10 @@ class Saver final : public Callback {
       for (const std::string& name : run.logs) fields[name] = 0.5;
     }
     // Before the epochs, not after the first.
-    require_folder_of(filled(options_.path, fields), "save.path");
+    const std::string first = filled(options_.path, fields);
+    require_folder_of(first, "save.path");
+    // Of a run that was killed; folders that are named by epoch are each begun once.
+    if (first == options_.path) posix_env().remove_left_overs(first);
     steps_ = run.initial_epoch * run.steps_per_epoch;
   }
   void on_epoch_begin(int epoch) override { epoch_ = epoch; }

@@ -59,6 +59,16 @@ TEST(ModelCheckpoint, SavesEachEpochUnderItsNumberAndValue) {
   EXPECT_EQ(scripted.weight_in("02-0.13"), 10);
 }
 
+// A run that is killed within a save leaves the folder that was to take its place.
+TEST(ModelCheckpoint, WhatAKilledRunLeftIsRemoved) {
+  ModelCheckpointScripted scripted("left_over");
+  const std::string left = "best.7-123.part";
+  std::filesystem::create_directories(scripted.folder + "/" + left);
+  posix_env().write_file(scripted.folder + "/" + left + "/weights.safetensors", "half");
+  scripted.run({.path = "best"}, {3});
+  EXPECT_EQ(scripted.files(), Names{"best"});
+}
+
 TEST(ModelCheckpoint, SavesTheBestOnly) {
   ModelCheckpointScripted scripted("best_only");
   scripted.run({.path = "best", .monitor = "loss", .save_best_only = true}, {3, 1, 2, 1});
