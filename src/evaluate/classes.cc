@@ -39,6 +39,30 @@ std::array<double, 3> values(const OfClass& its) {
 }
 std::array<double, 3> wholes(const OfClass& its) { return {its.said.weight, its.is.weight, its.f1_whole()}; }
 
+// Rows that are of a class or said to be: F1 is 2 j / (1 + j) of the share j of them that are both.
+Tally either(const OfClass& its) {
+  return {its.is.rows + its.said.rows - its.right.rows, its.is.weight + its.said.weight - its.right.weight,
+          its.is.squares + its.said.squares - its.right.squares};
+}
+double slope_of_f1(double share) { return 2 / ((1 + share) * (1 + share)); }
+
+// How much less than there is linearisation sees of the variance of a share of few rows, none at all where
+// all of them are alike: its own against that with two more rows of either kind. Agresti and Coull,
+// Approximate is better than "exact" for interval estimation of binomial proportions, 1998.
+double unseen(const Tally& part, const Tally& whole, double (*slope)(double)) {
+  const double n = whole.effective_rows();
+  if (!(n > 0)) return 0;
+  const double share = std::clamp(part.weight / whole.weight, 0.0, 1.0), nearer = (share * n + 2) / (n + 4);
+  const auto variance = [&](double p, double rows) { return slope(p) * slope(p) * p * (1 - p) / rows; };
+  return std::max(0.0, variance(nearer, n + 4) - variance(share, n));
+}
+double no_slope(double) { return 1; }
+// Of a class's precision, recall and F1.
+std::array<double, 3> unseen(const OfClass& its) {
+  return {unseen(its.right, its.said, no_slope), unseen(its.right, its.is, no_slope),
+          unseen(its.right, either(its), slope_of_f1)};
+}
+
 double loss(const ClassRows& rows, size_t row) {
   return log_loss(rows.probability(row, rows.label(row)), true);
 }
@@ -100,19 +124,27 @@ Estimate linear(std::string name, std::optional<double> value, double squares, c
   if (value) out.variance = linear_variance(squares, rows);
   return out;
 }
+// Its variance and what linearisation does not see of it.
+Estimate with_unseen(Estimate estimate, double more) {
+  if (estimate.value && estimate.effective_rows > 1) estimate.variance = estimate.variance.value_or(0) + more;
+  return estimate;
+}
 
 Estimates estimates_of(const Sums& sums, const ClassRows& rows) {
   Estimates out{.rows = sums.rows, .of = {}, .matrix = sums.matrix};
   const bool any = sums.rows.weight > 0;
   out.of.push_back(share("accuracy", sums.right, sums.rows));
   constexpr const char* kMacro[] = {"macro_precision", "macro_recall", "macro_f1"};
-  std::array<double, 3> macro = {};
+  std::array<double, 3> macro = {}, more = {};
   for (const OfClass& its : sums.of) {
-    for (size_t i = 0; i < 3; ++i) macro[i] += values(its)[i] / sums.present();
+    for (size_t i = 0; i < 3; ++i) {
+      macro[i] += values(its)[i] / sums.present();
+      more[i] += unseen(its)[i] / (sums.present() * sums.present());
+    }
   }
   for (size_t i = 0; i < 3; ++i) {
-    out.of.push_back(
-        linear(kMacro[i], any ? std::optional(macro[i]) : std::nullopt, sums.macro[i], sums.rows));
+    const auto value = any ? std::optional(macro[i]) : std::nullopt;
+    out.of.push_back(with_unseen(linear(kMacro[i], value, sums.macro[i], sums.rows), more[i]));
   }
   if (rows.has_probabilities()) {
     out.of.push_back(linear("log_loss", any ? std::optional(sums.loss / sums.rows.weight) : std::nullopt,
@@ -123,8 +155,11 @@ Estimates estimates_of(const Sums& sums, const ClassRows& rows) {
     const std::string name = cat("[", rows.classes()[c], "]");
     out.of.push_back(share("precision" + name, its.right, its.said));
     out.of.push_back(share("recall" + name, its.right, its.is));
-    out.of.push_back(linear("f1" + name, its.present() ? std::optional(values(its)[2]) : std::nullopt,
-                            sums.f1[c], sums.rows));
+    const auto f1 = its.present() ? std::optional(values(its)[2]) : std::nullopt;
+    Estimate of_f1 = linear("f1" + name, f1, sums.f1[c], sums.rows);
+    of_f1.rows = either(its).rows;
+    of_f1.effective_rows = either(its).effective_rows();
+    out.of.push_back(with_unseen(std::move(of_f1), unseen(its)[2]));
   }
   return out;
 }
