@@ -35,9 +35,8 @@ class SavedRegularizers : public testing::Test {
   }
 
   // Of each test its own: they run beside each other.
-  const std::string path_ =
-      cat(testing::TempDir(), "espalier-penalties-",
-          testing::UnitTest::GetInstance()->current_test_info()->name(), "-", getpid());
+  const std::string path_ = cat(testing::TempDir(), "espalier-penalties-",
+                                testing::UnitTest::GetInstance()->current_test_info()->name(), "-", getpid());
   const Tensor x_ = Generator(1).normal({60, 6}), y_ = argmax(slice(x_, {0, 0}, {60, 3}), 1);
 };
 
