@@ -104,13 +104,22 @@ TrainPlan plan_of(const TrainFlags& flags) {
   return plan;
 }
 
+// Without links and ".." in its folder; its last part stays, as a linked file keeps its name.
+std::filesystem::path settled(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  const std::filesystem::path whole = std::filesystem::absolute(path);
+  const std::filesystem::path last = whole.filename();
+  if (last == "." || last == "..") return std::filesystem::weakly_canonical(whole);
+  return std::filesystem::weakly_canonical(whole.parent_path()) / last;
+}
+
 // As a file in the folder of `out` says it.
 std::string text_beside(TrainPlan plan, const std::string& out) {
   if (out != "-") {
-    const auto folder = std::filesystem::absolute(out).parent_path();
+    const auto folder = settled(out).parent_path();
     for_paths(plan, [&](std::string& path) {
       if (!path.empty() && path != "-" && path[0] != '/')
-        path = std::filesystem::absolute(path).lexically_relative(folder).string();
+        path = settled(path).lexically_relative(folder).string();
     });
   }
   return write_plan(plan);
