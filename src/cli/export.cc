@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/c_quoted.h"
 #include "base/env.h"
 #include "base/find_named.h"
 #include "base/format.h"
@@ -17,6 +18,7 @@
 #include "cli/near_files.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
+#include "cli/train_images.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
 #include "text/c.h"
@@ -49,7 +51,7 @@ std::shared_ptr<const Graph> inference(LoadedModel& model, int64_t batch) {
 std::string missing_note(const ColumnProgram& columns) {
   std::string words;
   for (const std::string& word : columns.missing_words())
-    words += cat(words.empty() ? "" : ", ", "\"", word, "\"");
+    words += cat(words.empty() ? "" : ", ", c_quoted(word));
   return cat("Missing are ", words, words.empty() ? "" : ", and ",
              "what is no number, date or truth value where the column holds them; "
              "truth values are read in any case.");
@@ -69,8 +71,39 @@ std::string limits_note(const ColumnProgram& columns) {
              " to ", shortest(limits[1]));
 }
 
-// What the numbers of a row and of a result are, where a table says it.
-std::vector<std::string> notes_of(const LoadedModel& model, const std::string& path) {
+// A line for each class, its name in quotes where it cannot be read without.
+void add_classes(std::vector<std::string>& notes, const std::vector<std::string>& classes) {
+  notes.emplace_back("The output has a number for each class, of which softmax makes probabilities:");
+  for (size_t i = 0; i < classes.size(); ++i) {
+    const std::string quoted = c_quoted(classes[i]);
+    const bool plain = quoted.size() == classes[i].size() + 2;
+    notes.push_back(cat("  ", i, " ", plain ? classes[i] : quoted));
+  }
+}
+
+// How a file becomes what a model of images takes: read_images.
+std::vector<std::string> image_notes(LoadedModel& model, const std::string& path) {
+  const TensorType row = model.input_rows()[0];
+  const bool colours = row.rank() == 3 && row.shape[2] == 3;
+  std::vector<std::string> out = {
+      cat("The input is an image of ", row.shape[0], "x", row.shape[1],
+          ": rows from the top, of each its pixels from the left, of each pixel its ",
+          colours ? "red, green and blue" : "grey", ", each from 0 to 1: a byte divided by 255."),
+      cat("Of a JPEG or PNG file `espalier predict` leaves out alpha, profile and orientation",
+          colours ? "."
+                  : "; of colours the grey is 0.299 red + 0.587 green + 0.114 blue, rounded to a byte."),
+      "A file of another height or width is resized along that axis: each new pixel i is a mean of the old "
+      "pixels j,",
+      "with weights max(0, 1 - |j - c| / r) divided by their sum, where c is (i + 0.5) s - 0.5, s the old "
+      "size "
+      "divided by the new one, r s or 1, whichever is more."};
+  add_classes(out, image_classes(model, path));
+  return out;
+}
+
+// What the numbers of a row and of a result are, where a table or images say it.
+std::vector<std::string> notes_of(LoadedModel& model, const std::string& path) {
+  if (takes_images(model) && model.has_file(kImagesFile)) return image_notes(model, path);
   if (!model.has_file(kColumnsFile)) return {};
   const ColumnProgram columns = columns_of(model, path);
   std::vector<std::string> out = {"The input is what the column program of the model makes of a row:"};
@@ -79,9 +112,7 @@ std::vector<std::string> notes_of(const LoadedModel& model, const std::string& p
     out.push_back(cat("  ", i, " ", features[i], ": ", formulas[i]));
   out.push_back(missing_note(columns));
   if (columns.classification()) {
-    out.push_back("The output has a number for each class, of which softmax makes probabilities:");
-    for (size_t i = 0; i < columns.classes().size(); ++i)
-      out.push_back(cat("  ", i, " ", columns.classes()[i]));
+    add_classes(out, columns.classes());
     if (const std::string decided = decision_note(model, columns, path); !decided.empty())
       out.push_back(decided);
   } else {
@@ -127,11 +158,14 @@ Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   for (const std::string& note : notes_of(model, run.model)) doc += cat(doc.empty() ? "" : "\n", note);
   Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
-  const std::vector<std::string> names = model.input_names();
+  const std::vector<std::string> given = model.input_names();
+  std::string names;
+  for (size_t i = 0; i < model.input_rows().size(); ++i)
+    names += cat(i ? ", " : "", given.empty() ? cat("x", i) : given[i]);
   return {
       {run.out},
-      cat("for ", batch ? std::to_string(batch) : "any number of", batch == 1 ? " row" : " rows", ", input ",
-          names.empty() ? "x0" : names[0], "\n"),
+      cat("for ", batch ? std::to_string(batch) : "any number of", batch == 1 ? " row" : " rows",
+          model.input_rows().size() > 1 ? ", inputs " : ", input ", names, "\n"),
       command({"import", run.out, "--out", std::filesystem::path(run.out).stem().string() + "-imported"})};
 }
 

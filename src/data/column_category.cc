@@ -1,3 +1,4 @@
+#include "base/c_quoted.h"
 #include "base/format.h"
 #include "data/column_steps.h"
 
@@ -24,7 +25,7 @@ std::vector<std::string> CategoryStep::names(const std::string& column) const {
 std::vector<std::string> CategoryStep::formulas() const {
   std::vector<std::string> out;
   for (const std::string& category : categories)
-    out.push_back(cat("1 where x is \"", category, "\", else 0"));
+    out.push_back(cat("1 where x is ", c_quoted(category), ", else 0"));
   out.emplace_back("1 where x is none of these, else 0");
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
