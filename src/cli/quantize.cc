@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
+#include "cli/save_place.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
@@ -145,6 +146,7 @@ void quantize_model(const QuantizeRun& run) {
   check_save_path(
       run.out,
       {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kImagesFile, ""}});
+  probe_save_place(run.out);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
     if (takes_images(model)) return quantize_images(run, model);

@@ -5,6 +5,8 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/near_files.h"
+#include "cli/save_place.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
 #include "espalier/error.h"
@@ -167,6 +169,7 @@ void train(const TrainFlags& flags) {
     throw ValueError("train.input",
                      "standard input is the plan, the data or the test; the others must lie elsewhere");
   flags.results.keep(inputs);
+  if (!flags.write_plan) probe_save_place(plan.model.path);
   for (const CallbackPlan& callback : plan.callbacks) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
     if (logger) Results{.out = logger->path}.keep(inputs);
