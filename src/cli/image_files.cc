@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/verbs.h"
+#include "espalier/error.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
 #include "report/progress.h"
@@ -101,6 +102,12 @@ void check_memory(int64_t images, const TensorType& row, const std::string& fix 
                    fix.empty() ? cat("--image-size ", std::max<int64_t>(1, side)) : fix);
 }
 
+// "pictures/" is "pictures".
+std::string without_slashes(const std::string& path) {
+  const size_t end = path.find_last_not_of('/');
+  return end == path.npos ? path : path.substr(0, end + 1);
+}
+
 }  // namespace
 
 bool is_idx_folder(const std::string& path) {
@@ -117,6 +124,26 @@ bool is_image_folder(const std::string& path) {
          std::ranges::any_of(posix_env().list_folder(path), [&](const std::string& name) {
            return !name.starts_with('.') && fs::is_directory(fs::path(path) / name, none);
          });
+}
+
+void check_images_at(const std::string& path) {
+  constexpr size_t kNamed = 3;
+  std::error_code none;
+  if (fs::exists(path, none) || none) return;
+  const std::string above = folder_above(path);
+  std::string near;
+  if (fs::is_directory(above, none)) {
+    const std::vector<std::string> names =
+        nearest(fs::path(without_slashes(path)).filename().string(), posix_env().list_folder(above));
+    for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
+      near += cat(i == 0 ? "did you mean " : " or ", above == "." ? names[i] : cat(above, "/", names[i]));
+  }
+  throw IoError("file.read", cat("cannot read ", path, ": no such file"), near.empty() ? "" : near + "?");
+}
+
+std::string folder_above(const std::string& path) {
+  const std::string above = fs::path(without_slashes(path)).parent_path().string();
+  return above.empty() ? "." : above;
 }
 
 ImageFolder ImageFolder::look(const std::string& path, double test_fraction,

@@ -15,6 +15,11 @@ bool is_idx_folder(const std::string& path);
 // Whether `path` is a folder of folders, and none of IDX files.
 bool is_image_folder(const std::string& path);
 
+// Raises IoError[file.read] where nothing is at `path`, with what of nearly its name is beside it.
+void check_images_at(const std::string& path);
+// The folder that holds a folder or a file, as its path says it: ".", where it says none.
+std::string folder_above(const std::string& path);
+
 // Images by class that a model is to learn. Those below train/ learn and those below test/ judge, where both
 // are there; else the last of each class judge.
 struct ImageFolder {

@@ -34,6 +34,52 @@ struct PicturesAsked : PicturesTest {
   }
 };
 
+TEST_F(PicturesAsked, AFolderThatIsNotThereIsNamedWithItsPlanAndItsNeighbours) {
+  squares();
+  fs::create_directories(folder + "/sub");
+  const std::string plan =
+      write_file(folder + "/sub/seen.toml", "[data]\nfile = \"squares\"\nimage_size = [4, 4]\n");
+  EXPECT_EQ(refused(add_train, {plan}), cat("file.read: seen.toml, line 2, column 8: cannot read ", folder,
+                                            "/sub/squares: no such file; fix: paths in seen.toml begin at "
+                                            "its folder; --data FOLDER names another"));
+  EXPECT_TRUE(refused(add_train, {plan, "--data", folder + "/square"})
+                  .ends_with(cat("; fix: did you mean ", folder, "/squares?")));
+  trained(folder + "/squares", model);
+  for (const AddVerb add : {add_predict, add_evaluate}) {
+    const std::string said = refused(add, {model, folder + "/sqares"});
+    EXPECT_TRUE(said.ends_with(cat("; fix: did you mean ", folder, "/squares?"))) << said;
+  }
+}
+
+TEST_F(PicturesAsked, WhatIsNoFolderOfClassesLeadsToTheOneThatIs) {
+  const std::string data = squares();
+  EXPECT_EQ(refused(add_train, {"--data", data, "--label", "kind"}),
+            cat("train.label: ", data,
+                " is a folder of images, whose sub-folders are the labels; fix: leave out "
+                "--label"));
+  EXPECT_TRUE(refused(add_train, {"--data", data + "/red"}).ends_with(cat("; fix: --data ", data)));
+  EXPECT_TRUE(refused(add_train, {"--data", data + "/red/"}).ends_with(cat("; fix: --data ", data)));
+  EXPECT_EQ(refused(add_train, {"--data", data + "/red/00.jpg"}),
+            cat("train.images: ", data,
+                "/red/00.jpg is one image, and a model learns from a folder with a sub-folder of "
+                "images for each class; fix: --data ",
+                data));
+  fs::current_path(data);
+  EXPECT_TRUE(refused(add_train, {"--data", "red"}).ends_with("; fix: --data ."));
+}
+
+TEST_F(PicturesAsked, ResumeNamesCheckpointsOfNearlyTheName) {
+  const std::string data = squares();
+  write_file(folder + "/modle.checkpoint", "");
+  std::string said;
+  call_verb(add_train, {"--data", data, "--epochs", "0", "--model", model, "--resume"}, "", &said);
+  EXPECT_NE(said.find(cat("note: there is no ", model, ".checkpoint; did you mean ", folder,
+                          "/modle.checkpoint?\n")),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("begins anew"), std::string::npos) << said;
+}
+
 TEST_F(PicturesAsked, AFolderThatHoldsNothingIsRefusedBeforeTheTraining) {
   const std::string data = squares();
   std::string said;

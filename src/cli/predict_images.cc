@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "cli/near_files.h"
 #include "cli/train_images.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
@@ -27,7 +26,7 @@ struct Pictures {
 Pictures pictures_of(const PredictImagesRun& run, const LoadedModel& model) {
   Pictures out;
   for (const std::string& path : run.inputs) {
-    check_file(path);
+    check_images_at(path);
     if (is_idx_folder(path) || path.ends_with(".csv") || path.ends_with(".csv.gz")) {
       if (run.inputs.size() > 1)
         throw ValueError("predict.images", cat(path, " holds digits by row, which are predicted alone"));

@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
@@ -43,6 +45,11 @@ bool has_words(const CsvTable& table) {
                    cat("add --label ", table.names().back()));
 }
 
+bool is_image_file(const std::string& path) {
+  const std::string ending = CLI::detail::to_lower(std::filesystem::path(path).extension().string());
+  return ending == ".jpg" || ending == ".jpeg" || ending == ".png";
+}
+
 // Of a folder of IDX files or a table of numbers.
 Examples digits_at(const std::string& path) {
   if (!std::filesystem::is_directory(path)) check_table_file(path);
@@ -51,8 +58,20 @@ Examples digits_at(const std::string& path) {
       return load_digits(path);
     } catch (const IoError& error) {
       if (error.rule() != "digits.file") throw;
-      throw IoError(error.rule(), cat(error.message(), ", nor a sub-folder of images for each class"));
+      throw IoError(error.rule(), cat(error.message(), ", nor a sub-folder of images for each class"),
+                    list_images(path).empty() || !is_image_folder(folder_above(path))
+                        ? ""
+                        : cat("--data ", folder_above(path)));
     }
+  }
+  if (is_image_file(path)) {
+    const std::string above = folder_above(folder_above(path));
+    throw ValueError(
+        "train.images",
+        cat(path,
+            " is one image, and a model learns from a folder with a sub-folder of images for each "
+            "class"),
+        is_image_folder(above) ? cat("--data ", above) : "");
   }
   const CsvTable table = read_csv(path);
   if (has_words(table)) ask_for_label(table, path);
@@ -76,6 +95,7 @@ TrainPlan with_flags(TrainPlan plan, const TrainFlags& flags) {
   const auto forget = [&](const char* path, bool changed) {
     if (changed) std::erase_if(plan.places, [&](const auto& place) { return place.first.starts_with(path); });
   };
+  forget("data.file", plan.data.file != written.data.file);
   forget("data.ignore", plan.data.ignore != written.data.ignore);
   forget("data.include", plan.data.include != written.data.include);
   forget("data.image_size", plan.data.image_size != written.data.image_size);
@@ -162,6 +182,40 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
   flags.results.suggest({folder.parted ? "evaluate" : "predict", plan.model.path, data});
 }
 
+// Raises IoError that names the plan where that says what is not there.
+void check_images_of(const TrainPlan& plan, const std::string& source) {
+  const auto place = plan.places.find("data.file");
+  if (place == plan.places.end()) return check_images_at(plan.data.file);
+  try {
+    check_images_at(plan.data.file);
+  } catch (const IoError& error) {
+    throw IoError(error.rule(), cat(place->second, ": ", error.message()),
+                  error.fix().empty()
+                      ? cat("paths in ", source, " begin at its folder; --data FOLDER names another")
+                      : error.fix());
+  }
+}
+
+// A folder of images has no column to learn.
+void check_no_images(const TrainPlan& plan) {
+  const std::string& data = plan.data.file;
+  if (!is_image_folder(data) || list_images(data).empty()) return;
+  said_at(plan, "data.label", [&] {
+    throw ValueError("train.label", cat(data, " is a folder of images, whose sub-folders are the labels"),
+                     "leave out --label");
+  });
+}
+
+// A checkpoint of another name is not the one that was asked for, and may be the one that was meant.
+void name_near_checkpoints(const TrainPlan& plan) {
+  const std::string& model = plan.model.path;
+  const std::string wanted = model.substr(0, model.find_last_not_of('/') + 1) + ".checkpoint";
+  if (posix_env().exists(wanted)) return;
+  const std::string near = near_files(wanted);
+  if (near.find(".checkpoint") != near.npos)
+    std::fputs(cat("note: there is no ", wanted, "; ", near, "\n").c_str(), stderr);
+}
+
 void train(const TrainFlags& flags) {
   const TrainPlan plan = plan_of(flags);
   const std::vector<std::string> inputs = {flags.plan, plan.data.file, plan.data.test, plan.data.schema};
@@ -174,13 +228,16 @@ void train(const TrainFlags& flags) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
     if (logger) Results{.out = logger->path}.keep(inputs);
   }
+  if (flags.resume && !plan.model.path.empty()) name_near_checkpoints(plan);
   if (!plan.data.label.empty()) {
+    check_no_images(plan);
     if (flags.write_plan) {
       check_label(plan);
       return flags.results.write(text_beside(plan, flags.results.out));
     }
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
   }
+  check_images_of(plan, source_name(flags.plan));
   is_image_folder(plan.data.file) ? train_folder(flags, plan) : train_digits(flags, plan);
 }
 

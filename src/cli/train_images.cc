@@ -328,6 +328,7 @@ Examples digits_for(const LoadedModel& model, const std::string& path, const std
 }
 
 Examples images_for(LoadedModel& model, const std::string& path, const std::string& data) {
+  check_images_at(data);
   const std::vector<std::string> classes = image_classes(model, path);
   if (is_image_folder(data)) {
     const std::string part = judging_part(data);
