@@ -34,6 +34,23 @@ struct PicturesAsked : PicturesTest {
   }
 };
 
+TEST_F(PicturesAsked, NextRepeatsWhatWasAskedWithAPlaceForTheModel) {
+  const std::string data = squares();
+  EXPECT_EQ(
+      next_of(call_verb(add_train, {"--data", data, "--epochs", "1", "--lr", "0.01", "--image-size", "6x7"})),
+      cat("next: espalier train --data ", data,
+          " --epochs 1 --learning-rate 0.01 --image-size 6x7 --model "
+          "pictures\n"));
+  call_verb(add_train, {"--data", data, "--epochs", "1", "--write-plan", "--out", folder + "/seen.toml"});
+  EXPECT_EQ(next_of(call_verb(add_train, {folder + "/seen.toml", "--batch", "9"})),
+            cat("next: espalier train ", folder, "/seen.toml --batch 9 --model pictures\n"));
+  EXPECT_EQ(
+      next_of(call_verb(add_train, {"--data", digits(), "--epochs", "2", "--hidden", "3,4", "--seed", "7"})),
+      cat("next: espalier train --data ", folder,
+          "/digits.csv --epochs 2 --hidden 3,4 --seed 7 --model "
+          "digits\n"));
+}
+
 TEST_F(PicturesAsked, AFolderThatIsNotThereIsNamedWithItsPlanAndItsNeighbours) {
   squares();
   fs::create_directories(folder + "/sub");

@@ -27,7 +27,33 @@ struct TrainFlags {
   std::string dtype = "f32";
   bool resume = false, write_plan = false;
   Results results;
+  const CLI::App* verb = nullptr;
 };
+
+// The command as it was given, for one that does the same and more.
+std::vector<std::string> words_of(const CLI::App& verb) {
+  std::vector<std::string> out = {verb.get_name()};
+  std::vector<const CLI::Option*> known;
+  for (const CLI::Option* option : verb.parse_order()) {
+    if (std::ranges::count(known, option)) continue;
+    known.push_back(option);
+    const std::string name = option->get_name();
+    const bool flag = option->get_items_expected_max() == 0;
+    if (flag) out.push_back(name);
+    for (const std::string& value : flag ? std::vector<std::string>() : option->results()) {
+      if (name.starts_with("--")) out.push_back(name);
+      out.push_back(value);
+    }
+  }
+  return out;
+}
+
+// The command as it was given, with a place for the model.
+std::vector<std::string> saving_words(const TrainFlags& flags, const char* model) {
+  std::vector<std::string> out = words_of(*flags.verb);
+  out.insert(out.end(), {"--model", model});
+  return out;
+}
 
 // Whether a table begins as text that is no number does: a header, or cells of words.
 bool has_words(const CsvTable& table) {
@@ -154,11 +180,13 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
                                              source_name(data), " is none"));
   const Examples examples = digits_at(data);
   if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
-  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
+  train_images({.verb = "train",
+                .plan = plan,
+                .resume = flags.resume,
+                .results = flags.results,
+                .words = words_of(*flags.verb)},
                [&] { return rows_of_digits(examples, plan.data); });
-  if (plan.model.path.empty())
-    return flags.results.suggest(
-        {"train", "--data", data, "--hidden", "256", "--epochs", "10", "--model", "digits"});
+  if (plan.model.path.empty()) return flags.results.suggest(saving_words(flags, "digits"));
   flags.results.suggest({"evaluate", plan.model.path, data});
 }
 
@@ -176,9 +204,13 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
     plan.data.image_size = {folder.height, folder.width};
     return flags.results.write(text_beside(plan, flags.results.out));
   }
-  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
+  train_images({.verb = "train",
+                .plan = plan,
+                .resume = flags.resume,
+                .results = flags.results,
+                .words = words_of(*flags.verb)},
                [&] { return rows_of_folder(folder, plan.data); });
-  if (plan.model.path.empty()) return flags.results.suggest({"train", "--data", data, "--model", "pictures"});
+  if (plan.model.path.empty()) return flags.results.suggest(saving_words(flags, "pictures"));
   flags.results.suggest({folder.parted ? "evaluate" : "predict", plan.model.path, data});
 }
 
@@ -437,6 +469,7 @@ Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
 void add_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();
   CLI::App* verb = app.add_subcommand("train", "Train a model on the rows of a table, or on labelled images");
+  flags->verb = verb;
   verb->add_option(
           "plan", flags->plan,
           "TOML file that says what flags say, and more: layers, optimizer, schedule, callbacks. Its "

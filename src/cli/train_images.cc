@@ -265,8 +265,10 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   FitOptions options = fit_options(plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const auto& [x, y] = rows.learn;
-  const std::string how = cat("`", command({"train", "--data", plan.data.file, "--model", "MODEL"}),
-                              "` keeps a run for --resume");
+  std::vector<std::string> keeping = run.words;
+  if (keeping.empty()) keeping = {"train", "--data", plan.data.file};
+  keeping.insert(keeping.end(), {"--model", "MODEL"});
+  const std::string how = cat("`", command(keeping), "` keeps a run for --resume");
   const auto history =
       saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, how, x, y, options);
   const Outcome outcome = judge(model, rows.judge);

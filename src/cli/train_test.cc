@@ -152,7 +152,8 @@ TEST(TrainVerb, CtrlCOfARunWithoutAPlaceSaysThatNothingIsSaved) {
   } catch (const Exit& exit) {
     EXPECT_EQ(exit.code, 130);
   }
-  EXPECT_NE(said.find(cat("interrupted; nothing is saved: `espalier train --data ", data, " --model MODEL`")),
+  EXPECT_NE(said.find(cat("interrupted; nothing is saved: `espalier train --data ", data,
+                          " --epochs 100000 --model MODEL`")),
             std::string::npos)
       << said;
 }
