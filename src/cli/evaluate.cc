@@ -48,6 +48,7 @@ struct EvaluateRun {
   std::optional<Expression> where = {};
   TableFlags table;
   Results results;
+  const CLI::App* verb = nullptr;
 };
 
 // The one that decides; none where several are compared.
@@ -239,24 +240,16 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
       ->option_text("X,...");
 }
 
-void evaluate_saved_images(LoadedModel& model, const EvaluateRun& run) {
-  if (run.strip_label_dots || !run.thresholds.empty() || run.where || run.baseline.any() ||
-      !run.schema.empty() || !run.table.words().empty()) {
-    throw ValueError("evaluate.images",
-                     cat(run.model,
-                         " is a model of images: --strip-label-dots, --threshold, --baseline, --schema, "
-                         "--where, --delimiter, --header and --names are for tables"));
-  }
-  evaluate_images(model, run.model, run.data, run.results);
-}
-
 void evaluate(const EvaluateRun& run) {
   if (!run.scores.empty()) return evaluate_scores(run);
   run.results.keep({run.data, run.baseline.from, run.schema});
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
-    if (takes_images(model)) return evaluate_saved_images(model, run);
+    if (takes_images(model)) {
+      check_image_flags(*run.verb, run.model, "evaluate.images", {"--json", "--out", "--threads"});
+      return evaluate_images(model, run.model, run.data, run.results);
+    }
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));
   saved.count_from(run.of_schema.of_label(saved.columns.label()), threshold_of(run).has_value());
@@ -427,6 +420,7 @@ Examples:
 void add_evaluate(CLI::App& app) {
   auto run = std::make_shared<EvaluateRun>();
   CLI::App* verb = app.add_subcommand("evaluate", "How good a trained model, or a file of its scores, is");
+  run->verb = verb;
   verb->add_option("model", run->model, "Folder that `espalier train` wrote");
   verb->add_option("data", run->data,
                    "CSV with the label's column, - is standard input; for a model of images a folder of JPEG "

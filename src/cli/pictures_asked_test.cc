@@ -51,6 +51,53 @@ TEST_F(PicturesAsked, NextRepeatsWhatWasAskedWithAPlaceForTheModel) {
           "digits\n"));
 }
 
+TEST_F(PicturesAsked, FlagsOfTablesAreRefusedByEveryVerb) {
+  const std::string data = squares();
+  trained(data, model);
+  EXPECT_EQ(
+      refused(add_evaluate, {model, data, "--slice", "x"}),
+      cat("evaluate.images: ", model, " is a model of images: --slice is for tables; fix: leave it out"));
+  EXPECT_EQ(refused(add_evaluate, {model, data, "--all-rows", "--flip", "x", "--worst"}),
+            cat("evaluate.images: ", model,
+                " is a model of images: --all-rows, --flip and --worst are for tables; fix: leave them out"));
+  EXPECT_EQ(
+      refused(add_quantize, {model, "--calibrate", data, "--out", folder + "/small", "--strip-label-dots"}),
+      cat("quantize.images: ", model,
+          " is a model of images: --strip-label-dots is for tables; fix: leave it "
+          "out"));
+  EXPECT_EQ(refused(add_train, {"--data", data, "--slice", "x", "--merge-labels"}),
+            cat("train.images: ", data,
+                " holds images: --merge-labels, --slice are for tables; fix: leave them out"));
+  EXPECT_EQ(
+      refused(add_train, {"--data", digits(), "--test", data}),
+      cat("train.images: ", folder, "/digits.csv holds images: --test is for tables; fix: leave it out"));
+  const auto said = json(add_evaluate, {model, data, "--threads", "1"});
+  EXPECT_EQ(said["rows"], 40);
+}
+
+TEST_F(PicturesAsked, ATableIsNoImage) {
+  trained(squares(), model);
+  const std::string table = write_file(folder + "/a.csv", "x,y\n1,a\n");
+  EXPECT_EQ(refused(add_predict, {model, table}),
+            cat("evaluate.images: ", model,
+                " is a model of images of 12x16 and takes JPEG and PNG files and folders of "
+                "them; ",
+                table, " is none; fix: "));
+  EXPECT_EQ(refused(add_evaluate, {model, table}),
+            cat("evaluate.images: ", model,
+                " is a model of images of 12x16 and takes a folder with a sub-folder of JPEG "
+                "and PNG files for each class; ",
+                table, " is none; fix: "));
+  const std::string seen = folder + "/digits";
+  call_verb(add_train, {"--data", digits(), "--epochs", "0", "--model", seen});
+  const std::string said = refused(add_predict, {seen, table});
+  EXPECT_TRUE(
+      said.starts_with(cat("evaluate.images: ", seen,
+                           " is a model of gray images of 2x2 and takes JPEG and PNG "
+                           "files and folders of them, a folder of IDX files or a CSV of square images")))
+      << said;
+}
+
 TEST_F(PicturesAsked, AFolderThatIsNotThereIsNamedWithItsPlanAndItsNeighbours) {
   squares();
   fs::create_directories(folder + "/sub");

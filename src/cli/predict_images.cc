@@ -30,7 +30,7 @@ Pictures pictures_of(const PredictImagesRun& run, const LoadedModel& model) {
     if (is_idx_folder(path) || path.ends_with(".csv") || path.ends_with(".csv.gz")) {
       if (run.inputs.size() > 1)
         throw ValueError("predict.images", cat(path, " holds digits by row, which are predicted alone"));
-      out.digits = digits_for(model, run.model, path);
+      out.digits = digits_for(model, run.model, path, "JPEG and PNG files and folders of them");
       return out;
     }
     if (!fs::is_directory(path)) {

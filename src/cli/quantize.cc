@@ -24,6 +24,7 @@ namespace espalier::cli {
 namespace {
 
 struct QuantizeRun {
+  const CLI::App* verb = nullptr;
   std::string model, calibrate, out;
   double percentile = 100;
   bool strip_label_dots = false;
@@ -125,10 +126,8 @@ void quantize_tables(const QuantizeRun& run) {
 }
 
 void quantize_images(const QuantizeRun& run, LoadedModel& model) {
-  if (!run.table.words().empty())
-    throw ValueError("quantize.images", cat(run.model,
-                                            " is a model of images: --delimiter, --header and --names "
-                                            "are for tables"));
+  check_image_flags(*run.verb, run.model, "quantize.images",
+                    {"--calibrate", "--out", "--percentile", "--json", "--threads"});
   const Examples images = images_for(model, run.model, run.calibrate);
   QuantizedModel quantized = quantize_shown(run, model, images.x);
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
@@ -167,6 +166,7 @@ Exit codes: 0 done, 2 wrong use or bad input.)";
 void add_quantize(CLI::App& app) {
   auto run = std::make_shared<QuantizeRun>();
   CLI::App* verb = app.add_subcommand("quantize", "Put the weights of a saved model into 8-bit integers");
+  run->verb = verb;
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option("--calibrate", run->calibrate,
                    "Rows like those to come, some hundreds: a CSV, or images as the model was trained on; "

@@ -173,12 +173,27 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
   return write_plan(plan);
 }
 
+// Raises for flags that would count for nothing: without a label `data` holds images.
+void check_no_table_flags(const TrainFlags& flags, const std::string& data) {
+  std::string wrong;
+  for (const char* name : {"--test", "--split", "--ignore", "--include", "--missing", "--task",
+                           "--strip-label-dots", "--merge-labels", "--schema", "--environment",
+                           "--quarantine", "--slice", "--threshold", "--delimiter", "--header", "--names"}) {
+    if (flags.verb->count(name)) wrong += cat(wrong.empty() ? "" : ", ", name);
+  }
+  if (wrong.empty()) return;
+  const bool one = wrong.find(',') == wrong.npos;
+  throw ValueError("train.images", cat(data, " holds images: ", wrong, one ? " is" : " are", " for tables"),
+                   cat("leave ", one ? "it" : "them", " out"));
+}
+
 void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const std::string& data = plan.data.file;
   if (!plan.data.image_size.empty())
     throw ValueError("train.image_size", cat("--image-size is for folders of JPEG and PNG files, and ",
                                              source_name(data), " is none"));
   const Examples examples = digits_at(data);
+  check_no_table_flags(flags, data);
   if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
   train_images({.verb = "train",
                 .plan = plan,
@@ -196,6 +211,7 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
   if (!told.data.test.empty())
     throw ValueError("train.test", "--test is for tables",
                      cat("put images that judge below ", data, "/test, others below ", data, "/train"));
+  check_no_table_flags(flags, data);
   const ImageFolder folder = said_at(told, "data.image_size", [&] {
     return ImageFolder::look(data, told.data.test_fraction, told.data.image_size);
   });

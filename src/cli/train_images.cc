@@ -318,8 +318,45 @@ std::vector<std::string> image_classes(LoadedModel& model, const std::string& pa
                     "train the model again");
 }
 
-Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data) {
-  Examples all = load_digits(data);
+void check_image_flags(const CLI::App& verb, const std::string& path, const char* rule,
+                       const std::vector<std::string>& fitting) {
+  std::vector<std::string> wrong;
+  for (const CLI::Option* option : verb.parse_order()) {
+    const std::string name = option->get_name();
+    if (name.starts_with("--") && !std::ranges::count(fitting, name) && !std::ranges::count(wrong, name))
+      wrong.push_back(name);
+  }
+  if (wrong.empty()) return;
+  std::string names;
+  for (size_t i = 0; i < wrong.size(); ++i)
+    names += cat(i == 0 ? "" : i + 1 < wrong.size() ? ", " : " and ", wrong[i]);
+  throw ValueError(
+      rule, cat(path, " is a model of images: ", names, wrong.size() == 1 ? " is" : " are", " for tables"),
+      cat("leave ", wrong.size() == 1 ? "it" : "them", " out"));
+}
+
+Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
+                    const char* files) {
+  const TensorType& row = model.input_rows()[0];
+  const auto refuse = [&](const std::string& why) {
+    const bool digits = row.rank() == 2;
+    throw ValueError(
+        "evaluate.images",
+        cat(path, " is a model of ", digits ? "gray " : "", "images of ", row.shape[0], "x", row.shape[1],
+            " and takes ", files,
+            digits ? ", a folder of IDX files or a CSV of square images with the label last" : "", "; ",
+            why));
+  };
+  if (row.rank() != 2 && !std::filesystem::is_directory(data)) refuse(cat(data, " is none"));
+  Examples all;
+  try {
+    all = load_digits(data);
+  } catch (const FormatError& error) {
+    refuse(error.message());
+  } catch (const IoError& error) {
+    if (error.rule() != "digits.file") throw;
+    refuse(cat(data, " is none"));
+  }
   if (all.rows() == 0) throw ValueError("evaluate.images", cat(data, " has no images"));
   const TensorType image{DType::kF32, {all.x.size(1), all.x.size(2)}};
   if (image != model.input_rows()[0]) {
@@ -338,7 +375,8 @@ Examples images_for(LoadedModel& model, const std::string& path, const std::stri
     const ImageFiles files = in_classes(list_image_folder(part), classes, part);
     return {read_images(files.paths, model.input_rows()[0]), Tensor::of(files.labels)};
   }
-  Examples all = digits_for(model, path, data);
+  Examples all =
+      digits_for(model, path, data, "a folder with a sub-folder of JPEG and PNG files for each class");
   const int32_t most = std::ranges::max(all.y.data<int32_t>());
   if (most >= std::ssize(classes)) {
     throw ValueError("evaluate.images", cat(data, " has the label ", most, ", and ", path, " knows ",

@@ -43,8 +43,14 @@ inline constexpr const char* kImagesFile = "images.json";
 bool takes_images(const LoadedModel& model);
 // The names of its classes; numbers of a model that says none. Raises FormatError[model.images].
 std::vector<std::string> image_classes(LoadedModel& model, const std::string& path);
-// Digits of `data` as the model saved at `path` takes them. Raises ValueError[evaluate.images] for others.
-Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data);
+// Raises ValueError[`rule`] for flags that were given to `verb` of the model of images at `path`, but for
+// `fitting`: they are for tables, and would count for nothing.
+void check_image_flags(const CLI::App& verb, const std::string& path, const char* rule,
+                       const std::vector<std::string>& fitting);
+// Digits of `data` as the model saved at `path` takes them. Raises ValueError[evaluate.images] for others,
+// and for what holds none; `files`: the images that it could be.
+Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
+                    const char* files);
 // The labelled images of `data`, of which the model saved at `path` takes each and can say the label: digits,
 // or a folder of images by class, of which those below test/ are taken where train/ is there too. Raises
 // ValueError[evaluate.images] for digits of another size and labels that the model cannot say,
