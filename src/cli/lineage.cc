@@ -10,6 +10,7 @@
 #include "cli/common.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
+#include "cli/train_images.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -55,9 +56,46 @@ nlohmann::ordered_json json_of(const Source& source) {
   return out;
 }
 
+// What a model of images says: their place and how many, of their contents nothing.
+void lineage_of_images(const LineageRun& run, const ImageSource& source) {
+  const std::string description = posix_env().read_file(run.model + "/model.json");
+  std::error_code none;
+  const bool there = source.place != "-" && std::filesystem::exists(source.place, none);
+  const char* today = name(there ? Today::kUnknown : Today::kAbsent);
+  if (run.results.json) {
+    nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
+    body["data"] = {{"images", source.place}};
+    if (!source.licence.empty()) body["data"]["licence"] = source.licence;
+    if (!source.origin.empty()) body["data"]["origin"] = source.origin;
+    if (run.verify) body["data"]["today"] = today;
+    body["split"] = {{"seed", source.seed}, {"learn", source.learn}, {"judge", source.judge}};
+    run.results.write_json("lineage", body);
+  } else {
+    std::string text =
+        headed_line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
+    text += headed_line("data", cat(source.place, ", ", source.learn + source.judge, " images"));
+    text += headed_line("", "of images the place and the number are kept, not what they held");
+    if (!source.licence.empty()) text += headed_line("", cat("licence ", source.licence));
+    if (!source.origin.empty()) text += headed_line("", cat("from ", source.origin));
+    if (run.verify)
+      text += headed_line("", cat("today: ", there ? "there; whether it is unchanged is not known" : today));
+    run.results.write(text + headed_line("images", cat(source.learn, " learned, ", source.judge,
+                                                       " judged, seed ", source.seed)));
+  }
+  if (there)
+    run.results.suggest({"evaluate", run.model, source.place});
+  else
+    run.results.suggest({"info", run.model});
+  if (run.verify) throw Exit{3};
+}
+
 void lineage(const LineageRun& run) {
   const LoadedModel model = open_model(run.model);
   const std::optional<Lineage> found = read_lineage(model, run.model);
+  if (!found && model.has_file(kImagesFile)) {
+    if (const std::optional<ImageSource> images = read_image_source(model, run.model))
+      return lineage_of_images(run, *images);
+  }
   if (!found) {
     throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it learned from"),
                      "train it with `espalier train`");
@@ -103,7 +141,8 @@ constexpr const char* kLineageExamples =
 Example:
   espalier lineage model/ --verify
       exit code 1 when a file holds other bytes than it did when the model
-      learned from it, 3 when one cannot be found)";
+      learned from it, 3 when one cannot be found; of images, whose contents
+      no model keeps, 3 always)";
 
 }  // namespace
 

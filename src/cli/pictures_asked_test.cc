@@ -165,5 +165,30 @@ TEST_F(PicturesAsked, AFolderThatHoldsNothingIsRefusedBeforeTheTraining) {
   EXPECT_EQ(left(), 0);
 }
 
+TEST_F(PicturesAsked, LineageSaysWhatIsKeptOfImages) {
+  const std::string data = squares();
+  call_verb(add_train,
+            {"--data", data, "--model", model, "--epochs", "1", "--seed", "5", "--licence", "CC0"});
+  const std::string text = call_verb(add_lineage, {model});
+  for (const std::string& part :
+       {cat(data, ", 40 images\n"), std::string("the place and the number are kept, not what they held"),
+        std::string("licence CC0"), std::string("32 learned, 8 judged, seed 5"),
+        cat("next: espalier evaluate ", model, " ", data)})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_THROW(call_verb(add_lineage, {model, "--verify"}), Exit);
+  const auto said = json(add_lineage, {model});
+  EXPECT_EQ(said["data"], nlohmann::json({{"images", data}, {"licence", "CC0"}}));
+  EXPECT_EQ(said["split"], nlohmann::json({{"seed", 5}, {"learn", 32}, {"judge", 8}}));
+  const std::string history = posix_env().read_file(model + "/training.json");
+  for (const char* broken :
+       {R"({"data": 3})", R"({"data": "x", "train_rows": -1, "test_rows": 1, "seed": 0})"}) {
+    write_file(model + "/training.json", broken);
+    EXPECT_EQ(rule(add_lineage, {model}), "model.lineage") << broken;
+  }
+  write_file(model + "/training.json", history);
+  fs::remove_all(data);
+  EXPECT_NE(call_verb(add_lineage, {model}).find(cat("next: espalier info ", model)), std::string::npos);
+}
+
 }  // namespace
 }  // namespace espalier::cli

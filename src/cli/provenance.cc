@@ -60,6 +60,11 @@ std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string&
   return lineage_in(json_file(model, kHistoryFile, path), path);
 }
 
+std::optional<ImageSource> read_image_source(const LoadedModel& model, const std::string& path) {
+  if (!model.has_file(kHistoryFile)) return std::nullopt;
+  return image_source_in(json_file(model, kHistoryFile, path), path);
+}
+
 void add_all_rows(CLI::App& verb, bool& all) {
   verb.add_flag("--all-rows", all,
                 "Of the file that the model learned from all rows, not those that were kept apart");

@@ -22,6 +22,9 @@ std::string held_out_csv(const Split& rows);
 // Of a model: nothing for one that says nothing of it. Raises FormatError[model.lineage].
 std::optional<Lineage> read_lineage(const LoadedModel& model, const std::string& path);
 
+// The same of a model of images; nothing where it does not say where they lie.
+std::optional<ImageSource> read_image_source(const LoadedModel& model, const std::string& path);
+
 // --all-rows.
 void add_all_rows(CLI::App& verb, bool& all);
 // Of `rows`, those with a label of the table at `data`, the ones that may judge the model at `path`: all of

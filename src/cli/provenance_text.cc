@@ -68,6 +68,20 @@ std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const s
   return out;
 }
 
+std::optional<ImageSource> image_source_in(const nlohmann::ordered_json& history, const std::string& path) {
+  if (!history.is_object() || !history.contains("data")) return std::nullopt;
+  try {
+    return ImageSource{.place = history.at("data"),
+                       .licence = history.value("licence", ""),
+                       .origin = history.value("origin", ""),
+                       .learn = row_count(history, "train_rows", path),
+                       .judge = row_count(history, "test_rows", path),
+                       .seed = whole(history, "seed", path, UINT64_MAX)};
+  } catch (const nlohmann::json::exception& error) {
+    refuse_text(path, kHistoryFile, cat("what it says of its images is incomplete: ", error.what()));
+  }
+}
+
 std::vector<int64_t> held_out_rows(const std::string& text, const std::string& path) {
   std::vector<int64_t> out;
   const CsvTable rows = parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});

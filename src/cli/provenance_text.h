@@ -29,9 +29,19 @@ struct Lineage {
   uint64_t seed = 0;
 };
 
+// Images have no digest.
+struct ImageSource {
+  std::string place, licence, origin;
+  int64_t learn = 0, judge = 0;
+  uint64_t seed = 0;
+};
+
 // What the training.json of the model at `path` keeps as "lineage": nothing for one that has none. Raises
 // FormatError[model.lineage].
 std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const std::string& path);
+// What that of a model of images says of them: nothing where it names no place. Raises
+// FormatError[model.lineage].
+std::optional<ImageSource> image_source_in(const nlohmann::ordered_json& history, const std::string& path);
 // The rows that its held_out.csv names, counted from 0, in order. Raises
 // FormatError[model.lineage] and what parse_csv does.
 std::vector<int64_t> held_out_rows(const std::string& text, const std::string& path);

@@ -168,13 +168,15 @@ std::string report_of(const Outcome& outcome, const Examples& test, const std::v
 // What is saved beside the model.
 std::map<std::string, std::string> image_files_of(const TrainPlan& plan, const ImageRows& rows, size_t epochs,
                                                   const Outcome& outcome) {
-  const nlohmann::ordered_json history = {{"data", plan.data.file},
-                                          {"train_rows", rows.learn.rows()},
-                                          {"test_rows", rows.judge.rows()},
-                                          {"seed", plan.fit.seed},
-                                          {"dtype", plan.fit.dtype},
-                                          {"epochs", epochs},
-                                          {"test", {{"accuracy", outcome.accuracy()}}}};
+  nlohmann::ordered_json history = {{"data", plan.data.file},
+                                    {"train_rows", rows.learn.rows()},
+                                    {"test_rows", rows.judge.rows()},
+                                    {"seed", plan.fit.seed},
+                                    {"dtype", plan.fit.dtype},
+                                    {"epochs", epochs},
+                                    {"test", {{"accuracy", outcome.accuracy()}}}};
+  if (!plan.data.licence.empty()) history["licence"] = plan.data.licence;
+  if (!plan.data.origin.empty()) history["origin"] = plan.data.origin;
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
           {kHistoryFile, json_text(history)}};
 }
