@@ -37,9 +37,9 @@ TEST_F(Import, GivesBackTheModelThatWasExported) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-5);
   // As any other model: exported again, for other rows.
   call_verb(add_export, {folder + "/back", "--to", "c", "--out", folder + "/back.c"});
-  EXPECT_NE(
-      call_verb(add_info, {folder + "/back"}).find(cat(json["parameters"].get<int64_t>(), " parameters")),
-      std::string::npos);
+  const std::string info = call_verb(add_info, {folder + "/back"});
+  EXPECT_NE(info.find(cat(json["parameters"].get<int64_t>(), " parameters")), std::string::npos) << info;
+  EXPECT_NE(info.find("\n\nvariable "), std::string::npos) << info;
 }
 
 TEST_F(Import, WrongUseIsNamed) {

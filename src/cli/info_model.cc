@@ -64,13 +64,30 @@ std::string training_text(const Json& training, const char* rows) {
   return out + headed_line("judged", scores);
 }
 
+// What layers that draw numbers keep of them, which says nothing of what was learned.
+bool is_random_state(const Variable& variable) {
+  const std::string path = "/" + variable.path();
+  return !variable.trainable() && (path.ends_with("/random/step") || path.ends_with("/random/key"));
+}
+
+// How many numbers training changes; of a quantised model, that those it would change are constants.
+std::string parameters_text(int64_t parameters, bool quantized) {
+  const std::string out = cat(parameters, parameters == 1 ? " parameter" : " parameters");
+  return quantized
+             ? cat(parameters ? cat(out, " and ") : "", "weights in 8-bit integers, which are no parameters")
+             : out;
+}
+
 std::string variables_text(const Model& model, const Terminal& terminal) {
   Table table({"variable", "type", "elements", "bytes"});
+  bool any = false;
   for (const Variable& variable : model.variables()) {
+    if (is_random_state(variable)) continue;
+    any = true;
     table.row({variable.path(), to_string(variable.type()), variable.type().elements(),
                static_cast<int64_t>(variable.type().bytes())});
   }
-  return table.text(terminal);
+  return any ? table.text(terminal) : "";
 }
 
 }  // namespace
@@ -87,6 +104,7 @@ void info_model(const std::string& path, const Results& results) {
   const int64_t parameters = trainable_parameters(model);
   const bool table = model.has_file(kColumnsFile),
              images = takes_images(model) && model.has_file(kImagesFile);
+  const bool quantized = training.is_object() && training.contains("quantized");
   if (results.json) {
     Json body = {{"model", path}, {"parameters", parameters}, {"variables", variables_json(model)}};
     body["inputs"] = Json::array();
@@ -105,7 +123,7 @@ void info_model(const std::string& path, const Results& results) {
   std::string rows;
   for (const TensorType& type : model.input_rows()) rows += cat(rows.empty() ? "" : ", ", type);
   std::string text =
-      headed_line("model", cat(path, ": ", parameters, " parameters; a row is ", rows,
+      headed_line("model", cat(path, ": ", parameters_text(parameters, quantized), "; a row is ", rows,
                                model.fixed_batch() ? cat(", always ", model.fixed_batch(), " of them") : ""));
   if (table) {
     const ColumnProgram columns = columns_of(model, path);
@@ -128,7 +146,9 @@ void info_model(const std::string& path, const Results& results) {
     if (training.is_object()) text += training_text(training, "images");
     text += "\n";
   }
-  results.write(text + variables_text(model, terminal));
+  const std::string variables = variables_text(model, terminal);
+  if (!table && !images && !variables.empty()) text += "\n";
+  results.write(text + variables);
   const Json said = training.is_object() ? training.value("data", Json()) : Json();
   const std::string data = said.is_string() ? said.get<std::string>() : "";
   if ((table || images) && !data.empty() && posix_env().exists(data))

@@ -117,6 +117,7 @@ TEST_F(ModelVerbs, InfoSaysWhatAModelIs) {
   for (const char* part :
        {"kind as a class", "43 rows of ", "2 epochs", "accuracy ", "size: numeric", "f32[1,128]"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  EXPECT_EQ(text.find("/random/"), std::string::npos) << "what dropout draws from was not learned: " << text;
   const auto json = nlohmann::json::parse(call_verb(add_info, {model, "--json"}));
   EXPECT_EQ(json["inputs"], nlohmann::json({"f32[1]"}));
   EXPECT_EQ(json["columns"]["classes"], nlohmann::json({"big", "small"}));
