@@ -203,7 +203,8 @@ TEST(Quantize, ATableModelKeepsItsAccuracyAndGoesToC) {
   const std::string small = trained() + "/small";
   const std::string said = call_verb(
       add_quantize, {trained() + "/model", "--calibrate", trained() + "/flowers.csv", "--out", small});
-  EXPECT_NE(said.find("2 products on 8-bit integers, ranges from 400 rows"), std::string::npos) << said;
+  EXPECT_NE(said.find("2 products on 8-bit integers, ranges from 320 rows\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("on 80 rows that the ranges are not from\n"), std::string::npos) << said;
   EXPECT_NE(said.find("next: espalier evaluate "), std::string::npos) << said;
   const double before = evaluated(trained() + "/model")["accuracy"], after = evaluated(small)["accuracy"];
   EXPECT_GE(after, before - 0.01);
@@ -236,6 +237,11 @@ TEST(Quantize, SaysWhatItCostOnRowsThatHaveLabels) {
             nlohmann::json({{"rows", 2}, {"metric", "accuracy"}, {"before", 0.5}, {"after", 0.5}}));
   const std::string bare = write_file(trained() + "/bare.csv", "length,colour */\n9.5,red\n0.5,red\n");
   EXPECT_EQ(cost_on(bare), nullptr);
+  std::filesystem::remove_all(small);
+  const std::string same =
+      call_verb(add_quantize, {trained() + "/model", "--calibrate", wrong, "--out", small});
+  EXPECT_NE(same.find("ranges from 2 rows\n"), std::string::npos) << same;
+  EXPECT_NE(same.find("on 2 rows, which the ranges are from\n"), std::string::npos) << same;
   std::filesystem::remove_all(small);
   const std::string said =
       call_verb(add_quantize, {trained() + "/model", "--calibrate", bare, "--out", small});

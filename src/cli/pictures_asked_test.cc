@@ -190,5 +190,20 @@ TEST_F(PicturesAsked, LineageSaysWhatIsKeptOfImages) {
   EXPECT_NE(call_verb(add_lineage, {model}).find(cat("next: espalier info ", model)), std::string::npos);
 }
 
+TEST_F(PicturesAsked, QuantizingOnWhatWasLearnedWarns) {
+  const std::string data = squares();
+  trained(data, model);
+  std::string progress;
+  const std::string said =
+      call_verb(add_quantize, {model, "--calibrate", data, "--out", folder + "/small"}, "", &progress);
+  EXPECT_NE(progress.find("warning: the model learned from images of "), std::string::npos) << progress;
+  EXPECT_NE(said.find("ranges from 40 images\n"), std::string::npos) << said;
+  EXPECT_NE(said.find("on 40 images, which the ranges are from\n"), std::string::npos) << said;
+  const std::string info = call_verb(add_info, {folder + "/small"});
+  EXPECT_EQ(info.find(": 0 parameters"), std::string::npos) << info;
+  EXPECT_NE(info.find("weights in 8-bit integers"), std::string::npos) << info;
+  EXPECT_EQ(info.find("variable "), std::string::npos) << "a table without rows: " << info;
+}
+
 }  // namespace
 }  // namespace espalier::cli

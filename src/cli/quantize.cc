@@ -1,10 +1,12 @@
 // espalier quantize: a saved model on 8-bit integers.
 #include "espalier/quantize.h"
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -32,21 +34,29 @@ struct QuantizeRun {
   Results results;
 };
 
+// What ranges are taken on, and what a person calls one of it.
+struct Calibration {
+  int64_t rows = 0;
+  const char* unit = "rows";
+};
+
 // How good the model was and is, on rows with labels that it did not learn from.
 struct Cost {
   int64_t rows = 0;
   std::string metric;
   double before = 0, after = 0;
+  bool apart = false;  // whether the ranges are of others
 };
 
-std::string text_of(const std::optional<Cost>& cost, const std::string& calibrate) {
+std::string text_of(const std::optional<Cost>& cost, const char* unit, const std::string& calibrate) {
   if (!cost) return cat("what it cost is not known: ", calibrate, " has no labels\n");
   const double lost = cost->before - cost->after;
   const std::string points =
       cost->metric == "accuracy" ? cat(fixed(100 * std::abs(lost), 2), " points") : fixed(std::abs(lost), 4);
   return cat(cost->metric, " ", fixed(cost->before, 4), " before, ", fixed(cost->after, 4),
              " now: ", lost == 0 ? "the same" : cat(points, lost > 0 ? " less" : " more"), ", on ",
-             cost->rows, " rows\n");
+             cost->rows, " ", unit,
+             cost->apart ? " that the ranges are not from\n" : ", which the ranges are from\n");
 }
 nlohmann::ordered_json json_of(const std::optional<Cost>& cost) {
   if (!cost) return nullptr;
@@ -54,7 +64,7 @@ nlohmann::ordered_json json_of(const std::optional<Cost>& cost) {
 }
 
 void write_quantized(const QuantizeRun& run, const LoadedModel& model, QuantizedModel& quantized,
-                     std::map<std::string, std::string> files, int64_t rows,
+                     std::map<std::string, std::string> files, const Calibration& by,
                      const std::optional<Cost>& cost) {
   // It learned from the same rows, and the same were kept apart.
   for (const char* name : {kHistoryFile, kHeldOutFile}) {
@@ -63,7 +73,7 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
   if (const auto history = files.find(kHistoryFile); history != files.end()) {
     auto json = nlohmann::ordered_json::parse(history->second, nullptr, false);
     if (json.is_object()) {
-      json["quantized"] = {{"products", quantized.products()}, {"rows", rows}, {"cost", json_of(cost)}};
+      json["quantized"] = {{"products", quantized.products()}, {"rows", by.rows}, {"cost", json_of(cost)}};
       history->second = json_text(json);
     }
   }
@@ -73,28 +83,30 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
                                                {"calibrate", run.calibrate},
                                                {"out", run.out},
                                                {"products", quantized.products()},
-                                               {"rows", rows},
+                                               {"rows", by.rows},
                                                {"cost", json_of(cost)},
                                                {"warnings", *run.results.warned}});
   }
   run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
                         quantized.products() == 1 ? " product" : " products",
-                        " on 8-bit integers, ranges from ", rows, " rows\n", text_of(cost, run.calibrate)));
+                        " on 8-bit integers, ranges from ", by.rows, " ", by.unit, "\n",
+                        text_of(cost, by.unit, run.calibrate)));
   std::vector<std::string> next = {cost ? "evaluate" : "predict", run.out, run.calibrate};
   if (cost && run.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : run.table.words()) next.push_back(word);
   run.results.suggest(next);
 }
 
-// Of the table's rows those that may judge the model.
-std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
-                            const CsvTable& table) {
-  const ColumnProgram columns =
-      run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
-  if (!columns.has_label(table)) return std::nullopt;
-  const std::vector<int64_t> rows =
-      judging_rows(saved, run.model, table, run.calibrate,
-                   labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results, "");
+// Of the table's rows with a label those that may judge the model.
+std::vector<int64_t> rows_that_judge(const QuantizeRun& run, const TableModel& saved,
+                                     const ColumnProgram& columns, const CsvTable& table) {
+  if (!columns.has_label(table)) return {};
+  return judging_rows(saved, run.model, table, run.calibrate,
+                      labelled_test_rows(columns, table, run.calibrate, run.results), false, run.results, "");
+}
+
+Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantized,
+             const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows) {
   const Tensor labels = read_labels(columns, table, run.calibrate, rows);
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
   const auto score_of = [&](Model& model) {
@@ -105,35 +117,50 @@ std::optional<Cost> cost_of(const QuantizeRun& run, TableModel& saved, Quantized
               score_of(quantized)};
 }
 
-QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor& rows) {
+QuantizedModel quantize_shown(const QuantizeRun& run, Model& model, const Tensor& rows, const char* unit) {
   ProgressBar bar;
-  bar.start("measuring ranges", rows.size(0), " rows");
+  bar.start("measuring ranges", rows.size(0), cat(" ", unit));
   return quantize(model, rows,
                   {.percentile = run.percentile, .on_rows = [&](int64_t done) { bar.update(done); }});
 }
 
 void quantize_tables(const QuantizeRun& run) {
   TableModel saved = TableModel::load(run.model);
-  ColumnReport report;
   const CsvTable table = saved.read(run.table, run.calibrate);
-  const Tensor rows = saved.columns.inputs(table, {}, &report);
+  const ColumnProgram columns =
+      run.strip_label_dots ? saved.columns.with_strip_label_dots(true) : saved.columns;
+  const std::vector<int64_t> judging = rows_that_judge(run, saved, columns, table);
+  std::vector<int64_t> ranging(static_cast<size_t>(table.rows()));
+  std::iota(ranging.begin(), ranging.end(), 0);
+  // Where rows were kept apart, the others give the ranges: those that judge are to be new to both models.
+  const int64_t learned = rows_learned(saved, run.model, table, run.calibrate, ranging);
+  const bool apart = !judging.empty() && learned > 0 && learned + std::ssize(judging) == table.rows();
+  if (apart) std::erase_if(ranging, [&](int64_t row) { return std::ranges::binary_search(judging, row); });
+  ColumnReport report;
+  const Tensor rows = saved.columns.inputs(table, ranging, &report);
   run.results.warn(warnings_of(report));
-  QuantizedModel quantized = quantize_shown(run, saved.model, rows);
+  QuantizedModel quantized = quantize_shown(run, saved.model, rows, "rows");
+  std::optional<Cost> cost;
+  if (!judging.empty()) {
+    cost = cost_on(run, saved, quantized, columns, table, judging);
+    cost->apart = apart;
+  }
   write_quantized(run, saved.model, quantized,
                   {{kColumnsFile, saved.model.file(kColumnsFile)},
                    {kDecisionFile, saved.decision.to_json(saved.columns.classes())}},
-                  rows.size(0), cost_of(run, saved, quantized, table));
+                  {.rows = rows.size(0)}, cost);
 }
 
 void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "quantize.images",
                     {"--calibrate", "--out", "--percentile", "--json", "--threads"});
   const Examples images = images_for(model, run.model, run.calibrate);
-  QuantizedModel quantized = quantize_shown(run, model, images.x);
+  warn_of_learned_images(model, run.model, run.calibrate, run.results);
+  QuantizedModel quantized = quantize_shown(run, model, images.x, "images");
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
   write_quantized(run, model, quantized,
                   {{kImagesFile, json_text({{"version", 1}, {"classes", image_classes(model, run.model)}})}},
-                  images.rows(), cost);
+                  {.rows = images.rows(), .unit = "images"}, cost);
 }
 
 void quantize_model(const QuantizeRun& run) {

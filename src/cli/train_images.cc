@@ -389,12 +389,17 @@ Examples images_for(LoadedModel& model, const std::string& path, const std::stri
 
 double accuracy_on(Model& model, const Examples& images) { return judge(model, images).accuracy(); }
 
+void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
+                            const Results& results) {
+  if (judging_part(data) == data && learned_from(model, path, data))
+    results.warn({cat("the model learned from images of ", data, ": others may fare worse")});
+}
+
 void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data,
                      const Results& results) {
   const std::vector<std::string> classes = image_classes(model, path);
   const Examples all = images_for(model, path, data);
-  if (judging_part(data) == data && learned_from(model, path, data))
-    results.warn({cat("the model learned from images of ", data, ": others may fare worse")});
+  warn_of_learned_images(model, path, data, results);
   const Outcome outcome = judge(model, all);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},

@@ -56,6 +56,9 @@ Examples digits_for(const LoadedModel& model, const std::string& path, const std
 // ValueError[evaluate.images] for digits of another size and labels that the model cannot say,
 // [images.class], FormatError[images.files].
 Examples images_for(LoadedModel& model, const std::string& path, const std::string& data);
+// Warns where images of `data` are those that the model saved at `path` learned from.
+void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
+                            const Results& results);
 // Of these images, the share whose label it says.
 double accuracy_on(Model& model, const Examples& images);
 // How good a model of images, saved at `path`, is on all images of `data`. Raises what images_for raises.
