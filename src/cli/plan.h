@@ -194,10 +194,15 @@ void for_paths(TrainPlan& plan, const std::function<void(std::string& path)>& vi
 
 // What a plan's parts stand for. They raise what the library raises for options outside of their range.
 std::shared_ptr<Callback> make_callback(const CallbackPlan& plan);
+// The plan's callback of this number; what it says of the run, it says with its place.
+std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number);
 Optimizer make_optimizer(const OptimizerPlan& plan);
 LearningRateSchedule make_schedule(const RatePlan& plan);
 Initializer make_initializer(const InitializerPlan& plan);
 void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype);
+// Raises what the plan's first layer says, and its place, that cannot follow the ones before it for rows of
+// these sizes; and ValueError[plan.layers] where the last Dense layer would not get a list of numbers a row.
+void check_layers(const TrainPlan& plan, const Dims& row);
 // Raises ValueError[train.loss] for one that does not fit what is learned.
 Loss make_loss(const LossPlan& plan, bool classification);
 // `classes`: how many the label has, 0 when it is a number.

@@ -1,3 +1,4 @@
+#include "base/format.h"
 #include "cli/plan_fields.h"
 
 namespace espalier::cli {
@@ -9,6 +10,52 @@ Field monitor_field(std::string& target) {
 Field mode_field(std::string& target) {
   return {"mode", &target, "Which values are better; auto knows by the name", {}, {"auto", "min", "max"}};
 }
+
+class Placed final : public Callback {
+ public:
+  Placed(const TrainPlan& plan, size_t number)
+      : callback_(make_callback(plan.callbacks[number])), path_(cat("callbacks[", number, "]")) {
+    places_.places = plan.places;
+    std::visit(
+        [&](const auto& options) {
+          if constexpr (requires { options.monitor; }) monitor_ = options.monitor;
+        },
+        plan.callbacks[number]);
+  }
+  void on_train_begin(const Run& run) override {
+    try {
+      callback_->on_train_begin(run);
+    } catch (const ValueError& error) {
+      // The rule early_stopping.monitor is about the key monitor.
+      const std::string key = cat(path_, ".", error.rule().substr(error.rule().find('.') + 1));
+      const bool said = places_.places.contains(key);
+      const std::string fix = error.fix().empty() ? longer(run.logs) : error.fix();
+      said_at(places_, said ? key : path_,
+              [&] { throw ValueError(error.rule(), cat(said ? key : path_, ": ", error.message()), fix); });
+    }
+  }
+  void on_epoch_begin(int epoch) override { callback_->on_epoch_begin(epoch); }
+  void on_batch_end(int64_t step, const Logs& logs) override { callback_->on_batch_end(step, logs); }
+  void on_epoch_end(int epoch, const Logs& logs) override { callback_->on_epoch_end(epoch, logs); }
+  void on_train_end(const Logs& logs) override { callback_->on_train_end(logs); }
+  void save_state(CallbackState& state) const override { callback_->save_state(state); }
+  void load_state(const CallbackState& state) override { callback_->load_state(state); }
+
+ private:
+  // As val_accuracy is what val_acc begins.
+  std::string longer(const std::vector<std::string>& logs) const {
+    for (const std::string& name : logs) {
+      if (!monitor_.empty() && name != monitor_ && name.starts_with(monitor_))
+        return cat("did you mean \"", name, "\"?");
+    }
+    return "";
+  }
+
+  const std::shared_ptr<Callback> callback_;
+  const std::string path_;
+  std::string monitor_;
+  TrainPlan places_;
+};
 
 }  // namespace
 
@@ -85,6 +132,10 @@ std::shared_ptr<Callback> make_callback(const CallbackPlan& plan) {
     std::shared_ptr<Callback> operator()(const TerminateOnNaNPlan&) const { return TerminateOnNaN(); }
   };
   return std::visit(Make{}, plan);
+}
+
+std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number) {
+  return std::make_shared<Placed>(plan, number);
 }
 
 }  // namespace espalier::cli

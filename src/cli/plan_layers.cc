@@ -1,4 +1,7 @@
+#include "base/format.h"
+#include "cli/common.h"
 #include "cli/plan_fields.h"
+#include "nn/infer_outputs.h"
 
 namespace espalier::cli {
 namespace {
@@ -298,6 +301,33 @@ struct Add {
 
 void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype) {
   std::visit(Add{model, dtype}, plan);
+}
+
+void check_layers(const TrainPlan& plan, const Dims& row) {
+  std::vector<TensorType> types{{DType::kF32, {kInferredRows}}};
+  for (const int64_t size : row) types[0].shape.push_back(size);
+  for (size_t i = 0; i < plan.model.layers.size() && !types.empty(); ++i) {
+    const std::string path = cat("model.layers[", i, "]");
+    said_at(plan, path, [&] {
+      LayerPlan layer = plan.model.layers[i];
+      Sequential alone;
+      add_layer(alone, layer, policy_of(plan.fit.dtype));
+      try {
+        types = infer_outputs(alone, types);
+      } catch (const Error& error) {
+        const OneOf kind = one_of(layer);
+        throw ValueError(error.rule(), cat(path, " (", kind.names[kind.index()], "): ", error.message()),
+                         error.fix());
+      }
+    });
+  }
+  if (types.empty() || types[0].rank() == 2) return;
+  said_at(plan, "model.layers", [&] {
+    throw ValueError(
+        "plan.layers",
+        cat("the Dense layer that fits the label takes [rows, numbers], and model.layers give ", types[0]),
+        "end them with type = \"Flatten\"");
+  });
 }
 
 std::vector<LayerPlan> hidden_layers(const std::vector<int64_t>& units, bool images) {

@@ -77,10 +77,11 @@ FitOptions fit_options(const TrainPlan& plan) {
                  .shuffle = plan.fit.shuffle,
                  .steps_per_epoch = plan.fit.steps_per_epoch};
   out.callbacks.push_back(ConsoleProgress());
-  for (const CallbackPlan& callback : plan.callbacks) {
+  for (size_t i = 0; i < plan.callbacks.size(); ++i) {
     // A schedule sets the rate of every step.
-    if (std::holds_alternative<ReduceLROnPlateauOptions>(callback) && scheduled(plan.optimizer)) continue;
-    out.callbacks.push_back(make_callback(callback));
+    if (std::holds_alternative<ReduceLROnPlateauOptions>(plan.callbacks[i]) && scheduled(plan.optimizer))
+      continue;
+    out.callbacks.push_back(placed_callback(plan, i));
   }
   return out;
 }

@@ -358,5 +358,24 @@ TEST_F(TrainPlans, WrongUseIsNamed) {
       << outcome.error;
 }
 
+TEST_F(TrainPlans, WhatTheRunProvesWrongNamesItsPlace) {
+  table();
+  const auto said = [&](const std::string& more) {
+    return message(
+        {file("plan.toml", cat("[data]\nfile = \"table.csv\"\nlabel = \"kind\"\n[model]\npath = \"m\"\n",
+                               "[fit]\nepochs = 1\n", more))});
+  };
+  const std::string convolution = said("[[model.layers]]\ntype = \"Conv2D\"\nfilters = 3\n");
+  for (const char* part : {"plan.toml, line 8, column 1", "model.layers[0] (Conv2D)", "conv2d.rank"})
+    EXPECT_NE(convolution.find(part), std::string::npos) << convolution;
+  const std::string shape = said("[[model.layers]]\ntype = \"Reshape\"\ntarget_shape = [-1, 1, 1]\n");
+  for (const char* part : {"plan.toml, line 8, column 1", "plan.layers", "Flatten"})
+    EXPECT_NE(shape.find(part), std::string::npos) << shape;
+  const std::string monitor = said("[[callbacks]]\ntype = \"EarlyStopping\"\nmonitor = \"val_acc\"\n");
+  for (const char* part :
+       {"plan.toml, line 10, column 11", "callbacks[0].monitor", "did you mean \"val_accuracy\"?"})
+    EXPECT_NE(monitor.find(part), std::string::npos) << monitor;
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -335,6 +335,7 @@ void train_table(const TableRun& run) {
           data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(), " inputs\n"));
   run.results.warn(warnings_of(report));
 
+  check_layers(plan, {columns.width()});
   Sequential model = make_model(columns, plan);
   FitOptions fit = fit_options(plan);
   fit.validation_x = columns.inputs(table, rows.validation);

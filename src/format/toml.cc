@@ -2,6 +2,7 @@
 #include "format/toml.h"
 
 #include <algorithm>
+#include <optional>
 #include <sstream>
 
 #include "base/format.h"
@@ -77,25 +78,26 @@ uint32_t line_of_assertion(const std::string& text) {
   return static_cast<uint32_t>(std::ranges::partition_point(ends, holds_before) - ends.begin()) + 1;
 }
 
-// The place behind a quoted text that begins at `at`; a line's end ends one of a single line.
-size_t after_quotes(const std::string& text, size_t at) {
+// The place behind a quoted text that begins at `at`; nothing where it has no end: that of its line ends one
+// of a single line.
+std::optional<size_t> after_quotes(const std::string& text, size_t at) {
   const char quote = text[at];
   const std::string three(3, quote);
   const bool lines = text.compare(at, 3, three) == 0;
   for (at += lines ? 3 : 1; at < text.size();) {
-    if (text[at] == '\\' && quote == '"') {
+    if (text[at] == '\\' && quote == '"' && (lines || text.compare(at + 1, 1, "\n") != 0)) {
       at += 2;
     } else if (lines && text.compare(at, 3, three) == 0) {
       at += 3;
       for (int more = 0; more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
       return at;
     } else if (!lines && (text[at] == quote || text[at] == '\n')) {
-      return text[at] == quote ? at + 1 : at;
+      return text[at] == quote ? std::optional(at + 1) : std::nullopt;
     } else {
       ++at;
     }
   }
-  return text.size();
+  return std::nullopt;
 }
 
 bool before(const toml::source_position& a, const toml::source_position& b) {
@@ -171,13 +173,17 @@ toml::table TomlDocument::parsed(const std::string& text) const {
 void TomlDocument::check_bare_text(const std::string& text) const {
   constexpr int kMostPoints = 256;
   int points = 0;
-  const auto refuse = [&](size_t at, const std::string& message) {
-    fail(kind_ + ".syntax", position_of(text, at), message);
+  const auto refuse = [&](size_t at, const std::string& message, const std::string& fix = "") {
+    fail(kind_ + ".syntax", position_of(text, at), message, fix);
   };
   for (size_t at = text.starts_with("\xef\xbb\xbf") ? 3 : 0; at < text.size();) {
     const char c = text[at];
     if (c == '"' || c == '\'') {
-      at = after_quotes(text, at);
+      const std::optional<size_t> end = after_quotes(text, at);
+      const std::string quote =
+          text.compare(at, 3, std::string(3, c)) == 0 ? std::string(3, c) : std::string(1, c);
+      if (!end) refuse(at, "the text that begins here has no closing quote", cat("end it with ", quote));
+      at = *end;
       continue;
     }
     if (c == '#') at = std::min(text.find('\n', at), text.size());
