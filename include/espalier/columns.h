@@ -68,20 +68,24 @@ std::string to_string(const Note& note);
 struct ColumnReport {
   struct Column {
     std::string name;
-    int64_t missing = 0;     // cells without a value
-    int64_t unreadable = 0;  // no number, date or truth value: count as missing
-    int64_t other = 0;       // categories without an input of their own
-    int64_t other_line = 0;  // of the first of these, from 1
-    double usual_other = 0;  // their share of the training rows
-    int64_t line = 0;        // of the first unreadable cell, from 1
-    int64_t beyond = 0;      // numbers and dates outside of the training rows' range
-    std::string range = {};  // which is this: "17 to 90", "2019-02-01 to 2019-02-28"; empty when not known
+    int64_t missing = 0;       // cells without a value
+    int64_t unreadable = 0;    // no number, date or truth value: count as missing
+    int64_t other = 0;         // categories without an input of their own
+    int64_t other_line = 0;    // of the first of these, from 1
+    double usual_other = 0;    // their share of the training rows
+    int64_t line = 0;          // of the first unreadable cell, from 1
+    std::string cell = {};     // which holds this, shortened
+    std::string written = {};  // as training rows write a cell: "1234,5"; empty where any text will do
+    int64_t beyond = 0;        // numbers and dates outside of the training rows' range
+    std::string range = {};    // which is this: "17 to 90", "2019-02-01 to 2019-02-28"; empty when not known
   };
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
   int64_t rows = 0;
   int64_t rows_beyond = 0;  // with such a number or date
   // [rows] whether one has such a number or date, or a category that no training row had.
   std::vector<uint8_t> outside;
+  // Whether the table's numbers have a point where those of the training rows have a comma, or the other way.
+  bool other_point = false;
 };
 
 // Everything between the cells of a table and the tensors of a model, as data without code: fitted on
@@ -92,12 +96,14 @@ struct ColumnReport {
 //             of log(1 + x) where no value is negative and the skewness exceeds 2. Missing: the median.
 //             Numbers may have marks between thousands (1,234.5, 1.234,5, 1'234.5, 1 234.5), decimal commas,
 //             one of $ € £ ¥ ₹ % or a currency's code (EUR) before or behind them or a word behind them (70
-//             kg) where nearly the whole column agrees; (12) is -12.
+//             kg) where nearly the whole column agrees; (12) is -12. A table whose first thousand rows have
+//             numbers with a point and none with a comma where the training rows have commas, or the other
+//             way, is read so.
 //   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the
 //             training rows had missing cells.
 //   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
 //   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied); day or month
-//             first (29.2.2024, 2/29/24 2:30 PM), as the column's days above 12 tell, else day first with
+//             first (29.2.2024, 2/29/24 2:30 PM; ISO 8601 too), as days above 12 tell, else day first with
 //             points between them and month first otherwise, with a warning; or seconds or milliseconds
 //             since 1970 in a column named so: year and day scaled; month, weekday and hour as sine and
 //             cosine.

@@ -170,6 +170,20 @@ std::optional<double> read_number(std::string_view text, const NumberForm& form)
   return in_range(value && amount.negative ? std::optional(-*value) : value);
 }
 
+NumberStyle other_point(NumberStyle style) {
+  constexpr NumberStyle kOthers[] = {NumberStyle::kDecimalComma,       NumberStyle::kDecimalComma,
+                                     NumberStyle::kThousands,          NumberStyle::kApostrophesDecimalComma,
+                                     NumberStyle::kSpacesDecimalComma, NumberStyle::kSpaces,
+                                     NumberStyle::kApostrophes};
+  return kOthers[static_cast<size_t>(style)];
+}
+
+bool shows_other_point(std::string_view text, const NumberForm& form) {
+  if (read_number(text, form) || !read_number(text, {other_point(form.style), form.unit})) return false;
+  // 1,234 among plain numbers may count thousands.
+  return form.style != NumberStyle::kPlain || !read_number(text, {NumberStyle::kThousands, form.unit});
+}
+
 bool is_whole(std::string_view text, const NumberForm& form) {
   const std::optional<double> value = read_number(text, form);
   return value && *value == std::floor(*value);

@@ -101,7 +101,7 @@ TEST(ColumnAmounts, CurrenciesAndUnitsAreWords) {
   EXPECT_EQ(note_of([](int i) { return i % 5 ? cat(i, "\u00a0m²") : ""; }),
             "numeric, 1 to 39, in m², missing in 20 %");
   EXPECT_EQ(note_of([](int i) { return i ? cat(i, " min") : "soon"; }),
-            "numeric, 1 to 39, in min, 1 cell is no number and counts as missing");
+            "numeric, 1 to 39, in min, 1 cell is no number and counts as missing, in line 2");
   for (const auto& [text, unit] : std::vector<std::pair<const char*, const char*>>{
            {"70 kg", "kg"},    {"70kg", "kg"}, {"-12.5 °C", "°C"}, {"CHF 1'200", "CHF"}, {"(12) EUR", "EUR"},
            {"5 km/h", "km/h"}, {"1e3 m", "m"}, {"3 m3", "m3"},     {"12 Std.", "Std."},  {"€ 12", "€"},
@@ -119,7 +119,7 @@ TEST(ColumnAmounts, WordsMustAgree) {
   EXPECT_EQ(note_of([](int i) { return i == 7   ? "9 lb"
                                        : i == 8 ? cat(30)
                                                 : cat(i, " kg"); }),
-            "numeric, 0 to 39, in kg, 1 cell is no number and counts as missing");
+            "numeric, 0 to 39, in kg, 1 cell is no number and counts as missing, in line 9");
 }
 
 TEST(ColumnAmounts, LabelsHaveUnits) {

@@ -178,6 +178,12 @@ std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
   return std::nullopt;
 }
 
+std::optional<Moment> read_date(std::string_view text, DateStyle style) {
+  std::optional<Moment> out = read_moment(text, style);
+  const bool civil = style == DateStyle::kDayFirst || style == DateStyle::kMonthFirst;
+  return out || !civil ? out : read_moment(text, DateStyle::kIso);
+}
+
 std::string date_text(int64_t days) {
   const CivilDate date = civil_of_days(days);
   const auto two = [](int value) { return cat(value < 10 ? "-0" : "-", value); };
@@ -195,6 +201,12 @@ std::string DateStep::seen() const {
   return dates ? cat(date_text(static_cast<int64_t>(range.least)), " to ",
                      date_text(static_cast<int64_t>(range.most)))
                : "";
+}
+
+std::string DateStep::written() const {
+  constexpr const char* kExamples[] = {"2022-06-15", "1655251200", "1655251200000", "15.06.2022",
+                                       "06/15/2022"};
+  return kExamples[static_cast<size_t>(style)];
 }
 
 std::vector<std::string> DateStep::names(const std::string& column) const {
@@ -227,7 +239,7 @@ std::vector<std::string> DateStep::formulas() const {
 }
 
 CellOutcome DateStep::read(const Cell& cell, float* out) const {
-  const std::optional<Moment> moment = read_moment(cell.text, style);
+  const std::optional<Moment> moment = read_date(cell.text, style);
   if (!moment) {
     read_missing(out);
     return CellOutcome::kUnreadable;

@@ -19,23 +19,28 @@ std::string missing_text(const ColumnProfile& profile) {
 template <class Reads>
 std::string unreadable_text(const ColumnProfile& profile, const char* what, Reads reads) {
   constexpr int64_t kOften = 3;
-  int64_t cells = 0;
+  int64_t cells = 0, row = std::numeric_limits<int64_t>::max();
   ColumnProfile::Value most;
   for (const ColumnProfile::Value& value : profile.values) {
     if (reads(value.text)) continue;
     cells += value.count;
+    row = std::min(row, value.row);
     if (value.count > most.count) most = value;
   }
   if (cells == 0) return "";
   const bool named = most.count >= kOften && 2 * most.count > cells;
   return cat(", ", cells, cells == 1 ? " cell is no " : " cells are no ", what,
-             cells == 1 ? " and counts as missing" : "s and count as missing",
-             named ? cat(" (--missing \"", most.text, "\" says so)") : "");
+             cells == 1 ? " and counts as missing, in line " : "s and count as missing, the first in line ",
+             profile.table->line(row), named ? cat(" (--missing \"", most.text, "\" says so)") : "");
 }
 
-const char* example_of(NumberStyle style) {
+// How numbers of this style are written; without a mark between thousands where no cell has one.
+const char* example_of(NumberStyle style, const ColumnProfile& profile) {
   constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1.234,5", "1'234.5",
                                        "1 234.5", "1 234,5", "1'234,5"};
+  if (style == NumberStyle::kDecimalComma &&
+      profile.count([](std::string_view text) { return text.find('.') != text.npos; }) == 0)
+    return "1234,5";
   return kExamples[static_cast<size_t>(style)];
 }
 
@@ -60,7 +65,7 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   step.range = {numbers.least(), numbers.most()};
   std::string text = cat("numeric, ", step.seen());
   if (!form.unit.empty()) text += cat(", in ", form.unit);
-  if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style));
+  if (form.style != NumberStyle::kPlain) text += cat(", written as ", example_of(form.style, profile));
   text += negatives_text(profile, form);
   if (step.log) text += ", strongly skewed and so taken as its logarithm";
   text += missing_text(profile) + unreadable_text(profile, "number", [&](std::string_view cell) {
@@ -93,7 +98,8 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   if (named < profile.present()) {
     text += cat(", of which the ", sorted.size(), " most frequent stand for themselves and the others (",
                 share_of_rows(profile.present() - named, profile.rows()), ") together");
-    if (many) text += cat("; max_categories is ", max_categories);
+    if (many)
+      text += cat("; max_categories is ", max_categories, ", a key of the plan that --write-plan writes");
   }
   text += missing_text(profile);
   return {{.how = std::move(step)}, std::move(text)};
@@ -111,7 +117,7 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   int64_t read = 0, first = std::numeric_limits<int64_t>::max(), last = std::numeric_limits<int64_t>::min();
   WeightedNumbers years;
   for (const ColumnProfile::Value& value : profile.values) {
-    const std::optional<Moment> moment = read_moment(value.text, style);
+    const std::optional<Moment> moment = read_date(value.text, style);
     if (!moment) continue;
     read += value.count;
     first = std::min(first, moment->days);
@@ -130,7 +136,7 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
               style == DateStyle::kDayFirst ? ", day before month" : "",
               style == DateStyle::kMonthFirst ? ", month before day" : "", missing_text(profile),
               unreadable_text(profile, "date",
-                              [&](std::string_view cell) { return read_moment(cell, style).has_value(); }))};
+                              [&](std::string_view cell) { return read_date(cell, style).has_value(); }))};
 }
 
 FittedStep fit_how(const ColumnGuess& guess, const ColumnProfile& profile, int64_t max_categories) {

@@ -116,8 +116,12 @@ std::string doubt_of(DateStyle style, const ColumnProfile& profile) {
     return [read](std::string_view text) { return read_moment(text, read).has_value(); };
   };
   if (profile.count(is(style)) > profile.count(is(other))) return {};
-  return cat("no day above 12 tells which number is the month: taken for the ",
-             month_first ? "first" : "second");
+  const std::string_view first = profile.values[0].text;
+  const size_t mark = first.find_first_of("/.-");
+  const std::string between(1, mark < first.size() ? first[mark] : '/');
+  return cat("no day is above 12, so that 2", between, "3", between, "2022 is read as ",
+             month_first ? "month 2, day 3" : "day 2, month 3",
+             ", and may be the other way; dates that begin with the year, 2022-02-03, leave no doubt");
 }
 
 }  // namespace

@@ -21,11 +21,11 @@ TEST(ColumnGuess, Numbers) {
   EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 ? cat(1 + i % 5, ",", 500 + i, ".5") : "7"; }),
             "numeric, 7 to 5539.5, written as 1,234.5");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i * 7 % 11, ",", i); }),
-            "numeric, 0 to 10.36, written as 1.234,5");
+            "numeric, 0 to 10.36, written as 1234,5");
   EXPECT_EQ(guess_note_of("x", [](int i) { return i % 20 == 3 ? "?" : number(i); }),
             "numeric, 0 to 100, missing in 5 %");
   EXPECT_EQ(guess_note_of("x", [](int i) { return i == 3 ? "much" : number(i); }),
-            "numeric, 0 to 100, 1 cell is no number and counts as missing");
+            "numeric, 0 to 100, 1 cell is no number and counts as missing, in line 5");
 }
 
 TEST(ColumnGuess, AmountsWithAUnit) {
@@ -162,15 +162,18 @@ TEST(ColumnGuess, Dates) {
 }
 
 TEST(ColumnGuess, DatesOfDaysAndMonths) {
-  const std::string doubt = "no day above 12 tells which number is the month: taken for the ";
+  const std::string behind =
+      ", and may be the other way; dates that begin with the year, 2022-02-03, leave no doubt\n";
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat(1 + i % 28, ".2.2019"); }),
             "date, 2019-02-01 to 2019-02-28, day before month");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2/", 1 + i % 28, "/19"); }),
             "date, 2019-02-01 to 2019-02-28, month before day");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2/", 1 + i % 12, "/1999 ", 1 + i % 12, ":00 PM"); }),
-            doubt + "first\ndate, 1999-02-01 to 1999-02-12, with the hour, month before day");
+            cat("no day is above 12, so that 2/3/2022 is read as month 2, day 3", behind) +
+                "date, 1999-02-01 to 1999-02-12, with the hour, month before day");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2.", 1 + i % 12, ".1999"); }),
-            doubt + "second\ndate, 1999-01-02 to 1999-12-02, day before month");
+            cat("no day is above 12, so that 2.3.2022 is read as day 2, month 3", behind) +
+                "date, 1999-01-02 to 1999-12-02, day before month");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2024/02/", 10 + i % 19); }),
             "date, 2024-02-10 to 2024-02-28");
 }
@@ -194,7 +197,8 @@ TEST(ColumnGuess, KindsMayBeGiven) {
     EXPECT_EQ(rule_of([&] { fit_all(texts, {.label = "y", .kinds = {{"x", kind}}}); }), "columns.kind");
   const CsvTable mixed = table_of("x", [](int i) { return i % 2 ? cat("word") : cat(i); });
   EXPECT_EQ(noted(fit_all(mixed, {.label = "y", .kinds = {{"x", ColumnKind::kNumeric}}}), "x"),
-            "numeric, 0 to 38, 20 cells are no numbers and count as missing (--missing \"word\" says so)");
+            "numeric, 0 to 38, 20 cells are no numbers and count as missing, the first in line 3 (--missing "
+            "\"word\" says so)");
   EXPECT_EQ(column_kind_named("date"), ColumnKind::kDate);
   EXPECT_EQ(rule_of([] { column_kind_named("dates"); }), "columns.kind");
 }

@@ -43,7 +43,7 @@ void sort_classes(std::vector<std::string>& classes) {
   });
 }
 
-void note_classes(FittedLabel& label) {
+void note_classes(FittedLabel& label, bool guessed) {
   constexpr size_t kShown = 8, kNamed = 3;
   constexpr int64_t kFew = 5;  // as many times fewer rows than if all classes had the same
   std::vector<int64_t> counts(label.step.classes.size());
@@ -52,7 +52,10 @@ void note_classes(FittedLabel& label) {
   std::string text = cat("the label, ", counts.size(), " classes: ");
   for (size_t c = 0; c < std::min(counts.size(), kShown); ++c)
     text += cat(c ? ", " : "", label.step.classes[c], " (", share_of_rows(counts[c], rows), ")");
-  label.notes.push_back({label.step.column, counts.size() > kShown ? text + ", ..." : text});
+  if (counts.size() > kShown) text += ", ...";
+  if (guessed && label.step.whole_numbers && counts.size() > 2)
+    text += "; as a number: --task number, in C++ ColumnTask::kRegression";
+  label.notes.push_back({label.step.column, text});
   std::vector<size_t> rare;
   for (size_t c = 0; c < counts.size(); ++c) {
     if (kFew * counts[c] * static_cast<int64_t>(counts.size()) < rows) rare.push_back(c);
@@ -99,7 +102,7 @@ void choose_classes(FittedLabel& label, const std::map<std::string, int64_t>& co
   }
 }
 
-void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
+void fit_classes(FittedLabel& label, const ColumnProfile& profile, bool guessed) {
   label.step.classification = true;
   label.step.whole_numbers = profile.count([&](std::string_view text) {
     return class_number(text) && is_whole(text, NumberStyle::kPlain) && !has_leading_zero(text);
@@ -118,7 +121,7 @@ void fit_classes(FittedLabel& label, const ColumnProfile& profile) {
   for (const ColumnProfile::Value& value : profile.values)
     of_value.push_back(*label.step.class_of(value.text));
   for (const uint32_t code : profile.codes) label.classes.push_back(of_value[code]);
-  note_classes(label);
+  note_classes(label, guessed);
   note_spellings(label);
 }
 
@@ -226,7 +229,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
                        : "learn another column, or one that groups these texts");
   }
   if (classes) {
-    fit_classes(label, profile);
+    fit_classes(label, profile, options.task == ColumnTask::kGuess);
   } else if (all_numbers) {
     fit_numbers(label, profile);
   } else {

@@ -61,6 +61,12 @@ void NumericStep::read_missing(float* out) const {
   if (indicator) out[1] = 1;
 }
 
+std::string NumericStep::written() const {
+  constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1234,5", "1'234.5",
+                                       "1 234.5", "1 234,5", "1'234,5"};
+  return cat(kExamples[static_cast<size_t>(form.style)], form.unit.empty() ? "" : " ", form.unit);
+}
+
 std::string NumericStep::seen() const {
   const bool known = std::isfinite(range.least) && std::isfinite(range.most);
   return known ? cat(short_number(range.least), " to ", short_number(range.most)) : "";

@@ -15,6 +15,7 @@ namespace espalier {
 ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
                              const MissingWords& missing) {
   ColumnProfile out;
+  out.table = &table;
   out.delimiter = table.delimiter();
   out.codes.reserve(rows.size());
   std::unordered_map<std::string_view, uint32_t> places;
@@ -26,8 +27,10 @@ ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> row
       continue;
     }
     const auto [found, inserted] = places.emplace(text, static_cast<uint32_t>(out.values.size()));
-    if (inserted) out.values.push_back({text});
-    ++out.values[found->second].count;
+    if (inserted) out.values.push_back({text, 0, row});
+    ColumnProfile::Value& value = out.values[found->second];
+    ++value.count;
+    value.row = std::min(value.row, row);
     out.codes.push_back(found->second);
   }
   return out;

@@ -17,11 +17,13 @@ struct ColumnProfile {
   struct Value {
     std::string_view text;
     int64_t count = 0;
+    int64_t row = 0;  // the first of the table
   };
   std::vector<Value> values;    // different ones, in the order of the rows
   std::vector<uint32_t> codes;  // for each training row the place in `values`, or kMissing
   int64_t missing = 0;
-  char delimiter = ',';  // of the table: between semicolons a comma is likely decimal
+  const CsvTable* table = nullptr;  // lives as long
+  char delimiter = ',';             // of the table: between semicolons a comma is likely decimal
 
   int64_t rows() const { return static_cast<int64_t>(codes.size()); }
   int64_t present() const { return rows() - missing; }

@@ -8,6 +8,7 @@
 //   read(cell, out)             writes the inputs of a cell over zeros
 //   read_missing(out)           the same for a cell without a value
 //   seen()                      the range of the training rows for people: "17 to 90"; "" when not known
+//   written()                   how the training rows write a cell: "1234,5"; "" where any text will do
 #pragma once
 
 #include <cstdint>
@@ -57,6 +58,10 @@ struct NumberForm {
 };
 // Within f32's range; a number in parentheses is negative. Nothing for other text.
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
+// 1,234.5 for 1.234,5, and the other way.
+NumberStyle other_point(NumberStyle style);
+// Whether a text is a number with the one and none with the other.
+bool shows_other_point(std::string_view text, const NumberForm& form);
 bool is_whole(std::string_view text, const NumberForm& form);
 // What stands around the digits of an amount: "$" in "$ 12", "-$1.50", "EUR" in "12 EUR", "kg" in "70 kg".
 // Empty for all other text, and for words in front of the digits that are no currency.
@@ -79,6 +84,8 @@ struct Moment {
 };
 // From 0001 to 9999; nothing for other text.
 std::optional<Moment> read_moment(std::string_view text, DateStyle style);
+// The same in a column of this style, where a date that begins with its year is as clear as one of them.
+std::optional<Moment> read_date(std::string_view text, DateStyle style);
 struct CivilDate {
   int64_t year = 1970;
   int month = 1, day = 1;
@@ -127,6 +134,7 @@ struct NumericStep {
   CellOutcome read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const;
   void read_missing(float* out) const;
   std::string seen() const;
+  std::string written() const;
   float scaled(double value) const;
 };
 
@@ -149,6 +157,7 @@ struct CategoryStep {
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
   std::string seen() const { return {}; }
+  std::string written() const { return {}; }
 
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
@@ -172,6 +181,7 @@ struct BooleanStep {
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
   std::string seen() const { return {}; }
+  std::string written() const { return "true or false"; }
 };
 
 struct DateStep {
@@ -198,6 +208,7 @@ struct DateStep {
   CellOutcome read(const Cell& cell, float* out) const;
   void read_missing(float* out) const;
   std::string seen() const;
+  std::string written() const;
 };
 
 struct ColumnStep {

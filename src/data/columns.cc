@@ -28,17 +28,59 @@ class RowList {
   int64_t size_;
 };
 
+// Whether numbers of the table have a point where those of the training rows have a comma, or the other way:
+// some do, and none is a number as in training alone.
+bool writes_other_point(const ColumnProgram::Data& data, const CsvTable& table, const ColumnPlaces& places) {
+  constexpr int64_t kLooked = 1000;
+  std::vector<std::pair<int64_t, NumberForm>> numbers;
+  bool plain = !table.numbers().decimal_comma;
+  const auto look_at = [&](int64_t place, const NumberForm& form) {
+    if (place < 0) return;
+    numbers.emplace_back(place, form);
+    plain = plain && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kThousands);
+  };
+  for (size_t i = 0; i < places.inputs.size(); ++i) {
+    if (const auto* step = std::get_if<NumericStep>(&data.steps[i].how))
+      look_at(places.inputs[i], step->form);
+  }
+  if (!data.label.classification) look_at(places.label, data.label.form);
+  if (plain) return false;
+  bool other = false;
+  for (int64_t row = 0; row < std::min(table.rows(), kLooked); ++row) {
+    for (const auto& [place, form] : numbers) {
+      const std::string_view text = table.cell(row, place);
+      if (text.find_first_of(".,") == text.npos || data.missing.contains(text)) continue;
+      if (read_number(text, form) && !read_number(text, {other_point(form.style), form.unit})) return false;
+      other = other || shows_other_point(text, form);
+    }
+  }
+  return other;
+}
+
+template <class Step>
+Step with_other_point(Step step) {
+  step.form.style = other_point(step.form.style);
+  return step;
+}
+
 class Application {
  public:
   Application(const ColumnProgram::Data& data, const CsvTable& table, const RowList& rows)
-      : data_(data), table_(table), rows_(rows), places_(find_columns(data, table, true).inputs) {
+      : data_(data),
+        table_(table),
+        rows_(rows),
+        found_(find_columns(data, table, true)),
+        places_(found_.inputs),
+        other_point_(writes_other_point(data, table, found_)) {
     for (const ColumnStep& step : data.steps) {
       width_ += step.width();
       const auto* category = std::get_if<CategoryStep>(&step.how);
       report_.columns.push_back({.name = step.column,
                                  .usual_other = category ? category->other : 0,
                                  .range = std::visit([](const auto& how) { return how.seen(); }, step.how)});
+      report_.columns.back().written = std::visit([](const auto& how) { return how.written(); }, step.how);
     }
+    report_.other_point = other_point_;
     report_.rows = rows.size();
     report_.outside.resize(static_cast<size_t>(rows.size()));
   }
@@ -53,7 +95,11 @@ class Application {
       float* inputs = out + begin * width_;
       beyond_.fill(false);
       for (size_t i = 0; i < data_.steps.size(); ++i) {
-        std::visit([&](const auto& step) { read(step, i, begin, end, inputs); }, data_.steps[i].how);
+        const auto* number = std::get_if<NumericStep>(&data_.steps[i].how);
+        if (number && other_point_)
+          read(with_other_point(*number), i, begin, end, inputs);
+        else
+          std::visit([&](const auto& step) { read(step, i, begin, end, inputs); }, data_.steps[i].how);
         inputs += data_.steps[i].width();
       }
       report_.rows_beyond += std::count(beyond_.begin(), beyond_.end(), true);
@@ -92,14 +138,18 @@ class Application {
       report_.outside[static_cast<size_t>(i)] |= beyond || unmet;
       if (beyond || outcome == CellOutcome::kRead) continue;
       if (outcome == CellOutcome::kOther && report.other++ == 0) report.other_line = table_.line(row);
-      if (outcome == CellOutcome::kUnreadable && report.unreadable++ == 0) report.line = table_.line(row);
+      if (outcome != CellOutcome::kUnreadable || report.unreadable++ > 0) continue;
+      report.line = table_.line(row);
+      report.cell = shortened(table_.cell(row, column));
     }
   }
 
   const ColumnProgram::Data& data_;
   const CsvTable& table_;
   const RowList& rows_;
-  const std::vector<int64_t> places_;
+  const ColumnPlaces found_;
+  const std::vector<int64_t>& places_;
+  const bool other_point_;
   int64_t width_ = 0;
   std::array<bool, kBlock> beyond_ = {};  // rows of the block
   ColumnReport report_;
@@ -180,7 +230,11 @@ void check_rows(const CsvTable& table, std::span<const int64_t> rows) {
   }
 }
 
-ColumnPlaces find_columns(const ColumnProgram::Data& data, const CsvTable& table, bool inputs) {
+namespace {
+
+// The same, -1 for inputs that are `missing`.
+ColumnPlaces found_columns(const ColumnProgram::Data& data, const CsvTable& table,
+                           std::vector<std::string>& missing) {
   std::unordered_map<std::string_view, int64_t> by_name;
   const bool by_place = data.numbered || table.numbered();
   const std::vector<std::string>& names = by_place ? data.columns : table.names();
@@ -196,15 +250,21 @@ ColumnPlaces find_columns(const ColumnProgram::Data& data, const CsvTable& table
     if (!without_label || name != data.label.column) by_name.emplace(name, place++);
   }
   ColumnPlaces out;
-  std::vector<std::string> missing;
   for (const ColumnStep& step : data.steps) {
-    if (!inputs) break;
     const auto found = by_name.find(step.column);
     if (found == by_name.end()) missing.push_back(step.column);
     out.inputs.push_back(found != by_name.end() ? found->second : -1);
   }
-  if (!missing.empty()) refuse_table(missing, table);
   if (const auto found = by_name.find(data.label.column); found != by_name.end()) out.label = found->second;
+  return out;
+}
+
+}  // namespace
+
+ColumnPlaces find_columns(const ColumnProgram::Data& data, const CsvTable& table, bool inputs) {
+  std::vector<std::string> missing;
+  ColumnPlaces out = found_columns(data, table, missing);
+  if (inputs && !missing.empty()) refuse_table(missing, table);
   return out;
 }
 
@@ -221,18 +281,23 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
                                                             Location at) const {
   const CallScope scope(at);
   const RowList list(table, rows);
-  const std::vector<int64_t> places = find_columns(*data_, table, true).inputs;
+  const ColumnPlaces found = find_columns(*data_, table, true);
+  const std::vector<int64_t>& places = found.inputs;
+  const bool other_point = writes_other_point(*data_, table, found);
   std::vector<std::vector<std::string>> out(static_cast<size_t>(list.size()));
   for (size_t s = 0; s < places.size(); ++s) {
     const ColumnStep& step = data_->steps[s];
     const auto* category = std::get_if<CategoryStep>(&step.how);
+    const auto* number = std::get_if<NumericStep>(&step.how);
     std::vector<float> inputs(static_cast<size_t>(step.width()));
     for (size_t i = 0; i < out.size(); ++i) {
       const int64_t row = list[static_cast<int64_t>(i)];
       const Cell cell{table, row, places[s], table.cell(row, places[s])};
       if (data_->missing.contains(cell.text)) continue;
       const CellOutcome outcome =
-          std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
+          number && other_point
+              ? with_other_point(*number).read(cell, inputs.data())
+              : std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
       const bool unmet = outcome == CellOutcome::kOther && category->other == 0;
       if (outcome == CellOutcome::kBeyond || outcome == CellOutcome::kUnreadable || unmet)
         out[i].push_back(step.column);
@@ -243,10 +308,17 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
 
 Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) const {
   const CallScope scope(at);
-  const LabelStep& label = data_->label;
   const RowList list(table, rows);
   const int64_t place = find_columns(*data_, table, false).label;
-  if (place < 0) refuse_table({label.column}, table);
+  std::vector<std::string> lacking;
+  const ColumnPlaces found = found_columns(*data_, table, lacking);
+  if (place < 0) {
+    lacking.insert(lacking.begin(), data_->label.column);
+    refuse_table(lacking, table);
+  }
+  LabelStep other;
+  if (!classification() && writes_other_point(*data_, table, found)) other = with_other_point(data_->label);
+  const LabelStep& label = other.column.empty() ? data_->label : other;
   std::vector<int32_t> classes;
   std::vector<float> numbers;
   for (int64_t i = 0; i < list.size(); ++i) {

@@ -126,7 +126,7 @@ TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   EXPECT_EQ(program.feature_names(), (Names{"x=red", "x=blue", "x=(other)", "x=(missing)"}));
   EXPECT_EQ(noted(program, "x"),
             "category of 3 values, of which the 2 most frequent stand for themselves and the others (12 %) "
-            "together; max_categories is 2, missing in 12 %");
+            "together; max_categories is 2, a key of the plan that --write-plan writes, missing in 12 %");
   const CsvTable other = parse_csv("x,more\nblue,1\npurple,1\nred,1\nNA,1\n");
   ColumnReport report;
   EXPECT_EQ(program.inputs(other, {}, &report).to_vector<float>(),
@@ -311,6 +311,59 @@ TEST(Columns, ErrorsNameTheUsersLine) {
   } catch (const ValueError& error) {
     EXPECT_NE(std::string(error.what()).find(" at column_tables_test.h:"), std::string::npos) << error.what();
   }
+}
+
+// Fitted on decimal commas, met with points.
+TEST(Columns, AnotherSignForThePointIsReadWhereTheTableShowsIt) {
+  std::string commas = "size;price;day;y\n";
+  for (int i = 0; i < 40; ++i)
+    commas += cat(150 + i, ",5;1.", 200 + i, ",25;", 10 + i % 15, ".06.2022;", i % 2 ? "a\n" : "b\n");
+  const ColumnProgram program = fit_all(parse_csv(commas), {.label = "y"});
+  const auto inputs = [&](const std::string& rows, ColumnReport& report) {
+    return program.inputs(parse_csv("size;price;day\n" + rows), {}, &report).to_vector<float>();
+  };
+  ColumnReport as_fitted, other, mixed, doubtful;
+  const auto expected = inputs("181,4;1.234,25;15.06.2022\n160,5;1234;12.06.2022\n", as_fitted);
+  EXPECT_FALSE(as_fitted.other_point);
+  EXPECT_EQ(inputs("181.4;1234.25;2022-06-15\n160.5;1234;2022-06-12\n", other), expected);
+  EXPECT_TRUE(other.other_point);
+  for (const auto& column : other.columns) EXPECT_EQ(column.unreadable, 0) << column.name;
+  EXPECT_TRUE(program.beyond(parse_csv("size;price;day\n181.4;1234.25;2022-06-15\n"))[0].empty());
+  // Where some cells are as in training, nothing is guessed of the others.
+  inputs("181.4;1.234,25;15.06.2022\n", mixed);
+  EXPECT_FALSE(mixed.other_point);
+  EXPECT_EQ(mixed.columns[0].unreadable, 1);
+  EXPECT_EQ(mixed.columns[0].cell, "181.4");
+  EXPECT_EQ(mixed.columns[0].written, "1234,5");
+  // 1.234 is a number either way.
+  inputs("160;1.234;15.06.2022\n", doubtful);
+  EXPECT_FALSE(doubtful.other_point);
+  EXPECT_EQ(doubtful.columns[1].beyond, 0);
+  // The other way, and labels.
+  std::string points = "size,y\n";
+  for (int i = 0; i < 40; ++i) points += cat(150 + i, ".5,", i, ".25\n");
+  const ColumnProgram numbers = fit_all(parse_csv(points), {.label = "y"});
+  const CsvTable met = parse_csv("size;y\n160,5;7,25\n"), plain = parse_csv("size,y\n160.5,7.25\n");
+  EXPECT_EQ(numbers.inputs(met).to_vector<float>(), numbers.inputs(plain).to_vector<float>());
+  EXPECT_EQ(numbers.labels(met).to_vector<float>(), numbers.labels(plain).to_vector<float>());
+  EXPECT_EQ(rule_of([&] { numbers.labels(parse_csv("size;y\n1,234;2,345\n")); }), "columns.label");
+}
+
+TEST(Columns, WholeNumbersThatAreClassesNameTheOtherTask) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 60; ++i) text += cat(i * 7 % 31, ",", 3 + i % 6, "\n");
+  const CsvTable table = parse_csv(text);
+  EXPECT_NE(noted(fit_all(table, {.label = "y"}), "y").find("; as a number: --task number"),
+            std::string::npos);
+  const ColumnOptions told{.label = "y", .task = ColumnTask::kClassification};
+  EXPECT_EQ(noted(fit_all(table, told), "y").find("--task"), std::string::npos);
+}
+
+TEST(Columns, ManyCategoriesSayWhereTheirNumberIsChanged) {
+  const CsvTable table = table_of("x", [](int i) { return cat("w", i % 10); });
+  const std::string note = noted(fit_all(table, {.label = "y", .max_categories = 3}), "x");
+  EXPECT_NE(note.find("max_categories is 3, a key of the plan that --write-plan writes"), std::string::npos)
+      << note;
 }
 
 }  // namespace
