@@ -5,9 +5,14 @@
 namespace espalier {
 
 std::string printable(std::string_view text) {
-  std::string out(text);
-  std::ranges::replace_if(
-      out, [](unsigned char c) { return c < 0x20 || c == 0x7F; }, '?');
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n' || c == '\r' || c == '\t')
+      out += c == '\n' ? "\\n" : c == '\r' ? "\\r" : "\\t";
+    else
+      out += byte < 0x20 || byte == 0x7F ? '?' : c;
+  }
   return out;
 }
 

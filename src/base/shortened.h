@@ -8,7 +8,7 @@
 
 namespace espalier {
 
-// '?' for control characters, which a terminal would obey and which end lines.
+// \n, \r and \t as they are typed here, '?' for other control characters, which a terminal would obey.
 std::string printable(std::string_view text);
 // The character beyond ASCII at the begin of `text`, and its bytes; 0 bytes where that is no UTF-8.
 std::pair<uint32_t, size_t> beyond_ascii(std::string_view text);

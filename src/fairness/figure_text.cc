@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -47,7 +48,8 @@ std::string thin_text(const Assessment& assessment, const SlicingFigures& by, co
   std::string names;
   size_t thin = 0;
   for (const SliceFigures& slice : by.slices) {
-    if (slice.slice.thin && thin++ < kNamed) names += cat(names.empty() ? "" : "; ", slice.slice.name);
+    if (slice.slice.thin && thin++ < kNamed)
+      names += cat(names.empty() ? "" : "; ", printable(slice.slice.name));
   }
   if (thin == 0) return "";
   if (thin > kNamed) names += cat("; and ", thin - kNamed, " more");

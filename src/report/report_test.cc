@@ -81,6 +81,12 @@ TEST(Table, AlignsNumbersRightAndTextLeft) {
             "         -                -  y\n");
 }
 
+TEST(Table, LineBreaksInCellsAreShown) {
+  Table table({"a\tb", "n"});
+  table.row({"x\ny", 1});
+  EXPECT_EQ(table.text(kPlain), "a\\tb  n\n----  -\nx\\ny  1\n");
+}
+
 TEST(Table, InkDoesNotMoveColumns) {
   Table table({"a", "n"});
   table.row({TableCell("x", Ink::kDim), TableCell(10, Ink::kBad)}).row({"yy", 5});

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "base/shortened.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -19,6 +20,11 @@ bool is_number(std::string_view text) {
 constexpr int kGap = 2;
 constexpr int kLeastText = 16;  // columns of text are no narrower than this
 constexpr int kWholeWord = 24;  // words up to this are not cut where the table fits without
+
+// Colours are set by escape sequences.
+std::string on_one_line(const std::string& text) {
+  return text.find('\x1b') == text.npos ? printable(text) : text;
+}
 
 int longest_word(std::string_view text) {
   int out = 0;
@@ -75,10 +81,15 @@ std::vector<std::vector<size_t>> blocks(const std::vector<int>& widths, const Te
 
 }  // namespace
 
+Table::Table(std::vector<std::string> header) : header_(std::move(header)) {
+  for (std::string& name : header_) name = on_one_line(name);
+}
+
 Table& Table::row(std::vector<TableCell> cells) {
   if (cells.size() != header_.size())
     throw ValueError("table.row",
                      cat("a row of ", cells.size(), " cells in a table of ", header_.size(), " columns"));
+  for (TableCell& cell : cells) cell.text = on_one_line(cell.text);
   rows_.push_back(std::move(cells));
   return *this;
 }

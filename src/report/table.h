@@ -21,12 +21,12 @@ struct TableCell {
 };
 
 // Columns that line up, two spaces apart. A column whose cells are all numbers (also with %, or "-" and "."
-// for none) is right-aligned. Lines have no trailing spaces. Where a bounded terminal is too narrow, text
-// goes over several lines of its cell; where that does not do, columns come in blocks, each with the first
-// one.
+// for none) is right-aligned. Line breaks are shown as \n. Lines have no trailing spaces. Where a bounded
+// terminal is too narrow, text goes over several lines of its cell; where that does not do, columns come in
+// blocks, each with the first one.
 class Table {
  public:
-  explicit Table(std::vector<std::string> header) : header_(std::move(header)) {}
+  explicit Table(std::vector<std::string> header);
   // Raises ValueError unless there is one cell for each column.
   Table& row(std::vector<TableCell> cells);
   std::string text(const Terminal& terminal) const;
