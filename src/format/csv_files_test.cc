@@ -38,6 +38,13 @@ TEST(CsvFiles, ATitleIsPassedOver) {
   EXPECT_TRUE(parse_csv("a,b\n1,2\n").notes().empty());
 }
 
+TEST(CsvFiles, AShortLineIsToldFromALongOne) {
+  EXPECT_EQ(
+      csv_files_error_of("a,b,c\n1,2,3\n1,2\n"),
+      "csv.columns line 3, column 4: the line ends after 2 cells, the first line has 3 -> every line has 3 "
+      "cells, empty ones between delimiters too; a cell that holds a line's end stands in double quotes");
+}
+
 TEST(CsvFiles, OtherLinesOfOneCellAreNoTitle) {
   // One that is to be a row, more than five of them, and lines below that do not agree.
   const std::string problem =

@@ -197,7 +197,11 @@ class Scanner {
                                     found == 1 ? " cell" : " cells", ", the first line ");
       if (count == 0)
         throw FormatError("csv.columns", cat(ended, "has ", columns_),
-                          "a cell that holds the delimiter or a line's end stands in double quotes");
+                          found < columns_
+                              ? cat("every line has ", columns_,
+                                    " cells, empty ones between delimiters too; a cell "
+                                    "that holds a line's end stands in double quotes")
+                              : "a cell that holds the delimiter or a line's end stands in double quotes");
       const std::string name = other == '\t' ? "a tab" : cat("\"", std::string(1, other), "\"");
       throw FormatError("csv.columns", cat(ended, "is one cell and holds ", count, " times ", name),
                         cat("the delimiter may be ", name, ", which is found where none is named"));
