@@ -68,6 +68,7 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   } else if (label.empty()) {
     out = {"data", "stats", run.file};
   }
+  if (out[0] == "train" && !run.test.empty()) out.insert(out.end(), {"--test", run.test});
   if (!label.empty()) out.insert(out.end(), {"--label", label});
   std::string ignored;
   for (const LeakFinding& finding : findings) {

@@ -22,6 +22,24 @@ nlohmann::ordered_json values(const Graph& graph, const auto& list) {
   return out;
 }
 
+// The program's text, with "..." for constants that are long to read.
+std::string short_text(const Graph& program) {
+  constexpr size_t kMost = 64;
+  const std::string text = print_program(program), begin = "dense<";
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    size_t from = text.find(begin, at);
+    from = from == text.npos ? text.size() : from + begin.size();
+    out.append(text, at, from - at);
+    at = from;
+    const size_t end = text.find('>', from);
+    if (end == text.npos || end - from <= kMost) continue;
+    out += "...";
+    at = end;
+  }
+  return out;
+}
+
 void graph(const GraphOptions& options) {
   std::shared_ptr<const Graph> program = read_program(options.program);
   if (options.primitives) program = inline_composites(*program);
@@ -38,8 +56,8 @@ void graph(const GraphOptions& options) {
     text += cat("  input  ", input.name, " ", program->type(input.value), "\n");
   for (const GraphOutput& output : program->outputs())
     text += cat("  output ", output.name, " ", program->type(output.value), "\n");
-  options.results.write(text);
-  options.results.suggest({"graph", options.program, "--text"});
+  options.results.write(cat(text, "\n", short_text(*program)));
+  options.results.suggest({"graph", options.program, "--dot"});
 }
 
 }  // namespace
@@ -50,7 +68,7 @@ void add_graph(CLI::App& app) {
   verb->add_option("program", options->program, "A module in generic form; - reads standard input")
       ->required();
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
-  verb->add_flag("--text", options->text, "Print it as StableHLO")->excludes(dot);
+  verb->add_flag("--text", options->text, "Print it as StableHLO, every constant whole")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,
                  "First replace composites by StableHLO's own ops");
   options->results.add_json(*verb);

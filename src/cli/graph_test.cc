@@ -28,6 +28,21 @@ TEST(GraphVerb, Summary) {
     EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
+TEST(GraphVerb, SummaryShowsOpsAndLeavesLongConstantsOut) {
+  GraphBuilder builder("net");
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {100}});
+    std::vector<float> numbers(100);
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i) / 7;
+    builder.result("p", x + Tensor::of<float>(numbers));
+  }
+  const std::string source = print_program(*builder.finish()), text = call_verb(add_graph, {"-"}, source);
+  EXPECT_NE(text.find("stablehlo.add"), std::string::npos) << text;
+  EXPECT_NE(text.find("dense<...> : tensor<100xf32>"), std::string::npos) << text;
+  EXPECT_GT(source.size(), text.size() + 500);
+}
+
 TEST(GraphVerb, JsonSaysTheSame) {
   const auto graph = softmax_graph();
   const auto json = nlohmann::json::parse(call_verb(add_graph, {"-", "--json"}, print_program(*graph)));
