@@ -1,7 +1,50 @@
+#include <cmath>
+#include <cstdio>
+
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/plan_fields.h"
 
 namespace espalier::cli {
+namespace {
+
+// "1000000", "of its schedule".
+std::string rate_text(const TrainPlan& plan) {
+  return std::visit(
+      [](const auto& optimizer) {
+        const auto* rate = std::get_if<double>(&optimizer.learning_rate);
+        return rate ? shortest(*rate) : std::string("of its schedule");
+      },
+      plan.optimizer);
+}
+
+// The progress of a run, which it ends where a loss is no number: there it says what a flag can do about it.
+class EndingProgress final : public Callback {
+ public:
+  explicit EndingProgress(std::string rate) : rate_(std::move(rate)) {}
+  void on_train_begin(const Run& run) override { progress_->on_train_begin(run); }
+  void on_epoch_begin(int epoch) override { progress_->on_epoch_begin(epoch); }
+  void on_batch_end(int64_t step, const Logs& logs) override { progress_->on_batch_end(step, logs); }
+  void on_epoch_end(int epoch, const Logs& logs) override {
+    const auto loss = logs.find("loss");
+    const bool number = loss == logs.end() || std::isfinite(loss->second);
+    progress_->on_epoch_end(epoch, number ? logs : Logs{});
+    if (number) return;
+    std::fputs(cat("the loss of epoch ", epoch + 1,
+                   " is no finite number: the training diverged with the learning rate ", rate_,
+                   " and ends; --learning-rate sets a smaller one\n")
+                   .c_str(),
+               stderr);
+    model().stop_training();
+  }
+  void on_train_end(const Logs& logs) override { progress_->on_train_end(logs); }
+
+ private:
+  const std::shared_ptr<Callback> progress_ = ConsoleProgress();
+  const std::string rate_;
+};
+
+}  // namespace
 
 template <>
 struct Kind<AutoLoss> {
@@ -76,7 +119,7 @@ FitOptions fit_options(const TrainPlan& plan) {
                  .batch_size = plan.fit.batch_size,
                  .shuffle = plan.fit.shuffle,
                  .steps_per_epoch = plan.fit.steps_per_epoch};
-  out.callbacks.push_back(ConsoleProgress());
+  out.callbacks.push_back(std::make_shared<EndingProgress>(rate_text(plan)));
   for (size_t i = 0; i < plan.callbacks.size(); ++i) {
     // A schedule sets the rate of every step.
     if (std::holds_alternative<ReduceLROnPlateauOptions>(plan.callbacks[i]) && scheduled(plan.optimizer))

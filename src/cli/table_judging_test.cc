@@ -70,6 +70,17 @@ TEST_F(Judging, DaysAtRandomAreNamed) {
   EXPECT_FALSE(says("--split order")) << progress;
 }
 
+TEST_F(Judging, ATrainingThatDivergesEndsAndNamesItsRate) {
+  const std::string data = file("days.csv", days(0, 200));
+  const auto json =
+      train({"--data", data, "--label", "level", "--task", "number", "--learning-rate", "1e30"});
+  EXPECT_TRUE(says("diverged with the learning rate 1e+30 and ends; --learning-rate sets a smaller one"))
+      << progress;
+  EXPECT_FALSE(says("check_numerics")) << progress;
+  EXPECT_FALSE(says("nan")) << progress;
+  EXPECT_TRUE(says("ended after 1 of 60 epochs")) << progress;
+}
+
 TEST_F(Judging, RowsThatTrainAndJudgeAreCounted) {
   std::string text = "x,kind\n", others = text;
   for (int i = 0; i < 100; ++i) {
