@@ -137,6 +137,18 @@ Tensor about(const std::string& path, F f) {
   }
 }
 
+constexpr const char* kAddLacking =
+    "add what is lacking, empty where nothing is known, or train without it: --ignore COLUMN";
+
+bool lacks_inputs(const ColumnProgram& columns, const CsvTable& table) {
+  try {
+    columns.inputs(table, std::vector<int64_t>());
+    return false;
+  } catch (const ValueError&) {
+    return true;
+  }
+}
+
 }  // namespace
 
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
@@ -146,7 +158,22 @@ Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const st
   } catch (const ValueError& error) {
     if (error.rule() != "csv.column" || !error.fix().empty()) throw;
     throw ValueError(error.rule(), error.message(),
-                     "judging needs the label's column; `espalier predict` takes rows without it");
+                     lacks_inputs(columns, table)
+                         ? kAddLacking
+                         : "judging needs the label's column; `espalier predict` takes rows without it");
+  }
+}
+
+void check_test(const ColumnProgram& columns, const CsvTable& table, const std::string& path) {
+  const std::vector<int64_t> none;
+  try {
+    about(path, [&] { return columns.labels(table, none); });
+    about(path, [&] { return columns.inputs(table, none); });
+  } catch (const ValueError& error) {
+    if (error.rule() != "csv.column" || !error.fix().empty()) throw;
+    throw ValueError(
+        error.rule(), error.message(),
+        "rows that judge have the columns of those that train; without --test some of those judge");
   }
 }
 
@@ -160,19 +187,19 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
       return about(path, [&] { return columns.inputs(table, rows, &met); });
     } catch (const ValueError& error) {
       if (error.rule() != "csv.column" || !error.fix().empty()) throw;
-      throw ValueError(
-          error.rule(), error.message(),
-          "add what is lacking, empty where nothing is known, or train without it: --ignore COLUMN");
+      throw ValueError(error.rule(), error.message(), kAddLacking);
     }
   }();
   for (const auto& column : met.columns) {
     if (column.unreadable && column.unreadable + column.missing == met.rows) {
-      throw ValueError("table.column",
-                       cat(path, ": no cell of column \"", column.name,
-                           "\" can be read as in training; the first is in "
-                           "line ",
-                           column.line),
-                       "look at --delimiter, decimal commas, units and the order of columns");
+      throw ValueError(
+          "table.column",
+          cat(path, ": no cell of column \"", column.name,
+              "\" can be read as in training; the first is in "
+              "line ",
+              column.line, ", \"", column.cell, "\"",
+              column.written.empty() ? "" : cat(", where training has cells like ", column.written)),
+          "look at --delimiter, decimal commas, units and the order of columns");
     }
   }
   return out;
@@ -193,6 +220,8 @@ std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvT
 
 std::vector<std::string> warnings_of(const ColumnReport& report) {
   std::vector<std::string> out;
+  if (report.other_point)
+    out.emplace_back("numbers have a point where training had a comma, or the other way, and are read so");
   for (const auto& column : report.columns) {
     if (column.unreadable) {
       out.push_back(cat(column.name, ": ", column.unreadable, " of ", report.rows,

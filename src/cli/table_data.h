@@ -73,6 +73,8 @@ inline constexpr const char* kDecisionFile = "decision.json";
 nlohmann::ordered_json json_of_notes(const ColumnProgram& columns);
 // ColumnProgram::labels and inputs of the table at `path`, whose mistakes name that and flags of verbs. A
 // column of which no cell can be read is a mistake, raised as ValueError[table.column].
+// Raises ValueError[csv.column] that names every column that the table at `path`, which is to judge, lacks.
+void check_test(const ColumnProgram& columns, const CsvTable& table, const std::string& path);
 Tensor read_labels(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows = {});
 Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,

@@ -67,6 +67,54 @@ TEST_F(TableFiles, AllMissingColumnsAreNamed) {
                 "it has Age, weight -> write in its line of names \"age\" for \"Age\""));
 }
 
+TEST_F(TableFiles, OfRowsThatJudgeTheLabelAndAllOthersAreNamed) {
+  train(people());
+  const std::string data = file("new.csv", "weight\n1\n");
+  const std::string lacking =
+      cat(data, ": the table lacks columns that are needed: \"paid\", \"age\", \"day\"; it has weight -> ");
+  EXPECT_EQ(
+      error_of([&] {
+        call_verb(add_evaluate, {model(), data});
+      }),
+      lacking + "add what is lacking, empty where nothing is known, or train without it: --ignore COLUMN");
+  std::string said;
+  const auto trained = [&] {
+    call_verb(add_train,
+              {"--data", folder() + "/train.csv", "--test", data, "--label", "paid", "--model",
+               folder() + "/other", "--epochs", "1"},
+              "", &said);
+  };
+  EXPECT_EQ(
+      error_of(trained),
+      lacking + "rows that judge have the columns of those that train; without --test some of those judge");
+  EXPECT_FALSE(holds(said, "age: numeric")) << "before the columns are told: " << said;
+}
+
+TEST_F(TableFiles, AColumnThatCannotBeReadShowsACellAndHowTrainingWroteIt) {
+  std::string text = "size;paid\n";
+  for (int i = 0; i < 60; ++i) text += cat(150 + i, i % 2 ? ",5;" : ",25;", i * i % 7 < 3 ? "yes\n" : "no\n");
+  EXPECT_TRUE(holds(train(text), "numeric, 150.25 to 209.5, written as 1234,5\n"));
+  EXPECT_EQ(said_of("size\n181.4\n"),
+            "warning: numbers have a point where training had a comma, or the other way, and are read so\n");
+  EXPECT_EQ(
+      error_of([&] { said_of("size\ntall\nsmall\n"); }),
+      cat(fresh(),
+          ": no cell of column \"size\" can be read as in training; the first is in line 2, "
+          "\"tall\", where training has cells like 1234,5 -> look at --delimiter, decimal commas, units "
+          "and the order of columns"));
+}
+
+TEST_F(TableFiles, LineBreaksInValuesKeepTablesWhole) {
+  std::string text = "town,age,paid\n";
+  for (int i = 0; i < 80; ++i)
+    text += cat(i % 3 ? "\"Bad\nHomburg\"," : "Ulm,", i, i * i % 7 < 3 ? ",yes\n" : ",no\n");
+  train(text);
+  const std::string judged =
+      call_verb(add_evaluate, {model(), folder() + "/train.csv", "--all-rows", "--slice", "town"});
+  EXPECT_TRUE(holds(judged, "town=Bad\\nHomburg")) << judged;
+  EXPECT_FALSE(holds(judged, "\nHomburg")) << judged;
+}
+
 TEST_F(TableFiles, OtherSpellingsOfNamesAreNamed) {
   std::string text = "sepal length,Petal_Width,paid\n";
   for (int i = 0; i < 60; ++i) text += cat(i * 7 % 60, ",", i % 9, i * i % 7 < 3 ? ",yes\n" : ",no\n");

@@ -289,6 +289,11 @@ void train_table(const TableRun& run) {
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = fit_columns(table, rows.train, options);
   check_replaced(plan.model.path, columns, plan.fit.epochs);
+  std::optional<CsvTable> judging;
+  if (!data.test.empty()) {
+    judging = reading.read(data.test, columns.column_names());
+    check_test(columns, *judging, data.test);
+  }
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
@@ -300,10 +305,8 @@ void train_table(const TableRun& run) {
   show_split(columns, table, data);
 
   RowJudgement test;
-  if (!data.test.empty()) {
-    const CsvTable all = reading.read(data.test, columns.column_names());
-    test = checks.check(data.test, all, columns.names_of(all), data.missing, {}, run.results);
-  }
+  if (judging)
+    test = checks.check(data.test, *judging, columns.names_of(*judging), data.missing, {}, run.results);
   checks.write();
   const CsvTable& other = test.table;
   const CsvTable& test_table = data.test.empty() ? table : other;
@@ -357,7 +360,8 @@ void train_table(const TableRun& run) {
     const double loss = loss_of(model), linear_loss = loss_of(linear->model);
     const bool kept = linear_loss < loss || !std::isfinite(loss);
     compared = {{"val_loss", loss}, {"linear_val_loss", linear_loss}, {"linear_kept", kept}};
-    say(cat("a linear model: val_loss ", fixed(linear_loss, 4), ", this one ", fixed(loss, 4),
+    const auto figure = [](double x) { return std::isfinite(x) ? fixed(x, 4) : std::string("is no number"); };
+    say(cat("a linear model: val_loss ", figure(linear_loss), ", this one ", figure(loss),
             kept ? ": the linear model is kept\n" : "\n"));
     if (kept) {
       model = linear->model;
@@ -403,8 +407,8 @@ void train_table(const TableRun& run) {
   else if (columns.classes().size() == 2)
     text += better_threshold(columns, decision.positive, predict_rows(model, columns, fit.validation_x[0]),
                              fit.validation_y[0], predictions, test_y);
-  run.results.write(
-      cat(text, replaced ? "replaced " : "saved ", plan.model.path, "/: the model, and how a row is read\n"));
+  run.results.write(cat(text, replaced ? "replaced " : "saved ", plan.model.path,
+                        plan.model.path.ends_with('/') ? "" : "/", ": the model, and how a row is read\n"));
   run.results.warn(verdict(scores, columns, plan));
   // The rows at hand are told already.
   std::vector<std::string> next = check_words(plan.model.path, test_path);
