@@ -79,5 +79,24 @@ TEST(PlanDocs, SayOfEveryKeyWhatItsDeclarationSays) {
   EXPECT_NE(docs.find(wanted), std::string::npos) << "the whole of it must be\n" << wanted;
 }
 
+TEST(PlanDocs, TheExampleTrains) {
+  const std::string docs = posix_env().read_file("docs/plan.md"), fence = "```toml\n";
+  const size_t begin = docs.find(fence) + fence.size();
+  const std::string text = docs.substr(begin, docs.find("```", begin) - begin);
+  const TrainPlan plan = read_plan(text, "docs/plan.md");
+  EXPECT_EQ(plan.model.layers.size(), 3u);
+  EXPECT_EQ(plan.callbacks.size(), 1u);
+  EXPECT_TRUE(std::holds_alternative<WarmUpPlan>(std::get<OptimizerOf<AdamW>>(plan.optimizer).learning_rate));
+  const std::string folder = fresh_folder("plan-docs");
+  std::string people = "id,age,town,income\n";
+  for (int i = 0; i < 100; ++i)
+    people +=
+        cat("p", i, ",", 20 + i * 7 % 40, i % 3 ? ",Ulm," : ",Bonn,", i * i % 7 < 3 ? "low\n" : "high\n");
+  write_file(folder + "/people.csv", people);
+  call_verb(add_train,
+            {write_file(folder + "/plan.toml", text), "--epochs", "1", "--model", folder + "/model"});
+  EXPECT_TRUE(posix_env().exists(folder + "/model/weights.safetensors"));
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -33,7 +33,7 @@ Fields data_fields(DataPlan& plan) {
        .path = true},
       {"split",
        &plan.split,
-       "Which rows judge: some at random, or in the file's order the last",
+       "Which rows judge: some at random, or in the file's order the last; by a column: data split --by-time",
        {},
        {"random", "order"}},
       {"validation_fraction",
