@@ -37,10 +37,15 @@ nlohmann::ordered_json json_of(const std::vector<DataFault>& faults) {
 
 std::string text_of(const FaultsRun& run, const CsvTable& train, const std::vector<DataFault>& faults,
                     int64_t warnings, const Terminal& terminal) {
-  std::string out = warnings == 0 ? cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns",
-                                        run.now.empty() ? "" : cat(", and ", source_name(run.now)), ".\n")
-                                  : cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
-                                        warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");
+  std::string out = warnings == 0
+                        ? cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns",
+                              run.now.empty() ? "" : cat(", and ", source_name(run.now)),
+                              run.now.empty() ? ".\nAsked: leaks, repeated rows, cells missing more often in "
+                                                "one group. Newer rows beside it are held against it.\n"
+                                              : ".\nAsked: columns, types and values of the new rows, leaks, "
+                                                "ranges, drift, cells missing more often in one group.\n")
+                        : cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
+                              warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");
   if (faults.empty()) return out;
   Table shown({"of", "finding"});
   for (const DataFault& fault : faults) {

@@ -73,6 +73,8 @@ TEST_F(DataQuestions, CheckAsksThemAll) {
   const Said quiet = data({"check", train, same, "--label", "ill"});
   EXPECT_EQ(quiet.code, 0) << quiet.text;
   EXPECT_TRUE(quiet.text.starts_with("No fault: 600 rows, 4 columns, and same.csv.\n")) << quiet.text;
+  EXPECT_NE(quiet.text.find("\nAsked: columns, types and values of the new rows, "), std::string::npos)
+      << quiet.text;
   EXPECT_NE(quiet.text.find("train --data"), std::string::npos) << quiet.text;
   const Said unasked = data({"check", train, same});
   EXPECT_NE(unasked.text.find(cat("data stats ", train, "\n")), std::string::npos) << unasked.text;
@@ -133,6 +135,11 @@ TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(Json::parse(both.text)["findings"][0]["rows"], 600);
   EXPECT_EQ(data({"leak", clean, "--label", "ils"}).code, 2);
   EXPECT_NE(data({"leak", clean}).text.find(cat("data stats ", clean, "\n")), std::string::npos);
+  const std::string test = visits("test.csv", 5, false);
+  const Said apart = data({"leak", clean, "--label", "ill", "--test", test});
+  EXPECT_NE(apart.text.find(cat("train --data ", clean, " --test ", test, " --label ill\n")),
+            std::string::npos)
+      << apart.text;
   const Said overlap = data({"leak", clean, "--label", "ill", "--test", clean});
   EXPECT_NE(overlap.text.find(
                 cat("data split ", clean, " --train clean-train.csv --test clean-test.csv --label ill\n")),

@@ -83,7 +83,10 @@ void add_data_split(CLI::App& data) {
       ->option_text("COLUMN");
   CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
   group->option_text("COLUMN");
-  verb->add_option("--by-time", run->time, "The last rows by this column of dates or numbers judge")
+  verb->add_option(
+          "--by-time", run->time,
+          "The last rows by this column of dates or numbers judge; where the file is in their order, train "
+          "--split order does so by itself")
       ->option_text("COLUMN")
       ->excludes(group);
   verb->add_option("--fraction", run->fraction, "Share of the rows that judge")

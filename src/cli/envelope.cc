@@ -45,8 +45,9 @@ Envelope envelope_of(const ColumnReport& report, const ScoredTable& scored, doub
 std::string text_of(const Envelope& envelope, const Terminal& terminal) {
   constexpr size_t kNamed = 5;
   if (envelope.outside == 0) return "";
-  std::string out = cat("\n", envelope.outside, " of ", envelope.rows,
-                        " rows lie outside of what the model learned from\n");
+  std::string out =
+      cat("\n", envelope.outside, " of ", envelope.rows, envelope.outside == 1 ? " rows lies" : " rows lie",
+          " outside of what the model learned from\n");
   for (size_t i = 0; i < std::min(kNamed, envelope.columns.size()); ++i) {
     const Envelope::Column& column = envelope.columns[i];
     out += cat("  ", column.name, ": ", column.rows, column.rows == 1 ? " row " : " rows ", column.why, "\n");

@@ -1,5 +1,7 @@
 #include "cli/resumable_fit.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <limits>
 
@@ -11,11 +13,15 @@
 #include "espalier/callbacks.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
+#include "report/terminal.h"
 
 namespace espalier::cli {
 namespace {
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+// A bar that was left, and what the terminal shows of the key behind it, are taken off.
+std::string beyond_bar() { return Terminal::of(STDERR_FILENO).interactive ? "\r\x1b[2K" : "\n"; }
 
 std::string checkpoint_of(const TrainPlan& plan) {
   const std::string& model = plan.model.path;
@@ -67,7 +73,7 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(plan))) {
-    say(cat("\ninterrupted; ", checkpoint_of(plan),
+    say(cat(beyond_bar(), "interrupted; ", checkpoint_of(plan),
             " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
     throw Exit{130};
   }
@@ -80,7 +86,7 @@ std::vector<Logs> fit_or_stop(Model& model, const std::string& how, const Tensor
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed()) {
-    say(cat("\ninterrupted; nothing is saved: ", how, "\n"));
+    say(cat(beyond_bar(), "interrupted; nothing is saved: ", how, "\n"));
     throw Exit{130};
   }
   return history;
