@@ -1,5 +1,5 @@
-// Models whose products are made of 8-bit integers: in C a quarter of the weights' memory. Here they run by the
-// f32 kernels, to the bits of integers, in the memory of f32 and up to three times its time.
+// Models whose products are made of 8-bit integers: in C a quarter of the weights' memory. Here they run by
+// the f32 kernels, to the bits of integers, in the memory of f32 and up to three times its time.
 #pragma once
 
 #include <functional>

@@ -8,6 +8,11 @@
 namespace espalier::cli {
 namespace {
 
+bool scheduled(const OptimizerPlan& plan) {
+  return std::visit([](const auto& each) { return !std::holds_alternative<double>(each.learning_rate); },
+                    plan);
+}
+
 // "1000000", "of its schedule".
 std::string rate_text(const TrainPlan& plan) {
   return std::visit(
@@ -107,11 +112,6 @@ void compile(Model& model, const TrainPlan& plan, int64_t classes) {
       {.optimizer = make_optimizer(plan.optimizer),
        .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
        .metrics = said_at(plan, "fit.metrics", [&] { return make_metrics(plan.fit.metrics, classes); })});
-}
-
-static bool scheduled(const OptimizerPlan& plan) {
-  return std::visit([](const auto& each) { return !std::holds_alternative<double>(each.learning_rate); },
-                    plan);
 }
 
 FitOptions fit_options(const TrainPlan& plan) {

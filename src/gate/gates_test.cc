@@ -313,7 +313,7 @@ TEST(GatesOf, AreReadBackAndJudged) {
   }
   EXPECT_EQ(verdict.results[0].ruling, Ruling::kPass);
   EXPECT_EQ(verdict.results[1].ruling, Ruling::kPass);
-  EXPECT_NE(text.find("# No gate can name the slices by a=b?[[gates]].\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# No gate can name the slices by a=b\\n[[gates]].\n"), std::string::npos) << text;
   EXPECT_NE(text.find(cat("# Today pass: ", verdict.results[0].sentence, ".\n[[gates]]\nmetric = \"auc\"\n")),
             std::string::npos)
       << text;

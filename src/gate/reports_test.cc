@@ -96,7 +96,7 @@ TEST(GateReports, TextSaysWhatIsLeftOut) {
 TEST(GateReports, TextShowsNothingThatATerminalObeys) {
   const std::string text = text_report(verdict_of("\x1b]0;x\n"), {});
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
-  EXPECT_NE(text.find("accuracy for g=?]0;x? is"), std::string::npos) << text;
+  EXPECT_NE(text.find("accuracy for g=?]0;x\\n is"), std::string::npos) << text;
 }
 
 TEST(GateReports, JsonHoldsTheVerdict) {
@@ -139,10 +139,10 @@ TEST(GateReports, JunitHasACaseForEachGate) {
   <testsuite name="gates" tests="5" failures="1" errors="1" skipped="1" timestamp="2030-06-15T00:00:00">
     <testcase classname="gates" name="accuracy"/>
     <testcase classname="gates" name="&lt;&quot;a&quot; &amp; b&gt;">
-      <failure type="blocked" message="accuracy for g=b??? is 0.40 (95 % interval 0.31 to 0.50, limit at least 0.65; 100 rows)"/>
+      <failure type="blocked" message="accuracy for g=b?\n? is 0.40 (95 % interval 0.31 to 0.50, limit at least 0.65; 100 rows)"/>
     </testcase>
     <testcase classname="gates" name="true_positive_rate between g">
-      <system-out>blocked, a warning: true positive rate for g=b??? is 0.40 against 0.80 (gap 0.40, 95 % interval 0.21 to 0.55, limit 0.1; 50 positives)</system-out>
+      <system-out>blocked, a warning: true positive rate for g=b?\n? is 0.40 against 0.80 (gap 0.40, 95 % interval 0.21 to 0.55, limit 0.1; 50 positives)</system-out>
     </testcase>
     <testcase classname="gates" name="auc">
       <error type="undecided" message="AUC cannot be judged: it is undefined"/>

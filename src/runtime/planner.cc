@@ -5,8 +5,8 @@
 
 #include "ir/constant.h"
 #include "runtime/decompose.h"
-#include "runtime/integer_products.h"
 #include "runtime/fusion.h"
+#include "runtime/integer_products.h"
 #include "runtime/plan.h"
 #include "runtime/steps.h"
 #include "runtime/tile_program.h"

@@ -109,7 +109,8 @@ TEST(FitRows, ClassesOfLabelsAreNumbersOfAnyTypeOrOneAmongZeros) {
         fit_rows_counting(4), y,
         {.class_weight = {{2, 5}, {0, 0.5}}, .sample_weight = Tensor::of<float>({2, 1, 3, 0})});
     EXPECT_EQ(both.training.arrays.size(), 3u);
-    EXPECT_EQ(both.training.arrays.at(2).to_vector<float>(), (std::vector<float>{1, 5, 3, 0})) << cat(y.type());
+    EXPECT_EQ(both.training.arrays.at(2).to_vector<float>(), (std::vector<float>{1, 5, 3, 0}))
+        << cat(y.type());
   }
 }
 
