@@ -2,6 +2,7 @@
 
 #include <nettle/sha2.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -42,7 +43,7 @@ std::string sha256_of(std::string_view bytes) {
   return sum.hex();
 }
 
-FileDigest digest_file(const std::string& path) {
+FileDigest digest_file(const std::string& path, uint64_t most) {
   const auto refuse = [&] {
     throw IoError("file.read", cat("cannot read ", path, ": ", std::strerror(errno)));
   };
@@ -52,7 +53,10 @@ FileDigest digest_file(const std::string& path) {
   Sha256 sum;
   FileDigest out;
   std::vector<char> piece(kPiece);
-  while (const size_t size = std::fread(piece.data(), 1, piece.size(), file.get())) {
+  while (out.bytes < most) {
+    const size_t size =
+        std::fread(piece.data(), 1, std::min<uint64_t>(piece.size(), most - out.bytes), file.get());
+    if (size == 0) break;
     sum.add(piece.data(), size);
     out.bytes += size;
   }

@@ -1,6 +1,8 @@
 // SHA-256 (FIPS 180-4): names bytes so that nobody can make others of the same name.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
@@ -13,7 +15,7 @@ struct FileDigest {
   std::string sha256;
   uint64_t bytes = 0;
 };
-// Of a file, in pieces. Raises IoError[file.read].
-FileDigest digest_file(const std::string& path);
+// Of a file's first bytes, all of them unless told, in pieces. Raises IoError[file.read].
+FileDigest digest_file(const std::string& path, uint64_t most = std::numeric_limits<uint64_t>::max());
 
 }  // namespace espalier

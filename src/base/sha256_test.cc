@@ -26,6 +26,9 @@ TEST(Sha256, OfAFileIsThatOfItsBytes) {
     const FileDigest digest = digest_file(path);
     EXPECT_EQ(digest.sha256, sha256_of(bytes));
     EXPECT_EQ(digest.bytes, size);
+    const FileDigest half = digest_file(path, size / 2);
+    EXPECT_EQ(half.sha256, sha256_of(bytes.substr(0, size / 2)));
+    EXPECT_EQ(half.bytes, size / 2);
   }
   EXPECT_EQ(rule_of([&] { digest_file(path + "/none"); }), "file.read");
   EXPECT_EQ(rule_of([&] { digest_file(fresh_folder("sha256")); }), "file.read");

@@ -133,7 +133,26 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
   EXPECT_NE(said.find("warning: the model learned from rows of "), std::string::npos) << said;
   // The same rows under another name are the same, and other rows under this name are others.
   EXPECT_EQ(evaluated(file("copy.csv", people()))["rows"], 80);
-  EXPECT_EQ(evaluated(file("people.csv", people() + "Male,170.0,no\n"))["rows"], 401);
+  const std::string others = people().replace(people().find(",no"), 3, ",yes");
+  EXPECT_EQ(evaluated(file("people.csv", others))["rows"], 400);
+}
+
+// Files that grow are the usual ones.
+TEST_F(Lineage, RowsThatCameLaterJudgeBesideThoseKeptApart) {
+  const std::string data = file("people.csv", people());
+  train(data);
+  std::string said;
+  const Json judged =
+      evaluated(file("people.csv", people() + "Male,170.0,no\nFemale,160.0,yes\n"), {}, &said);
+  EXPECT_EQ(judged["rows"], 82);
+  EXPECT_NE(said.find("learned from the first rows of "), std::string::npos) << said;
+  EXPECT_NE(said.find("those 82 judge that were kept apart or came later, 2"), std::string::npos) << said;
+  EXPECT_EQ(evaluated(data, {"--all-rows"})["rows"], 402);
+  // One whose last row goes on is another.
+  const std::string cut = people().substr(0, people().size() - 1);
+  train(file("people.csv", cut));
+  EXPECT_EQ(evaluated(file("people.csv", cut + "\nMale,170.0,no\n"))["rows"], 81);
+  EXPECT_EQ(evaluated(file("people.csv", cut + " \n"))["rows"], 400);
 }
 
 TEST_F(Lineage, ABrokenFolderIsRefused) {

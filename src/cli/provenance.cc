@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -24,11 +25,22 @@ Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
   return out;
 }
 
-bool same_bytes(const Source& source, const std::string& data) {
+// How the file at `data` begins: with these bytes and a line's end behind them, with these alone, or else.
+enum class Begins { kElse, kWithMore, kAlone };
+Begins begins(const std::string& data, const Source& source) {
   std::error_code none;
-  if (source.sha256.empty() || data == "-" || std::filesystem::file_size(data, none) != source.bytes)
-    return false;
-  return digest_file(data).sha256 == source.sha256;
+  if (source.sha256.empty() || data == "-") return Begins::kElse;
+  const uint64_t bytes = std::filesystem::file_size(data, none);
+  if (none || bytes < source.bytes || digest_file(data, source.bytes).sha256 != source.sha256)
+    return Begins::kElse;
+  if (bytes == source.bytes) return Begins::kAlone;
+  std::ifstream file(data, std::ios::binary);
+  char around[2] = {};
+  if (source.bytes == 0 || !file.seekg(static_cast<std::streamoff>(source.bytes) - 1) ||
+      !file.read(around, 2))
+    return Begins::kElse;
+  const auto ends = [](char c) { return c == '\n' || c == '\r'; };
+  return ends(around[0]) || ends(around[1]) ? Begins::kWithMore : Begins::kElse;
 }
 
 }  // namespace
@@ -72,16 +84,23 @@ void add_all_rows(CLI::App& verb, bool& all) {
 
 namespace {
 
-// Of `rows` those that were kept apart, where the table at `data` is the one that the model learned from.
+// Of `rows` those that were kept apart or came later, where the table at `data` is the one that the model
+// learned from, or begins with it.
 std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const std::string& path,
                                                const CsvTable& table, const std::string& data,
                                                const std::vector<int64_t>& rows) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
-  if (!lineage || !same_bytes(lineage->data, data)) return std::nullopt;
+  const Begins as = lineage ? begins(data, lineage->data) : Begins::kElse;
+  if (as == Begins::kElse) return std::nullopt;
+  const int64_t before = lineage->data.rows.value_or(-1);
+  if (as == Begins::kAlone ? before != table.rows() : before < 0 || before > table.rows())
+    return std::vector<int64_t>();
   std::vector<int64_t> out;
-  if (saved.model.has_file(kHeldOutFile) && table.rows() == lineage->data.rows)
+  if (saved.model.has_file(kHeldOutFile))
     std::ranges::set_intersection(rows, held_out_rows(saved.model.file(kHeldOutFile), path),
                                   std::back_inserter(out));
+  std::erase_if(out, [&](int64_t row) { return row >= before; });
+  std::ranges::copy_if(rows, std::back_inserter(out), [&](int64_t row) { return row >= before; });
   return out;
 }
 
@@ -93,8 +112,11 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
   const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
   if (!kept) return rows;
   if (!all && !kept->empty()) {
-    std::fputs(cat("note: the model learned from ", data, ": of its rows those ", kept->size(),
-                   " judge that were kept apart", flag, "\n")
+    const int64_t later = std::ranges::count_if(
+        *kept, [&](int64_t row) { return row >= read_lineage(saved.model, path)->data.rows.value_or(0); });
+    std::fputs(cat("note: the model learned from ", later ? "the first rows of " : "", data,
+                   ": of its rows those ", kept->size(), " judge that were kept apart",
+                   later ? cat(" or came later, ", later) : "", flag, "\n")
                    .c_str(),
                stderr);
     return *kept;
