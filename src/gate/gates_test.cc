@@ -321,5 +321,18 @@ TEST(GatesOf, AreReadBackAndJudged) {
   EXPECT_EQ(rule_of([&] { gates_of(assess(rows.view(), {{&bytes}})); }), "toml.utf8");
 }
 
+// Saying that nothing is positive is right nearly always.
+TEST(GatesOf, AskWhetherWhatIsRareIsFound) {
+  RandomRows rows = random_rows(2000, 9, false);
+  const auto asked = [&](const char* metric) {
+    return gates_of(assess(rows.view(), {})).find(cat("metric = \"", metric, "\"")) != std::string::npos;
+  };
+  EXPECT_FALSE(asked("true_positive_rate") || asked("true_negative_rate")) << "a third is positive";
+  for (size_t i = 0; i < rows.labels.size(); ++i) rows.labels[i] = i % 20 == 0;
+  EXPECT_TRUE(asked("true_positive_rate") && !asked("true_negative_rate"));
+  for (uint8_t& label : rows.labels) label = !label;
+  EXPECT_TRUE(!asked("true_positive_rate") && asked("true_negative_rate"));
+}
+
 }  // namespace
 }  // namespace espalier

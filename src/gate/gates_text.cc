@@ -45,6 +45,7 @@ class Writer {
   std::string text() {
     least("auc", "How well scores order the rows.");
     least("accuracy", "How often the model is right.");
+    rare();
     least("macro_f1", "How well it tells classes apart, each of which counts as much.");
     least("r2", "How much better predictions are than always saying the mean.");
     least("ndcg", "How well scores order the rows of a query.");
@@ -82,6 +83,15 @@ class Writer {
     char max[32];
     std::snprintf(max, sizeof max, "%.2g", 1.1 * *now);
     gate(meaning, cat("metric = \"", metric, "\"\nmax = ", shortest(std::stod(max)), "\n"));
+  }
+  // Who always says the common outcome is seldom wrong.
+  void rare() {
+    constexpr double kRare = 0.1;
+    const std::optional<double> positives = has("prevalence") ? today("prevalence") : std::nullopt;
+    if (positives && *positives < kRare)
+      least("true_positive_rate", "How many of the positives, which are rare, are found.");
+    if (positives && *positives > 1 - kRare)
+      least("true_negative_rate", "How many of the negatives, which are rare, are found.");
   }
   void fairness(const SlicingFigures& by) {
     const std::string name = by.name();
