@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
@@ -126,6 +127,20 @@ Json json_of(const DataBias& bias) {
   return {{"columns", columns}, {"thin_crosses", thin}};
 }
 
+// How columns that were only taken for sensitive become so in a schema.
+std::string proposal(const BiasRun& run, const std::vector<std::string>& columns) {
+  std::vector<std::string> words = {"data", "schema", run.file};
+  std::string names;
+  for (const std::string& column : columns) {
+    names += cat(names.empty() ? "" : ", ", printable(column));
+    words.insert(words.end(), {"--set", cat(column, ".role=sensitive")});
+  }
+  for (const std::string& word : run.table.words()) words.push_back(word);
+  words.insert(words.end(), {"--out", "schema.pbtxt"});
+  return cat("Taken for sensitive, by name or values: ", names, "; a schema keeps it: ", command(words),
+             "\n");
+}
+
 void bias(const BiasRun& run) {
   run.results.keep({run.file, run.reference});
   const CsvTable table = run.table.read(run.file);
@@ -143,7 +158,10 @@ void bias(const BiasRun& run) {
   }
   const DataBias found = data_bias(table, options);
   if (run.results.json) {
-    Json body = {{"file", run.file}, {"rows", table.rows()}, {"sensitive", options.columns}};
+    Json body = {{"file", run.file},
+                 {"rows", table.rows()},
+                 {"sensitive", options.columns},
+                 {"proposed", run.options.columns.empty()}};
     body.update(json_of(found));
     return run.results.write_json("data bias", body);
   }
@@ -155,6 +173,7 @@ void bias(const BiasRun& run) {
                                " in ", table.rows(), " rows.\n");
   for (const std::string& finding : said) text += cat("  ", finding, "\n");
   for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
+  if (run.options.columns.empty()) text += cat("\n", proposal(run, options.columns));
   run.results.write(text);
   std::vector<std::string> next = {"data", "leak", run.file};
   if (!options.label.empty()) next.insert(next.end(), {"--label", options.label});

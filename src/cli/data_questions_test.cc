@@ -156,6 +156,16 @@ TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {
   for (const char* part : {"too few", "too many", "ill=yes"})
     EXPECT_NE(said.text.find(part), std::string::npos);
   const Json json = Json::parse(data({"bias", rows, "--sensitive", "sex", "--json"}).text);
+  EXPECT_EQ(json["proposed"], false);
+  EXPECT_EQ(Json::parse(data({"bias", rows, "--json"}).text)["proposed"], true);
+  // The proposal is a line that works and gives a schema with the role.
+  EXPECT_EQ(data({"bias", rows, "--sensitive", "sex"}).text.find("Taken for sensitive"), std::string::npos);
+  const std::string schema = path("roles.pbtxt");
+  EXPECT_NE(said.text.find(cat("data schema ", rows, " --set sex.role=sensitive --out schema.pbtxt\n")),
+            std::string::npos)
+      << said.text;
+  EXPECT_EQ(data({"schema", rows, "--set", "sex.role=sensitive", "--out", schema}).code, 0);
+  EXPECT_NE(posix_env().read_file(schema).find("espalier.role=sensitive"), std::string::npos);
   EXPECT_EQ(json["sensitive"], Json({"sex"}));
   EXPECT_EQ(json["columns"][0]["groups"][0]["group"], "Male");
   EXPECT_EQ(data({"bias", rows, "--label", "ill"}).code, 2);
