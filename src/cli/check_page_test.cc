@@ -98,6 +98,35 @@ void expect_like(const std::string& text, const std::vector<std::string>& parts)
   }
 }
 
+// The columns that lie furthest apart are drawn, the others named.
+TEST_F(CheckPage, SlowAThousandColumnsStayWithinTwoMegabytes) {
+  const auto wide = [](uint64_t seed, bool scored) {
+    Philox random(seed);
+    std::string out = scored ? "paid,score" : "paid";
+    for (int c = 0; c < 1000; ++c) out += cat(",column ", c);
+    for (int i = 0; i < 300; ++i) {
+      out += cat(random.below(2) ? "\nyes" : "\nno", scored ? random.below(2) ? ",0.75" : ",0.25" : "");
+      for (int c = 0; c < 1000; ++c) {
+        if (c % 2)
+          out += cat(",a category with a name ", random.below(9));
+        else
+          out += cat(",", static_cast<double>(random.below(1000)) / 7 + (scored && c % 100 == 0 ? 40 : 0));
+      }
+    }
+    return out + "\n";
+  };
+  const std::string now = write_file(folder + "/wide.csv", wide(1, true)),
+                    train = write_file(folder + "/train.csv", wide(2, false));
+  const Outcome said = call_command(cat(
+      "check --scores ", now, " --label paid --score score --train ", train, " --gates ",
+      write_file(folder + "/wide.toml", "[[gates]]\ndata = \"drift\"\n"), " --html ", folder, "/wide.html"));
+  EXPECT_EQ(said.code, 1) << said.error;
+  const std::string page = posix_env().read_file(folder + "/wide.html");
+  EXPECT_LT(page.size(), size_t{2} << 20);
+  EXPECT_NE(page.find("Not drawn, and nearer to each other: "), page.npos);
+  EXPECT_NE(page.find("column 500"), page.npos) << "one that moved";
+}
+
 TEST_F(CheckPage, EachGateHasItsNumberItsLimitAndOneCommand) {
   const std::vector<std::string> said = items(page());
   ASSERT_EQ(said.size(), 6u);

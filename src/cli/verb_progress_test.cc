@@ -42,8 +42,8 @@ struct VerbProgressSlow : testing::Test {
       fresh_folder(cat("progress-", testing::UnitTest::GetInstance()->current_test_info()->name()));
   std::string model = folder + "/model";
 
-  std::string rows(int count) const {
-    Philox random(5);
+  std::string rows(int count, uint64_t seed = 5) const {
+    Philox random(seed);
     std::string out = "a,b,c,d,e,kind\n";
     for (int i = 0; i < count; ++i) {
       const float a = random.uniform();
@@ -60,7 +60,7 @@ struct VerbProgressSlow : testing::Test {
   }
   // A model that takes its time.
   std::string large() const {
-    const std::string some = write_file(folder + "/some.csv", rows(300));
+    const std::string some = write_file(folder + "/some.csv", rows(300, 6));
     call_verb(add_train,
               {"--data", some, "--label", "kind", "--hidden", "900,900", "--epochs", "1", "--model", model});
     return model;
