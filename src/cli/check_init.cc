@@ -39,7 +39,7 @@ void import_gates(const CheckRun& run) {
   add("--weight", gates.weight, "");
   if (gates.ask_baseline) next.insert(next.end(), {"--baseline", "before.csv"});
   next.insert(next.end(), {"--gates", run.results.out});
-  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
+  run.results.suggest_with_file(next, "gates.toml");
 }
 
 }  // namespace
@@ -94,7 +94,7 @@ void write_gates(CheckRun run) {
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out});
   next.insert(next.end(), {"--html", "report.html"});
-  if (run.results.out != "-") std::fputs(cat("next: ", command(next), "\n").c_str(), stdout);
+  run.results.suggest_with_file(next, "gates.toml");
 }
 
 }  // namespace espalier::cli

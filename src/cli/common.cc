@@ -164,6 +164,14 @@ void Results::suggest(const std::vector<std::string>& arguments) const {
   if (!json && again) std::printf("next: %s\n", command(arguments).c_str());
 }
 
+void Results::suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const {
+  if (out != "-") return suggest(arguments);
+  std::vector<std::string> words = called;
+  if (json || words.empty() || std::ranges::count(words, "-")) return;
+  words.insert(words.end(), {"--out", name});
+  std::fputs(cat("next: ", command(words), "\n").c_str(), stderr);
+}
+
 namespace {
 
 template <class T>

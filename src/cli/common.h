@@ -44,6 +44,9 @@ struct Results {
   // "next: " and a command as the last line of standard output; nothing with --json, nor where the command
   // would read standard input again.
   void suggest(const std::vector<std::string>& arguments) const;
+  // Of a file that was written to `out`: the same; on standard error, where that is standard output and holds
+  // the file, the call as it was with --out `name`.
+  void suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const;
 };
 
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.

@@ -229,10 +229,10 @@ void choose(const ChooseRun& run) {
   const bool to_file = run.results.out != "-";
   const std::string said = report(path, all, Terminal::of(to_file ? STDOUT_FILENO : STDERR_FILENO));
   run.results.write(gates);
-  if (!to_file) {
+  if (to_file)
+    Results().write(said);
+  else
     std::fputs(said.c_str(), stderr);
-    return;
-  }
   std::vector<std::string> next = {"check"};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -245,7 +245,7 @@ void choose(const ChooseRun& run) {
   }
   add(run.table.words());
   next.insert(next.end(), {"--gates", run.results.out});
-  Results().write(cat(said, "next: ", command(next), "\n"));
+  run.results.suggest_with_file(next, "gates.toml");
 }
 
 constexpr const char* kFairnessExamples =

@@ -120,6 +120,18 @@ TEST_F(Next, OfScoresKeepsEveryFlag) {
     expect_next(arguments);
 }
 
+// What is the content of a file stays alone on standard output.
+TEST_F(Next, OfAFileOnStandardOutputIsSaidBesideIt) {
+  run(cat(program, " train --data people.csv --label paid --epochs 3"));
+  const std::string gates = run(cat(program, " check model people.csv --init --slice sex"));
+  EXPECT_EQ(gates.find("next: "), gates.npos);
+  const std::string next = next_of(posix_env().read_file(home + "/err"));
+  EXPECT_TRUE(next.ends_with(" check model people.csv --init --slice sex --out gates.toml")) << next;
+  const std::string after = next_of(run(next));
+  EXPECT_EQ(posix_env().read_file(home + "/gates.toml"), gates);
+  EXPECT_NE(after.find(" --gates gates.toml"), after.npos) << after;
+}
+
 TEST_F(Next, OfTrainingOnFewRowsLeadsToGatesOfAllOfThem) {
   write_file(home + "/people.csv", people(100));
   const std::string trained = run(cat(program, " train --data people.csv --label paid --epochs 3"));
