@@ -236,8 +236,6 @@ CLI::Option* add_dtype(CLI::App& verb, std::string& dtype) {
       ->check(CLI::IsMember({"f32", "bf16"}));
 }
 
-DTypePolicy policy_of(const std::string& dtype) { return dtype == "bf16" ? "mixed_bfloat16" : "float32"; }
-
 void add_threads(CLI::App& verb) {
   verb.add_option_function<int>("--threads", set_threads,
                                 "Threads that compute (results do not depend on it)")

@@ -77,7 +77,9 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed);
 // --dtype: f32 or bf16.
 CLI::Option* add_dtype(CLI::App& verb, std::string& dtype);
 // The policy of a --dtype: float32 or mixed_bfloat16.
-DTypePolicy policy_of(const std::string& dtype);
+inline DTypePolicy policy_of(const std::string& dtype) {
+  return dtype == "bf16" ? "mixed_bfloat16" : "float32";
+}
 // --threads.
 void add_threads(CLI::App& verb);
 
