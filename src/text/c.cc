@@ -67,8 +67,7 @@ class File {
   std::string header() const {
     const std::string guard = in_capitals(options_.name) + "_H";
     return cat(comment(), "#ifndef ", guard, "\n#define ", guard, "\n\n#include <stdint.h>\n\n",
-               declarations(), "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n",
-               "/* Gives 0; 1, and computes nothing, where an argument is NULL. */\n", prototype(),
+               declarations(), "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n", about(), prototype(),
                ";\n#ifdef __cplusplus\n}\n#endif\n\n", "#endif\n");
   }
 
@@ -78,7 +77,7 @@ class File {
     for (const Step& step : plan_.steps) steps += print_step(plan_, step, called);
     for (const size_t output : plan_.copies) steps += print_copy(plan_, output, called);
     std::string out = cat(comment(), "#include <stddef.h>\n#include <stdint.h>\n\n", declarations(), "\n",
-                          prototype(), ";\n\n");
+                          about(), prototype(), ";\n\n");
     for (const Array& one : plan_.arrays)
       out += array(one.name, one.data.type().dtype, one.data.expanded().raw(), one.data.type().elements());
     if (plan_.scratch_bytes && !options_.caller_scratch)
@@ -128,6 +127,14 @@ class File {
     for (const Parameter& parameter : parameters_) add(parameter.declaration());
     if (options_.caller_scratch) add(options_.name + "_scratch *scratch");
     return cat("int ", options_.name, "_predict(", arguments.empty() ? "void" : arguments, ")");
+  }
+
+  std::string about() const {
+    return cat("/* Gives 0; 1, and computes nothing, where an argument is NULL.",
+               plan_.scratch_bytes && !options_.caller_scratch
+                   ? " One call at a time: its scratch memory is static."
+                   : " Any number of threads may call it at once, each with arrays of its own.",
+               " */\n");
   }
 
   std::string null_check() const {

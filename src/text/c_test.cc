@@ -405,6 +405,9 @@ TEST(C, ScratchMemoryIsShared) {
     return Results{h};
   });
   const CExport code = print_c(*graph, random_variables(*graph));
+  EXPECT_NE(code.header.find("One call at a time"), std::string::npos) << code.header;
+  const CExport own = print_c(*graph, random_variables(*graph), {.caller_scratch = true});
+  EXPECT_EQ(own.header.find("One call at a time"), std::string::npos) << own.header;
   EXPECT_NE(code.header.find("#define MODEL_SCRATCH_SIZE 512\n"), std::string::npos) << code.header;
   if (have_command("gcc")) expect_same_in_c(*graph, 12);
 }
@@ -419,6 +422,7 @@ TEST(C, ElementwiseChainsAreOneLoop) {
   ASSERT_NE(begin, std::string::npos);
   for (size_t at = begin; (at = source.find("for (", at)) != std::string::npos; ++at) ++loops;
   EXPECT_EQ(loops, 3u) << source.substr(begin);
+  EXPECT_EQ(source.find("One call at a time"), std::string::npos) << "there is none";
   EXPECT_NE(source.find("#define MODEL_SCRATCH_SIZE 0\n"), std::string::npos);
 }
 
@@ -431,8 +435,7 @@ TEST(C, TheCommentNamesInputsAndCannotBeEnded) {
                  "turned \xe2\x80\xae, \xc2\x85, \xef\xbb\xbf, \xe0\x82\xa0"}});
   EXPECT_NE(code.source.find(" * input: f32[1,2] \"x0\"\n"), std::string::npos);
   EXPECT_NE(code.source.find("int net_predict(const float *input, float *output);"), std::string::npos);
-  EXPECT_NE(code.header.find(
-                "/* Gives 0; 1, and computes nothing, where an argument is NULL. */\nint net_predict("),
+  EXPECT_NE(code.header.find(" One call at a time: its scratch memory is static. */\nint net_predict("),
             std::string::npos);
   EXPECT_EQ(code.source.find("int x; /*"), std::string::npos);
   EXPECT_NE(code.source.find("K\xc3\xb6ln \xf0\x9f\x8c\xb3 ?\n"), std::string::npos);
