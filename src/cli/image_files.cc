@@ -64,17 +64,18 @@ void check_classes(const ImageFiles& files, const std::string& path) {
                                            ": each is a class, and there must be two to tell apart"));
 }
 
-// Moves the last of each class.
-ImageFiles take_last(ImageFiles& files, double share) {
+// Moves a share of each class, spread over the order of the names, which often says where images come from.
+ImageFiles take_spread(ImageFiles& files, double share) {
   ImageFiles kept{{}, {}, files.class_names, files.skipped}, taken{{}, {}, files.class_names};
   for (size_t begin = 0; begin < files.paths.size();) {
     const int32_t label = files.labels[begin];
     const auto end =
         static_cast<size_t>(std::ranges::upper_bound(files.labels, label) - files.labels.begin());
-    const auto last = std::min(static_cast<size_t>(std::llround(share * static_cast<double>(end - begin))),
-                               end - begin - 1);
-    for (; begin < end; ++begin) {
-      ImageFiles& to = begin < end - last ? kept : taken;
+    const size_t count = end - begin;
+    const auto wanted =
+        std::min(static_cast<size_t>(std::llround(share * static_cast<double>(count))), count - 1);
+    for (size_t i = 0; i < count; ++i, ++begin) {
+      ImageFiles& to = (i + 1) * wanted / count == i * wanted / count ? kept : taken;
       to.paths.push_back(std::move(files.paths[begin]));
       to.labels.push_back(label);
     }
@@ -154,7 +155,7 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
   out.learn = list_image_folder(out.parted ? train : path);
   check_classes(out.learn, out.parted ? train : path);
   out.judge = out.parted ? in_classes(list_image_folder(test), out.learn.class_names, test)
-                         : take_last(out.learn, test_fraction);
+                         : take_spread(out.learn, test_fraction);
 
   std::vector<int64_t> heights, widths;
   BadFiles bad;

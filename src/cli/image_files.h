@@ -21,7 +21,7 @@ void check_images_at(const std::string& path);
 std::string folder_above(const std::string& path);
 
 // Images by class that a model is to learn. Those below train/ learn and those below test/ judge, where both
-// are there; else the last of each class judge.
+// are there; else some of each class judge, spread over the order of their names.
 struct ImageFolder {
   ImageFiles learn, judge;
   bool parted = false;   // by train/ and test/

@@ -232,10 +232,11 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
     return Examples{read_images(files.paths, folder.row()), Tensor::of(files.labels)};
   };
   const std::string size = cat(folder.height, "x", folder.width);
-  std::string said = cat(learning + judging, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes,
-                         ", ", folder.learn.class_names.size(), " classes; ",
-                         folder.parted ? cat("the ", judging, " below test/ are the test")
-                                       : cat("of each class the last are the test, ", judging, " in all"));
+  std::string said = cat(
+      learning + judging, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes, ", ",
+      folder.learn.class_names.size(), " classes; ",
+      folder.parted ? cat("the ", judging, " below test/ are the test")
+                    : cat("of each class some, spread over the names, are the test, ", judging, " in all"));
   if (const int64_t skipped = folder.learn.skipped + folder.judge.skipped)
     said += cat("; ", skipped, skipped == 1 ? " other file" : " other files", " passed over");
   if (size != folder.sizes)

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "cli/image_files.h"
 #include "cli/interrupt_once_test.h"
 #include "cli/pictures_test.h"
 #include "espalier/csv.h"
@@ -24,7 +25,8 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
       json(add_train, {"--data", data, "--model", model, "--epochs", "20", "--batch", "8", "--seed", "3"},
            &progress);
   EXPECT_EQ(progress,
-            "40 images of 10x16 to 12x16, 2 classes; of each class the last are the test, 8 in all\n"
+            "40 images of 10x16 to 12x16, 2 classes; of each class some, spread over the names, are the "
+            "test, 8 in all\n"
             "the model takes them in 12x16; --image-size sets another height and width\n");
   EXPECT_EQ(said["classes"], nlohmann::json({"blue", "red"}));
   EXPECT_EQ(said["train_rows"], 32);
@@ -42,6 +44,23 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
   const std::string shown = call_verb(add_info, {model});
   EXPECT_NE(shown.find("2 classes of images: blue, red\n"), std::string::npos) << shown;
   EXPECT_NE(shown.find("on 32 images of "), std::string::npos) << shown;
+}
+
+// Names in order are often one source after another: a camera, a day, a form of file.
+TEST_F(TrainPictures, RowsThatJudgeAreSpreadOverTheNamesOfEachClass) {
+  for (int i = 0; i < 10; ++i) {
+    for (const char* name : {"red", "blue"})
+      write_png(cat(folder, "/spread/", name, "/", i, ".png"), square(true, 1, 8, 8));
+  }
+  const auto judging = [&](double share) {
+    std::string out;
+    for (const std::string& path : ImageFolder::look(folder + "/spread", share, {}).judge.paths)
+      out += fs::path(path).stem().string();
+    return out;
+  };
+  EXPECT_EQ(judging(0.2), "4949");
+  EXPECT_EQ(judging(0.3), "369369");
+  EXPECT_EQ(judging(0.9), "123456789123456789") << "one trains";
 }
 
 TEST_F(TrainPictures, FoldersTrainAndTestPartTheImages) {
