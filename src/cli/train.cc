@@ -187,6 +187,11 @@ void check_no_table_flags(const TrainFlags& flags, const std::string& data) {
                    cat("leave ", one ? "it" : "them", " out"));
 }
 
+void write_shown(const TrainPlan& plan, const Results& results) {
+  results.write(text_beside(plan, results.out));
+  if (results.out != "-") results.suggest({"train", results.out});
+}
+
 void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const std::string& data = plan.data.file;
   if (!plan.data.image_size.empty())
@@ -194,7 +199,7 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
                                              source_name(data), " is none"));
   const Examples examples = digits_at(data);
   check_no_table_flags(flags, data);
-  if (flags.write_plan) return flags.results.write(text_beside(plan, flags.results.out));
+  if (flags.write_plan) return write_shown(plan, flags.results);
   train_images({.verb = "train",
                 .plan = plan,
                 .resume = flags.resume,
@@ -218,7 +223,7 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
   TrainPlan plan = flags.plan.empty() ? with_flags(folder_plan(folder), flags) : told;
   if (flags.write_plan) {
     plan.data.image_size = {folder.height, folder.width};
-    return flags.results.write(text_beside(plan, flags.results.out));
+    return write_shown(plan, flags.results);
   }
   train_images({.verb = "train",
                 .plan = plan,
@@ -227,7 +232,10 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
                 .words = words_of(*flags.verb)},
                [&] { return rows_of_folder(folder, plan.data); });
   if (plan.model.path.empty()) return flags.results.suggest(saving_words(flags, "pictures"));
-  flags.results.suggest({folder.parted ? "evaluate" : "predict", plan.model.path, data});
+  if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
+  // One that the model has not learned from.
+  flags.results.suggest(
+      {"predict", plan.model.path, folder.judge.paths.empty() ? data : folder.judge.paths[0]});
 }
 
 // Raises IoError that names the plan where that says what is not there.
@@ -281,7 +289,7 @@ void train(const TrainFlags& flags) {
     check_no_images(plan);
     if (flags.write_plan) {
       check_label(plan);
-      return flags.results.write(text_beside(plan, flags.results.out));
+      return write_shown(plan, flags.results);
     }
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
   }

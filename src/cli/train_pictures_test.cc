@@ -32,6 +32,11 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
   EXPECT_EQ(said["train_rows"], 32);
   EXPECT_EQ(said["accuracy"], 1.0);
   EXPECT_EQ(said["confusion"], nlohmann::json({{4, 0}, {0, 4}}));
+  const std::string saved =
+      call_verb(add_train, {"--data", data, "--model", model, "--epochs", "1", "--batch", "8"});
+  EXPECT_NE(saved.find(cat(" predict ", model, " ", data, "/")), std::string::npos)
+      << "one image that judged\n"
+      << saved;
   const std::string text =
       call_verb(add_train, {"--data", data, "--epochs", "20", "--batch", "8", "--seed", "3"});
   EXPECT_TRUE(text.starts_with("rows are the true class, columns what the model says\n")) << text;

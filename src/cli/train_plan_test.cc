@@ -71,7 +71,8 @@ TEST_F(TrainPlans, TheWrittenPlanGivesTheBitsOfItsFlags) {
   writing[5] = folder + "/plan";
   writing.insert(writing.end(), {"--write-plan", "--out", folder + "/plan.toml"});
   std::string progress;
-  EXPECT_EQ(call_verb(add_train, writing, "", &progress), "");
+  EXPECT_EQ(call_verb(add_train, writing, "", &progress),
+            cat("next: espalier train ", folder, "/plan.toml\n"));
   const std::string text = posix_env().read_file(folder + "/plan.toml");
   EXPECT_FALSE(posix_env().exists(folder + "/plan"));
   EXPECT_EQ(progress, "");
