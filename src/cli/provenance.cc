@@ -84,23 +84,27 @@ void add_all_rows(CLI::App& verb, bool& all) {
 
 namespace {
 
+struct KeptApart {
+  std::vector<int64_t> rows = {};
+  int64_t later = 0;  // of them: how many came later
+};
 // Of `rows` those that were kept apart or came later, where the table at `data` is the one that the model
 // learned from, or begins with it.
-std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const std::string& path,
-                                               const CsvTable& table, const std::string& data,
-                                               const std::vector<int64_t>& rows) {
+std::optional<KeptApart> kept_apart(const TableModel& saved, const std::string& path, const CsvTable& table,
+                                    const std::string& data, const std::vector<int64_t>& rows) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
   const Begins as = lineage ? begins(data, lineage->data) : Begins::kElse;
   if (as == Begins::kElse) return std::nullopt;
   const int64_t before = lineage->data.rows.value_or(-1);
-  if (as == Begins::kAlone ? before != table.rows() : before < 0 || before > table.rows())
-    return std::vector<int64_t>();
-  std::vector<int64_t> out;
+  if (as == Begins::kAlone ? before != table.rows() : before < 0 || before > table.rows()) return KeptApart();
+  const auto is_later = [before](int64_t row) { return row >= before; };
+  KeptApart out;
   if (saved.model.has_file(kHeldOutFile))
     std::ranges::set_intersection(rows, held_out_rows(saved.model.file(kHeldOutFile), path),
-                                  std::back_inserter(out));
-  std::erase_if(out, [&](int64_t row) { return row >= before; });
-  std::ranges::copy_if(rows, std::back_inserter(out), [&](int64_t row) { return row >= before; });
+                                  std::back_inserter(out.rows));
+  std::erase_if(out.rows, is_later);
+  out.later = std::ranges::count_if(rows, is_later);
+  std::ranges::copy_if(rows, std::back_inserter(out.rows), is_later);
   return out;
 }
 
@@ -109,17 +113,15 @@ std::optional<std::vector<int64_t>> kept_apart(const TableModel& saved, const st
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag) {
-  const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
+  const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
   if (!kept) return rows;
-  if (!all && !kept->empty()) {
-    const int64_t later = std::ranges::count_if(
-        *kept, [&](int64_t row) { return row >= read_lineage(saved.model, path)->data.rows.value_or(0); });
-    std::fputs(cat("note: the model learned from ", later ? "the first rows of " : "", data,
-                   ": of its rows those ", kept->size(), " judge that were kept apart",
-                   later ? cat(" or came later, ", later) : "", flag, "\n")
+  if (!all && !kept->rows.empty()) {
+    std::fputs(cat("note: the model learned from ", kept->later ? "the first rows of " : "", data,
+                   ": of its rows those ", kept->rows.size(), " judge that were kept apart",
+                   kept->later ? cat(" or came later, ", kept->later) : "", flag, "\n")
                    .c_str(),
                stderr);
-    return *kept;
+    return kept->rows;
   }
   results.warn({cat("the model learned from rows of ", data, ": other rows may fare worse")});
   return rows;
@@ -127,8 +129,8 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
 
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows) {
-  const std::optional<std::vector<int64_t>> kept = kept_apart(saved, path, table, data, rows);
-  return kept ? std::ssize(rows) - std::ssize(*kept) : 0;
+  const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
+  return kept ? std::ssize(rows) - std::ssize(kept->rows) : 0;
 }
 
 }  // namespace espalier::cli

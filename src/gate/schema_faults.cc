@@ -52,15 +52,22 @@ class SchemaFaults {
 
  private:
   void anomalies() {
-    const auto before = statistics(train_, options_), after = statistics(now_, options_);
     tfmd::Schema schema = schema_;
     if (schema.has_dataset_constraints()) {
       schema.mutable_dataset_constraints()->clear_num_examples_drift_comparator();
       schema.mutable_dataset_constraints()->clear_num_examples_version_comparator();
     }
-    const Validation drift = validate(schema, {.statistics = &after.datasets(0),
-                                               .previous = &before.datasets(0),
-                                               .environment = options_.environment});
+    const auto any = [&](bool (tfmd::Feature::*has)() const) {
+      return std::ranges::any_of(schema.feature(), has);
+    };
+    const bool skewed = any(&tfmd::Feature::has_skew_comparator);
+    const auto after = statistics(now_, options_);
+    // Of what trains only comparators ask.
+    tfmd::DatasetFeatureStatisticsList train;
+    if (skewed || any(&tfmd::Feature::has_drift_comparator)) train = statistics(train_, options_);
+    const auto* before = train.datasets_size() ? &train.datasets(0) : nullptr;
+    const Validation drift = validate(
+        schema, {.statistics = &after.datasets(0), .previous = before, .environment = options_.environment});
     if (drift.data_missing) {
       found_.push_back({.column = "", .text = "there are no rows"});
       return;
@@ -68,11 +75,8 @@ class SchemaFaults {
     if (drift.dataset) add(*drift.dataset, "", [](const AnomalyReason&) { return true; });
     add_all(drift, [](const AnomalyReason&) { return true; });
     // Skew is of what trains: of its other anomalies, which are not those of the new rows, nothing is said.
-    const bool skewed =
-        std::ranges::any_of(schema.feature(), [](const auto& each) { return each.has_skew_comparator(); });
     if (skewed)
-      add_all(validate(schema, {.statistics = &before.datasets(0), .serving = &after.datasets(0)}),
-              of_comparator);
+      add_all(validate(schema, {.statistics = before, .serving = &after.datasets(0)}), of_comparator);
   }
 
   void add_all(const Validation& validation, auto&& said) {
