@@ -309,9 +309,9 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
 Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) const {
   const CallScope scope(at);
   const RowList list(table, rows);
-  const int64_t place = find_columns(*data_, table, false).label;
   std::vector<std::string> lacking;
   const ColumnPlaces found = found_columns(*data_, table, lacking);
+  const int64_t place = found.label;
   if (place < 0) {
     lacking.insert(lacking.begin(), data_->label.column);
     refuse_table(lacking, table);
