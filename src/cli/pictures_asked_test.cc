@@ -34,21 +34,19 @@ struct PicturesAsked : PicturesTest {
   }
 };
 
-TEST_F(PicturesAsked, NextRepeatsWhatWasAskedWithAPlaceForTheModel) {
-  const std::string data = squares();
-  EXPECT_EQ(
-      next_of(call_verb(add_train, {"--data", data, "--epochs", "1", "--lr", "0.01", "--image-size", "6x7"})),
-      cat("next: espalier train --data ", data,
-          " --epochs 1 --learning-rate 0.01 --image-size 6x7 --model "
-          "pictures\n"));
-  call_verb(add_train, {"--data", data, "--epochs", "1", "--write-plan", "--out", folder + "/seen.toml"});
-  EXPECT_EQ(next_of(call_verb(add_train, {folder + "/seen.toml", "--batch", "9"})),
-            cat("next: espalier train ", folder, "/seen.toml --batch 9 --model pictures\n"));
-  EXPECT_EQ(
-      next_of(call_verb(add_train, {"--data", digits(), "--epochs", "2", "--hidden", "3,4", "--seed", "7"})),
-      cat("next: espalier train --data ", folder,
-          "/digits.csv --epochs 2 --hidden 3,4 --seed 7 --model "
-          "digits\n"));
+TEST_F(PicturesAsked, APlanKeepsWhatIsKnownOfTheDataAndNamesALayerThatDoesNotFit) {
+  const std::string data = squares(), plan = folder + "/seen.toml";
+  call_verb(add_train, {"--data", data, "--epochs", "1", "--licence", "CC0", "--origin", "a camera",
+                        "--model", model, "--write-plan", "--out", plan});
+  call_verb(add_train, {plan});
+  const std::string lineage = call_verb(add_info, {model, "--json"});
+  EXPECT_NE(lineage.find("CC0"), std::string::npos) << lineage;
+  EXPECT_NE(lineage.find("a camera"), std::string::npos) << lineage;
+  write_file(plan,
+             "[data]\nfile = \"squares\"\n[model]\npath = \"other\"\n"
+             "[[model.layers]]\ntype = \"Conv2D\"\nfilters = 2\nkernel_size = [99, 3]\n");
+  const std::string said = refused(add_train, {plan});
+  EXPECT_NE(said.find("seen.toml, line 5, column 1: model.layers[0] (Conv2D): "), std::string::npos) << said;
 }
 
 TEST_F(PicturesAsked, FlagsOfTablesAreRefusedByEveryVerb) {

@@ -97,7 +97,7 @@ using LayerPlan = std::variant<DensePlan, DropoutPlan, BatchNormalizationOptions
                                MaxPooling2DOptions, AveragePooling2DOptions, GlobalAveragePooling2DOptions>;
 
 struct ModelPlan {
-  std::string path = "model";            // the folder that is written; of images none when empty
+  std::string path = "model";
   std::vector<LayerPlan> layers;         // a Dense layer that fits the label follows them
   bool compare_linear = false;           // a linear model is kept where it is better on the validation rows
   std::optional<double> threshold = {};  // of two classes, from which on a row is said to be of the rarer

@@ -18,7 +18,9 @@ Fields data_fields(DataPlan& plan) {
            "CSV; without a label a folder of images by class or of IDX files, or a CSV of square images",
        .path = true},
       {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
-      {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}}};
+      {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}},
+      {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
+      {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
   if (plan.label.empty()) {
     out.push_back({"image_size", &plan.image_size,
                    "Height and width that images of a folder are given; [] for those in the middle of "
@@ -50,8 +52,6 @@ Fields data_fields(DataPlan& plan) {
       {"names", &plan.names, "Names of the columns; [] for the file's"},
       {"missing", &plan.missing, "Cells that hold no value"},
       {"max_categories", &plan.max_categories, "Categories with an input of their own", between(1, 1 << 20)},
-      {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
-      {"origin", &plan.origin, "Where the data comes from; kept with the model"},
       {.key = "schema", .target = &plan.schema, .meaning = "Rows must be as this schema says", .path = true},
       {"environment", &plan.environment, "Where the rows are used: one of the schema's"},
       {.key = "quarantine",
@@ -196,7 +196,7 @@ TrainPlan table_plan() {
 
 TrainPlan image_plan() {
   TrainPlan out;
-  out.model = {.path = "", .layers = hidden_layers({128}, true)};
+  out.model.layers = hidden_layers({128}, true);
   out.fit.epochs = 5;
   return out;
 }

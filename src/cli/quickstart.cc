@@ -55,6 +55,7 @@ void add_quickstart(CLI::App& app) {
   verb->callback([run] {
     std::string& data = run->plan.data.file;
     if (data.empty()) data = find_digits();
+    run->plan.model.path = "";
     // Small sets need more passes for as many steps.
     run->plan.fit.epochs = data.ends_with(".gz") ? 60 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", data.c_str());

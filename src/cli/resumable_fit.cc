@@ -80,13 +80,14 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   return history;
 }
 
-std::vector<Logs> fit_or_stop(Model& model, const std::string& how, const Tensor& x, const Tensor& y,
+std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor& x, const Tensor& y,
                               FitOptions options) {
   options.callbacks.push_back(StopOnInterrupt(""));
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed()) {
-    say(cat(beyond_bar(), "interrupted; nothing is saved: ", how, "\n"));
+    say(cat(beyond_bar(), "interrupted; nothing is saved: `", command({"train", "--data", plan.data.file}),
+            "` keeps a run for --resume\n"));
     throw Exit{130};
   }
   return history;

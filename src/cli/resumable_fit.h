@@ -16,8 +16,8 @@ void check_resume(const TrainPlan& plan, bool resume);
 // of another plan or of other rows.
 std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
                                const Tensor& y, FitOptions options);
-// The same of a run that has no place: Ctrl-C says that nothing is saved, and `how` it would be.
-std::vector<Logs> fit_or_stop(Model& model, const std::string& how, const Tensor& x, const Tensor& y,
+// The same of a run that has no place: Ctrl-C says that nothing is saved.
+std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor& x, const Tensor& y,
                               FitOptions options);
 // Once its model is saved.
 void remove_checkpoint(const TrainPlan& plan);

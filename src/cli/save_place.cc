@@ -14,7 +14,7 @@ namespace espalier::cli {
 
 void probe_save_place(const std::string& path) {
   namespace fs = std::filesystem;
-  if (path.empty()) return;
+  if (path.empty()) throw IoError("save.path", "the path of a model must not be empty", "--model MODEL");
   fs::path whole = fs::absolute(path).lexically_normal();
   if (!whole.has_filename()) whole = whole.parent_path();  // "model/"
   std::error_code none;

@@ -30,31 +30,6 @@ struct TrainFlags {
   const CLI::App* verb = nullptr;
 };
 
-// The command as it was given, for one that does the same and more.
-std::vector<std::string> words_of(const CLI::App& verb) {
-  std::vector<std::string> out = {verb.get_name()};
-  std::vector<const CLI::Option*> known;
-  for (const CLI::Option* option : verb.parse_order()) {
-    if (std::ranges::count(known, option)) continue;
-    known.push_back(option);
-    const std::string name = option->get_name();
-    const bool flag = option->get_items_expected_max() == 0;
-    if (flag) out.push_back(name);
-    for (const std::string& value : flag ? std::vector<std::string>() : option->results()) {
-      if (name.starts_with("--")) out.push_back(name);
-      out.push_back(value);
-    }
-  }
-  return out;
-}
-
-// The command as it was given, with a place for the model.
-std::vector<std::string> saving_words(const TrainFlags& flags, const char* model) {
-  std::vector<std::string> out = words_of(*flags.verb);
-  out.insert(out.end(), {"--model", model});
-  return out;
-}
-
 // Whether a table begins as text that is no number does: a header, or cells of words.
 bool has_words(const CsvTable& table) {
   if (table.rows() == 0 || table.had_header()) return true;
@@ -200,13 +175,8 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const Examples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);
-  train_images({.verb = "train",
-                .plan = plan,
-                .resume = flags.resume,
-                .results = flags.results,
-                .words = words_of(*flags.verb)},
+  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
                [&] { return rows_of_digits(examples, plan.data); });
-  if (plan.model.path.empty()) return flags.results.suggest(saving_words(flags, "digits"));
   flags.results.suggest({"evaluate", plan.model.path, data});
 }
 
@@ -225,13 +195,8 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images({.verb = "train",
-                .plan = plan,
-                .resume = flags.resume,
-                .results = flags.results,
-                .words = words_of(*flags.verb)},
+  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
                [&] { return rows_of_folder(folder, plan.data); });
-  if (plan.model.path.empty()) return flags.results.suggest(saving_words(flags, "pictures"));
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model has not learned from.
   flags.results.suggest(
@@ -284,7 +249,7 @@ void train(const TrainFlags& flags) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
     if (logger) Results{.out = logger->path}.keep(inputs);
   }
-  if (flags.resume && !plan.model.path.empty()) name_near_checkpoints(plan);
+  if (flags.resume) name_near_checkpoints(plan);
   if (!plan.data.label.empty()) {
     check_no_images(plan);
     if (flags.write_plan) {
@@ -454,14 +419,13 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
 void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(
       verb, flags, "--model",
-      "Folder that the model is saved in; a saved model there is replaced. Images are saved "
-      "when it is given",
+      "Folder that the model is saved in; a saved model of the same label or images there is replaced",
       [](TrainPlan& plan) -> std::string& { return plan.model.path; })
       ->option_text("FOLDER [model]");
   add_change<int64_t>(
       verb, flags, "--checkpoint-every",
       "Steps after which the run is saved, as MODEL.checkpoint, to go on after a crash; Ctrl-C saves it at "
-      "any rate; of images both need --model",
+      "any rate",
       [](TrainPlan& plan) -> int64_t& { return plan.fit.checkpoint_every; })
       ->check(number_from(int64_t{1}, 1 << 30))
       ->option_text("N");
@@ -481,7 +445,7 @@ Examples:
       the same run as a file in which everything can be changed, and a flag
       that counts more than the file; its keys: docs/plan.md, which is
       installed as share/doc/espalier/plan.md
-  espalier train --data pictures/ --model seen
+  espalier train --data pictures/
       learns images: pictures/cats/*.jpg, pictures/dogs/*.png, ...
   espalier train --data ../shared/data/mnist --hidden 256 --epochs 10
       learns digits in IDX files

@@ -8,8 +8,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "cli/provenance_text.h"
+#include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
 #include "cli/table_data.h"
 #include "espalier/ops.h"
@@ -251,14 +253,15 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (saved) {
     check_save_path(plan.model.path, {{kImagesFile, ""}, {kHistoryFile, ""}});
     check_resume(plan, run.resume);
-  } else if (run.resume || plan.fit.checkpoint_every) {
-    throw ValueError("train.resume", "--resume and --checkpoint-every need a place: --model MODEL");
   }
   const ImageRows rows = read();
   const auto classes = std::ssize(rows.classes);
+  if (saved) check_replaced(plan.model.path, question_of(rows.classes), plan.fit.epochs);
   std::fputs(rows.said.c_str(), stderr);
   if (const int64_t unseen = unseen_rows(rows))
     run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});
+  std::vector<int64_t> image(rows.learn.x.shape().begin() + 1, rows.learn.x.shape().end());
+  check_layers(plan, image);
   set_seed(plan.fit.seed);
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
   Sequential model;
@@ -268,13 +271,10 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   FitOptions options = fit_options(plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const auto& [x, y] = rows.learn;
-  std::vector<std::string> keeping = run.words;
-  if (keeping.empty()) keeping = {"train", "--data", plan.data.file};
-  keeping.insert(keeping.end(), {"--model", "MODEL"});
-  const std::string how = cat("`", command(keeping), "` keeps a run for --resume");
   const auto history =
-      saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, how, x, y, options);
+      saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, plan, x, y, options);
   const Outcome outcome = judge(model, rows.judge);
+  const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
     model.save(plan.model.path, {.files = image_files_of(plan, rows, history.size(), outcome)});
     remove_checkpoint(plan);
@@ -296,7 +296,11 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   const Terminal terminal = run.results.terminal();
   run.results.write(
       report_of(outcome, rows.judge, rows.classes, run.show_images, terminal) +
-      cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n"));
+      cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n",
+          saved
+              ? cat(replaced ? "replaced " : "saved ", plan.model.path,
+                    plan.model.path.ends_with('/') ? "" : "/", ": the model, and the names of its classes\n")
+              : ""));
 }
 
 bool takes_images(const LoadedModel& model) {

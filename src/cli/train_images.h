@@ -20,7 +20,6 @@ struct ImagesRun {
   bool resume = false;
   Results results = {};
   bool show_images = true;
-  std::vector<std::string> words = {};  // the command as it was given; empty: another than `train`
 };
 
 // Images that a model learns from and those that judge it.

@@ -37,8 +37,8 @@ TEST_F(TrainPictures, AFolderForEachClassIsLearned) {
   EXPECT_NE(saved.find(cat(" predict ", model, " ", data, "/")), std::string::npos)
       << "one image that judged\n"
       << saved;
-  const std::string text =
-      call_verb(add_train, {"--data", data, "--epochs", "20", "--batch", "8", "--seed", "3"});
+  const std::string text = call_verb(
+      add_train, {"--data", data, "--epochs", "20", "--batch", "8", "--seed", "3", "--model", model});
   EXPECT_TRUE(text.starts_with("rows are the true class, columns what the model says\n")) << text;
   EXPECT_NE(text.find("\nblue "), std::string::npos) << text;
   EXPECT_NE(text.find("says red "), std::string::npos) << text;
@@ -114,9 +114,9 @@ TEST_F(TrainPictures, TheSizeIsAsTold) {
   // Large images are made smaller in their proportions.
   for (const char* name : {"/large/a/1.png", "/large/a/2.png", "/large/b/1.png", "/large/b/2.png"})
     write_png(folder + name, square(true, 1, 100, 150));
-  call_verb(add_train,
-            {"--data", folder + "/large", "--model", model, "--epochs", "0", "--test-fraction", "0.5"});
-  EXPECT_EQ(json(add_info, {model})["inputs"][0], "f32[43,64,3]");
+  call_verb(add_train, {"--data", folder + "/large", "--model", folder + "/seen", "--epochs", "0",
+                        "--test-fraction", "0.5"});
+  EXPECT_EQ(json(add_info, {folder + "/seen"})["inputs"][0], "f32[43,64,3]");
   write_file(folder + "/digits.csv", "0,16,0,0,1\n16,0,0,0,0\n");
   EXPECT_EQ(rule(add_train, {"--data", folder + "/digits.csv", "--image-size", "4"}), "train.image_size");
 }

@@ -113,7 +113,7 @@ TEST_F(TrainPlans, ThePlanOfImagesGivesTheBitsOfItsFlags) {
   EXPECT_EQ(saved({"--label", "1", "--model", "m"}), 7);
   const std::string places =
       file("places.toml", "[data]\nfile = \"images.csv\"\n[fit]\ncheckpoint_every = 7\n");
-  EXPECT_EQ(rule_of([&] { run({places}); }), "train.resume") << "it has no place";
+  EXPECT_EQ(rule_of([&] { run({places, "--model", ""}); }), "save.path") << "it has no place";
   EXPECT_EQ(run({places, "--model", folder + "/m"})["train_rows"], 32);
 }
 

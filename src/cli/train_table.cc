@@ -17,6 +17,7 @@
 #include "base/shortest.h"
 #include "cli/linear_model.h"
 #include "cli/provenance.h"
+#include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
 #include "cli/row_flags.h"
 #include "cli/scores.h"
@@ -132,35 +133,6 @@ std::string unit_of_epochs(const ColumnProgram& columns) {
              columns.label_log() ? cat("'s logarithm: 1 is a factor of ", rounded(std::exp(scale)))
                                  : cat(": 1 is ", rounded(scale)),
              "; squared errors count in its square\n");
-}
-
-// Whether the model at `path` has had epochs; where nobody knows, it had.
-bool learned(const std::string& path) {
-  const std::string file = path + "/" + kHistoryFile;
-  if (!posix_env().exists(file)) return true;
-  const auto history = nlohmann::json::parse(posix_env().read_file(file), nullptr, false);
-  return !history.is_object() || history.value("epochs", nlohmann::json()) != 0;
-}
-
-// A model of another question is not replaced: `model`, the folder of who names none, is soon met again. Nor
-// is any by one that learned nothing.
-void check_replaced(const std::string& path, const ColumnProgram& columns, int epochs) {
-  if (!posix_env().exists(path + "/" + kColumnsFile)) return;
-  if (epochs == 0 && learned(path)) {
-    throw ValueError("train.model", cat("--epochs 0 would put an untrained model in the place of ", path),
-                     "name another folder with --model, or remove that one");
-  }
-  std::string label;
-  try {
-    label = ColumnProgram::from_json(posix_env().read_file(path + "/" + kColumnsFile)).label();
-  } catch (const FormatError&) {
-    return;  // of no use to anybody
-  }
-  if (label == columns.label()) return;
-  throw ValueError(
-      "train.model",
-      cat(path, " holds a model of \"", label, "\", and this one is of \"", columns.label(), "\""),
-      "name another folder with --model, or remove that one");
 }
 
 std::map<int64_t, double> class_weights(const ColumnProgram& columns, const TrainPlan& plan,
@@ -288,7 +260,7 @@ void train_table(const TableRun& run) {
   const std::vector<int64_t> labelled = in_both(labelled_rows(table, options), found.kept, data.file);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = fit_columns(table, rows.train, options);
-  check_replaced(plan.model.path, columns, plan.fit.epochs);
+  check_replaced(plan.model.path, question_of(columns), plan.fit.epochs);
   std::optional<CsvTable> judging;
   if (!data.test.empty()) {
     judging = reading.read(data.test, columns.column_names());

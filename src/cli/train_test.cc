@@ -2,6 +2,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -43,7 +44,14 @@ std::string idx(const std::string& folder) {
   return folder;
 }
 
+// Where none is named the model goes to a place of its own.
 nlohmann::json train(std::vector<std::string> arguments) {
+  if (std::ranges::count(arguments, "--model") == 0)
+    arguments.insert(
+        arguments.end(),
+        {"--model",
+         fresh_folder(cat("train_", ::testing::UnitTest::GetInstance()->current_test_info()->name())) +
+             "/model"});
   for (const char* argument : {"--json", "--hidden", "16", "--batch", "8", "--learning-rate", "0.05"})
     arguments.emplace_back(argument);
   return nlohmann::json::parse(call_verb(add_train, arguments));
@@ -82,7 +90,8 @@ TEST(TrainVerb, ComputesInTheDTypeAsTold) {
   EXPECT_EQ(bf16["accuracy"], 1.0);
   EXPECT_NE(bf16["epochs"], f32["epochs"]);
   EXPECT_NEAR(bf16["epochs"][0]["loss"], f32["epochs"][0]["loss"], 0.02);
-  EXPECT_NE(call_verb(add_train, {"--data", data, "--epochs", "1", "--dtype", "bf16"})
+  EXPECT_NE(call_verb(add_train, {"--data", data, "--epochs", "1", "--dtype", "bf16", "--model",
+                                  fresh_folder("train_bf16") + "/m"})
                 .find(" on 8 images it never saw, computed in bf16\n"),
             std::string::npos);
   EXPECT_THROW(train({"--data", data, "--dtype", "mixed_bfloat16"}), CLI::ValidationError);
@@ -109,16 +118,19 @@ TEST(TrainVerb, SharesOutTheRowsAsTold) {
 TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
   const std::string folder = fresh_folder("train_text"), data = csv(folder);
   std::string progress;
-  const std::string text = call_verb(
-      add_train,
-      {"--data", data, "--epochs", "30", "--hidden", "16", "--batch", "8", "--learning-rate", "0.05"}, "",
-      &progress);
+  const std::string text = call_verb(add_train,
+                                     {"--data", data, "--epochs", "30", "--hidden", "16", "--batch", "8",
+                                      "--learning-rate", "0.05", "--model", folder + "/model"},
+                                     "", &progress);
   EXPECT_EQ(progress, "40 images of 2x2, labels 0 to 3; the last 8 rows are the test\n")
       << "epochs are for terminals";
   EXPECT_TRUE(text.starts_with("rows are the true digit, columns what the model says\n")) << text;
   EXPECT_NE(text.find("\n3               .       .       .       2  100.0%\n"), std::string::npos) << text;
   EXPECT_NE(text.find("accuracy 100.00% on 8 images it never saw\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("next: espalier train --data "), std::string::npos) << text;
+  EXPECT_NE(text.find(cat("\nsaved ", folder, "/model/: the model, and the names of its classes\n",
+                          "next: espalier evaluate ", folder, "/model ", data, "\n")),
+            std::string::npos)
+      << text;
 }
 
 TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
@@ -138,24 +150,47 @@ TEST(TrainVerb, CtrlCSavesARunOfImagesAndResumeGoesOnToTheSameModel) {
   EXPECT_EQ(train(arguments), whole);
   EXPECT_EQ(weights(), wanted);
   EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
-  // Without a place there is nothing to go on with.
-  EXPECT_EQ(rule_of([&] { train({"--data", data, "--resume"}); }), "train.resume");
 }
 
 TEST(TrainVerb, CtrlCOfARunWithoutAPlaceSaysThatNothingIsSaved) {
-  const std::string folder = fresh_folder("train_stopped"), data = csv(folder);
+  const std::string folder = fresh_folder("train_stopped"), few = posix_env().read_file(csv(folder));
+  std::string many;
+  for (int i = 0; i < 2000; ++i) many += few;
+  const std::string data = write_file(folder + "/many.csv", many);
   const InterruptOnce interrupt(SIGINT);
   std::string said;
   try {
-    call_verb(add_train, {"--data", data, "--epochs", "100000"}, "", &said);
+    call_verb(add_quickstart, {"--data", data}, "", &said);
     ADD_FAILURE() << "it was not interrupted";
   } catch (const Exit& exit) {
     EXPECT_EQ(exit.code, 130);
   }
   EXPECT_NE(said.find(cat("interrupted; nothing is saved: `espalier train --data ", data,
-                          " --epochs 100000 --model MODEL`")),
+                          "` keeps a run for --resume\n")),
             std::string::npos)
       << said;
+}
+
+TEST(TrainVerb, AModelOfOtherImagesIsNotReplaced) {
+  const std::string folder = fresh_folder("train_replaced"), data = csv(folder), model = folder + "/model";
+  const auto again = [&](const std::string& rows, std::vector<std::string> more) {
+    more.insert(more.begin(), {"--data", rows, "--model", model});
+    return rule_of([&] { train(more); });
+  };
+  EXPECT_EQ(again(data, {"--epochs", "2"}), "nothing");
+  const std::string text =
+      call_verb(add_train, {"--data", data, "--model", model, "--epochs", "1", "--hidden", "3"});
+  EXPECT_NE(text.find(cat("replaced ", model, "/: ")), std::string::npos) << text;
+  EXPECT_EQ(again(data, {"--epochs", "0"}), "train.model") << "it has learned";
+  const std::string fewer = write_file(folder + "/fewer.csv", "1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,0\n1,2,3,4,1\n");
+  EXPECT_EQ(again(fewer, {"--test-fraction", "0.5"}), "train.model");
+  const std::string table =
+      write_file(folder + "/table.csv", "a,kind\n1,x\n2,y\n3,x\n4,y\n5,x\n6,y\n7,x\n8,y\n");
+  EXPECT_EQ(again(table, {"--label", "kind"}), "train.model");
+  EXPECT_EQ(posix_env().exists(model + "/images.json"), true);
+  std::filesystem::remove_all(model);
+  EXPECT_EQ(again(table, {"--label", "kind"}), "nothing");
+  EXPECT_EQ(again(data, {"--epochs", "2"}), "train.model") << "and neither is a table's by one of images";
 }
 
 TEST(TrainVerb, AKilledRunGoesOnFromItsLastCheckpointToTheSameModel) {

@@ -1,0 +1,71 @@
+#include "cli/replaced_model.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "cli/provenance.h"
+#include "cli/train_images.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+nlohmann::json json_at(const std::string& file) {
+  return nlohmann::json::parse(posix_env().read_file(file), nullptr, false);
+}
+
+// Whether the model at `path` has had epochs; where nobody knows, it had.
+bool learned(const std::string& path) {
+  const std::string file = path + "/" + kHistoryFile;
+  if (!posix_env().exists(file)) return true;
+  const auto history = json_at(file);
+  return !history.is_object() || history.value("epochs", nlohmann::json()) != 0;
+}
+
+// Of the model at `path`; empty where that is none, or of no use to anybody.
+std::string question_at(const std::string& path) {
+  const std::string columns = path + "/" + kColumnsFile, images = path + "/" + kImagesFile;
+  try {
+    if (posix_env().exists(columns))
+      return question_of(ColumnProgram::from_json(posix_env().read_file(columns)));
+    if (posix_env().exists(images))
+      return question_of(json_at(images).at("classes").get<std::vector<std::string>>());
+  } catch (const FormatError&) {
+  } catch (const nlohmann::json::exception&) {
+  }
+  return "";
+}
+
+std::string shortened(const std::string& text) {
+  constexpr size_t kMost = 60;
+  if (text.size() <= kMost) return text;
+  return cat(text.substr(0, text.find_last_of(' ', kMost)), " ...");
+}
+
+}  // namespace
+
+std::string question_of(const std::vector<std::string>& image_classes) {
+  std::string out;
+  for (const std::string& name : image_classes) out += cat(out.empty() ? "images of " : ", ", name);
+  return out;
+}
+
+std::string question_of(const ColumnProgram& columns) { return cat("\"", columns.label(), "\""); }
+
+void check_replaced(const std::string& path, const std::string& question, int epochs) {
+  const char* other = "name another folder with --model, or remove that one";
+  const std::string now = question_at(path);
+  if (now.empty()) return;
+  if (epochs == 0 && learned(path)) {
+    throw ValueError("train.model", cat("--epochs 0 would put an untrained model in the place of ", path),
+                     other);
+  }
+  if (now != question) {
+    throw ValueError(
+        "train.model",
+        cat(path, " holds a model of ", shortened(now), ", and this one is of ", shortened(question)), other);
+  }
+}
+
+}  // namespace espalier::cli

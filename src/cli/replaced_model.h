@@ -1,0 +1,19 @@
+// What may be put in the place of a saved model.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "espalier/columns.h"
+
+namespace espalier::cli {
+
+// What a model of images or of a table answers, as a message says it.
+std::string question_of(const std::vector<std::string>& image_classes);
+std::string question_of(const ColumnProgram& columns);
+
+// Raises ValueError[train.model] where the model saved at `path` answers another question: `model`, the
+// folder of who names none, is soon met again; and where it learned and one of 0 `epochs` would follow it.
+void check_replaced(const std::string& path, const std::string& question, int epochs);
+
+}  // namespace espalier::cli
