@@ -217,9 +217,11 @@ void check_use(const CheckRun& run) {
 
 constexpr const char* kCheckExamples =
     R"(Gates are a TOML file: docs/gates.md. Each says what a number of all rows, of a
-slice or between slices may be, or what may be wrong with the data; an interval
-that straddles the limit, too few rows or what is undefined leaves a release
-undecided where that was asked.
+slice or between slices may be, or what may be wrong with the data. The number
+decides; with decide = "proven-over" or "proven-under" its interval does, and
+one that straddles the limit leaves the release undecided, as too few rows do
+and what is undefined. The column "rows" counts what the number is of: all,
+positives or negatives; between slices, those of the one named first.
 
 Examples:
   espalier check model/ new.csv --init --slice sex,race --out gates.toml

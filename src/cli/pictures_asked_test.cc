@@ -63,6 +63,9 @@ TEST_F(PicturesAsked, FlagsOfTablesAreRefusedByEveryVerb) {
       cat("quantize.images: ", model,
           " is a model of images: --strip-label-dots is for tables; fix: leave it "
           "out"));
+  EXPECT_EQ(refused(add_predict, {model, data, "--no-schema", "--all", "--id", "x"}),
+            cat("predict.images: ", model,
+                " is a model of images: --no-schema and --id are for tables; fix: leave them out"));
   EXPECT_EQ(refused(add_train, {"--data", data, "--slice", "x", "--merge-labels"}),
             cat("train.images: ", data,
                 " holds images: --merge-labels, --slice are for tables; fix: leave them out"));

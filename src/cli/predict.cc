@@ -27,6 +27,7 @@ struct PredictRun {
   TableFlags table;
   RowFlags rows;
   Results results;
+  const CLI::App* verb = nullptr;
 };
 
 // Rows that are asked for, and what the schema said of them.
@@ -178,15 +179,7 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
 }
 
 void predict_pictures(const PredictRun& run, LoadedModel& model) {
-  const RowFlags& rows = run.rows;
-  const bool held =
-      !rows.schema.empty() || !rows.environment.empty() || !rows.quarantine.empty() || !rows.slice.empty();
-  if (run.keep || run.mark || !run.id.empty() || run.threshold || held || !run.table.words().empty()) {
-    throw ValueError("predict.images",
-                     cat(run.model,
-                         " is a model of images: of the flags --all, --json and --out are for it, the others "
-                         "for tables"));
-  }
+  check_image_flags(*run.verb, run.model, "predict.images", {"--all", "--json", "--out", "--threads"});
   predict_files({run.model, run.inputs, run.all, run.results}, model);
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
 }
@@ -232,6 +225,7 @@ void add_predict(CLI::App& app) {
   auto run = std::make_shared<PredictRun>();
   CLI::App* verb =
       app.add_subcommand("predict", "What a trained model says of the rows of a CSV, or of images");
+  run->verb = verb;
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option(
           "data", run->inputs,
