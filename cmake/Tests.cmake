@@ -13,6 +13,10 @@ if(NOT room_tests AND NOT cross_tests)
   return()
 endif()
 
+# What tests write, so that those of two builds never meet.
+set(test_files ${CMAKE_BINARY_DIR}/tests/tmp)
+file(MAKE_DIRECTORY ${test_files})
+
 # gtest is the heaviest header of every test: compiled once here, reused by all test binaries.
 file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/test_pch.cc CONTENT "// Carrier of the precompiled header.\n")
 # Tests are read by the compiler for longer than they run, and what they test is optimised all the same.
@@ -55,7 +59,8 @@ foreach(room IN LISTS test_rooms)
     DISCOVERY_TIMEOUT 60
     TEST_PREFIX ${room}/
     WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-    PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR})
+    PROPERTIES TIMEOUT 300 LABELS ${room} ENVIRONMENT ESPALIER_BUILD_DIR=${CMAKE_BINARY_DIR}
+      ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endforeach()
 
 # Programs of their own, since they replace functions of the C library, as sanitizers do: test_calls counts
@@ -65,7 +70,8 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   target_link_libraries(test_calls PRIVATE GTest::gtest_main ${CMAKE_DL_LIBS})
   # Names for the frames of a call that is counted.
   set_target_properties(test_calls PROPERTIES ENABLE_EXPORTS ON)
-  gtest_discover_tests(test_calls DISCOVERY_MODE PRE_TEST TEST_PREFIX calls/ PROPERTIES TIMEOUT 300 LABELS calls)
+  gtest_discover_tests(test_calls DISCOVERY_MODE PRE_TEST TEST_PREFIX calls/
+    PROPERTIES TIMEOUT 300 LABELS calls ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
 
 # A program of its own, since it runs itself again, to be killed.
@@ -74,5 +80,6 @@ if(CMAKE_BUILD_TYPE MATCHES "Release|Debug")
   target_link_libraries(test_kills PRIVATE GTest::gtest)
   target_compile_options(test_kills PRIVATE ${test_flags})
   target_precompile_headers(test_kills REUSE_FROM test_pch)
-  gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/ PROPERTIES TIMEOUT 300 LABELS kills)
+  gtest_discover_tests(test_kills DISCOVERY_MODE PRE_TEST TEST_PREFIX kills/
+    PROPERTIES TIMEOUT 300 LABELS kills ENVIRONMENT_MODIFICATION TEST_TMPDIR=set:${test_files})
 endif()
