@@ -307,7 +307,8 @@ void train_table(const TableRun& run) {
     }
   }
   say(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ", test_rows.size(),
-          data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(), " inputs\n"));
+          data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(),
+          columns.width() == 1 ? " input\n" : " inputs\n"));
   run.results.warn(warnings_of(report));
 
   check_layers(plan, {columns.width()});

@@ -84,12 +84,12 @@ ColumnGuess guess_text(bool included, const ColumnProfile& profile) {
   constexpr double kLongText = 40;
   const int64_t different = profile.different(), present = profile.present();
   if (present < kFewRows || included) return {.kind = ColumnKind::kCategory};
-  if (different == present) return dropped("every value differs");
   if (2 * different <= present) return {.kind = ColumnKind::kCategory};
   int64_t bytes = 0;
   for (const ColumnProfile::Value& value : profile.values)
     bytes += value.count * static_cast<int64_t>(value.text.size());
   if (static_cast<double>(bytes) > kLongText * static_cast<double>(present)) return dropped("free text");
+  if (different == present) return dropped("every value differs");
   return dropped(cat(different, " different texts in ", present, " cells"));
 }
 

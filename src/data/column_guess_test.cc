@@ -99,6 +99,8 @@ TEST(ColumnGuess, Identifiers) {
   EXPECT_EQ(
       guess_note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
       "set aside: free text (--include COLUMN keeps it)");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i); }),
+            "set aside: free text (--include COLUMN keeps it)");
   // An index that a program wrote before the columns, without a name.
   const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
   EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include COLUMN keeps it)");
