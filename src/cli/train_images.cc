@@ -416,6 +416,8 @@ void evaluate_images(LoadedModel& model, const std::string& path, const std::str
                                            {"warnings", *results.warned}});
   }
   results.write(report_of(outcome, all, classes, true, results.terminal()) + " images\n");
+  const std::string name = std::filesystem::path(path + "/").parent_path().filename().string();
+  results.suggest({"export", path, "--to", "c", "--out", name + ".c"});
 }
 
 ImagePredictions classify_images(Model& model, const Tensor& images) {

@@ -77,6 +77,8 @@ TEST_F(TrainPictures, FoldersTrainAndTestPartTheImages) {
   EXPECT_EQ(said["train_rows"], 40);
   EXPECT_EQ(said["confusion"], nlohmann::json({{0, 0}, {1, 1}}));
   std::string progress;
+  const std::string shown = call_verb(add_evaluate, {model, data});
+  EXPECT_TRUE(shown.ends_with(cat("\nnext: espalier export ", model, " --to c --out model.c\n"))) << shown;
   const auto judged = json(add_evaluate, {model, data}, &progress);
   EXPECT_EQ(progress, cat("note: the images of ", data, "/test judge\n"));
   EXPECT_EQ(judged["confusion"], said["confusion"]);
