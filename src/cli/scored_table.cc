@@ -7,9 +7,6 @@
 #include "base/shortest.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
-#include "evaluate/classes.h"
-#include "evaluate/ndcg.h"
-#include "evaluate/regression.h"
 
 namespace espalier::cli {
 namespace {
@@ -99,29 +96,17 @@ ScoredRows ScoredTable::view(const char* what) const {
   return {scores, labels, weights};
 }
 
+AnyRows ScoredTable::any() const {
+  if (task == Task::kClasses) return ClassRows(classes, is, said, scores, weights);
+  if (task == Task::kRanking) return QueryRows(scores, truths, queries, weights);
+  if (task == Task::kRegression) return NumberRows(scores, truths, weights);
+  return view();
+}
+
 Assessment ScoredTable::assess(const std::vector<std::vector<const CategoryColumn*>>& slicings,
                                const AssessmentOptions& options) const {
-  if (task == Task::kTwoClasses) {
-    Assessment out = espalier::assess(view(), slicings, options);
-    out.options.positive_rows = cat(label, "=", positive);
-    return out;
-  }
-  if (task == Task::kClasses) {
-    const ClassRows of_classes(classes, is, said, scores, weights);
-    const auto estimator = [&](const Slicing& slicing) { return class_estimates(of_classes, slicing); };
-    return espalier::assess(rows.size(), estimator, slicings, options);
-  }
-  if (task == Task::kRanking) {
-    const QueryRows of_queries(scores, truths, queries, weights);
-    const auto estimator = [&](const Slicing& slicing) { return ndcg_estimates(of_queries, slicing); };
-    return espalier::assess(rows.size(), estimator, slicings, options);
-  }
-  const NumberRows numbers(scores, truths, weights);
-  const auto estimator = [&](const Slicing& slicing) { return regression_estimates(numbers, slicing); };
-  Assessment out = espalier::assess(rows.size(), estimator, slicings, options);
-  if (!options.histograms) return out;
-  const CategoryColumn parts = tenths("prediction", scores);
-  out.tenths = espalier::assess(rows.size(), estimator, {{&parts}}, options).by[0];
+  Assessment out = assess_any(any(), slicings, options);
+  if (task == Task::kTwoClasses) out.options.positive_rows = cat(label, "=", positive);
   return out;
 }
 

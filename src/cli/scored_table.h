@@ -59,7 +59,8 @@ struct ScoredTable {
   void rank_by(const std::string& query, const std::string& file, const std::vector<std::string>& missing);
   // Of two classes; raises ValueError[evaluate.task] of others, which `what` is not for.
   ScoredRows view(const char* what = "this") const;
-  // Raises as espalier::assess() does.
+  AnyRows any() const;
+  // Raises as assess_any() does.
   Assessment assess(const std::vector<std::vector<const CategoryColumn*>>& slicings,
                     const AssessmentOptions& options) const;
 };

@@ -142,17 +142,15 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
   known.insert(usual_buckets.begin(), usual_buckets.end());
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
-  const auto add = [&](const std::vector<std::string>& names) {
-    std::vector<const CategoryColumn*> by;
-    for (const std::string& name : names) by.push_back(columns.named(name));
+  const auto add = [&](const std::vector<const CategoryColumn*>& by) {
     if (std::ranges::find(slicings, by) == slicings.end()) slicings.push_back(by);
   };
-  for (const std::string& name : slices) add({name});
-  for (const std::string& cross : crosses) add(factors(cross));
+  for (const std::string& name : slices) add({columns.named(name)});
+  for (const std::string& cross : crosses) add(columns.by(cross));
   const auto add_unless_used = [&](const std::string& name) {
     const CategoryColumn* one = columns.named(name);
     const auto uses = [&](const auto& by) { return std::ranges::find(by, one) != by.end(); };
-    if (std::ranges::none_of(slicings, uses)) add({name});
+    if (std::ranges::none_of(slicings, uses)) add({one});
   };
   for (const auto& [column, parts] : asked) add_unless_used(column);
   for (const auto& [name, condition] : conditions) add_unless_used(name);

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/common.h"
+#include "cli/read_buckets.h"
 #include "cli/scored_table.h"
-#include "cli/slice_columns.h"
 #include "fairness/assessment.h"
 #include "format/expression.h"
 

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "cli/slice_columns.h"
+#include "cli/read_buckets.h"
 #include "report/table.h"
 
 namespace espalier::cli {

@@ -19,6 +19,7 @@ class NumberRows {
   NumberRows(std::span<const double> predictions, std::span<const double> truths,
              std::span<const double> weights = {});
   size_t size() const { return predictions_.size(); }
+  std::span<const double> predictions() const { return predictions_; }
   double prediction(size_t row) const { return predictions_[row]; }
   double truth(size_t row) const { return truths_[row]; }
   double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }

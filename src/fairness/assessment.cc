@@ -186,6 +186,43 @@ Assessment assess(size_t rows, const Estimator& estimator,
   return out;
 }
 
+namespace {
+
+std::vector<Estimates> estimates_of(const ClassRows& rows, const Slicing& slicing) {
+  return class_estimates(rows, slicing);
+}
+std::vector<Estimates> estimates_of(const NumberRows& rows, const Slicing& slicing) {
+  return regression_estimates(rows, slicing);
+}
+std::vector<Estimates> estimates_of(const QueryRows& rows, const Slicing& slicing) {
+  return ndcg_estimates(rows, slicing);
+}
+
+}  // namespace
+
+Assessment assess_any(const AnyRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                      const AssessmentOptions& options) {
+  const auto by = [&](const std::vector<std::vector<const CategoryColumn*>>& parted) {
+    return std::visit(
+        [&](const auto& of) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(of)>, ScoredRows>) {
+            return assess(of, parted, options);
+          } else {
+            return assess(
+                of.size(), [&](const Slicing& slicing) { return estimates_of(of, slicing); }, parted,
+                options);
+          }
+        },
+        rows);
+  };
+  Assessment out = by(slicings);
+  const auto* numbers = std::get_if<NumberRows>(&rows);
+  if (!numbers || !options.histograms) return out;
+  const CategoryColumn parts = tenths("prediction", numbers->predictions());
+  out.tenths = by({{&parts}}).by[0];
+  return out;
+}
+
 const EstimateMetric* estimate_metric(std::string_view name) {
   const size_t of_class = name.find('[');
   const bool closed = of_class == name.npos || name.ends_with(']');

@@ -4,12 +4,16 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "evaluate/classes.h"
 #include "evaluate/estimate.h"
 #include "evaluate/intervals.h"
+#include "evaluate/ndcg.h"
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
+#include "evaluate/regression.h"
 #include "evaluate/replicates.h"
 #include "evaluate/score_means.h"
 #include "evaluate/scored_rows.h"
@@ -71,6 +75,12 @@ Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const Ca
 Assessment assess(size_t rows, const Estimator& estimator,
                   const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options = {});
+
+// Rows of two classes, of several, of numbers, or of queries whose rows are put in order.
+using AnyRows = std::variant<ScoredRows, ClassRows, NumberRows, QueryRows>;
+// Of any of them; of numbers with tenths where histograms are asked for. Raises as these do.
+Assessment assess_any(const AnyRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
+                      const AssessmentOptions& options = {});
 
 // A number, and how far it can be trusted.
 struct Figure {

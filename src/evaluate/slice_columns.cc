@@ -1,39 +1,17 @@
-#include "cli/slice_columns.h"
+#include "evaluate/slice_columns.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "cli/common.h"
-#include "cli/where.h"
+#include "data/column_steps.h"
 #include "espalier/error.h"
 #include "format/decimal.h"
 
-namespace espalier::cli {
-
-Buckets read_buckets(const std::string& text, const std::string& of) {
-  if (text == "monk") return {.tones = MonkGroups::kTen};
-  if (text == "monk3") return {.tones = MonkGroups::kThree};
-  Buckets out;
-  for (const std::string& word : comma_separated({text})) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (error != std::errc() || end != word.data() + word.size())
-      throw ValueError("evaluate.bucket", cat(of, ": \"", word, "\" is no number"));
-    // Many write ten thousand so.
-    if (const auto thousands = without_thousands(word); thousands && word.ends_with("000")) {
-      throw ValueError("evaluate.bucket",
-                       cat(of, ": \"", word, "\" may be ", *thousands, " or ", shortest(value)),
-                       "the decimal sign is a point; nothing parts thousands");
-    }
-    out.edges.push_back(value);
-  }
-  return out;
-}
+namespace espalier {
 
 const CategoryColumn* SliceColumns::named(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
@@ -44,6 +22,15 @@ const CategoryColumn* SliceColumns::named(const std::string& name) {
   const auto buckets = buckets_.find(name);
   return &columns_.emplace_back(buckets == buckets_.end() ? words(name, column)
                                                           : bucketed(name, column, buckets->second));
+}
+
+std::vector<const CategoryColumn*> SliceColumns::by(const std::string& cross) {
+  std::vector<const CategoryColumn*> out;
+  size_t begin = 0;
+  for (size_t end; (end = cross.find('*', begin)) != cross.npos; begin = end + 1)
+    out.push_back(named(cross.substr(begin, end - begin)));
+  out.push_back(named(cross.substr(begin)));
+  return out;
 }
 
 bool SliceColumns::is_missing(std::string_view text) const {
@@ -74,7 +61,9 @@ CategoryColumn SliceColumns::answers(const std::string& name, const Expression& 
     throw ValueError("evaluate.slice",
                      cat("slices by ", condition.canonical(), " have the name of a column, \"", name, "\""),
                      "give them a name of their own");
-  const std::vector<Truth> all = truths(condition, table_, missing_);
+  const MissingWords missing(missing_);
+  const std::vector<Truth> all =
+      truths(condition, table_, [&](std::string_view cell) { return missing.contains(cell); });
   CategoryColumn out{.name = name, .values = {"yes", "no"}, .codes = {}};
   for (const int64_t row : rows_) {
     const Truth truth = all[static_cast<size_t>(row)];
@@ -146,4 +135,4 @@ std::string SliceColumns::advice(const std::string& name) {
              " makes quarters of them");
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -9,7 +9,7 @@
 #include "gate/verdict.h"
 #include "report/page.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 struct CheckPage {
   std::string subject;  // what was judged
@@ -26,4 +26,4 @@ std::string check_page(const Verdict& verdict, const Assessment& assessment, con
 // and none for equal pages.
 std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most);
 
-}  // namespace espalier::cli
+}  // namespace espalier

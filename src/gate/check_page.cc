@@ -1,4 +1,4 @@
-#include "cli/check_page.h"
+#include "gate/check_page.h"
 
 #include <algorithm>
 #include <cctype>
@@ -8,7 +8,7 @@
 #include "fairness/assessment_page.h"
 #include "gate/sentence.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 Standing standing_of(Ruling ruling) {
@@ -103,4 +103,4 @@ std::vector<std::string> page_differences(const std::string& page, const std::st
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -14,17 +14,13 @@
 #include "evaluate/slices.h"
 #include "format/expression.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 // How a column is parted: at edges of numbers, or by tones of skin.
 struct Buckets {
   std::vector<double> edges = {};
   std::optional<MonkGroups> tones = {};
 };
-// "18,25,45", "monk" for ten tones, "monk3" for their three groups. Raises ValueError[evaluate.bucket], which
-// begins with `of`.
-Buckets read_buckets(const std::string& text, const std::string& of);
-
 // By name, each read once. All that it is made of outlives it.
 class SliceColumns {
  public:
@@ -40,6 +36,8 @@ class SliceColumns {
   // Raises ValueError: csv.column, expression.*, evaluate.slice for more than 50 values or a condition with
   // the name of a column, evaluate.bucket for a cell that is no number, or no tone, with its line.
   const CategoryColumn* named(const std::string& name);
+  // The columns of "sex*age". Raises what named() raises.
+  std::vector<const CategoryColumn*> by(const std::string& cross);
   // Edges for a column of more than a dozen numbers that is parted by each of them; nothing for others.
   // Raises what named() raises.
   std::string advice(const std::string& name);
@@ -62,4 +60,4 @@ class SliceColumns {
   std::list<CategoryColumn> columns_;
 };
 
-}  // namespace espalier::cli
+}  // namespace espalier
