@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -95,7 +96,8 @@ struct ModelCheckpointOptions {
   std::string monitor = "val_loss";
   bool save_best_only = false;  // only when `monitor` is better than ever before
   std::string mode = "auto";
-  int64_t save_freq = 0;  // steps; 0: at the end of each epoch
+  int64_t save_freq = 0;                          // steps; 0: at the end of each epoch
+  std::map<std::string, std::string> files = {};  // saved beside the model: SaveOptions::files
 };
 // Saves the model (Model::save) as the run goes. Raises ValueError[model_checkpoint.path] for no path and for
 // fields that are no such thing or unknown to the run, [model_checkpoint.save_freq] for less than 0 and

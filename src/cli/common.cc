@@ -69,8 +69,11 @@ std::string command(const std::vector<std::string>& arguments) {
 }
 
 std::vector<std::string> check_words(const std::string& model, const std::string& data) {
-  const std::string name = std::filesystem::path(model + "/").parent_path().filename().string();
-  const std::string gates = name == "model" ? "gates.toml" : cat(name, "-gates.toml");
+  // Beside the model: that of another folder is of another model.
+  const std::filesystem::path folder = std::filesystem::path(model + "/").parent_path();
+  const std::string name = folder.filename().string();
+  const std::string gates =
+      (folder.parent_path() / (name == "model" ? "gates.toml" : cat(name, "-gates.toml"))).string();
   if (posix_env().exists(gates)) return {"check", model, data, "--gates", gates};
   return {"check", model, data, "--init", "--out", gates};
 }

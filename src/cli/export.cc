@@ -52,7 +52,7 @@ std::string missing_note(const ColumnProgram& columns) {
   std::string words;
   for (const std::string& word : columns.missing_words())
     words += cat(words.empty() ? "" : ", ", c_quoted(word));
-  return cat("Missing are ", words, words.empty() ? "" : ", and ",
+  return cat("Blanks around a cell are no part of it. Missing are ", words, words.empty() ? "" : ", and ",
              "what is no number, date or truth value where the column holds them; "
              "truth values are read in any case.");
 }

@@ -75,7 +75,9 @@ TEST(Export, TheCommentSaysWhichCellsAreMissingAndHowAClassIsChosen) {
   EXPECT_EQ(said, cat("note: ", chosen, "\n"));
   const std::string source = posix_env().read_file(out);
   EXPECT_NE(source.find(cat(" * ", chosen, "\n")), std::string::npos) << source.substr(0, 900);
-  EXPECT_NE(source.find(" * Missing are \"\", \"?\", \"-\", \"NA\", "), std::string::npos)
+  EXPECT_NE(
+      source.find(" * Blanks around a cell are no part of it. Missing are \"\", \"?\", \"-\", \"NA\", "),
+      std::string::npos)
       << source.substr(0, 900);
   EXPECT_NE(
       source.find(", \"None\", and what is no number, date or truth value where the column holds them; truth "

@@ -168,9 +168,9 @@ TEST_F(FirstHour, AQuantisedModelSaysThatItIsOneAndWhatIsNext) {
 
 TEST_F(FirstHour, EachModelHasGatesOfItsOwn) {
   const std::string file = rows("kunden.csv", 200);
-  EXPECT_NE(train(file).find("--out shops-gates.toml"), std::string::npos);
+  EXPECT_NE(train(file).find(cat("--out ", folder, "/shops-gates.toml")), std::string::npos);
   model = folder + "/model";
-  EXPECT_NE(train(file).find("--out gates.toml"), std::string::npos);
+  EXPECT_NE(train(file).find(cat("--out ", folder, "/gates.toml")), std::string::npos);
   EXPECT_EQ(rule_of([&] { call_verb(add_check, {model, file, "--init", "--json"}); }), "check.init");
 }
 

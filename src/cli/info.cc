@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/isa.h"
 #include "cli/info_model.h"
 #include "cli/near_files.h"
@@ -117,6 +118,10 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
     const OpDef* op = find_op(wanted);
     if (!op) {
       const std::vector<std::string> near = nearest(wanted, known);
+      if (wanted.ends_with(".checkpoint") && posix_env().exists(wanted)) {
+        throw ValueError("info.op", cat("\"", wanted, "\" is a run that has not ended"),
+                         "the command that began it goes on with it, given --resume");
+      }
       const std::string model = near_models(wanted);
       throw ValueError("info.op",
                        cat("\"", wanted,

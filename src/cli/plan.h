@@ -166,12 +166,15 @@ struct TrainPlan {
 // f(), whose mistakes are about what the plan says at `path`: they name the place.
 template <class F>
 auto said_at(const TrainPlan& plan, const std::string& path, F f) {
+  const auto place = plan.places.find(path);
+  if (place == plan.places.end()) return f();
+  const auto placed = [&](const Error& error) { return place->second + ": " + error.message(); };
   try {
     return f();
   } catch (const ValueError& error) {
-    const auto place = plan.places.find(path);
-    if (place == plan.places.end()) throw;
-    throw ValueError(error.rule(), place->second + ": " + error.message(), error.fix());
+    throw ValueError(error.rule(), placed(error), error.fix());
+  } catch (const IoError& error) {
+    throw IoError(error.rule(), placed(error), error.fix());
   }
 }
 

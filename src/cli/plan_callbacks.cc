@@ -1,5 +1,8 @@
+#include <cstdio>
+
 #include "base/format.h"
 #include "cli/plan_fields.h"
+#include "train/monitor.h"
 
 namespace espalier::cli {
 namespace {
@@ -11,10 +14,36 @@ Field mode_field(std::string& target) {
   return {"mode", &target, "Which values are better; auto knows by the name", {}, {"auto", "min", "max"}};
 }
 
+bool scheduled(const OptimizerPlan& plan) {
+  return std::visit([](const auto& each) { return !std::holds_alternative<double>(each.learning_rate); },
+                    plan);
+}
+
+// In the place of one that a schedule leaves nothing to do: it still says what it cannot watch.
+class LeftOut final : public Callback {
+ public:
+  explicit LeftOut(const ReduceLROnPlateauOptions& options)
+      : monitor_("reduce_lr_on_plateau", options.monitor, options.mode, options.min_delta) {}
+  void on_train_begin(const Run& run) override { monitor_.require(run); }
+
+ private:
+  Monitor monitor_;
+};
+
 class Placed final : public Callback {
  public:
   Placed(const TrainPlan& plan, size_t number)
       : callback_(make_callback(plan.callbacks[number])), path_(cat("callbacks[", number, "]")) {
+    const auto* reduces = std::get_if<ReduceLROnPlateauOptions>(&plan.callbacks[number]);
+    if (reduces && scheduled(plan.optimizer)) {
+      callback_ = std::make_shared<LeftOut>(*reduces);
+      if (plan.places.contains(path_))
+        std::fputs(cat("note: ", plan.places.at(path_),
+                       ": ReduceLROnPlateau has nothing to do, since a schedule sets "
+                       "the learning rate of every step\n")
+                       .c_str(),
+                   stderr);
+    }
     places_.places = plan.places;
     std::visit(
         [&](const auto& options) {
@@ -32,6 +61,10 @@ class Placed final : public Callback {
       const std::string fix = error.fix().empty() ? longer(run.logs) : error.fix();
       said_at(places_, said ? key : path_,
               [&] { throw ValueError(error.rule(), cat(said ? key : path_, ": ", error.message()), fix); });
+    } catch (const IoError& error) {
+      const std::string key = path_ + ".path";
+      said_at(places_, key,
+              [&] { throw IoError(error.rule(), cat(key, ": ", error.message()), error.fix()); });
     }
   }
   void on_epoch_begin(int epoch) override { callback_->on_epoch_begin(epoch); }
@@ -51,7 +84,7 @@ class Placed final : public Callback {
     return "";
   }
 
-  const std::shared_ptr<Callback> callback_;
+  std::shared_ptr<Callback> callback_;
   const std::string path_;
   std::string monitor_;
   TrainPlan places_;

@@ -8,11 +8,6 @@
 namespace espalier::cli {
 namespace {
 
-bool scheduled(const OptimizerPlan& plan) {
-  return std::visit([](const auto& each) { return !std::holds_alternative<double>(each.learning_rate); },
-                    plan);
-}
-
 // "1000000", "of its schedule".
 std::string rate_text(const TrainPlan& plan) {
   return std::visit(
@@ -121,9 +116,6 @@ FitOptions fit_options(const TrainPlan& plan) {
                  .steps_per_epoch = plan.fit.steps_per_epoch};
   out.callbacks.push_back(std::make_shared<EndingProgress>(rate_text(plan)));
   for (size_t i = 0; i < plan.callbacks.size(); ++i) {
-    // A schedule sets the rate of every step.
-    if (std::holds_alternative<ReduceLROnPlateauOptions>(plan.callbacks[i]) && scheduled(plan.optimizer))
-      continue;
     out.callbacks.push_back(placed_callback(plan, i));
   }
   return out;

@@ -81,7 +81,7 @@ class Writer {
     // What stands behind the header of a table belongs to it.
     for (const Field& field : fields) {
       if (const auto* many = std::get_if<Many>(&field.target); many && many->size() == 0)
-        line(field.key, "[]", field.meaning);
+        line(field.key, "[]", instead_of_none(field.meaning, field.key));
     }
     for (const Field& field : fields) {
       if (const auto* many = std::get_if<Many>(&field.target)) {
@@ -122,7 +122,9 @@ class Writer {
       const auto* many = std::get_if<Many>(&field.target);
       if (many && many->size() != 0) continue;
       const std::string value = many ? "[]" : value_text(field);
-      line(field.key, value, comments ? meaning_of(field) : "");
+      const std::string meaning =
+          many ? instead_of_none(field.meaning, cat(path, ".", field.key)) : meaning_of(field);
+      line(field.key, value, comments ? meaning : "");
     }
     for (const Field& field : fields) {
       if (const auto* many = std::get_if<Many>(&field.target))
@@ -140,6 +142,10 @@ class Writer {
     const std::string& name = one.names[one.index()];
     line(one.tag, toml_quoted(name), "");
     table(path, one.fields(), explained_.insert(cat(path, " ", name)).second);
+  }
+  // TOML takes a list that was given no second time.
+  static std::string instead_of_none(const std::string& meaning, const std::string& path) {
+    return cat(meaning, "; [[", path, "]] goes in the place of this line");
   }
   static std::string meaning_of(const Field& field) {
     std::string out = field.meaning;

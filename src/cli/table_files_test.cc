@@ -242,22 +242,23 @@ TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
     return text.substr(text.rfind("next: "));
   };
   const std::string data = folder() + "/train.csv", test = file("test.csv", people());
+  const std::string gates = folder() + "/gates.toml";  // beside the model
   // Rows that learned nothing judge.
-  EXPECT_EQ(next_of({}), cat("next: espalier check ", model(), " ", data, " --init --out gates.toml\n"));
+  EXPECT_EQ(next_of({}), cat("next: espalier check ", model(), " ", data, " --init --out ", gates, "\n"));
   EXPECT_EQ(next_of({"--delimiter", ","}),
-            cat("next: espalier check ", model(), " ", data, " --init --out gates.toml --delimiter ,\n"));
+            cat("next: espalier check ", model(), " ", data, " --init --out ", gates, " --delimiter ,\n"));
   EXPECT_EQ(next_of({"--test", test}),
-            cat("next: espalier check ", model(), " ", test, " --init --out gates.toml\n"));
+            cat("next: espalier check ", model(), " ", test, " --init --out ", gates, "\n"));
   const auto next_of_numbers = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"--data", data, "--label", "age", "--task", "number", "--model",
                                model() + "-age", "--epochs", "0"});
     const std::string text = call_verb(add_train, more);
     return text.substr(text.rfind("next: "));
   };
-  EXPECT_EQ(next_of_numbers({}),
-            cat("next: espalier check ", model(), "-age ", data, " --init --out model-age-gates.toml\n"));
-  EXPECT_EQ(next_of_numbers({"--test", test}),
-            cat("next: espalier check ", model(), "-age ", test, " --init --out model-age-gates.toml\n"));
+  EXPECT_EQ(next_of_numbers({}), cat("next: espalier check ", model(), "-age ", data, " --init --out ",
+                                     folder(), "/model-age-gates.toml\n"));
+  EXPECT_EQ(next_of_numbers({"--test", test}), cat("next: espalier check ", model(), "-age ", test,
+                                                   " --init --out ", folder(), "/model-age-gates.toml\n"));
 }
 
 TEST_F(TableFiles, AFileThatIsNotThereIsToldByItsNeighbours) {

@@ -205,15 +205,12 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
 
 // Raises IoError that names the plan where that says what is not there.
 void check_images_of(const TrainPlan& plan, const std::string& source) {
-  const auto place = plan.places.find("data.file");
-  if (place == plan.places.end()) return check_images_at(plan.data.file);
   try {
-    check_images_at(plan.data.file);
+    said_at(plan, "data.file", [&] { check_images_at(plan.data.file); });
   } catch (const IoError& error) {
-    throw IoError(error.rule(), cat(place->second, ": ", error.message()),
-                  error.fix().empty()
-                      ? cat("paths in ", source, " begin at its folder; --data FOLDER names another")
-                      : error.fix());
+    if (!plan.places.contains("data.file") || !error.fix().empty()) throw;
+    throw IoError(error.rule(), error.message(),
+                  cat("paths in ", source, " begin at its folder; --data FOLDER names another"));
   }
 }
 
@@ -256,6 +253,10 @@ void train(const TrainFlags& flags) {
       check_label(plan);
       return write_shown(plan, flags.results);
     }
+    for (const auto& [path, file] :
+         {std::pair{"data.file", &plan.data.file}, {"data.test", &plan.data.test}}) {
+      if (!file->empty()) said_at(plan, path, [&] { check_table_file(*file); });
+    }
     return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
   }
   check_images_of(plan, source_name(flags.plan));
@@ -294,8 +295,8 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("FILE");
   add_change<double>(
       verb, flags, "--test-fraction",
-      "Share of rows kept for the test: of images from the end, of a folder from the end of each "
-      "class unless it has train/ and test/, of a table at random",
+      "Share of rows kept for the test: of images from the end, of each class of a folder some spread over "
+      "the names, unless it has train/ and test/, of a table at random",
       [](TrainPlan& plan) -> double& { return plan.data.test_fraction; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");

@@ -304,6 +304,14 @@ TEST_F(TrainPlans, LossesAndMetricsFitTheLabel) {
 }
 
 // What only the data can prove wrong is named with its place, unless a flag says it.
+TEST_F(TrainPlans, AFileThatIsNotThereHasItsLine) {
+  table();
+  const std::string plan = file("plan.toml", "[data]\nlabel = \"kind\"\nfile = \"tabel.csv\"\n");
+  EXPECT_NE(message({plan}).find("plan.toml, line 3, column 8: cannot read "), std::string::npos)
+      << message({plan});
+  EXPECT_NE(message({plan}).find("did you mean "), std::string::npos);
+}
+
 TEST_F(TrainPlans, MistakesAboutTheDataNameTheLineOfThePlan) {
   table();
   const auto said = [&](const std::string& data, const std::string& rest = "",
@@ -339,6 +347,53 @@ TEST_F(TrainPlans, ConvolutionsOnImages) {
                               "[[model.layers]]\ntype = \"MaxPooling2D\"\npool_size = [1, 2]\n"
                               "[[model.layers]]\ntype = \"Flatten\"\n")});
   EXPECT_EQ(json["accuracy"], 1.0);
+}
+
+TEST_F(TrainPlans, WhatCallbacksCannotWatchOrWriteIsSaidBeforeTheTraining) {
+  table();
+  const auto plan = [&](const std::string& callback) {
+    return file("plan.toml", cat("[data]\nfile = \"table.csv\"\nlabel = \"kind\"\n[model]\npath = \"m\"\n",
+                                 "[fit]\nepochs = 2\n[optimizer]\nlearning_rate = { schedule = \"cosine\", "
+                                 "initial_learning_rate = 0.01, decay_steps = 9 }\n[[callbacks]]\n",
+                                 callback));
+  };
+  const auto said = [&](const std::string& callback) { return message({plan(callback)}); };
+  EXPECT_NE(
+      said("type = \"ReduceLROnPlateau\"\nmonitor = \"val_xyz\"\n")
+          .find("plan.toml, line 12, column 11: callbacks[0].monitor: unknown value of this run \"val_xyz\""),
+      std::string::npos);
+  EXPECT_NE(said("type = \"CSVLogger\"\npath = \"no/log.csv\"\n")
+                .find("plan.toml, line 12, column 8: callbacks[0].path: there is no folder "),
+            std::string::npos);
+  EXPECT_NE(said("type = \"ModelCheckpoint\"\npath = \"no/ck\"\n")
+                .find("plan.toml, line 12, column 8: callbacks[0].path: there is no folder "),
+            std::string::npos);
+  EXPECT_FALSE(posix_env().exists(folder + "/m"));
+  std::string progress;
+  call_verb(add_train, {plan("type = \"ReduceLROnPlateau\"\n")}, "", &progress);
+  EXPECT_NE(progress.find("note: plan.toml, line 10, column 1: ReduceLROnPlateau has nothing to do"),
+            std::string::npos)
+      << progress;
+}
+
+TEST_F(TrainPlans, ACheckpointOfATableIsAModelOfATable) {
+  const std::string data = table();
+  const std::string plan =
+      file("plan.toml",
+           "[data]\nfile = \"table.csv\"\nlabel = \"kind\"\nlicence = \"CC0\"\n[model]\npath = \"m\"\n"
+           "compare_linear = false\n[fit]\nepochs = 2\n[[callbacks]]\ntype = \"ModelCheckpoint\"\n"
+           "path = \"at-{epoch}\"\n");
+  run({plan});
+  const auto said = [&](AddVerb add, const std::string& model, std::vector<std::string> more) {
+    more.insert(more.begin(), folder + "/" + model);
+    return call_verb(add, more);
+  };
+  EXPECT_EQ(said(add_predict, "at-2", {data}), said(add_predict, "m", {data}));
+  EXPECT_EQ(said(add_evaluate, "at-2", {data}).substr(0, 300), said(add_evaluate, "m", {data}).substr(0, 300))
+      << "of the rows that were kept apart";
+  EXPECT_NE(said(add_predict, "at-1", {data, "--all"}), said(add_predict, "m", {data, "--all"}));
+  EXPECT_NE(said(add_lineage, "at-2", {}).find("CC0"), std::string::npos);
+  EXPECT_NE(said(add_info, "at-2", {}).find("kind"), std::string::npos);
 }
 
 TEST_F(TrainPlans, WrongUseIsNamed) {

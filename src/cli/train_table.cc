@@ -203,6 +203,14 @@ std::map<std::string, std::string> files_of(const ColumnProgram& columns, const 
           {kDecisionFile, decision.to_json(columns.classes())}};
 }
 
+// The plan with checkpoints that are models of a table as well as the one that ends the run.
+TrainPlan with_files(TrainPlan plan, const std::map<std::string, std::string>& files) {
+  for (CallbackPlan& callback : plan.callbacks) {
+    if (auto* checkpoint = std::get_if<ModelCheckpointOptions>(&callback)) checkpoint->files = files;
+  }
+  return plan;
+}
+
 // What the threshold would do that the rows that say when to stop choose: those that judge choose nothing.
 std::string better_threshold(const ColumnProgram& columns, int64_t positive, const Predictions& validation,
                              const Tensor& validation_y, Predictions test, const Tensor& test_y) {
@@ -313,7 +321,23 @@ void train_table(const TableRun& run) {
 
   check_layers(plan, {columns.width()});
   Sequential model = make_model(columns, plan);
-  FitOptions fit = fit_options(plan);
+  nlohmann::ordered_json body = {{"data", data.file},
+                                 {"label", columns.label()},
+                                 {"model", plan.model.path},
+                                 {"task", columns.classification() ? "classification" : "regression"},
+                                 {"train_rows", rows.train.size()},
+                                 {"validation_rows", rows.validation.size()},
+                                 {"seed", plan.fit.seed},
+                                 {"dtype", plan.fit.dtype},
+                                 {"lineage", lineage_of(plan, table, other, rows)}};
+  if (!data.schema.empty()) body["schema"] = checks.json();
+  const Decision decision{rarer_class(columns, y), plan.model.threshold};
+  const auto files = [&] {
+    std::map<std::string, std::string> out = files_of(columns, decision, body, rows);
+    if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
+    return out;
+  };
+  FitOptions fit = fit_options(with_files(plan, files()));
   fit.validation_x = columns.inputs(table, rows.validation);
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
@@ -341,31 +365,18 @@ void train_table(const TableRun& run) {
       epochs = linear->epochs;
     }
   }
-  const Decision decision{rarer_class(columns, y), plan.model.threshold};
   const Predictions predictions = predict_rows(model, columns, test_x, decision);
   run.results.warn(cut_warning(predictions.cuts(), columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 
   const bool replaced = posix_env().exists(plan.model.path);
-  nlohmann::ordered_json body = {{"data", data.file},
-                                 {"label", columns.label()},
-                                 {"model", plan.model.path},
-                                 {"task", columns.classification() ? "classification" : "regression"},
-                                 {"train_rows", rows.train.size()},
-                                 {"validation_rows", rows.validation.size()},
-                                 {"seed", plan.fit.seed},
-                                 {"dtype", plan.fit.dtype},
-                                 {"epochs", epochs},
-                                 {"test", json_of(scores, columns)},
-                                 {"lineage", lineage_of(plan, table, other, rows)}};
+  body["epochs"] = epochs;
+  body["test"] = json_of(scores, columns);
   if (linear) body["linear"] = compared;
-  if (!data.schema.empty()) body["schema"] = checks.json();
   if (columns.classes().size() == 2)
     body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
   if (decision.threshold) body["threshold"] = *decision.threshold;
-  std::map<std::string, std::string> files = files_of(columns, decision, body, rows);
-  if (!data.schema.empty()) files[kSchemaFile] = checks.schema_text();
-  model.save(plan.model.path, {.files = files});
+  model.save(plan.model.path, {.files = files()});
   remove_checkpoint(plan);
   if (run.results.json) {
     run.results.warn(verdict(scores, columns, plan));

@@ -116,7 +116,9 @@ class Saver final : public Callback {
   }
 
  private:
-  void save(const Logs& fields) const { model().save(filled(options_.path, fields)); }
+  void save(const Logs& fields) const {
+    model().save(filled(options_.path, fields), {.files = options_.files});
+  }
 
   ModelCheckpointOptions options_;
   std::optional<Monitor> monitor_;
