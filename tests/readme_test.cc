@@ -39,6 +39,19 @@ TEST(Readme, ItsOutputIsWhatTheExamplePrints) {
   EXPECT_NE(read("README.md").find(block + "\n"), std::string::npos) << block;
 }
 
+TEST(Readme, TheExampleOfTrainingLearns) {
+  const std::string out = fresh_folder("readme-training") + "/out";
+  ASSERT_EQ(std::system(cat(build_folder(), "/example_training > ", out).c_str()), 0);
+  const std::string said = read(out);
+  const auto value = [&](const std::string& name) {
+    const size_t at = said.find("\n" + name + " ");
+    EXPECT_NE(at, std::string::npos) << said;
+    return std::atof(said.c_str() + at + name.size() + 2);
+  };
+  EXPECT_GT(value("inside_accuracy"), 0.9) << said;
+  EXPECT_LT(value("distance_mae"), 0.1) << said;
+}
+
 TEST(Readme, SlowItsLineCompilesTheExample) {
   std::error_code none;
   if (!std::filesystem::equivalent(build_folder(), "build/release", none))

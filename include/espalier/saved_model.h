@@ -15,6 +15,9 @@ namespace espalier {
 // that penalties count in its loss as before. Frozen by set_trainable(false) it computes in training what it
 // predicts: normalisations use their averages, dropouts keep all. A variable that was frozen when it was
 // saved is so, until set_trainable(true); normalisations that were frozen then use their averages ever after.
+// The texts beside it are not saved again, since a model that was trained further is another one: what still
+// holds, as how a row is read, goes along with save(path, {.files = {{"columns.json",
+// model.file("columns.json")}, ...}}).
 // A handle, as every model, and as safe for threads as those are (model.h) from the start. Floating-point
 // inputs may have any such dtype. Calls raise ValueError[loaded_model.inputs] for another number of tensors,
 // DTypeError[loaded_model.dtype] and ShapeError[loaded_model.input] for one that is not as input_rows() says,
