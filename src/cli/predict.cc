@@ -112,7 +112,9 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
   const ColumnProgram& columns = saved.columns;
   const auto& classes = columns.classes();
   const std::vector<int64_t> kept = kept_columns(run, table);
-  CsvWriter out(table.delimiter(), table.numbers().decimal_comma);
+  // Where nothing parts columns a decimal comma would.
+  const bool alone = kept.empty() && !run.mark && !columns.classification();
+  CsvWriter out(alone ? ',' : table.delimiter(), table.numbers().decimal_comma);
   for (const int64_t c : kept) out.cell(table.names()[static_cast<size_t>(c)]);
   out.cell("prediction");
   if (columns.classification() && !run.all) out.cell("probability");

@@ -234,6 +234,34 @@ TEST_F(TableFiles, WarningsStandInTheJsonOfEveryVerb) {
             nlohmann::json::array());
 }
 
+TEST_F(TableFiles, AColumnWithoutANameIsKnownAgain) {
+  std::string text = "age,,paid\n", fresh = "age,\n";
+  for (int i = 0; i < 60; ++i) {
+    text += cat(20 + i * 7 % 40, i % 3 ? ",red" : ",blue", i % 2 ? ",yes\n" : ",no\n");
+    fresh += cat(20 + i * 11 % 40, i % 3 ? ",red\n" : ",blue\n");
+  }
+  const std::string data = file("nameless.csv", text);
+  call_verb(add_train,
+            {"--data", data, "--label", "paid", "--model", model(), "--epochs", "1", "--header", "yes"});
+  const std::string said = call_verb(add_predict, {model(), file("fresh.csv", fresh)});
+  EXPECT_EQ(std::ranges::count(said, '\n'), 61) << said.substr(0, 100);
+  EXPECT_EQ(rule_of([&] { call_verb(add_evaluate, {model(), data}); }), "nothing");
+}
+
+TEST_F(TableFiles, NumbersWithACommaAloneInALineStandInQuotes) {
+  std::string text = "alter;miete\n";
+  for (int i = 0; i < 60; ++i) text += cat(20 + i, ";", i * 17 % 400, ",", i % 9 + 1, "\n");
+  const std::string data = file("komma.csv", text);
+  call_verb(add_train,
+            {"--data", data, "--label", "miete", "--task", "number", "--model", model(), "--epochs", "1"});
+  const std::string out = folder() + "/gesagt.csv";
+  call_verb(add_predict, {model(), data, "--out", out});
+  const CsvTable table = read_csv(out);
+  EXPECT_EQ(table.names(), std::vector<std::string>{"prediction"});
+  EXPECT_EQ(table.rows(), 60);
+  EXPECT_TRUE(table.numbers().plain_number(table.cell(0, 0), 0).has_value()) << table.cell(0, 0);
+}
+
 TEST_F(TableFiles, WhatComesNextIsNotTheTrainingData) {
   const auto next_of = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"--data", file("train.csv", people()), "--label", "paid", "--model", model(),

@@ -81,6 +81,19 @@ TEST_F(Judging, ATrainingThatDivergesEndsAndNamesItsRate) {
   EXPECT_TRUE(says("ended after 1 of 60 epochs")) << progress;
 }
 
+TEST_F(Judging, AModelWithoutNumbersReplacesNone) {
+  const std::string data = file("days.csv", days(0, 200)), model = folder + "/kept";
+  const std::vector<std::string> good = {"--data", data,      "--label", "level",    "--task",
+                                         "number", "--model", model,     "--epochs", "2"};
+  call_verb(add_train, good);
+  const std::string before = posix_env().read_file(model + "/weights.safetensors");
+  auto bad = good;
+  bad.insert(bad.end(), {"--hidden", "64", "--learning-rate", "1000000"});
+  EXPECT_EQ(rule_of([&] { call_verb(add_train, bad); }), "train.diverged");
+  EXPECT_EQ(posix_env().read_file(model + "/weights.safetensors"), before);
+  EXPECT_FALSE(posix_env().exists(model + ".checkpoint"));
+}
+
 TEST_F(Judging, RowsThatTrainAndJudgeAreCounted) {
   std::string text = "x,kind\n", others = text;
   for (int i = 0; i < 100; ++i) {

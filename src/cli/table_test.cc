@@ -334,13 +334,15 @@ TEST(TrainTable, ARareLabelTrains) {
   }
 }
 
-TEST(TrainTable, AModelThatDivergedHasNoAuc) {
+TEST(TrainTable, AModelThatDivergedIsNotSaved) {
   const Folder folder;
   const std::string data = folder.file("shapes.csv", shapes_csv(200, 1));
-  const auto json =
-      json_of_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs", "3",
-                               "--learning-rate", "1000000", "--hidden", "64,64,64,64,64,64"});
-  EXPECT_FALSE(json["test"].contains("auc"));
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_train, {"--data", data, "--label", "kind", "--model", folder.model(), "--epochs",
+                                    "3", "--learning-rate", "1000000", "--hidden", "64,64,64,64,64,64"});
+            }),
+            "train.diverged");
+  EXPECT_FALSE(posix_env().exists(folder.model()));
 }
 
 TEST(TrainTable, ALabelOfFewNumbersIsAClassUnlessToldOtherwise) {

@@ -160,8 +160,6 @@ std::string ending(const TrainPlan& plan, const std::vector<Logs>& history) {
 
 // What is wrong with the model as a whole, if something is.
 std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
-  if (!std::isfinite(columns.classification() ? scores.log_loss : scores.rmse))
-    return {"what it says is no number: the training diverged; try a smaller --learning-rate"};
   if (!columns.classification()) {
     if (scores.r2 < 0) return {"always saying the mean would be better than this model"};
     return {};
@@ -201,6 +199,18 @@ std::map<std::string, std::string> files_of(const ColumnProgram& columns, const 
           {kHistoryFile, json_text(history)},
           {kHeldOutFile, held_out_csv(rows)},
           {kDecisionFile, decision.to_json(columns.classes())}};
+}
+
+// A model that says no numbers is not put in the place of another, nor beside it.
+void check_finite(const Predictions& predictions, const TrainPlan& plan) {
+  const auto finite = [](double x) { return std::isfinite(x); };
+  if (std::ranges::all_of(predictions.outputs, finite) && std::ranges::all_of(predictions.values, finite))
+    return;
+  remove_checkpoint(plan);
+  throw ValueError("train.diverged",
+                   cat("what the model says of the rows that judge is no number: the training diverged, and ",
+                       plan.model.path, " is not written"),
+                   "a smaller --learning-rate");
 }
 
 // The plan with checkpoints that are models of a table as well as the one that ends the run.
@@ -366,6 +376,7 @@ void train_table(const TableRun& run) {
     }
   }
   const Predictions predictions = predict_rows(model, columns, test_x, decision);
+  check_finite(predictions, plan);
   run.results.warn(cut_warning(predictions.cuts(), columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 

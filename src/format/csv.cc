@@ -269,7 +269,9 @@ void CsvTable::guess_numbers() {
 void CsvTable::guess_header(const std::vector<std::string>& expected) {
   const int64_t looked = std::min(rows_, kLooked);
   const auto is_expected = [&](int64_t c) {
-    return std::find(expected.begin(), expected.end(), cell(0, c)) != expected.end();
+    const std::string_view top = cell(0, c);
+    return std::find(expected.begin(), expected.end(),
+                     top.empty() ? cat("column_", c + 1) : std::string(top)) != expected.end();
   };
   int64_t known = 0;
   while (known < columns_ && is_expected(known)) ++known;
