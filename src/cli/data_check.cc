@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "gate/data_faults.h"
@@ -20,6 +21,7 @@ struct FaultsRun {
   std::string train, now, schema, environment;
   DataFaultOptions options;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
@@ -79,6 +81,9 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   } else {
     out.insert(out.end(), {"drift", run.train, run.now});
   }
+  if (std::ranges::count(out, "drift") + std::ranges::count(out, "train") > 0) {
+    for (const std::string& word : run.missing.words()) out.push_back(word);
+  }
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
@@ -94,6 +99,7 @@ void check(const FaultsRun& run) {
   run.results.keep({run.train, run.now, run.schema});
   const CsvTable train = read(run, run.train, {});
   DataFaultOptions options = run.options;
+  options.missing = run.missing.all();
   if (!run.schema.empty()) options.schema = read_message<tfmd::Schema>(run.schema);
   if (!run.environment.empty()) options.environment = run.environment;
   if (options.label == "last") options.label = train.names().back();
@@ -156,6 +162,7 @@ void add_data_check(CLI::App& data) {
       ->option_text("NAME")
       ->needs("--schema");
   run->table.add(*verb);
+  run->missing.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDataCheckExamples);

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/table_data.h"
 #include "evaluate/drift.h"
 #include "report/table.h"
@@ -18,6 +19,7 @@ struct DriftRun {
   std::string before, now;
   double least = 0.03;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
@@ -65,8 +67,11 @@ void drift(const DriftRun& run) {
   run.results.keep({run.before, run.now});
   const CsvTable before = run.table.read(run.before);
   const CsvTable now = run.table.read(run.now, before.names());
-  const std::vector<ColumnDrift> all = find_drift(
-      before, now, {.least_numbers = run.least, .least_values = run.least, .least_missing = run.least});
+  const std::vector<ColumnDrift> all = find_drift(before, now,
+                                                  {.least_numbers = run.least,
+                                                   .least_values = run.least,
+                                                   .least_missing = run.least,
+                                                   .missing = run.missing.all()});
   const int64_t drifted = std::ranges::count_if(all, &ColumnDrift::drifted);
   if (run.results.json) {
     run.results.write_json("data drift", {{"before", run.before},
@@ -106,6 +111,7 @@ void add_data_drift(CLI::App& data) {
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.03]");
   run->table.add(*verb);
+  run->missing.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDriftExamples);

@@ -67,6 +67,22 @@ TEST_F(DataQuestions, DriftNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(data({"drift", before}).code, 2);
 }
 
+TEST_F(DataQuestions, WordsForNoValueMakeAColumnOneOfNumbers) {
+  const auto rooms = [&](const char* name, int times) {
+    std::string text = "size,kind\n";
+    for (int i = 0; i < 400; ++i)
+      text += cat(i % 50 == 7 ? std::string("n.v.") : cat(times * (20 + i * 37 % 100), ".", i % 9),
+                  i % 2 ? ",a\n" : ",b\n");
+    return write_file(path(name), text);
+  };
+  const std::string before = rooms("rooms.csv", 1), now = rooms("larger.csv", 3);
+  EXPECT_EQ(data({"drift", before, now, "--missing", "n.v."}).code, 1);
+  const Said found = data({"check", before, now, "--label", "kind", "--missing", "n.v."});
+  EXPECT_EQ(found.code, 1);
+  EXPECT_NE(found.text.find("column \"size\""), std::string::npos) << found.text;
+  EXPECT_EQ(data({"check", before, rooms("same.csv", 1), "--label", "kind", "--missing", "n.v."}).code, 0);
+}
+
 TEST_F(DataQuestions, CheckAsksThemAll) {
   const std::string train = visits("train.csv", 1, false), same = visits("same.csv", 2, false),
                     dots = visits("dots.csv", 3, false, 50, "."), leaks = visits("leaks.csv", 4, true);

@@ -8,6 +8,7 @@
 #include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/common.h"
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
