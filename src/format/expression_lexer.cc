@@ -81,6 +81,19 @@ class Lexer {
   void skip_digits() {
     while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
   }
+  // "2024-01-31" and "31.01.2024", of which the parts are no numbers to reckon with.
+  std::string_view date_at(size_t at) const {
+    const auto is = [&](const char* form) {
+      for (size_t i = 0; form[i]; ++i) {
+        const char c = at + i < text_.size() ? text_[at + i] : ' ';
+        if (form[i] == '0' ? !is_digit(c) : c != form[i]) return false;
+      }
+      return true;
+    };
+    constexpr size_t kDate = 10;
+    return is("0000-00-00") || is("00.00.0000") ? std::string_view(text_).substr(at, kDate)
+                                                : std::string_view();
+  }
   Token number() {
     Token out{.kind = Token::Kind::kNumber, .at = at_};
     skip_digits();
@@ -97,6 +110,8 @@ class Lexer {
       }
     }
     const std::string_view digits = std::string_view(text_).substr(out.at, at_ - out.at);
+    if (const std::string_view date = date_at(out.at); !date.empty())
+      fail(out.at, "a date is text", cat("in quotes: \"", date, "\""));
     if (at_ < text_.size() && is_of_name(text_[at_]))
       fail(out.at, "a number ends in a letter or a second point; a name that begins so stands in backticks");
     const std::optional<double> value = parse_decimal(digits);

@@ -49,6 +49,11 @@ class Parser {
     size_t first = next_ - 1, last = next_;
     while (first > 0 && named(tokens_[first - 1])) --first;
     while (named(tokens_[last + 1])) ++last;
+    // `review contains "great"`
+    if (std::ranges::count(expression_functions(), now().text, &ExpressionFunction::name) &&
+        tokens_[last + 1].kind == Token::Kind::kText)
+      return cat("functions stand before what they are of: ", now().text, "(", tokens_[first].text, ", \"",
+                 tokens_[last + 1].text, "\")");
     const size_t begin = tokens_[first].at, end = tokens_[last].at + tokens_[last].text.size();
     const std::string all = text_.substr(begin, end - begin);
     return cat("a column of more than one word stands in backticks, `", all, "`, a text in quotes, \"", all,

@@ -166,6 +166,13 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
             "expression.syntax: & is written as a word: and\n"
             "    name = \"C\xc3\xa9line\" & age\n"
             "                    ^ | and");
+  EXPECT_EQ(expression_error_of("day >= 2020-01-31"),
+            "expression.syntax: a date is text\n"
+            "    day >= 2020-01-31\n"
+            "           ^ | in quotes: \"2020-01-31\"");
+  EXPECT_TRUE(expression_error_of("name contains \"x\"")
+                  .ends_with(" | functions stand before what they are of: contains(name, \"x\")"))
+      << expression_error_of("name contains \"x\"");
   for (const auto& [text, message] : std::vector<std::pair<std::string, std::string>>{
            {"", "an expression is missing"},
            {"age 5", "the expression could end here"},
@@ -176,6 +183,8 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
            {"`x = 1", "a name begins here and does not end"},
            {"`` = 1", "a name of a column is not empty"},
            {"3abc > 1", "a number ends in a letter"},
+           {"day >= 2020-01-31", "a date is text"},
+           {"day < 31.01.2020", "a date is text"},
            {"1e999 > 1", "this number is beyond the largest"},
            {"age > 50.000",
             "50.000 may be 50000 or 50: the decimal sign is a point, and nothing parts thousands"},
