@@ -247,8 +247,9 @@ void evaluate(const EvaluateRun& run) {
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);
     if (takes_images(model)) {
-      check_image_flags(*run.verb, run.model, "evaluate.images", {"--json", "--out", "--threads"});
-      return evaluate_images(model, run.model, run.data, run.results);
+      check_image_flags(*run.verb, run.model, "evaluate.images",
+                        {"--all-rows", "--json", "--out", "--threads"});
+      return evaluate_images(model, run.model, run.data, run.all_rows, run.results);
     }
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));

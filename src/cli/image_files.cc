@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/verbs.h"
+#include "espalier/data.h"
 #include "espalier/error.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
@@ -215,6 +216,20 @@ TrainPlan folder_plan(const ImageFolder& folder) {
   for (LayerPlan& layer : hidden_layers({kUnits}, true)) layers.push_back(std::move(layer));
   out.model.layers = std::move(layers);
   return out;
+}
+
+int64_t count_images(const std::string& path) {
+  const std::string train = path + "/train", test = path + "/test";
+  const auto files = [](const std::string& folder) { return std::ssize(list_image_folder(folder).paths); };
+  try {
+    if (is_image_folder(train) && is_image_folder(test)) return files(train) + files(test);
+    return is_image_folder(path) ? files(path) : load_digits(path).rows();
+  } catch (const FormatError&) {
+    return 0;
+  } catch (const IoError& error) {
+    if (error.rule() != "digits.file") throw;
+    return 0;
+  }
 }
 
 std::vector<int64_t> image_size_of(const std::string& text) {

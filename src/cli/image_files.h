@@ -40,6 +40,10 @@ struct ImageFolder {
 // of more than 28 pixels, and more epochs the fewer steps each has.
 TrainPlan folder_plan(const ImageFolder& folder);
 
+// How many images with labels lie at `path`: digits, or a folder by class, of which those of both parts where
+// it has train/ and test/. 0 where it holds none that can be read. Raises IoError.
+int64_t count_images(const std::string& path);
+
 // "64", "48x64": height and width. Raises CLI::ValidationError.
 std::vector<int64_t> image_size_of(const std::string& text);
 

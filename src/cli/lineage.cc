@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/sha256.h"
 #include "cli/common.h"
+#include "cli/image_files.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/train_images.h"
@@ -56,29 +57,37 @@ nlohmann::ordered_json json_of(const Source& source) {
   return out;
 }
 
-// What a model of images says: their place and how many, of their contents nothing.
+// What a model of images says of them, held against what is there by their number.
 void lineage_of_images(const LineageRun& run, const ImageSource& source) {
   const std::string description = posix_env().read_file(run.model + "/model.json");
   std::error_code none;
   const bool there = source.place != "-" && std::filesystem::exists(source.place, none);
-  const char* today = name(there ? Today::kUnknown : Today::kAbsent);
+  const int64_t kept = source.learn + source.judge,
+                found = run.verify && there ? count_images(source.place) : kept;
+  const Today state = !there ? Today::kAbsent : found != kept ? Today::kChanged : Today::kUnknown;
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"model_json_sha256", sha256_of(description)}};
     body["data"] = {{"images", source.place}};
     if (!source.licence.empty()) body["data"]["licence"] = source.licence;
     if (!source.origin.empty()) body["data"]["origin"] = source.origin;
-    if (run.verify) body["data"]["today"] = today;
+    if (run.verify) body["data"]["today"] = name(state);
+    if (run.verify && there) body["data"]["today_images"] = found;
     body["split"] = {{"seed", source.seed}, {"learn", source.learn}, {"judge", source.judge}};
     run.results.write_json("lineage", body);
   } else {
     std::string text =
         headed_line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
-    text += headed_line("data", cat(source.place, ", ", source.learn + source.judge, " images"));
-    text += headed_line("", "of images the place and the number are kept, not what they held");
+    text += headed_line("data", cat(source.place, ", ", kept, " images"));
+    text += headed_line("", "images are held against what is there by their number alone");
     if (!source.licence.empty()) text += headed_line("", cat("licence ", source.licence));
     if (!source.origin.empty()) text += headed_line("", cat("from ", source.origin));
-    if (run.verify)
-      text += headed_line("", cat("today: ", there ? "there; whether it is unchanged is not known" : today));
+    if (run.verify) {
+      text += headed_line(
+          "", cat("today: ",
+                  state == Today::kUnknown
+                      ? cat("as many, ", found, "; whether they are the same is not known")
+                      : cat(name(state), there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
+    }
     run.results.write(text + headed_line("images", cat(source.learn, " learned, ", source.judge,
                                                        " judged, seed ", source.seed)));
   }
@@ -86,7 +95,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
     run.results.suggest({"evaluate", run.model, source.place});
   else
     run.results.suggest({"info", run.model});
-  if (run.verify) throw Exit{3};
+  if (run.verify) throw Exit{state == Today::kChanged ? 1 : 3};
 }
 
 void lineage(const LineageRun& run) {
@@ -141,8 +150,8 @@ constexpr const char* kLineageExamples =
 Example:
   espalier lineage model/ --verify
       exit code 1 when a file holds other bytes than it did when the model
-      learned from it, 3 when one cannot be found; of images, whose contents
-      no model keeps, 3 always)";
+      learned from it, 3 when one cannot be found; of images 1 when their
+      number is another, else 3: what each holds is not compared)";
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/learned_images.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/save_place.h"
@@ -67,7 +68,7 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
                      std::map<std::string, std::string> files, const Calibration& by,
                      const std::optional<Cost>& cost) {
   // It learned from the same rows, and the same were kept apart.
-  for (const char* name : {kHistoryFile, kHeldOutFile}) {
+  for (const char* name : {kHistoryFile, kHeldOutFile, kLearnedFile}) {
     if (model.has_file(name)) files[name] = model.file(name);
   }
   if (const auto history = files.find(kHistoryFile); history != files.end()) {
@@ -155,7 +156,7 @@ void quantize_images(const QuantizeRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "quantize.images",
                     {"--calibrate", "--out", "--percentile", "--json", "--threads"});
   const Examples images = images_for(model, run.model, run.calibrate);
-  warn_of_learned_images(model, run.model, run.calibrate, run.results);
+  warn_of_learned_images(model, run.model, run.calibrate, images.x, run.results);
   QuantizedModel quantized = quantize_shown(run, model, images.x, "images");
   const Cost cost{images.rows(), "accuracy", accuracy_on(model, images), accuracy_on(quantized, images)};
   write_quantized(run, model, quantized,
@@ -169,9 +170,12 @@ void quantize_model(const QuantizeRun& run) {
   if (std::filesystem::equivalent(run.out, run.model, none))
     throw ValueError("quantize.out", cat("--out ", run.out, " would replace the model that is read"),
                      "name another folder");
-  check_save_path(
-      run.out,
-      {{kColumnsFile, ""}, {kHistoryFile, ""}, {kHeldOutFile, ""}, {kDecisionFile, ""}, {kImagesFile, ""}});
+  check_save_path(run.out, {{kColumnsFile, ""},
+                            {kHistoryFile, ""},
+                            {kHeldOutFile, ""},
+                            {kDecisionFile, ""},
+                            {kImagesFile, ""},
+                            {kLearnedFile, ""}});
   probe_save_place(run.out);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
     LoadedModel model = open_model(run.model);

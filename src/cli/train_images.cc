@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "cli/learned_images.h"
 #include "cli/provenance_text.h"
 #include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
@@ -180,6 +181,7 @@ std::map<std::string, std::string> image_files_of(const TrainPlan& plan, const I
   if (!plan.data.licence.empty()) history["licence"] = plan.data.licence;
   if (!plan.data.origin.empty()) history["origin"] = plan.data.origin;
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
+          {kLearnedFile, learned_text(rows.learn.x)},
           {kHistoryFile, json_text(history)}};
 }
 
@@ -189,15 +191,6 @@ int64_t unseen_rows(const ImageRows& rows) {
   for (const int32_t label : rows.learn.y.data<int32_t>()) seen[static_cast<size_t>(label)] = true;
   return std::ranges::count_if(rows.judge.y.data<int32_t>(),
                                [&](int32_t label) { return !seen[static_cast<size_t>(label)]; });
-}
-
-// Whether it is the place that the model says it learned from.
-bool learned_from(const LoadedModel& model, const std::string& path, const std::string& data) {
-  if (!model.has_file(kHistoryFile)) return false;
-  const auto history = json_file(model, kHistoryFile, path);
-  std::error_code none;
-  return history.is_object() && history.contains("data") && history["data"].is_string() &&
-         std::filesystem::equivalent(history["data"].get<std::string>(), data, none);
 }
 
 // Of a folder in two parts the one that judges.
@@ -251,7 +244,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   const TrainPlan& plan = run.plan;
   const bool saved = !plan.model.path.empty();
   if (saved) {
-    check_save_path(plan.model.path, {{kImagesFile, ""}, {kHistoryFile, ""}});
+    check_save_path(plan.model.path, {{kImagesFile, ""}, {kLearnedFile, ""}, {kHistoryFile, ""}});
     check_resume(plan, run.resume);
   }
   const ImageRows rows = read();
@@ -394,28 +387,21 @@ Examples images_for(LoadedModel& model, const std::string& path, const std::stri
 
 double accuracy_on(Model& model, const Examples& images) { return judge(model, images).accuracy(); }
 
-void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                            const Results& results) {
-  if (judging_part(data) == data && learned_from(model, path, data))
-    results.warn({cat("the model learned from images of ", data, ": others may fare worse")});
-}
-
-void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data,
+void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data, bool all,
                      const Results& results) {
   const std::vector<std::string> classes = image_classes(model, path);
-  const Examples all = images_for(model, path, data);
-  warn_of_learned_images(model, path, data, results);
-  const Outcome outcome = judge(model, all);
+  const Examples judging = judging_images(model, path, data, images_for(model, path, data), all, results);
+  const Outcome outcome = judge(model, judging);
   if (results.json) {
     return results.write_json("evaluate", {{"model", path},
                                            {"data", data},
-                                           {"rows", all.rows()},
+                                           {"rows", judging.rows()},
                                            {"classes", classes},
                                            {"accuracy", outcome.accuracy()},
                                            {"confusion", rows_of(outcome.counts, outcome.classes)},
                                            {"warnings", *results.warned}});
   }
-  results.write(report_of(outcome, all, classes, true, results.terminal()) + " images\n");
+  results.write(report_of(outcome, judging, classes, true, results.terminal()) + " images\n");
   const std::string name = std::filesystem::path(path + "/").parent_path().filename().string();
   results.suggest({"export", path, "--to", "c", "--out", name + ".c"});
 }

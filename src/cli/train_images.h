@@ -38,6 +38,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read);
 
 // Beside a saved model of images: the names of its classes.
 inline constexpr const char* kImagesFile = "images.json";
+// And which it learned from.
+inline constexpr const char* kLearnedFile = "learned.txt";
 // Whether a saved model is one of images.
 bool takes_images(const LoadedModel& model);
 // The names of its classes; numbers of a model that says none. Raises FormatError[model.images].
@@ -55,13 +57,11 @@ Examples digits_for(const LoadedModel& model, const std::string& path, const std
 // ValueError[evaluate.images] for digits of another size and labels that the model cannot say,
 // [images.class], FormatError[images.files].
 Examples images_for(LoadedModel& model, const std::string& path, const std::string& data);
-// Warns where images of `data` are those that the model saved at `path` learned from.
-void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                            const Results& results);
 // Of these images, the share whose label it says.
 double accuracy_on(Model& model, const Examples& images);
-// How good a model of images, saved at `path`, is on all images of `data`. Raises what images_for raises.
-void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data,
+// How good a model of images, saved at `path`, is on those of `data` that may judge it (judging_images), or
+// on `all` of them. Raises what images_for and judging_images raise.
+void evaluate_images(LoadedModel& model, const std::string& path, const std::string& data, bool all,
                      const Results& results);
 
 // What a model says of each of some images.

@@ -1,0 +1,231 @@
+// Which images may judge a model: those that it has not learned from, wherever they lie.
+#include <filesystem>
+
+#include "cli/pictures_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct LearnedImages : PicturesTest {
+  const fs::path before = fs::current_path();
+
+  void TearDown() override { fs::current_path(before); }
+  // The same, whichever folder the command is called from.
+  void step_into_place() {
+    folder = fs::absolute(folder).string();
+    model = folder + "/model";
+  }
+  // Rows that judge, and what is said of them.
+  int64_t judged_by(const std::string& data, std::string* said, std::vector<std::string> more = {}) const {
+    more.insert(more.begin(), {model, data});
+    return json(add_evaluate, more, said)["rows"];
+  }
+  // 40 digits of 2x2, each another.
+  std::string digits(int first = 0) const {
+    std::string text;
+    for (int row = first; row < first + 40; ++row) {
+      for (int pixel = 0; pixel < 4; ++pixel) text += cat(pixel == row % 4 ? 255 : row, ",");
+      text += cat(row % 4, "\n");
+    }
+    return write_file(cat(folder, "/digits-", first, ".csv"), text);
+  }
+  Outcome verified() const { return call_command(cat("lineage ", model, " --verify")); }
+};
+
+constexpr const char* kOthersJudge =
+    "note: the model learned from 32 of these images: the other 8 judge; --all-rows takes all\n";
+
+TEST_F(LearnedImages, ThoseThatWereKeptApartJudgeHoweverTheirPlaceIsSpelled) {
+  step_into_place();
+  const std::string data = squares();
+  const auto kept = trained(data, model);
+  fs::create_directories(folder + "/elsewhere");
+  fs::current_path(folder + "/elsewhere");
+  for (const std::string& spelled : {data, std::string("../squares"), data + "/../squares/"}) {
+    std::string said;
+    const auto judged = json(add_evaluate, {model, spelled}, &said);
+    EXPECT_EQ(said, kOthersJudge) << spelled;
+    EXPECT_EQ(judged["rows"], 8) << spelled;
+    EXPECT_EQ(judged["confusion"], kept["confusion"]) << spelled;
+    EXPECT_EQ(judged["warnings"], nlohmann::json::array()) << spelled;
+  }
+  const std::string text = call_verb(add_evaluate, {model, data});
+  EXPECT_NE(text.find(" on 8 images\n"), std::string::npos) << text;
+}
+
+TEST_F(LearnedImages, ACopyOfTheFolderIsNotNew) {
+  const std::string data = squares(), copy = folder + "/copy";
+  trained(data, model);
+  fs::create_directories(copy);
+  fs::rename(data + "/red", copy + "/red");
+  fs::create_directories(copy + "/blue");
+  for (const auto& entry : fs::directory_iterator(data + "/blue"))
+    fs::copy(entry.path(), cat(copy, "/blue/other-", entry.path().filename().string()));
+  std::string said;
+  EXPECT_EQ(judged_by(copy, &said), 8);
+  EXPECT_EQ(said, kOthersJudge);
+}
+
+TEST_F(LearnedImages, OtherImagesInAFolderOfTheSameNameAllJudge) {
+  const std::string data = squares();
+  trained(data, model);
+  fs::remove_all(data);
+  for (int i = 0; i < 5; ++i) {
+    write_png(cat(data, "/red/0", i, ".png"), square(true, 50 + i, 12, 16));
+    write_png(cat(data, "/blue/0", i, ".png"), square(false, 50 + i, 12, 16));
+  }
+  std::string said;
+  EXPECT_EQ(judged_by(data, &said), 10);
+  EXPECT_EQ(said, "");
+  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 10);
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(LearnedImages, AllJudgeWhereThatIsWantedAndWhereNoneIsNew) {
+  const std::string data = squares();
+  trained(data, model);
+  std::string said;
+  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 40);
+  EXPECT_EQ(said, cat("warning: the model learned from 32 of the 40 images of ", data,
+                      ": others may fare worse\n"));
+  // The first of each class has not judged.
+  const std::string one = folder + "/one";
+  fs::create_directories(one + "/red");
+  fs::copy(data + "/red/00.jpg", one + "/red/00.jpg");
+  EXPECT_EQ(judged_by(one, &said), 1);
+  EXPECT_EQ(said, cat("warning: the model learned from the one image of ", one, ": others may fare worse\n"));
+  fs::copy(data + "/red/01.jpg", one + "/red/01.jpg");
+  EXPECT_EQ(judged_by(one, &said), 2);
+  EXPECT_EQ(said, cat("warning: the model learned from all 2 images of ", one, ": others may fare worse\n"));
+}
+
+TEST_F(LearnedImages, DigitsAreToldByTheirPixelsToo) {
+  const std::string data = digits();
+  call_verb(add_train, {"--data", data, "--epochs", "1", "--model", model});
+  std::string said;
+  EXPECT_EQ(judged_by(data, &said), 8);
+  EXPECT_EQ(said, kOthersJudge);
+  EXPECT_EQ(judged_by(data, &said, {"--all-rows"}), 40);
+  // As IDX files, in another order, with some that are new.
+  const auto header = [](char rank, std::initializer_list<char> sizes) {
+    std::string out{0, 0, 8, rank};
+    for (const char size : sizes) out += std::string(3, '\0') + size;
+    return out;
+  };
+  std::string images = header(3, {42, 2, 2}), labels = header(1, {42});
+  for (int row = 41; row >= 0; --row) {
+    for (int pixel = 0; pixel < 4; ++pixel) images += pixel == row % 4 ? '\xff' : static_cast<char>(row);
+    labels += static_cast<char>(row % 4);
+  }
+  const std::string idx = folder + "/idx";
+  fs::create_directories(idx);
+  write_file(idx + "/images-idx3-ubyte", images);
+  write_file(idx + "/labels-idx1-ubyte", labels);
+  EXPECT_EQ(judged_by(idx, &said), 10);
+  EXPECT_EQ(judged_by(digits(40), &said), 40);
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(LearnedImages, AModelThatDoesNotSayIsJudgedByAll) {
+  const std::string data = squares();
+  trained(data, model);
+  write_file(model + "/learned.txt", "");
+  std::string said;
+  EXPECT_EQ(judged_by(data, &said), 40);
+  const std::string description = posix_env().read_file(model + "/model.json");
+  auto edited = nlohmann::json::parse(description);
+  auto& files = edited["files"];
+  files.erase(std::ranges::find(files, "learned.txt"));
+  write_file(model + "/model.json", edited.dump());
+  fs::remove(model + "/learned.txt");
+  EXPECT_EQ(judged_by(data, &said), 40);
+  EXPECT_EQ(said, "");
+}
+
+TEST_F(LearnedImages, ADamagedFileIsRefused) {
+  const std::string data = squares();
+  trained(data, model);
+  const std::string file = model + "/learned.txt", whole = posix_env().read_file(file);
+  EXPECT_EQ(whole.size(), 32u * 16);
+  for (const std::string& broken :
+       {whole.substr(1), whole + "\n", std::string(16, 'g'), "0x" + std::string(14, '0'),
+        std::string(15, '0') + "-", " " + std::string(15, '0')}) {
+    write_file(file, broken);
+    EXPECT_EQ(rule(add_evaluate, {model, data}), "model.images") << broken;
+    EXPECT_EQ(rule(add_quantize, {model, "--calibrate", data, "--out", folder + "/small"}), "model.images");
+  }
+  const Outcome outcome = call_command(cat("evaluate ", model, " ", data));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.error.find(cat(model, "/learned.txt")), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("train the model again"), std::string::npos) << outcome.error;
+}
+
+TEST_F(LearnedImages, AQuantizedModelKnowsThemAsWell) {
+  const std::string data = squares(), small = folder + "/small";
+  trained(data, model);
+  const std::string copy = folder + "/copy";
+  fs::copy(data, copy, fs::copy_options::recursive);
+  std::string said;
+  call_verb(add_quantize, {model, "--calibrate", copy, "--out", small}, "", &said);
+  EXPECT_NE(said.find(cat("warning: the model learned from 32 of the 40 images of ", copy,
+                          ": others may fare worse\n")),
+            std::string::npos)
+      << said;
+  EXPECT_EQ(json(add_evaluate, {small, data}, &said)["rows"], 8);
+  EXPECT_EQ(said, kOthersJudge);
+  call_verb(add_quantize, {model, "--calibrate", copy, "--out", small});
+}
+
+TEST_F(LearnedImages, LineageCountsWhatIsThereNow) {
+  const std::string data = squares();
+  trained(data, model);
+  Outcome outcome = verified();
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.output.find("today: as many, 40; whether they are the same is not known\n"),
+            std::string::npos)
+      << outcome.output;
+  write_png(data + "/red/new.png", square(true, 30, 12, 16));
+  outcome = verified();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.output.find("today: changed, 41 images\n"), std::string::npos) << outcome.output;
+  outcome = call_command(cat("lineage ", model, " --verify --json"));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(nlohmann::json::parse(outcome.output)["data"],
+            nlohmann::json({{"images", data}, {"today", "changed"}, {"today_images", 41}}));
+  fs::remove_all(data + "/red");
+  fs::remove_all(data + "/blue");
+  outcome = verified();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.output.find("today: changed, 0 images\n"), std::string::npos) << outcome.output;
+  fs::remove_all(data);
+  outcome = call_command(cat("lineage ", model, " --verify --json"));
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_EQ(nlohmann::json::parse(outcome.output)["data"],
+            nlohmann::json({{"images", data}, {"today", "not there"}}));
+}
+
+TEST_F(LearnedImages, LineageCountsBothPartsAndDigits) {
+  squares("both/train");
+  const std::string data = folder + "/both";
+  write_png(data + "/test/red/a.png", square(true, 30, 12, 16));
+  trained(data, model);
+  EXPECT_EQ(verified().code, 3);
+  write_png(data + "/test/red/b.png", square(true, 31, 12, 16));
+  EXPECT_EQ(verified().code, 1);
+  const std::string numbers = digits();
+  fs::remove_all(model);
+  call_verb(add_train, {"--data", numbers, "--epochs", "1", "--model", model});
+  EXPECT_EQ(verified().code, 3);
+  write_file(numbers, posix_env().read_file(numbers) + "0,0,0,0,1\n");
+  EXPECT_EQ(verified().code, 1);
+  write_file(numbers, "no,digits\n");
+  const Outcome outcome = verified();
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.output.find("today: changed, 0 images\n"), std::string::npos) << outcome.output;
+}
+
+}  // namespace
+}  // namespace espalier::cli
