@@ -49,6 +49,19 @@ TEST_F(PicturesAsked, APlanKeepsWhatIsKnownOfTheDataAndNamesALayerThatDoesNotFit
   EXPECT_NE(said.find("seen.toml, line 5, column 1: model.layers[0] (Conv2D): "), std::string::npos) << said;
 }
 
+TEST_F(PicturesAsked, ACheckpointOfImagesIsAModelOfImages) {
+  const std::string data = squares(), plan = folder + "/seen.toml";
+  write_file(plan,
+             cat("[data]\nfile = \"squares\"\n[model]\npath = \"m\"\n[fit]\nepochs = 2\n[[callbacks]]\n",
+                 "type = \"ModelCheckpoint\"\npath = \"at-{epoch}\"\n"));
+  call_verb(add_train, {plan});
+  EXPECT_EQ(call_verb(add_predict, {folder + "/at-2", data}), call_verb(add_predict, {folder + "/m", data}));
+  const auto judged = json(add_evaluate, {folder + "/at-2", data});
+  EXPECT_EQ(judged["rows"], json(add_evaluate, {folder + "/m", data})["rows"]);
+  EXPECT_EQ(judged["classes"], nlohmann::json({"blue", "red"}));
+  EXPECT_NE(call_verb(add_info, {folder + "/at-2"}).find("blue, red"), std::string::npos);
+}
+
 TEST_F(PicturesAsked, FlagsOfTablesAreRefusedByEveryVerb) {
   const std::string data = squares();
   trained(data, model);

@@ -167,6 +167,13 @@ std::shared_ptr<Callback> make_callback(const CallbackPlan& plan) {
   return std::visit(Make{}, plan);
 }
 
+TrainPlan with_checkpoint_files(TrainPlan plan, const std::map<std::string, std::string>& files) {
+  for (CallbackPlan& callback : plan.callbacks) {
+    if (auto* checkpoint = std::get_if<ModelCheckpointOptions>(&callback)) checkpoint->files = files;
+  }
+  return plan;
+}
+
 std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number) {
   return std::make_shared<Placed>(plan, number);
 }

@@ -169,20 +169,23 @@ std::string report_of(const Outcome& outcome, const Examples& test, const std::v
 }
 
 // What is saved beside the model.
-std::map<std::string, std::string> image_files_of(const TrainPlan& plan, const ImageRows& rows, size_t epochs,
-                                                  const Outcome& outcome) {
-  nlohmann::ordered_json history = {{"data", plan.data.file},
-                                    {"train_rows", rows.learn.rows()},
-                                    {"test_rows", rows.judge.rows()},
-                                    {"seed", plan.fit.seed},
-                                    {"dtype", plan.fit.dtype},
-                                    {"epochs", epochs},
-                                    {"test", {{"accuracy", outcome.accuracy()}}}};
-  if (!plan.data.licence.empty()) history["licence"] = plan.data.licence;
-  if (!plan.data.origin.empty()) history["origin"] = plan.data.origin;
+std::map<std::string, std::string> image_files_of(const ImageRows& rows,
+                                                  const nlohmann::ordered_json& history) {
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
           {kLearnedFile, learned_text(rows.learn.x)},
           {kHistoryFile, json_text(history)}};
+}
+
+// What is known before the training.
+nlohmann::ordered_json image_history_of(const TrainPlan& plan, const ImageRows& rows) {
+  nlohmann::ordered_json out = {{"data", plan.data.file},
+                                {"train_rows", rows.learn.rows()},
+                                {"test_rows", rows.judge.rows()},
+                                {"seed", plan.fit.seed},
+                                {"dtype", plan.fit.dtype}};
+  if (!plan.data.licence.empty()) out["licence"] = plan.data.licence;
+  if (!plan.data.origin.empty()) out["origin"] = plan.data.origin;
+  return out;
 }
 
 // Rows that judge of classes that no row shows.
@@ -221,7 +224,9 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
     throw ValueError("train.rows",
                      cat(data.file, " has ", learning, " images in ", folder.learn.class_names.size(),
                          " classes, of which none is for the test"),
-                     "a larger --test-fraction");
+                     learning == std::ssize(folder.learn.class_names)
+                         ? "a class needs two images, one that trains and one that judges"
+                         : "a larger --test-fraction");
   }
   const auto read = [&](const ImageFiles& files) {
     return Examples{read_images(files.paths, folder.row()), Tensor::of(files.labels)};
@@ -261,7 +266,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
   model.add(Dense({.units = classes, .dtype = dtype}));
   compile(model, plan, classes);
-  FitOptions options = fit_options(plan);
+  nlohmann::ordered_json known = image_history_of(plan, rows);
+  FitOptions options = fit_options(saved ? with_checkpoint_files(plan, image_files_of(rows, known)) : plan);
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const auto& [x, y] = rows.learn;
   const auto history =
@@ -269,7 +275,9 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   const Outcome outcome = judge(model, rows.judge);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
-    model.save(plan.model.path, {.files = image_files_of(plan, rows, history.size(), outcome)});
+    known["epochs"] = history.size();
+    known["test"] = {{"accuracy", outcome.accuracy()}};
+    model.save(plan.model.path, {.files = image_files_of(rows, known)});
     remove_checkpoint(plan);
   }
   if (!history.empty() && !std::isfinite(history.back().at("loss")))

@@ -213,14 +213,6 @@ void check_finite(const Predictions& predictions, const TrainPlan& plan) {
                    "a smaller --learning-rate");
 }
 
-// The plan with checkpoints that are models of a table as well as the one that ends the run.
-TrainPlan with_files(TrainPlan plan, const std::map<std::string, std::string>& files) {
-  for (CallbackPlan& callback : plan.callbacks) {
-    if (auto* checkpoint = std::get_if<ModelCheckpointOptions>(&callback)) checkpoint->files = files;
-  }
-  return plan;
-}
-
 // What the threshold would do that the rows that say when to stop choose: those that judge choose nothing.
 std::string better_threshold(const ColumnProgram& columns, int64_t positive, const Predictions& validation,
                              const Tensor& validation_y, Predictions test, const Tensor& test_y) {
@@ -347,7 +339,7 @@ void train_table(const TableRun& run) {
     if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
     return out;
   };
-  FitOptions fit = fit_options(with_files(plan, files()));
+  FitOptions fit = fit_options(with_checkpoint_files(plan, files()));
   fit.validation_x = columns.inputs(table, rows.validation);
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
