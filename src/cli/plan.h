@@ -201,7 +201,8 @@ std::shared_ptr<Callback> make_callback(const CallbackPlan& plan);
 std::shared_ptr<Callback> placed_callback(const TrainPlan& plan, size_t number);
 // The plan with these files beside what its ModelCheckpoint saves, so that the command takes them for models
 // as it does the one that ends the run.
-TrainPlan with_checkpoint_files(TrainPlan plan, const std::map<std::string, std::string>& files);
+TrainPlan with_checkpoint_files(TrainPlan plan,
+                                const std::function<std::map<std::string, std::string>()>& files);
 Optimizer make_optimizer(const OptimizerPlan& plan);
 LearningRateSchedule make_schedule(const RatePlan& plan);
 Initializer make_initializer(const InitializerPlan& plan);

@@ -167,9 +167,10 @@ std::shared_ptr<Callback> make_callback(const CallbackPlan& plan) {
   return std::visit(Make{}, plan);
 }
 
-TrainPlan with_checkpoint_files(TrainPlan plan, const std::map<std::string, std::string>& files) {
+TrainPlan with_checkpoint_files(TrainPlan plan,
+                                const std::function<std::map<std::string, std::string>()>& files) {
   for (CallbackPlan& callback : plan.callbacks) {
-    if (auto* checkpoint = std::get_if<ModelCheckpointOptions>(&callback)) checkpoint->files = files;
+    if (auto* checkpoint = std::get_if<ModelCheckpointOptions>(&callback)) checkpoint->files = files();
   }
   return plan;
 }

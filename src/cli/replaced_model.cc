@@ -4,6 +4,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/provenance.h"
 #include "cli/train_images.h"
 #include "espalier/error.h"
@@ -35,12 +36,6 @@ std::string question_at(const std::string& path) {
   } catch (const nlohmann::json::exception&) {
   }
   return "";
-}
-
-std::string shortened(const std::string& text) {
-  constexpr size_t kMost = 60;
-  if (text.size() <= kMost) return text;
-  return cat(text.substr(0, text.find_last_of(' ', kMost)), " ...");
 }
 
 }  // namespace

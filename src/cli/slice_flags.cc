@@ -17,17 +17,6 @@ std::pair<std::string, std::string> sides(const std::string& text, const char* f
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-std::vector<std::string> factors(const std::string& cross) {
-  std::vector<std::string> out{""};
-  for (const char c : cross) {
-    if (c == '*')
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
-
 // "name: expression" as both.
 std::pair<std::string, Expression> named_condition(const std::string& text) {
   const size_t colon = text.find(':');
@@ -164,7 +153,7 @@ std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
   known.insert(usual_buckets.begin(), usual_buckets.end());
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   std::vector<std::string> names = slices, out;
-  for (const std::string& cross : crosses) std::ranges::copy(factors(cross), std::back_inserter(names));
+  for (const std::string& cross : crosses) std::ranges::copy(factors_of(cross), std::back_inserter(names));
   for (const std::string& name : names) {
     const std::string said = columns.advice(name);
     if (!said.empty() && std::ranges::find(out, said) == out.end()) out.push_back(said);

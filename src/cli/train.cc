@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/missing_flag.h"
 #include "cli/near_files.h"
 #include "cli/save_place.h"
 #include "cli/train_images.h"
@@ -23,6 +24,7 @@ struct TrainFlags {
   std::vector<std::function<void(TrainPlan&)>> changes;
   std::vector<int64_t> hidden;
   TableFlags table;
+  MissingFlag missing;
   uint64_t seed = 0;
   std::string dtype = "f32";
   bool resume = false, write_plan = false;
@@ -324,14 +326,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                     [](TrainPlan& plan, const Words& names) { plan.data.include = comma_separated(names); })
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  add_change<Words>(verb, flags, "--missing",
-                    "More words for cells that hold no value, besides ?, NA, null ...",
-                    [](TrainPlan& plan, const Words& words) {
-                      for (const std::string& word : comma_separated(words))
-                        plan.data.missing.push_back(word);
-                    })
-      ->allow_extra_args(false)
-      ->option_text("WORD,...");
+  flags.missing.add(verb);
   add_change<std::string>(verb, flags, "--task",
                           "Whether the label is a class or a number; guessed when not given",
                           [](TrainPlan& plan) -> std::string& { return plan.data.task; })
@@ -483,6 +478,10 @@ void add_train(CLI::App& app) {
     };
     const TableFlags& table = flags->table;
     given("--label", [&](TrainPlan& plan) { plan.data.label = flags->label; });
+    given("--missing", [&](TrainPlan& plan) {
+      const auto& more = flags->missing.more;
+      plan.data.missing.insert(plan.data.missing.end(), more.begin(), more.end());
+    });
     given("--seed", [&](TrainPlan& plan) { plan.fit.seed = flags->seed; });
     given("--dtype", [&](TrainPlan& plan) { plan.fit.dtype = flags->dtype; });
     given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });

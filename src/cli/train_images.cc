@@ -267,7 +267,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   model.add(Dense({.units = classes, .dtype = dtype}));
   compile(model, plan, classes);
   nlohmann::ordered_json known = image_history_of(plan, rows);
-  FitOptions options = fit_options(saved ? with_checkpoint_files(plan, image_files_of(rows, known)) : plan);
+  FitOptions options = fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const auto& [x, y] = rows.learn;
   const auto history =

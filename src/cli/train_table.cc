@@ -339,7 +339,7 @@ void train_table(const TableRun& run) {
     if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
     return out;
   };
-  FitOptions fit = fit_options(with_checkpoint_files(plan, files()));
+  FitOptions fit = fit_options(with_checkpoint_files(plan, files));
   fit.validation_x = columns.inputs(table, rows.validation);
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });

@@ -13,6 +13,17 @@
 
 namespace espalier {
 
+std::vector<std::string> factors_of(const std::string& cross) {
+  std::vector<std::string> out{""};
+  for (const char c : cross) {
+    if (c == '*')
+      out.emplace_back();
+    else
+      out.back() += c;
+  }
+  return out;
+}
+
 const CategoryColumn* SliceColumns::named(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
   if (found != columns_.end()) return &*found;
@@ -26,10 +37,7 @@ const CategoryColumn* SliceColumns::named(const std::string& name) {
 
 std::vector<const CategoryColumn*> SliceColumns::by(const std::string& cross) {
   std::vector<const CategoryColumn*> out;
-  size_t begin = 0;
-  for (size_t end; (end = cross.find('*', begin)) != cross.npos; begin = end + 1)
-    out.push_back(named(cross.substr(begin, end - begin)));
-  out.push_back(named(cross.substr(begin)));
+  for (const std::string& name : factors_of(cross)) out.push_back(named(name));
   return out;
 }
 

@@ -21,6 +21,9 @@ struct Buckets {
   std::vector<double> edges = {};
   std::optional<MonkGroups> tones = {};
 };
+// The names in "sex*age".
+std::vector<std::string> factors_of(const std::string& cross);
+
 // By name, each read once. All that it is made of outlives it.
 class SliceColumns {
  public:
