@@ -71,6 +71,7 @@ struct ColumnReport {
     int64_t missing = 0;       // cells without a value
     int64_t unreadable = 0;    // no number, date or truth value: count as missing
     int64_t other = 0;         // categories without an input of their own
+    int64_t unmet = 0;         // of these: those that no training row had, as far as it is known
     int64_t other_line = 0;    // of the first of these, from 1
     double usual_other = 0;    // their share of the training rows
     int64_t line = 0;          // of the first unreadable cell, from 1
@@ -82,7 +83,8 @@ struct ColumnReport {
   std::vector<Column> columns;  // inputs only, in the order of the table that was fitted
   int64_t rows = 0;
   int64_t rows_beyond = 0;  // with such a number or date
-  // [rows] whether one has such a number or date, or a category that no training row had.
+  // [rows] whether one has such a number or date, or a category that no training row had. Of at most 10,000
+  // rare ones of a column it is known which training had.
   std::vector<uint8_t> outside;
   // Whether the table's numbers have a point where those of the training rows have a comma, or the other way.
   bool other_point = false;

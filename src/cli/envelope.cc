@@ -32,8 +32,8 @@ Envelope envelope_of(const ColumnReport& report, const ScoredTable& scored, doub
   Envelope out{.rows = report.rows, .outside = std::ranges::count(report.outside, 1)};
   for (const ColumnReport::Column& column : report.columns) {
     if (column.beyond) out.columns.push_back({column.name, column.beyond, cat("outside ", column.range)});
-    if (column.other && column.usual_other == 0)
-      out.columns.push_back({column.name, column.other, "with a value that no training row had"});
+    if (column.unmet)
+      out.columns.push_back({column.name, column.unmet, "with a value that no training row had"});
   }
   std::ranges::stable_sort(out.columns, std::greater(), &Envelope::Column::rows);
   if (out.outside == 0) return out;

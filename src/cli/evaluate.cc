@@ -210,7 +210,9 @@ void evaluate_scores(const EvaluateRun& run) {
                             run.worst.words(), run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
-    const SliceFlags chosen = choose_slices(scored.table, scored.rows, no_slices).flags;
+    std::vector<std::string> of_predict = no_slices;
+    of_predict.insert(of_predict.end(), {"prediction", "outside"});
+    const SliceFlags chosen = choose_slices(scored.table, scored.rows, of_predict).flags;
     add(chosen.words());
   } else {
     add({"--metric",

@@ -5,6 +5,7 @@
 #include "base/rule_of_test.h"
 #include "cli/plan_text.h"
 #include "cli/verb_test.h"
+#include "espalier/ops.h"
 
 namespace espalier::cli {
 namespace {

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/sha256.h"
+#include "cli/learned_rows.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -45,7 +46,8 @@ Begins begins(const std::string& data, const Source& source) {
 
 }  // namespace
 
-Json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test, const Split& rows) {
+Json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test, const Split& rows,
+                int64_t alike) {
   const DataPlan& data = plan.data;
   Json out = {{"data", json_of_source(data.file, &table)}};
   if (!data.licence.empty()) out["data"]["licence"] = data.licence;
@@ -57,6 +59,7 @@ Json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& te
                   {"seed", plan.fit.seed},
                   {"learn", rows.train.size()},
                   {"stop", rows.validation.size()},
+                  {"alike", alike},
                   {"judge", rows.test.size()}};
   return out;
 }
@@ -114,7 +117,10 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag) {
   const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
-  if (!kept) return rows;
+  if (!kept) {
+    warn_of_learned_rows(saved, path, table, data, rows, results);
+    return rows;
+  }
   if (!all && !kept->rows.empty()) {
     std::fputs(cat("note: the model learned from ", kept->later ? "the first rows of " : "", data,
                    ": of its rows those ", kept->rows.size(), " judge that were kept apart",

@@ -14,9 +14,10 @@
 
 namespace espalier::cli {
 
-// What training.json keeps as "lineage". Standard input has no name to find it by, and no digest.
+// What training.json keeps as "lineage"; `alike` as of Lineage. Standard input has no name to find it by, and
+// no digest.
 nlohmann::ordered_json lineage_of(const TrainPlan& plan, const CsvTable& table, const CsvTable& test,
-                                  const Split& rows);
+                                  const Split& rows, int64_t alike);
 std::string held_out_csv(const Split& rows);
 
 // Of a model: nothing for one that says nothing of it. Raises FormatError[model.lineage].

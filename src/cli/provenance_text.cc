@@ -62,6 +62,7 @@ std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const s
     out.learn = row_count(split, "learn", path);
     out.stop = row_count(split, "stop", path);
     out.judge = row_count(split, "judge", path);
+    if (split.contains("alike")) out.alike = row_count(split, "alike", path);
   } catch (const nlohmann::json::exception& error) {
     refuse_text(path, kHistoryFile, cat("the lineage is incomplete: ", error.what()));
   }

@@ -25,6 +25,7 @@ struct Lineage {
   std::optional<Source> test, schema;
   std::string environment;                 // of the schema; "": none
   int64_t learn = 0, stop = 0, judge = 0;  // rows
+  int64_t alike = 0;  // of those that say when to stop, with the inputs of one that learns
   std::string split;
   uint64_t seed = 0;
 };

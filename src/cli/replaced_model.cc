@@ -53,7 +53,7 @@ void check_replaced(const std::string& path, const std::string& question, int ep
   const std::string now = question_at(path);
   if (now.empty()) return;
   if (epochs == 0 && learned(path)) {
-    throw ValueError("train.model", cat("--epochs 0 would put an untrained model in the place of ", path),
+    throw ValueError("train.model", cat("with 0 epochs an untrained model would take the place of ", path),
                      other);
   }
   if (now != question) {

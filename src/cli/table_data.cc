@@ -232,10 +232,12 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
     const auto rows = static_cast<double>(report.rows), usual = rows * column.usual_other;
     const double chance = 3 * std::sqrt(usual * (1 - column.usual_other));
     if (static_cast<double>(column.other) > std::max(usual + chance, 1.5 * usual)) {
-      out.push_back(cat(column.name, ": ", column.other, " of ", report.rows,
-                        " values are none of those that training met often",
-                        column.usual_other == 0 ? "" : cat(", ", percent(column.usual_other, 1), " there"),
-                        ", the first in line ", column.other_line, "; rare ones, or written otherwise?"));
+      out.push_back(
+          cat(column.name, ": ", column.other, " of ", report.rows,
+              " values are none of those that training met often",
+              column.usual_other == 0 ? "" : cat(", ", percent(column.usual_other, 1), " there"),
+              column.unmet && column.usual_other > 0 ? cat(", ", column.unmet, " of them never") : "",
+              ", the first in line ", column.other_line, "; rare ones, or written otherwise?"));
     }
   }
   return out;

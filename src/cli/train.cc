@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <memory>
 
 #include "base/env.h"
@@ -406,7 +407,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
                      [](TrainPlan& plan, double rate) {
                        std::visit([&](auto& optimizer) { optimizer.learning_rate = rate; }, plan.optimizer);
                      })
-      ->check(number_from(0.0, 1e6))
+      ->check(number_from(0.0, std::numeric_limits<double>::max()))
       ->option_text("X [0.001]");
   add_dtype(verb, flags.dtype);
   add_seed(verb, flags.seed);

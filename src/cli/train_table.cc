@@ -15,6 +15,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/learned_rows.h"
 #include "cli/linear_model.h"
 #include "cli/provenance.h"
 #include "cli/replaced_model.h"
@@ -194,10 +195,12 @@ int64_t rarer_class(const ColumnProgram& columns, const Tensor& y) {
 }
 
 std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
-                                            const nlohmann::ordered_json& history, const Split& rows) {
+                                            const nlohmann::ordered_json& history, const Split& rows,
+                                            const std::string& learned) {
   return {{kColumnsFile, columns.to_json()},
           {kHistoryFile, json_text(history)},
           {kHeldOutFile, held_out_csv(rows)},
+          {kLearnedFile, learned},
           {kDecisionFile, decision.to_json(columns.classes())}};
 }
 
@@ -239,6 +242,7 @@ void train_table(const TableRun& run) {
   check_save_path(plan.model.path, {{kColumnsFile, ""},
                                     {kHistoryFile, ""},
                                     {kHeldOutFile, ""},
+                                    {kLearnedFile, ""},
                                     {kDecisionFile, ""},
                                     {kSchemaFile, ""},
                                     {kImagesFile, ""}});
@@ -323,19 +327,22 @@ void train_table(const TableRun& run) {
 
   check_layers(plan, {columns.width()});
   Sequential model = make_model(columns, plan);
-  nlohmann::ordered_json body = {{"data", data.file},
-                                 {"label", columns.label()},
-                                 {"model", plan.model.path},
-                                 {"task", columns.classification() ? "classification" : "regression"},
-                                 {"train_rows", rows.train.size()},
-                                 {"validation_rows", rows.validation.size()},
-                                 {"seed", plan.fit.seed},
-                                 {"dtype", plan.fit.dtype},
-                                 {"lineage", lineage_of(plan, table, other, rows)}};
+  const RowHashes learning(columns, table, rows.train), stopping(columns, table, rows.validation);
+  const std::string learned = plan.fit.epochs > 0 ? learning.learned_text() : "";
+  nlohmann::ordered_json body = {
+      {"data", data.file},
+      {"label", columns.label()},
+      {"model", plan.model.path},
+      {"task", columns.classification() ? "classification" : "regression"},
+      {"train_rows", rows.train.size()},
+      {"validation_rows", rows.validation.size()},
+      {"seed", plan.fit.seed},
+      {"dtype", plan.fit.dtype},
+      {"lineage", lineage_of(plan, table, other, rows, stopping.count_in(learning))}};
   if (!data.schema.empty()) body["schema"] = checks.json();
   const Decision decision{rarer_class(columns, y), plan.model.threshold};
   const auto files = [&] {
-    std::map<std::string, std::string> out = files_of(columns, decision, body, rows);
+    std::map<std::string, std::string> out = files_of(columns, decision, body, rows, learned);
     if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
     return out;
   };

@@ -72,9 +72,9 @@ TEST_F(VerbProgressSlow, TrainLooksAtColumnsAndComparesALinearModel) {
   std::string text = some;
   for (int i = 0; i < 30; ++i) text += lines;
   const std::string out = shown({"train", "--data", write_file(folder + "/rows.csv", text), "--label", "kind",
-                                 "--epochs", "3", "--model", model});
+                                 "--epochs", "8", "--model", model});
   for (const char* bar :
-       {"\r\x1b[2Klooking at columns [", "\r\x1b[2Kepoch 1/3 [", "\r\x1b[2Ka linear model ["})
+       {"\r\x1b[2Klooking at columns [", "\r\x1b[2Kepoch 1/8 [", "\r\x1b[2Ka linear model ["})
     EXPECT_NE(out.find(bar), std::string::npos) << bar << "\n" << out;
 }
 

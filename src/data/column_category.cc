@@ -1,5 +1,9 @@
+#include <algorithm>
+
 #include "base/c_quoted.h"
 #include "base/format.h"
+#include "base/hash.h"
+#include "base/hash_list.h"
 #include "data/column_steps.h"
 
 namespace espalier {
@@ -11,6 +15,9 @@ std::string CategoryStep::prepare() {
     if (!places.emplace(category, places.size()).second)
       return cat("category \"", category, "\" stands there twice");
   }
+  std::optional<std::vector<uint64_t>> hashes = hash_list(rare);
+  if (!hashes) return cat("rare must be hashes of ", kHashDigits, " hexadecimal digits each");
+  rare_hashes = std::move(*hashes);
   return {};
 }
 
@@ -34,7 +41,10 @@ std::vector<std::string> CategoryStep::formulas() const {
 CellOutcome CategoryStep::read(const Cell& cell, float* out) const {
   const auto found = places.find(cell.text);
   out[found == places.end() ? categories.size() : found->second] = 1;
-  return found == places.end() ? CellOutcome::kOther : CellOutcome::kRead;
+  if (found != places.end()) return CellOutcome::kRead;
+  const bool met =
+      rare_hashes.empty() ? other > 0 : std::ranges::binary_search(rare_hashes, hash_text(cell.text));
+  return met ? CellOutcome::kOther : CellOutcome::kUnmet;
 }
 
 void CategoryStep::read_missing(float* out) const { out[categories.size() + indicator] = 1; }

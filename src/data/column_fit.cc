@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
+#include <unordered_map>
 
 #include "base/format.h"
+#include "base/hash.h"
+#include "base/hash_list.h"
+#include "base/shortened.h"
 
 namespace espalier {
 namespace {
@@ -74,6 +79,35 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   return {{.how = std::move(step)}, std::move(text)};
 }
 
+// The hashes of values that share an input: to tell them from new ones, without writing them down.
+std::string rare_hashes(std::span<const ColumnProfile::Value> values) {
+  constexpr size_t kMost = 10000;
+  std::vector<uint64_t> out;
+  if (values.size() <= kMost) {
+    for (const ColumnProfile::Value& value : values) out.push_back(hash_text(value.text));
+  }
+  return hash_list_text(std::move(out));
+}
+
+// bonn, Bonn, BONN: each has an input of its own.
+std::string spellings_hint(const ColumnProfile& profile) {
+  std::unordered_map<std::string, std::string_view> spellings;
+  std::string first;
+  int64_t more = 0;
+  for (const ColumnProfile::Value& value : profile.values) {
+    const auto [found, is_new] = spellings.emplace(spelling_key(value.text), value.text);
+    if (is_new) continue;
+    if (first.empty())
+      first = cat("\"", shortened(found->second), "\" and \"", shortened(value.text), "\"");
+    else
+      ++more;
+  }
+  if (first.empty()) return "";
+  return cat(
+      first, more ? cat(", and ", more, more == 1 ? " other," : " others,") : "",
+      " differ in capitals or blanks alone, and count as different: where they are one, write them alike");
+}
+
 FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   // In a larger table a category of a single row teaches nothing about itself, but something about rare ones.
   constexpr int64_t kLargeTable = 100;
@@ -81,28 +115,31 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
     return a.count != b.count ? a.count > b.count : a.text < b.text;
   });
+  size_t kept = sorted.size();
   if (profile.rows() >= kLargeTable && sorted[0].count > 1)
-    std::erase_if(sorted, [](const auto& value) { return value.count == 1; });
-  const bool many = static_cast<int64_t>(sorted.size()) > max_categories;
-  if (many) sorted.resize(static_cast<size_t>(max_categories));
+    kept =
+        static_cast<size_t>(std::ranges::count_if(sorted, [](const auto& value) { return value.count > 1; }));
+  const bool many = static_cast<int64_t>(kept) > max_categories;
+  if (many) kept = static_cast<size_t>(max_categories);
   CategoryStep step;
   int64_t named = 0;
-  for (const ColumnProfile::Value& value : sorted) {
+  for (const ColumnProfile::Value& value : std::span(sorted).first(kept)) {
     step.categories.emplace_back(value.text);
     named += value.count;
   }
   step.other = static_cast<double>(profile.present() - named) / static_cast<double>(profile.rows());
+  step.rare = rare_hashes(std::span(sorted).subspan(kept));
   step.indicator = profile.missing > 0;
   std::string text =
       cat("category of ", profile.different(), profile.different() == 1 ? " value" : " values");
   if (named < profile.present()) {
-    text += cat(", of which the ", sorted.size(), " most frequent stand for themselves and the others (",
+    text += cat(", of which the ", kept, " most frequent stand for themselves and the others (",
                 share_of_rows(profile.present() - named, profile.rows()), ") together");
     if (many)
       text += cat("; max_categories is ", max_categories, ", a key of the plan that --write-plan writes");
   }
   text += missing_text(profile);
-  return {{.how = std::move(step)}, std::move(text)};
+  return {{.how = std::move(step)}, std::move(text), spellings_hint(profile)};
 }
 
 FittedStep fit_boolean(const ColumnProfile& profile) {

@@ -13,6 +13,7 @@ bool wants_logarithm(const WeightedNumbers& numbers, double least, double skewne
 struct FittedStep {
   ColumnStep step;
   std::string text = {};  // of its note
+  std::string hint = {};  // of a second note, a warning; "": none
 };
 // `guess` is not dropped.
 FittedStep fit_step(const std::string& name, const ColumnGuess& guess, const ColumnProfile& profile,

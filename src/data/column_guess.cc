@@ -62,7 +62,9 @@ bool are_codes(const ColumnProfile& profile) {
          });
 }
 
-ColumnGuess dropped(std::string why) { return {.kind = ColumnKind::kDropped, .why = std::move(why)}; }
+ColumnGuess dropped(std::string why, bool text = false) {
+  return {.kind = ColumnKind::kDropped, .why = std::move(why), .text = text};
+}
 
 ColumnGuess guess_number(const std::string& name, bool nameless, bool included, const ColumnProfile& profile,
                          const NumberForm& form) {
@@ -88,9 +90,10 @@ ColumnGuess guess_text(bool included, const ColumnProfile& profile) {
   int64_t bytes = 0;
   for (const ColumnProfile::Value& value : profile.values)
     bytes += value.count * static_cast<int64_t>(value.text.size());
-  if (static_cast<double>(bytes) > kLongText * static_cast<double>(present)) return dropped("free text");
-  if (different == present) return dropped("every value differs");
-  return dropped(cat(different, " different texts in ", present, " cells"));
+  if (static_cast<double>(bytes) > kLongText * static_cast<double>(present))
+    return dropped("free text", true);
+  if (different == present) return dropped("every value differs", true);
+  return dropped(cat(different, " different texts in ", present, " cells"), true);
 }
 
 // Why a column of many numbers is taken for text.

@@ -13,6 +13,7 @@ struct ColumnGuess {
   DateStyle dates = DateStyle::kIso;
   std::string why = {};   // of a dropped one: "every value differs"
   std::string hint = {};  // what is worth a look
+  bool text = false;      // of a dropped one: that it would be one input for each of its texts
 };
 // `nameless`: the name is invented. `included`: dropped only when no cell holds a value.
 ColumnGuess guess_column(const std::string& name, bool nameless, bool included, const ColumnProfile& profile);

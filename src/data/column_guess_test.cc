@@ -56,8 +56,8 @@ TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   EXPECT_EQ(
       guess_note_of("x", mixed),
       "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
-      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include COLUMN keeps "
-      "it)");
+      "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include COLUMN takes "
+      "whole texts for categories)");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),
             "numeric, 3 to 97, missing in 20 %");
   EXPECT_EQ(guess_note_of("x", [](int i) { return i % 5 < 3 ? cat("w", i % 2) : number(i % 10); }),
@@ -92,15 +92,15 @@ TEST(ColumnGuess, Identifiers) {
   EXPECT_EQ(guess_note_of("customerId", [](int i) { return cat(i * 7919 % 1009); }), id);
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat(i); }), "numeric, 0 to 39");
   EXPECT_EQ(guess_note_of("name", [](int i) { return cat("person ", i); }),
-            "set aside: every value differs (--include COLUMN keeps it)");
+            "set aside: every value differs (--include COLUMN takes whole texts for categories)");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("ticket ", i * i % 37); }), "category of 19 values");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("ticket ", i % 30); }),
-            "set aside: 30 different texts in 40 cells (--include COLUMN keeps it)");
+            "set aside: 30 different texts in 40 cells (--include COLUMN takes whole texts for categories)");
   EXPECT_EQ(
       guess_note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i % 30); }),
-      "set aside: free text (--include COLUMN keeps it)");
+      "set aside: free text (--include COLUMN takes whole texts for categories)");
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("a sentence about nothing, with some words ", i); }),
-            "set aside: free text (--include COLUMN keeps it)");
+            "set aside: free text (--include COLUMN takes whole texts for categories)");
   // An index that a program wrote before the columns, without a name.
   const ColumnProgram program = fit_all(table_of("", [](int i) { return cat(i); }), {.label = "y"});
   EXPECT_EQ(noted(program, "column_1"), "set aside: it numbers the rows (--include COLUMN keeps it)");

@@ -65,7 +65,9 @@ void note_classes(FittedLabel& label, bool guessed) {
   text = rare.size() == 1 ? "class " : cat(rare.size(), " classes have few rows: ");
   for (size_t i = 0; i < std::min(rare.size(), kNamed); ++i) {
     text += cat(i ? ", " : "", label.step.classes[rare[i]], rare.size() == 1 ? " has few rows" : "", " (",
-                share_of_rows(counts[rare[i]], rows), ")");
+                100 * counts[rare[0]] < rows ? cat(counts[rare[i]], counts[rare[i]] == 1 ? " row" : " rows")
+                                             : share_of_rows(counts[rare[i]], rows),
+                ")");
   }
   label.notes.push_back({label.step.column,
                          cat(text, rare.size() > kNamed ? ", ..." : "", ": accuracy alone says little about ",

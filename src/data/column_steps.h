@@ -29,8 +29,9 @@ struct Cell {
   int64_t row, column;
   std::string_view text;
 };
-// kBeyond: read, and beyond what the training rows held.
-enum class CellOutcome { kRead, kBeyond, kUnreadable, kOther };
+// kBeyond: read, and beyond what the training rows held. kOther: a category without an input of its own;
+// kUnmet: that no training row had, too.
+enum class CellOutcome { kRead, kBeyond, kUnreadable, kOther, kUnmet };
 
 // How numbers are written: what stands between groups of three digits, and whether a comma is the point.
 enum class NumberStyle {
@@ -140,13 +141,15 @@ struct NumericStep {
 
 struct CategoryStep {
   std::vector<std::string> categories;
-  double other = 1;  // the share of the training rows' cells that are none of them; 1 when not known
+  double other = 1;       // the share of the training rows' cells that are none of them; 1 when not known
+  std::string rare = {};  // the hash_list() of hash_text() of these; empty when not known
   bool indicator = false;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor&& visit) {
     visit("categories", self.categories);
     visit.optional("other", self.other);
+    visit.optional("rare", self.rare);
     visit("indicator", self.indicator);
   }
   std::string prepare();
@@ -163,6 +166,7 @@ struct CategoryStep {
     using is_transparent = void;
   };
   std::unordered_map<std::string, size_t, Hash, std::equal_to<>> places;
+  std::vector<uint64_t> rare_hashes;
 };
 
 struct BooleanStep {

@@ -134,10 +134,12 @@ class Application {
       const bool beyond = outcome == CellOutcome::kBeyond;
       report.beyond += beyond;
       beyond_[static_cast<size_t>(i - begin)] |= beyond;
-      const bool unmet = outcome == CellOutcome::kOther && report.usual_other == 0;
+      const bool unmet = outcome == CellOutcome::kUnmet;
+      report.unmet += unmet;
       report_.outside[static_cast<size_t>(i)] |= beyond || unmet;
       if (beyond || outcome == CellOutcome::kRead) continue;
-      if (outcome == CellOutcome::kOther && report.other++ == 0) report.other_line = table_.line(row);
+      if ((unmet || outcome == CellOutcome::kOther) && report.other++ == 0)
+        report.other_line = table_.line(row);
       if (outcome != CellOutcome::kUnreadable || report.unreadable++ > 0) continue;
       report.line = table_.line(row);
       report.cell = shortened(table_.cell(row, column));
@@ -287,7 +289,6 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
   std::vector<std::vector<std::string>> out(static_cast<size_t>(list.size()));
   for (size_t s = 0; s < places.size(); ++s) {
     const ColumnStep& step = data_->steps[s];
-    const auto* category = std::get_if<CategoryStep>(&step.how);
     const auto* number = std::get_if<NumericStep>(&step.how);
     std::vector<float> inputs(static_cast<size_t>(step.width()));
     for (size_t i = 0; i < out.size(); ++i) {
@@ -298,8 +299,8 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
           number && other_point
               ? with_other_point(*number).read(cell, inputs.data())
               : std::visit([&](const auto& how) { return how.read(cell, inputs.data()); }, step.how);
-      const bool unmet = outcome == CellOutcome::kOther && category->other == 0;
-      if (outcome == CellOutcome::kBeyond || outcome == CellOutcome::kUnreadable || unmet)
+      if (outcome == CellOutcome::kBeyond || outcome == CellOutcome::kUnreadable ||
+          outcome == CellOutcome::kUnmet)
         out[i].push_back(step.column);
     }
   }

@@ -33,6 +33,8 @@ void check_options(const CsvTable& table, const ColumnOptions& options) {
   for (const auto& [name, kind] : options.kinds) check(name, "`kinds`");
 }
 
+constexpr const char* kKeepsIt = "--include COLUMN keeps it";
+
 class Fitter {
  public:
   Fitter(const CsvTable& table, std::span<const int64_t> rows, const ColumnOptions& options,
@@ -70,11 +72,11 @@ class Fitter {
     data_.notes.push_back({column, std::move(text), warning});
   }
 
-  // `could_be`: whether it would be an input if somebody wanted it.
-  void set_aside(const std::string& name, const std::string& why, bool could_be) {
+  // `included`: what it would be if somebody wanted it; "": nothing.
+  void set_aside(const std::string& name, const std::string& why, const char* included) {
     if (contains(options_.include, name))
       throw ValueError("columns.include", cat("column \"", name, "\" is to be included, but ", why));
-    note(name, cat("set aside: ", why, could_be ? " (--include COLUMN keeps it)" : ""), true);
+    note(name, cat("set aside: ", why, *included ? cat(" (", included, ")") : ""), true);
   }
 
   void fit_column(const std::string& name, int64_t c) {
@@ -88,15 +90,20 @@ class Fitter {
     if (!guess.hint.empty()) note(name, guess.hint, true);
     if (guess.kind == ColumnKind::kDropped) {
       if (guessed)
-        set_aside(name, guess.why, profile.present() > 0);
+        set_aside(name, guess.why,
+                  profile.present() == 0 ? ""
+                  : guess.text           ? "--include COLUMN takes whole texts for categories"
+                                         : kKeepsIt);
       else
         note(name, "left out, as told");
       return;
     }
     const Leak leak = find_leak(profile, label_);
-    if (leak.same && guessed && !included) return set_aside(name, "it is the label under another name", true);
+    if (leak.same && guessed && !included)
+      return set_aside(name, "it is the label under another name", kKeepsIt);
     FittedStep fitted = fit_step(name, guess, profile, options_.max_categories);
     note(name, fitted.text);
+    if (!fitted.hint.empty()) note(name, fitted.hint, true);
     if (!leak.suspicion.empty()) note(name, leak.suspicion, true);
     data_.steps.push_back(std::move(fitted.step));
   }

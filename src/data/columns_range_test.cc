@@ -40,11 +40,47 @@ TEST(ColumnRanges, CategoriesThatNoTrainingRowHadAreOutside) {
   const ColumnProgram program =
       fit_all(table, {.label = "y", .max_categories = 2, .task = ColumnTask::kRegression});
   ColumnReport report;
-  program.inputs(parse_csv("c,d\na,p\nz,p\na,z\n?,q\n"), {}, &report);
+  const CsvTable other = parse_csv("c,d\na,p\nz,p\na,z\n?,q\na,r\n");
+  program.inputs(other, {}, &report);
   EXPECT_EQ(report.columns[0].other, 1);
-  EXPECT_EQ(report.columns[1].other, 1);
-  EXPECT_GT(report.columns[1].usual_other, 0);  // r has no input of its own, and z may have been one like it
-  EXPECT_EQ(report.outside, (std::vector<uint8_t>{0, 1, 0, 0}));
+  EXPECT_EQ(report.columns[0].unmet, 1);
+  EXPECT_EQ(report.columns[1].other, 2);
+  EXPECT_EQ(report.columns[1].unmet, 1);  // r has no input of its own, but was met
+  EXPECT_EQ(report.columns[1].other_line, 4);
+  EXPECT_EQ(report.outside, (std::vector<uint8_t>{0, 1, 1, 0, 0}));
+  EXPECT_EQ(program.beyond(other), (std::vector<std::vector<std::string>>{{}, {"c"}, {"d"}, {}, {}}));
+  const std::string text = program.to_json();
+  EXPECT_EQ(text.find("\"r\""), text.npos) << "rare values are not written down";
+  const ColumnProgram again = ColumnProgram::from_json(text);
+  EXPECT_EQ(again.beyond(other), program.beyond(other));
+}
+
+TEST(ColumnRanges, VeryManyRareCategoriesAreNotTold) {
+  const auto names = [](int i) { return i % 2 ? cat("often") : cat("n", i % 25000); };
+  const ColumnProgram program = fit_all(table_of("x", names, 50000), {.label = "y", .ignore = {"z"}});
+  ColumnReport report;
+  program.inputs(parse_csv("x\nnew\noften\n"), {}, &report);
+  EXPECT_EQ(report.columns[0].other, 1);
+  EXPECT_EQ(report.columns[0].unmet, 0);
+}
+
+TEST(ColumnRanges, SpellingsOfOneCategoryAreTold) {
+  const char* spellings[] = {"Bonn", "bonn ", "Ulm", "BONN"};
+  const auto notes_of = [](const ColumnProgram& program) {
+    std::vector<std::string> out;
+    for (const Note& note : program.notes()) {
+      if (note.column == "x" && note.warning) out.push_back(note.text);
+    }
+    return out;
+  };
+  const auto town = [&](int i) { return std::string(spellings[i % 4]); };
+  EXPECT_EQ(notes_of(fit_all(table_of("x", town), {.label = "y", .ignore = {"z"}})),
+            (std::vector<std::string>{
+                "\"Bonn\" and \"bonn \", and 1 other, differ in capitals or blanks alone, and count as "
+                "different: where they are one, write them alike"}));
+  const auto alike = [&](int i) { return std::string(spellings[i % 4 / 2 * 2]); };
+  EXPECT_EQ(notes_of(fit_all(table_of("x", alike), {.label = "y", .ignore = {"z"}})),
+            std::vector<std::string>());
 }
 
 // Whatever the number of rows: they are read in blocks.
@@ -75,7 +111,8 @@ TEST(ColumnRanges, ProgramsWithoutThemAreRead) {
   auto json = nlohmann::ordered_json::parse(program.to_json());
   json["label"].erase("unit");
   for (auto& step : json["steps"]) {
-    for (const char* key : {"unit", "other", "least", "most", "first_day", "last_day"}) step.erase(key);
+    for (const char* key : {"unit", "other", "rare", "least", "most", "first_day", "last_day"})
+      step.erase(key);
   }
   const ColumnProgram old = ColumnProgram::from_json(json.dump());
   EXPECT_EQ(old.inputs(table).to_vector<float>(), program.inputs(table).to_vector<float>());
