@@ -55,16 +55,22 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// Whether `text` goes on behind `word` with another word: "Price (EUR)" behind "Price".
+std::string small_letters(std::string_view word) {
+  std::string out;
+  for (const char c : word) out += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
+
+// Whether `text` goes on behind `word` with another word: "Price (EUR)" behind "price".
 bool begins(std::string_view text, std::string_view word) {
   constexpr size_t kLeast = 3;
-  return word.size() >= kLeast && text.size() > word.size() && text.starts_with(word) &&
-         (text[word.size()] == ' ' || text[word.size()] == '-');
+  return word.size() >= kLeast && text.size() > word.size() &&
+         (text[word.size()] == ' ' || text[word.size()] == '-') &&
+         small_letters(text.substr(0, word.size())) == small_letters(word);
 }
 
 std::string sorted_letters(std::string_view word) {
-  std::string letters;
-  for (const char c : word) letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  std::string letters = small_letters(word);
   std::ranges::sort(letters);
   return letters;
 }

@@ -29,4 +29,10 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
+// "1 tensor", "2 tensors".
+template <class Count>
+std::string counted(Count count, std::string_view noun) {
+  return cat(count, " ", noun, count == 1 ? "" : "s");
+}
+
 }  // namespace espalier

@@ -100,8 +100,7 @@ TEST_F(BadInput, NamesOfColumnsAndNoRow) {
 TEST_F(BadInput, RaggedRows) {
   expect_all_refuse(
       table() + "1,0.5\n" + "1,0.5,ab\n",
-      {"bad.csv: line 62, column 6: the line ends after 2 cells, the first line has 3 [csv.columns]",
-       "stands in double quotes"});
+      {"bad.csv: line 62 ends after 2 cells, the first line has 3 [csv.columns]", "stands in double quotes"});
   expect_all_refuse(table() + "1,0.5,ab,7\n",
                     {"line 62", "after 4 cells, the first line has 3 [csv.columns]"});
 }

@@ -122,8 +122,11 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLoo
 void verify(const CheckRun& run, const std::string& now, std::vector<std::string> anew,
             const std::vector<std::string>& closer) {
   constexpr size_t kShown = 5;
-  const std::vector<std::string> differences =
-      page_differences(posix_env().read_file(run.verify), now, kShown);
+  const std::string page = posix_env().read_file(run.verify);
+  std::vector<std::string> differences = page_differences(page, now, kShown);
+  if (const int64_t there = rows_on(page), asked = rows_on(now); there != asked)
+    differences = {cat("the page shows ", there, " rows of the data, and this check ", asked,
+                       there ? cat("; --with-rows ", there) : "; no --with-rows", " makes them alike")};
   if (run.results.json) {
     run.results.write_json(
         "check", {{"page", run.verify}, {"verified", differences.empty()}, {"differences", differences}});

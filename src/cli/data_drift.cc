@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortest.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/table_data.h"
@@ -25,12 +26,23 @@ struct DriftRun {
 
 constexpr const char* kMeasures[] = {"numbers", "values", "missing"};
 
+// How many differ surely, and by less than what matters.
+std::string trifles_text(const DriftRun& run, const std::vector<ColumnDrift>& all) {
+  constexpr double kSure = 0.05;
+  const auto trifles = std::ranges::count_if(
+      all, [](const ColumnDrift& drift) { return !drift.drifted && drift.adjusted_p < kSure; });
+  if (trifles == 0) return "";
+  return cat(trifles == 1 ? "1 difference is" : cat(trifles, " differences are"),
+             " surely no chance, but smaller than what matters, ", shortest(run.least), " (--least).\n");
+}
+
 std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, int64_t drifted,
                     const Terminal& terminal) {
   std::string out =
       drifted == 0
           ? cat("No drift from ", source_name(run.before), " to ", source_name(run.now), ".\n")
           : cat("Drift: ", text(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
+  out += trifles_text(run, all);
   if (all.empty()) return out;
   Table table({"column", "of", "distance", "95 % interval", "stability", "wasserstein", "adjusted p", ""});
   for (const ColumnDrift& drift : all) {

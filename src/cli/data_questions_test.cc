@@ -67,6 +67,32 @@ TEST_F(DataQuestions, DriftNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(data({"drift", before}).code, 2);
 }
 
+TEST_F(DataQuestions, WhatIsSureAndDoesNotMatterIsSaidSo) {
+  const auto sizes = [&](const char* name, int more) {
+    std::string text = "size,kind\n";
+    for (int i = 0; i < 20000; ++i) text += cat((i * 7919 % 20000 + more) / 100., i % 2 ? ",a\n" : ",b\n");
+    return write_file(path(name), text);
+  };
+  const Said found = data({"drift", sizes("old.csv", 0), sizes("new.csv", 500)});
+  EXPECT_EQ(found.code, 0);
+  EXPECT_TRUE(
+      found.text.starts_with("No drift from old.csv to new.csv.\n1 difference is surely no chance, but "
+                             "smaller than what matters, 0.03 (--least).\n"))
+      << found.text;
+}
+
+TEST_F(DataQuestions, NumbersOfRowsWithoutANameDoNotDrift) {
+  const auto numbered = [&](const char* name, int first) {
+    std::string text = ",size,kind\n";
+    for (int i = 0; i < 300; ++i)
+      text += cat(first + i, ",", (first + i) * 370 % 997, i % 2 ? ",a\n" : ",b\n");
+    return write_file(path(name), text);
+  };
+  const Said found = data({"drift", numbered("first.csv", 0), numbered("then.csv", 300)});
+  EXPECT_EQ(found.code, 0) << found.text;
+  EXPECT_EQ(data({"check", path("first.csv"), path("then.csv"), "--label", "kind"}).code, 0);
+}
+
 TEST_F(DataQuestions, WordsForNoValueMakeAColumnOneOfNumbers) {
   const auto rooms = [&](const char* name, int times) {
     std::string text = "size,kind\n";

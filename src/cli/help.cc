@@ -38,6 +38,16 @@ class Manual final : public CLI::Formatter {
   std::string make_subcommand(const CLI::App* verb) const override {
     return entry(verb->get_name(), verb->get_description());
   }
+  // What has to be given stands in it.
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string needed;
+    for (const CLI::Option* option : app->get_options()) {
+      if (option->get_required() && option->nonpositional())
+        needed += " " + option->get_name() + make_option_opts(option);
+    }
+    return CLI::detail::find_and_replace(CLI::Formatter::make_usage(app, std::move(name)), " [OPTIONS]",
+                                         needed + " [OPTIONS]");
+  }
   std::string make_description(const CLI::App* app) const override {
     const std::string text = app->get_description();
     return text.empty() ? text : wrapped(text, 0, 0) + "\n\n";

@@ -202,8 +202,9 @@ void add_quantize(CLI::App& app) {
   verb->add_option("--calibrate", run->calibrate,
                    "Rows like those to come, some hundreds: a CSV, or images as the model was trained on; "
                    "the ranges of activations are taken on them, and with labels what accuracy it costs")
+      ->option_text("ROWS")
       ->required();
-  verb->add_option("--out", run->out, "Folder for the quantised model")->required();
+  verb->add_option("--out", run->out, "Folder for the quantised model")->option_text("FOLDER")->required();
   verb->add_option("--percentile", run->percentile,
                    "Below 100: as many activations at each end may be cut off")
       ->capture_default_str();

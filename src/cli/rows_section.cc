@@ -1,6 +1,7 @@
 #include "cli/rows_section.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "base/format.h"
@@ -56,7 +57,19 @@ Order order_of(Task task) {
   return {"that are worth most and have the lowest scores", "worth"};
 }
 
+constexpr const char* kRowsTable = "judged-rows";
+
 }  // namespace
+
+int64_t rows_on(std::string_view page) {
+  const std::string caption = cat("<caption id=\"", kRowsTable, "-caption\">The ");
+  const size_t found = page.find(caption);
+  int64_t out = 0;
+  if (found == page.npos) return out;
+  const std::string_view count = page.substr(found + caption.size());
+  std::from_chars(count.data(), count.data() + count.size(), out);
+  return out;
+}
 
 PageSection rows_section(const ScoredTable& scored, int64_t most) {
   std::vector<std::pair<JudgedRow, size_t>> worst;
@@ -66,7 +79,7 @@ PageSection rows_section(const ScoredTable& scored, int64_t most) {
   });
   worst.resize(std::min(worst.size(), static_cast<size_t>(most)));
   const Order order = order_of(scored.task);
-  HtmlTable table{.id = "judged-rows",
+  HtmlTable table{.id = kRowsTable,
                   .caption = cat("The ", worst.size(), " of ", grouped(std::ssize(scored.rows)), " rows ",
                                  order.words, ", the worst first"),
                   .columns = {{.name = "line", .numbers = true},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "cli/scored_table.h"
 #include "report/page.h"
@@ -13,5 +14,7 @@ namespace espalier::cli {
 // off, of queries those worth most with the lowest scores. Raises ValueError[check.with_rows] where they take
 // more than half of a page.
 PageSection rows_section(const ScoredTable& scored, int64_t most);
+// How many rows stand on a page.
+int64_t rows_on(std::string_view page);
 
 }  // namespace espalier::cli

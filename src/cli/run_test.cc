@@ -160,6 +160,8 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
                {"run", "program is required"},
                {"run", "\nUsage: espalier run [OPTIONS] program\n`espalier run --help` says what is known\n"},
                {"data split", "Usage: espalier data split [OPTIONS]"},
+               {"export model", "\nUsage: espalier export --to FORMAT --out FILE [OPTIONS] model\n"},
+               {"quantize", "\nUsage: espalier quantize --calibrate ROWS --out FOLDER [OPTIONS] model\n"},
                {"data", "Usage: espalier data [OPTIONS] SUBCOMMAND\n`espalier data --help` says"},
                {"", "Usage: espalier"}};
   for (const auto& [arguments, error] : wrong) {

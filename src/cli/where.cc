@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "data/column_steps.h"
+#include "data/table_truths.h"
 
 namespace espalier::cli {
 
@@ -14,16 +14,10 @@ void add_where(CLI::App& verb, std::optional<Expression>& where) {
       ->option_text("EXPRESSION");
 }
 
-std::vector<Truth> truths(const Expression& condition, const CsvTable& table,
-                          const std::vector<std::string>& missing_words) {
-  const MissingWords missing(missing_words);
-  return espalier::truths(condition, table, [&](std::string_view cell) { return missing.contains(cell); });
-}
-
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
                    const std::vector<std::string>& missing_words) {
   KeptRows out{.condition = condition.canonical(), .of = std::ssize(rows)};
-  const std::vector<Truth> all = truths(condition, table, missing_words);
+  const std::vector<Truth> all = table_truths(condition, table, missing_words);
   std::erase_if(rows, [&](int64_t row) {
     const Truth truth = all[static_cast<size_t>(row)];
     out.missing += truth == Truth::kMissing;

@@ -18,10 +18,6 @@ namespace espalier::cli {
 // --where. Raises FormatError[expression.*] while flags are read.
 void add_where(CLI::App& verb, std::optional<Expression>& where);
 
-// Of each row of the table. Raises ValueError[expression.*].
-std::vector<Truth> truths(const Expression& condition, const CsvTable& table,
-                          const std::vector<std::string>& missing_words);
-
 // What a condition made of some rows.
 struct KeptRows {
   std::string condition;

@@ -207,7 +207,7 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
 
 bool names_rows(const std::string& name, const ColumnProfile& profile) {
   return profile.different() == profile.present() &&
-         guess_column(name, false, false, profile).kind == ColumnKind::kDropped;
+         guess_column(name, name == "column_1", false, profile).kind == ColumnKind::kDropped;
 }
 
 }  // namespace espalier

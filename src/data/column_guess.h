@@ -21,7 +21,8 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included, 
 // booleans not every cell, is of the kind.
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile);
 
-// Whether it is nothing but names of rows, no two alike: what guess_column() drops for that.
+// Whether it is nothing but names of rows, no two alike: what guess_column() drops for that, also the numbers
+// that a program wrote in front of the rows without a name.
 bool names_rows(const std::string& name, const ColumnProfile& profile);
 
 // The style of its dates when nearly all are; Unix times count where the name says so.

@@ -200,6 +200,15 @@ TEST(ColumnLabel, OfManyClassesTheRarestAreNamedInOneLine) {
             }),
             "4 classes have few rows: k3 (1 row), k1 (2 rows), k2 (2 rows), ...: accuracy alone says little "
             "about them");
+  // All in one unit.
+  EXPECT_EQ(said([](int i) { return i < 7    ? 0
+                                    : i < 10 ? 1
+                                             : 2; }),
+            "2 classes have few rows: k1 (3 rows), k0 (7 rows): accuracy alone says little about them");
+  EXPECT_EQ(said([](int i) { return i < 7    ? 0
+                                    : i < 15 ? 1
+                                             : 2; }),
+            "2 classes have few rows: k0 (2 %), k1 (2 %): accuracy alone says little about them");
 }
 
 // y = "a" or "b", and a column that the given function makes of it.

@@ -7,7 +7,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
-#include "data/column_steps.h"
+#include "data/table_truths.h"
 #include "espalier/error.h"
 #include "format/decimal.h"
 
@@ -69,9 +69,7 @@ CategoryColumn SliceColumns::answers(const std::string& name, const Expression& 
     throw ValueError("evaluate.slice",
                      cat("slices by ", condition.canonical(), " have the name of a column, \"", name, "\""),
                      "give them a name of their own");
-  const MissingWords missing(missing_);
-  const std::vector<Truth> all =
-      truths(condition, table_, [&](std::string_view cell) { return missing.contains(cell); });
+  const std::vector<Truth> all = table_truths(condition, table_, missing_);
   CategoryColumn out{.name = name, .values = {"yes", "no"}, .codes = {}};
   for (const int64_t row : rows_) {
     const Truth truth = all[static_cast<size_t>(row)];

@@ -41,28 +41,26 @@ TEST(CsvFiles, ATitleIsPassedOver) {
 TEST(CsvFiles, AShortLineIsToldFromALongOne) {
   EXPECT_EQ(
       csv_files_error_of("a,b,c\n1,2,3\n1,2\n"),
-      "csv.columns line 3, column 4: the line ends after 2 cells, the first line has 3 -> every line has 3 "
+      "csv.columns line 3 ends after 2 cells, the first line has 3 -> every line has 3 "
       "cells, empty ones between delimiters too; a cell that holds a line's end stands in double quotes");
 }
 
 TEST(CsvFiles, OtherLinesOfOneCellAreNoTitle) {
   // One that is to be a row, more than five of them, and lines below that do not agree.
   const std::string problem =
-      "csv.columns line 2, column 4: the line ends after 2 cells, the first line has 1 -> "
+      "csv.columns line 2 ends after 2 cells, the first line has 1 -> "
       "a cell that holds the delimiter or a line's end stands in double quotes";
   EXPECT_EQ(csv_files_error_of("Report\na,b\n1,2\n", {.delimiter = ',', .header = CsvHeader::kNo}), problem);
   EXPECT_EQ(csv_files_error_of("Report\na,b\n1,2\n1,2,3\n"), problem);
   EXPECT_EQ(csv_files_error_of("Report\na,b\n"), problem);
   EXPECT_EQ(csv_files_error_of("1\n2\n3\n4\n5\n6\na,b\n1,2\n").substr(0, 18), "csv.columns line 7");
   EXPECT_EQ(parse_csv("text\none\ntwo\n").rows(), 2);
-  EXPECT_EQ(
-      csv_files_error_of("a;b;c\n1;2,5;x\n", {.delimiter = ','}),
-      "csv.columns line 2, column 8: the line ends after 2 cells, the first line is one cell and holds 2 "
-      "times \";\" -> the delimiter may be \";\", which is found where none is named");
-  EXPECT_EQ(
-      csv_files_error_of("a\tb\n1;2\tx\n", {.delimiter = ';'}),
-      "csv.columns line 2, column 6: the line ends after 2 cells, the first line is one cell and holds 1 "
-      "times a tab -> the delimiter may be a tab, which is found where none is named");
+  EXPECT_EQ(csv_files_error_of("a;b;c\n1;2,5;x\n", {.delimiter = ','}),
+            "csv.columns line 2 ends after 2 cells, the first line is one cell and holds 2 "
+            "times \";\" -> the delimiter may be \";\", which is found where none is named");
+  EXPECT_EQ(csv_files_error_of("a\tb\n1;2\tx\n", {.delimiter = ';'}),
+            "csv.columns line 2 ends after 2 cells, the first line is one cell and holds 1 "
+            "times a tab -> the delimiter may be a tab, which is found where none is named");
 }
 
 TEST(CsvFiles, AnEmptyColumnBehindTheLastDelimiterIsLeftOut) {

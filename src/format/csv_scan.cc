@@ -193,8 +193,8 @@ class Scanner {
     }
     if (found != columns_) {
       const auto [other, count] = other_delimiter();
-      const std::string ended = cat(csv_place(text_, offset, first_line_), ": the line ends after ", found,
-                                    found == 1 ? " cell" : " cells", ", the first line ");
+      const std::string ended = cat("line ", line_of(text_, offset) + first_line_ - 1, " ends after ",
+                                    counted(found, "cell"), ", the first line ");
       if (count == 0)
         throw FormatError("csv.columns", cat(ended, "has ", columns_),
                           found < columns_

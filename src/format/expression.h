@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,10 +48,18 @@ using IsMissing = std::function<bool(std::string_view cell)>;
 enum class ColumnType { kByCells, kNumber, kText };
 using ColumnTypes = std::function<ColumnType(const std::string& name)>;
 
+// What the cells of a column of text mean, by its number in the table; nothing where they mean no such thing.
+// They are asked where a column of text meets numbers, or a text that is a date beginning with its year.
+struct CellMeanings {
+  std::function<std::optional<std::vector<double>>(int64_t column)> amounts;  // of "$ 1,200"; NaN: missing
+  std::function<std::optional<std::vector<std::string>>(int64_t column)>
+      dates;  // "2024-01-31"; empty: missing
+};
+
 // [rows]. Unless `types` says what a column is, it is of numbers where each cell is a number or missing,
 // else of text. Raises ValueError with the place in the expression: expression.column with nearest names,
 // expression.type for what is no condition or does not fit, with the cell that makes a column text.
 std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing,
-                          const ColumnTypes& types = {});
+                          const ColumnTypes& types = {}, const CellMeanings& meanings = {});
 
 }  // namespace espalier

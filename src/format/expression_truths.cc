@@ -30,8 +30,12 @@ struct Column {
 class Binder {
  public:
   Binder(const Expression& expression, const CsvTable& table, const IsMissing& is_missing,
-         const ColumnTypes& types)
-      : text_(expression.text()), table_(table), is_missing_(is_missing), types_(types) {}
+         const ColumnTypes& types, const CellMeanings& meanings)
+      : text_(expression.text()),
+        table_(table),
+        is_missing_(is_missing),
+        types_(types),
+        meanings_(meanings) {}
 
   Of<Truths> condition(const Node& node) { return truths_of(node); }
 
@@ -220,8 +224,48 @@ class Binder {
     check(node, out.type, Type::kTruth, "a condition");
     return out.truths;
   }
+  // The same as numbers, where it is a column of text whose cells are amounts.
+  Bound amounts_in(const Node& node, Bound of) const {
+    if (node.kind != Kind::kColumn || of.type != Type::kText || !meanings_.amounts) return of;
+    std::optional<Numbers> amounts = meanings_.amounts(table_.column(node.text));
+    if (!amounts) return of;
+    return bound(Of<Numbers>([all = std::move(*amounts)](const Rows& rows) {
+      return Numbers(all.begin() + rows.begin, all.begin() + rows.begin + rows.size);
+    }));
+  }
+  // The same as dates that begin with their year, where it is a column of dates that do not.
+  Bound dates_in(const Node& node, Bound of) const {
+    if (node.kind != Kind::kColumn || !meanings_.dates) return of;
+    std::optional<std::vector<std::string>> dates = meanings_.dates(table_.column(node.text));
+    if (!dates) return of;
+    return bound(Of<Texts>([all = std::move(*dates)](const Rows& rows) {
+      Texts out;
+      for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row) {
+        const std::string& date = all[static_cast<size_t>(row)];
+        out.of.push_back(date.empty() ? std::string_view() : date);
+      }
+      return out;
+    }));
+  }
+  static bool begins_with_year(const Node& node) {
+    // 2024-01-31.
+    constexpr std::string_view kShape = "0000-00-00";
+    if (node.kind != Kind::kText || node.text.size() < kShape.size()) return false;
+    for (size_t i = 0; i < kShape.size(); ++i) {
+      const char c = node.text[i];
+      if (c >= '0' && c <= '9' ? kShape[i] != '0' : c != kShape[i]) return false;
+    }
+    return true;
+  }
+  // `of` as what it is compared with.
+  Bound meeting(const Node& node, Bound of, const Node& other_node, const Bound& other) const {
+    if (of.type != Type::kText) return of;
+    if (other.type == Type::kNumber) return amounts_in(node, std::move(of));
+    return begins_with_year(other_node) ? dates_in(node, std::move(of)) : of;
+  }
+
   Of<Numbers> numbers_of(const Node& node, const char* what = "what is computed with") {
-    Bound out = bind(node);
+    Bound out = amounts_in(node, bind(node));
     check(node, out.type, Type::kNumber, what);
     return out.numbers;
   }
@@ -275,7 +319,8 @@ class Binder {
 
   Bound compare(const Node& node) {
     const Node &a = node.children[0], &b = node.children[1];
-    const Bound first = bind(a), second = bind(b);
+    const Bound left = bind(a), right = bind(b);
+    const Bound first = meeting(a, left, b, right), second = meeting(b, right, a, left);
     switch (common(node, a, first, b, second)) {
       case Type::kText:
         if (node.text != "=" && node.text != "!=") check_dates(node);
@@ -297,8 +342,8 @@ class Binder {
 
   Bound in_list(const Node& node) {
     const Node& of = node.children[0];
-    const Bound left = bind(of);
     const Bound list = bind(node.children[1]);
+    const Bound left = meeting(of, bind(of), node.children[1], list);
     if (common(node, of, left, node.children[1], list) == Type::kNumber) {
       std::unordered_set<double> all;
       for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].number);
@@ -397,7 +442,7 @@ class Binder {
     return bound(cells(table_.column(of.text)));
   }
   Bound number_of_any(const Node& of) {
-    const Bound any = bind(of);
+    const Bound any = amounts_in(of, bind(of));
     if (any.numbers) return bound(any.numbers);
     check(of, any.type, Type::kText, "what number takes");
     if (of.kind == Kind::kColumn) return bound(numbers_in(table_.column(of.text)));
@@ -414,14 +459,15 @@ class Binder {
   const CsvTable& table_;
   const IsMissing& is_missing_;
   const ColumnTypes& types_;
+  const CellMeanings& meanings_;
   std::map<std::string, Column> columns_;
 };
 
 }  // namespace
 
 std::vector<Truth> truths(const Expression& condition, const CsvTable& table, const IsMissing& is_missing,
-                          const ColumnTypes& types) {
-  Binder binder(condition, table, is_missing, types);
+                          const ColumnTypes& types, const CellMeanings& meanings) {
+  Binder binder(condition, table, is_missing, types, meanings);
   const Of<Truths> of = binder.condition(condition.root());
   std::vector<Truth> out;
   for (int64_t begin = 0; begin < table.rows(); begin += kBlock) {

@@ -120,8 +120,8 @@ Regions trace_regions(std::span<const RegionSpec> specs) {
 
 std::vector<Tensor> inline_graph(const Graph& graph, std::span<const Tensor> inputs) {
   if (inputs.size() != graph.inputs().size())
-    throw InternalError(
-        cat("graph ", graph.name(), " takes ", graph.inputs().size(), " inputs, got ", inputs.size()));
+    throw InternalError(cat("graph ", graph.name(), " takes ", counted(graph.inputs().size(), "input"),
+                            ", got ", inputs.size()));
   std::vector<Tensor> values(graph.value_count());
   for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].value] = inputs[i];
   std::vector<Tensor> operands;

@@ -31,7 +31,7 @@ void check_type(const TensorType& type) {
 }
 
 void InferContext::require_inputs(size_t count) const {
-  require(size() == count, "arity", "takes ", count, " inputs, got ", size());
+  require(size() == count, "arity", "takes ", counted(count, "input"), ", got ", size());
 }
 void InferContext::require_axis(int64_t axis, size_t rank, const char* rule) const {
   require(axis >= 0 && axis < static_cast<int64_t>(rank), rule, "axis ", axis, " is outside of rank ", rank);

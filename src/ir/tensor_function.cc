@@ -14,8 +14,7 @@ namespace detail {
 void empty_function() { throw ValueError("function.empty", "an empty std::function is called"); }
 
 void wrong_argument_count(size_t takes, size_t got) {
-  throw ValueError("function.arguments",
-                   cat("the function takes ", takes, takes == 1 ? " tensor" : " tensors", ", got ", got));
+  throw ValueError("function.arguments", cat("the function takes ", counted(takes, "tensor"), ", got ", got));
 }
 
 }  // namespace detail

@@ -24,8 +24,8 @@ Merge::Merge(Function function, size_t inputs, std::string name, DTypePolicy dty
 
 Tensors Merge::call_many(std::span<const Tensor> inputs) {
   if (inputs_ && inputs.size() != inputs_) {
-    throw ValueError("layer.inputs",
-                     cat("layer \"", path(), "\" takes ", inputs_, " tensors, got ", inputs.size()));
+    throw ValueError("layer.inputs", cat("layer \"", path(), "\" takes ", counted(inputs_, "tensor"),
+                                         ", got ", inputs.size()));
   }
   Tensor out = inputs[0];
   for (size_t i = 1; i < inputs.size(); ++i) {

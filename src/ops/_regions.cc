@@ -18,13 +18,13 @@ std::string output_types(const Graph& region) {
 }
 
 void require_regions(const InferContext& c, size_t count) {
-  c.require(c.regions() == count, "regions", "takes ", count, " regions, got ", c.regions());
+  c.require(c.regions() == count, "regions", "takes ", counted(count, "region"), ", got ", c.regions());
 }
 
 void require_region_inputs(const InferContext& c, size_t r, size_t first, const char* rule) {
   const Graph& region = *c.region(r);
   c.require(c.size() >= first && region.inputs().size() == c.size() - first, rule, "region ", r, " takes ",
-            region.inputs().size(), " values, the call has ", c.size(), " inputs");
+            counted(region.inputs().size(), "value"), ", the call has ", counted(c.size(), "input"));
   for (size_t i = first; i < c.size(); ++i) {
     c.require(input_type(region, i - first) == c.in(i), rule, "region ", r, " takes ",
               input_type(region, i - first), " as value ", i - first, ", the call gives ", c.in(i));

@@ -20,12 +20,12 @@ std::string text_of_output(const Graph& graph, size_t i) {
 void check_signature(const Graph& graph, std::span<const ArrayView> inputs,
                      std::span<const MutableArrayView> outputs) {
   if (inputs.size() != graph.inputs().size()) {
-    throw ShapeError("run.inputs",
-                     cat(graph.name(), " takes ", graph.inputs().size(), " inputs, got ", inputs.size()));
+    throw ShapeError("run.inputs", cat(graph.name(), " takes ", counted(graph.inputs().size(), "input"),
+                                       ", got ", inputs.size()));
   }
   if (outputs.size() != graph.outputs().size()) {
-    throw ShapeError("run.outputs",
-                     cat(graph.name(), " gives ", graph.outputs().size(), " outputs, got ", outputs.size()));
+    throw ShapeError("run.outputs", cat(graph.name(), " gives ", counted(graph.outputs().size(), "output"),
+                                        ", got ", outputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const TensorType& wanted = graph.type(graph.inputs()[i].value);

@@ -291,7 +291,8 @@ std::vector<ValueId> Builder::add_node(Scope& scope, const OpText& op, const OpD
 std::vector<ValueId> Builder::inline_call(Scope& scope, const OpText& op, const Graph& callee) {
   if (op.operands.size() != callee.inputs().size())
     lexer_.fail("text.call",
-                cat(callee.name(), " takes ", callee.inputs().size(), " operands, got ", op.operands.size()),
+                cat(callee.name(), " takes ", counted(callee.inputs().size(), "operand"), ", got ",
+                    op.operands.size()),
                 op.offset);
   if (callee.nodes().size() > inline_budget_)
     lexer_.fail("text.call",

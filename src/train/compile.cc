@@ -48,8 +48,8 @@ Tensors Model::Training::run(std::span<const Tensor> x) const {
   Tensors out = Running::model()->apply(Tensors(x.begin(), x.end()));
   if (out.size() != outputs.size()) {
     throw ValueError("fit.outputs",
-                     cat("model \"", Running::model()->path(), "\" gives ", out.size(),
-                         " tensors, it is compiled for ", outputs.size()),
+                     cat("model \"", Running::model()->path(), "\" gives ", counted(out.size(), "tensor"),
+                         ", it is compiled for ", outputs.size()),
                      "compile with one of ModelOptions::outputs for each");
   }
   for (size_t i = 0; i < out.size(); ++i) {

@@ -186,8 +186,7 @@ std::vector<std::string> Functional::output_names() const { return plan_->output
 void Functional::Plan::check(std::span<const Tensor> inputs) const {
   if (inputs.size() != given.size()) {
     throw ValueError("functional.inputs",
-                     cat("the model takes ", given.size(), given.size() == 1 ? " tensor" : " tensors",
-                         ", got ", inputs.size()));
+                     cat("the model takes ", counted(given.size(), "tensor"), ", got ", inputs.size()));
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!given[i].row) continue;

@@ -24,7 +24,7 @@ TEST(Statistics, SayWhatIsWrongWithFiles) {
   EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
   EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
   EXPECT_EQ(statistics_files_mistake_of(rows + "1,2,3\n" + rows),
-            "csv.columns t1.csv: line 3002, column 6: the line ends after 3 cells, the first line has 2");
+            "csv.columns t1.csv: line 3002 ends after 3 cells, the first line has 2");
   EXPECT_EQ(statistics_files_mistake_of(rows + "7,\"x\n" + rows),
             "csv.quote t1.csv: line 3002, column 3: a quote that does not end");
   EXPECT_EQ(statistics_files_mistake_of(rows + std::string("7,\0\n", 4)),

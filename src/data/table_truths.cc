@@ -1,0 +1,74 @@
+#include "data/table_truths.h"
+
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+#include "base/format.h"
+#include "data/column_guess.h"
+
+namespace espalier {
+namespace {
+
+// Of each row what `read` makes of its cell, `none` for one without a value.
+template <class T, class Read>
+std::vector<T> read_rows(const ColumnProfile& profile, const T& none, Read read) {
+  std::vector<T> of_value, out;
+  for (const ColumnProfile::Value& value : profile.values) of_value.push_back(read(value.text));
+  out.reserve(profile.codes.size());
+  for (const uint32_t code : profile.codes)
+    out.push_back(code == ColumnProfile::kMissing ? none : of_value[code]);
+  return out;
+}
+
+std::optional<std::vector<double>> amounts_of(const ColumnProfile& profile) {
+  const std::optional<NumberForm> form = form_of_all(profile);
+  if (!form) return std::nullopt;
+  return read_rows(profile, std::numeric_limits<double>::quiet_NaN(),
+                   [&](std::string_view text) { return *read_number(text, *form); });
+}
+
+std::string time_text(const Moment& moment) {
+  std::string out = date_text(moment.days);
+  if (moment.seconds == 0) return out;
+  char text[32];
+  std::snprintf(text, sizeof text, "T%02d:%02d:%02d", static_cast<int>(moment.seconds / 3600),
+                static_cast<int>(moment.seconds / 60 % 60), static_cast<int>(moment.seconds % 60));
+  return out + text;
+}
+
+std::optional<std::vector<std::string>> dates_of(const std::string& name, const ColumnProfile& profile) {
+  const auto all_are = [&](DateStyle style) {
+    return profile.count([&](std::string_view text) { return read_date(text, style).has_value(); }) ==
+           profile.present();
+  };
+  if (profile.present() == 0 || all_are(DateStyle::kIso)) return std::nullopt;
+  const bool day_first = all_are(DateStyle::kDayFirst), month_first = all_are(DateStyle::kMonthFirst);
+  if (!day_first && !month_first) return std::nullopt;
+  const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
+  if (day_first && month_first && !points)
+    throw ValueError("expression.date",
+                     cat("no day of column \"", name,
+                         "\" is above 12, so that its dates may begin with the day or with the month"),
+                     "dates that begin with the year, 2022-02-03, leave no doubt");
+  const DateStyle style = day_first ? DateStyle::kDayFirst : DateStyle::kMonthFirst;
+  return read_rows(profile, std::string(),
+                   [&](std::string_view text) { return time_text(*read_date(text, style)); });
+}
+
+}  // namespace
+
+std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
+                                const std::vector<std::string>& missing_words) {
+  const MissingWords missing(missing_words);
+  const std::vector<int64_t> rows = all_rows(table);
+  const auto profile = [&](int64_t column) { return profile_column(table, rows, column, missing); };
+  return truths(condition, table, [&](std::string_view cell) { return missing.contains(cell); }, {},
+                {.amounts = [&](int64_t column) { return amounts_of(profile(column)); },
+                 .dates =
+                     [&](int64_t column) {
+                       return dates_of(table.names()[static_cast<size_t>(column)], profile(column));
+                     }});
+}
+
+}  // namespace espalier
