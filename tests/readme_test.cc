@@ -136,5 +136,28 @@ TEST(Examples, ARowIsHeldAgainstASchema) {
   EXPECT_EQ(said("age=30 pay=x"), "1 refused\npay: no number\n");
 }
 
+TEST(Examples, ScoresAreHeldAgainstGates) {
+  const std::string folder = fresh_folder("example-release"), gates = folder + "/gates.toml";
+  std::ofstream(gates) << "[[gates]]\ncriterion = \"equal_opportunity\"\nbetween = \"sex\"\nmax = 0.1\n";
+  const auto said = [&](int found) {
+    std::ofstream table(folder + "/scores.csv");
+    table << "label,score,sex\n";
+    for (int i = 0; i < 200; ++i)
+      table << (i % 4 < 2) << (i / 4 % 10 < (i % 2 ? found : 9) ? ",0.75," : ",0.25,")
+            << (i % 2 ? "f\n" : "m\n");
+    table.close();
+    const int status = std::system(
+        cat(build_folder(), "/example_release ", folder, "/scores.csv ", gates, " > ", folder, "/out")
+            .c_str());
+    return cat(WEXITSTATUS(status), " ", read(folder + "/out"));
+  };
+  const std::string blocked = said(6);
+  EXPECT_TRUE(
+      blocked.starts_with("1 overall: 0.75 of 100 are found\nsex=f: 0.6 of 50 are found\nsex=m: 0.9 of 50 "
+                          "are found\nBlocked: true positive rate for sex=f is 0.60 against 0.90"))
+      << blocked;
+  EXPECT_TRUE(said(9).starts_with("0 overall: 0.9 of 100 are found\n")) << said(9);
+}
+
 }  // namespace
 }  // namespace espalier

@@ -31,6 +31,7 @@
 #include "espalier/quantize.h"
 #include "espalier/random.h"
 #include "espalier/regularizers.h"
+#include "espalier/release.h"
 #include "espalier/rows.h"
 #include "espalier/saved_model.h"
 #include "espalier/schedules.h"

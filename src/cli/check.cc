@@ -52,20 +52,6 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
   return out;
 }
 
-// A column that a gate names and the rows lack is a mistake of the file of gates.
-void check_columns(const Gates& gates, const SliceFlags& slicing, const CsvTable& table) {
-  for (const Gate& gate : gates.gates) {
-    for (const std::string& column : gate.columns()) {
-      if (slicing.conditions.contains(column)) continue;
-      try {
-        table.column(column);
-      } catch (const ValueError& error) {
-        throw ValueError(error.rule(), cat(gate.place, ": ", error.message()), error.fix());
-      }
-    }
-  }
-}
-
 // What both a flag and the gates ask of rows.
 std::optional<Expression> both(const std::optional<Expression>& flag,
                                const std::optional<Expression>& gates) {
@@ -153,7 +139,7 @@ void check(const CheckRun& run) {
   const SliceFlags slicing = slicing_of(run.slicing, gates);
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
-  check_columns(gates, slicing, rows.table);
+  check_columns(gates, slicing.conditions, rows.table);
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
@@ -182,12 +168,12 @@ void check(const CheckRun& run) {
   }
   if (run.results.json) {
     nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
-    if (rows.kept) report["where"] = json_of(*rows.kept);
+    if (rows.kept) report["where"] = cli::json_of(*rows.kept);
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
     const std::string& positive = assessment.options.positive_rows;
-    run.results.write(text_report(verdict, terminal) + (rows.kept ? text_of(*rows.kept) : "") +
+    run.results.write(text_report(verdict, terminal) + (rows.kept ? cli::text_of(*rows.kept) : "") +
                       (positive.empty() ? "" : cat("positive is ", printable(positive), "\n")) +
                       (run.html.empty() ? "" : cat(source_name(run.html), " is the page, for a browser.\n")));
     run.results.suggest(next);

@@ -58,7 +58,7 @@ Found find(const RowsRun& run) {
 
 Json json(const RowsRun& run, const Found& found) {
   Json out = {{"file", run.file}, {"of", found.all}};
-  if (found.kept) out["where"] = json_of(*found.kept);
+  if (found.kept) out["where"] = cli::json_of(*found.kept);
   out["rows"] = Json::array();
   for (const int64_t row : found.rows) {
     Json cells = Json::object();
@@ -103,7 +103,7 @@ std::string shown(const RowsRun& run, const Found& found, const Terminal& termin
 }
 
 std::string text(const RowsRun& run, const Found& found, const Terminal& terminal) {
-  std::string out = found.kept ? text_of(*found.kept) : "";
+  std::string out = found.kept ? cli::text_of(*found.kept) : "";
   out += shown(run, found, terminal);
   if (std::ssize(found.rows) < found.all)
     out += cat("the first ", found.rows.size(), " of ", found.all, " rows\n");
@@ -125,7 +125,7 @@ void look(const RowsRun& run) {
   if (run.results.json) return run.results.write_json(cat("data ", run.verb), json(run, found));
   if (run.results.out != "-") {
     run.results.write(csv_text(found.table, found.rows, found.columns));
-    Results().write(cat(found.kept ? text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
+    Results().write(cat(found.kept ? cli::text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
     return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));

@@ -132,14 +132,14 @@ WorstOptions worst_options(const EvaluateRun& run, double threshold) {
 
 // What expressions are about, for people and in JSON.
 std::string conditions_text(const EvaluateRun& run, const std::optional<KeptRows>& kept) {
-  std::string out = kept ? text_of(*kept) : "";
+  std::string out = kept ? cli::text_of(*kept) : "";
   for (const auto& [name, condition] : run.slicing.conditions)
     out += cat(name, "=yes: ", condition.canonical(), "\n");
   return out;
 }
 void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
                     const std::optional<KeptRows>& kept) {
-  if (kept) body["where"] = json_of(*kept);
+  if (kept) body["where"] = cli::json_of(*kept);
   for (const auto& [name, condition] : run.slicing.conditions)
     body["conditions"][name] = condition.canonical();
 }

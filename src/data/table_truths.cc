@@ -71,4 +71,21 @@ std::vector<Truth> table_truths(const Expression& condition, const CsvTable& tab
                      }});
 }
 
+KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
+                   const std::vector<std::string>& missing_words) {
+  KeptRows out{.condition = condition.canonical(), .of = std::ssize(rows)};
+  const std::vector<Truth> all = table_truths(condition, table, missing_words);
+  std::erase_if(rows, [&](int64_t row) {
+    const Truth truth = all[static_cast<size_t>(row)];
+    out.missing += truth == Truth::kMissing;
+    return truth != Truth::kTrue;
+  });
+  out.kept = std::ssize(rows);
+  if (rows.empty()) {
+    throw ValueError("where.rows", cat("no row is left: ", out.condition, " is false of ",
+                                       out.of - out.missing, " rows and missing of ", out.missing));
+  }
+  return out;
+}
+
 }  // namespace espalier

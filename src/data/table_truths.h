@@ -1,6 +1,7 @@
 // Conditions on the rows of a table whose cells are read as column programs read them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,5 +15,16 @@ namespace espalier {
 // also where no day is above 12, so that dates can be read in two ways.
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const std::vector<std::string>& missing_words);
+
+// What a condition made of some rows.
+struct KeptRows {
+  std::string condition;
+  int64_t of = 0, kept = 0;
+  int64_t missing = 0;  // of those that are not kept
+};
+// Leaves in `rows` those of which the condition is true. Raises ValueError: expression.*, where.rows when
+// there is none.
+KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
+                   const std::vector<std::string>& missing_words);
 
 }  // namespace espalier

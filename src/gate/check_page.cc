@@ -37,7 +37,7 @@ VerdictItem item_of(const GateResult& result, double level, const CheckPage& abo
                   .limit = limit_text(result.gate),
                   .note = printable(waivers_text(result)),
                   .link = link_of(result.gate)};
-  if (out.standing < Standing::kWaived) out.next = about.closer(result.gate);
+  if (out.standing < Standing::kWaived && about.closer) out.next = about.closer(result.gate);
   return out;
 }
 

@@ -13,11 +13,11 @@ namespace espalier {
 
 struct CheckPage {
   std::string subject;  // what was judged
-  std::string next;     // the command after this
+  std::string next;     // the command after this; "": none
   std::vector<PageSection> sections = {};
   int64_t k = kRareRows;  // that a value needs to be named
   int64_t rows = 0;       // that `sections` show
-  // The command that looks closer at what a gate found.
+  // The command that looks closer at what a gate found, if there is one.
   std::function<std::string(const Gate&)> closer;
 };
 std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about);

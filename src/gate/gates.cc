@@ -373,6 +373,20 @@ std::vector<std::vector<std::string>> Gates::slicings() const {
   return out;
 }
 
+void check_columns(const Gates& gates, const std::map<std::string, Expression>& conditions,
+                   const CsvTable& table) {
+  for (const Gate& gate : gates.gates) {
+    for (const std::string& column : gate.columns()) {
+      if (conditions.contains(column)) continue;
+      try {
+        table.column(column);
+      } catch (const ValueError& error) {
+        throw ValueError(error.rule(), cat(gate.place, ": ", error.message()), error.fix());
+      }
+    }
+  }
+}
+
 Gates read_gates(const std::string& text, const std::string& source) {
   return Reader(TomlDocument(text, source, "gates")).gates();
 }

@@ -86,6 +86,10 @@ struct Gates {
 // gates.type, gates.range, gates.choice, gates.required, gates.slice, gates.name for two of one name,
 // gates.options for keys that do not fit together, gates.waiver, and expression.* for conditions.
 Gates read_gates(const std::string& text, const std::string& source);
+// A column that a gate names and the table lacks, unless it is one of these conditions, is a mistake of the
+// file of gates: raises ValueError[csv.column] with the place of the gate.
+void check_columns(const Gates& gates, const std::map<std::string, Expression>& conditions,
+                   const CsvTable& table);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
 // today beside each. `of`: where, slices and buckets, that the file keeps; of `faults` unless null, there are
 // gates too; `remarks`: comments at the top.

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "espalier/release.h"
 #include "gate/gates.h"
 
 namespace espalier {
@@ -16,9 +17,6 @@ namespace espalier {
 // By so much may the rounding of binary numbers miss a limit.
 inline constexpr double kRounding = 1e-12;
 
-enum class Ruling { kPass, kUndecided, kBlocked };
-// "pass", "undecided", "blocked".
-std::string_view name(Ruling ruling);
 // 0, 3, 1.
 int exit_code(Ruling ruling);
 

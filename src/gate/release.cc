@@ -1,0 +1,279 @@
+#include "espalier/release.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "data/table_truths.h"
+#include "evaluate/slice_columns.h"
+#include "fairness/assessment_text.h"
+#include "gate/check_page.h"
+#include "gate/data_section.h"
+#include "gate/model_scores.h"
+#include "gate/reports.h"
+#include "gate/schema_faults.h"
+
+namespace espalier {
+namespace {
+
+// What evaluations and releases ask of the same kind.
+template <class Options>
+AssessmentOptions assessment_options(const Options& options, const ModelScores& scores) {
+  if (options.bootstrap < 0)
+    throw ValueError("evaluate.interval", cat("bootstrap is ", options.bootstrap, ", less than 0"));
+  AssessmentOptions out;
+  out.positive = options.above ? Positive::kAbove : Positive::kFrom;
+  out.positive_rows = positive_of(scores);
+  out.slices = {.missing = options.missing_group ? MissingGroup::kSlice : MissingGroup::kLeftOut,
+                .min_rows = options.min_slice};
+  if (options.bootstrap > 0)
+    out.resampling = {.method = IntervalMethod::kBootstrap,
+                      .replicates = static_cast<size_t>(options.bootstrap),
+                      .seed = options.seed};
+  return out;
+}
+
+// The rows of the scores in a table; one without columns where none was given.
+std::vector<int64_t> rows_in(const std::optional<CsvTable>& columns, const ModelScores& scores) {
+  const auto rows = static_cast<int64_t>(row_count(scores));
+  if (columns && columns->rows() != rows) {
+    throw ValueError("evaluate.rows",
+                     cat("the scores are of ", rows, " rows, and `columns` has ", columns->rows()));
+  }
+  std::vector<int64_t> out(static_cast<size_t>(rows));
+  std::iota(out.begin(), out.end(), 0);
+  return out;
+}
+
+const CsvTable& table_of(const std::optional<CsvTable>& columns, const std::string& why) {
+  if (!columns)
+    throw ValueError("evaluate.slice", cat("`columns` is not given, and ", why), "give the rows' columns");
+  return *columns;
+}
+
+struct Parts {
+  std::vector<std::string> slicings;
+  std::map<std::string, Buckets> buckets;
+  std::map<std::string, Expression> conditions;
+};
+
+Assessment assessed(const ModelScores& scores, const std::optional<CsvTable>& columns,
+                    const std::vector<int64_t>& rows, const Parts& parts,
+                    const std::vector<std::string>& missing, const AssessmentOptions& options) {
+  if (parts.slicings.empty()) return assess_any(rows_of(scores), {}, options);
+  const CsvTable& table = table_of(columns, cat("slices are by ", parts.slicings[0]));
+  SliceColumns by_name(table, rows, missing, parts.buckets, parts.conditions);
+  std::vector<std::vector<const CategoryColumn*>> slicings;
+  for (const std::string& slicing : parts.slicings) slicings.push_back(by_name.by(slicing));
+  return assess_any(rows_of(scores), slicings, options);
+}
+
+// Each bucketed column and condition that no slicing names parts the rows by itself.
+Parts with_unnamed(Parts parts) {
+  const auto add = [&](const std::string& name) {
+    const bool named = std::ranges::any_of(parts.slicings, [&](const std::string& slicing) {
+      return std::ranges::count(factors_of(slicing), name) > 0;
+    });
+    if (!named) parts.slicings.push_back(name);
+  };
+  for (const auto& [name, buckets] : parts.buckets) add(name);
+  for (const auto& [name, condition] : parts.conditions) add(name);
+  return parts;
+}
+
+Parts parts_of(const EvaluationOptions& options) {
+  Parts out{.slicings = options.slices, .buckets = {}, .conditions = {}};
+  for (const auto& [name, edges] : options.buckets) out.buckets[name].edges = edges;
+  for (const auto& [name, condition] : options.conditions)
+    out.conditions.emplace(name, Expression(condition));
+  return with_unnamed(std::move(out));
+}
+
+// Columns before crosses of them.
+Parts parts_of(const Gates& gates) {
+  Parts out{.slicings = {}, .buckets = {}, .conditions = gates.slices};
+  for (const auto& [name, edges] : gates.buckets) out.buckets[name].edges = edges;
+  std::vector<std::string> crosses;
+  for (const std::vector<std::string>& columns : gates.slicings()) {
+    std::string cross;
+    for (const std::string& column : columns) cross += cat(cross.empty() ? "" : "*", column);
+    (columns.size() == 1 ? out.slicings : crosses).push_back(cross);
+  }
+  out.slicings.insert(out.slicings.end(), crosses.begin(), crosses.end());
+  return with_unnamed(std::move(out));
+}
+
+}  // namespace
+
+struct Evaluation::State {
+  Assessment assessment;
+};
+
+Evaluation evaluate_scores(const ModelScores& given, const EvaluationOptions& options, Location at) {
+  const CallScope scope(at);
+  const ModelScores scores = with_classes_said(given);
+  AssessmentOptions assessment = assessment_options(options, scores);
+  if (std::holds_alternative<BinaryScores>(scores))
+    assessment.thresholds = options.thresholds;
+  else
+    assessment.thresholds.clear();
+  return Evaluation(std::make_shared<const Evaluation::State>(
+      Evaluation::State{assessed(scores, options.columns, rows_in(options.columns, scores), parts_of(options),
+                                 options.missing, assessment)}));
+}
+
+std::vector<std::string> Evaluation::slices() const {
+  std::vector<std::string> out{std::string(kAllRows)};
+  for (const SlicingFigures& slicing : state_->assessment.by) {
+    for (const SliceFigures& slice : slicing.slices) out.push_back(slice.slice.name);
+  }
+  return out;
+}
+
+std::vector<std::string> Evaluation::metrics() const { return slice_metrics(state_->assessment); }
+
+EvaluatedFigure Evaluation::figure(std::string_view metric, std::string_view slice,
+                                   std::optional<double> threshold, Location at) const {
+  const CallScope scope(at);
+  const Assessment& all = state_->assessment;
+  const SliceMetric asked(metric);
+  const std::vector<std::string> known = metrics();
+  if (!std::ranges::count(known, asked.name())) throw_unknown("evaluate.metric", "metric", metric, known);
+  const std::vector<double>& thresholds = all.options.thresholds;
+  size_t place = 0;
+  if (threshold) {
+    const auto found = std::ranges::find(thresholds, *threshold);
+    if (found == thresholds.end())
+      throw ValueError("evaluate.threshold", cat(*threshold, " is none of the ",
+                                                 counted(thresholds.size(), "threshold"), " asked for"));
+    place = static_cast<size_t>(found - thresholds.begin());
+  }
+  const SliceFigures* of = slice == kAllRows ? &all.overall : nullptr;
+  for (const SlicingFigures& slicing : all.by) {
+    const auto found = std::ranges::find(
+        slicing.slices, slice, [](const SliceFigures& each) { return std::string_view(each.slice.name); });
+    if (!of && found != slicing.slices.end()) of = &*found;
+  }
+  if (!of) throw_unknown("evaluate.slice", "slice", slice, slices());
+  const Figure figure = asked(*of, place);
+  EvaluatedFigure out{.value = figure.value, .low = {}, .high = {}, .rows = figure.rows};
+  if (figure.interval) {
+    out.low = figure.interval->low;
+    out.high = figure.interval->high;
+  }
+  return out;
+}
+
+std::string Evaluation::text() const { return text_of(state_->assessment, {}, {}); }
+std::string Evaluation::json() const { return json_of(state_->assessment, {}).dump(2); }
+std::string Evaluation::csv() const { return slices_csv(state_->assessment); }
+
+struct ReleaseGates::State {
+  Gates gates;
+};
+
+ReleaseGates ReleaseGates::load(const std::string& file, Location at) {
+  const CallScope scope(at);
+  return parse(posix_env().read_file(file), file);
+}
+
+ReleaseGates ReleaseGates::parse(const std::string& toml, const std::string& source, Location at) {
+  const CallScope scope(at);
+  return ReleaseGates(std::make_shared<const State>(State{read_gates(toml, source)}));
+}
+
+namespace {
+
+// What the model learned from, with what is wrong with it and with the rows.
+struct TrainedOn {
+  DataFaultOptions options;
+  std::vector<DataFault> faults;
+};
+
+std::optional<TrainedOn> trained_on(const ReleaseOptions& options) {
+  if (!options.training) return std::nullopt;
+  const CsvTable& now = table_of(options.columns, "gates on data are of the rows");
+  TrainedOn out;
+  out.options.label = options.label;
+  out.options.groups = options.groups;
+  out.options.missing = options.missing;
+  out.options.schema = infer_train_schema(*options.training, out.options);
+  out.faults = find_data_faults(*options.training, &now, out.options);
+  return out;
+}
+
+}  // namespace
+
+struct ReleaseVerdict::State {
+  Verdict verdict;
+  Assessment assessment;
+  std::optional<CsvTable> training, columns;
+  std::optional<TrainedOn> trained;
+  std::vector<std::string> missing;
+};
+
+ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOptions& options,
+                                   Location at) const {
+  const CallScope scope(at);
+  const Gates& gates = state_->gates;
+  const Parts parts = parts_of(gates);
+  const ModelScores all = with_classes_said(given);
+  std::vector<int64_t> rows = rows_in(options.columns, all);
+  if (options.baseline) rows_in(options.columns, *options.baseline);
+  if (options.columns) check_columns(gates, gates.slices, *options.columns);
+  if (gates.where)
+    keep_rows(*gates.where, table_of(options.columns, "the gates are of rows by a condition"), rows,
+              options.missing);
+  const auto assess_rows = [&](const ModelScores& of) {
+    const ModelScores scores = gates.where ? rows_taken(of, rows) : of;
+    AssessmentOptions assessment = assessment_options(options, scores);
+    assessment.level = gates.level;
+    assessment.histograms = true;
+    if (std::holds_alternative<BinaryScores>(scores))
+      assessment.thresholds = gates.thresholds();
+    else
+      assessment.thresholds.clear();
+    return assessed(scores, options.columns, rows, parts, options.missing, assessment);
+  };
+  ReleaseVerdict::State out{.verdict = {},
+                            .assessment = assess_rows(all),
+                            .training = options.training,
+                            .columns = options.columns,
+                            .trained = trained_on(options),
+                            .missing = options.missing};
+  check_proofs(gates, out.assessment);
+  std::optional<Assessment> baseline;
+  if (options.baseline) baseline = assess_rows(with_classes_said(*options.baseline));
+  const std::chrono::year_month_day today =
+      options.today.value_or(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
+  out.verdict = espalier::judge(gates, out.assessment, baseline ? &*baseline : nullptr, today,
+                                out.trained ? &out.trained->faults : nullptr);
+  return ReleaseVerdict(std::make_shared<const ReleaseVerdict::State>(std::move(out)));
+}
+
+Ruling ReleaseVerdict::ruling() const { return state_->verdict.ruling; }
+int ReleaseVerdict::exit_code() const { return espalier::exit_code(ruling()); }
+const std::string& ReleaseVerdict::sentence() const { return state_->verdict.sentence; }
+std::string ReleaseVerdict::text() const { return text_report(state_->verdict, {}); }
+std::string ReleaseVerdict::json() const { return json_report(state_->verdict); }
+std::string ReleaseVerdict::junit() const { return junit_report(state_->verdict); }
+std::string ReleaseVerdict::prometheus() const { return prometheus_report(state_->verdict); }
+std::string ReleaseVerdict::csv() const { return slices_csv(state_->assessment); }
+
+std::string ReleaseVerdict::page(const std::string& subject, int64_t rare) const {
+  CheckPage about{.subject = subject, .next = "", .sections = {}, .k = rare, .rows = 0, .closer = {}};
+  if (state_->trained) {
+    const DataSpreads spreads = spreads_of(*state_->training, *state_->columns,
+                                           {.k = rare,
+                                            .ignored = state_->trained->options.ignored,
+                                            .missing = state_->missing,
+                                            .limits = schema_limits(*state_->trained->options.schema)});
+    about.sections.push_back(data_section(spreads, state_->trained->faults));
+  }
+  return check_page(state_->verdict, state_->assessment, about);
+}
+
+}  // namespace espalier
