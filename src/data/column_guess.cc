@@ -206,7 +206,8 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
 }
 
 bool names_rows(const std::string& name, const ColumnProfile& profile) {
-  return profile.different() == profile.present() &&
+  return profile.different() == profile.present() && profile.present() >= kFewRows &&
+         2 * profile.present() >= profile.rows() &&
          guess_column(name, name == "column_1", false, profile).kind == ColumnKind::kDropped;
 }
 

@@ -85,6 +85,16 @@ TEST(ColumnGuess, DigitsThatAreNoAmounts) {
             "numeric, 17031000000 to 17031000039");
 }
 
+TEST(ColumnGuess, AHandfulOfValuesNamesNoRows) {
+  const auto named = [](const std::function<std::string(int)>& x) {
+    const CsvTable table = table_of("x", x);
+    return names_rows("x", profile_column(table, all_rows(table), 0, MissingWords(ColumnOptions().missing)));
+  };
+  EXPECT_TRUE(named([](int i) { return cat("person ", i); }));
+  EXPECT_FALSE(named([](int i) { return i == 7 ? "person" : ""; }));
+  EXPECT_FALSE(named([](int i) { return i % 3 ? "" : cat("person ", i); }));
+}
+
 TEST(ColumnGuess, Identifiers) {
   const std::string id = "set aside: an identifier: every value differs (--include COLUMN keeps it)";
   EXPECT_EQ(guess_note_of("id", [](int i) { return cat(i); }), id);

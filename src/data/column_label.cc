@@ -6,7 +6,9 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "data/column_fit.h"
+#include "data/column_guess.h"
 #include "format/csv_scan.h"
 
 namespace espalier {
@@ -20,13 +22,10 @@ constexpr double kSkewedLabel = 3;
   throw ValueError("columns.label", message, fix);
 }
 
-// The first training row whose label does not `hold`.
+// The first training row whose label does not `hold`. REQUIRES: there is one.
 template <class F>
-int64_t line_without(const CsvTable& table, std::span<const int64_t> rows, int64_t column, F holds) {
-  for (const int64_t row : rows) {
-    if (!holds(table.cell(row, column))) return table.line(row);
-  }
-  return 0;
+int64_t row_without(const CsvTable& table, std::span<const int64_t> rows, int64_t column, F holds) {
+  return *std::ranges::find_if(rows, [&](int64_t row) { return !holds(table.cell(row, column)); });
 }
 
 // Of a class (1) is a name.
@@ -202,10 +201,10 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   const ColumnProfile profile = profile_column(table, rows, column, missing);
   const std::string what = cat("label \"", options.label, "\"");
   if (profile.missing) {
-    const int64_t line =
-        line_without(table, rows, column, [&](std::string_view text) { return !missing.contains(text); });
+    const int64_t row =
+        row_without(table, rows, column, [&](std::string_view text) { return !missing.contains(text); });
     refuse(cat(what, " is missing in ", profile.missing, " of ", profile.rows(),
-               " training rows, first in line ", line),
+               " training rows, first in line ", table.line(row)),
            "train on labelled_rows(table, options)");
   }
   FittedLabel label;
@@ -224,6 +223,12 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
     const bool mostly_numbers = 20 * numbers.cells >= 19 * profile.rows() && different > kMostNumberClasses;
     classes = all_numbers ? (whole && few) || profile.count(has_leading_zero) > 0 : !mostly_numbers;
   }
+  if (classes && options.task == ColumnTask::kGuess && different > kMostNumberClasses &&
+      date_style(options.label, profile)) {
+    refuse(cat(what, " is a date, and as classes its ", different, " days say nothing of others"),
+           "learn another column, as the number of days from one date to another; --task class, in C++ "
+           "ColumnTask::kClassification, takes it as it is");
+  }
   if (classes && different > kMostNumberClasses && 2 * different > profile.rows()) {
     refuse(cat(what, " has ", different, all_numbers ? " different numbers in " : " different texts in ",
                profile.rows(), " training rows: too many to learn as classes"),
@@ -235,11 +240,12 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   } else if (all_numbers) {
     fit_numbers(label, profile);
   } else {
-    const int64_t line = line_without(table, rows, column,
-                                      [&](std::string_view text) { return read_number(text, numbers.form); });
+    const int64_t row = row_without(table, rows, column,
+                                    [&](std::string_view text) { return read_number(text, numbers.form); });
     const bool none = numbers.cells == 0;
     refuse(cat(what, " is a number in ", numbers.cells, " of ", profile.rows(),
-               " training rows, but not in line ", line),
+               " training rows, but not in line ", table.line(row), ", \"",
+               shortened(table.cell(row, column)), "\""),
            none ? "learn it as a class: --task class, in C++ ColumnTask::kClassification"
                 : "correct the cell, or name it among the words that mean a missing one: --missing, in C++ "
                   "ColumnOptions::missing");

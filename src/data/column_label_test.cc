@@ -138,7 +138,7 @@ TEST(ColumnLabel, WhatCannotBeLearnedIsRefused) {
       error_of([] { learned([](int i) { return cat("name ", i); }); }),
       "columns.label label \"y\" has 100 different texts in 100 training rows: too many to learn as classes");
   EXPECT_EQ(error_of([] { learned([](int i) { return i == 7 ? "dear" : cat(i, ".5"); }); }),
-            "columns.label label \"y\" is a number in 99 of 100 training rows, but not in line 8");
+            "columns.label label \"y\" is a number in 99 of 100 training rows, but not in line 8, \"dear\"");
   EXPECT_EQ(error_of([] { learned([](int i) { return i % 10 == 9 ? "?" : cat(i); }); }),
             "columns.label label \"y\" is missing in 10 of 100 training rows, first in line 10");
   EXPECT_EQ(rule_of([] { fit_all(parse_csv("x,y\n1,2\n"), {}); }), "columns.label");
@@ -250,6 +250,36 @@ TEST(ColumnLeaks, AThresholdThatTellsTheLabelIsSuspected) {
   EXPECT_EQ(leak_note([&](int i, bool a) { return refund(i, i % 20 == 0 ? !a : a); }).find("leak"),
             std::string::npos);
   EXPECT_EQ(leak_note([](int i, bool) { return cat(i * 37 % 401, ".", i); }).find("leak"), std::string::npos);
+}
+
+TEST(ColumnLeaks, WordsThatPartALabelOfNumbers) {
+  const auto note = [](const std::function<std::string(int)>& x, int numbers) {
+    std::string text = "x,z,y\n";
+    for (int i = 0; i < 200; ++i) text += cat(x(i), ",", i * 37 % 101, ",", i % numbers, "\n");
+    return noted(fit_all(parse_csv(text), {.label = "y", .task = ColumnTask::kRegression}), "x");
+  };
+  EXPECT_EQ(note([](int i) { return i % 2 ? "yes" : "no"; }, 2),
+            "set aside: it is the label under another name (--include COLUMN keeps it)");
+  const auto band = [](int i) {
+    return std::string(i % 100 < 30 ? "low" : i % 100 < 70 ? "middle" : "high");
+  };
+  EXPECT_TRUE(
+      note(band, 100).ends_with("its values part the label's numbers without an overlap: perhaps a leak, "
+                                "something known only with the answer"))
+      << note(band, 100);
+  // One row that overlaps, and words of a few rows each, are no leak.
+  EXPECT_EQ(note([&](int i) { return i == 10 ? std::string("high") : band(i); }, 100).find("leak"),
+            std::string::npos);
+  EXPECT_EQ(note([](int i) { return cat("w", i % 100 / 8); }, 100).find("leak"), std::string::npos);
+}
+
+TEST(ColumnLabel, ADateIsNoClass) {
+  std::string text = "x,y\n";
+  for (int i = 0; i < 400; ++i) text += cat(i * 7 % 101, ",", 1 + i % 28, ".", 1 + i / 28 % 6, ".2024\n");
+  const CsvTable table = parse_csv(text);
+  EXPECT_EQ(error_of([&] { fit_all(table, {.label = "y"}); }),
+            "columns.label label \"y\" is a date, and as classes its 168 days say nothing of others");
+  EXPECT_EQ(fit_all(table, {.label = "y", .task = ColumnTask::kClassification}).classes().size(), 168u);
 }
 
 TEST(ColumnLeaks, OfNumbers) {

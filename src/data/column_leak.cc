@@ -77,10 +77,40 @@ Leak leak_of_classes(const ColumnProfile& profile, const FittedLabel& label) {
   return out;
 }
 
+// Values of a column against a label of numbers: whether they stand for its numbers, one for each, or part
+// them without an overlap.
+Leak leak_by_values(const ColumnProfile& profile, const FittedLabel& label) {
+  constexpr size_t kFewOfValue = 10;  // fewer lie apart by chance
+  if (profile.missing > 0 || profile.different() < 2 || profile.different() * 10 > profile.rows()) return {};
+  struct Span {
+    double least, most;
+    size_t rows = 0;
+  };
+  std::vector<Span> spans(profile.values.size());
+  for (size_t i = 0; i < profile.codes.size(); ++i) {
+    Span& span = spans[profile.codes[i]];
+    const double number = label.numbers[i];
+    span = span.rows == 0 ? Span{number, number, 1}
+                          : Span{std::min(span.least, number), std::max(span.most, number), span.rows + 1};
+  }
+  std::ranges::sort(spans, {}, &Span::least);
+  bool alone = true, few = false;
+  for (size_t i = 0; i < spans.size(); ++i) {
+    alone = alone && spans[i].least == spans[i].most;
+    few = few || spans[i].rows < kFewOfValue;
+    if (i > 0 && spans[i].least <= spans[i - 1].most) return {};
+  }
+  if (few) return {};
+  return {.same = alone,
+          .suspicion =
+              "its values part the label's numbers without an overlap: perhaps a leak, something "
+              "known only with the answer"};
+}
+
 Leak leak_of_numbers(const ColumnProfile& profile, const FittedLabel& label) {
   constexpr double kSure = 0.999;
   const std::optional<NumberForm> form = form_of_all(profile);
-  if (!form) return {};
+  if (!form) return leak_by_values(profile, label);
   const std::vector<double> values = value_numbers(profile, *form);
   double n = 0, x = 0, y = 0;
   const auto each = [&](auto&& add) {
