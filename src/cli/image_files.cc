@@ -9,7 +9,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/verbs.h"
-#include "espalier/data.h"
+#include "data/hashed_examples.h"
 #include "espalier/error.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
@@ -22,36 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int64_t kMostPixels = 1 << 16;
-
-// Files that cannot be read are told together: whoever cleans a folder wants to know all of them.
-class BadFiles {
- public:
-  template <class Read>
-  void watch(Read read) {
-    try {
-      read();
-    } catch (const FormatError& error) {
-      add(error);
-    } catch (const IoError& error) {
-      add(error);
-    }
-  }
-  void raise() const {
-    if (count_ == 0) return;
-    const std::string more = count_ > kNamed ? cat("\n  and ", count_ - kNamed, " more") : "";
-    throw FormatError("images.files",
-                      cat(count_, count_ == 1 ? " image" : " images", " cannot be read:", named_, more),
-                      "save them again as JPEG or PNG, or remove them");
-  }
-
- private:
-  static constexpr int64_t kNamed = 5;
-  void add(const Error& error) {
-    if (count_++ < kNamed) named_ += cat("\n  ", error.message());
-  }
-  int64_t count_ = 0;
-  std::string named_;
-};
 
 // As they are for two to learn from.
 void check_classes(const ImageFiles& files, const std::string& path) {
@@ -112,6 +82,29 @@ std::string without_slashes(const std::string& path) {
 
 }  // namespace
 
+bool BadImages::try_read(const std::string& path, const std::function<void()>& read) {
+  try {
+    read();
+    return true;
+  } catch (const FormatError& error) {
+    files_.push_back({path, error.message()});
+  } catch (const IoError& error) {
+    files_.push_back({path, error.message()});
+  }
+  return false;
+}
+
+void BadImages::raise() const {
+  constexpr size_t kNamed = 5;
+  if (files_.empty()) return;
+  std::string named;
+  for (size_t i = 0; i < std::min(kNamed, files_.size()); ++i) named += cat("\n  ", files_[i].why);
+  if (files_.size() > kNamed) named += cat("\n  and ", files_.size() - kNamed, " more");
+  throw FormatError("images.files",
+                    cat(files_.size(), files_.size() == 1 ? " image" : " images", " cannot be read:", named),
+                    "save them again as JPEG or PNG, or remove them");
+}
+
 bool is_idx_folder(const std::string& path) {
   std::error_code none;
   return fs::is_directory(path, none) &&
@@ -159,13 +152,13 @@ ImageFolder ImageFolder::look(const std::string& path, double test_fraction,
                          : take_spread(out.learn, test_fraction);
 
   std::vector<int64_t> heights, widths;
-  BadFiles bad;
+  BadImages bad;
   const auto files = std::ssize(out.learn.paths) + std::ssize(out.judge.paths);
   ProgressBar bar;
   bar.start("looking at images", files);
   for (const ImageFiles* part : {&out.learn, &out.judge}) {
     for (const std::string& file : part->paths) {
-      bad.watch([&] {
+      bad.try_read(file, [&] {
         const TensorType type = image_type(file);
         heights.push_back(type.shape[0]);
         widths.push_back(type.shape[1]);
@@ -258,32 +251,35 @@ ImageFiles in_classes(ImageFiles files, const std::vector<std::string>& classes,
   return files;
 }
 
-Tensor read_images(const std::vector<std::string>& paths, const TensorType& row,
-                   const std::function<void(int64_t)>& on_read) {
+ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad,
+                       const std::function<void(int64_t)>& on_read) {
   check_memory(std::ssize(paths), row, "take fewer images at a time");
   TensorType type = row;
   type.shape.insert(0, std::ssize(paths));
   Buffer buffer = allocate_buffer(type.bytes());
   auto* pixels = reinterpret_cast<float*>(buffer.get());
-  BadFiles bad;
+  ReadImages out;
   for (size_t i = 0; i < paths.size(); ++i) {
-    bad.watch([&] {
-      const Tensor image =
-          resize_images(load_image(paths[i], {.channels = row.rank() == 3 ? row.shape[2] : 1}), row.shape[0],
-                        row.shape[1], {.antialias = true});
-      std::ranges::transform(image.data<float>(), pixels + i * static_cast<size_t>(row.elements()),
-                             [](float pixel) { return pixel / 255; });
+    bad.try_read(paths[i], [&] {
+      const Tensor whole = load_image(paths[i], {.channels = row.rank() == 3 ? row.shape[2] : 1});
+      const Tensor image = resize_images(whole, row.shape[0], row.shape[1], {.antialias = true});
+      pixels =
+          std::ranges::transform(image.data<float>(), pixels, [](float pixel) { return pixel / 255; }).out;
+      out.hashes.push_back(pixel_hash(whole.data<uint8_t>(), whole.size(1)));
+      out.paths.push_back(paths[i]);
     });
     on_read(static_cast<int64_t>(i + 1));
   }
-  bad.raise();
-  return make_concrete(Literal(type, std::move(buffer)));
+  type.shape[0] = std::ssize(out.paths);
+  out.x = out.paths.size() == paths.size() ? make_concrete(Literal(type, std::move(buffer)))
+                                           : Tensor::from_bytes(type, buffer.get());
+  return out;
 }
 
-Tensor read_images(const std::vector<std::string>& paths, const TensorType& row) {
+ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad) {
   ProgressBar bar;
   bar.start("reading images", std::ssize(paths));
-  return read_images(paths, row, [&](int64_t read) { bar.update(read); });
+  return read_images(paths, row, bad, [&](int64_t read) { bar.update(read); });
 }
 
 }  // namespace espalier::cli

@@ -1,6 +1,7 @@
 // Images in JPEG and PNG files for verbs: folders of them by class, and their pixels as models take them.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -50,12 +51,31 @@ std::vector<int64_t> image_size_of(const std::string& text);
 // The same files, each with its class's place in `classes`. Raises ValueError[images.class].
 ImageFiles in_classes(ImageFiles files, const std::vector<std::string>& classes, const std::string& path);
 
-// f32[files, height, width, channels], or without channels where `row` has none: resized with antialiasing,
-// pixels from 0 to 1. `on_read` is told how many are read; without it a bar on standard error is. Raises
-// FormatError[images.files], which names the files that cannot be read, ValueError[images.memory] for more
-// than 4 GiB of pixels.
-Tensor read_images(const std::vector<std::string>& paths, const TensorType& row,
-                   const std::function<void(int64_t)>& on_read);
-Tensor read_images(const std::vector<std::string>& paths, const TensorType& row);
+// Files that cannot be read, which are told together: whoever cleans a folder wants to know all of them.
+class BadImages {
+ public:
+  struct File {
+    std::string path, why;
+  };
+  // Calls `read`; whether `path`, which it reads, could be read.
+  bool try_read(const std::string& path, const std::function<void()>& read);
+  const std::vector<File>& files() const { return files_; }
+  // Raises FormatError[images.files], which names the first, where there are any.
+  void raise() const;
+
+ private:
+  std::vector<File> files_;
+};
+
+struct ReadImages {
+  std::vector<std::string> paths;  // of those that could be read
+  Tensor x;  // f32[paths, height, width, channels]: resized with antialiasing, pixels from 0 to 1
+  std::vector<uint64_t> hashes;
+};
+// As models take them that take `row`, which may be without channels. `on_read` is told how many are read;
+// without it a bar on standard error is. Raises ValueError[images.memory] for more than 4 GiB of pixels.
+ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad,
+                       const std::function<void(int64_t)>& on_read);
+ReadImages read_images(const std::vector<std::string>& paths, const TensorType& row, BadImages& bad);
 
 }  // namespace espalier::cli

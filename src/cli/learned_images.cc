@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "cli/train_images.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
@@ -15,20 +14,11 @@ namespace {
 
 constexpr size_t kHashDigits = 16;
 
-// One of each image.
-std::vector<uint64_t> pixel_hashes(const Tensor& images) {
-  std::vector<uint64_t> out(static_cast<size_t>(images.size(0)));
-  const auto pixels = images.data<float>();
-  const size_t each = out.empty() ? 0 : pixels.size() / out.size();
-  for (size_t i = 0; i < out.size(); ++i) out[i] = hash_bytes(pixels.data() + i * each, each * sizeof(float));
-  return out;
-}
-
-// The places of those of `images` that the model has not learned from.
-std::vector<int64_t> unlearned(const LoadedModel& model, const std::string& path, const Tensor& images) {
+// The places of those of images that the model has not learned from.
+std::vector<int64_t> unlearned(const LoadedModel& model, const std::string& path,
+                               const std::vector<uint64_t>& hashes) {
   std::vector<uint64_t> learned;
   if (model.has_file(kLearnedFile)) learned = learned_hashes(model.file(kLearnedFile), path);
-  const std::vector<uint64_t> hashes = pixel_hashes(images);
   std::vector<int64_t> out;
   for (size_t i = 0; i < hashes.size(); ++i) {
     if (!std::ranges::binary_search(learned, hashes[i])) out.push_back(static_cast<int64_t>(i));
@@ -45,8 +35,7 @@ void warn_of_learned(int64_t learned, int64_t images, const std::string& data, c
 
 }  // namespace
 
-std::string learned_text(const Tensor& images) {
-  std::vector<uint64_t> hashes = pixel_hashes(images);
+std::string learned_text(std::vector<uint64_t> hashes) {
   std::ranges::sort(hashes);
   std::string out;
   out.reserve(hashes.size() * kHashDigits);
@@ -80,8 +69,8 @@ std::vector<uint64_t> learned_hashes(const std::string& text, const std::string&
 }
 
 Examples judging_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                        const Examples& images, bool all, const Results& results) {
-  const std::vector<int64_t> rows = unlearned(model, path, images.x);
+                        const HashedExamples& images, bool all, const Results& results) {
+  const std::vector<int64_t> rows = unlearned(model, path, images.hashes);
   const int64_t left = std::ssize(rows), learned = images.rows() - left;
   if (learned == 0 || all || left == 0) {
     warn_of_learned(learned, images.rows(), data, results);
@@ -96,9 +85,9 @@ Examples judging_images(const LoadedModel& model, const std::string& path, const
 }
 
 void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                            const Tensor& images, const Results& results) {
-  const int64_t count = images.size(0);
-  warn_of_learned(count - std::ssize(unlearned(model, path, images)), count, data, results);
+                            const std::vector<uint64_t>& hashes, const Results& results) {
+  const int64_t count = std::ssize(hashes);
+  warn_of_learned(count - std::ssize(unlearned(model, path, hashes)), count, data, results);
 }
 
 }  // namespace espalier::cli

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "cli/common.h"
-#include "espalier/data.h"
+#include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
 
 namespace espalier::cli {
 
-// What kLearnedFile holds of these: a hash of the pixels of each in 16 hexadecimal digits, in order, with
-// nothing between them.
-std::string learned_text(const Tensor& images);
+// What kLearnedFile holds of images with these hashes: each in 16 hexadecimal digits, in order, with nothing
+// between them.
+std::string learned_text(std::vector<uint64_t> hashes);
 // The hashes of such a text, in order. Raises FormatError[model.images], which names the file of the model at
 // `path`.
 std::vector<uint64_t> learned_hashes(const std::string& text, const std::string& path);
@@ -22,9 +22,9 @@ std::vector<uint64_t> learned_hashes(const std::string& text, const std::string&
 // those that it has not learned from, or all of them where `all` is told or none is left. A line on standard
 // error says so where it learned from some. Raises FormatError[model.images].
 Examples judging_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                        const Examples& images, bool all, const Results& results);
-// Warns of as many of `images` as the model learned from. Raises FormatError[model.images].
+                        const HashedExamples& images, bool all, const Results& results);
+// Warns of as many of these images as the model learned from. Raises FormatError[model.images].
 void warn_of_learned_images(const LoadedModel& model, const std::string& path, const std::string& data,
-                            const Tensor& images, const Results& results);
+                            const std::vector<uint64_t>& hashes, const Results& results);
 
 }  // namespace espalier::cli

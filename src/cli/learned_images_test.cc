@@ -1,8 +1,13 @@
 // Which images may judge a model: those that it has not learned from, wherever they lie.
+#include "cli/learned_images.h"
+
+#include <algorithm>
 #include <filesystem>
 
 #include "cli/pictures_test.h"
+#include "data/hashed_examples.h"
 #include "espalier/error.h"
+#include "espalier/images.h"
 
 namespace espalier::cli {
 namespace {
@@ -127,6 +132,26 @@ TEST_F(LearnedImages, DigitsAreToldByTheirPixelsToo) {
   EXPECT_EQ(judged_by(idx, &said), 10);
   EXPECT_EQ(judged_by(digits(40), &said), 40);
   EXPECT_EQ(said, "");
+}
+
+TEST_F(LearnedImages, PartOfAFileOfDigitsHasThePixelsOfTheWhole) {
+  std::string text;
+  for (int row = 0; row < 40; ++row)
+    text += cat(row / 4, ",", row % 4, ",0,", row == 39 ? 255 : 1, ",", row % 2, "\n");
+  call_verb(add_train, {"--data", write_file(folder + "/all.csv", text), "--epochs", "1", "--model", model});
+  std::string said;
+  const std::string part =
+      write_file(folder + "/part.csv", text.substr(0, text.rfind('\n', text.size() - 2) + 1));
+  EXPECT_EQ(judged_by(part, &said), 7) << "none is bright here, which the model's file had";
+}
+
+// Resizing rounds as the processor computes.
+TEST_F(LearnedImages, AnImageIsToldBeforeItIsResized) {
+  const std::string data = squares();
+  call_verb(add_train, {"--data", data, "--model", model, "--epochs", "1", "--image-size", "5"});
+  const std::vector<uint64_t> learned = learned_hashes(posix_env().read_file(model + "/learned.txt"), model);
+  const Tensor pixels = load_image(data + "/red/00.jpg", {.channels = 3});
+  EXPECT_TRUE(std::ranges::binary_search(learned, pixel_hash(pixels.data<uint8_t>(), pixels.size(1))));
 }
 
 TEST_F(LearnedImages, AModelThatDoesNotSayIsJudgedByAll) {

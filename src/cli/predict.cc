@@ -182,8 +182,9 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
 
 void predict_pictures(const PredictRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "predict.images", {"--all", "--json", "--out", "--threads"});
-  predict_files({run.model, run.inputs, run.all, run.results}, model);
+  const bool whole = predict_files({run.model, run.inputs, run.all, run.results}, model);
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
+  if (!whole) throw Exit{2};
 }
 
 void predict(const PredictRun& run) {
@@ -219,7 +220,8 @@ constexpr const char* kPredictExamples =
   espalier predict seen/ new.jpg holidays/
       of each image its file, the class and its probability
 
-Exit codes: 0 done, 2 wrong use or bad input.)";
+Exit codes: 0 done, 2 wrong use or bad input, an image among others that
+cannot be read.)";
 
 }  // namespace
 

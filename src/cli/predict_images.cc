@@ -45,57 +45,69 @@ Pictures pictures_of(const PredictImagesRun& run, const LoadedModel& model) {
   return out;
 }
 
-// Calls `on_image` with each one's name, the class that is said and the probabilities of all.
-void each_image(LoadedModel& model, const Pictures& pictures,
+// Calls `on_image` with each one's name, the class that is said and the probabilities of all. Those that
+// cannot be read are warned of, and left out.
+void each_image(LoadedModel& model, const Pictures& pictures, BadImages& bad, const Results& results,
                 const std::function<void(const std::string&, size_t, std::span<const float>)>& on_image) {
   constexpr int64_t kImages = 256;  // so that memory does not grow with the folder
   ProgressBar bar;
   bar.start("predicting", pictures.count(), " images");
   for (int64_t begin = 0; begin < pictures.count(); begin += kImages) {
     const int64_t end = std::min(begin + kImages, pictures.count());
-    const auto names = pictures.files.empty()
-                           ? std::vector<std::string>()
-                           : std::vector(pictures.files.begin() + begin, pictures.files.begin() + end);
-    const ImagePredictions said =
-        classify_images(model, names.empty() ? pictures.digits.slice(begin, end).x
-                                             : read_images(names, model.input_rows()[0],
-                                                           [&](int64_t read) { bar.update(begin + read); }));
+    ReadImages images;
+    if (pictures.files.empty()) {
+      images.x = pictures.digits.slice(begin, end).x;
+    } else {
+      images = read_images({pictures.files.begin() + begin, pictures.files.begin() + end},
+                           model.input_rows()[0], bad, [&](int64_t read) { bar.update(begin + read); });
+    }
+    bar.update(end);
+    if (images.x.size(0) == 0) continue;
+    const ImagePredictions said = classify_images(model, images.x);
     const size_t classes = said.probabilities.size() / said.best.size();
     for (size_t i = 0; i < said.best.size(); ++i) {
-      on_image(names.empty() ? cat(begin + static_cast<int64_t>(i) + 1) : names[i],
+      on_image(images.paths.empty() ? cat(begin + static_cast<int64_t>(i) + 1) : images.paths[i],
                static_cast<size_t>(said.best[i]),
                std::span(said.probabilities).subspan(i * classes, classes));
     }
-    bar.update(end);
   }
+  if (bad.files().empty()) return;
+  if (std::ssize(bad.files()) == pictures.count()) bad.raise();
+  for (const BadImages::File& file : bad.files()) results.warn({file.why});
+  results.warn({cat(bad.files().size(), " of ", pictures.count(), " images cannot be read")});
 }
 
 }  // namespace
 
-void predict_files(const PredictImagesRun& run, LoadedModel& model) {
+bool predict_files(const PredictImagesRun& run, LoadedModel& model) {
   const std::vector<std::string> classes = image_classes(model, run.model);
   if (classes.empty()) throw ValueError("predict.images", cat(run.model, " says no classes"));
   const Pictures pictures = pictures_of(run, model);
+  BadImages bad;
   if (run.results.json) {
     nlohmann::ordered_json predictions = nlohmann::ordered_json::array();
-    each_image(model, pictures,
+    each_image(model, pictures, bad, run.results,
                [&](const std::string& name, size_t best, std::span<const float> probabilities) {
                  nlohmann::ordered_json one = {
                      {pictures.kind(), name}, {"class", classes[best]}, {"probability", probabilities[best]}};
                  if (run.all) one["probabilities"] = std::vector(probabilities.begin(), probabilities.end());
                  predictions.push_back(std::move(one));
                });
-    return run.results.write_json("predict", {{"model", run.model},
-                                              {"classes", classes},
-                                              {"predictions", predictions},
-                                              {"warnings", *run.results.warned}});
+    nlohmann::ordered_json unread = nlohmann::ordered_json::array();
+    for (const BadImages::File& file : bad.files()) unread.push_back(file.path);
+    run.results.write_json("predict", {{"model", run.model},
+                                       {"classes", classes},
+                                       {"predictions", predictions},
+                                       {"unreadable", unread},
+                                       {"warnings", *run.results.warned}});
+    return unread.empty();
   }
   CsvWriter out(',', false);
   for (const char* name : {pictures.kind(), "class"}) out.cell(name);
   if (!run.all) out.cell("probability");
   for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
   out.end_row();
-  each_image(model, pictures,
+  each_image(model, pictures, bad, run.results,
              [&](const std::string& name, size_t best, std::span<const float> probabilities) {
                out.cell(name);
                out.cell(classes[best]);
@@ -104,6 +116,7 @@ void predict_files(const PredictImagesRun& run, LoadedModel& model) {
                out.end_row();
              });
   run.results.write(out.text());
+  return bad.files().empty();
 }
 
 }  // namespace espalier::cli

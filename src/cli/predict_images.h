@@ -15,7 +15,8 @@ struct PredictImagesRun {
   bool all = false;                 // the probability of every class
   Results results;
 };
-// Raises IoError, FormatError[images.files] for files that cannot be read, ValueError[predict.images].
-void predict_files(const PredictImagesRun& run, LoadedModel& model);
+// Warns of files that cannot be read, and says whether all could. Raises IoError, FormatError[images.files]
+// where none can be read, ValueError[predict.images].
+bool predict_files(const PredictImagesRun& run, LoadedModel& model);
 
 }  // namespace espalier::cli

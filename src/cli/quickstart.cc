@@ -59,7 +59,7 @@ void add_quickstart(CLI::App& app) {
     // Small sets need more passes for as many steps.
     run->plan.fit.epochs = data.ends_with(".gz") ? 60 : 5;
     std::fprintf(stderr, "training on the digits of %s\n", data.c_str());
-    train_images(*run, [&] { return rows_of_digits(load_digits(data), run->plan.data); });
+    train_images(*run, [&] { return rows_of_digits(read_digits(data), run->plan.data); });
     if (run->results.json || run->results.out != "-") return;
     std::fputs(next_commands(data).c_str(), stdout);
   });

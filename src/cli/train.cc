@@ -55,11 +55,11 @@ bool is_image_file(const std::string& path) {
 }
 
 // Of a folder of IDX files or a table of numbers.
-Examples digits_at(const std::string& path) {
+HashedExamples digits_at(const std::string& path) {
   if (!std::filesystem::is_directory(path)) check_table_file(path);
   if (std::filesystem::is_directory(path)) {
     try {
-      return load_digits(path);
+      return read_digits(path);
     } catch (const IoError& error) {
       if (error.rule() != "digits.file") throw;
       throw IoError(error.rule(), cat(error.message(), ", nor a sub-folder of images for each class"),
@@ -79,7 +79,7 @@ Examples digits_at(const std::string& path) {
   }
   const CsvTable table = read_csv(path);
   if (has_words(table)) ask_for_label(table, path);
-  return digits_of(table, path);
+  return digits_in(table, path);
 }
 
 TrainPlan plan_in(const std::string& path, const std::string& label) {
@@ -175,7 +175,7 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   if (!plan.data.image_size.empty())
     throw ValueError("train.image_size", cat("--image-size is for folders of JPEG and PNG files, and ",
                                              source_name(data), " is none"));
-  const Examples examples = digits_at(data);
+  const HashedExamples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);
   train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},

@@ -172,7 +172,7 @@ std::string report_of(const Outcome& outcome, const Examples& test, const std::v
 std::map<std::string, std::string> image_files_of(const ImageRows& rows,
                                                   const nlohmann::ordered_json& history) {
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
-          {kLearnedFile, learned_text(rows.learn.x)},
+          {kLearnedFile, learned_text(rows.learn.hashes)},
           {kHistoryFile, json_text(history)}};
 }
 
@@ -204,16 +204,19 @@ std::string judging_part(const std::string& data) {
 
 }  // namespace
 
-ImageRows rows_of_digits(const Examples& all, const DataPlan& data) {
+ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data) {
   const auto judging =
       static_cast<int64_t>(std::llround(data.test_fraction * static_cast<double>(all.rows())));
   if (judging < 1 || judging >= all.rows()) {
     throw ValueError("train.rows", cat(data.file, " has ", all.rows(), " rows, of which ", judging,
                                        " are for the test: both sides need one"));
   }
-  const auto [learn, judge] = all.split(all.rows() - judging);
+  const int64_t learning = all.rows() - judging;
+  const auto [learn, judge] = all.split(learning);
   const int64_t classes = std::ranges::max(all.y.data<int32_t>()) + 1;
-  return {learn, judge, numbers_below(classes),
+  return {{learn, {all.hashes.begin(), all.hashes.begin() + learning}},
+          judge,
+          numbers_below(classes),
           cat(all.rows(), " images of ", all.x.size(1), "x", all.x.size(2), ", labels 0 to ", classes - 1,
               "; the last ", judging, " rows are the test\n")};
 }
@@ -228,9 +231,13 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
                          ? "a class needs two images, one that trains and one that judges"
                          : "a larger --test-fraction");
   }
+  BadImages bad;
   const auto read = [&](const ImageFiles& files) {
-    return Examples{read_images(files.paths, folder.row()), Tensor::of(files.labels)};
+    ReadImages images = read_images(files.paths, folder.row(), bad);
+    return HashedExamples{{images.x, Tensor::of(files.labels)}, std::move(images.hashes)};
   };
+  const HashedExamples learn = read(folder.learn), judge = read(folder.judge);
+  bad.raise();
   const std::string size = cat(folder.height, "x", folder.width);
   std::string said = cat(
       learning + judging, folder.channels == 1 ? " gray" : "", " images of ", folder.sizes, ", ",
@@ -242,7 +249,7 @@ ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data) {
   if (size != folder.sizes)
     said += cat("\nthe model takes them in ", size,
                 data.image_size.empty() ? "; --image-size sets another height and width" : "");
-  return {read(folder.learn), read(folder.judge), folder.learn.class_names, said + "\n"};
+  return {learn, judge, folder.learn.class_names, said + "\n"};
 }
 
 void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) {
@@ -267,9 +274,10 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   model.add(Dense({.units = classes, .dtype = dtype}));
   compile(model, plan, classes);
   nlohmann::ordered_json known = image_history_of(plan, rows);
-  FitOptions options = fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, known); }));
+  FitOptions options =
+      fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
-  const auto& [x, y] = rows.learn;
+  const Tensor &x = rows.learn.x, &y = rows.learn.y;
   const auto history =
       saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, plan, x, y, options);
   const Outcome outcome = judge(model, rows.judge);
@@ -343,8 +351,8 @@ void check_image_flags(const CLI::App& verb, const std::string& path, const char
       cat("leave ", wrong.size() == 1 ? "it" : "them", " out"));
 }
 
-Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
-                    const char* files) {
+HashedExamples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
+                          const char* files) {
   const TensorType& row = model.input_rows()[0];
   const auto refuse = [&](const std::string& why) {
     const bool digits = row.rank() == 2;
@@ -356,9 +364,9 @@ Examples digits_for(const LoadedModel& model, const std::string& path, const std
             why));
   };
   if (row.rank() != 2 && !std::filesystem::is_directory(data)) refuse(cat(data, " is none"));
-  Examples all;
+  HashedExamples all;
   try {
-    all = load_digits(data);
+    all = read_digits(data);
   } catch (const FormatError& error) {
     refuse(error.message());
   } catch (const IoError& error) {
@@ -374,16 +382,19 @@ Examples digits_for(const LoadedModel& model, const std::string& path, const std
   return all;
 }
 
-Examples images_for(LoadedModel& model, const std::string& path, const std::string& data) {
+HashedExamples images_for(LoadedModel& model, const std::string& path, const std::string& data) {
   check_images_at(data);
   const std::vector<std::string> classes = image_classes(model, path);
   if (is_image_folder(data)) {
     const std::string part = judging_part(data);
     if (part != data) std::fputs(cat("note: the images of ", part, " judge\n").c_str(), stderr);
     const ImageFiles files = in_classes(list_image_folder(part), classes, part);
-    return {read_images(files.paths, model.input_rows()[0]), Tensor::of(files.labels)};
+    BadImages bad;
+    ReadImages images = read_images(files.paths, model.input_rows()[0], bad);
+    bad.raise();
+    return {{images.x, Tensor::of(files.labels)}, std::move(images.hashes)};
   }
-  Examples all =
+  HashedExamples all =
       digits_for(model, path, data, "a folder with a sub-folder of JPEG and PNG files for each class");
   const int32_t most = std::ranges::max(all.y.data<int32_t>());
   if (most >= std::ssize(classes)) {

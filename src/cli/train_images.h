@@ -9,7 +9,7 @@
 #include "cli/common.h"
 #include "cli/image_files.h"
 #include "cli/plan.h"
-#include "espalier/data.h"
+#include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
 
 namespace espalier::cli {
@@ -24,12 +24,13 @@ struct ImagesRun {
 
 // Images that a model learns from and those that judge it.
 struct ImageRows {
-  Examples learn, judge;
+  HashedExamples learn;
+  Examples judge;
   std::vector<std::string> classes;
   std::string said;  // a line on them
 };
 // Digits, the last rows judge. Raises ValueError[train.rows] unless both sides have some.
-ImageRows rows_of_digits(const Examples& all, const DataPlan& data);
+ImageRows rows_of_digits(const HashedExamples& all, const DataPlan& data);
 ImageRows rows_of_folder(const ImageFolder& folder, const DataPlan& data);
 
 // `read` is called once it is known that the model can be saved. With a place to save it Ctrl-C leaves a
@@ -50,13 +51,13 @@ void check_image_flags(const CLI::App& verb, const std::string& path, const char
                        const std::vector<std::string>& fitting);
 // Digits of `data` as the model saved at `path` takes them. Raises ValueError[evaluate.images] for others,
 // and for what holds none; `files`: the images that it could be.
-Examples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
-                    const char* files);
+HashedExamples digits_for(const LoadedModel& model, const std::string& path, const std::string& data,
+                          const char* files);
 // The labelled images of `data`, of which the model saved at `path` takes each and can say the label: digits,
 // or a folder of images by class, of which those below test/ are taken where train/ is there too. Raises
 // ValueError[evaluate.images] for digits of another size and labels that the model cannot say,
 // [images.class], FormatError[images.files].
-Examples images_for(LoadedModel& model, const std::string& path, const std::string& data);
+HashedExamples images_for(LoadedModel& model, const std::string& path, const std::string& data);
 // Of these images, the share whose label it says.
 double accuracy_on(Model& model, const Examples& images);
 // How good a model of images, saved at `path`, is on those of `data` that may judge it (judging_images), or

@@ -226,10 +226,39 @@ TEST_F(TrainPictures, FilesThatCannotBeReadAreNamed) {
   fs::remove(data + "/blue/cut.png");
   // Its header is whole, its pixels are not.
   const std::string whole = posix_env().read_file(data + "/red/00.jpg");
-  write_file(data + "/red/half.jpg", whole.substr(0, whole.size() * 3 / 4));
-  EXPECT_EQ(rule(add_train, {"--data", data}), "images.files");
+  write_file(data + "/red/half.jpg", whole.substr(0, whole.size() - 30));
+  // One that learns and one that judges.
+  fs::copy(data + "/red/half.jpg", data + "/red/04.jpg", fs::copy_options::overwrite_existing);
+  const std::string both = call_command(cat("train --data ", data)).error;
+  for (const char* part : {"2 images cannot be read", "/red/04.jpg: ", "/red/half.jpg: "})
+    EXPECT_NE(both.find(part), std::string::npos) << both;
   trained(squares("fine"), model);
   EXPECT_EQ(rule(add_predict, {model, data + "/red/half.jpg"}), "images.files");
+  const std::string judged = call_command(cat("evaluate ", model, " ", data)).error;
+  for (const char* part : {"2 images cannot be read", "/red/04.jpg: ", "/red/half.jpg: "})
+    EXPECT_NE(judged.find(part), std::string::npos) << judged;
+}
+
+TEST_F(TrainPictures, WhatCannotBeReadLeavesOthersTheirPredictions) {
+  const std::string data = squares();
+  trained(data, model);
+  const std::string wanted = call_verb(add_predict, {model, data});
+  const std::string text = write_file(data + "/red/000.jpg", "no image"), cut = data + "/blue/zz.png";
+  write_file(cut, posix_env().read_file(data + "/blue/00.png").substr(0, 60));
+  const Outcome outcome = call_command(cat("predict ", model, " ", data));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.output, wanted);
+  EXPECT_TRUE(outcome.error.starts_with(cat("warning: ", cut, ": "))) << outcome.error;
+  EXPECT_NE(outcome.error.find(cat("\nwarning: ", text, ": the 8 bytes")), std::string::npos)
+      << outcome.error;
+  EXPECT_TRUE(outcome.error.ends_with("\nwarning: 2 of 42 images cannot be read\n")) << outcome.error;
+  const Outcome structured = call_command(cat("predict ", model, " ", data, " --json"));
+  EXPECT_EQ(structured.code, 2);
+  const auto said = nlohmann::json::parse(structured.output);
+  EXPECT_EQ(said["predictions"].size(), 40u);
+  EXPECT_EQ(said["unreadable"], nlohmann::json({cut, text}));
+  EXPECT_EQ(said["warnings"].size(), 3u);
+  EXPECT_EQ(rule(add_predict, {model, text, cut}), "images.files");
 }
 
 TEST_F(TrainPictures, FoldersThatAreNoClassesAreRefused) {

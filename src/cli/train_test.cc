@@ -249,8 +249,8 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
     EXPECT_EQ(json["rows"], 40);
     EXPECT_EQ(json["accuracy"], 1.0);
     EXPECT_EQ(json["confusion"][2], nlohmann::json({0, 0, 10, 0}));
-    // What it learned from says too much, in whichever file it is.
-    EXPECT_EQ(json["warnings"].size(), 1u);
+    // What it learned from says too much. Pixels up to 255 are other ones than those up to 16.
+    EXPECT_EQ(json["warnings"].size(), other == data ? 1u : 0u);
   }
   // Three images of the class 1, one of which shows the class 2.
   const std::string some = write_file(folder + "/some.csv", "0,16,0,0,1\n0,16,0,0,1\n0,0,16,0,1\n");

@@ -5,7 +5,8 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "espalier/data.h"
+#include "base/hash.h"
+#include "data/hashed_examples.h"
 #include "format/csv_numbers.h"
 #include "format/idx.h"
 #include "ir/sink.h"
@@ -20,7 +21,7 @@ std::string find_file(const std::string& folder, std::string_view ending) {
   throw IoError("digits.file", cat("no file *", ending, " or *", ending, ".gz in ", folder));
 }
 
-Examples from_idx(const std::string& folder) {
+HashedExamples from_idx(const std::string& folder) {
   const Literal images = read_idx(find_file(folder, "images-idx3-ubyte")),
                 labels = read_idx(find_file(folder, "labels-idx1-ubyte"));
   if (images.type().dtype != DType::kU8 || images.type().rank() != 3 ||
@@ -33,11 +34,17 @@ Examples from_idx(const std::string& folder) {
   std::vector<float> x(static_cast<size_t>(images.type().elements()));
   std::transform(pixels, pixels + x.size(), x.begin(),
                  [](uint8_t pixel) { return static_cast<float>(pixel) / 255; });
-  return {Tensor::of(x, images.type().shape),
-          Tensor::of(std::vector<int32_t>(classes, classes + labels.type().elements()), labels.type().shape)};
+  const int64_t height = images.type().shape[1], width = images.type().shape[2];
+  std::vector<uint64_t> hashes;
+  for (int64_t row = 0; row < images.type().shape[0]; ++row)
+    hashes.push_back(pixel_hash({pixels + row * height * width, static_cast<size_t>(height * width)}, width));
+  return {
+      {Tensor::of(x, images.type().shape),
+       Tensor::of(std::vector<int32_t>(classes, classes + labels.type().elements()), labels.type().shape)},
+      std::move(hashes)};
 }
 
-Examples from_numbers(const Literal& table, const std::string& path) {
+HashedExamples from_numbers(const Literal& table, const std::string& path) {
   const int64_t rows = table.type().shape[0], columns = table.type().shape[1];
   const auto side =
       static_cast<int64_t>(std::lround(std::sqrt(std::max<double>(0, static_cast<double>(columns - 1)))));
@@ -60,7 +67,9 @@ Examples from_numbers(const Literal& table, const std::string& path) {
   const float scale = brightest > 16 ? 255 : brightest > 1 ? 16 : 1;
   std::vector<float> x;
   std::vector<int32_t> y;
+  std::vector<uint64_t> hashes;
   for (int64_t row = 0; row < rows; ++row, values += columns) {
+    hashes.push_back(pixel_hash({values, static_cast<size_t>(side * side)}, side));
     for (int64_t i = 0; i + 1 < columns; ++i) x.push_back(values[i] / scale);
     const float label = values[columns - 1];
     if (!(label >= 0 && label < 1000) || label != std::floor(label)) {
@@ -69,7 +78,7 @@ Examples from_numbers(const Literal& table, const std::string& path) {
     }
     y.push_back(static_cast<int32_t>(label));
   }
-  return {Tensor::of(x, {rows, side, side}), Tensor::of(y, {rows})};
+  return {{Tensor::of(x, {rows, side, side}), Tensor::of(y, {rows})}, std::move(hashes)};
 }
 
 Tensor rows_of(const Tensor& x, int64_t begin, int64_t end) {
@@ -93,20 +102,39 @@ Examples Examples::slice(int64_t begin, int64_t end, Location at) const {
   return {rows_of(x, begin, end), rows_of(y, begin, end)};
 }
 
-Examples load_digits(const std::string& path, Location at) {
-  const CallScope scope(at);
+uint64_t pixel_hash(std::span<const uint8_t> pixels, int64_t width) {
+  return hash_bytes(pixels.data(), pixels.size(), static_cast<uint64_t>(width));
+}
+
+uint64_t pixel_hash(std::span<const float> pixels, int64_t width) {
+  const bool bytes = std::ranges::all_of(
+      pixels, [](float pixel) { return pixel >= 0 && pixel <= 255 && pixel == std::floor(pixel); });
+  if (bytes) return pixel_hash(std::vector<uint8_t>(pixels.begin(), pixels.end()), width);
+  return hash_bytes(pixels.data(), pixels.size_bytes(), static_cast<uint64_t>(width));
+}
+
+HashedExamples read_digits(const std::string& path) {
   if (!posix_env().exists(path)) throw IoError("digits.path", cat("there is no ", path));
   return std::filesystem::is_directory(path) ? from_idx(path) : from_numbers(read_csv_numbers(path), path);
 }
 
-Examples digits_of(const CsvTable& table, const std::string& path, Location at) {
-  const CallScope scope(at);
+HashedExamples digits_in(const CsvTable& table, const std::string& path) {
   try {
     return from_numbers(csv_numbers(table), path);
   } catch (const FormatError& error) {
     if (error.rule() != "csv.number") throw;
     throw FormatError(error.rule(), cat(path, ": ", error.message()));
   }
+}
+
+Examples load_digits(const std::string& path, Location at) {
+  const CallScope scope(at);
+  return read_digits(path);
+}
+
+Examples digits_of(const CsvTable& table, const std::string& path, Location at) {
+  const CallScope scope(at);
+  return digits_in(table, path);
 }
 
 }  // namespace espalier
