@@ -154,6 +154,14 @@ TEST_F(LearnedImages, AnImageIsToldBeforeItIsResized) {
   EXPECT_TRUE(std::ranges::binary_search(learned, pixel_hash(pixels.data<uint8_t>(), pixels.size(1))));
 }
 
+TEST_F(LearnedImages, AModelOfNoEpochHasLearnedFromNone) {
+  const std::string data = squares();
+  call_verb(add_train, {"--data", data, "--model", model, "--epochs", "0"});
+  std::string said;
+  EXPECT_EQ(judged_by(data, &said), 40);
+  EXPECT_EQ(said, "");
+}
+
 TEST_F(LearnedImages, AModelThatDoesNotSayIsJudgedByAll) {
   const std::string data = squares();
   trained(data, model);

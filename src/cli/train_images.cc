@@ -168,11 +168,11 @@ std::string report_of(const Outcome& outcome, const Examples& test, const std::v
          cat("accuracy ", terminal.paint(Ink::kBold, percent(outcome.accuracy(), 2)), " on ", test.rows());
 }
 
-// What is saved beside the model.
-std::map<std::string, std::string> image_files_of(const ImageRows& rows,
+// What is saved beside the model. Without an epoch it learned from no image.
+std::map<std::string, std::string> image_files_of(const ImageRows& rows, int epochs,
                                                   const nlohmann::ordered_json& history) {
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
-          {kLearnedFile, learned_text(rows.learn.hashes)},
+          {kLearnedFile, epochs > 0 ? learned_text(rows.learn.hashes) : ""},
           {kHistoryFile, json_text(history)}};
 }
 
@@ -275,7 +275,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   compile(model, plan, classes);
   nlohmann::ordered_json known = image_history_of(plan, rows);
   FitOptions options =
-      fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, known); }));
+      fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, plan.fit.epochs, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const Tensor &x = rows.learn.x, &y = rows.learn.y;
   const auto history =
@@ -285,7 +285,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   if (saved) {
     known["epochs"] = history.size();
     known["test"] = {{"accuracy", outcome.accuracy()}};
-    model.save(plan.model.path, {.files = image_files_of(rows, known)});
+    model.save(plan.model.path, {.files = image_files_of(rows, plan.fit.epochs, known)});
     remove_checkpoint(plan);
   }
   if (!history.empty() && !std::isfinite(history.back().at("loss")))
