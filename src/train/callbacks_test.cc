@@ -303,6 +303,8 @@ TEST(ConsoleProgress, SaysOnceThatTheLossIsNoNumber) {
   const std::string said = testing::internal::GetCapturedStderr();
   EXPECT_TRUE(said.starts_with("the loss of epoch 2 is no finite number")) << said;
   EXPECT_EQ(said.find("the loss of", 1), std::string::npos) << said;
+  for (const char* remedy : {"TerminateOnNaN ends such a run", "check_numerics says where it begins"})
+    EXPECT_NE(said.find(remedy), std::string::npos) << said;
 }
 
 }  // namespace

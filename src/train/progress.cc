@@ -47,8 +47,8 @@ class Progress final : public Callback {
     if (diverged_ || loss == logs.end() || std::isfinite(loss->second)) return;
     diverged_ = true;
     std::cerr << "the loss of epoch " << epoch + 1
-              << " is no finite number: the training diverged, or its rows hold NaN; compile with "
-                 "check_numerics to be told where it begins\n";
+              << " is no finite number: the training diverged, or its rows hold NaN; TerminateOnNaN ends "
+                 "such a run, and compile with check_numerics says where it begins\n";
   }
 
  private:
