@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "espalier/dataset.h"
@@ -15,8 +17,46 @@
 
 namespace espalier {
 
-using Logs = std::map<std::string, double>;
 class Model;
+
+// Loss and metrics by their names, as a std::map holds them; at() says which there are.
+class Logs {
+ public:
+  using Values = std::map<std::string, double>;
+  using key_type = Values::key_type;
+  using mapped_type = Values::mapped_type;
+  using value_type = Values::value_type;
+  using iterator = Values::iterator;
+  using const_iterator = Values::const_iterator;
+
+  Logs() = default;
+  Logs(std::initializer_list<value_type> values) : values_(values) {}
+  Logs(Values values) : values_(std::move(values)) {}
+  operator const Values&() const { return values_; }
+
+  // Raises ValueError[logs.name] for a name that is not there.
+  double at(const std::string& name, Location at = Location::here()) const;
+  double& operator[](const std::string& name) { return values_[name]; }
+  iterator find(const std::string& name) { return values_.find(name); }
+  const_iterator find(const std::string& name) const { return values_.find(name); }
+  bool contains(const std::string& name) const { return values_.contains(name); }
+  size_t count(const std::string& name) const { return values_.count(name); }
+  size_t erase(const std::string& name) { return values_.erase(name); }
+  std::pair<iterator, bool> try_emplace(const std::string& name, double value) {
+    return values_.try_emplace(name, value);
+  }
+  iterator begin() { return values_.begin(); }
+  iterator end() { return values_.end(); }
+  const_iterator begin() const { return values_.begin(); }
+  const_iterator end() const { return values_.end(); }
+  size_t size() const { return values_.size(); }
+  bool empty() const { return values_.empty(); }
+  void clear() { values_.clear(); }
+  friend bool operator==(const Logs&, const Logs&) = default;
+
+ private:
+  Values values_;
+};
 
 // What a callback keeps, by name, for a run that goes on in another process.
 struct CallbackState {
@@ -160,7 +200,9 @@ class Model : public Layer {
   // Trains on rows of x and y (equal first axes); y has one tensor for each output, in the order of
   // output_names(), whatever the order of ModelOptions::outputs. Loss and metrics of each
   // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
-  // alone. Raises ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
+  // alone. A loss that becomes NaN or infinite ends nothing, as in Keras: the logs say it, TerminateOnNaN
+  // (callbacks.h) ends the run there, and ModelOptions::check_numerics says where it began. Raises
+  // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
   // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
   // rows on either side, [fit.validation_sample_weight] for weights without those rows or that do not fit,

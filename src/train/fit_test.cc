@@ -411,5 +411,29 @@ TEST(Fit, LayersOfTheHeadersExampleAreTrained) {
   EXPECT_NE(model.variables().at(0).read().to_vector<float>(), (std::vector<float>{1, 1}));
 }
 
+TEST(Logs, SayWhichValuesThereAre) {
+  const Logs logs{{"accuracy", 0.5}, {"loss", 2}};
+  EXPECT_EQ(logs.at("loss"), 2);
+  try {
+    static_cast<void>(logs.at("accurracy"));
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "logs.name");
+    EXPECT_EQ(error.message(), "unknown value \"accurracy\": known are accuracy, loss");
+    EXPECT_EQ(error.fix(), "did you mean \"accuracy\"?");
+    EXPECT_NE(std::string(error.what()).find(" at fit_test.cc:"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Logs, AreUsedAsAMapIs) {
+  Logs logs;
+  logs["loss"] = 2;
+  const std::map<std::string, double> copy = logs;
+  EXPECT_EQ(logs, copy);
+  EXPECT_EQ(logs.find("accuracy"), logs.end());
+  EXPECT_TRUE(logs.contains("loss"));
+  for (const auto& [name, value] : logs) EXPECT_EQ(value, copy.at(name));
+}
+
 }  // namespace
 }  // namespace espalier
