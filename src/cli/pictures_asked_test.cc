@@ -46,7 +46,9 @@ TEST_F(PicturesAsked, APlanKeepsWhatIsKnownOfTheDataAndNamesALayerThatDoesNotFit
              "[data]\nfile = \"squares\"\n[model]\npath = \"other\"\n"
              "[[model.layers]]\ntype = \"Conv2D\"\nfilters = 2\nkernel_size = [99, 3]\n");
   const std::string said = refused(add_train, {plan});
-  EXPECT_NE(said.find("seen.toml, line 5, column 1: model.layers[0] (Conv2D): "), std::string::npos) << said;
+  EXPECT_NE(said.find("seen.toml, line 5, column 1: model.layers[0] (Conv2D), on a batch of 32 rows: "),
+            std::string::npos)
+      << said;
 }
 
 TEST_F(PicturesAsked, ACheckpointOfImagesIsAModelOfImages) {

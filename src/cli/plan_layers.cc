@@ -319,17 +319,19 @@ void check_layers(const TrainPlan& plan, const Dims& row) {
         types = infer_outputs(alone, types);
       } catch (const Error& error) {
         const OneOf kind = one_of(layer);
-        throw ValueError(error.rule(), cat(path, " (", kind.names[kind.index()], "): ", error.message()),
+        throw ValueError(error.rule(),
+                         cat(path, " (", kind.names[kind.index()], "), on a batch of ", kInferredRows,
+                             " rows: ", error.message()),
                          error.fix());
       }
     });
   }
   if (types.empty() || types[0].rank() == 2) return;
   said_at(plan, "model.layers", [&] {
-    throw ValueError(
-        "plan.layers",
-        cat("the Dense layer that fits the label takes [rows, numbers], and model.layers give ", types[0]),
-        "end them with type = \"Flatten\"");
+    throw ValueError("plan.layers",
+                     cat("the Dense layer that fits the label takes [rows, numbers], and model.layers give ",
+                         types[0], " of ", kInferredRows, " rows"),
+                     "end them with type = \"Flatten\"");
   });
 }
 
