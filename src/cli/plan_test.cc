@@ -294,6 +294,48 @@ TEST(Plan, MistakesNameTheirPlaceAndWhatIsKnown) {
   }
 }
 
+TEST(Plan, WhatIsGivenTwiceNamesBothPlaces) {
+  const struct {
+    const char *text, *place, *says, *fix;
+  } cases[] = {
+      {"callbacks = []\n[[callbacks]]\ntype = \"TerminateOnNaN\"\n", "line 2, column 1",
+       "callbacks is given twice, first in line 1", "remove line 1, in whose place [[callbacks]] goes"},
+      {"[model]\npath = \"m\"\nlayers = []\n[[model.layers]]\ntype = \"Flatten\"\n", "line 4, column 1",
+       "model.layers is given twice, first in line 3", "remove line 3, in whose place [[model.layers]] goes"},
+      {"[fit]\nseed = 1\n[fit]\nepochs = 1\n", "line 3, column 1", "fit is given twice, first in line 1",
+       "put the keys of both below one"},
+      {"[[callbacks]]\ntype = \"TerminateOnNaN\"\n[callbacks]\n", "line 3, column 1",
+       "callbacks is given twice, first in line 1", "[[callbacks]] adds one more"},
+      {"[data]\nfile = \"a\"\n[fit]\nepochs = 1\n  epochs = 2\n", "line 5, column 12",
+       "epochs is given twice, first in line 4", "leave one of them out"},
+      {"[[model.layers]]\ntype = \"Dense\"\nunits = 1\nunits = 2\n", "line 4, column 9",
+       "units is given twice, first in line 3", "leave one of them out"},
+      {"fit.epochs = 1\nfit.epochs = 2\n", "line 2, column 14", "fit.epochs is given twice, first in line 1",
+       "leave one of them out"},
+      {"[fit]\nepochs = 1\nclass_weight = { a = 1, a = 2 }\n", "line 3, column 29", "'a'", ""},
+  };
+  for (const auto& twice : cases) {
+    try {
+      read_plan(twice.text, "plan.toml");
+      ADD_FAILURE() << "accepted: " << twice.text;
+    } catch (const FormatError& error) {
+      EXPECT_EQ(error.rule(), "plan.syntax");
+      EXPECT_TRUE(error.message().starts_with(cat("plan.toml, ", twice.place, ": "))) << error.message();
+      EXPECT_NE(error.message().find(twice.says), std::string::npos) << error.message();
+      EXPECT_EQ(error.fix(), twice.fix) << error.message();
+    }
+  }
+}
+
+TEST(Plan, CommentsNameWhatMayStandThere) {
+  TrainPlan plan = table_plan();
+  plan.data.label = "kind";
+  const std::string text = write_plan(plan);
+  for (const char* part : {"# What rows of a class count: none, balanced, or as { CLASS = 3.0 }\n",
+                           "known are auto, accuracy,", "# beside layers, false\ncompare_linear = true\n"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+}
+
 TEST(Plan, TextWithoutQuotesIsNamedWithTheCure) {
   const struct {
     const char *text, *place, *fix;

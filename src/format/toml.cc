@@ -100,6 +100,50 @@ std::optional<size_t> after_quotes(const std::string& text, size_t at) {
   return std::nullopt;
 }
 
+// The table within `from` that has this key; null where none has.
+const toml::table* table_with(const toml::node& from, std::string_view key) {
+  if (const toml::array* array = from.as_array()) {
+    for (const toml::node& element : *array) {
+      if (const toml::table* found = table_with(element, key)) return found;
+    }
+  }
+  const toml::table* table = from.as_table();
+  if (!table || table->contains(key)) return table;
+  for (const auto& [name, value] : *table) {
+    if (const toml::table* found = table_with(value, key)) return found;
+  }
+  return nullptr;
+}
+
+// What a name that line `line` gives again was before. `header`: the line is that of a table. Else the name
+// is a key of the table that is open there, and another key, put into its place, tells which that is.
+struct GivenBefore {
+  toml::source_index line = 0;
+  bool array = false, tables = false;
+};
+std::optional<GivenBefore> given_before(const std::string& text, toml::source_index line,
+                                        const std::string& name, bool header) {
+  constexpr const char* kProbe = "espalier-probe";
+  const size_t begin = offset_of(text, {line, 1});
+  const size_t word = std::min(text.find_first_not_of(" \t", begin), text.size());
+  if (!header && text.compare(word, name.size(), name) != 0) return std::nullopt;
+  try {
+    const toml::table root = toml::parse(cat(text.substr(0, begin), kProbe, " = 1\n"));
+    const toml::node* at = header ? &root : table_with(root, kProbe);
+    for (size_t from = 0; from <= name.size() && at;) {
+      const size_t end = std::min(name.find('.', from), name.size());
+      const toml::table* table = at->as_table();
+      at = table ? table->get(std::string_view(name).substr(from, end - from)) : nullptr;
+      from = end + 1;
+    }
+    if (!at || at->source().begin.line == 0) return std::nullopt;
+    return GivenBefore{at->source().begin.line, at->is_array(), at->is_array_of_tables()};
+  } catch (const TomlAssertion&) {
+  } catch (const toml::parse_error&) {
+  }
+  return std::nullopt;
+}
+
 bool before(const toml::source_position& a, const toml::source_position& b) {
   return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
@@ -161,11 +205,30 @@ toml::table TomlDocument::parsed(const std::string& text) const {
       fail(kind_ + ".syntax", position_of(text, bare->begin), cat("text stands in quotes: ", bare->text),
            cat("put quotes around it, \"", bare->text, "\""));
     }
+    refuse_second(text, at, error.description());
     const auto is_digit = [&](size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
     const size_t sign = offset_of(text, at);
     const bool comma = sign > 0 && is_digit(sign - 1) && text[sign] == ',' && is_digit(sign + 1);
     fail(kind_ + ".syntax", at, std::string(error.description()), comma ? "the decimal sign is a point" : "");
   }
+}
+
+// "cannot redefine existing array 'callbacks' as array-of-tables" in words of ours, and with the first place.
+void TomlDocument::refuse_second(const std::string& text, const toml::source_position& at,
+                                 std::string_view description) const {
+  const size_t begin = description.find('\''), end = description.rfind('\'');
+  if (description.find("cannot redefine existing ") == description.npos || begin == end) return;
+  const std::string name(description.substr(begin + 1, end - begin - 1));
+  const bool header = description.find("table header") != description.npos;
+  const std::optional<GivenBefore> before = given_before(text, at.line, name, header);
+  if (!before) return;
+  std::string fix = "leave one of them out";
+  if (before->tables)
+    fix = cat("[[", name, "]] adds one more");
+  else if (header)
+    fix = before->array ? cat("remove line ", before->line, ", in whose place [[", name, "]] goes")
+                        : "put the keys of both below one";
+  fail(kind_ + ".syntax", at, cat(name, " is given twice, first in line ", before->line), fix);
 }
 
 // What the parser takes for granted: outside of quotes and comments there is ASCII alone, and no key of so

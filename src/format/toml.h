@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 // What the parser asserts is at times about the text: "[.a]" holds no key. Without this it would be
@@ -48,6 +49,8 @@ class TomlDocument {
 
  private:
   void check_bare_text(const std::string& text) const;
+  void refuse_second(const std::string& text, const toml::source_position& at,
+                     std::string_view description) const;
   toml::table parsed(const std::string& text) const;
 
   std::string source_, kind_;
