@@ -70,8 +70,8 @@ Fields model_fields(ModelPlan& plan, bool images) {
   if (!images) {
     out.push_back(
         {"compare_linear", &plan.compare_linear,
-         "Whether a linear model is kept where it is better on the rows that say when to stop; false "
-         "where layers are given"});
+         "Whether a linear model is kept where it is better on the rows that say when to stop; left out "
+         "beside layers, false"});
     out.push_back(
         {"threshold", &plan.threshold,
          "Of two classes: the probability from which on a row is said to be of the rarer one; none: "

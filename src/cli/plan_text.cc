@@ -151,8 +151,11 @@ class Writer {
     std::string out = field.meaning;
     if (field.choices.empty()) return out;
     constexpr size_t kShown = 3;
-    if (field.choices.size() > kShown) return out;
-    for (size_t i = 0; i < field.choices.size(); ++i) out += cat(i ? ", " : ": ", field.choices[i]);
+    const bool list = std::holds_alternative<std::vector<std::string>*>(field.target);
+    if (field.choices.size() > kShown && !list) return out;
+    for (size_t i = 0; i < field.choices.size(); ++i)
+      out += cat(i ? ", " : list ? "; known are " : ": ", field.choices[i]);
+    if (std::holds_alternative<ClassWeights*>(field.target)) out += ", or as { CLASS = 3.0 }";
     return out;
   }
 
