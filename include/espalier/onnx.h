@@ -28,6 +28,8 @@ class OnnxModel : public Model {
   // The types of one row of each input: f32[784]; and the names of inputs and of outputs in the file.
   const std::vector<TensorType>& input_rows() const;
   std::vector<std::string> input_names() const override;
+  // What the file says to programs beside its own (metadata_props), by key.
+  const std::map<std::string, std::string>& metadata() const;
   // Those of the file; none for a single output.
   std::vector<std::string> output_names() const override;
 

@@ -16,6 +16,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
+#include "cli/reading_files.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
@@ -153,20 +154,29 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
           shell_words({"cc", "-std=c99", "-O2", "-c", source})};
 }
 
+// How rows and images are read, for `import`: files of the model under keys that begin with espalier.
+std::map<std::string, std::string> files_for_import(const LoadedModel& model) {
+  std::map<std::string, std::string> out;
+  for (const char* name : kReadingFiles) {
+    if (model.has_file(name)) out[cat(kMetadataPrefix, name)] = model.file(name);
+  }
+  return out;
+}
+
 Exported export_onnx(LoadedModel& model, const ExportRun& run) {
   std::string doc;
   for (const std::string& note : notes_of(model, run.model)) doc += cat(doc.empty() ? "" : "\n", note);
-  Results{.out = run.out}.write(model_onnx(model, run.batch, doc));
+  Results{.out = run.out}.write(model_onnx(model, run.batch, doc, files_for_import(model)));
   const int64_t batch = run.batch ? run.batch : model.fixed_batch();
   const std::vector<std::string> given = model.input_names();
   std::string names;
   for (size_t i = 0; i < model.input_rows().size(); ++i)
     names += cat(i ? ", " : "", given.empty() ? cat("x", i) : given[i]);
-  return {
-      {run.out},
-      cat("for ", batch ? std::to_string(batch) : "any number of", batch == 1 ? " row" : " rows",
-          model.input_rows().size() > 1 ? ", inputs " : ", input ", names, "\n"),
-      command({"import", run.out, "--out", std::filesystem::path(run.out).stem().string() + "-imported"})};
+  return {{run.out},
+          cat("for ", batch ? std::to_string(batch) : "any number of", batch == 1 ? " row" : " rows",
+              model.input_rows().size() > 1 ? ", inputs " : ", input ", names,
+              "; onnxruntime runs it, and `espalier import` reads it\n"),
+          command({"info", run.model})};
 }
 
 Exported export_stablehlo(LoadedModel& model, const ExportRun& run) {

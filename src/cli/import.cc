@@ -1,5 +1,6 @@
 // espalier import: a model that others wrote, as a saved model.
 #include <charconv>
+#include <map>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +8,7 @@
 #include "base/format.h"
 #include "cli/common.h"
 #include "cli/info_model.h"
+#include "cli/reading_files.h"
 #include "espalier/error.h"
 #include "espalier/onnx.h"
 #include "espalier/saved_model.h"
@@ -36,18 +38,45 @@ std::map<std::string, int64_t> sizes_of(const std::vector<std::string>& texts) {
   return out;
 }
 
-OnnxModel load(const ImportRun& run) {
-  try {
-    return load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
-  } catch (const FormatError& error) {
-    if (error.rule() != "onnx.wire") throw;
-    throw FormatError(error.rule(), cat(error.message(), "; this is no ONNX file, or a part of one"));
+// What an export of ours says of how rows and images are read. Raises FormatError[import.columns] where that
+// is of another program.
+std::map<std::string, std::string> reading_files(const OnnxModel& model, const std::string& file) {
+  std::map<std::string, std::string> out;
+  for (const char* name : kReadingFiles) {
+    if (const auto found = model.metadata().find(cat(kMetadataPrefix, name)); found != model.metadata().end())
+      out[name] = found->second;
   }
+  if (const auto columns = out.find(kColumnsFile); columns != out.end()) {
+    const auto refuse = [&](const std::string& why) {
+      throw FormatError("import.columns", cat(file, ": ", kMetadataPrefix, kColumnsFile, ": ", why),
+                        "export the model again");
+    };
+    int64_t width = 0;
+    try {
+      width = ColumnProgram::from_json(columns->second).width();
+    } catch (const FormatError& error) {
+      refuse(error.message());
+    }
+    const TensorType row{DType::kF32, {width}};
+    if (model.input_rows() != std::vector{row})
+      refuse(cat("a row becomes ", row, ", and the model takes ", model.input_rows()[0]));
+  }
+  return out;
+}
+
+// "takes rows of a table as the exported one does".
+std::string reading_text(const std::map<std::string, std::string>& files) {
+  if (files.contains(kColumnsFile)) return "  a row of the table is read as before the export\n";
+  if (files.contains(kImagesFile)) return "  an image is read as before the export\n";
+  return "  the file does not say how a row of a table or an image becomes these: predict and evaluate, "
+         "which "
+         "read such, do not take the model\n";
 }
 
 void import_model(const ImportRun& run) {
-  OnnxModel model = load(run);
-  model.save(run.out);
+  OnnxModel model = load_onnx(run.file, {.sizes = sizes_of(run.sizes)});
+  const std::map<std::string, std::string> files = reading_files(model, run.file);
+  model.save(run.out, {.files = files});
   // Not every program follows from the batch in a way that a folder can hold.
   const int64_t batch = load_model(run.out).fixed_batch();
   const auto& rows = model.input_rows();
@@ -56,17 +85,20 @@ void import_model(const ImportRun& run) {
     nlohmann::ordered_json inputs = nlohmann::ordered_json::array();
     for (size_t i = 0; i < rows.size(); ++i)
       inputs.push_back({{"name", model.input_names()[i]}, {"row", to_string(rows[i])}});
+    nlohmann::ordered_json read = nlohmann::ordered_json::array();
+    for (const auto& [name, text] : files) read.push_back(name);
     return run.results.write_json("import", {{"file", run.file},
                                              {"out", run.out},
                                              {"parameters", parameters},
                                              {"batch", batch},
-                                             {"inputs", inputs}});
+                                             {"inputs", inputs},
+                                             {"files", read}});
   }
   std::string text = cat("wrote ", run.out, ": ", parameters, " parameters, ",
                          batch ? cat("batches of ", batch) : "any number of rows", "\n");
   for (size_t i = 0; i < rows.size(); ++i)
     text += cat("  input ", model.input_names()[i], " ", rows[i], "\n");
-  run.results.write(text);
+  run.results.write(text + reading_text(files));
   run.results.suggest({"info", run.out});
 }
 

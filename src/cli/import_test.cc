@@ -6,6 +6,7 @@
 #include "espalier/csv.h"
 #include "espalier/ops.h"
 #include "espalier/saved_model.h"
+#include "format/onnx/wire.h"
 
 namespace espalier::cli {
 namespace {
@@ -42,6 +43,56 @@ TEST_F(Import, GivesBackTheModelThatWasExported) {
   EXPECT_NE(info.find("\n\nvariable "), std::string::npos) << info;
 }
 
+TEST_F(Import, WhatWasExportedReadsRowsOfTheTableAgain) {
+  const std::string file = onnx(), data = folder + "/table.csv", back = folder + "/back";
+  const std::string said = call_verb(add_import, {file, "--out", back});
+  EXPECT_NE(said.find("a row of the table is read as before the export\n"), std::string::npos) << said;
+  EXPECT_EQ(call_verb(add_predict, {back, data}), call_verb(add_predict, {folder + "/model", data}));
+  EXPECT_NE(call_verb(add_evaluate, {back, data}).find("accuracy"), std::string::npos);
+}
+
+TEST_F(Import, WhatWasExportedReadsImagesAgain) {
+  std::string text;
+  for (int row = 0; row < 40; ++row) {
+    for (int pixel = 0; pixel < 4; ++pixel) text += pixel == row % 4 ? "255," : "0,";
+    text += cat(row % 4, "\n");
+  }
+  const std::string data = write_file(folder + "/digits.csv", text), back = folder + "/back";
+  call_verb(add_train, {"--data", data, "--model", folder + "/model", "--epochs", "2"});
+  call_verb(add_export, {folder + "/model", "--to", "onnx", "--out", folder + "/net.onnx"});
+  call_verb(add_import, {folder + "/net.onnx", "--out", back});
+  EXPECT_EQ(call_verb(add_predict, {back, data}), call_verb(add_predict, {folder + "/model", data}));
+  EXPECT_NE(call_verb(add_info, {back}).find("4 classes of images: 0, 1, 2, 3\n"), std::string::npos);
+}
+
+TEST_F(Import, HowRowsAreReadMustFitTheModelAndIsSaidToBeMissing) {
+  const std::string whole = posix_env().read_file(onnx());
+  const auto with = [&](const std::string& columns) {
+    // A key that comes again counts.
+    onnx::WireWriter entry, out;
+    entry.bytes(1, "espalier.columns.json");
+    entry.bytes(2, columns);
+    out.bytes(14, entry.take());
+    return write_file(folder + "/other.onnx", whole + out.take());
+  };
+  const auto rule = [&](const std::string& file) {
+    return rule_of([&] { call_verb(add_import, {file, "--out", folder + "/back"}); });
+  };
+  EXPECT_EQ(rule(with("{")), "import.columns");
+  std::string other = load_model(folder + "/model").file("columns.json");
+  auto json = nlohmann::json::parse(other);
+  json["steps"].erase(0);
+  EXPECT_EQ(rule(with(json.dump())), "import.columns");
+  EXPECT_FALSE(posix_env().exists(folder + "/back"));
+  std::string bare = whole;
+  for (size_t at = 0; (at = bare.find("espalier.", at)) != bare.npos;) bare.replace(at, 9, "elsewhere");
+  const std::string said =
+      call_verb(add_import, {write_file(folder + "/bare.onnx", bare), "--out", folder + "/back"});
+  EXPECT_NE(said.find("the file does not say how a row of a table or an image becomes these"),
+            std::string::npos)
+      << said;
+}
+
 TEST_F(Import, WrongUseIsNamed) {
   const std::string file = onnx();
   const auto rule = [&](std::vector<std::string> arguments) {
@@ -53,7 +104,7 @@ TEST_F(Import, WrongUseIsNamed) {
   EXPECT_EQ(rule({file, "--out", folder + "/back", "--size", "lenght=3"}), "onnx.sizes");
   const Outcome table = call_command(cat("import ", folder, "/table.csv --out ", folder, "/back"));
   EXPECT_EQ(table.code, 2);
-  EXPECT_NE(table.error.find("; this is no ONNX file, or a part of one [onnx.wire]"), std::string::npos)
+  EXPECT_NE(table.error.find("/table.csv is no ONNX model, or a part of one: "), std::string::npos)
       << table.error;
   EXPECT_EQ(rule({file, "--out", folder + "/absent/back"}), "save.path");
   EXPECT_FALSE(posix_env().exists(folder + "/back"));

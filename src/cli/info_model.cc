@@ -153,9 +153,9 @@ void info_model(const std::string& path, const Results& results) {
   const std::string data = said.is_string() ? said.get<std::string>() : "";
   if ((table || images) && !data.empty() && posix_env().exists(data))
     return results.suggest({"evaluate", path, data});
-  if (table) return results.suggest({"predict", path, "new.csv"});
-  if (images) return results.suggest({"predict", path, "new.png"});
-  results.suggest({"export", path, "--to", "onnx", "--out", "model.onnx"});
+  if (table) return results.suggest({"predict", path, "YOUR_ROWS.csv"});
+  if (images) return results.suggest({"predict", path, "YOUR_IMAGE.png"});
+  results.suggest({"export", path, "--to", "c", "--out", "model.c"});
 }
 
 }  // namespace espalier::cli

@@ -15,7 +15,8 @@ struct OnnxWriteOptions {
   // run time, under the name `batch_symbol`. Without one, every size is fixed.
   const Graph* other_batch = nullptr;
   std::string batch_symbol = "N";
-  std::string doc = {};  // what the file says of itself to people
+  std::string doc = {};                              // what the file says of itself to people
+  std::map<std::string, std::string> metadata = {};  // and to programs: metadata_props
 };
 
 // A forward pass as an ONNX model of operator set 17: arguments are its inputs, results its outputs, and
@@ -40,7 +41,8 @@ struct OnnxReadOptions {
 struct OnnxProgram {
   std::shared_ptr<Graph> graph;
   std::map<std::string, Literal> variables;
-  std::set<std::string> averages;  // of them: means and variances of BatchNormalization
+  std::set<std::string> averages;               // of them: means and variances of BatchNormalization
+  std::map<std::string, std::string> metadata;  // OnnxWriteOptions'
 };
 
 // The program of an ONNX model of operator sets 11 to 28. Initializers of integers and bool are constants, as

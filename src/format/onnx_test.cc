@@ -68,6 +68,9 @@ TEST(Onnx, AFileSaysWhoWroteItAndWhatItIs) {
   EXPECT_EQ(std::count(version.begin(), version.end(), '.'), 2) << version;
   EXPECT_EQ(text_of(6, {}), "");
   EXPECT_EQ(text_of(6, {.doc = "x0 is\nthe row"}), "x0 is\nthe row");
+  const std::map<std::string, std::string> metadata{{"", "z"}, {"a.b", "{\"x\": 1}"}, {"c", ""}};
+  const std::string bytes = onnx_bytes(*graph, {}, {.metadata = metadata});
+  EXPECT_EQ(parse_onnx(std::as_bytes(std::span(bytes))).metadata, metadata);
 }
 
 std::map<std::string, Literal> weights(const Graph& graph) {

@@ -18,17 +18,18 @@ void require_batch(const LoadedModel& model, int64_t batch) {
 
 }  // namespace
 
-std::string model_onnx(LoadedModel& model, int64_t batch, const std::string& doc) {
+std::string model_onnx(LoadedModel& model, int64_t batch, const std::string& doc,
+                       const std::map<std::string, std::string>& metadata) {
   const auto at = [&](int64_t rows) { return trace_for_export(model, rows); };
   if (batch == 0) batch = model.fixed_batch();
   if (batch != 0) {
     require_batch(model, batch);
     const TracedModel traced = at(batch);
-    return onnx_bytes(*traced.graph, values_of(traced.variables), {.doc = doc});
+    return onnx_bytes(*traced.graph, values_of(traced.variables), {.doc = doc, .metadata = metadata});
   }
   const TracedModel traced = at(kTellingBatches[0]), other = at(kTellingBatches[1]);
   return onnx_bytes(*traced.graph, values_of(traced.variables),
-                    {.other_batch = other.graph.get(), .doc = doc});
+                    {.other_batch = other.graph.get(), .doc = doc, .metadata = metadata});
 }
 
 std::string model_stablehlo(LoadedModel& model, const StablehloOptions& options) {

@@ -30,6 +30,7 @@ struct OnnxModel::Program {
   int64_t fixed_batch = 0;
   std::map<std::string, Literal> weights;
   std::set<std::string> averages;
+  std::map<std::string, std::string> metadata;
 
   std::mutex mutex;
   int64_t batch = 0;
@@ -81,6 +82,7 @@ void OnnxModel::Program::read_signature() {
   graph = std::move(program.graph);
   weights = std::move(program.variables);
   averages = std::move(program.averages);
+  metadata = std::move(program.metadata);
 }
 
 OnnxModel::OnnxModel(std::shared_ptr<Program> program, Location at)
@@ -90,6 +92,7 @@ OnnxModel::OnnxModel(std::shared_ptr<Program> program, Location at)
 
 int64_t OnnxModel::fixed_batch() const { return program_->fixed_batch; }
 const std::vector<TensorType>& OnnxModel::input_rows() const { return program_->rows; }
+const std::map<std::string, std::string>& OnnxModel::metadata() const { return program_->metadata; }
 std::vector<std::string> OnnxModel::input_names() const { return program_->inputs; }
 std::vector<std::string> OnnxModel::output_names() const {
   return program_->outputs.size() > 1 ? program_->outputs : std::vector<std::string>();
@@ -123,7 +126,11 @@ OnnxModel load_onnx(const std::string& path, const LoadOnnxOptions& options, Loc
   try {
     return read_onnx(posix_env().read_file(path), std::filesystem::path(path).stem().string(), options, at);
   } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()), error.fix());
+    const bool foreign = error.rule() == "onnx.wire" || error.rule() == "onnx.model";
+    throw FormatError(error.rule(),
+                      foreign ? cat(path, " is no ONNX model, or a part of one: ", error.message())
+                              : cat(path, ": ", error.message()),
+                      error.fix());
   } catch (const UnsupportedError& error) {
     throw UnsupportedError(error.rule(), cat(path, ": ", error.message()), error.fix());
   }

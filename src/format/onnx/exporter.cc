@@ -242,6 +242,7 @@ void Exporter::drop_unused() {
 Model Exporter::run(const std::map<std::string, Literal>& variables) {
   model_.graph_name = graph_.name();
   model_.doc = options_.doc;
+  model_.metadata = options_.metadata;
   names_ = {""};
   find_batch();
   declare_inputs(variables);

@@ -66,7 +66,7 @@ class Importer {
       if (!named.emplace(output.name, true).second) twice(output.name);
       builder_.result(output.name, value(output.name, "the outputs"));
     }
-    return {builder_.finish(), std::move(variables_), std::move(averages_)};
+    return {builder_.finish(), std::move(variables_), std::move(averages_), model.metadata};
   }
 
  private:

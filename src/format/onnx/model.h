@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <variant>
@@ -45,7 +46,8 @@ struct Initializer {
 
 struct Model {
   std::string graph_name;
-  std::string doc = {};  // for people; written, not read
+  std::string doc = {};                              // for people; written, not read
+  std::map<std::string, std::string> metadata = {};  // metadata_props
   int64_t opset = kOpset;
   std::vector<ValueInfo> inputs, outputs;
   std::vector<Initializer> initializers;

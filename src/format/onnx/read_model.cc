@@ -252,6 +252,16 @@ ModelReader::ModelReader(std::string_view bytes) {
       }
       if (domain.empty() || domain == "ai.onnx") model_.opset = version;
     }
+    if (field.number() == 14) {
+      if (model_.metadata.size() == kMaxItems)
+        throw UnsupportedError("onnx.size", cat("more than ", kMaxItems, " metadata_props"));
+      std::string key, value;
+      for (WireReader part(field.bytes()); part.next();) {
+        if (part.number() == 1) key = text(part);
+        if (part.number() == 2) value = text(part);
+      }
+      model_.metadata[key] = std::move(value);
+    }
     if (field.number() == 25)
       throw UnsupportedError("onnx.function", "the model defines functions of its own");
   }

@@ -139,6 +139,12 @@ std::string model_bytes(const Model& model) {
   if (!model.doc.empty()) out.bytes(6, model.doc);
   out.bytes(7, graph_bytes(model));
   out.bytes(8, opset.take());
+  for (const auto& [key, value] : model.metadata) {
+    WireWriter entry;
+    entry.bytes(1, key);
+    entry.bytes(2, value);
+    out.bytes(14, entry.take());
+  }
   std::string bytes = out.take();
   check(bytes.size());
   return bytes;
