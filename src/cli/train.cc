@@ -87,8 +87,9 @@ TrainPlan plan_in(const std::string& path, const std::string& label) {
     const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
     return read_plan(read_text(path), source_name(path), folder, label);
   } catch (const FormatError& error) {
-    if (error.rule() != "plan.syntax" || !path.ends_with(".csv")) throw;
-    throw FormatError(error.rule(), cat(path, " is a table and no plan, which is TOML: ", error.message()),
+    const bool table = path.ends_with(".csv") || path.ends_with(".csv.gz") || path.ends_with(".tsv");
+    if (!table || (error.rule() != "plan.syntax" && error.rule() != "plan.size")) throw;
+    throw FormatError(error.rule(), cat(path, " looks like a table, and a plan is TOML"),
                       command({"train", "--data", path, "--label", label.empty() ? "COLUMN" : label}));
   }
 }
