@@ -238,7 +238,7 @@ void choose(const ChooseRun& run) {
     next.insert(next.end(), words.begin(), words.end());
   };
   if (run.data.empty() || run.scored.score.empty()) {
-    add({"model/", run.data.empty() ? "new.csv" : run.data});
+    add({"MODEL", run.data.empty() ? "YOUR_ROWS.csv" : run.data});
   } else {
     add({"--scores", run.data});
     add(run.scored.words());

@@ -132,6 +132,12 @@ TEST_F(Next, OfAFileOnStandardOutputIsSaidBesideIt) {
   EXPECT_NE(after.find(" --gates gates.toml"), after.npos) << after;
 }
 
+TEST_F(Next, WhatIsNotAtHandIsInCapitals) {
+  run(cat(program, " train --data people.csv --label paid --epochs 1"));
+  std::filesystem::remove(home + "/people.csv");
+  EXPECT_TRUE(next_of(run(cat(program, " info model"))).ends_with(" predict model YOUR_ROWS.csv"));
+}
+
 TEST_F(Next, OfTrainingOnFewRowsLeadsToGatesOfAllOfThem) {
   write_file(home + "/people.csv", people(100));
   const std::string trained = run(cat(program, " train --data people.csv --label paid --epochs 3"));
