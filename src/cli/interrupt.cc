@@ -1,8 +1,6 @@
 #include "cli/interrupt.h"
 
-#include <sstream>
-
-#include "base/format.h"
+#include <iterator>
 
 namespace espalier::cli {
 namespace {
@@ -10,23 +8,6 @@ namespace {
 constexpr int kSignals[] = {SIGINT, SIGTERM};
 volatile std::sig_atomic_t interrupted = 0;
 bool obeyed = false;
-
-// A line of a plan without its explanation.
-std::string without_comment(const std::string& line) {
-  const size_t end = line.find("  #");
-  return line.substr(0, line.find_last_not_of(' ', end == line.npos ? end : end + 1) + 1);
-}
-
-// Of two plans that differ.
-std::string first_difference(const std::string& before, const std::string& now) {
-  std::istringstream a(before), b(now);
-  std::string x, y;
-  do {
-    if (!std::getline(a, x)) x = "nothing more";
-    if (!std::getline(b, y)) y = "nothing more";
-  } while (x == y);
-  return cat("the run was begun with ", without_comment(x), ", now it is ", without_comment(y));
-}
 
 class Stop final : public Callback {
  public:
@@ -36,12 +17,7 @@ class Stop final : public Callback {
     obeyed = true;
     model().stop_training();
   }
-  void save_state(CallbackState& state) const override { state.put_text("train/plan", plan_); }
-  void load_state(const CallbackState& state) override {
-    if (const std::string before = state.text("train/plan"); before != plan_)
-      throw ValueError("train.resume", first_difference(before, plan_),
-                       "repeat the command that began it, with --resume");
-  }
+  void save_state(CallbackState& state) const override { state.put_text(kPlanState, plan_); }
 
  private:
   std::string plan_;

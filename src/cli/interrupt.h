@@ -25,7 +25,8 @@ class InterruptScope {
 };
 
 // Ends the run after the step in which the signal came. A checkpoint holds `plan`, what else the run depends
-// on, a line each: to go on with another raises ValueError[train.resume], which names the first that differs.
+// on, as its state of this name.
+inline constexpr const char* kPlanState = "train/plan";
 std::shared_ptr<Callback> StopOnInterrupt(std::string plan);
 
 }  // namespace espalier::cli

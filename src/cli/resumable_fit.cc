@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <limits>
+#include <map>
+#include <sstream>
 
 #include "base/checksum.h"
 #include "base/env.h"
@@ -12,12 +15,16 @@
 #include "cli/interrupt.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
+#include "format/checkpoint.h"
 #include "format/utf8.h"
 #include "ir/sink.h"
 #include "report/terminal.h"
 
 namespace espalier::cli {
 namespace {
+
+// What the line of an identity begins with that says what the run learns from.
+constexpr const char* kDataLine = "data: ";
 
 void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
@@ -28,6 +35,36 @@ std::string checkpoint_of(const TrainPlan& plan) {
   const std::string& model = plan.model.path;
   const size_t end = model.find_last_not_of('/');
   return model.substr(0, end == std::string::npos ? end : end + 1) + ".checkpoint";
+}
+
+// A line of a plan without its explanation.
+std::string without_comment(const std::string& line) {
+  const size_t end = line.find("  #");
+  return line.substr(0, line.find_last_not_of(' ', end == line.npos ? end : end + 1) + 1);
+}
+
+// Of two identities that differ.
+std::string first_difference(const std::string& before, const std::string& now) {
+  std::istringstream a(before), b(now);
+  std::string x, y;
+  do {
+    if (!std::getline(a, x)) x = "nothing more";
+    if (!std::getline(b, y)) y = "nothing more";
+  } while (x == y);
+  if (!x.starts_with(kDataLine) || !y.starts_with(kDataLine))
+    return cat("the run was begun with ", without_comment(x), ", now it is ", without_comment(y));
+  const auto rows = [](const std::string& line) {
+    return line.substr(std::strlen(kDataLine), line.find(',') - std::strlen(kDataLine));
+  };
+  return cat("the data is not that of the run, which learns from ", rows(x), ": now there are ",
+             rows(x) == rows(y) ? "as many of other values" : rows(y));
+}
+
+// "432 rows of 12x16x3 numbers".
+std::string rows_text(const Tensor& x) {
+  std::string row;
+  for (size_t i = 1; i < x.shape().size(); ++i) row += cat(i > 1 ? "x" : "", x.shape()[i]);
+  return cat(x.size(0), " rows of ", row, " numbers");
 }
 
 // All that a run depends on: the plan, and the numbers that it trains on.
@@ -44,7 +81,28 @@ std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const Fit
     const Literal numbers = rows.node()->dense();
     sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
   }
-  return cat(write_plan(plan), "rows with checksum ", sum, "\n");
+  return cat(write_plan(plan), kDataLine, rows_text(x), ", checksum ", sum, "\n");
+}
+
+// Raises ValueError[train.resume], which names the first difference, where the checkpoint is of another run.
+// What is no whole checkpoint fit refuses.
+void check_same_run(const std::string& path, const std::string& now) {
+  if (!posix_env().exists(path)) return;
+  std::vector<std::map<std::string, Literal>> states;
+  try {
+    states = parse_checkpoint(posix_env().read_file(path)).callbacks;
+  } catch (const Error&) {
+    return;
+  }
+  for (auto& state : states) {
+    const auto found = state.find(kPlanState);
+    if (found == state.end()) continue;
+    const CallbackState kept{{{kPlanState, make_concrete(std::move(found->second))}}};
+    if (const std::string before = kept.text(kPlanState); before != now)
+      throw ValueError(
+          "train.resume", first_difference(before, now),
+          cat("repeat the command that began it, with --resume, or remove ", path, " to begin anew"));
+  }
 }
 
 }  // namespace
@@ -66,7 +124,9 @@ void remove_checkpoint(const TrainPlan& plan) {
 std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
                                const Tensor& y, FitOptions options) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  options.callbacks.push_back(StopOnInterrupt(identity(plan, x, y, options)));
+  const std::string run = identity(plan, x, y, options);
+  check_same_run(checkpoint_of(plan), run);
+  options.callbacks.push_back(StopOnInterrupt(run));
   options.callbacks.push_back(
       BackupAndRestore({.path = checkpoint_of(plan),
                         .save_freq = plan.fit.checkpoint_every ? plan.fit.checkpoint_every : kNever,

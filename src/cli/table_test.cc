@@ -158,7 +158,18 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   // Other rows are another run.
   const std::string text = posix_env().read_file(data);
   posix_env().write_file(data, shapes_csv(400, 2));
-  EXPECT_EQ(rule_of([&] { call_verb(add_train, arguments); }), "train.resume");
+  const auto refused = [&] {
+    try {
+      call_verb(add_train, arguments);
+    } catch (const ValueError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+    return std::string("accepted");
+  };
+  const std::string other = "train.resume: the data is not that of the run, which learns from 288 rows of ";
+  EXPECT_EQ(refused(), other + "6 numbers: now there are as many of other values");
+  posix_env().write_file(data, shapes_csv(410, 1));
+  EXPECT_EQ(refused(), other + "6 numbers: now there are 295 rows of 6 numbers");
   posix_env().write_file(data, text);
   EXPECT_EQ(call_verb(add_train, arguments), whole);
   EXPECT_EQ(weights(), wanted);

@@ -306,6 +306,13 @@ TEST_F(TrainPictures, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   }
   EXPECT_FALSE(posix_env().exists(model));
   arguments.emplace_back("--resume");
+  write_png(data + "/red/20.png", square(true, 20, 12, 16));
+  const Outcome other =
+      call_command(cat("train --resume --epochs 100 --batch 8 --data ", data, " --model ", model));
+  EXPECT_NE(other.error.find("which learns from 32 rows of 12x16x3 numbers: now there are 33 rows of"),
+            std::string::npos)
+      << other.error;
+  fs::remove(data + "/red/20.png");
   call_verb(add_train, arguments);
   EXPECT_TRUE(weights(model) == wanted);
 }
