@@ -3,11 +3,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 
 #include "base/format.h"
+#include "cli/common.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -27,6 +29,36 @@ void probe_save_place(const std::string& path) {
         "name another folder");
   }
   ::rmdir(probe.c_str());
+}
+
+void check_folders(const TrainPlan& plan) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> folders = {"mkdir", "-p"};
+  std::string named;
+  int missing = 0;
+  const auto look = [&](const std::string& key, const std::string& path) {
+    fs::path whole = path;
+    if (!whole.has_filename()) whole = whole.parent_path();  // "model/"
+    const std::string folder = whole.parent_path().string();
+    std::error_code none;
+    // A folder of another name for each epoch is met when its time comes.
+    if (folder.empty() || folder.find('{') != folder.npos || fs::is_directory(folder, none)) return;
+    const auto place = plan.places.find(key);
+    named += cat("\n  ", place == plan.places.end() ? "" : place->second + ": ", key, ": ", folder);
+    ++missing;
+    if (std::ranges::find(folders, folder) == folders.end()) folders.push_back(folder);
+  };
+  look("model.path", plan.model.path);
+  for (size_t i = 0; i < plan.callbacks.size(); ++i) {
+    std::visit(
+        [&](const auto& callback) {
+          if constexpr (requires { callback.path; }) look(cat("callbacks[", i, "].path"), callback.path);
+        },
+        plan.callbacks[i]);
+  }
+  if (missing > 1)
+    throw IoError("save.path", cat("the run writes into folders that are not there:", named),
+                  shell_words(folders));
 }
 
 }  // namespace espalier::cli

@@ -3,10 +3,16 @@
 
 #include <string>
 
+#include "cli/plan.h"
+
 namespace espalier::cli {
 
 // Makes a folder beside `path`, as saving does, and removes it: there are folders that let everybody write,
 // and hold nothing. Raises IoError[save.path]; one that is not there is check_save_path's to name.
 void probe_save_place(const std::string& path);
+
+// Raises IoError[save.path], which names all of them, where more than one of the folders is not there that
+// the run's model, checkpoints and logs lie in. One alone is named by who writes there.
+void check_folders(const TrainPlan& plan);
 
 }  // namespace espalier::cli

@@ -104,6 +104,7 @@ TrainPlan with_flags(TrainPlan plan, const TrainFlags& flags) {
   forget("data.ignore", plan.data.ignore != written.data.ignore);
   forget("data.include", plan.data.include != written.data.include);
   forget("data.image_size", plan.data.image_size != written.data.image_size);
+  forget("model.path", plan.model.path != written.model.path);
   forget("model.threshold", plan.model.threshold != written.model.threshold);
   forget("fit.class_weight", plan.fit.class_weight != written.fit.class_weight);
   if (!flags.hidden.empty()) {
@@ -245,7 +246,10 @@ void train(const TrainFlags& flags) {
     throw ValueError("train.input",
                      "standard input is the plan, the data or the test; the others must lie elsewhere");
   flags.results.keep(inputs);
-  if (!flags.write_plan) probe_save_place(plan.model.path);
+  if (!flags.write_plan) {
+    check_folders(plan);
+    probe_save_place(plan.model.path);
+  }
   for (const CallbackPlan& callback : plan.callbacks) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
     if (logger) Results{.out = logger->path}.keep(inputs);

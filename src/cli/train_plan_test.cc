@@ -369,6 +369,13 @@ TEST_F(TrainPlans, WhatCallbacksCannotWatchOrWriteIsSaidBeforeTheTraining) {
                 .find("plan.toml, line 12, column 8: callbacks[0].path: there is no folder "),
             std::string::npos);
   EXPECT_FALSE(posix_env().exists(folder + "/m"));
+  const std::string several = said(
+      "type = \"CSVLogger\"\npath = \"no/log.csv\"\n[[callbacks]]\ntype = "
+      "\"ModelCheckpoint\"\npath = \"none/{epoch}\"\n");
+  for (const std::string& part : {cat("plan.toml, line 12, column 8: callbacks[0].path: ", folder, "/no\n"),
+                                  cat("plan.toml, line 15, column 8: callbacks[1].path: ", folder, "/none"),
+                                  cat("mkdir -p ", folder, "/no ")})
+    EXPECT_NE(several.find(part), std::string::npos) << several;
   std::string progress;
   call_verb(add_train, {plan("type = \"ReduceLROnPlateau\"\n")}, "", &progress);
   EXPECT_NE(progress.find("note: plan.toml, line 10, column 1: ReduceLROnPlateau has nothing to do"),
