@@ -35,6 +35,13 @@ const char* name(Today state) {
   return kNames[static_cast<size_t>(state)];
 }
 
+// A path that begins at the folder in which the model was trained is looked for from the present one.
+std::string text_of(Today state, const std::string& path) {
+  return state == Today::kAbsent && !path.starts_with('/')
+             ? cat(name(state), ": looked for ", std::filesystem::absolute(path).lexically_normal().string())
+             : name(state);
+}
+
 std::string text_of(const char* head, const Source& source) {
   std::string out =
       headed_line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
@@ -83,10 +90,10 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
     if (!source.origin.empty()) text += headed_line("", cat("from ", source.origin));
     if (run.verify) {
       text += headed_line(
-          "", cat("today: ",
-                  state == Today::kUnknown
-                      ? cat("as many, ", found, "; whether they are the same is not known")
-                      : cat(name(state), there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
+          "", cat("today: ", state == Today::kUnknown
+                                 ? cat("as many, ", found, "; whether they are the same is not known")
+                                 : cat(text_of(state, source.place),
+                                       there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
     }
     run.results.write(text + headed_line("images", cat(source.learn, " learned, ", source.judge,
                                                        " judged, seed ", source.seed)));
@@ -124,7 +131,7 @@ void lineage(const LineageRun& run) {
     changed = changed || state == Today::kChanged;
     unsure = unsure || state == Today::kAbsent || state == Today::kUnknown;
     body[head]["today"] = name(state);
-    text += headed_line("", cat("today: ", name(state)));
+    text += headed_line("", cat("today: ", text_of(state, source->file)));
   }
   if (!found->environment.empty()) body["schema"]["environment"] = found->environment;
   body["split"] = {{"kind", found->split},

@@ -231,5 +231,18 @@ TEST_F(Lineage, SlowThreeLinesLeadFromAdultToThePage) {
                           "/adult-test.csv --label last --strip-label-dots --epochs 3"));
 }
 
+TEST_F(Lineage, AFileThatIsNotFoundFromHereIsSaidWhereItWasLookedFor) {
+  const std::string data = file("people.csv", people());
+  ASSERT_FALSE(data.starts_with('/'));
+  train(data);
+  std::filesystem::remove(data);
+  const Outcome outcome = call_command(cat("lineage ", model, " --verify"));
+  EXPECT_EQ(outcome.code, 3);
+  EXPECT_NE(outcome.output.find(
+                cat("today: not there: looked for ", std::filesystem::absolute(data).string(), "\n")),
+            std::string::npos)
+      << outcome.output;
+}
+
 }  // namespace
 }  // namespace espalier::cli
