@@ -222,8 +222,16 @@ std::vector<std::string> DateStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> DateStep::formulas() const {
+  constexpr const char* kForms[] = {
+      "2024-02-29, 2024/02/29 or 20240229", "seconds since 1970-01-01", "milliseconds since 1970-01-01",
+      "29.2.2024, 29/2/24, 29-2-2024 or 2024-02-29, 69 to 99 being 1969 to 1999",
+      "2/29/2024, 2.29.24, 2-29-2024 or 2024-02-29, 69 to 99 being 1969 to 1999"};
+  const bool written = style != DateStyle::kSeconds && style != DateStyle::kMilliseconds;
+  const char* const time =
+      written ? "; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which does not count" : "";
   std::vector<std::string> out = {
-      cat("(year - ", shortest(mean), ") / ", shortest(scale), ", at least -10, at most 10"),
+      cat("(year - ", shortest(mean), ") / ", shortest(scale), ", at least -10, at most 10; x is ",
+          kForms[static_cast<size_t>(style)], time),
       "sin(2 pi (month - 1) / 12)",
       "cos(2 pi (month - 1) / 12)",
       "(day - 16) / 8.94",

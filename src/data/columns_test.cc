@@ -74,6 +74,33 @@ TEST(Columns, SkewedAmountsAreTakenAsTheirLogarithm) {
 }
 
 // What is said of each input is what it is, computed by hand.
+TEST(Columns, FormulasNameTheFormsOfDates) {
+  const struct {
+    const char *first, *second;
+    std::vector<std::string> forms;
+  } cases[] = {
+      {"2024-02-28", "2023-01-31", {"2024-02-29", "2024/02/29", "20240229"}},
+      {"28.2.2024", "31.1.2023", {"29.2.2024", "29/2/24", "29-2-2024", "2024-02-29"}},
+      {"2/28/2024", "1/31/2023", {"2/29/2024", "2.29.24", "2-29-2024", "2024-02-29"}},
+  };
+  for (const auto& [first, second, forms] : cases) {
+    const ColumnProgram program =
+        fit_all(parse_csv(cat("d,e,y\n", first, ",1,1\n", second, ",2,2.5\n", first, ",2,3\n")),
+                {.label = "y", .task = ColumnTask::kRegression});
+    const std::string formula = program.feature_formulas()[0];
+    std::vector<float> wanted;
+    for (const std::string& form : forms) {
+      EXPECT_NE(formula.find(form), std::string::npos) << formula;
+      for (const char* time : {"", " 12:30", " 12:30:00.5", " 2:30 PM", "T12:30:00+01:00"}) {
+        const auto row = program.inputs(parse_csv(cat("d,e\n", form, time, ",1\n"))).to_vector<float>();
+        if (wanted.empty()) wanted = row;
+        EXPECT_EQ(row, wanted) << form << time;
+        EXPECT_NEAR(row[3], 13 / 8.94, 1e-6) << "the day";
+      }
+    }
+  }
+}
+
 TEST(Columns, FormulasAreWhatIsComputed) {
   const auto x = [](int i) { return i % 10 == 4 ? std::string() : cat(i * 7 % 23); };
   const CsvTable table = table_of("x", x);
@@ -102,6 +129,13 @@ TEST(Columns, FormulasAreWhatIsComputed) {
       {"a=red", {"1 where x is \"red\", else 0", 1}},
       {"a=(other)", {"1 where x is none of these, else 0", 0}},
       {"b", {"1 where x is true, yes, t or y, 0 where it is false, no, f or n; 1 where missing", 0}},
+      {"c year",
+       {"(year - 2024.3333333333333) / 0.4714045207910317, at least -10, at most 10; x is 2024-02-29, "
+        "2024/02/29 "
+        "or 20240229; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which does not count; 0 "
+        "where "
+        "missing",
+        -1 / 3.0 / 0.4714045207910317}},
       {"c month cos", {"cos(2 pi (month - 1) / 12); 0 where missing", std::cos(2 * M_PI * 4 / 12)}},
       {"c day", {"(day - 16) / 8.94; 0 where missing", -9 / 8.94}},
       {"c weekday sin", {"sin(2 pi weekday / 7), Monday is 0; 0 where missing", std::sin(2 * M_PI / 7)}},
