@@ -15,9 +15,14 @@ int main() {
   model.fit(x, inside, {.epochs = 20});
   std::cout << "accuracy: " << model.evaluate(x, inside).at("accuracy") << "\n";
 
-  // Tensors work at once, and a tape differentiates what they did.
-  const Tensor point = Tensor::of<float>({0.5f, -2});
+  // Tensors work at once: values, then their shape; parts of them are taken as in NumPy.
+  const Tensor table = Tensor::of<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  std::cout << index(table, {kEllipsis, Slice{1, 3}}) << "\n";
+
+  // A tape differentiates what was done with variables, and an optimizer applies that to them.
+  Variable weights(Tensor::of<float>({0.5f, -2}));
   GradientTape tape;
-  tape.watch(point);
-  std::cout << tape.gradient(sum(square(point)), point) << "\n";
+  const Tensor loss = sum(square(weights));
+  Optimizer(SGD{.learning_rate = 0.25}).apply({tape.gradient(loss, weights)}, {weights});
+  std::cout << weights.read() << "\n";
 }

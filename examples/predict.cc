@@ -28,12 +28,14 @@ int main(int argc, char** argv) try {
     const Decision decision = Decision::from_json(model.file("decision.json"), classes);
     const auto probabilities = softmax(outputs, 1).to_vector<float>();
     const std::vector<int64_t> said = decision(probabilities, classes.size());
+    std::cout << "prediction,probability\n";
     for (size_t i = 0; i < said.size(); ++i) {
       const auto best = static_cast<size_t>(said[i]);
       std::cout << std::quoted(classes[best], '"', '"') << "," << probabilities[i * classes.size() + best]
                 << "\n";
     }
   } else {
+    std::cout << "prediction\n";
     for (const double value : columns.predicted_values(outputs.to_vector<float>()))
       std::cout << value << "\n";
   }

@@ -83,7 +83,8 @@ void expect_the_commands_predictions(const std::string& name, const std::string&
       cat("train --data ", data, " --label ", label, " --epochs 3 --model ", folder, "/model ", flags));
   const std::string arguments = cat(folder, "/model ", data);
   const CsvTable expected = parse_csv(run("espalier", "predict " + arguments), {.header = CsvHeader::kYes});
-  const CsvTable said = parse_csv(run("example_predict", arguments), {.header = CsvHeader::kNo});
+  const CsvTable said = parse_csv(run("example_predict", arguments), {.header = CsvHeader::kYes});
+  EXPECT_EQ(said.names(), expected.names());
   ASSERT_EQ(said.rows(), expected.rows());
   ASSERT_EQ(said.columns(), expected.columns());
   for (int64_t row = 0; row < said.rows(); ++row) {
