@@ -45,8 +45,9 @@ Placeholder Input(const Shape& shape, InputOptions options = {}, Location at = L
 Placeholder connect_layer(std::shared_ptr<Layer> layer, std::vector<Placeholder> inputs, Location at);
 // What `layer` makes of `inputs`. Layers are handles: one that is connected twice has one set of weights.
 // Where all sizes are known, the layer is called without numbers, on batches of any size and not for
-// training, and what that builds is forgotten: raises what a layer of the library says of shapes and dtypes.
-// Calls raise the rest, what a user's layer says too, and name the line of connect() as well.
+// training, and what that builds is forgotten: raises what a layer of the library says of shapes and dtypes,
+// of a batch of 32 rows. Calls raise the rest, what a user's layer says too, and name the line of connect()
+// as well.
 template <class L>
 requires(std::is_base_of_v<Layer, L>) Placeholder
     connect(L layer, std::vector<Placeholder> inputs, Location at = Location::here()) {
