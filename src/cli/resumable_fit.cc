@@ -114,7 +114,7 @@ void check_resume(const TrainPlan& plan, bool resume) {
     throw ValueError("train.resume", cat(path, " holds a run that has not ended"),
                      "add --resume to go on with it, or remove the file to begin anew");
   }
-  if (!exists && resume) say(cat("there is no ", path, ": the run begins anew\n"));
+  if (!exists && resume) say(cat("note: there is no ", path, ": the run begins anew\n"));
 }
 
 void remove_checkpoint(const TrainPlan& plan) {

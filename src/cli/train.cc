@@ -83,6 +83,10 @@ HashedExamples digits_at(const std::string& path) {
 }
 
 TrainPlan plan_in(const std::string& path, const std::string& label) {
+  std::error_code none;
+  if (std::filesystem::is_directory(path, none))
+    throw ValueError("plan.folder", cat(path, " is a folder, and a plan is a file of TOML"),
+                     command({"train", "--data", path}));
   try {
     const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
     return read_plan(read_text(path), source_name(path), folder, label);
