@@ -298,6 +298,18 @@ TEST(Onnx, ErrorsNameTheNode) {
   EXPECT_EQ(parse_error(model_bytes(many)), "UnsupportedError[onnx.size]: more than 32768 nodes");
 }
 
+TEST(Onnx, ATensorOfTooManyElementsIsRefused) {
+  WireWriter tensor, graph, out;
+  for (int i = 0; i < 2; ++i) tensor.integer(1, int64_t{1} << 30);
+  tensor.integer(2, 1);
+  tensor.bytes(8, "w");
+  graph.bytes(5, tensor.take());
+  out.bytes(7, graph.take());
+  EXPECT_EQ(
+      parse_error(out.take()),
+      "FormatError[onnx.tensor]: the tensor \"w\": more than 2^48 elements: f32[1073741824,1073741824]");
+}
+
 TEST(Onnx, AnAttributeWithoutItsTensorIsRefused) {
   WireWriter attribute, node, graph, out;
   attribute.bytes(1, "value");

@@ -40,10 +40,14 @@ T element_of(const Source& value) {
 }
 
 Literal literal_of(const TensorType& type, const Elements& elements, const std::string& name) {
-  check_type(type);
   const auto fail = [&](const std::string& why) {
     throw FormatError("onnx.tensor", cat("the tensor \"", name, "\" is ", type, " and ", why));
   };
+  try {
+    check_type(type);
+  } catch (const ShapeError& error) {
+    throw FormatError("onnx.tensor", cat("the tensor \"", name, "\": ", error.message()));
+  }
   Literal out;
   visit_dtype(type.dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
