@@ -1,10 +1,10 @@
 #include "cli/learned_images.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 
 #include "base/format.h"
+#include "base/hash_list.h"
 #include "cli/train_images.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
@@ -12,16 +12,18 @@
 namespace espalier::cli {
 namespace {
 
-constexpr size_t kHashDigits = 16;
-
 // The places of those of images that the model has not learned from.
 std::vector<int64_t> unlearned(const LoadedModel& model, const std::string& path,
                                const std::vector<uint64_t>& hashes) {
-  std::vector<uint64_t> learned;
-  if (model.has_file(kLearnedFile)) learned = learned_hashes(model.file(kLearnedFile), path);
+  const auto learned = hash_list(model.has_file(kLearnedFile) ? model.file(kLearnedFile) : "");
+  if (!learned)
+    throw FormatError(
+        "model.images",
+        cat(path, "/", kLearnedFile, " is no list of hashes of ", kHashDigits, " hexadecimal digits each"),
+        "train the model again");
   std::vector<int64_t> out;
   for (size_t i = 0; i < hashes.size(); ++i) {
-    if (!std::ranges::binary_search(learned, hashes[i])) out.push_back(static_cast<int64_t>(i));
+    if (!std::ranges::binary_search(*learned, hashes[i])) out.push_back(static_cast<int64_t>(i));
   }
   return out;
 }
@@ -34,39 +36,6 @@ void warn_of_learned(int64_t learned, int64_t images, const std::string& data, c
 }
 
 }  // namespace
-
-std::string learned_text(std::vector<uint64_t> hashes) {
-  std::ranges::sort(hashes);
-  std::string out;
-  out.reserve(hashes.size() * kHashDigits);
-  for (const uint64_t hash : hashes) {
-    char digits[kHashDigits + 1];
-    std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
-    out += digits;
-  }
-  return out;
-}
-
-std::vector<uint64_t> learned_hashes(const std::string& text, const std::string& path) {
-  const auto refuse = [&](const std::string& why) {
-    throw FormatError(
-        "model.images",
-        cat(path, "/", kLearnedFile, " does not say which images the model learned from: ", why),
-        "train the model again");
-  };
-  if (text.size() % kHashDigits != 0)
-    refuse(cat("its ", text.size(), " bytes are no hashes of ", kHashDigits, " digits each"));
-  std::vector<uint64_t> out;
-  out.reserve(text.size() / kHashDigits);
-  for (size_t at = 0; at < text.size(); at += kHashDigits) {
-    const char* begin = text.data() + at;
-    const auto [end, error] = std::from_chars(begin, begin + kHashDigits, out.emplace_back(), 16);
-    if (error != std::errc() || end != begin + kHashDigits)
-      refuse(cat("the ", kHashDigits, " bytes from byte ", at, " on are no hexadecimal digits"));
-  }
-  std::ranges::sort(out);
-  return out;
-}
 
 Examples judging_images(const LoadedModel& model, const std::string& path, const std::string& data,
                         const HashedExamples& images, bool all, const Results& results) {

@@ -11,13 +11,6 @@
 
 namespace espalier::cli {
 
-// What kLearnedFile holds of images with these hashes: each in 16 hexadecimal digits, in order, with nothing
-// between them.
-std::string learned_text(std::vector<uint64_t> hashes);
-// The hashes of such a text, in order. Raises FormatError[model.images], which names the file of the model at
-// `path`.
-std::vector<uint64_t> learned_hashes(const std::string& text, const std::string& path);
-
 // Of `images`, which are those of `data` as the model saved at `path` takes them, the ones that may judge it:
 // those that it has not learned from, or all of them where `all` is told or none is left. A line on standard
 // error says so where it learned from some. Raises FormatError[model.images].

@@ -1,9 +1,8 @@
 // Which images may judge a model: those that it has not learned from, wherever they lie.
-#include "cli/learned_images.h"
-
 #include <algorithm>
 #include <filesystem>
 
+#include "base/hash_list.h"
 #include "cli/pictures_test.h"
 #include "data/hashed_examples.h"
 #include "espalier/error.h"
@@ -149,7 +148,7 @@ TEST_F(LearnedImages, PartOfAFileOfDigitsHasThePixelsOfTheWhole) {
 TEST_F(LearnedImages, AnImageIsToldBeforeItIsResized) {
   const std::string data = squares();
   call_verb(add_train, {"--data", data, "--model", model, "--epochs", "1", "--image-size", "5"});
-  const std::vector<uint64_t> learned = learned_hashes(posix_env().read_file(model + "/learned.txt"), model);
+  const std::vector<uint64_t> learned = hash_list(posix_env().read_file(model + "/learned.txt")).value();
   const Tensor pixels = load_image(data + "/red/00.jpg", {.channels = 3});
   EXPECT_TRUE(std::ranges::binary_search(learned, pixel_hash(pixels.data<uint8_t>(), pixels.size(1))));
 }

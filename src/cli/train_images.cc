@@ -10,6 +10,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/hash_list.h"
 #include "cli/learned_images.h"
 #include "cli/provenance_text.h"
 #include "cli/replaced_model.h"
@@ -172,7 +173,7 @@ std::string report_of(const Outcome& outcome, const Examples& test, const std::v
 std::map<std::string, std::string> image_files_of(const ImageRows& rows, int epochs,
                                                   const nlohmann::ordered_json& history) {
   return {{kImagesFile, json_text({{"version", 1}, {"classes", rows.classes}})},
-          {kLearnedFile, epochs > 0 ? learned_text(rows.learn.hashes) : ""},
+          {kLearnedFile, epochs > 0 ? hash_list_text(rows.learn.hashes) : ""},
           {kHistoryFile, json_text(history)}};
 }
 

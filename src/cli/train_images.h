@@ -39,7 +39,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read);
 
 // Beside a saved model of images: the names of its classes.
 inline constexpr const char* kImagesFile = "images.json";
-// And which it learned from.
+// And which it learned from: the hash_list() of their pixels.
 inline constexpr const char* kLearnedFile = "learned.txt";
 // Whether a saved model is one of images.
 bool takes_images(const LoadedModel& model);
