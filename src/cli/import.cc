@@ -64,10 +64,11 @@ std::map<std::string, std::string> reading_files(const OnnxModel& model, const s
   return out;
 }
 
-// "takes rows of a table as the exported one does".
 std::string reading_text(const std::map<std::string, std::string>& files) {
-  if (files.contains(kColumnsFile)) return "  a row of the table is read as before the export\n";
-  if (files.contains(kImagesFile)) return "  an image is read as before the export\n";
+  if (files.contains(kColumnsFile))
+    return "  a row of the table is read as before the export; from which it learned is not known\n";
+  if (files.contains(kImagesFile))
+    return "  an image is read as before the export; from which it learned is not known\n";
   return "  the file does not say how a row of a table or an image becomes these: predict and evaluate, "
          "which "
          "read such, do not take the model\n";
