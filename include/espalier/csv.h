@@ -93,6 +93,8 @@ class CsvTable {
   int64_t line(int64_t row) const;
   // [rows]: of each.
   std::vector<int64_t> lines() const;
+  // The same table with these names. Raises ValueError[csv.names] unless each column has one of its own.
+  CsvTable with_names(const std::vector<std::string>& names, Location at = Location::here()) const;
   // The same table, its lines too, but for these cells, each named once, in the order of rows and columns.
   // Raises FormatError[csv.size] beyond 4 GiB.
   CsvTable with_cells(std::span<const CsvChange> changes, Location at = Location::here()) const;

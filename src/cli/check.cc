@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -5,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
@@ -50,6 +52,19 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     out.buckets.push_back(cat(column, "=", list));
   }
   return out;
+}
+
+// Gates at another threshold than the model's judge what it does not say.
+void warn_of_thresholds(const CheckRun& run, const Gates& gates, const ScoredTable& rows) {
+  if (!rows.decided) return;
+  const auto found = std::ranges::find_if(gates.gates, [&](const Gate& gate) {
+    return gate.threshold != *rows.decided && std::ranges::any_of(gate.metrics, &SliceMetric::rate);
+  });
+  if (found == gates.gates.end()) return;
+  const std::string own = shortest(*rows.decided);
+  run.results.warn({cat("the model says ", rows.positive, " from a probability of ", own, " on, and gate \"",
+                        found->name, "\" asks at ", shortest(found->threshold), ": with threshold = ", own,
+                        " in ", source_name(run.gates), " what the model says is judged")});
 }
 
 // What both a flag and the gates ask of rows.
@@ -140,6 +155,7 @@ void check(const CheckRun& run) {
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
   check_columns(gates, slicing.conditions, rows.table);
+  warn_of_thresholds(run, gates, rows);
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;

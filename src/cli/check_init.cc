@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "cli/slice_choice.h"
 #include "espalier/error.h"
 #include "gate/eval_config.h"
@@ -69,6 +70,7 @@ void write_gates(CheckRun run) {
     for (const std::string& reason : chosen.reasons) std::fputs(cat("note: ", reason, "\n").c_str(), stderr);
   }
   const std::optional<Tables> tables = tables_of(run, rows);
+  if (rows.decided) run.slicing.thresholds = {*rows.decided};
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
   const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
   Gates of = {.where = run.where, .slices = run.slicing.conditions};

@@ -34,7 +34,7 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
 
 Assessment assessment_of(const CheckRun& run, const SliceFlags& slicing, const ScoredTable& rows,
                          double level) {
-  return slicing.assess(rows, ColumnOptions().missing,
+  return slicing.assess(rows, rows.missing,
                         {.slices = {},
                          .level = level,
                          .histograms = !run.html.empty() || !run.verify.empty(),

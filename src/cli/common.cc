@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
@@ -26,18 +27,6 @@ namespace {
 
 std::string program = "espalier";
 std::vector<std::string> called;
-
-// For a POSIX shell.
-std::string shell_word(const std::string& argument) {
-  constexpr std::string_view kPlain = "-_./=:,+%@";
-  const bool plain = std::all_of(argument.begin(), argument.end(), [&](unsigned char c) {
-    return std::isalnum(c) || kPlain.find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  if (plain && !argument.empty()) return argument;
-  std::string out = "'";
-  for (const char c : argument) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 }  // namespace
 
@@ -58,14 +47,8 @@ std::string called_again(const std::string& flag) {
   return cat("`", command(words), "`");
 }
 
-std::string shell_words(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) out += cat(out.empty() ? "" : " ", shell_word(word));
-  return out;
-}
-
 std::string command(const std::vector<std::string>& arguments) {
-  return cat(shell_word(program), " ", shell_words(arguments));
+  return cat(shell_words({program}), " ", shell_words(arguments));
 }
 
 std::vector<std::string> check_words(const std::string& model, const std::string& data) {

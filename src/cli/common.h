@@ -59,8 +59,7 @@ std::string headed_line(const std::string& head, const std::string& text);
 void set_program(const std::string& name, const std::vector<std::string>& words = {});
 // The call as a whole with another flag, quoted; in words where nobody called a command.
 std::string called_again(const std::string& flag);
-// These words, each quoted for a shell where it must be; and behind the name of this command.
-std::string shell_words(const std::vector<std::string>& words);
+// These words behind the name of this command, each quoted for a shell where it must be.
 std::string command(const std::vector<std::string>& arguments);
 // `check` of a model on rows: against its gates, or to write them where they are not there; gates.toml is of
 // `model`, NAME-gates.toml of others.

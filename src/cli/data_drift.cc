@@ -10,6 +10,7 @@
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/table_data.h"
+#include "data/column_guess.h"
 #include "evaluate/drift.h"
 #include "report/table.h"
 
@@ -44,13 +45,14 @@ std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, in
           : cat("Drift: ", text(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
   out += trifles_text(run, all);
   if (all.empty()) return out;
-  Table table({"column", "of", "distance", "95 % interval", "stability", "wasserstein", "adjusted p", ""});
+  Table table({"column", "of", "distance", "95 % interval", "stability index", "wasserstein", "adjusted p",
+               "verdict"});
   for (const ColumnDrift& drift : all) {
     table.row({drift.column, kMeasures[static_cast<size_t>(drift.of)], fixed(drift.effect, 4),
                cat(fixed(drift.interval.low, 4), " to ", fixed(drift.interval.high, 4)),
                drift.stability ? fixed(*drift.stability, 4) : "-",
                drift.wasserstein ? cat(fixed(*drift.wasserstein, 3), " sd") : "-", fixed(drift.adjusted_p, 4),
-               drift.drifted ? "drifted" : ""});
+               drift.drifted ? "drifted" : "-"});
   }
   return cat(out, "\n", table.text(terminal));
 }
@@ -75,6 +77,39 @@ nlohmann::ordered_json json_of(const std::vector<ColumnDrift>& all) {
   return out;
 }
 
+// The columns of one table that the other has not.
+std::vector<std::string> only_in(const CsvTable& table, const CsvTable& other) {
+  std::vector<std::string> out;
+  for (const std::string& name : table.names()) {
+    if (!std::ranges::count(other.names(), name)) out.push_back(name);
+  }
+  return out;
+}
+
+std::string only_text(const std::string& path, const std::vector<std::string>& names) {
+  constexpr size_t kNamed = 10;
+  if (names.empty()) return "";
+  std::string out;
+  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) out += cat(i ? ", " : "", names[i]);
+  if (names.size() > kNamed) out += cat(" and ", names.size() - kNamed, " more");
+  return cat("Only in ", source_name(path), ": ", out, ".\n");
+}
+
+// Columns that are compared by their texts and are mostly numbers: a word for no value makes them that.
+void warn_of_words(const CsvTable& table, const std::string& path, const DriftRun& run,
+                   const std::vector<ColumnDrift>& all) {
+  const MissingWords missing(run.missing.all());
+  const std::vector<int64_t> rows = all_rows(table);
+  for (int64_t c = 0; c < table.columns(); ++c) {
+    const std::string& name = table.names()[static_cast<size_t>(c)];
+    const bool by_values = std::ranges::any_of(
+        all, [&](const ColumnDrift& drift) { return drift.column == name && drift.of == DriftOf::kValues; });
+    if (!by_values) continue;
+    const std::string hint = words_among_numbers(profile_column(table, rows, c, missing));
+    if (!hint.empty()) run.results.warn({cat(source_name(path), ", ", name, ": ", hint)});
+  }
+}
+
 void drift(const DriftRun& run) {
   run.results.keep({run.before, run.now});
   const CsvTable before = run.table.read(run.before);
@@ -85,15 +120,21 @@ void drift(const DriftRun& run) {
                                                    .least_missing = run.least,
                                                    .missing = run.missing.all()});
   const int64_t drifted = std::ranges::count_if(all, &ColumnDrift::drifted);
+  warn_of_words(before, run.before, run, all);
+  warn_of_words(now, run.now, run, all);
+  const std::vector<std::string> gone = only_in(before, now), added = only_in(now, before);
   if (run.results.json) {
     run.results.write_json("data drift", {{"before", run.before},
                                           {"now", run.now},
                                           {"least_distance", run.least},
                                           {"drifted", drifted},
+                                          {"only_before", gone},
+                                          {"only_now", added},
                                           {"columns", json_of(all)}});
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_of(run, all, drifted, terminal));
+    run.results.write(
+        cat(text_of(run, all, drifted, terminal), only_text(run.before, gone), only_text(run.now, added)));
     std::vector<std::string> next = {"data", "leak", run.before, "--test", run.now};
     for (const std::string& word : run.table.words()) next.push_back(word);
     run.results.suggest(next);

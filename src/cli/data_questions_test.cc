@@ -93,6 +93,42 @@ TEST_F(DataQuestions, NumbersOfRowsWithoutANameDoNotDrift) {
   EXPECT_EQ(data({"check", path("first.csv"), path("then.csv"), "--label", "kind"}).code, 0);
 }
 
+TEST_F(DataQuestions, ColumnsOfOneTableAloneAndWordsAmongNumbersAreTold) {
+  const auto flats = [&](const char* name, const char* head, int more) {
+    std::string text = cat("size,kind,", head, "\n");
+    for (int i = 0; i < 600; ++i)
+      text += cat(i % 12 == 5 ? std::string("k.A.") : cat(40 + more + i * 37 % 199 / 2., 7),
+                  i % 2 ? ",a," : ",b,", i % 5, "\n");
+    return write_file(path(name), text);
+  };
+  const Said found = data({"drift", flats("old.csv", "floor", 0), flats("new.csv", "level", 30)});
+  EXPECT_NE(found.text.find("\nOnly in old.csv: floor.\nOnly in new.csv: level.\n"), std::string::npos)
+      << found.text;
+  EXPECT_NE(found.text.find("old.csv, size: numbers in 92 %, but taken as text for \"k.A.\" (8 %)"),
+            std::string::npos)
+      << found.text;
+  const Said numbers = data({"drift", path("old.csv"), path("new.csv"), "--missing", "k.A."});
+  EXPECT_EQ(numbers.code, 1);
+  EXPECT_EQ(numbers.text.find("taken as text"), std::string::npos) << numbers.text;
+
+  std::string text = "town,size,ill\n";
+  for (int i = 0; i < 300; ++i)
+    text += cat(i % 3   ? "Bonn,"
+                : i % 2 ? "bonn,"
+                        : "Ulm,",
+                i % 10 == 4 ? cat("k.A.") : cat(i * 37 % 91), ",",
+                i * i % 7 < 3 ? i % 9 ? "yes" : "Yes" : "no", "\n");
+  const Said check = data({"check", file("towns.csv", text), "--label", "ill"});
+  EXPECT_EQ(check.code, 0) << check.text;
+  for (const char* part :
+       {"column \"town\": 1 value differs from others in capitals or blanks alone\n",
+        "column \"size\" is of numbers but for 30 cells, most often \"k.A.\"; what means no value is named "
+        "as "
+        "missing (--missing)\n",
+        "column \"ill\": 1 value differs from others in capitals or blanks alone (--merge-labels)\n"})
+    EXPECT_NE(check.text.find(part), std::string::npos) << part << check.text;
+}
+
 TEST_F(DataQuestions, WordsForNoValueMakeAColumnOneOfNumbers) {
   const auto rooms = [&](const char* name, int times) {
     std::string text = "size,kind\n";

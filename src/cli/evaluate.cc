@@ -264,7 +264,7 @@ void evaluate(const EvaluateRun& run) {
       judging_rows(saved, run.model, table, run.data,
                    labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
   std::optional<KeptRows> kept;
-  if (run.where) kept = keep_rows(*run.where, table, rows, ColumnOptions().missing);
+  if (run.where) kept = keep_rows(*run.where, table, rows, columns.missing_words());
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
@@ -286,26 +286,25 @@ void evaluate(const EvaluateRun& run) {
     const ScoredTable before =
         score_again(run.baseline.from, scored, run.data, {.strip_label_dots = run.strip_label_dots},
                     threshold_of(run), run.results);
-    against = run.baseline.compare(scored, before, run.slicing, ColumnOptions().missing);
+    against = run.baseline.compare(scored, before, run.slicing, scored.missing);
   }
   WorstSlices worst;
   if (run.worst.any())
-    worst = run.worst.find(scored, {columns.label()}, ColumnOptions().missing, options, run.results);
+    worst = run.worst.find(scored, {columns.label()}, scored.missing, options, run.results);
   std::optional<Assessment> assessment;
   const bool several = run.thresholds.size() > 1;
   const bool ranking = !run.scored.query.empty();
-  if (ranking) scored.rank_by(run.scored.query, source_name(run.data), ColumnOptions().missing);
+  if (ranking) scored.rank_by(run.scored.query, source_name(run.data));
   if (run.slicing.any() || several || ranking) {
     SliceFlags slicing = run.slicing;
     slicing.thresholds = several ? run.thresholds : std::vector{threshold};
-    run.results.warn(slicing.advice(scored, ColumnOptions().missing));
-    assessment = slicing.assess(scored, ColumnOptions().missing, {.resampling = run.intervals.resampling()});
+    run.results.warn(slicing.advice(scored, scored.missing));
+    assessment = slicing.assess(scored, scored.missing, {.resampling = run.intervals.resampling()});
   }
   AssessmentView view;
   if (assessment) view = view_of(run.slicing, *assessment);
   GivenGaps given;
-  if (run.given.any())
-    given = run.given.find(*assessment, view, scored, run.slicing, ColumnOptions().missing);
+  if (run.given.any()) given = run.given.find(*assessment, view, scored, run.slicing, scored.missing);
   std::optional<IndividualFairness> individual;
   if (run.individual.on)
     individual = run.individual.find(saved, inputs, predictions, labels, assessment ? &*assessment : nullptr);
@@ -347,7 +346,11 @@ void evaluate(const EvaluateRun& run) {
   run.results.write(text);
   std::vector<std::string> next = check_words(run.model, run.data);
   if (run.strip_label_dots) next.emplace_back("--strip-label-dots");
-  for (const std::string& word : run.table.words()) next.push_back(word);
+  if (run.where) next.insert(next.end(), {"--where", run.where->text()});
+  SliceFlags slicing = run.slicing;
+  slicing.references.clear();
+  for (const auto& words : {slicing.words(), run.table.words()})
+    next.insert(next.end(), words.begin(), words.end());
   run.results.suggest(next);
 }
 

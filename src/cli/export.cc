@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "base/find_named.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/near_files.h"
 #include "cli/reading_files.h"

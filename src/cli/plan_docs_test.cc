@@ -88,10 +88,10 @@ TEST(PlanDocs, TheExampleTrains) {
   EXPECT_EQ(plan.callbacks.size(), 1u);
   EXPECT_TRUE(std::holds_alternative<WarmUpPlan>(std::get<OptimizerOf<AdamW>>(plan.optimizer).learning_rate));
   const std::string folder = fresh_folder("plan-docs");
-  std::string people = "id,age,town,income\n";
+  std::string people = "age,sex,city,income\n";
   for (int i = 0; i < 100; ++i)
-    people +=
-        cat("p", i, ",", 20 + i * 7 % 40, i % 3 ? ",Ulm," : ",Bonn,", i * i % 7 < 3 ? "low\n" : "high\n");
+    people += cat(20 + i * 7 % 40, i % 5 ? ",f" : ",m", i % 3 ? ",Ulm," : ",Bonn,",
+                  i * i % 7 < 3 ? "low\n" : "high\n");
   write_file(folder + "/people.csv", people);
   call_verb(add_train,
             {write_file(folder + "/plan.toml", text), "--epochs", "1", "--model", folder + "/model"});

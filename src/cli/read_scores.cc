@@ -101,6 +101,7 @@ class ScoreReader {
     const bool ranks = !flags_.query.empty() && flags_.task != Task::kClasses;
     out_.task = ranks ? Task::kRegression : flags_.task;
     out_.label = flags_.label;
+    out_.missing = missing;
     if (out_.task == Task::kTwoClasses)
       out_.positive = positive_of(counts, flags_.positive, flags_.label, source_name(path_));
     if (where) out_.kept = keep_rows(*where, out_.table, out_.rows, missing);
@@ -112,7 +113,7 @@ class ScoreReader {
         out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on", 0,
                                       kMost, "--where leaves rows out, a weight of 0 too"));
     }
-    if (!flags_.query.empty()) out_.rank_by(flags_.query, source_name(path_), missing);
+    if (!flags_.query.empty()) out_.rank_by(flags_.query, source_name(path_));
     return std::move(out_);
   }
 

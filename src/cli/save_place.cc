@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "cli/common.h"
 #include "espalier/error.h"
 

@@ -16,6 +16,8 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
   out.table = table;
   out.rows = std::move(rows);
   out.label = saved.columns.label();
+  out.missing = saved.columns.missing_words();
+  out.decided = saved.decision.threshold;
   if (!saved.columns.classification()) {
     out.task = Task::kRegression;
     out.scores = predictions.values;
@@ -81,7 +83,7 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   if (now.task == Task::kTwoClasses) saved.decision.positive = positive;
   ScoredTable out = scored_by(saved, now.table, now.rows, predictions, labels);
-  if (now.task == Task::kRanking) out.rank_by(options.query, source_name(data), ColumnOptions().missing);
+  if (now.task == Task::kRanking) out.rank_by(options.query, source_name(data));
   return out;
 }
 
@@ -92,12 +94,12 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   if (const auto found = options.favourable.find(saved.columns.label()); found != options.favourable.end())
     saved.count_from(found->second, false);
   const CsvTable table = saved.read(reading, data);
-  saved.columns = saved.columns.with_strip_label_dots(options.strip_label_dots);
+  if (options.strip_label_dots) saved.columns = saved.columns.with_strip_label_dots(true);
   std::vector<int64_t> rows =
       judging_rows(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
                    options.all_rows, results);
   std::optional<KeptRows> kept;
-  if (options.where) kept = keep_rows(*options.where, table, rows, ColumnOptions().missing);
+  if (options.where) kept = keep_rows(*options.where, table, rows, saved.columns.missing_words());
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
@@ -105,7 +107,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
   out.kept = std::move(kept);
-  if (!options.query.empty()) out.rank_by(options.query, source_name(data), ColumnOptions().missing);
+  if (!options.query.empty()) out.rank_by(options.query, source_name(data));
   return out;
 }
 

@@ -64,8 +64,7 @@ bool ScoredFlags::only_for_files() const {
   return !of_file.words().empty();
 }
 
-void ScoredTable::rank_by(const std::string& query, const std::string& file,
-                          const std::vector<std::string>& missing) {
+void ScoredTable::rank_by(const std::string& query, const std::string& file) {
   if (task == Task::kClasses)
     throw ValueError("evaluate.task", "--query is for scores that are one number, not for several classes");
   if (task == Task::kTwoClasses) truths.assign(labels.begin(), labels.end());

@@ -52,11 +52,13 @@ struct ScoredTable {
   std::string positive;                      // the label of those that are; "" but of two classes
   std::string label;                         // the column
   std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
+  std::vector<std::string> missing = ColumnOptions().missing;  // cells that hold no value
+  std::optional<double> decided = {};  // the threshold of a model that has one of its own
 
   // Makes of two classes or a regression a ranking of the rows of each value of the column; labels are what
   // a row is worth. Raises ValueError with `file` and the line: csv.column, scores.query for a row without a
   // query, scores.label for a label below 0; evaluate.task of several classes.
-  void rank_by(const std::string& query, const std::string& file, const std::vector<std::string>& missing);
+  void rank_by(const std::string& query, const std::string& file);
   // Of two classes; raises ValueError[evaluate.task] of others, which `what` is not for.
   ScoredRows view(const char* what = "this") const;
   AnyRows any() const;

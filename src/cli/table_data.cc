@@ -9,6 +9,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/json.h"
+#include "base/shell_words.h"
 #include "cli/near_files.h"
 #include "cli/train_images.h"
 #include "report/table.h"
@@ -112,6 +113,7 @@ CsvTable TableModel::read(const TableFlags& flags, const std::string& path) cons
                    " has no line of names: its columns are taken in the order of the training data\n")
                    .c_str(),
                stderr);
+    return table.with_names(columns.names_of(table));
   }
   return table;
 }

@@ -419,6 +419,15 @@ TEST_F(TrainPlans, WrongUseIsNamed) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.error.find("wrong.toml, line 2, column 1: unknown key of fit"), std::string::npos)
       << outcome.error;
+  const Outcome adam = call_command(
+      "train " +
+      file("sgd.toml", "[optimizer]\ntype = \"SGD\"\nbeta_1 = 0.9\nbeta_2 = 0.9\nepsilon = 1e-7\n"));
+  EXPECT_NE(adam.error.find(
+                "line 3, column 1: unknown key of optimizer (SGD), without a label, \"beta_1\": known are "),
+            std::string::npos)
+      << adam.error;
+  EXPECT_NE(adam.error.find("; unknown there, too: beta_2, epsilon [plan.key]"), std::string::npos)
+      << adam.error;
 }
 
 TEST_F(TrainPlans, WhatTheRunProvesWrongNamesItsPlace) {

@@ -173,9 +173,16 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included,
   if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
     return guess_number(name, nameless, included, profile, numbers.form);
   ColumnGuess out = guess_text(included, profile);
-  if (2 * numbers.cells >= profile.present() && profile.count(has_leading_zero) == 0)
-    out.hint = words_among(numbers, profile);
+  out.hint = words_among_numbers(profile);
   return out;
+}
+
+std::string words_among_numbers(const ColumnProfile& profile) {
+  const FormCount numbers = number_form(profile);
+  const bool many = numbers.cells > 0 && 2 * numbers.cells >= profile.present();
+  return many && !nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0
+             ? words_among(numbers, profile)
+             : "";
 }
 
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile) {

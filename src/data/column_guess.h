@@ -25,6 +25,9 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
 // that a program wrote in front of the rows without a name.
 bool names_rows(const std::string& name, const ColumnProfile& profile);
 
+// What is to be told of a column of many numbers that is taken for text; "" of others.
+std::string words_among_numbers(const ColumnProfile& profile);
+
 // The style of its dates when nearly all are; Unix times count where the name says so.
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);
 

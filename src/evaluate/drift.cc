@@ -237,16 +237,17 @@ std::string text(const ColumnDrift& drift) {
   const std::string interval =
       cat("95 % interval ", fixed(drift.interval.low, 3), " to ", fixed(drift.interval.high, 3), "; ",
           drift.rows_before, " and ", drift.rows_now, " rows");
+  const std::string difference = cat("(", fixed(drift.effect, 3), " apart, ", interval, ")");
   switch (drift.of) {
     case DriftOf::kNumbers:
       return cat("distributions of ", drift.column, " are ", fixed(drift.effect, 3), " apart (", interval,
                  ")");
     case DriftOf::kValues:
       return cat(drift.column, "=", drift.value, " was ", fixed(drift.share_before, 3),
-                 " of the rows and is ", fixed(drift.share_now, 3), " (", interval, ")");
+                 " of the rows and is ", fixed(drift.share_now, 3), " ", difference);
     case DriftOf::kMissing:
       return cat(drift.column, " was missing in ", fixed(drift.share_before, 3), " of the rows and is in ",
-                 fixed(drift.share_now, 3), " (", interval, ")");
+                 fixed(drift.share_now, 3), " ", difference);
   }
   return "";
 }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "data/table_truths.h"
@@ -122,7 +123,7 @@ std::string SliceColumns::quarters(const std::string& name, int64_t column) cons
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   std::string out;
   for (const double edge : edges) out += cat(out.empty() ? "" : ",", plain_number(edge));
-  return cat("--bucket ", name, "=", out);
+  return shell_words({"--bucket", cat(name, "=", out)});
 }
 
 void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {

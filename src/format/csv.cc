@@ -310,6 +310,13 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
   if (names_ != given) throw ValueError("csv.names", "an empty name, or one that is given twice");
 }
 
+CsvTable CsvTable::with_names(const std::vector<std::string>& names, Location at) const {
+  const CallScope scope(at);
+  CsvTable out = *this;
+  out.name_columns(names);
+  return out;
+}
+
 CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
   const CallScope scope(at);
   if (!may_delimit(options.delimiter)) throw ValueError("csv.delimiter", kDelimiters);

@@ -173,22 +173,32 @@ void TomlDocument::fail(const std::string& rule, const toml::source_position& at
 }
 
 void TomlDocument::unknown(const std::string& rule, const toml::source_position& at, const std::string& what,
-                           const std::string& word, const std::vector<std::string>& known) const {
+                           const std::string& word, const std::vector<std::string>& known,
+                           const std::string& more) const {
   std::string all, fix;
   for (const std::string& one : known) all += cat(all.empty() ? "" : ", ", one);
   for (const std::string& one : nearest(word, known))
     fix += cat(fix.empty() ? "did you mean \"" : " or \"", one, "\"");
-  fail(rule, at, cat("unknown ", what, " \"", word, "\": known are ", all), fix.empty() ? "" : fix + "?");
+  fail(rule, at,
+       cat("unknown ", what, " \"", word, "\": known are ", all, more.empty() ? "" : cat("; ", more)),
+       fix.empty() ? "" : fix + "?");
 }
 
 void TomlDocument::check_keys(const toml::table& table, const std::string& what,
                               const std::vector<std::string>& known) const {
-  const toml::key* first = nullptr;
+  std::vector<const toml::key*> others;
   for (const auto& [key, node] : table) {
-    if (std::ranges::find(known, key.str()) != known.end()) continue;
-    if (!first || before(key.source().begin, first->source().begin)) first = &key;
+    if (std::ranges::find(known, key.str()) == known.end()) others.push_back(&key);
   }
-  if (first) unknown(kind_ + ".key", first->source().begin, what, std::string(first->str()), known);
+  if (others.empty()) return;
+  std::ranges::sort(others, [](const toml::key* a, const toml::key* b) {
+    return before(a->source().begin, b->source().begin);
+  });
+  // Keys of something else, as of the optimizer that stood there before.
+  std::string more;
+  for (size_t i = 1; i < others.size(); ++i) more += cat(more.empty() ? "" : ", ", others[i]->str());
+  unknown(kind_ + ".key", others[0]->source().begin, what, std::string(others[0]->str()), known,
+          more.empty() ? "" : cat("unknown there, too: ", more));
 }
 
 toml::table TomlDocument::parsed(const std::string& text) const {

@@ -40,10 +40,12 @@ class TomlDocument {
                          const std::string& fix = "") const {
     fail(rule, at.source().begin, message, fix);
   }
-  // A word that is none of the known ones, with the nearest of them.
+  // A word that is none of the known ones, with the nearest of them; `more`: what else is to be said.
   [[noreturn]] void unknown(const std::string& rule, const toml::source_position& at, const std::string& what,
-                            const std::string& word, const std::vector<std::string>& known) const;
-  // Raises key for the first key of `table` that is none of the known ones. `what`: "key of data".
+                            const std::string& word, const std::vector<std::string>& known,
+                            const std::string& more = "") const;
+  // Raises key for the first key of `table` that is none of the known ones, and names the others. `what`:
+  // "key of data".
   void check_keys(const toml::table& table, const std::string& what,
                   const std::vector<std::string>& known) const;
 

@@ -1,8 +1,10 @@
 #include "gate/data_faults.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "data/column_guess.h"
 #include "evaluate/drift.h"
 #include "evaluate/envelope.h"
@@ -33,6 +35,7 @@ class Faults {
     if (now_ && std::ranges::all_of(options_.groups, [&](const auto& name) { return meets(name); }))
       groups(*now_, " of the new rows");
     names();
+    cells();
     std::ranges::stable_partition(found_, &DataFault::warning);
     return std::move(found_);
   }
@@ -94,6 +97,41 @@ class Faults {
       if (name == options_.label || !names_rows(name, profiles_[c])) continue;
       add(FaultOf::kNames, name, cat("column \"", name, "\" names the rows: no two are alike in it"), false);
     }
+  }
+
+  void cells() {
+    for (size_t c = 0; c < profiles_.size(); ++c) {
+      words_among_numbers(train_.names()[c], profiles_[c]);
+      spellings(train_.names()[c], profiles_[c]);
+    }
+  }
+  void words_among_numbers(const std::string& name, const ColumnProfile& profile) {
+    const FormCount numbers = number_form(profile);
+    const int64_t words = profile.present() - numbers.cells;
+    if (words == 0 || 2 * numbers.cells < profile.present() || profile.count(has_leading_zero) > 0) return;
+    if (date_style(name, profile)) return;
+    const ColumnProfile::Value* most = nullptr;
+    for (const ColumnProfile::Value& value : profile.values) {
+      if (!read_number(value.text, numbers.form) && (!most || value.count > most->count)) most = &value;
+    }
+    const bool named = most->count >= options_.k;
+    add(FaultOf::kCells, name,
+        cat("column \"", name, "\" is of numbers but for ", counted(words, "cell"),
+            named ? cat(", most often \"", shortened(most->text), "\"") : "",
+            "; what means no value is named as missing (--missing)"),
+        false);
+  }
+  // Of columns whose values come again.
+  void spellings(const std::string& name, const ColumnProfile& profile) {
+    if (2 * profile.different() > profile.present()) return;
+    std::unordered_set<std::string> keys;
+    for (const ColumnProfile::Value& value : profile.values) keys.insert(spelling_key(value.text));
+    const int64_t more = profile.different() - std::ssize(keys);
+    if (more == 0) return;
+    add(FaultOf::kCells, name,
+        cat("column \"", name, "\": ", counted(more, "value"), more == 1 ? " differs" : " differ",
+            " from others in capitals or blanks alone", name == options_.label ? " (--merge-labels)" : ""),
+        false);
   }
 
   const CsvTable& train_;

@@ -334,5 +334,15 @@ TEST(GatesOf, AskWhetherWhatIsRareIsFound) {
   EXPECT_TRUE(!asked("true_positive_rate") && asked("true_negative_rate"));
 }
 
+TEST(Gates, AFirstFileHasNoGateThatCannotFail) {
+  // Of 1,000 positives among 20,000 rows 20 are found.
+  std::vector<double> scores(20000, 0.25);
+  std::vector<uint8_t> labels(20000);
+  std::fill_n(labels.begin(), 1000, 1);
+  std::fill_n(scores.begin(), 20, 0.75);
+  const std::string text = gates_of(assess(ScoredRows(scores, labels), {}));
+  EXPECT_NE(text.find("metric = \"true_positive_rate\"\nmin = 0.016\n"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace espalier

@@ -73,7 +73,13 @@ class Writer {
   void least(const char* metric, const char* meaning) {
     const std::optional<double> now = today(metric);
     if (!now) return;
-    const double min = std::max(0.0, std::floor(100 * *now - 2) / 100);
+    double min = std::floor(100 * *now - 2) / 100;
+    if (min <= 0 && *now > 0) {
+      char less[32];
+      std::snprintf(less, sizeof less, "%.2g", 0.8 * *now);
+      min = std::stod(less);
+    }
+    min = std::max(0.0, min);
     gate(meaning, cat("metric = \"", metric, "\"\nmin = ", shortest(min), "\n"));
   }
   // About a tenth above today's number.
