@@ -56,6 +56,7 @@ int main(int argc, char** argv) {
   return fuzz::run(argc, argv, "fuzz_columns",
                    {fitted("kind", ColumnTask::kGuess), fitted("price", ColumnTask::kRegression)},
                    {"\"merge\": true",
+                    "\"rare\": \"0123456789abcdeffedcba9876543210\"",
                     "\"spaces\"",
                     "\"apostrophes, decimal comma\"",
                     "\"first_day\"",

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kHistory = R"({"data": {"file": "a.csv", "rows": 400, "bytes": 9000, "sha256": "5a"},
 "test": {"file": "b.csv", "rows": 10, "origin": "https://example.org"}, "schema": {"file": "s.pbtxt", "environment": "T"},
-"split": {"kind": "random", "seed": 18446744073709551615, "learn": 288, "stop": 32, "judge": 80}})";
+"split": {"kind": "random", "seed": 18446744073709551615, "learn": 288, "stop": 32, "alike": 7, "judge": 80}})";
 
 void require(bool good, const char* what) {
   if (!good) throw InternalError(what);

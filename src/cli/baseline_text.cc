@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// "lost: overall (accuracy 0.9 after 0.95, ...)".
+// "lost: overall (accuracy 0.9 now and 0.95 before, ...)".
 template <class Slice, class Figures>
 std::string lost_text(const std::vector<Slice>& all, const char* metric, Figures figures) {
   std::string out;
@@ -18,8 +18,8 @@ std::string lost_text(const std::vector<Slice>& all, const char* metric, Figures
     if (!one.lost()) continue;
     const PairedChange its = figures(one);
     out += cat(out.empty() ? "lost: " : "; ", one.slice.name, " (", metric, " ", number_of(its.now.value),
-               " after ", number_of(its.before.value), ", change ", between(interval(its.change)), ", p ",
-               number_of(one.adjusted_p), ")");
+               " now and ", number_of(its.before.value), " before, change ", between(interval(its.change)),
+               ", p ", number_of(one.adjusted_p), ")");
   }
   return out.empty() ? "no slice lost by more than chance" : out;
 }

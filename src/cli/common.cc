@@ -183,6 +183,17 @@ CLI::Validator number_between(T low, T high, const char* what) {
 
 }  // namespace
 
+CLI::Validator one_of_words(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) -> std::string {
+        if (std::ranges::count(words, text)) return "";
+        std::string known;
+        for (size_t i = 0; i < words.size(); ++i)
+          known += cat(i == 0 ? "" : i + 1 == words.size() ? " or " : ", ", words[i]);
+        return cat("\"", text, "\" is not ", known);
+      },
+      "");
+}
 CLI::Validator number_from(int64_t low, int64_t high) { return number_between(low, high, "whole number"); }
 CLI::Validator number_from(double low, double high) { return number_between(low, high, "number"); }
 
@@ -219,7 +230,7 @@ CLI::Option* add_dtype(CLI::App& verb, std::string& dtype) {
   return verb
       .add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
       ->option_text(cat("f32|bf16 [", dtype, "]"))
-      ->check(CLI::IsMember({"f32", "bf16"}));
+      ->check(one_of_words({"f32", "bf16"}));
 }
 
 void add_threads(CLI::App& verb) {

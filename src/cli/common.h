@@ -66,6 +66,7 @@ std::string command(const std::vector<std::string>& arguments);
 std::vector<std::string> check_words(const std::string& model, const std::string& data);
 
 // What a flag takes: a number from `low` to `high`.
+CLI::Validator one_of_words(std::vector<std::string> words);
 CLI::Validator number_from(int64_t low, int64_t high);
 CLI::Validator number_from(double low, double high);
 // The words between commas of each text, without blanks around them.

@@ -98,7 +98,7 @@ std::string shown(const RowsRun& run, const Found& found, const Terminal& termin
   std::string names;
   for (const std::string& name : hidden) names += cat(names.empty() ? "" : ", ", name);
   if (!hidden.empty())
-    out += cat(fit_width(cat(hidden.size(), " more columns: ", names), terminal.columns), "\n");
+    out += cat(fit_width(cat(counted(hidden.size(), "more column"), ": ", names), terminal.columns), "\n");
   return out;
 }
 

@@ -67,7 +67,7 @@ std::string text_of(const SkewRun& run, const RowSkew& found, int64_t skewed, co
     const ColumnSkew& worst = found.columns[0];
     out = cat("Skew: ", shortened(worst.column), " is not the same in ", worst.skewed(), " of ", of, " (",
               fixed(share(worst.skewed(), found.pairs), 3), ")",
-              skewed > 1 ? cat("; and ", skewed - 1, " more columns") : "", ".\n");
+              skewed > 1 ? cat("; and ", counted(skewed - 1, "more column")) : "", ".\n");
   }
   out += side_text(found.first, first, second) + side_text(found.second, second, first);
   Table table({"column", "share", "differ", cat("only ", first), cat("only ", second), "first lines", ""});

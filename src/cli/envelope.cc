@@ -53,17 +53,20 @@ std::string text_of(const Envelope& envelope, const Terminal& terminal) {
     out += cat("  ", column.name, ": ", column.rows, column.rows == 1 ? " row " : " rows ", column.why, "\n");
   }
   if (envelope.columns.size() > kNamed)
-    out += cat("  and ", envelope.columns.size() - kNamed, " columns more\n");
+    out += cat("  and ", counted(envelope.columns.size() - kNamed, "more column"), "\n");
   const std::vector<SliceMetric> metrics = metrics_of(*envelope.assessment);
-  std::vector<std::string> head = {"", "rows"};
-  for (const SliceMetric& metric : metrics) head.insert(head.end(), {spaced(metric.name()), "interval"});
+  std::vector<std::string> head = {"rows that lie", "rows"};
+  for (const SliceMetric& metric : metrics) {
+    head.push_back(spaced(metric.name()));
+    if (metric.has_interval(*envelope.assessment)) head.push_back(percent(kLevel, 0) + " interval");
+  }
   Table table(head);
   for (const SliceFigures& slice : envelope.assessment->by[0].slices) {
     std::vector<TableCell> cells = {values_of(slice), slice.slice.rows};
     for (const SliceMetric& metric : metrics) {
       const Figure figure = metric(slice, 0);
       cells.emplace_back(number_of(figure.value));
-      cells.emplace_back(between(figure.interval));
+      if (metric.has_interval(*envelope.assessment)) cells.emplace_back(between(figure.interval));
     }
     table.row(std::move(cells));
   }

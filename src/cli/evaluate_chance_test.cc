@@ -87,7 +87,9 @@ TEST_F(EvaluateChance, TheWorstSliceIsNamed) {
   EXPECT_EQ(first["slice"], "colour=red, size=s5");
   EXPECT_NEAR(first["value"].get<double>(), 0.67, 0.2);
   EXPECT_EQ(first["by"], Json({"colour", "size"}));
-  EXPECT_EQ(said["warnings"][0], "of more than 50 values, and not searched for worst slices: id");
+  EXPECT_EQ(
+      said["warnings"][0],
+      "not searched for worst slices, with more than 50 words or numbers that do not fall into quarters: id");
   const std::string people = text({"--worst"});
   EXPECT_NE(people.find("\ncolour=red, size=s5 "), std::string::npos) << people;
   EXPECT_NE(people.find("adjusted by Benjamini and Hochberg for "), std::string::npos) << people;

@@ -292,11 +292,13 @@ TEST_F(EvaluateTasks, WhatIsDecidedOtherwiseThanBeforeIsCountedAndTheSliceThatLo
   EXPECT_EQ(all[1]["changed"]["value"], 0);
   const std::string text = text_of(with(now, {}));
   EXPECT_NE(
-      text.find("0.0500 of the decisions changed against the baseline; lost: overall (accuracy 0.9500 after "
-                "1.0000"),
+      text.find(
+          "0.0500 of the decisions changed against the baseline; lost: overall (accuracy 0.9500 now and "
+          "1.0000"),
       std::string::npos)
       << text;
-  EXPECT_NE(text.find("; g=b (accuracy 0.9000 after 1.0000, change -0.14"), std::string::npos) << text;
+  EXPECT_NE(text.find("; g=b (accuracy 0.9000 now and 1.0000 before, change -0.14"), std::string::npos)
+      << text;
   // Everything moves where the threshold does.
   EXPECT_EQ(json(with(now, {"--threshold", "0.1"}))["baseline"][0]["changed"]["value"], 0);
   const auto rule = [&](const std::string& text, const Words& more) {

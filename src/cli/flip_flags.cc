@@ -146,11 +146,12 @@ std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& t
     };
     add(one.flips.overall);
     for (const FlipCounts& group : one.flips.groups) add(group);
-    out += cat("\n", table.text(terminal),
-               terminal.paint(Ink::kDim, one.read ? cat("rows whose decision is another with another of the ",
-                                                        one.values.size(), " values that training saw\n")
-                                                  : cat("the model does not read ", one.column,
-                                                        ": no decision can change\n")));
+    out += cat(
+        "\n", table.text(terminal),
+        terminal.paint(Ink::kDim,
+                       one.read ? cat("rows whose decision changes with one of the other values, of ",
+                                      one.values.size(), " that training saw\n")
+                                : cat("the model does not read ", one.column, ": no decision can change\n")));
   }
   return out;
 }

@@ -9,7 +9,7 @@ void IntervalFlags::add(CLI::App& verb) {
           "--interval", method,
           "How intervals are found: closed forms (Wilson, Newcombe, DeLong) for shares and auc, or for "
           "every figure a Poisson bootstrap, or a jackknife of 20 buckets, as in TFMA")
-      ->check(CLI::IsMember({"wilson", "bootstrap", "jackknife"}))
+      ->check(one_of_words({"wilson", "bootstrap", "jackknife"}))
       ->option_text("wilson|bootstrap|jackknife [wilson]");
   verb.add_option("--replicates", replicates, "How often the bootstrap draws the rows again")
       ->check(number_from(int64_t{2}, int64_t{100000}))

@@ -72,11 +72,23 @@ std::string called(const CLI::App& app) {
   return out;
 }
 
+// Of a verb without its part, which ones it has.
+std::string said_of(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands()[0];
+  std::string parts;
+  for (const CLI::App* part : at->get_subcommands([](const CLI::App*) { return true; }))
+    parts += espalier::cat(parts.empty() ? "" : ", ", part->get_name());
+  const bool lacks_part =
+      !parts.empty() && std::string_view(error.what()).find("subcommand") != std::string_view::npos;
+  return lacks_part ? espalier::cat(called(app), " needs one of: ", parts) : std::string(error.what());
+}
+
 // What is missing, and how the verb is called.
 int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_words(app, argc, argv);
-  std::fprintf(stderr, "espalier: %s\n",
-               unknown.empty() ? error.what() : unknown.substr(0, unknown.size() - 1).c_str());
+  const std::string message = unknown.empty() ? said_of(app, error) : unknown.substr(0, unknown.size() - 1);
+  std::fprintf(stderr, "espalier: %s\n", message.c_str());
   const std::string help = app.help();
   const size_t usage = help.find("Usage: ");
   if (unknown.empty() && usage != help.npos)

@@ -35,7 +35,7 @@ void ScoredFlags::add_task(CLI::App& verb) {
           "What labels and scores are: of two classes, of several, or numbers that a model has predicted. Of "
           "several classes --score is the column of the class that is said, or a column for each, "
           "CLASS=COLUMN,...")
-      ->check(CLI::IsMember({"two-classes", "classes", "regression"}))
+      ->check(one_of_words({"two-classes", "classes", "regression"}))
       ->option_text("two-classes|classes|regression [two-classes]");
   verb.add_option(
           "--query", query,

@@ -78,11 +78,11 @@ void SliceFlags::add_slices(CLI::App& verb) {
       ->check(number_from(int64_t{0}, int64_t{1} << 40))
       ->option_text("N [30]");
   verb.add_option("--missing-group", missing, "Rows without a value: a slice of their own, or in none")
-      ->check(CLI::IsMember({"slice", "leave-out"}))
+      ->check(one_of_words({"slice", "leave-out"}))
       ->option_text("slice|leave-out [slice]");
   verb.add_option("--at-threshold", positive_from,
                   "Whether a score equal to the threshold says positive, or only one above, as in TFMA")
-      ->check(CLI::IsMember({"from", "above"}))
+      ->check(one_of_words({"from", "above"}))
       ->option_text("from|above [from]");
 }
 

@@ -27,7 +27,7 @@ CsvTable read_table(const std::string& path, const CsvOptions& options) {
 void TableFlags::add(CLI::App& verb) {
   verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
   verb.add_option("--header", header, "Whether the first line holds the columns' names")
-      ->check(CLI::IsMember({"guess", "yes", "no"}))
+      ->check(one_of_words({"guess", "yes", "no"}))
       ->option_text("guess|yes|no [guess]");
   verb.add_option_function<std::string>(
           "--names", [this](const std::string& text) { names = comma_separated({text}); },

@@ -323,7 +323,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                           "Which rows of a table judge: some at random, or the last in the file's order, as "
                           "where the future is to be told from the past",
                           [](TrainPlan& plan) -> std::string& { return plan.data.split; })
-      ->check(CLI::IsMember({"random", "order"}))
+      ->check(one_of_words({"random", "order"}))
       ->option_text("random|order [random]");
   using Words = std::vector<std::string>;
   add_change<Words>(verb, flags, "--ignore", "Columns that are no inputs, between commas",
@@ -340,7 +340,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--task",
                           "Whether the label is a class or a number; guessed when not given",
                           [](TrainPlan& plan) -> std::string& { return plan.data.task; })
-      ->check(CLI::IsMember({"guess", "class", "number"}))
+      ->check(one_of_words({"guess", "class", "number"}))
       ->option_text("guess|class|number [guess]");
   verb.add_flag_callback(
       "--strip-label-dots",
@@ -389,7 +389,7 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       verb, flags, "--class-weight",
       "balanced: every class counts as much as any other, however few its rows",
       [](TrainPlan& plan, const std::string& weight) { plan.fit.class_weight = ClassWeights(weight); })
-      ->check(CLI::IsMember({"none", "balanced"}))
+      ->check(one_of_words({"none", "balanced"}))
       ->option_text("none|balanced [none]");
   verb.add_option_function<std::vector<std::string>>(
           "--hidden",

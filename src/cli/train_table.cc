@@ -59,7 +59,7 @@ void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
     else
       ++plain;
   }
-  if (plain) say(terminal.paint(Ink::kDim, cat("  ", plain, " more columns: numeric\n")));
+  if (plain) say(terminal.paint(Ink::kDim, cat("  ", counted(plain, "more column"), ": numeric\n")));
 }
 
 TableFlags reading_of(const DataPlan& data) {

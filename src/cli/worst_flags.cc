@@ -106,8 +106,8 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
       left_out += cat(left_out.empty() ? "" : ", ", name);
   }
   if (!left_out.empty())
-    results.warn({cat("of more than ", SliceColumns::kMostValues,
-                      " values, and not searched for worst slices: ", left_out)});
+    results.warn({cat("not searched for worst slices, with more than ", SliceColumns::kMostValues,
+                      " words or numbers that do not fall into quarters: ", left_out)});
   std::vector<const CategoryColumn*> by;
   for (const CategoryColumn& column : columns) by.push_back(&column);
   return worst_slices(scored.view("--worst"), by, options);

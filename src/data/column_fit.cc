@@ -135,10 +135,10 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   if (named < profile.present()) {
     text += cat(", of which the ", kept, " most frequent stand for themselves and the others (",
                 share_of_rows(profile.present() - named, profile.rows()), ") together");
-    if (many)
-      text += cat("; max_categories is ", max_categories, ", a key of the plan that --write-plan writes");
   }
   text += missing_text(profile);
+  if (many)
+    text += cat("; max_categories is ", max_categories, ", a key of the plan that --write-plan writes");
   return {{.how = std::move(step)}, std::move(text), spellings_hint(profile)};
 }
 

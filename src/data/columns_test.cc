@@ -160,7 +160,7 @@ TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   EXPECT_EQ(program.feature_names(), (Names{"x=red", "x=blue", "x=(other)", "x=(missing)"}));
   EXPECT_EQ(noted(program, "x"),
             "category of 3 values, of which the 2 most frequent stand for themselves and the others (12 %) "
-            "together; max_categories is 2, a key of the plan that --write-plan writes, missing in 12 %");
+            "together, missing in 12 %; max_categories is 2, a key of the plan that --write-plan writes");
   const CsvTable other = parse_csv("x,more\nblue,1\npurple,1\nred,1\nNA,1\n");
   ColumnReport report;
   EXPECT_EQ(program.inputs(other, {}, &report).to_vector<float>(),

@@ -1,5 +1,6 @@
 #include "data/table_truths.h"
 
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <optional>
@@ -21,11 +22,21 @@ std::vector<T> read_rows(const ColumnProfile& profile, const T& none, Read read)
   return out;
 }
 
-std::optional<std::vector<double>> amounts_of(const ColumnProfile& profile) {
-  const std::optional<NumberForm> form = form_of_all(profile);
-  if (!form) return std::nullopt;
-  return read_rows(profile, std::numeric_limits<double>::quiet_NaN(),
-                   [&](std::string_view text) { return *read_number(text, *form); });
+// Of a column most of whose cells are amounts in one form; of plain numbers expressions know by themselves.
+std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
+  const FormCount numbers = number_form(profile);
+  if (2 * numbers.cells <= profile.present()) return std::nullopt;
+  const NumberForm& form = numbers.form;
+  if (form.unit.empty() && form.style == NumberStyle::kPlain) return std::nullopt;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  CellMeanings::Amounts out{.of = read_rows(profile, none, [&](std::string_view text) {
+                              return read_number(text, form).value_or(none);
+                            })};
+  for (size_t row = 0; row < out.of.size() && out.first_other < 0; ++row) {
+    if (profile.codes[row] != ColumnProfile::kMissing && std::isnan(out.of[row]))
+      out.first_other = static_cast<int64_t>(row);
+  }
+  return out;
 }
 
 std::string time_text(const Moment& moment) {
@@ -37,7 +48,7 @@ std::string time_text(const Moment& moment) {
   return out + text;
 }
 
-std::optional<std::vector<std::string>> dates_of(const std::string& name, const ColumnProfile& profile) {
+std::optional<CellMeanings::Dates> dates_of(const std::string& name, const ColumnProfile& profile) {
   const auto all_are = [&](DateStyle style) {
     return profile.count([&](std::string_view text) { return read_date(text, style).has_value(); }) ==
            profile.present();

@@ -30,7 +30,17 @@ TEST(TableTruths, AmountsMeetNumbers) {
   EXPECT_EQ(said(euros, "price = '€ 90'"), "01?0");
   EXPECT_EQ(said("w\n70 kg\n80 kg\n", "w >= 75"), "01");
   EXPECT_EQ(said("w\n12 %\n8 %\n", "w >= 10"), "10");
-  // Some other word is no amount: the text stays text, as it was.
+  // Some other word is no amount, which is said, and number() takes it for missing.
+  const std::string asked = "price,n\n€ 12,1\nask,2\n€ 3,3\n";
+  try {
+    said(asked, "price > 1");
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_TRUE(error.message().starts_with("column \"price\" is of amounts, but line 3 holds \"ask\""))
+        << error.message();
+    EXPECT_EQ(error.fix(), "number(price), which takes other cells for missing");
+  }
+  EXPECT_EQ(said(asked, "number(price) > 5"), "1?0");
   EXPECT_EQ(rule_of([] { said("price,n\n€ 12,1\nask,2\n", "price > 1"); }), "expression.type");
   EXPECT_EQ(rule_of([] { said("pay,n\n12,1\nask,2\n", "pay > 1"); }), "expression.type");
 }

@@ -51,9 +51,13 @@ using ColumnTypes = std::function<ColumnType(const std::string& name)>;
 // What the cells of a column of text mean, by its number in the table; nothing where they mean no such thing.
 // They are asked where a column of text meets numbers, or a text that is a date beginning with its year.
 struct CellMeanings {
-  std::function<std::optional<std::vector<double>>(int64_t column)> amounts;  // of "$ 1,200"; NaN: missing
-  std::function<std::optional<std::vector<std::string>>(int64_t column)>
-      dates;  // "2024-01-31"; empty: missing
+  struct Amounts {
+    std::vector<double> of;    // "$ 1,200"; NaN where missing, or no amount
+    int64_t first_other = -1;  // the row of the first cell that is no amount
+  };
+  using Dates = std::vector<std::string>;  // "2024-01-31"; empty where missing
+  std::function<std::optional<Amounts>(int64_t column)> amounts;
+  std::function<std::optional<Dates>(int64_t column)> dates;
 };
 
 // [rows]. Unless `types` says what a column is, it is of numbers where each cell is a number or missing,

@@ -208,8 +208,10 @@ class Binder {
   std::string fix(const Node& node) {
     const bool mostly =
         node.kind == Kind::kColumn && column(node).numbers_before && column(node).first_text >= 0;
-    return mostly ? cat("number(", column_in_expression(node.text), "), which takes other cells for missing")
-                  : "";
+    return mostly ? number_fix(node.text) : "";
+  }
+  static std::string number_fix(const std::string& column) {
+    return cat("number(", column_in_expression(column), "), which takes other cells for missing");
   }
   void check(const Node& node, Type is, Type wanted, const char* what) {
     if (is != wanted && (is != Type::kUnknown || wanted == Type::kTruth))
@@ -225,18 +227,25 @@ class Binder {
     return out.truths;
   }
   // The same as numbers, where it is a column of text whose cells are amounts.
-  Bound amounts_in(const Node& node, Bound of) const {
+  Bound amounts_in(const Node& node, Bound of, bool others_are_missing = false) const {
     if (node.kind != Kind::kColumn || of.type != Type::kText || !meanings_.amounts) return of;
-    std::optional<Numbers> amounts = meanings_.amounts(table_.column(node.text));
+    const int64_t column = table_.column(node.text);
+    std::optional<CellMeanings::Amounts> amounts = meanings_.amounts(column);
     if (!amounts) return of;
-    return bound(Of<Numbers>([all = std::move(*amounts)](const Rows& rows) {
+    if (const int64_t row = amounts->first_other; row >= 0 && !others_are_missing) {
+      fail("expression.type", node,
+           cat("column \"", node.text, "\" is of amounts, but line ", table_.line(row), " holds \"",
+               shortened(table_.cell(row, column)), "\""),
+           number_fix(node.text));
+    }
+    return bound(Of<Numbers>([all = std::move(amounts->of)](const Rows& rows) {
       return Numbers(all.begin() + rows.begin, all.begin() + rows.begin + rows.size);
     }));
   }
   // The same as dates that begin with their year, where it is a column of dates that do not.
   Bound dates_in(const Node& node, Bound of) const {
     if (node.kind != Kind::kColumn || !meanings_.dates) return of;
-    std::optional<std::vector<std::string>> dates = meanings_.dates(table_.column(node.text));
+    std::optional<CellMeanings::Dates> dates = meanings_.dates(table_.column(node.text));
     if (!dates) return of;
     return bound(Of<Texts>([all = std::move(*dates)](const Rows& rows) {
       Texts out;
@@ -442,7 +451,7 @@ class Binder {
     return bound(cells(table_.column(of.text)));
   }
   Bound number_of_any(const Node& of) {
-    const Bound any = amounts_in(of, bind(of));
+    const Bound any = amounts_in(of, bind(of), true);
     if (any.numbers) return bound(any.numbers);
     check(of, any.type, Type::kText, "what number takes");
     if (of.kind == Kind::kColumn) return bound(numbers_in(table_.column(of.text)));

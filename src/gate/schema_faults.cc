@@ -132,7 +132,9 @@ tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& o
   tfmd::Schema out = infer_schema(statistics(train, options), {.shapes = false});
   for (tfmd::Feature& feature : *out.mutable_feature()) {
     const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);
-    if (date_style(feature.name(), column)) feature.clear_domain_info();
+    // Of one number nobody knows whether it is a truth.
+    if (date_style(feature.name(), column) || (feature.has_bool_domain() && column.different() < 2))
+      feature.clear_domain_info();
   }
   return out;
 }

@@ -152,12 +152,14 @@ class Search {
       const bool many = static_cast<double>(again) >=
                         std::max(kNoticeable * rows, kBeyondChance * by_chance(kNone, rows * rows / 2));
       found_.push_back({LeakKind::kDuplicates, many || in_blocks_ > 0, "", again, n,
-                        cat(share(again, n), " stand in the table before", blocks_)});
+                        cat(share(again, n),
+                            again == 1 ? " repeats one before it" : " repeat others before them", blocks_)});
     }
     const auto alike = static_cast<int64_t>(first.size()) - static_cast<int64_t>(of_inputs.size());
     if (label_ >= 0 && alike > 0 && unlike) {
       found_.push_back({LeakKind::kContradictions, false, options_.label, alike, n,
-                        cat(share(alike, n), " are like another one in all but \"", options_.label, "\"")});
+                        cat(share(alike, n), alike == 1 ? " is" : " are", " like another one in all but \"",
+                            options_.label, "\"")});
     }
     for (size_t c = 0; c < inputs && inputs >= 3 && unlike; ++c) {
       std::unordered_set<uint64_t> others;

@@ -12,7 +12,7 @@ namespace espalier {
 
 enum class LeakKind {
   kLabel,           // a column alone tells the label
-  kDuplicates,      // rows that stand in the table before
+  kDuplicates,      // rows that repeat others before them
   kContradictions,  // rows alike but for the label
   kNearDuplicates,  // rows that differ in one column alone
   kOverlap,         // rows of the test that train

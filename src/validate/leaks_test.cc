@@ -85,7 +85,7 @@ TEST(Leaks, RowsThatStandTwiceAreCounted) {
   EXPECT_EQ(all[0].kind, LeakKind::kDuplicates);
   EXPECT_TRUE(all[0].warning);
   EXPECT_EQ(all[0].rows, 30);
-  EXPECT_EQ(all[0].text, "30 of 430 rows stand in the table before; rows 401 to 430 repeat rows 101 to 130");
+  EXPECT_EQ(all[0].text, "30 of 430 rows repeat others before them; rows 401 to 430 repeat rows 101 to 130");
   // Few scattered ones are worth a look.
   Cells few = sales(3, 400);
   few[300] = few[7];

@@ -96,6 +96,8 @@ TEST(Statistics, KnowNumbersWithDecimalCommas) {
             data_of("a;b\n1234.5;1000.25\n2.5;12000000.5\n-1000.0;3.5\n", options).SerializeAsString());
   // Commas between cells are no points, as TensorFlow Data Validation has it.
   EXPECT_EQ(data_of("a,b\n1,\"2,5\"\n").features(1).type(), tfmd::FeatureNameStatistics::STRING);
+  EXPECT_EQ(data_of("prediction\n664140\n\"161192,58\"\n").features(0).type(),
+            tfmd::FeatureNameStatistics::FLOAT);
 }
 
 TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {
