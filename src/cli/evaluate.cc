@@ -296,6 +296,9 @@ void evaluate(const EvaluateRun& run) {
   const bool ranking = !run.scored.query.empty();
   if (ranking) scored.rank_by(run.scored.query, source_name(run.data));
   if (run.slicing.any() || several || ranking) {
+    if (std::ranges::count(run.slicing.slices, columns.label()))
+      run.results.warn({cat("slices by \"", columns.label(),
+                            "\" are by the label itself: groups of it differ by what they are")});
     SliceFlags slicing = run.slicing;
     slicing.thresholds = several ? run.thresholds : std::vector{threshold};
     run.results.warn(slicing.advice(scored, scored.missing));

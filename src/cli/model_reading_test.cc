@@ -106,5 +106,17 @@ TEST_F(ModelReading, WhatIsNextKeepsWhatWasAsked) {
     EXPECT_NE(next.find(part), std::string::npos) << part << ": " << next;
 }
 
+TEST_F(ModelReading, WhatSaysLittleIsSaidSo) {
+  train();
+  const std::string other = file("other.csv", flats(1000)), slices = "are by the label itself";
+  EXPECT_NE(call_command(cat("evaluate ", model, " ", other, " --slice let")).error.find(slices),
+            std::string::npos);
+  EXPECT_EQ(call_command(cat("evaluate ", model, " ", other, " --slice place")).error.find(slices),
+            std::string::npos);
+  const Outcome none = call_command(cat("train --data ", folder, "/flats.csv --label let --epochs 0 --model ",
+                                        folder, "/none --missing k.A."));
+  EXPECT_NE(none.error.find("has learned nothing"), std::string::npos) << none.error;
+}
+
 }  // namespace
 }  // namespace espalier::cli

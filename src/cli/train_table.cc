@@ -379,6 +379,9 @@ void train_table(const TableRun& run) {
   run.results.warn(cut_warning(predictions.cuts(), columns, static_cast<int64_t>(test_rows.size())));
   const Scores scores = score(columns, predictions, test_y);
 
+  if (plan.fit.epochs == 0)
+    run.results.warn(
+        {cat("with 0 epochs ", plan.model.path, " has learned nothing: it says what it began with")});
   const bool replaced = posix_env().exists(plan.model.path);
   body["epochs"] = epochs;
   body["test"] = json_of(scores, columns);
