@@ -15,6 +15,7 @@
 #include "cli/given_flags.h"
 #include "cli/individual_flags.h"
 #include "cli/interval_flags.h"
+#include "cli/learned_rows.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/schema_slices.h"
@@ -268,6 +269,7 @@ void evaluate(const EvaluateRun& run) {
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);
+  if (!run.all_rows) warn_of_learned_rows(saved, run.model, run.data, inputs, run.results);
   run.results.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, columns, inputs, saved.decision);
   run.results.warn(cut_warning(predictions.cuts(), columns, labels.size(0)));

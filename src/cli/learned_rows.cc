@@ -18,57 +18,33 @@ namespace {
 
 constexpr size_t kMostHashes = 4096;
 
-// The columns of the table that are inputs.
-std::vector<int64_t> input_places(const ColumnProgram& columns, const CsvTable& table) {
-  ColumnReport inputs;
-  columns.inputs(table, std::vector<int64_t>(), &inputs);
-  const std::vector<std::string> names = columns.names_of(table);
-  std::vector<int64_t> out;
-  for (const ColumnReport::Column& column : inputs.columns)
-    out.push_back(std::ranges::find(names, column.name) - names.begin());
+}  // namespace
+
+std::vector<uint64_t> row_hashes(const Tensor& inputs) {
+  std::vector<uint64_t> out(static_cast<size_t>(inputs.size(0)));
+  const auto values = inputs.data<float>();
+  const size_t width = out.empty() ? 0 : values.size() / out.size();
+  for (size_t i = 0; i < out.size(); ++i)
+    out[i] = hash_bytes(values.data() + i * width, width * sizeof(float));
   return out;
 }
 
-// Nothing of a table that lacks columns: who reads its inputs says so.
-std::optional<RowHashes> hashes_of(const ColumnProgram& columns, const CsvTable& table,
-                                   const std::vector<int64_t>& rows) {
-  try {
-    return RowHashes(columns, table, rows);
-  } catch (const ValueError&) {
-    return std::nullopt;
-  }
+std::string learned_rows_text(std::vector<uint64_t> hashes) {
+  std::ranges::sort(hashes);
+  const auto [end, last] = std::ranges::unique(hashes);
+  hashes.erase(end, last);
+  hashes.resize(std::min(hashes.size(), kMostHashes));
+  return hash_list_text(std::move(hashes));
 }
 
-}  // namespace
-
-RowHashes::RowHashes(const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows) {
-  const std::vector<int64_t> places = input_places(columns, table);
-  hashes_.reserve(rows.size());
-  for (const int64_t row : rows) {
-    uint64_t hash = 0;
-    for (const int64_t place : places) hash = hash_combine(hash, hash_text(table.cell(row, place)));
-    hashes_.push_back(hash);
-  }
+int64_t count_alike(const std::vector<uint64_t>& hashes, std::vector<uint64_t> others) {
+  std::ranges::sort(others);
+  return std::ranges::count_if(hashes,
+                               [&](uint64_t hash) { return std::ranges::binary_search(others, hash); });
 }
 
-std::string RowHashes::learned_text() const {
-  std::vector<uint64_t> different = hashes_;
-  std::ranges::sort(different);
-  const auto [end, last] = std::ranges::unique(different);
-  different.erase(end, last);
-  different.resize(std::min(different.size(), kMostHashes));
-  return hash_list_text(std::move(different));
-}
-
-int64_t RowHashes::count_in(const RowHashes& others) const {
-  std::vector<uint64_t> theirs = others.hashes_;
-  std::ranges::sort(theirs);
-  return std::ranges::count_if(hashes_,
-                               [&](uint64_t hash) { return std::ranges::binary_search(theirs, hash); });
-}
-
-void warn_of_learned_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
-                          const std::string& data, const std::vector<int64_t>& rows, const Results& results) {
+void warn_of_learned_rows(const TableModel& saved, const std::string& path, const std::string& data,
+                          const Tensor& inputs, const Results& results) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
   if (!lineage || lineage->stop == 0 || !saved.model.has_file(kLearnedFile)) return;
   const std::optional<std::vector<uint64_t>> learned = hash_list(saved.model.file(kLearnedFile));
@@ -79,9 +55,7 @@ void warn_of_learned_rows(const TableModel& saved, const std::string& path, cons
   const uint64_t most =
       learned->size() < kMostHashes ? std::numeric_limits<uint64_t>::max() : learned->back();
   double told = 0, known = 0;
-  const std::optional<RowHashes> hashes = hashes_of(saved.columns, table, rows);
-  if (!hashes) return;
-  for (const uint64_t hash : hashes->all()) {
+  for (const uint64_t hash : row_hashes(inputs)) {
     if (hash > most) continue;
     ++told;
     known += std::ranges::binary_search(*learned, hash);

@@ -1,4 +1,5 @@
-// Which rows of a table a model learned from, told by their cells: in whatever file and order they lie.
+// Which rows of a table a model learned from, told by what they are to it: in whatever file and order they
+// lie, and however their cells are written.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +10,18 @@
 
 namespace espalier::cli {
 
-// Of the inputs of each row a hash.
-class RowHashes {
- public:
-  RowHashes(const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows);
+// Of each row a hash of its inputs, f32[rows, width].
+std::vector<uint64_t> row_hashes(const Tensor& inputs);
 
-  // What kLearnedFile holds of these rows, a hash_list(): different hashes; of more than 4,096 the least,
-  // which are a fair sample.
-  std::string learned_text() const;
-  // How many of these rows are alike to one of `others`.
-  int64_t count_in(const RowHashes& others) const;
-  const std::vector<uint64_t>& all() const { return hashes_; }
+// What kLearnedFile holds of these rows, a hash_list(): different hashes; of more than 4,096 the least, which
+// are a fair sample.
+std::string learned_rows_text(std::vector<uint64_t> hashes);
+// How many of these rows are like one of `others`.
+int64_t count_alike(const std::vector<uint64_t>& hashes, std::vector<uint64_t> others);
 
- private:
-  std::vector<uint64_t> hashes_;
-};
-
-// Warns where `rows` of the table at `data` are those that the model saved at `path` learned from, to a
-// greater share than chance would have it. Raises FormatError[model.lineage].
-void warn_of_learned_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
-                          const std::string& data, const std::vector<int64_t>& rows, const Results& results);
+// Warns where these inputs, of rows of the table at `data`, are those that the model saved at `path` learned
+// from, to a greater share than chance would have it. Raises FormatError[model.lineage].
+void warn_of_learned_rows(const TableModel& saved, const std::string& path, const std::string& data,
+                          const Tensor& inputs, const Results& results);
 
 }  // namespace espalier::cli

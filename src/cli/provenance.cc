@@ -8,7 +8,6 @@
 
 #include "base/format.h"
 #include "base/sha256.h"
-#include "cli/learned_rows.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -117,10 +116,7 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag) {
   const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
-  if (!kept) {
-    warn_of_learned_rows(saved, path, table, data, rows, results);
-    return rows;
-  }
+  if (!kept) return rows;
   if (!all && !kept->rows.empty()) {
     std::fputs(cat("note: the model learned from ", kept->later ? "the first rows of " : "", data,
                    ": of its rows those ", kept->rows.size(), " judge that were kept apart",

@@ -14,6 +14,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/learned_images.h"
+#include "cli/learned_rows.h"
 #include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/save_place.h"
@@ -110,6 +111,7 @@ Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantize
              const ColumnProgram& columns, const CsvTable& table, const std::vector<int64_t>& rows) {
   const Tensor labels = read_labels(columns, table, run.calibrate, rows);
   const Tensor inputs = read_inputs(columns, table, run.calibrate, rows);
+  warn_of_learned_rows(saved, run.model, run.calibrate, inputs, run.results);
   const auto score_of = [&](Model& model) {
     const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
     return columns.classification() ? scores.accuracy : scores.r2;

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/learned_rows.h"
 #include "cli/provenance.h"
 #include "cli/scored_table.h"
 #include "espalier/error.h"
@@ -103,6 +104,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);
+  if (!options.all_rows) warn_of_learned_rows(saved, model, data, inputs, results);
   results.warn(warnings_of(report));
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);

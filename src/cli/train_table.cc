@@ -327,8 +327,9 @@ void train_table(const TableRun& run) {
 
   check_layers(plan, {columns.width()});
   Sequential model = make_model(columns, plan);
-  const RowHashes learning(columns, table, rows.train), stopping(columns, table, rows.validation);
-  const std::string learned = plan.fit.epochs > 0 ? learning.learned_text() : "";
+  const Tensor validation_x = columns.inputs(table, rows.validation);
+  const std::vector<uint64_t> hashes = row_hashes(x);
+  const std::string learned = plan.fit.epochs > 0 ? learned_rows_text(hashes) : "";
   nlohmann::ordered_json body = {
       {"data", data.file},
       {"label", columns.label()},
@@ -338,7 +339,7 @@ void train_table(const TableRun& run) {
       {"validation_rows", rows.validation.size()},
       {"seed", plan.fit.seed},
       {"dtype", plan.fit.dtype},
-      {"lineage", lineage_of(plan, table, other, rows, stopping.count_in(learning))}};
+      {"lineage", lineage_of(plan, table, other, rows, count_alike(row_hashes(validation_x), hashes))}};
   if (!data.schema.empty()) body["schema"] = checks.json();
   const Decision decision{rarer_class(columns, y), plan.model.threshold};
   const auto files = [&] {
@@ -347,7 +348,7 @@ void train_table(const TableRun& run) {
     return out;
   };
   FitOptions fit = fit_options(with_checkpoint_files(plan, files));
-  fit.validation_x = columns.inputs(table, rows.validation);
+  fit.validation_x = validation_x;
   fit.validation_y = columns.labels(table, rows.validation);
   fit.class_weight = said_at(plan, "fit.class_weight", [&] { return class_weights(columns, plan, y); });
   const auto loss_of = [&](Sequential& one) {
