@@ -90,8 +90,9 @@ struct BackupAndRestoreOptions {
 std::shared_ptr<Callback> BackupAndRestore(BackupAndRestoreOptions options, Location at = Location::here());
 
 struct ModelCheckpointOptions {
-  // Of a folder. "{epoch}" (from 1), "{batch}" (from 1, with save_freq) and, at the end of an epoch, names of
-  // logs stand for their numbers; "{epoch:02d}" fills up with zeros, "{val_loss:.3f}" rounds.
+  // Of a folder, whose parent exists. "{epoch}" (from 1), "{batch}" (from 1, with save_freq) and, at the end
+  // of an epoch, names of logs stand for their numbers; "{epoch:02d}" fills up with zeros, "{val_loss:.3f}"
+  // rounds.
   std::string path = {};
   std::string monitor = "val_loss";
   bool save_best_only = false;  // only when `monitor` is better than ever before

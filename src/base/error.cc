@@ -69,6 +69,13 @@ bool begins(std::string_view text, std::string_view word) {
          small_letters(text.substr(0, word.size())) == small_letters(word);
 }
 
+// Whether `word` is at least the first half of one long word: BatchNorm of BatchNormalization.
+bool is_cut_off(std::string_view word, std::string_view whole) {
+  constexpr size_t kLeast = 5;
+  return word.size() >= kLeast && 2 * word.size() >= whole.size() && whole.find(' ') == whole.npos &&
+         small_letters(whole).starts_with(small_letters(word));
+}
+
 std::string sorted_letters(std::string_view word) {
   std::string letters = small_letters(word);
   std::ranges::sort(letters);
@@ -122,7 +129,7 @@ std::vector<std::string> nearest(std::string_view word, const std::vector<std::s
   for (const std::string& candidate : known) {
     if (std::max(word.size(), candidate.size()) > kLongest) continue;
     const size_t distance = edit_distance(word, candidate);
-    if (begins(candidate, word) || begins(word, candidate)) {
+    if (begins(candidate, word) || begins(word, candidate) || is_cut_off(word, candidate)) {
       ranked.emplace_back(distance, candidate);
       continue;
     }

@@ -43,6 +43,8 @@ TEST(Errors, NamesThatGoOnBehindAWordAreNearIt) {
   using Words = std::vector<std::string>;
   EXPECT_EQ(nearest("Preis", {"Ort", "Preis (EUR)"}), Words{"Preis (EUR)"});
   EXPECT_EQ(nearest("preis", {"Ort", "Preis in €"}), Words{"Preis in €"});
+  EXPECT_EQ(nearest("BatchNorm", {"Dense", "BatchNormalization"}), Words{"BatchNormalization"});
+  EXPECT_EQ(nearest("early", {"EarlyStopping"}), Words{});
   EXPECT_EQ(nearest("--batch-size", {"--batch", "--bat"}), Words{"--batch"});
   EXPECT_EQ(nearest("Preis", {"Preisliste der Firma"}), Words{});
   EXPECT_EQ(nearest("acuracy", {"accuracy", "accuracy"}), Words{"accuracy"});

@@ -152,7 +152,9 @@ Exported export_c(LoadedModel& model, const ExportRun& run) {
   posix_env().write_file(header, code.header);
   return {{source, header},
           cat("for ", batch, batch == 1 ? " row" : " rows", " a call of ", name, "_predict\n"),
-          shell_words({"cc", "-std=c99", "-O2", "-c", source})};
+          shell_words(source.ends_with(".c")
+                          ? std::vector<std::string>{"cc", "-std=c99", "-O2", "-c", source}
+                          : std::vector<std::string>{"cc", "-std=c99", "-O2", "-x", "c", "-c", source})};
 }
 
 // How rows and images are read, for `import`: files of the model under keys that begin with espalier.

@@ -115,6 +115,8 @@ TEST(Export, ANameWithoutEndingGetsThatOfCAndTheNextCommandCompilesIt) {
             cat("wrote ", out, ".c ", out, ".h: for 1 row a call of bare_predict\nnext: cc -std=c99 -O2 -c ",
                 out, ".c\n"));
   EXPECT_FALSE(posix_env().exists(out));
+  const std::string text = call_verb(add_export, {trained() + "/model", "--to", "c", "--out", out + ".txt"});
+  EXPECT_NE(text.find(cat("next: cc -std=c99 -O2 -x c -c ", out, ".txt\n")), std::string::npos) << text;
 }
 
 TEST(Export, ATableModelGoesToOnnxAndStablehlo) {

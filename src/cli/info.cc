@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/isa.h"
+#include "cli/baseline_flags.h"
 #include "cli/info_model.h"
 #include "cli/near_files.h"
 #include "espalier/threads.h"
@@ -122,6 +123,10 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
         throw ValueError("info.op", cat("\"", wanted, "\" is a run that has not ended"),
                          "the command that began it goes on with it, given --resume");
       }
+      if (names.size() > 1 && is_model_folder(wanted))
+        throw ValueError("info.op",
+                         cat("\"", wanted, "\" is a saved model, and of those one is shown at a time"),
+                         command({"info", wanted}));
       const std::string model = near_models(wanted);
       throw ValueError("info.op",
                        cat("\"", wanted,

@@ -28,9 +28,9 @@ Pictures pictures_of(const PredictImagesRun& run, const LoadedModel& model) {
   for (const std::string& path : run.inputs) {
     check_images_at(path);
     if (is_idx_folder(path) || path.ends_with(".csv") || path.ends_with(".csv.gz")) {
+      out.digits = digits_for(model, run.model, path, "JPEG and PNG files and folders of them");
       if (run.inputs.size() > 1)
         throw ValueError("predict.images", cat(path, " holds digits by row, which are predicted alone"));
-      out.digits = digits_for(model, run.model, path, "JPEG and PNG files and folders of them");
       return out;
     }
     if (!fs::is_directory(path)) {

@@ -99,9 +99,9 @@ void check_same_run(const std::string& path, const std::string& now) {
     if (found == state.end()) continue;
     const CallbackState kept{{{kPlanState, make_concrete(std::move(found->second))}}};
     if (const std::string before = kept.text(kPlanState); before != now)
-      throw ValueError(
-          "train.resume", first_difference(before, now),
-          cat("repeat the command that began it, with --resume, or remove ", path, " to begin anew"));
+      throw ValueError("train.resume", first_difference(before, now),
+                       cat("repeat the command that began it on the data of then, with --resume, or remove ",
+                           path, " to begin anew"));
   }
 }
 

@@ -121,7 +121,7 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   const std::string data = folder.file("shapes.csv", shapes_csv(400, 1));
   const std::string checkpoint = folder.model() + ".checkpoint";
   std::vector<std::string> arguments = {"--data",       data,       "--label", "kind",  "--model",
-                                        folder.model(), "--epochs", "3",       "--json"};
+                                        folder.model(), "--epochs", "15",      "--json"};
   const auto weights = [&] { return posix_env().read_file(folder.model() + "/weights.safetensors"); };
   const std::string whole = call_verb(add_train, arguments), wanted = weights();
   EXPECT_FALSE(posix_env().exists(checkpoint));

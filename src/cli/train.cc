@@ -179,8 +179,12 @@ void write_shown(const TrainPlan& plan, const Results& results) {
 void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const std::string& data = plan.data.file;
   if (!plan.data.image_size.empty())
-    throw ValueError("train.image_size", cat("--image-size is for folders of JPEG and PNG files, and ",
-                                             source_name(data), " is none"));
+    said_at(plan, "data.image_size", [&] {
+      throw ValueError(
+          "train.image_size",
+          cat("image_size is for a folder with a sub-folder of JPEG and PNG files for each class, and ", data,
+              " is none"));
+    });
   const HashedExamples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);

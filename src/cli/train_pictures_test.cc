@@ -292,6 +292,19 @@ TEST_F(TrainPictures, ThePlanOfAFolderGivesTheBitsOfItsFlags) {
   const Outcome outcome = call_command(cat("train ", folder, "/odd.toml"));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.error.find("odd.toml, line 3"), std::string::npos) << outcome.error;
+  write_file(folder + "/one.toml",
+             cat("[data]\nfile = \"squares/", fs::directory_iterator(squares())->path().filename().string(),
+                 "\"\nimage_size = [12, 16]\n"));
+  const Outcome one = call_command(cat("train ", folder, "/one.toml"));
+  EXPECT_NE(one.error.find("one.toml, line 3, column "), std::string::npos) << one.error;
+  EXPECT_NE(one.error.find("image_size is for a folder with a sub-folder"), std::string::npos) << one.error;
+  write_file(folder + "/early.toml", "[data]\nfile = \"squares\"\n[[callbacks]]\ntype = \"EarlyStopping\"\n");
+  const Outcome early = call_command(cat("train ", folder, "/early.toml"));
+  EXPECT_NE(early.error.find("monitor \"loss\", or give fit validation data"), std::string::npos)
+      << early.error;
+  const Outcome both = call_command(cat("info ", folder, "/plan ", folder, "/flags"));
+  EXPECT_NE(both.error.find("is a saved model, and of those one is shown at a time"), std::string::npos)
+      << both.error;
 }
 
 TEST_F(TrainPictures, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {

@@ -250,9 +250,15 @@ SliceMetric::SliceMetric(std::string_view wanted) : estimate_(estimate_metric(wa
   }
   if (!name_.empty()) return;
   std::vector<std::string> known = slice_metrics();
+  const auto add = [&](std::string name) {
+    if (!std::ranges::count(known, name)) known.push_back(std::move(name));
+  };
+  for (const Rate& rate : rates()) {
+    for (const std::string_view alias : rate.aliases) add(std::string(alias));
+  }
   for (const std::vector<EstimateMetric>* table : estimate_tables()) {
     for (const EstimateMetric& metric : *table)
-      known.push_back(cat(metric.name, metric.name.ends_with('[') ? "CLASS]" : ""));
+      add(cat(metric.name, metric.name.ends_with('[') ? "CLASS]" : ""));
   }
   throw_unknown("evaluate.metric", "metric", wanted, known);
 }

@@ -1,8 +1,11 @@
 #include "gate/model_scores.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "base/format.h"
+#include "base/shortest.h"
 
 namespace espalier {
 namespace {
@@ -66,8 +69,17 @@ ModelScores rows_taken(const ModelScores& scores, std::span<const int64_t> rows)
 
 ModelScores with_classes_said(ModelScores scores) {
   auto* rows = std::get_if<ClassScores>(&scores);
-  if (!rows || !rows->said.empty()) return scores;
+  if (!rows) return scores;
   const size_t classes = rows->classes.size();
+  for (size_t row = 0; classes > 0 && (row + 1) * classes <= rows->probabilities.size(); ++row) {
+    constexpr double kRounded = 0.02;
+    const auto first = rows->probabilities.begin() + static_cast<int64_t>(row * classes);
+    const double sum = std::accumulate(first, first + static_cast<int64_t>(classes), 0.0);
+    if (std::abs(sum - 1) > kRounded)
+      throw ValueError("evaluate.probability",
+                       cat("the probabilities of row ", row, " add up to ", shortest(sum), ", not to 1"));
+  }
+  if (!rows->said.empty()) return scores;
   if (classes == 0 || rows->probabilities.size() != rows->labels.size() * classes) {
     throw ValueError("evaluate.rows", cat(rows->labels.size(), " labels of ", classes, " classes and ",
                                           rows->probabilities.size(),

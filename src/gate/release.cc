@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "data/table_truths.h"
 #include "evaluate/slice_columns.h"
 #include "fairness/assessment_text.h"
@@ -139,16 +140,25 @@ EvaluatedFigure Evaluation::figure(std::string_view metric, std::string_view sli
                                    std::optional<double> threshold, Location at) const {
   const CallScope scope(at);
   const Assessment& all = state_->assessment;
-  const SliceMetric asked(metric);
-  const std::vector<std::string> known = metrics();
-  if (!std::ranges::count(known, asked.name())) throw_unknown("evaluate.metric", "metric", metric, known);
+  std::vector<std::string> known = metrics();
+  std::optional<SliceMetric> asked;
+  try {
+    asked.emplace(metric);
+  } catch (const ValueError&) {
+  }
+  if (!asked || !std::ranges::count(known, asked->name())) {
+    for (const Rate& rate : rates()) {
+      if (all.has_thresholds()) known.insert(known.end(), rate.aliases.begin(), rate.aliases.end());
+    }
+    throw_unknown("evaluate.metric", "metric", metric, known);
+  }
   const std::vector<double>& thresholds = all.options.thresholds;
   size_t place = 0;
   if (threshold) {
     const auto found = std::ranges::find(thresholds, *threshold);
     if (found == thresholds.end())
-      throw ValueError("evaluate.threshold", cat(*threshold, " is none of the ",
-                                                 counted(thresholds.size(), "threshold"), " asked for"));
+      throw ValueError("evaluate.threshold",
+                       cat(shortest(*threshold), " is none of the thresholds asked for"));
     place = static_cast<size_t>(found - thresholds.begin());
   }
   const SliceFigures* of = slice == kAllRows ? &all.overall : nullptr;
@@ -158,7 +168,7 @@ EvaluatedFigure Evaluation::figure(std::string_view metric, std::string_view sli
     if (!of && found != slicing.slices.end()) of = &*found;
   }
   if (!of) throw_unknown("evaluate.slice", "slice", slice, slices());
-  const Figure figure = asked(*of, place);
+  const Figure figure = (*asked)(*of, place);
   EvaluatedFigure out{.value = figure.value, .low = {}, .high = {}, .rows = figure.rows};
   if (figure.interval) {
     out.low = figure.interval->low;

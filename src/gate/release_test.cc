@@ -53,7 +53,15 @@ TEST(EvaluateScores, FiguresAreCounted) {
   EXPECT_EQ(evaluation.json().front(), '{');
   EXPECT_NE(evaluation.csv().find("sex=Female"), std::string::npos);
 
-  EXPECT_EQ(rule_of([&] { evaluation.figure("recal"); }), "evaluate.metric");
+  try {
+    evaluation.figure("recal");
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "evaluate.metric");
+    EXPECT_EQ(error.fix(), "did you mean \"recall\"?");
+    EXPECT_EQ(error.message().find("ndcg"), std::string::npos) << error.message();
+  }
+  EXPECT_EQ(rule_of([&] { evaluation.figure("rmse"); }), "evaluate.metric");
   EXPECT_EQ(rule_of([&] { evaluation.figure("recall", "sex=F"); }), "evaluate.slice");
   EXPECT_EQ(rule_of([&] { evaluation.figure("recall", "overall", 0.3); }), "evaluate.threshold");
 }
@@ -97,6 +105,10 @@ TEST(EvaluateScores, WhatDoesNotFitIsRefused) {
               evaluate_scores(ClassScores{.classes = {"a", "b"}, .labels = {0, 1}, .probabilities = {1, 0}});
             }),
             "evaluate.rows");
+  EXPECT_EQ(rule_of([&] {
+              evaluate_scores(ClassScores{.classes = {"a", "b"}, .labels = {0}, .probabilities = {.2, .1}});
+            }),
+            "evaluate.probability");
   EXPECT_EQ(rule_of([&] {
               evaluate_scores(NumberScores{.predictions = {1, 2}, .truths = {1, 2}}, {.bootstrap = 9});
             }),

@@ -89,7 +89,9 @@ const void* Tensor::bytes() const {
 const void* Tensor::checked_data(DType wanted, Location at) const {
   CallScope scope(at);
   const void* data = bytes();
-  if (wanted != dtype()) throw DTypeError("tensor.dtype", cat("data<", wanted, "> of a tensor of ", type()));
+  if (wanted != dtype())
+    throw DTypeError("tensor.dtype",
+                     cat("its values are asked for as ", wanted, ", and the tensor is ", type()));
   return data;
 }
 

@@ -36,9 +36,9 @@ void Monitor::require(const Callback::Run& run) const {
     return std::ranges::find(run.logs, name) != run.logs.end();
   };
   if (name_.starts_with("val_") && logged(name_.substr(4)) && !logged(name_)) {
-    throw ValueError(cat(rule_, ".monitor"),
-                     cat("\"", name_, "\" is of validation rows, and this run has none"),
-                     "give fit validation data, or a validation_split");
+    throw ValueError(
+        cat(rule_, ".monitor"), cat("\"", name_, "\" is of validation rows, and this run has none"),
+        cat("monitor \"", name_.substr(4), "\", or give fit validation data or a validation_split"));
   }
   if (!logged(name_)) throw_unknown(cat(rule_, ".monitor"), "value of this run", name_, run.logs);
   if (!maximise_) {

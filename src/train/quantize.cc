@@ -126,7 +126,9 @@ QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOpti
   }
   program.ranges = ranges.finish();
   if (program.ranges.empty())
-    throw UnsupportedError("quantize.products", "the model has no product of f32 by weights");
+    throw UnsupportedError(
+        "quantize.products",
+        "the model has no product of f32 by weights; one that is quantised already has none");
   QuantizedModel out(std::make_shared<const QuantizedModel::Program>(std::move(program)), at);
   out.predict_all(part_of(inputs, 0, batch), batch);
   return out;

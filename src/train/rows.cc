@@ -56,7 +56,10 @@ void require_class_numbers(const std::string& name, const Tensor& labels, const 
     throw ShapeError(
         cat(name, ".labels"),
         cat("labels must have the outputs' shape without its last axis: ", both(labels, outputs)),
-        has_one_more(labels.shape(), without_last(outputs.shape())) ? kSqueeze : "");
+        has_one_more(labels.shape(), without_last(outputs.shape())) ? kSqueeze
+        : labels.shape() == outputs.shape()
+            ? "for a row of a number for each class CategoricalCrossentropy(); else argmax(labels, -1)"
+            : "");
   }
   if (!is_integer(labels.dtype())) {
     throw DTypeError(

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
+#include "espalier/random.h"
 #include "espalier/saved_model.h"
 #include "format/safetensors.h"
 #include "format/utf8.h"
@@ -128,6 +129,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   Json variables = Json::array();
   int64_t fixed_batch = 0;
   SavedVariables saved;
+  default_generator();  // the training graph may be the first to draw from it, and makes no variables
   for (const bool training : {false, true}) {
     const ModelProgram program = model_program(*this, rows, batch, training);
     if (program.fixed_batch) fixed_batch = program.fixed_batch;

@@ -57,6 +57,17 @@ TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   std::filesystem::remove_all(path);
 }
 
+// Where nothing has drawn numbers before, as in a process of its own, saving makes the generator.
+TEST(SavedModel, OfLayersThatDrawNumbersIsSavedUntrained) {
+  Sequential model{Dense({.units = 2}), Dropout(0.5)};
+  const Tensor x = full({4, 6}, 1, DType::kF32);
+  const std::vector<float> said = model.predict(x).to_vector<float>();
+  const std::string path = fresh("untrained");
+  model.save(path);
+  EXPECT_EQ(load_model(path).predict(x).to_vector<float>(), said);
+  std::filesystem::remove_all(path);
+}
+
 Functional saved_pair() {
   set_seed(2);
   const Placeholder left = Input({4}, {.name = "left"}), right = Input({4}, {.name = "right"});

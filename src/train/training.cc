@@ -100,10 +100,10 @@ Model::Training::Training(ModelOptions given, const std::vector<std::string>& na
 void Model::Training::take_labels(const char* rule, const TensorList& y, const char* of,
                                   const ClassWeight& class_weight) {
   if (y.size() != outputs.size()) {
-    throw ValueError(
-        rule,
-        cat("y has ", y.size(), " tensors of labels, the model is compiled for ", outputs.size(), " outputs"),
-        outputs.size() == 1 ? "compile with one of ModelOptions::outputs for each" : "");
+    throw ValueError(rule,
+                     cat("y has ", counted(y.size(), "tensor"), " of labels, the model is compiled for ",
+                         counted(outputs.size(), "output")),
+                     outputs.size() == 1 ? "compile with one of ModelOptions::outputs for each" : "");
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
