@@ -51,7 +51,12 @@ std::string command(const std::vector<std::string>& arguments) {
   return cat(shell_words({program}), " ", shell_words(arguments));
 }
 
-std::vector<std::string> check_words(const std::string& model, const std::string& data) {
+std::vector<std::string> check_words(const std::string& of_model, const std::string& of_data) {
+  // As short as they can be: a plan in a folder says folder/../model.
+  const auto plain = [](const std::string& path) {
+    return std::filesystem::path(path).lexically_normal().string();
+  };
+  const std::string model = plain(of_model), data = plain(of_data);
   // Beside the model: that of another folder is of another model.
   const std::filesystem::path folder = std::filesystem::path(model + "/").parent_path();
   const std::string name = folder.filename().string();

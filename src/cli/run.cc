@@ -89,8 +89,8 @@ void run(const RunOptions& options) {
   std::vector<Literal> inputs;
   if (options.inputs.size() != graph->inputs().size())
     throw ValueError("run.inputs",
-                     cat(options.program, " takes ", graph->inputs().size(), " inputs, got ",
-                         options.inputs.size(), " files"),
+                     cat(options.program, " takes ", counted(graph->inputs().size(), "input"), ", got ",
+                         counted(options.inputs.size(), "file")),
                      options.inputs.empty() ? "--inputs x.npy ..." : "");
   for (size_t i = 0; i < options.inputs.size(); ++i)
     inputs.push_back(as_type(read_npy(options.inputs[i]), graph->type(graph->inputs()[i].value)));

@@ -114,7 +114,7 @@ TEST(Run, TheReferenceIsTheInterpreter) {
 TEST(Run, WrongInputsAreNamed) {
   const Files files("run_wrong");
   const std::string few = error_of([&] { call_verb(add_run, {files.program, "--inputs", files.a}); });
-  EXPECT_NE(few.find("takes 2 inputs, got 1 files"), std::string::npos) << few;
+  EXPECT_NE(few.find("takes 2 inputs, got 1 file"), std::string::npos) << few;
   const std::string none = error_of([&] { call_verb(add_run, {files.program}); });
   EXPECT_NE(none.find("takes 2 inputs, got 0 files"), std::string::npos) << none;
   write_npy(files.b, Literal::of<float>({1, 2}));

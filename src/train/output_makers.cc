@@ -44,7 +44,12 @@ void OutputMakers::require(const OutputOptions& output, const Tensor& value) con
     throw ValueError(
         "loss.logits",
         cat("loss \"", output.loss.name, "\" takes logits, ", what, " went through a ", made->by, " last"),
-        cat("give the loss .from_logits = false, or the last layer no ", made->by));
+        output.loss.outputs == LossOutputs::kClassLogits && value.rank() > 0 && value.shape().back() == 1
+            ? cat("one unit goes with BinaryCrossentropy({.from_logits = false}); several classes with a "
+                  "unit for "
+                  "each, and no ",
+                  made->by)
+            : cat("give the loss .from_logits = false, or the last layer no ", made->by));
   }
   if (output.loss.outputs == LossOutputs::kProbabilities && made->kind == Kind::kAnyNumbers) {
     throw ValueError("loss.probabilities",

@@ -68,6 +68,13 @@ TEST(LossOutputs, ErrorsNameTheLayerTheOutputAndWhatToDo) {
                 "through a softmax last\n  fix: give the loss .from_logits = false, or the last layer no "
                 "softmax"),
       std::string::npos);
+  Sequential one{Dense({.units = 1, .activation = "sigmoid", .name = "last"})};
+  one.compile();
+  EXPECT_NE(text([&] { one.fit(kX, kClasses); })
+                .find("\n  fix: one unit goes with BinaryCrossentropy({.from_logits = false}); several "
+                      "classes with a "
+                      "unit for each, and no sigmoid"),
+            std::string::npos);
   set_seed(0);
   const Placeholder x = Input({3});
   Functional two({x}, {connect(Dense({.name = "a"}), x), connect(Dense({.name = "b"}), x)});

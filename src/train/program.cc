@@ -73,8 +73,10 @@ int64_t batch_of(std::span<const Tensor> given, const std::vector<TensorType>& r
     }
   }
   if (fixed_batch && batch != fixed_batch) {
-    throw ShapeError("loaded_model.batch",
-                     cat("this model was saved for batches of ", fixed_batch, " rows alone, got ", batch));
+    throw ShapeError(
+        "loaded_model.batch",
+        cat("this model was saved for batches of ", counted(fixed_batch, "row"), " alone, got ", batch),
+        "give it as many at a time, or save or export it for any number of rows");
   }
   return batch;
 }
