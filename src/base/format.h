@@ -1,6 +1,7 @@
 // cat("axis ", 3, " of ", type): one string from anything that has to_string or an obvious text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -29,10 +30,17 @@ std::string cat(const Parts&... parts) {
   return out;
 }
 
-// "1 tensor", "2 tensors".
+// "1 tensor", "2 tensors"; written where it is put into a text, since most errors do not happen.
+struct Counted {
+  uint64_t count;
+  std::string_view noun;
+};
+inline std::string to_string(const Counted& of) {
+  return cat(of.count, " ", of.noun, of.count == 1 ? "" : "s");
+}
 template <class Count>
-std::string counted(Count count, std::string_view noun) {
-  return cat(count, " ", noun, count == 1 ? "" : "s");
+Counted counted(Count count, std::string_view noun) {
+  return {static_cast<uint64_t>(count), noun};
 }
 
 }  // namespace espalier

@@ -125,10 +125,11 @@ class Reader {
   Gate gate(const toml::table& from, const std::string& path) const {
     const TableKeys table(
         document_, from, path,
-        {"name", "metric", "criterion", "data", "slice", "each", "between", "given", "against", "measure",
-         "change", "min", "max", "decide", "severity", "threshold", "least_rows", "thin"});
+        {"name", "metric", "criterion", "data", "column", "slice", "each", "between", "given", "against",
+         "measure", "change", "min", "max", "decide", "severity", "threshold", "least_rows", "thin"});
     Gate out = defaults_;
     if (table.has("data")) return data(table, out);
+    if (table.has("column")) table.fail("gates.options", "column", "a column is of a gate on data");
     what(table, out);
     where(table, out);
     out.decide = table.choice("decide", kDecides, Decide::kEstimate);
@@ -143,7 +144,7 @@ class Reader {
     return out;
   }
 
-  static Gate data(const TableKeys& table, Gate out) {
+  Gate data(const TableKeys& table, Gate out) const {
     for (const char* key : {"metric", "criterion", "slice", "each", "between", "given", "against", "measure",
                             "change", "min", "decide", "threshold", "least_rows", "thin"}) {
       if (table.has(key)) table.fail("gates.options", key, cat("a gate on data has no ", key));
@@ -156,7 +157,12 @@ class Reader {
     out.fault = static_cast<FaultOf>(found - std::begin(kFaultsOf));
     out.max = table.has("max") ? table.number("max", 0, kInfinity) : 0;
     out.severity = table.choice("severity", kSeverities, Severity::kError);
-    out.name = table.has("name") ? table.text("name") : cat("data: ", out.of);
+    if (table.has("column")) {
+      out.column = table.text("column");
+      out.place = table.place("column");
+    }
+    out.name = table.has("name") ? table.text("name")
+                                 : cat("data: ", out.of, out.column.empty() ? "" : cat(" of ", out.column));
     return out;
   }
 
@@ -376,7 +382,9 @@ std::vector<std::vector<std::string>> Gates::slicings() const {
 void check_columns(const Gates& gates, const std::map<std::string, Expression>& conditions,
                    const CsvTable& table) {
   for (const Gate& gate : gates.gates) {
-    for (const std::string& column : gate.columns()) {
+    std::vector<std::string> columns = gate.columns();
+    if (!gate.column.empty()) columns = {gate.column};
+    for (const std::string& column : columns) {
       if (conditions.contains(column)) continue;
       try {
         table.column(column);

@@ -39,6 +39,7 @@ struct Gate {
   std::string of;                    // the metric or criterion; of kData "drift"
   std::vector<SliceMetric> metrics;  // one, or the rates of the criterion
   FaultOf fault = FaultOf::kSchema;  // of kData
+  std::string column = {};           // of kData: the one whose faults count; "": any
   Where where = Where::kOverall;
   std::string slice = {};  // "sex=Female"; of kEach and kBetween "sex*age"
   // The slice that others are less by: "sex=Male", "overall", or none.

@@ -284,6 +284,12 @@ TEST(Gates, OnDataHaveAQuestionAndPerhapsALimit) {
   EXPECT_TRUE(gates.slicings().empty());
   EXPECT_FALSE(read_gates("[[gates]]\nmetric = \"auc\"\nmin = 0.5", "gates.toml").ask_data());
   EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drifts\"", "g"); }), "gates.choice");
+  const Gates of_age = read_gates("[[gates]]\ndata = \"drift\"\ncolumn = \"age\"", "g");
+  EXPECT_EQ(of_age.gates[0].name, "data: drift of age");
+  EXPECT_EQ(rule_of([&] { check_columns(of_age, {}, parse_csv("size,kind\n1,a\n2,b\n")); }), "csv.column");
+  check_columns(of_age, {}, parse_csv("age,kind\n1,a\n2,b\n"));
+  EXPECT_EQ(rule_of([] { read_gates("[[gates]]\nmetric = \"auc\"\nmin = 0.5\ncolumn = \"age\"", "g"); }),
+            "gates.options");
   EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drift\"\nmetric = \"auc\"", "g"); }),
             "gates.options");
   EXPECT_EQ(rule_of([] { read_gates("[[gates]]\ndata = \"drift\"\nmax = -1", "g"); }), "gates.range");

@@ -13,13 +13,16 @@ Measured measure_data(const Gate& gate, const std::vector<DataFault>* faults) {
     finding.counted = "faults";
     return finding;
   };
-  const std::string kAll = "overall";
+  const std::string kAll = gate.column.empty() ? "overall" : gate.column;
+  // Of these kinds nothing is more than a note to those who look; a gate is by somebody who minds.
+  const bool notes = gate.fault == FaultOf::kNames || gate.fault == FaultOf::kCells;
   if (!faults) {
     add(kAll).reason = "there is no table that trains";
     return out;
   }
   for (const DataFault& fault : *faults) {
-    if (fault.of != gate.fault || !fault.warning) continue;
+    if (fault.of != gate.fault || !(fault.warning || notes)) continue;
+    if (!gate.column.empty() && fault.column != gate.column) continue;
     const std::string column = fault.column.empty() ? kAll : fault.column;
     auto found = std::ranges::find(out.findings, column, &Finding::slice);
     Finding& finding = found == out.findings.end() ? add(column) : *found;

@@ -56,10 +56,10 @@ enum class Limit { kSaid, kElsewhere };
 
 // What a gate on data found.
 std::string data_fact(const Gate& gate, const Finding& finding, Limit limit) {
-  if (!finding.judged) return cat(gate.of, " of the data cannot be judged: ", finding.reason);
-  if (finding.rows == 0) return cat(gate.of, " of the data has no fault");
-  return cat(gate.of, " of the data: ", finding.reason, " (", finding.rows,
-             finding.rows == 1 ? " fault" : " faults",
+  const std::string what = cat(gate.of, " of ", gate.column.empty() ? "the data" : gate.column);
+  if (!finding.judged) return cat(what, " cannot be judged: ", finding.reason);
+  if (finding.rows == 0) return cat(what, " has no fault");
+  return cat(what, ": ", finding.reason, " (", finding.rows, finding.rows == 1 ? " fault" : " faults",
              limit == Limit::kSaid ? cat(", limit ", shortest(*gate.max)) : "", ")");
 }
 

@@ -118,6 +118,13 @@ TEST(Verdict, FaultsOfTheDataBlockColumnByColumn) {
   EXPECT_EQ(of("[[gates]]\ndata = \"schema\"", &faults).ruling, Ruling::kPass);
   EXPECT_EQ(of("[[gates]]\ndata = \"leak\"", &faults).sentence,
             "Blocked: leak of the data: rows stand twice (1 fault, limit 0).");
+  // One column, and what others may take for a note.
+  EXPECT_EQ(of("[[gates]]\ndata = \"drift\"\ncolumn = \"age\"", &faults).sentence,
+            "Blocked: drift of age: age has drifted (2 faults, limit 0).");
+  EXPECT_EQ(of("[[gates]]\ndata = \"drift\"\ncolumn = \"size\"", &faults).ruling, Ruling::kPass);
+  const std::vector<DataFault> notes = {{FaultOf::kCells, false, "town", "Bonn and bonn"}};
+  EXPECT_EQ(of("[[gates]]\ndata = \"cells\"", &notes).sentence,
+            "Blocked: cells of the data: Bonn and bonn (1 fault, limit 0).");
   EXPECT_EQ(of("[[gates]]\ndata = \"leak\"", nullptr).sentence,
             "Undecided: leak of the data cannot be judged: there is no table that trains.");
   const std::string waiver =
