@@ -74,7 +74,7 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
     out.insert(out.end(), {"bias", run.train});
   } else if (faults[0].of == FaultOf::kSchema) {
     if (run.schema.empty())
-      out.insert(out.end(), {"stats", run.now});
+      out.insert(out.end(), {"schema", run.train, "--show"});
     else
       out.insert(out.end(), {"validate", run.now, "--schema", run.schema});
     if (!run.environment.empty()) out.insert(out.end(), {"--environment", run.environment});

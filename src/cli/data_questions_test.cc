@@ -104,7 +104,8 @@ TEST_F(DataQuestions, ColumnsOfOneTableAloneAndWordsAmongNumbersAreTold) {
   const Said found = data({"drift", flats("old.csv", "floor", 0), flats("new.csv", "level", 30)});
   EXPECT_NE(found.text.find("\nOnly in old.csv: floor.\nOnly in new.csv: level.\n"), std::string::npos)
       << found.text;
-  EXPECT_NE(found.text.find("old.csv, size: numbers in 92 %, but taken as text for \"k.A.\" (8 %)"),
+  EXPECT_NE(found.text.find("old.csv, size: numbers in 92 %, where 95 % make a column of numbers: taken as "
+                            "text for \"k.A.\" (8 %)"),
             std::string::npos)
       << found.text;
   const Said numbers = data({"drift", path("old.csv"), path("new.csv"), "--missing", "k.A."});

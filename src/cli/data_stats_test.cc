@@ -24,9 +24,9 @@ TEST(DataStatsOfTables, AreTables) {
       "age          3        1  35.6667    39.0413      1    0      17   90\n"
       "w            4        0        2    1.22474      0    1     1.5    4\n"
       "\n"
-      "feature  type    count  missing  unique  top    times  bytes\n"
-      "-------  ------  -----  -------  ------  -----  -----  -----\n"
-      "job      STRING      3        1       2  clerk      2      5\n";
+      "feature  type    count  missing  unique  top    times  mean bytes\n"
+      "-------  ------  -----  -------  ------  -----  -----  ----------\n"
+      "job      STRING      3        1       2  clerk      2           5\n";
   const std::string shown = call_verb(add_data, {"stats", file, "--missing", "?"}, "", &progress);
   EXPECT_TRUE(shown.starts_with(tables)) << shown;
   EXPECT_TRUE(shown.ends_with(cat("\nnext: espalier data stats ", file, " --missing '?' --out stats.pb\n")))

@@ -343,7 +343,7 @@ std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, co
     for (const std::string& table :
          {table_of({"feature", "count", "missing", "mean", "deviation", "zeros", "min", "median", "max"},
                    numbers, terminal),
-          table_of({"feature", "type", "count", "missing", "unique", "top", "times", "bytes"}, texts,
+          table_of({"feature", "type", "count", "missing", "unique", "top", "times", "mean bytes"}, texts,
                    terminal)}) {
       if (!table.empty()) out += "\n" + table;
     }

@@ -55,10 +55,10 @@ TEST(DataStats, AreTables) {
             "-------  -----  -------  -------  ---------  -----  ---  ------  -----------\n"
             "age        990       10  38.5816      13.64      2   17      37  17031081000\n"
             "\n"
-            "feature  type    count  missing  unique  top    times  bytes\n"
-            "-------  ------  -----  -------  ------  -----  -----  -----\n"
-            "job      STRING   1000        0       2  clerk    700    5.5\n"
-            "raw      BYTES       0        3       7  -          -      0\n");
+            "feature  type    count  missing  unique  top    times  mean bytes\n"
+            "-------  ------  -----  -------  ------  -----  -----  ----------\n"
+            "job      STRING   1000        0       2  clerk    700         5.5\n"
+            "raw      BYTES       0        3       7  -          -           0\n");
 }
 
 TEST(DataVerb, ConvertsBetweenTextAndBytes) {

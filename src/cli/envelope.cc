@@ -54,6 +54,7 @@ std::string text_of(const Envelope& envelope, const Terminal& terminal) {
   }
   if (envelope.columns.size() > kNamed)
     out += cat("  and ", counted(envelope.columns.size() - kNamed, "more column"), "\n");
+  if (envelope.outside == envelope.rows) return out;  // the figures are those of all rows
   const std::vector<SliceMetric> metrics = metrics_of(*envelope.assessment);
   std::vector<std::string> head = {"rows that lie", "rows"};
   for (const SliceMetric& metric : metrics) {

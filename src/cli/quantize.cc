@@ -116,7 +116,7 @@ Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantize
     const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
     return columns.classification() ? scores.accuracy : scores.r2;
   };
-  return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "R2", score_of(saved.model),
+  return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "r2", score_of(saved.model),
               score_of(quantized)};
 }
 

@@ -67,14 +67,16 @@ std::string rows_text(const Tensor& x) {
   return cat(x.size(0), " rows of ", row, " numbers");
 }
 
-// All that a run depends on: the plan, and the numbers that it trains on.
-std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const FitOptions& fit) {
+// All that a run depends on: the plan, and the numbers that it trains on and is judged by.
+std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
+                     const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);
   });
   uint32_t sum = 0;
   std::vector<Tensor> all{x, y};
+  all.insert(all.end(), judged.begin(), judged.end());
   for (const TensorList* validation : {&fit.validation_x, &fit.validation_y})
     all.insert(all.end(), validation->tensors().begin(), validation->tensors().end());
   for (const Tensor& rows : all) {
@@ -122,9 +124,9 @@ void remove_checkpoint(const TrainPlan& plan) {
 }
 
 std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
-                               const Tensor& y, FitOptions options) {
+                               const Tensor& y, const std::vector<Tensor>& judged, FitOptions options) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  const std::string run = identity(plan, x, y, options);
+  const std::string run = identity(plan, x, y, judged, options);
   check_same_run(checkpoint_of(plan), run);
   options.callbacks.push_back(StopOnInterrupt(run));
   options.callbacks.push_back(

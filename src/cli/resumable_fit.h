@@ -13,9 +13,9 @@ namespace espalier::cli {
 void check_resume(const TrainPlan& plan, bool resume);
 
 // Trains. Throws Exit{130} when Ctrl-C ended it; raises ValueError[train.resume] when the checkpoint is that
-// of another plan or of other rows.
+// of another plan or of other rows; `judged` are those that judge.
 std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
-                               const Tensor& y, FitOptions options);
+                               const Tensor& y, const std::vector<Tensor>& judged, FitOptions options);
 // The same of a run that has no place: Ctrl-C says that nothing is saved.
 std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor& x, const Tensor& y,
                               FitOptions options);

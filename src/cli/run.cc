@@ -100,6 +100,9 @@ void run(const RunOptions& options) {
     posix_env().make_folder(options.outputs);
     for (size_t i = 0; i < outputs.size(); ++i)
       write_npy(cat(options.outputs, "/out", i, ".npy"), outputs[i]);
+    std::fputs(cat("wrote ", counted(outputs.size(), "file"), ", out0.npy and on, to ", options.outputs, "\n")
+                   .c_str(),
+               stderr);
     return options.results.suggest({"graph", options.program});
   }
   if (options.results.json) {

@@ -125,6 +125,7 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   const auto weights = [&] { return posix_env().read_file(folder.model() + "/weights.safetensors"); };
   const std::string whole = call_verb(add_train, arguments), wanted = weights();
   EXPECT_FALSE(posix_env().exists(checkpoint));
+  const CsvTable judges = read_csv(folder.model() + "/held_out.csv", {.header = CsvHeader::kYes});
 
   std::filesystem::remove_all(folder.model());
   std::string progress;
@@ -170,6 +171,13 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   EXPECT_EQ(refused(), other + "6 numbers: now there are as many of other values");
   posix_env().write_file(data, shapes_csv(410, 1));
   EXPECT_EQ(refused(), other + "6 numbers: now there are 295 rows of 6 numbers");
+  // So is one whose only other row is one that judges.
+  size_t line = 0;
+  for (auto row = static_cast<int64_t>(*judges.number(0, 0)); row > 0; --row)
+    line = text.find('\n', line) + 1;
+  const size_t size = text.find(", ", line) + 2;
+  posix_env().write_file(data, cat(text.substr(0, size), "9", text.substr(size)));
+  EXPECT_EQ(refused(), other + "6 numbers: now there are as many of other values");
   posix_env().write_file(data, text);
   EXPECT_EQ(call_verb(add_train, arguments), whole);
   EXPECT_EQ(weights(), wanted);

@@ -280,7 +280,8 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const Tensor &x = rows.learn.x, &y = rows.learn.y;
   const auto history =
-      saved ? fit_or_leave(model, plan, run.resume, x, y, options) : fit_or_stop(model, plan, x, y, options);
+      saved ? fit_or_leave(model, plan, run.resume, x, y, {rows.judge.x, rows.judge.y}, options)
+            : fit_or_stop(model, plan, x, y, options);
   const Outcome outcome = judge(model, rows.judge);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {

@@ -356,7 +356,7 @@ void train_table(const TableRun& run) {
   };
   set_seed(plan.fit.seed);
   say(unit_of_epochs(columns));
-  const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, x, y, fit);
+  const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, x, y, {test_x, test_y}, fit);
   say(ending(plan, history));
   size_t epochs = history.size();
   std::optional<LinearModel> linear;

@@ -105,7 +105,8 @@ std::string words_among(const FormCount& numbers, const ColumnProfile& profile) 
     ++words;
     if (!most || value.count > most->count) most = &value;
   }
-  return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()), ", but taken as text for ",
+  return cat("numbers in ", share_of_rows(numbers.cells, profile.rows()),
+             ", where 95 % make a column of numbers: taken as text for ",
              words == 1 ? "" : cat(words, " others, most often "), "\"", shortened(most->text), "\" (",
              share_of_rows(most->count, profile.rows()),
              "); if that means no value, name it as missing (--missing)");

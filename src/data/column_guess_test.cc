@@ -37,7 +37,8 @@ TEST(ColumnGuess, AmountsWithAUnit) {
   EXPECT_EQ(guess_note_of("x", [](int i) { return cat("€1.", 500 + i, ",25"); }),
             "numeric, 1500.25 to 1539.25, in €, written as 1.234,5");
   EXPECT_EQ(guess_note_of("x", [](int i) { return i % 4 ? cat("£", i % 9) : "free"; }),
-            "numbers in 75 %, but taken as text for \"free\" (25 %); if that means no value, name it as "
+            "numbers in 75 %, where 95 % make a column of numbers: taken as text for \"free\" (25 %); if "
+            "that means no value, name it as "
             "missing (--missing)\ncategory of 10 values");
   const auto value = [](std::string_view text) { return read_number(text, {NumberStyle::kPlain, "$"}); };
   EXPECT_EQ(value("$12"), 12);
@@ -55,7 +56,8 @@ TEST(ColumnGuess, NumbersAmongWordsAreNamed) {
   const auto mixed = [](int i) { return i % 5 == 0 ? std::string(i % 2 ? "unknown" : "n/k") : number(i); };
   EXPECT_EQ(
       guess_note_of("x", mixed),
-      "numbers in 80 %, but taken as text for 2 others, most often \"n/k\" (10 %); if that means no value, "
+      "numbers in 80 %, where 95 % make a column of numbers: taken as text for 2 others, most often \"n/k\" "
+      "(10 %); if that means no value, "
       "name it as missing (--missing)\nset aside: 34 different texts in 40 cells (--include COLUMN takes "
       "whole texts for categories)");
   EXPECT_EQ(noted(fit_all(table_of("x", mixed), {.label = "y", .missing = {"n/k", "unknown"}}), "x"),

@@ -71,6 +71,13 @@ std::vector<std::string> pieces(const std::string& page) {
   return out;
 }
 
+std::vector<std::string> texts(const std::vector<std::string>& pieces) {
+  std::vector<std::string> out;
+  std::ranges::copy_if(pieces, std::back_inserter(out),
+                       [](const std::string& piece) { return !piece.starts_with('<'); });
+  return out;
+}
+
 // What a text holds around a place.
 std::string around(const std::string& text, size_t place) {
   constexpr size_t kBefore = 24, kShown = 64;
@@ -90,7 +97,13 @@ std::string check_page(const Verdict& verdict, const Assessment& assessment, con
 }
 
 std::vector<std::string> page_differences(const std::string& page, const std::string& now, size_t most) {
-  const std::vector<std::string> ours = pieces(page), theirs = pieces(now);
+  // What people read, before marks and drawings.
+  std::vector<std::string> ours = pieces(page), theirs = pieces(now);
+  std::vector<std::string> our_texts = texts(ours), their_texts = texts(theirs);
+  if (our_texts != their_texts) {
+    ours = std::move(our_texts);
+    theirs = std::move(their_texts);
+  }
   std::vector<std::string> out;
   for (size_t i = 0; i < std::max(ours.size(), theirs.size()) && out.size() < most; ++i) {
     const std::string a = i < ours.size() ? ours[i] : "nothing",
