@@ -80,7 +80,7 @@ TEST_F(VerbProgressSlow, TrainLooksAtColumnsAndComparesALinearModel) {
 
 TEST_F(VerbProgressSlow, EvaluateAndQuantizeShowRows) {
   const std::string many = write_file(folder + "/many.csv", rows(40000)),
-                    few = write_file(folder + "/few.csv", rows(3000));
+                    few = write_file(folder + "/few.csv", rows(15000));
   large();
   EXPECT_NE(shown({"evaluate", model, many}).find("\r\x1b[2Kpredicting ["), std::string::npos);
   EXPECT_NE(shown({"quantize", model, "--calibrate", few, "--out", folder + "/small"})
