@@ -16,6 +16,7 @@
 #include "cli/lineage_section.h"
 #include "cli/rows_section.h"
 #include "cli/where.h"
+#include "evaluate/slice_columns.h"
 #include "gate/check_page.h"
 #include "gate/data_section.h"
 #include "gate/gates.h"
@@ -28,11 +29,8 @@ namespace {
 // The slices and thresholds that gates ask for, besides those of flags.
 SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
   SliceFlags out = flags;
-  for (const std::vector<std::string>& columns : gates.slicings()) {
-    std::string cross;
-    for (const std::string& column : columns) cross += cat(cross.empty() ? "" : "*", column);
-    (columns.size() == 1 ? out.slices : out.crosses).push_back(cross);
-  }
+  for (const std::vector<std::string>& columns : gates.slicings())
+    (columns.size() == 1 ? out.slices : out.crosses).push_back(cross_of(columns));
   out.thresholds = gates.thresholds();
   for (const Gate& gate : gates.gates) {
     for (const SliceMetric& metric : gate.metrics) out.metrics.push_back(metric.name());
@@ -124,8 +122,10 @@ void verify(const CheckRun& run, const std::string& now, std::vector<std::string
             const std::vector<std::string>& closer) {
   constexpr size_t kShown = 5;
   const std::string page = posix_env().read_file(run.verify);
-  std::vector<std::string> differences = page_differences(page, now, kShown);
-  if (const int64_t there = rows_on(page), asked = rows_on(now); there != asked)
+  std::vector<std::string> differences;
+  if (const int64_t there = rows_on(page), asked = rows_on(now); there == asked)
+    differences = page_differences(page, now, kShown);
+  else
     differences = {cat("the page shows ", there, " rows of the data, and this check ", asked,
                        there ? cat("; --with-rows ", there) : "; no --with-rows", " makes them alike")};
   if (run.results.json) {

@@ -5,15 +5,10 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "evaluate/slice_columns.h"
 
 namespace espalier::cli {
 namespace {
-
-std::string product(const std::vector<std::string>& columns) {
-  std::string out;
-  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
-  return out;
-}
 
 // Those of the slices by these columns alone.
 SliceFlags slices_by(const SliceFlags& all, const std::vector<std::vector<std::string>>& slicings) {
@@ -22,7 +17,7 @@ SliceFlags slices_by(const SliceFlags& all, const std::vector<std::vector<std::s
   for (const std::vector<std::string>& columns : slicings) {
     if (columns.empty()) continue;
     std::vector<std::string>& into = columns.size() == 1 ? out.slices : out.crosses;
-    if (!std::ranges::count(into, product(columns))) into.push_back(product(columns));
+    if (!std::ranges::count(into, cross_of(columns))) into.push_back(cross_of(columns));
     used.insert(columns.begin(), columns.end());
   }
   for (const std::string& bucket : all.buckets) {

@@ -81,7 +81,7 @@ std::string source_name(const std::string& path) {
 }
 
 std::shared_ptr<const Graph> read_program(const std::string& path) {
-  if (posix_env().exists(path + "/model.json"))
+  if (holds_model(path))
     throw ValueError("graph.model", cat(path, " is a saved model, and its programs are templates"),
                      command({"export", path, "--to", "stablehlo", "--out", "program.mlir"}));
   const std::string text = read_text(path);

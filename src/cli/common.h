@@ -65,7 +65,7 @@ std::string command(const std::vector<std::string>& arguments);
 // `model`, NAME-gates.toml of others.
 std::vector<std::string> check_words(const std::string& model, const std::string& data);
 
-// What a flag takes: a number from `low` to `high`.
+// What a flag takes: one of these words; a number from `low` to `high`.
 CLI::Validator one_of_words(std::vector<std::string> words);
 CLI::Validator number_from(int64_t low, int64_t high);
 CLI::Validator number_from(double low, double high);

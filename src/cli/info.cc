@@ -7,7 +7,6 @@
 
 #include "base/env.h"
 #include "base/isa.h"
-#include "cli/baseline_flags.h"
 #include "cli/info_model.h"
 #include "cli/near_files.h"
 #include "espalier/threads.h"
@@ -123,7 +122,7 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
         throw ValueError("info.op", cat("\"", wanted, "\" is a run that has not ended"),
                          "the command that began it goes on with it, given --resume");
       }
-      if (names.size() > 1 && is_model_folder(wanted))
+      if (names.size() > 1 && holds_model(wanted))
         throw ValueError("info.op",
                          cat("\"", wanted, "\" is a saved model, and of those one is shown at a time"),
                          command({"info", wanted}));

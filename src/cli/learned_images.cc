@@ -4,8 +4,7 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "base/hash_list.h"
-#include "cli/train_images.h"
+#include "cli/provenance_text.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
 
@@ -15,15 +14,11 @@ namespace {
 // The places of those of images that the model has not learned from.
 std::vector<int64_t> unlearned(const LoadedModel& model, const std::string& path,
                                const std::vector<uint64_t>& hashes) {
-  const auto learned = hash_list(model.has_file(kLearnedFile) ? model.file(kLearnedFile) : "");
-  if (!learned)
-    throw FormatError(
-        "model.images",
-        cat(path, "/", kLearnedFile, " is no list of hashes of ", kHashDigits, " hexadecimal digits each"),
-        "train the model again");
+  const std::vector<uint64_t> learned =
+      learned_hashes(model.has_file(kLearnedFile) ? model.file(kLearnedFile) : "", path, "model.images");
   std::vector<int64_t> out;
   for (size_t i = 0; i < hashes.size(); ++i) {
-    if (!std::ranges::binary_search(*learned, hashes[i])) out.push_back(static_cast<int64_t>(i));
+    if (!std::ranges::binary_search(learned, hashes[i])) out.push_back(static_cast<int64_t>(i));
   }
   return out;
 }

@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/hash_list.h"
 #include "cli/provenance.h"
-#include "cli/train_images.h"
 #include "espalier/error.h"
 #include "report/table.h"
 
@@ -47,18 +46,14 @@ void warn_of_learned_rows(const TableModel& saved, const std::string& path, cons
                           const Tensor& inputs, const Results& results) {
   const std::optional<Lineage> lineage = read_lineage(saved.model, path);
   if (!lineage || lineage->stop == 0 || !saved.model.has_file(kLearnedFile)) return;
-  const std::optional<std::vector<uint64_t>> learned = hash_list(saved.model.file(kLearnedFile));
-  if (!learned)
-    throw FormatError("model.lineage", cat(path, "/", kLearnedFile, " is no list of hashes of ", kHashDigits,
-                                           " hexadecimal digits each"));
+  const std::vector<uint64_t> learned = learned_hashes(saved.model.file(kLearnedFile), path, "model.lineage");
   // Of a sample only rows below its last hash can be told.
-  const uint64_t most =
-      learned->size() < kMostHashes ? std::numeric_limits<uint64_t>::max() : learned->back();
+  const uint64_t most = learned.size() < kMostHashes ? std::numeric_limits<uint64_t>::max() : learned.back();
   double told = 0, known = 0;
   for (const uint64_t hash : row_hashes(inputs)) {
     if (hash > most) continue;
     ++told;
-    known += std::ranges::binary_search(*learned, hash);
+    known += std::ranges::binary_search(learned, hash);
   }
   const auto stop = static_cast<double>(lineage->stop), alike = static_cast<double>(lineage->alike);
   const double share = known / std::max(told, 1.0), by_chance = alike / stop;

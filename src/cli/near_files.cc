@@ -43,9 +43,9 @@ void check_file(const std::string& path) {
     throw IoError("file.read", cat("cannot read ", path, ": no such file"), near_files(path));
 }
 
-std::string near_models(const std::string& path) {
-  return near(path, [](const std::string& folder) { return posix_env().exists(folder + "/model.json"); });
-}
+bool holds_model(const std::string& path) { return posix_env().exists(path + "/model.json"); }
+
+std::string near_models(const std::string& path) { return near(path, holds_model); }
 
 LoadedModel open_model(const std::string& path) {
   try {

@@ -13,7 +13,9 @@ namespace espalier::cli {
 std::string near_files(const std::string& path);
 // Raises IoError[file.read] with these where nothing is at `path`.
 void check_file(const std::string& path);
-// The same of folders of saved models.
+// Whether it is the folder of a saved model.
+bool holds_model(const std::string& path);
+// The same as near_files() of such folders.
 std::string near_models(const std::string& path);
 // load_model; its IoError[load_model.path] names models of nearly this name.
 LoadedModel open_model(const std::string& path);

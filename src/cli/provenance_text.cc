@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/hash_list.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
 
@@ -94,6 +95,16 @@ std::vector<int64_t> held_out_rows(const std::string& text, const std::string& p
   }
   std::ranges::sort(out);
   return out;
+}
+
+std::vector<uint64_t> learned_hashes(const std::string& text, const std::string& path, const char* rule) {
+  std::optional<std::vector<uint64_t>> out = hash_list(text);
+  if (!out)
+    throw FormatError(
+        rule,
+        cat(path, "/", kLearnedFile, " is no list of hashes of ", kHashDigits, " hexadecimal digits each"),
+        "train the model again");
+  return std::move(*out);
 }
 
 }  // namespace espalier::cli

@@ -15,6 +15,9 @@ inline constexpr const char* kHistoryFile = "training.json";
 // The rows of the file it learned from that judge it: their numbers, a line each.
 inline constexpr const char* kHeldOutFile = "held_out.csv";
 
+// Hashes of what it learned from, a hash_list().
+inline constexpr const char* kLearnedFile = "learned.txt";
+
 struct Source {
   std::string file, sha256, licence, origin;
   uint64_t bytes = 0;
@@ -46,5 +49,7 @@ std::optional<ImageSource> image_source_in(const nlohmann::ordered_json& history
 // The rows that its held_out.csv names, counted from 0, in order. Raises
 // FormatError[model.lineage] and what parse_csv does.
 std::vector<int64_t> held_out_rows(const std::string& text, const std::string& path);
+// Those of its learned.txt, in order. Raises FormatError[rule].
+std::vector<uint64_t> learned_hashes(const std::string& text, const std::string& path, const char* rule);
 
 }  // namespace espalier::cli

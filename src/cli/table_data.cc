@@ -42,8 +42,7 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
 }
 
 void check_order(const std::string& model, const std::string& data) {
-  const auto is_model = [](const std::string& path) { return posix_env().exists(path + "/model.json"); };
-  if (!is_model(data) || is_model(model)) return;
+  if (!holds_model(data) || holds_model(model)) return;
   throw ValueError("model.order", cat(model, " is no saved model, and ", data, " is one"),
                    cat("the model comes first: ", shell_words({data, model})));
 }

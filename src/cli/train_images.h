@@ -39,8 +39,6 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read);
 
 // Beside a saved model of images: the names of its classes.
 inline constexpr const char* kImagesFile = "images.json";
-// And which it learned from: the hash_list() of their pixels.
-inline constexpr const char* kLearnedFile = "learned.txt";
 // Whether a saved model is one of images.
 bool takes_images(const LoadedModel& model);
 // The names of its classes; numbers of a model that says none. Raises FormatError[model.images].

@@ -25,6 +25,12 @@ std::vector<std::string> factors_of(const std::string& cross) {
   return out;
 }
 
+std::string cross_of(const std::vector<std::string>& columns) {
+  std::string out;
+  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
+  return out;
+}
+
 const CategoryColumn* SliceColumns::named(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
   if (found != columns_.end()) return &*found;

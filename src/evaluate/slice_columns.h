@@ -23,6 +23,8 @@ struct Buckets {
 };
 // The names in "sex*age".
 std::vector<std::string> factors_of(const std::string& cross);
+// "sex*age" of these names.
+std::string cross_of(const std::vector<std::string>& columns);
 
 // By name, each read once. All that it is made of outlives it.
 class SliceColumns {

@@ -11,6 +11,7 @@
 #include "evaluate/jackknife.h"
 #include "evaluate/ndcg.h"
 #include "evaluate/regression.h"
+#include "evaluate/slice_columns.h"
 #include "evaluate/subgroups.h"
 
 namespace espalier {
@@ -112,11 +113,7 @@ const std::vector<double>& histogram_thresholds() {
   return all;
 }
 
-std::string SlicingFigures::name() const {
-  std::string out;
-  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
-  return out;
-}
+std::string SlicingFigures::name() const { return cross_of(columns); }
 
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options) {

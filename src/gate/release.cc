@@ -98,11 +98,8 @@ Parts parts_of(const Gates& gates) {
   Parts out{.slicings = {}, .buckets = {}, .conditions = gates.slices};
   for (const auto& [name, edges] : gates.buckets) out.buckets[name].edges = edges;
   std::vector<std::string> crosses;
-  for (const std::vector<std::string>& columns : gates.slicings()) {
-    std::string cross;
-    for (const std::string& column : columns) cross += cat(cross.empty() ? "" : "*", column);
-    (columns.size() == 1 ? out.slicings : crosses).push_back(cross);
-  }
+  for (const std::vector<std::string>& columns : gates.slicings())
+    (columns.size() == 1 ? out.slicings : crosses).push_back(cross_of(columns));
   out.slicings.insert(out.slicings.end(), crosses.begin(), crosses.end());
   return with_unnamed(std::move(out));
 }
