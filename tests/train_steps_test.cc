@@ -8,6 +8,7 @@
 
 #include "base/philox.h"
 #include "base/thread_pool.h"
+#include "base/until_helped_test.h"
 #include "interp/interpreter.h"
 #include "ir/dispatch.h"
 #include "passes/pass.h"
@@ -55,17 +56,12 @@ void expect_same_bits_on_threads(const StepProgram& step, bool smallest_chunks, 
   const auto plan = compile(optimize(step.graph));
   for (const int threads : {1, 2, 3}) {
     thread_pool().set_threads(threads);
-    const uint64_t helped = thread_pool().helped();
-    const bool wait = shared && threads > 1;
-    int left = wait ? 2000 : 1;
-    while (left-- > 0 && !(wait && thread_pool().helped() > helped)) {
+    const auto once = [&] {
       const auto out = run(*plan, step.inputs);
       for (size_t i = 0; i < out.size(); ++i)
         ASSERT_TRUE(out[i] == expected[i]) << step.name << ", " << threads << " threads, output " << i;
-    }
-    if (wait) {
-      EXPECT_GT(thread_pool().helped(), helped) << step.name << ": no helper did anything";
-    }
+    };
+    shared&& threads > 1 ? until_helped(once) : once();
   }
   thread_pool().set_threads(before);
 }

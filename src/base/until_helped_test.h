@@ -1,0 +1,26 @@
+// Work repeated until threads have shared it, for tests of what threads must not change.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "base/thread_pool.h"
+
+namespace espalier {
+
+// Calls once() until a helper of thread_pool() has done a part of the work, or a test has failed. A helper
+// that a busy machine does not let run for a minute is a failure too.
+template <class Once>
+void until_helped(const Once& once) {
+  const uint64_t before = thread_pool().helped();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  do {
+    once();
+    if (testing::Test::HasFailure()) return;
+  } while (thread_pool().helped() == before && std::chrono::steady_clock::now() < end);
+  EXPECT_GT(thread_pool().helped(), before) << "no helper did anything in a minute";
+}
+
+}  // namespace espalier
