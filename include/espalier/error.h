@@ -27,6 +27,9 @@ struct Location {
     return {file, line};
   }
   bool known() const { return line != 0; }
+  friend bool operator==(const Location& a, const Location& b) {
+    return a.line == b.line && std::string_view(a.file) == b.file;
+  }
 };
 // "train.cc:41": the file without its folders. "" when unknown.
 std::string to_string(const Location& location);

@@ -253,8 +253,9 @@ class Model : public Layer {
   Tensors predict_all(const Dataset& batches, Location at = Location::here());
   // A table of the layers in the order of their calls: path, outputs, variables, arithmetic, each for the
   // layer itself, without those that it calls, and by the types of the model's first inputs. A variable
-  // counts where it is met first. Below it the totals, and the memory of activations: the outputs of the
-  // layers that call no others. Raises StateError[summary.built] before the first call.
+  // counts where it is met first, the state of generators nowhere. Below it the totals, and the memory of
+  // activations: the outputs of the layers that call no others. Raises StateError[summary.built] before the
+  // first call.
   std::string summary(Location at = Location::here());
   // Writes the folder `path` that load_model (saved_model.h) reads: weights, and the graphs of regularizers,
   // and of inference and of training for any batch size, or, when the model computes otherwise for each, for

@@ -23,16 +23,12 @@ bool in_library(const Location& location) {
   return file.starts_with(sources) && !file.ends_with("_test.cc") && !file.ends_with("_test.h");
 }
 
-bool same_place(const Location& a, const Location& b) {
-  return a.line == b.line && std::string_view(a.file) == b.file;
-}
-
 std::string compose(std::string_view kind, std::string_view rule, std::string_view message,
                     std::string_view fix) {
   std::string text(kind);
   if (!rule.empty()) text += cat("[", rule, "]");
   const Location outer = CallScope::current(), inner = CallScope::innermost();
-  if (inner.known() && !same_place(inner, outer)) text += cat(" at ", inner, ", called");
+  if (inner.known() && inner != outer) text += cat(" at ", inner, ", called");
   if (outer.known()) text += cat(" at ", outer);
   if (!name_path.empty()) text += cat(", ", name_path);
   text += cat("\n  ", message);

@@ -8,6 +8,7 @@
 #include "cli/provenance_text.h"
 #include "cli/scores.h"
 #include "cli/train_images.h"
+#include "eager/generator.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -62,12 +63,6 @@ std::string training_text(const Json& training, const char* rows) {
       scores += cat(scores.empty() ? "" : ", ", name, " ", fixed(value.get<double>(), 4));
   }
   return out + headed_line("judged", scores);
-}
-
-// What layers that draw numbers keep of them, which says nothing of what was learned.
-bool is_random_state(const Variable& variable) {
-  const std::string path = "/" + variable.path();
-  return !variable.trainable() && (path.ends_with("/random/step") || path.ends_with("/random/key"));
 }
 
 // How many numbers training changes; of a quantised model, that those it would change are constants.

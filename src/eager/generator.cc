@@ -1,3 +1,5 @@
+#include "eager/generator.h"
+
 #include "base/format.h"
 #include "eager/trace.h"
 #include "espalier/ops.h"
@@ -6,6 +8,8 @@
 namespace espalier {
 namespace {
 
+constexpr const char *kKey = "random/key", *kStep = "random/step";
+
 Variable state(uint64_t value, const char* name) {
   EagerScope eager;
   return Variable(Tensor::scalar(value), {.name = name, .trainable = false});
@@ -13,7 +17,12 @@ Variable state(uint64_t value, const char* name) {
 
 }  // namespace
 
-Generator::Generator(uint64_t seed) : key_(state(seed, "random/key")), step_(state(0, "random/step")) {}
+bool is_random_state(const Variable& variable) {
+  const std::string path = cat("/", variable.path());
+  return !variable.trainable() && (path.ends_with(cat("/", kKey)) || path.ends_with(cat("/", kStep)));
+}
+
+Generator::Generator(uint64_t seed) : key_(state(seed, kKey)), step_(state(0, kStep)) {}
 
 Generator::Generator(Variable key, Variable step, Location at)
     : key_(std::move(key)), step_(std::move(step)) {

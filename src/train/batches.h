@@ -24,6 +24,7 @@ class Batches {
   std::span<const Tensor> rows() const { return {sides_[now_].rows.data(), arrays_.size()}; }
   const Tensor& ones();
   std::span<const Tensor> rows_and_ones();
+  std::span<const int64_t> numbers() const { return sides_[now_].numbers; }
 
  private:
   struct Side {

@@ -1,4 +1,4 @@
-// Errors of functions that take no tensor.
+// Errors of functions that take no tensor, or call the user's own code.
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
@@ -15,7 +15,7 @@ struct Misspells : Layer {
   Tensor call(const Tensor& x) override { return x * weight("facto"); }
 };
 
-TEST(Errors, FunctionsOfNoTensorNameTheUsersLine) {
+TEST(Errors, CallsNameTheUsersLine) {
   const Tensor none, x = full({2, 3}, 1);
   const CsvTable table = parse_csv("a,y\n1,2\n2,4\n3,5\n");
   const std::vector<std::function<void()>> mistakes = {
@@ -34,6 +34,12 @@ TEST(Errors, FunctionsOfNoTensorNameTheUsersLine) {
         (Examples{x, full({2}, 1, DType::kI32)}.split(3));
       },
       [&] { Sequential{Dense({.units = 1})}.optimizer(); },
+      [&] {
+        MeanSquaredError().sums(x, full({3, 3}, 1));
+      },
+      [&] {
+        MeanSquaredError().of_rows(x, full({3, 3}, 1));
+      },
       [&] { Asks::model_outside_of_hooks(); },
       [&] { Misspells()(x); },
   };

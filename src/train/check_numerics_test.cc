@@ -84,6 +84,32 @@ TEST_P(CheckNumerics, FindsItInTheRows) {
   EXPECT_EQ(refusal(model, x, y), "nothing");
 }
 
+// Of rows that fit shuffles, and of those that it keeps for validation.
+TEST_P(CheckNumerics, NamesTheRowOfTheData) {
+  const Tensor x = rows(20), y = numbers_of(x);
+  for (const int64_t row : {1, 6, 19}) {
+    Sequential model{Dense({.units = 1})};
+    model.compile(checked(GetParam()));
+    const Tensor broken = with(x, static_cast<size_t>(3 * row + 2), kNan);
+    std::string text;
+    try {
+      model.fit(broken, y, {.batch_size = 4, .validation_split = 0.25});
+    } catch (const ValueError& error) {
+      text = error.what();
+    }
+    const auto end = cat(",2] of this batch: row ", row, " of the data");
+    EXPECT_TRUE(text.ends_with(end)) << text << " for " << end;
+  }
+}
+
+TEST_P(CheckNumerics, NamesNoLineOfTheLibrary) {
+  Sequential model{Dense({.units = 1, .kernel_initializer = "ones"})};
+  model.compile(checked(GetParam()));
+  const std::string text = refusal(model, full({2, 2}, 3e38), full({2, 1}, 1));
+  expect_parts(text, {" in layer \"sequential/dense\" gave 0 NaN and 2 infinite"});
+  EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
+}
+
 TEST_P(CheckNumerics, FindsItInAKernel) {
   const Tensor x = rows(), y = numbers_of(x);
   Sequential model{Dense({.units = 2}), Dense({.units = 1})};

@@ -4,23 +4,38 @@
 
 namespace espalier {
 
-Culprit::Culprit(std::span<const Tensor> arguments, size_t labels) : home_(CallScope::exchange({})) {
+namespace {
+
+// The row of the data that the first of those found lies in.
+std::string row_text(const NotFinite& found, const TensorType& type, std::span<const int64_t> numbers) {
+  if (numbers.empty()) return "";
+  const int64_t row = found.first / (type.elements() / type.shape[0]);
+  return cat(" of this batch: row ", numbers[static_cast<size_t>(row)], " of the data");
+}
+
+}  // namespace
+
+Culprit::Culprit(std::span<const Tensor> arguments, std::span<const int64_t> numbers, size_t labels)
+    : home_(CallScope::exchange({})), innermost_(CallScope::innermost()) {
   const size_t inputs = arguments.size() - labels - 1;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    add_leaf(arguments[i], i < inputs            ? cat("input ", i, " is not finite")
-                           : i < inputs + labels ? cat("tensor ", i - inputs, " of the labels is not finite")
-                                                 : "the weights of rows are not finite");
+    add_leaf(arguments[i],
+             i < inputs            ? cat("input ", i, " is not finite")
+             : i < inputs + labels ? cat("tensor ", i - inputs, " of the labels is not finite")
+                                   : "the weights of rows are not finite",
+             numbers);
   }
 }
 
 Culprit::~Culprit() { CallScope::exchange(home_); }
 
-void Culprit::add_leaf(const Tensor& tensor, const std::string& fault) {
+void Culprit::add_leaf(const Tensor& tensor, const std::string& fault, std::span<const int64_t> numbers) {
   const NotFinite found = count_not_finite(tensor);
   OriginPtr origin;
   if (found) {
-    origin =
-        std::make_shared<Origin>(Origin{made_.size(), cat(fault, ": ", to_string(found, tensor.type()))});
+    const TensorType type = tensor.type();
+    origin = std::make_shared<Origin>(
+        Origin{made_.size(), cat(fault, ": ", to_string(found, type), row_text(found, type, numbers))});
   }
   values_.insert_or_assign(tensor.node().get(), Value{tensor, found, origin});
 }
@@ -69,8 +84,10 @@ void Culprit::on_reverse(const TapeEntry& call) {
 }
 
 void Culprit::record(const Call& call, std::span<const Tensor> outputs) {
+  // Lines of the library lead nowhere, and that of fit() is named anyway.
+  const Location at = CallScope::innermost();
   made_.push_back({std::string(call.op.name), layers_.empty() ? "" : layers_.back().path,
-                   CallScope::current(), reversing_});
+                   at == innermost_ ? Location() : at, reversing_});
   for (const Tensor& output : outputs) {
     if (!output.concrete()) continue;
     const NotFinite found = count_not_finite(output);

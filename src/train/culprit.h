@@ -24,8 +24,8 @@ class Culprit final : public StepWatch,
                       LayerObserver,
                       ReverseObserver {
  public:
-  // x, then `labels` of y, then the weights of rows.
-  Culprit(std::span<const Tensor> arguments, size_t labels);
+  // x, then `labels` of y, then the weights of rows, which are rows `numbers` of the data, if that is known.
+  Culprit(std::span<const Tensor> arguments, std::span<const int64_t> numbers, size_t labels);
   ~Culprit() override;
   void loss(const Tensor& loss) override;
   void gradients(const std::vector<Variable>& variables, const std::vector<Tensor>& gradients) override;
@@ -63,14 +63,14 @@ class Culprit final : public StepWatch,
 
   const Value& value_of(const Tensor& tensor);
   // A tensor that no call made; `fault` is what an error says of it when it is not finite.
-  void add_leaf(const Tensor& tensor, const std::string& fault);
+  void add_leaf(const Tensor& tensor, const std::string& fault, std::span<const int64_t> numbers = {});
   // Of what was found in an output of the call that was made last: NaN is followed to NaN among the inputs,
   // else to infinities, as far as the first call without any; null for infinities that constants brought.
   OriginPtr origin_of(const Call& call, const Tensor& output, const NotFinite& found);
   std::string place_of(const Made& made) const;
   [[noreturn]] void raise(const std::string& what, const Value& value);
 
-  Location home_;
+  Location home_, innermost_;
   bool in_loss_ = true;  // calls outside of layers belong to the loss and its gradient
   std::unordered_map<const TensorNode*, Value> values_;
   std::unordered_map<const VariableState*, Tensor> assigned_;

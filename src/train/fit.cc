@@ -200,7 +200,7 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
 Logs Model::Training::test(StepBatches& batches) {
   reset();
   for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next())
-    test_step->call(arguments);
+    test_step->call(arguments, batches.numbers());
   return logs();
 }
 

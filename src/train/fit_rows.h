@@ -24,6 +24,7 @@ class RowBatches final : public StepBatches {
  public:
   RowBatches(const Rows& rows, int64_t batch_size);
   std::span<const Tensor> next() override;
+  std::span<const int64_t> numbers() const override { return batches_.numbers(); }
 
  private:
   const bool weighted_;
@@ -79,6 +80,7 @@ class Passes final : public TrainingBatches {
   // Goes to the place after that many batches of the run.
   void seek(int64_t batch);
   std::span<const Tensor> next() override;
+  std::span<const int64_t> numbers() const override { return now_->numbers(); }
   int64_t steps_per_epoch() const override { return steps_per_epoch_ ? steps_per_epoch_ : batches(); }
   int64_t examples_per_epoch() const override { return examples(steps_per_epoch()); }
   std::map<std::string, std::string> run() const override;

@@ -28,10 +28,9 @@ void Loss::require_function(Location at) const {
 }
 
 Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
-  require_function(at);
-  // Outside of the scope: its ops are made where its own code stands.
-  Tensor out = per_example(labels, outputs);
   const CallScope scope(at);
+  require_function(at);
+  Tensor out = per_example(labels, outputs);
   if (!out.defined())
     throw ValueError("loss.function", cat("loss \"", name, "\" gave a tensor that holds nothing"));
   if (labels.rank() == 0 || out.shape() != Shape{labels.size(0)})
@@ -44,8 +43,8 @@ Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) c
 
 LossSums Loss::sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight,
                     Location at) const {
-  const Tensor losses = of_rows(labels, outputs, at);
   const CallScope scope(at);
+  const Tensor losses = of_rows(labels, outputs, at);
   return LossSums::of(losses, row_weight.defined() ? row_weight : full(losses.shape(), 1, losses.dtype()));
 }
 

@@ -189,6 +189,14 @@ TEST(Outputs, AMistakeOfALossNamesTheOutput) {
     const std::string text = error.what();
     EXPECT_NE(text.find(", reg_loss\n"), std::string::npos) << text;
   }
+  try {
+    model.fit(rows, {full({4, 1}, 1), classes});
+    FAIL();
+  } catch (const ShapeError& error) {
+    EXPECT_EQ(error.fix(),
+              "y holds labels in the order of the outputs, \"cls\", \"reg\": those of place 1 would do for "
+              "\"cls\"");
+  }
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ Step::Step(Body body, Options options)
           },
           {.name = options_.name}) {}
 
-void Step::call(std::span<const Tensor> arguments) const {
+void Step::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
   bool finite = true;
   const auto accept = [&](std::span<const Tensor> flag) { return finite = all_finite(flag); };
   if (options_.eager) {
@@ -81,7 +81,7 @@ void Step::call(std::span<const Tensor> arguments) const {
   }
   if (finite) return;
   const EagerTransaction transaction;
-  Culprit culprit(arguments, options_.labels);
+  Culprit culprit(arguments, numbers, options_.labels);
   body_(arguments, &culprit);
   culprit.give_up();
 }

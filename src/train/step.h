@@ -50,8 +50,9 @@ class Step {
   };
   Step(Body body, Options options);
 
-  // Variables stay as they were when it raises. Raises ValueError[check_numerics] if it checks.
-  void call(std::span<const Tensor> arguments) const;
+  // Variables stay as they were when it raises. Raises ValueError[check_numerics] if it checks; `numbers` are
+  // those of the rows, if they have some.
+  void call(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {}) const;
   // Makes the variables that a call on these arguments makes, and changes none.
   void make_variables(std::span<const Tensor> arguments) const;
 

@@ -16,6 +16,8 @@ class StepBatches {
   // The arguments of the next step: x, y and the weight of each row, which stay until the next call. Empty at
   // the end.
   virtual std::span<const Tensor> next() = 0;
+  // The numbers that the rows of those arguments have in the arrays they come from; empty: they have none.
+  virtual std::span<const int64_t> numbers() const { return {}; }
 };
 
 // Those of fit, epoch after epoch.

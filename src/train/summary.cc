@@ -1,6 +1,7 @@
 #include <map>
 #include <set>
 
+#include "eager/generator.h"
 #include "ir/graph.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
@@ -38,7 +39,7 @@ class Calls final : public LayerObserver {
       row.activations += output.type().bytes();
     }
     for (const Variable& variable : own) {
-      if (!met_.insert(variable.state().get()).second) continue;
+      if (is_random_state(variable) || !met_.insert(variable.state().get()).second) continue;
       const int64_t elements = variable.type().elements();
       row.parameters += elements;
       row.bytes += variable.type().bytes();

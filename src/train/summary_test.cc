@@ -1,9 +1,11 @@
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
+#include "base/scratch_test.h"
 #include "espalier/functional.h"
 #include "espalier/merging.h"
 #include "espalier/ops.h"
+#include "espalier/saved_model.h"
 
 namespace espalier {
 namespace {
@@ -38,6 +40,21 @@ TEST(Summary, SharedVariablesCountOnceAndFrozenOnesAreOthers) {
   EXPECT_NE(text.find("functional/dense  f32[3,2]           4     16     48\n"), std::string::npos) << text;
   EXPECT_NE(text.find("trainable parameters: 0, others: 4; activations: 72 bytes"), std::string::npos)
       << text;
+}
+
+// A saved model keeps the state of the generator that its layers drew from.
+TEST(Summary, OfALoadedModelCountsWhatItsModelDid) {
+  set_seed(0);
+  const std::string folder = fresh_folder("summary_loaded") + "/model";
+  Sequential model{Dense({.units = 3}), Dropout(0.5), Dense({.units = 2})};
+  model.compile({});
+  const Tensor x = full({4, 2}, 1);
+  model.fit(x, full({4}, 1, DType::kI32));
+  model.save(folder);
+  const auto counts = [](const std::string& text) { return text.substr(text.find("trainable")); };
+  const std::string before = counts(model.summary()), after = counts(load_model(folder).summary());
+  EXPECT_EQ(before.substr(0, before.find(';')), "trainable parameters: 17, others: 0");
+  EXPECT_EQ(after.substr(0, after.find(';')), "trainable parameters: 17, others: 0");
 }
 
 }  // namespace

@@ -59,6 +59,30 @@ void fit_to_loss(const Metric& metric, const Loss& loss) {
   rule.take_logits(loss.outputs == LossOutputs::kLogits);
 }
 
+// Raises again what the loss of output i says of its labels; those of another output that it takes are the
+// fix.
+template <class Refusal>
+[[noreturn]] void refuse_labels(const Refusal& refused, const Loss& loss, std::span<const Tensor> labels,
+                                size_t i, const Tensor& values, const std::vector<std::string>& names) {
+  const auto fits = [&](const Tensor& other) {
+    try {
+      loss.of_rows(other, values);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  };
+  for (size_t k = 0; k < labels.size(); ++k) {
+    if (k == i || !fits(labels[k])) continue;
+    std::string order;
+    for (const std::string& name : names) order += cat(order.empty() ? "\"" : ", \"", name, "\"");
+    throw Refusal(refused.rule(), refused.message(),
+                  cat("y holds labels in the order of the outputs, ", order, ": those of place ", k,
+                      " would do for \"", names[i], "\""));
+  }
+  throw;
+}
+
 }  // namespace
 
 Model::Training::Output::Output(OutputOptions given, bool one_of_several) : OutputOptions(std::move(given)) {
@@ -152,7 +176,18 @@ Tensors Model::Training::losses(std::span<const Tensor> labels, const Tensors& v
       output.classes = values[i].size(-1);
       output.check_labels();
     }
-    out.push_back(rule.of_rows(labels[i], values[i]));
+    const auto refuse = [&](const auto& refused) {
+      std::vector<std::string> names;
+      for (const Output& one : outputs) names.push_back(one.name);
+      refuse_labels(refused, rule, labels, i, values[i], names);
+    };
+    try {
+      out.push_back(rule.of_rows(labels[i], values[i]));
+    } catch (const ShapeError& refused) {
+      refuse(refused);
+    } catch (const DTypeError& refused) {
+      refuse(refused);
+    }
   }
   return out;
 }
