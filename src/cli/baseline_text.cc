@@ -25,8 +25,8 @@ std::string lost_text(const std::vector<Slice>& all, const char* metric, Figures
 }
 
 std::string churn_text(const std::vector<SliceChurn>& all, const Terminal& terminal) {
-  Table table({"against the baseline", "rows", "changed", "95% interval", "before", "now", "change",
-               "95% interval", "better", "worse", "p"});
+  Table table({"against the baseline", "rows", "changed", "95 % interval", "before", "now", "change",
+               "95 % interval", "better", "worse", "p"});
   for (const SliceChurn& one : all) {
     const Ink ink = one.slice.thin ? Ink::kDim : Ink::kPlain;
     table.row({{one.slice.name, ink},
@@ -52,7 +52,7 @@ std::string churn_text(const std::vector<SliceChurn>& all, const Terminal& termi
 
 std::string moves_text(const std::vector<SliceMoves>& all, const Terminal& terminal) {
   Table table({"against the baseline", "rows", "moved", "mean", "mean size", "mae before", "mae", "change",
-               "95% interval", "p", "rmse before", "rmse", "change", "95% interval"});
+               "95 % interval", "p", "rmse before", "rmse", "change", "95 % interval"});
   for (const SliceMoves& one : all) {
     const Ink ink = one.slice.thin ? Ink::kDim : Ink::kPlain;
     table.row({{one.slice.name, ink},

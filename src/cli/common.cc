@@ -44,7 +44,9 @@ std::string called_again(const std::string& flag) {
   std::vector<std::string> words = called;
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
   if (!flag.empty()) words.push_back(flag);
-  return cat("`", command(words), "`");
+  bool reads = false;
+  for (size_t i = 0; i < words.size(); ++i) reads |= words[i] == "-" && (i == 0 || words[i - 1] != "--out");
+  return cat("`", command(words), "`", reads ? " with the same standard input" : "");
 }
 
 std::string command(const std::vector<std::string>& arguments) {

@@ -75,8 +75,10 @@ void run(SchemaOptions options) {
                                           metadata_bytes(schema, MetadataForm::kText));
     Results().write(diff.empty() ? "nothing changed\n" : diff);
   }
-  results.suggest(results.out == "-" ? command_of(options, inferred ? "schema.pbtxt" : "schema-new.pbtxt")
-                                     : std::vector<std::string>{"data", "schema", results.out, "--show"});
+  const bool written = inferred || !options.edits.empty();
+  results.suggest(results.out != "-" ? std::vector<std::string>{"data", "schema", results.out, "--show"}
+                  : written          ? command_of(options, inferred ? "schema.pbtxt" : "schema-new.pbtxt")
+                                     : std::vector<std::string>{"data", "validate", "--help"});
 }
 
 // One value for each flag: values may hold commas and blanks.

@@ -31,20 +31,22 @@ const char* const kStatistics = R"(datasets { name: "train" num_examples: 1000
 
 TEST(DataSchema, IsATable) {
   const std::string table =
-      "feature    type    presence            valency    domain                       notes\n"
-      "---------  ------  ------------------  ---------  ---------------------------  "
+      "feature    type    presence             valency    domain                       notes\n"
+      "---------  ------  -------------------  ---------  ---------------------------  "
       "------------------------\n"
-      "age        INT     required            1          17 to 90\n"
-      "job        BYTES   in 90.0%, 100 rows  1 to 3     job: 2 values: clerk, smith  drift L-infinity <= "
+      "age        INT     required             1          17 to 90\n"
+      "job        BYTES   in 90.0 %, 100 rows  1 to 3     job: 2 values: clerk, smith  drift L-infinity <= "
       "0.01\n"
-      "paid       BYTES   optional            1 or more  yes or no                    BETA; not in serving\n"
-      "trip       STRUCT  optional            any        1 feature\n"
-      "trip.fare  FLOAT   optional            [2,3]      0.5 or more, no nan\n";
+      "paid       BYTES   optional             1 or more  yes or no                    BETA; not in serving\n"
+      "trip       STRUCT  optional             any        1 feature\n"
+      "trip.fare  FLOAT   optional             [2,3]      0.5 or more, no nan\n"
+      "next: espalier data validate --help\n";
   EXPECT_EQ(call_verb(add_data, {"schema", "-", "--show"}, kSchema), table);
   EXPECT_EQ(call_verb(add_data, {"schema", "-"}, "feature { name: \"x\\007\" domain: \"away\" }"),
             "feature  type  presence  valency  domain\n"
             "-------  ----  --------  -------  -----------------------\n"
-            "x?          -  optional  any      away: not in the schema\n");
+            "x?          -  optional  any      away: not in the schema\n"
+            "next: espalier data validate --help\n");
 }
 
 TEST(DataStats, AreTables) {

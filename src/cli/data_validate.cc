@@ -129,12 +129,16 @@ void run(const ValidateOptions& options) {
     good = apply_fix(options, inputs, schema, validation, diff);
   const AskedRules asked = ask_rules(options.rows.empty() ? options.file : options.rows, options.how, schema);
   good = good && !asked.has_errors();
+  std::set<std::string> columns;
+  for (const FeatureAnomaly& anomaly : validation.features) columns.insert(path_text(anomaly.path));
+  const BadCells cells = find_bad_cells(options.file, options.how, schema, inputs.environment, columns);
   const std::string sentence = anomaly_sentence(validation, inputs);
   if (options.results.json) {
     nlohmann::ordered_json body = {
         {"file", options.file}, {"schema", options.schema}, {"sentence", sentence}};
     body.update(anomaly_json(validation));
     if (!asked.file.empty()) body["rows"] = asked.json();
+    if (!cells.findings.empty()) body["cells"] = cells.json();
     if (!options.fix.empty()) body.update({{"fixed", options.fix}, {"fits_fixed", good}});
     options.results.write_json("data validate", body);
   } else {
@@ -142,7 +146,7 @@ void run(const ValidateOptions& options) {
       options.results.write(
           metadata_bytes(anomalies_of(validation, schema), metadata_form(options.results.out)));
     Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO)),
-                        asked.text(Terminal::of(STDOUT_FILENO))));
+                        cells.text(Terminal::of(STDOUT_FILENO)), asked.text(Terminal::of(STDOUT_FILENO))));
     if (!options.fix.empty())
       Results().write(
           cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));

@@ -141,6 +141,29 @@ TEST_F(DataValidate, AsksRowsTheRules) {
   EXPECT_NE(table.output.find("\nage < 60                    WARNING"), std::string::npos) << table.output;
 }
 
+TEST_F(DataValidate, NamesTheLinesOfBadCells) {
+  const std::string rows =
+      write_file(folder_ + "/rows.csv", "age,job\n17,clerk\nabout 40,clerk\n,smith\n91,smith\n30,smithe\n");
+  const Outcome outcome = call_command(cat("data validate ", rows, " --schema ", schema_));
+  EXPECT_EQ(outcome.code, 1) << outcome.error;
+  EXPECT_NE(outcome.output.find("\n"
+                                "column  cells                               rows  first lines\n"
+                                "------  ----------------------------------  ----  -----------\n"
+                                "age     missing                                1            4\n"
+                                "age     no whole number                        1            3\n"
+                                "age     above 90                               1            5\n"
+                                "job     none of the 2 values of its domain     1            6\n"),
+            std::string::npos)
+      << outcome.output;
+  const auto json =
+      nlohmann::json::parse(call_command(cat("data validate ", rows, " --json --schema ", schema_)).output);
+  EXPECT_EQ(json.at("cells").at(3).at("lines").at(0), 6);
+  // What fits has none; a column that is not there has no cells.
+  write_file(rows, "job\nclerk\n");
+  EXPECT_EQ(call_command(cat("data validate ", rows, " --schema ", schema_)).output.find("first lines"),
+            std::string::npos);
+}
+
 TEST_F(DataValidate, EndsWellWithWarningsAndBadlyWithoutData) {
   EXPECT_EQ(call(statistics(99, "clerk"), "--warn INT_TYPE_BIG_INT").code, 0);
   EXPECT_EQ(call("datasets { num_examples: 0 }").code, 1);

@@ -184,7 +184,7 @@ TEST_F(EvaluateTasks, SeveralClassesOfGroupsAreScikitLearns) {
   }
   const std::string text = text_of({"--scores", path, "--label", "y", "--score", "said", "--task", "classes"},
                                    {"--slice", "group", "--metric", "micro_f1,recall[cow]"});
-  for (const char* part : {"precision  66.7%  66.7%", "\naccuracy ", "recall[cow]"})
+  for (const char* part : {"precision  66.7 %  66.7 %", "\naccuracy ", "recall[cow]"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 }
 

@@ -54,7 +54,7 @@ TEST_F(LearnedRows, AreKnownInAnotherOrderAndWithCellsChanged) {
   std::vector<std::string> shuffled = rows;
   std::ranges::shuffle(shuffled, std::mt19937(3));
   const std::string said = warned(shuffled);
-  EXPECT_NE(said.find("the model learned from rows like 72% of those of "), std::string::npos) << said;
+  EXPECT_NE(said.find("the model learned from rows like 72 % of those of "), std::string::npos) << said;
   EXPECT_NE(said.find(kTooGood), std::string::npos) << said;
   std::vector<std::string> changed = rows;
   changed[17] = "-1,-1,Bonn,no\n";

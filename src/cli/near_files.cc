@@ -12,6 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether the names are near without the ending that both have: files of one kind have that in common.
+bool near_stems(const fs::path& a, const fs::path& b) {
+  return a.extension() != b.extension() || !nearest(a.stem().string(), {b.stem().string()}).empty();
+}
+
 // Those of nearly the name of `path`, among what is beside it and `fits`.
 template <class Fits>
 std::string near(std::string path, Fits fits) {
@@ -23,8 +28,10 @@ std::string near(std::string path, Fits fits) {
   if (!fs::is_directory(beside, none)) return "";
   const auto file = [&](const std::string& name) { return (place / name).string(); };
   std::vector<std::string> names = posix_env().list_folder(beside);
-  std::erase_if(names, [&](const std::string& name) { return !fits(file(name)); });
-  names = nearest(fs::path(path).filename().string(), names);
+  const std::string wanted = fs::path(path).filename().string();
+  std::erase_if(names,
+                [&](const std::string& name) { return !fits(file(name)) || !near_stems(wanted, name); });
+  names = nearest(wanted, names);
   std::string out;
   for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
     out += cat(i == 0 ? "did you mean " : " or ", file(names[i]));

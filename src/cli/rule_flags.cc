@@ -23,6 +23,12 @@ std::string joined(const std::vector<int64_t>& lines) {
   return out;
 }
 
+std::vector<std::string> missing_words(const StatisticsFlags& how) {
+  std::vector<std::string> out = comma_separated({how.missing});
+  out.emplace_back();
+  return out;
+}
+
 bool is_csv(const std::string& path) {
   return path != "-" && !holds_messages({path, path}) && !is_sketch_file(path) &&
          table_form(path) == TableForm::kCsv;
@@ -60,6 +66,41 @@ Json AskedRules::json() const {
   return out;
 }
 
+std::string BadCells::text(const Terminal& terminal) const {
+  if (findings.empty()) return "";
+  Table table({"column", "cells", "rows", "first lines"});
+  for (const RowFinding& each : findings)
+    table.row({shortened(each.column), each.text, each.rows, joined(each.lines)});
+  return "\n" + table.text(terminal);
+}
+
+Json BadCells::json() const {
+  Json out = Json::array();
+  for (const RowFinding& each : findings)
+    out.push_back({{"column", each.column}, {"rule", each.rule}, {"rows", each.rows}, {"lines", each.lines}});
+  return out;
+}
+
+BadCells find_bad_cells(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema,
+                        const std::optional<std::string>& environment, const std::set<std::string>& columns) {
+  if (columns.empty() || !is_csv(file)) return {};
+  const CsvTable table = how.table.read(file);
+  RowOptions options{.environment = environment, .missing = missing_words(how)};
+  for (const tfmd::Feature& feature : schema.feature()) {
+    if (!columns.contains(feature.name()) ||
+        std::ranges::find(table.names(), feature.name()) == table.names().end())
+      options.passed_over.push_back(feature.name());
+  }
+  BadCells out;
+  try {
+    out.findings = judge_rows(RowValidator(schema, table.names(), options), table).findings;
+  } catch (const ValueError&) {
+    // The schema asks for what no cell holds.
+  }
+  std::erase_if(out.findings, [](const RowFinding& each) { return each.column.empty(); });
+  return out;
+}
+
 AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema) {
   const size_t rules = tags_of(schema).rules.size();
   if (rules == 0) return {};
@@ -68,9 +109,7 @@ AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const 
     return {};
   }
   const CsvTable table = how.table.read(file);
-  std::vector<std::string> missing = comma_separated({how.missing});
-  missing.emplace_back();
-  const RowValidator validator = rules_alone(schema, table.names(), std::move(missing));
+  const RowValidator validator = rules_alone(schema, table.names(), missing_words(how));
   for (const SchemaRule& rule : validator.rules_left_out())
     note(cat("\"", printable(rule.condition.text()), "\" is not asked: a column is not in ",
              source_name(file)));

@@ -1,6 +1,8 @@
-// The rules of a schema, asked of the rows of a table.
+// What a schema says of single rows and cells, asked of a table.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,5 +29,19 @@ struct AskedRules {
 // Of a CSV; of another file, and of standard input, nothing is asked. Notes on standard error name rules that
 // are not asked. Raises IoError, FormatError, ValueError.
 AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema);
+
+// Where the cells of some columns are not as the schema says.
+struct BadCells {
+  std::vector<RowFinding> findings;
+
+  // A line for each way, below a blank one.
+  std::string text(const Terminal& terminal) const;
+  nlohmann::ordered_json json() const;
+};
+
+// Of these columns of a CSV; of another file, of standard input, and of what rows are not asked, nothing is
+// found. Raises IoError, FormatError.
+BadCells find_bad_cells(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema,
+                        const std::optional<std::string>& environment, const std::set<std::string>& columns);
 
 }  // namespace espalier::cli

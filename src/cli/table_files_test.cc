@@ -325,6 +325,8 @@ TEST_F(TableFiles, AFileThatIsNotThereIsToldByItsNeighbours) {
   const std::string gates = file("gates.toml", "");
   EXPECT_EQ(asked(add_check, {model(), data, "--gates", folder() + "/gaets.toml"}),
             cat("cannot read ", folder(), "/gaets.toml: no such file -> did you mean ", gates, "?"));
+  EXPECT_TRUE(asked(add_check, {model(), data, "--gates", folder() + "/nope.toml"}).ends_with("-> "))
+      << "the ending of a name is not what is near";
   EXPECT_TRUE(asked(add_train, {data}).starts_with(cat(data, " looks like a table, and a plan is TOML -> ")));
   EXPECT_NE(asked(add_train, {data}).find(cat("train --data ", data, " --label COLUMN")), std::string::npos);
 }

@@ -224,10 +224,10 @@ TEST(Scores, TheIntervalOfFewRowsIsWilsons) {
   const ColumnProgram columns = ColumnProgram::fit(table, rows, {.label = "kind"});
   // By R's prop.test(10, 10, correct = FALSE) 0.7225 to 1; of 8 of 10 0.4902 to 0.9433.
   Scores all{.rows = 10, .accuracy = 1, .counts = {5, 0, 0, 5}};
-  EXPECT_NE(report_of(all, columns, {}).find("between 72% and 100%"), std::string::npos)
+  EXPECT_NE(report_of(all, columns, {}).find("between 72 % and 100 %"), std::string::npos)
       << report_of(all, columns, {});
   all.accuracy = 0.8;
-  EXPECT_NE(report_of(all, columns, {}).find("between 49% and 94%"), std::string::npos)
+  EXPECT_NE(report_of(all, columns, {}).find("between 49 % and 94 %"), std::string::npos)
       << report_of(all, columns, {});
   all.rows = 100;
   EXPECT_EQ(report_of(all, columns, {}).find("few rows"), std::string::npos);

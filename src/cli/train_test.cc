@@ -125,8 +125,9 @@ TEST(TrainVerb, PeopleSeeProgressATableAndTheAccuracy) {
   EXPECT_EQ(progress, "40 images of 2x2, labels 0 to 3; the last 8 rows are the test\n")
       << "epochs are for terminals";
   EXPECT_TRUE(text.starts_with("rows are the true digit, columns what the model says\n")) << text;
-  EXPECT_NE(text.find("\n3               .       .       .       2  100.0%\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("accuracy 100.00% on 8 images it never saw\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n3                .        .        .        2  100.0 %\n"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("accuracy 100.00 % on 8 images it never saw\n"), std::string::npos) << text;
   EXPECT_NE(text.find(cat("\nsaved ", folder, "/model/: the model, and the names of its classes\n",
                           "next: espalier evaluate ", folder, "/model ", data, "\n")),
             std::string::npos)
@@ -257,7 +258,7 @@ TEST(TrainVerb, ASavedModelOfImagesIsJudgedOnOthers) {
   const auto json = nlohmann::json::parse(call_verb(add_evaluate, {model, some, "--json"}));
   EXPECT_EQ(json["confusion"][1], nlohmann::json({0, 2, 1, 0}));
   const std::string text = call_verb(add_evaluate, {model, some});
-  EXPECT_NE(text.find("accuracy 66.67% on 3 images\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("accuracy 66.67 % on 3 images\n"), std::string::npos) << text;
 
   const auto rule = [&](AddVerb add, std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), model);

@@ -179,26 +179,26 @@ TEST(Table, RowsHaveAllCells) { EXPECT_THROW(Table({"a", "b"}).row({"x"}), Value
 
 TEST(Table, NumbersAsText) {
   EXPECT_EQ(fixed(0.12345, 3), "0.123");
-  EXPECT_EQ(percent(0.975), "97.5%");
-  EXPECT_EQ(percent(1, 0), "100%");
+  EXPECT_EQ(percent(0.975), "97.5 %");
+  EXPECT_EQ(percent(1, 0), "100 %");
 }
 
 TEST(ConfusionMatrix, ShowsMistakes) {
   const int64_t counts[] = {9, 1, 0, 0, 20, 0, 0, 0, 0};
   EXPECT_EQ(confusion_matrix(counts, {"0", "1", "2"}, kPlain),
-            "true            0      1  2  recall\n"
-            "---------  ------  -----  -  ------\n"
-            "0               9      1  .   90.0%\n"
-            "1               .     20  .  100.0%\n"
-            "2               .      .  .       -\n"
-            "precision  100.0%  95.2%  -\n");
+            "true             0       1  2   recall\n"
+            "---------  -------  ------  -  -------\n"
+            "0                9       1  .   90.0 %\n"
+            "1                .      20  .  100.0 %\n"
+            "2                .       .  .        -\n"
+            "precision  100.0 %  95.2 %  -\n");
   const int64_t two[] = {3, 1, 0, 2};
   EXPECT_EQ(confusion_matrix(two, {"a", "b"}, kColors),
-            "\x1b[1mtrue\x1b[0m            \x1b[1ma\x1b[0m      \x1b[1mb\x1b[0m  \x1b[1mrecall\x1b[0m\n"
-            "\x1b[2m---------\x1b[0m  \x1b[2m------\x1b[0m  \x1b[2m-----\x1b[0m  \x1b[2m------\x1b[0m\n"
-            "\x1b[1ma\x1b[0m               \x1b[2m3\x1b[0m      \x1b[1;31m1\x1b[0m   75.0%\n"
-            "\x1b[1mb\x1b[0m               \x1b[2m.\x1b[0m      \x1b[2m2\x1b[0m  100.0%\n"
-            "\x1b[1mprecision\x1b[0m  100.0%  66.7%\n");
+            "\x1b[1mtrue\x1b[0m             \x1b[1ma\x1b[0m       \x1b[1mb\x1b[0m   \x1b[1mrecall\x1b[0m\n"
+            "\x1b[2m---------\x1b[0m  \x1b[2m-------\x1b[0m  \x1b[2m------\x1b[0m  \x1b[2m-------\x1b[0m\n"
+            "\x1b[1ma\x1b[0m                \x1b[2m3\x1b[0m       \x1b[1;31m1\x1b[0m   75.0 %\n"
+            "\x1b[1mb\x1b[0m                \x1b[2m.\x1b[0m       \x1b[2m2\x1b[0m  100.0 %\n"
+            "\x1b[1mprecision\x1b[0m  100.0 %  66.7 %\n");
   // Ten classes fit a terminal.
   std::vector<std::string> digits;
   for (int i = 0; i < 10; ++i) digits.push_back(cat(i));

@@ -12,8 +12,9 @@ namespace espalier {
 namespace {
 
 bool is_number(std::string_view text) {
+  if (text.ends_with(" %")) text.remove_suffix(2);
   return text == "-" || text == "." || text.empty() ||
-         (text.find_first_not_of("0123456789.,+-%eE") == std::string_view::npos &&
+         (text.find_first_not_of("0123456789.,+-eE") == std::string_view::npos &&
           text.find_first_of("0123456789") != std::string_view::npos);
 }
 
@@ -175,7 +176,7 @@ std::string significant(double value, int digits) {
   if (!(size >= 10) || std::isinf(size)) return fixed(value, digits);
   return fixed(value, std::max(0, digits - static_cast<int>(std::log10(size))));
 }
-std::string percent(double fraction, int digits) { return fixed(100 * fraction, digits) + "%"; }
+std::string percent(double fraction, int digits) { return fixed(100 * fraction, digits) + " %"; }
 
 std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<std::string>& labels,
                              const Terminal& terminal) {

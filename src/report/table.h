@@ -49,7 +49,7 @@ std::string fixed(double value, int digits);
 // The same of a number below 10; from there on a digit less for each before the point, so that large numbers
 // stay short: "1234" for 4 or fewer.
 std::string significant(double value, int digits);
-// "97.5%".
+// "97.5 %".
 std::string percent(double fraction, int digits = 1);
 
 // Counts by true class (rows) and predicted class (columns), `counts[true * n + predicted]`, with the shares
