@@ -157,7 +157,24 @@ TEST_F(EvaluateScores, PeopleSeeFiguresGapsAndWhatComesNext) {
   const std::string drawn =
       text_of(path, {"--slice", "g", "--metric", "recall", "--missing-group", "leave-out"});
   EXPECT_NE(drawn.find("thin: too few rows to say much"), std::string::npos) << drawn;
+  EXPECT_NE(drawn.find(" rows  recall  95 % interval "), std::string::npos) << drawn;
   EXPECT_EQ(drawn.find("(missing)"), std::string::npos) << drawn;
+}
+
+// Amounts with a unit and a decimal comma are parted as the numbers that they are.
+TEST_F(EvaluateScores, BucketsPartAmounts) {
+  const auto slices = [&](const char* low, const char* high, const char* none) {
+    std::string table = "y;p;paid\n";
+    for (int i = 0; i < 12; ++i)
+      table += cat(i % 2, ";0.", 1 + i % 9, ";", i % 4 == 3 ? none : i % 3 == 0 ? low : high, "\n");
+    const Json all = json(file(table), {"--bucket", "paid=1000", "--slice", "paid", "--min-slice", "0"});
+    Json out = Json::array();
+    for (const Json& slice : all["slices"]) out.push_back({slice["slice"], slice["rows"]});
+    return out;
+  };
+  const Json plain = slices("10.5", "1200.5", "");
+  EXPECT_EQ(plain.size(), 3u) << plain;
+  EXPECT_EQ(slices("€ 10,50", "€ 1.200,50", ""), plain);
 }
 
 // What is said of several thresholds is what is said of each alone.

@@ -69,6 +69,11 @@ std::optional<CellMeanings::Dates> dates_of(const std::string& name, const Colum
 
 }  // namespace
 
+std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,
+                                                   const std::vector<std::string>& missing_words) {
+  return amounts_of(profile_column(table, all_rows(table), column, MissingWords(missing_words)));
+}
+
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const std::vector<std::string>& missing_words) {
   const MissingWords missing(missing_words);

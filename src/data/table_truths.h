@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,10 @@ namespace espalier {
 // ways.
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const std::vector<std::string>& missing_words);
+
+// A column whose cells are mostly amounts in one form, other than plain numbers.
+std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,
+                                                   const std::vector<std::string>& missing_words);
 
 // What a condition made of some rows.
 struct KeptRows {

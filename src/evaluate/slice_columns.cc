@@ -87,17 +87,29 @@ CategoryColumn SliceColumns::answers(const std::string& name, const Expression& 
 
 CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, const Buckets& buckets) const {
   if (buckets.tones) return tones(name, column, *buckets.tones);
-  std::vector<double> numbers;
-  for (const int64_t row : rows_) {
-    const double value = table_.number_or_nan(row, column);
-    const std::string_view text = table_.cell(row, column);
-    if (std::isnan(value) && !is_missing(text)) {
-      throw ValueError("evaluate.bucket", cat("line ", table_.line(row), ": \"", text, "\" of column \"",
+  const std::vector<double> numbers = this->numbers(column);
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const std::string_view text = table_.cell(rows_[i], column);
+    if (std::isnan(numbers[i]) && !is_missing(text)) {
+      throw ValueError("evaluate.bucket", cat("line ", table_.line(rows_[i]), ": \"", text, "\" of column \"",
                                               name, "\" is no number, and cannot be put into a bucket"));
     }
-    numbers.push_back(is_missing(text) ? std::numeric_limits<double>::quiet_NaN() : value);
   }
   return bucket(name, numbers, buckets.edges);
+}
+
+std::vector<double> SliceColumns::numbers(int64_t column) const {
+  std::vector<double> out;
+  bool plain = true;
+  for (const int64_t row : rows_) {
+    const bool missing = is_missing(table_.cell(row, column));
+    out.push_back(missing ? std::numeric_limits<double>::quiet_NaN() : table_.number_or_nan(row, column));
+    plain = plain && (missing || !std::isnan(out.back()));
+  }
+  if (plain) return out;
+  const auto amounts = table_amounts(table_, column, missing_);
+  for (size_t i = 0; amounts && i < out.size(); ++i) out[i] = amounts->of[static_cast<size_t>(rows_[i])];
+  return out;
 }
 
 CategoryColumn SliceColumns::tones(const std::string& name, int64_t column, MonkGroups groups) const {
@@ -117,11 +129,8 @@ CategoryColumn SliceColumns::tones(const std::string& name, int64_t column, Monk
 }
 
 std::string SliceColumns::quarters(const std::string& name, int64_t column) const {
-  std::vector<double> numbers;
-  for (const int64_t row : rows_) {
-    const double value = table_.number_or_nan(row, column);
-    if (!std::isnan(value)) numbers.push_back(value);
-  }
+  std::vector<double> numbers = this->numbers(column);
+  std::erase_if(numbers, [](double value) { return std::isnan(value); });
   if (2 * numbers.size() <= rows_.size()) return "";
   std::ranges::sort(numbers);
   std::vector<double> edges;

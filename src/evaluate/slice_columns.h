@@ -53,6 +53,8 @@ class SliceColumns {
   CategoryColumn answers(const std::string& name, const Expression& condition) const;
   CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets) const;
   CategoryColumn tones(const std::string& name, int64_t column, MonkGroups groups) const;
+  // Of each row, amounts with a unit or a decimal comma among them; NaN of missing cells and of others.
+  std::vector<double> numbers(int64_t column) const;
   // "--bucket" with edges that part the numbers of the column into quarters; nothing where most are none.
   std::string quarters(const std::string& name, int64_t column) const;
   [[noreturn]] void refuse(const std::string& name, int64_t column, size_t values) const;

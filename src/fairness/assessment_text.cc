@@ -143,8 +143,7 @@ std::string text_of(const Assessment& assessment, const AssessmentView& view, co
     for (const SlicingFigures& by : assessment.by.empty() ? everything : assessment.by) {
       out += "\n";
       if (view.metrics.empty()) out += figures_text(assessment, by, t, terminal);
-      for (const std::string& name : view.metrics)
-        out += metric_text(assessment, by, SliceMetric(name), t, terminal);
+      for (const std::string& name : view.metrics) out += metric_text(assessment, by, name, t, terminal);
       if (by.columns.empty() || !view.metrics.empty()) continue;
       const CriterionTable& gaps =
           tables.of[static_cast<size_t>(&by - assessment.by.data()) * thresholds + t];

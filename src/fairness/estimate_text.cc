@@ -113,8 +113,7 @@ std::string estimate_text(const Assessment& assessment, const AssessmentView& vi
   for (size_t i = 0; i < assessment.by.size(); ++i) {
     const SlicingFigures& by = assessment.by[i];
     out += "\n";
-    for (const std::string& name : view.metrics)
-      out += metric_text(assessment, by, SliceMetric(name), 0, terminal);
+    for (const std::string& name : view.metrics) out += metric_text(assessment, by, name, 0, terminal);
     if (!view.metrics.empty()) continue;
     out += figures_text(assessment, by, terminal);
     out += cat("\n", gaps_text(gaps.of[i], gaps.tests, assessment.options.level, terminal));

@@ -63,8 +63,9 @@ std::string spaced(std::string_view name) {
   return out;
 }
 
-std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
+std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const std::string& name,
                         size_t threshold, const Terminal& terminal) {
+  const SliceMetric metric(name);
   struct Line {
     const SliceFigures* slice;
     Figure figure;
@@ -85,7 +86,7 @@ std::string metric_text(const Assessment& assessment, const SlicingFigures& by, 
     low = std::min(low, line.figure.interval ? line.figure.interval->low : *line.figure.value);
     high = std::max(high, line.figure.interval ? line.figure.interval->high : *line.figure.value);
   }
-  Table table({by.name(), "rows", metric.name(), percent(level, 0) + " interval", "of rows", ""});
+  Table table({by.name(), "rows", name, percent(level, 0) + " interval", "of rows", ""});
   for (const auto& [slice, figure] : lines) {
     const Ink ink = slice->slice.thin ? Ink::kDim : Ink::kPlain;
     table.row({{slice->slice.name, ink},

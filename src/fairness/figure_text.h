@@ -23,8 +23,8 @@ std::string values_of(const SliceFigures& slice);
 // A line that names the slices which are thin, and why; "" without any.
 std::string thin_text(const Assessment& assessment, const SlicingFigures& by, const Terminal& terminal);
 // The slices of a slicing in the order of a metric, or in their own where values stand for colours, each with
-// its interval drawn.
-std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const SliceMetric& metric,
+// its interval drawn; the metric has the name that was asked for, perhaps an alias.
+std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const std::string& name,
                         size_t threshold, const Terminal& terminal);
 
 nlohmann::ordered_json json_of(const std::optional<double>& value);
