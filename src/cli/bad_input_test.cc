@@ -86,7 +86,9 @@ TEST_F(BadInput, EmptyFiles) {
 
 TEST_F(BadInput, NamesOfColumnsAndNoRow) {
   const std::string path = file("names.csv", "y,p,g\n");
-  EXPECT_TRUE(call_command("data stats " + path).output.starts_with("0 rows"));
+  const Outcome stats = call_command("data stats " + path);
+  EXPECT_TRUE(stats.output.starts_with("0 rows"));
+  EXPECT_NE(stats.error.find("names.csv has no rows"), std::string::npos) << stats.error;
   const Outcome validated = call_command(cat("data validate ", path, " --schema ", schema()));
   EXPECT_EQ(validated.code, 1);
   EXPECT_TRUE(validated.output.starts_with("There is no data")) << validated.output;

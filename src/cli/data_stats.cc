@@ -54,6 +54,10 @@ void run(const StatsOptions& options) {
     const TableStatistics statistics = measure(options.how, input.files);
     if (!options.sketch.empty()) Results{.out = options.sketch}.write(sketch_file(statistics));
     const auto list = statistics.list();
+    if (statistics.rows() == 0)
+      results.warn(
+          {cat(source_name(options.files[0]), options.files.size() > 1 ? " and the others have" : " has",
+               " no rows: there is nothing to describe")});
     options.output.write("stats", {{"files", options.files}, {"rows", list.datasets(0).num_examples()}}, list,
                          statistics_tables);
   }

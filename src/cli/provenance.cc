@@ -116,6 +116,11 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag) {
   const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
+  if (!kept && !read_lineage(saved.model, path))
+    std::fputs(
+        cat("note: ", path, " does not say what it learned from: rows that are new to it may fare worse\n")
+            .c_str(),
+        stderr);
   if (!kept) return rows;
   if (!all && !kept->rows.empty()) {
     std::fputs(cat("note: the model learned from ", kept->later ? "the first rows of " : "", data,

@@ -30,7 +30,7 @@ std::optional<ImageSource> read_image_source(const LoadedModel& model, const std
 void add_all_rows(CLI::App& verb, bool& all);
 // Of `rows`, those with a label of the table at `data`, the ones that may judge the model at `path`: all of
 // them, unless it is the very file that the model learned from; a line on standard error says so, and names
-// the `flag`.
+// the `flag`, or that the model does not say what it learned from.
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag = "; --all-rows takes all");
