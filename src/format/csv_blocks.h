@@ -71,6 +71,7 @@ class CsvRows {
   const char* begin(int64_t row, int64_t column) const { return text_.data() + start(row, column)[0]; }
   const char* end(int64_t row, int64_t column) const { return text_.data() + start(row, column)[1] - 1; }
   const char* origin() const { return text_.data(); }
+  size_t size() const { return text_.size(); }
   // Where the cells of a column begin in the text, `stride` apart; what follows each is where the next cell
   // does.
   const uint32_t* starts(int64_t column) const { return cells_.data() + column; }

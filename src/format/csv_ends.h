@@ -17,9 +17,10 @@ struct CsvEnds {
 using FindCsvEnds = CsvEnds(const char* text, size_t size, char delimiter, uint32_t* out, size_t room);
 FindCsvEnds find_csv_ends_portable;
 FindCsvEnds find_csv_ends_avx2;
+FindCsvEnds find_csv_ends_avx512;
 
 inline CsvEnds find_csv_ends(const char* text, size_t size, char delimiter, uint32_t* out, size_t room) {
-  return ESPALIER_FROM_AVX2(find_csv_ends, current_isa())(text, size, delimiter, out, room);
+  return ESPALIER_BY_ISA(find_csv_ends, current_isa())(text, size, delimiter, out, room);
 }
 
 }  // namespace espalier

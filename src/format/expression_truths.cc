@@ -17,7 +17,7 @@ using namespace expression;
 using Kind = ExpressionNode::Kind;
 using Node = ExpressionNode;
 
-constexpr int64_t kBlock = 4096;
+constexpr int64_t kRowsAtOnce = 4096;
 
 // A column of the table, read once to know its type.
 struct Column {
@@ -479,8 +479,8 @@ std::vector<Truth> truths(const Expression& condition, const CsvTable& table, co
   Binder binder(condition, table, is_missing, types, meanings);
   const Of<Truths> of = binder.condition(condition.root());
   std::vector<Truth> out;
-  for (int64_t begin = 0; begin < table.rows(); begin += kBlock) {
-    const Truths block = of({begin, std::min(kBlock, table.rows() - begin)});
+  for (int64_t begin = 0; begin < table.rows(); begin += kRowsAtOnce) {
+    const Truths block = of({begin, std::min(kRowsAtOnce, table.rows() - begin)});
     out.insert(out.end(), block.begin(), block.end());
   }
   return out;

@@ -7,14 +7,15 @@
 namespace espalier {
 namespace {
 
-double sum_of(const ValueCounts& counts) {
+double sum_of(const CountsOfTexts& counts) {
   double sum = 0;
   for (const auto& [value, count] : counts) sum += count;
   return sum;
 }
 
-ValueDistance largest_difference(const ValueCounts& a, double scale_a, const ValueCounts& b, double scale_b) {
-  ValueCounts difference;
+ValueDistance largest_difference(const CountsOfTexts& a, double scale_a, const CountsOfTexts& b,
+                                 double scale_b) {
+  CountsOfTexts difference;
   for (const auto& [value, count] : a) difference[value] = scale_a == 0 ? count : count / scale_a;
   for (const auto& [value, count] : b) difference[value] -= scale_b == 0 ? count : count / scale_b;
   ValueDistance out;
@@ -99,16 +100,16 @@ void append_points(const Masses& a, const Masses& b, std::vector<double>& p, std
 
 }  // namespace
 
-ValueDistance l_infinity(const ValueCounts& a, const ValueCounts& b) {
+ValueDistance l_infinity(const CountsOfTexts& a, const CountsOfTexts& b) {
   return largest_difference(a, sum_of(a), b, sum_of(b));
 }
 
-ValueDistance normalized_absolute_difference(const ValueCounts& a, const ValueCounts& b) {
+ValueDistance normalized_absolute_difference(const CountsOfTexts& a, const CountsOfTexts& b) {
   const double sum = sum_of(a) + sum_of(b);
   return largest_difference(a, sum, b, sum);
 }
 
-std::optional<double> jensen_shannon(const ValueCounts& a, const ValueCounts& b) {
+std::optional<double> jensen_shannon(const CountsOfTexts& a, const CountsOfTexts& b) {
   const auto positive = [](const auto& each) { return each.second > 0; };
   if (a.empty() || b.empty() || !std::ranges::all_of(a, positive) || !std::ranges::all_of(b, positive))
     return std::nullopt;
@@ -147,7 +148,7 @@ std::optional<double> jensen_shannon(const tfmd::Histogram& a, const tfmd::Histo
 
 std::optional<double> jensen_shannon(const FeatureView& a, const FeatureView& b,
                                      tfmd::Histogram::HistogramType type) {
-  const ValueCounts texts_a = a.counts(), texts_b = b.counts();
+  const CountsOfTexts texts_a = a.counts(), texts_b = b.counts();
   if (!texts_a.empty() && !texts_b.empty()) return jensen_shannon(texts_a, texts_b);
   const tfmd::Histogram* const first = a.histogram(type);
   const tfmd::Histogram* const second = b.histogram(type);

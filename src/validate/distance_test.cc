@@ -32,14 +32,14 @@ double divergence_of(const std::vector<double>& p, const std::vector<double>& q)
 }
 
 TEST(Distance, OfTextsByHand) {
-  const ValueCounts a = {{"x", 5}, {"y", 5}}, b = {{"x", 3}, {"z", 7}};
+  const CountsOfTexts a = {{"x", 5}, {"y", 5}}, b = {{"x", 3}, {"z", 7}};
   EXPECT_DOUBLE_EQ(l_infinity(a, b).distance, 0.7);
   EXPECT_EQ(l_infinity(a, b).value, "z");
   EXPECT_DOUBLE_EQ(normalized_absolute_difference(a, b).distance, 0.35);
   EXPECT_NEAR(jensen_shannon(a, b).value(), divergence_of({0.5, 0.5, 0}, {0.3, 0, 0.7}), 1e-15);
   EXPECT_EQ(l_infinity({}, {}).distance, 0);
-  EXPECT_EQ(jensen_shannon(a, ValueCounts()), std::nullopt);
-  EXPECT_EQ(jensen_shannon(a, ValueCounts{{"x", 0}}), std::nullopt);
+  EXPECT_EQ(jensen_shannon(a, CountsOfTexts()), std::nullopt);
+  EXPECT_EQ(jensen_shannon(a, CountsOfTexts{{"x", 0}}), std::nullopt);
 }
 
 TEST(Distance, OfHistogramsByHand) {

@@ -36,9 +36,10 @@ class TextCounts {
   // time and again stays at hand. And for half as many hashes, and four to eight times as many cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
-  void add(std::string_view text, FixedWeight weight = 0) {
+  // So many times the same, `weight` of them together.
+  void add(std::string_view text, FixedWeight weight = 0, uint64_t times = 1) {
     const SketchKey key = SketchKey::of(text);
-    add({key, key.hash(), text}, weight);
+    add({key, key.hash(), text}, weight, times);
   }
   // All of these. Bytes from `origin` on to the end of each may be read, if it is not null. REQUIRES: not
   // weighted.
@@ -88,13 +89,16 @@ class TextCounts {
     return at;
   }
   static uint8_t tag_of(uint64_t hash) { return static_cast<uint8_t>(hash >> 32 | 1); }
-  void add(const Text& text, FixedWeight weight) {
+  // REQUIRES: once, or without weight.
+  void add(const Text& text, FixedWeight weight, uint64_t times = 1) {
     size_t at = slot(text);
     if (tags_[at] == 0) {
-      if (forgotten_ > 0 && passes(text.hash)) return;
+      for (; forgotten_ > 0 && times > 0 && passes(text.hash); --times) {
+      }
+      if (times == 0) return;
       at = insert(text);
     }
-    ++slots_[at].count;
+    slots_[at].count += times;
     if (weighted_) weights_[at] += weight;
   }
   size_t cell(uint64_t hash) const { return hash >> cell_shift_; }

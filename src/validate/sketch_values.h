@@ -35,9 +35,10 @@ class ValueCounts {
  public:
   ValueCounts(size_t most, bool weighted);
 
-  void add(double value, FixedWeight weight = 0) {
-    if (sums_) sums_->add(value, 1, weight);
-    add(ordered(value), 1, weight);
+  // So many times the same, `weight` of them together.
+  void add(double value, FixedWeight weight = 0, uint64_t times = 1) {
+    if (sums_) sums_->add(value, times, weight);
+    add(ordered(value), times, weight);
   }
   // All of these. REQUIRES: not weighted.
   void add(std::span<const double> values);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -135,13 +136,22 @@ void TableStatistics::add_cross(size_t x, size_t y, std::span<const double> xs, 
   for (const auto& [value, members] : rows.slices) (*part++)->crosses.add(x, y, xs, ys, members);
 }
 
+CellType TableStatistics::read_column(const TableRows& cells, size_t column, EqualCells& equal,
+                                      CellBatch& out) const {
+  const std::string& name = columns_.names[column];
+  const bool by_rows = !options_.weight.empty() || !options_.slice.empty() || options_.semantic_domains;
+  if (by_rows || crossed(column)) return cells.read(column, name, columns_.types[column], out);
+  return cells.read_counted(column, name, columns_.types[column], equal, out);
+}
+
 void TableStatistics::add(const TableRows& cells) {
   Rows rows = read(cells);
   add_rows(rows);
   CellBatch batch;
+  const auto equal = std::make_unique<EqualCells>();
   std::vector<std::vector<double>> numbers(columns_.names.size());
   for (size_t column = 0; column < columns_.names.size(); ++column) {
-    cells.read(column, columns_.names[column], columns_.types[column], batch);
+    read_column(cells, column, *equal, batch);
     add_column(column, batch, rows);
     if (!crossed(column)) continue;
     numbers[column] = single_numbers(batch);

@@ -67,6 +67,8 @@ class TableStatistics {
                  const Rows& rows);
   // Whether a column is of numbers that are crossed with others.
   bool crossed(size_t column) const;
+  // Reads a column as TableRows::read(), its equal cells as one where nothing is asked of single rows.
+  CellType read_column(const TableRows& cells, size_t column, EqualCells& equal, CellBatch& out) const;
   // All of these. REQUIRES: cells of the columns' types.
   void add(const TableRows& cells);
 

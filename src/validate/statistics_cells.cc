@@ -69,19 +69,27 @@ double nearest_f32(double value) {
   return static_cast<double>(static_cast<float>(value));
 }
 
+// Where cells are, as CsvRows::starts() has it.
+struct CellPlaces {
+  const char* text;
+  const uint32_t* starts;
+  size_t stride, count;
+};
+
 class Reader {
  public:
-  Reader(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellBatch& out)
-      : rows_(rows), column_(column), empty_(empty), out_(out) {
+  Reader(const CellPlaces& cells, const EmptyCells& empty, CellBatch& out)
+      : cells_(cells), empty_(empty), out_(out) {
     out_.ends.clear();
     out_.states.clear();
-    out_.states.resize(static_cast<size_t>(rows.rows()), CellState::kMissing);
+    out_.states.resize(cells.count, CellState::kMissing);
+    out_.counts.clear();
   }
 
   CellType texts() {
-    const size_t rows = out_.states.size(), stride = rows_.stride();
-    const char* const text = rows_.origin();
-    const uint32_t* starts = rows_.starts(column_);
+    const size_t rows = cells_.count, stride = cells_.stride;
+    const char* const text = cells_.text;
+    const uint32_t* starts = cells_.starts;
     out_.texts.resize(rows);
     bool found = false;
     for (size_t i = 0; i < rows; ++i, starts += stride) {
@@ -97,9 +105,9 @@ class Reader {
   }
 
   CellType numbers(CellType type) {
-    const size_t rows = out_.states.size();
+    const size_t rows = cells_.count;
     out_.numbers.resize(rows);
-    read_number_cells(rows_.origin(), rows_.starts(column_), rows_.stride(), rows, type == CellType::kInt,
+    read_number_cells(cells_.text, cells_.starts, cells_.stride, rows, type == CellType::kInt,
                       out_.numbers.data());
     const bool some_missing =
         std::any_of(empty_.missing.begin(), empty_.missing.end(),
@@ -114,7 +122,8 @@ class Reader {
         found = std::max(found, type);
         continue;
       }
-      const std::string_view cell = rows_.cell(static_cast<int64_t>(i), column_);
+      const uint32_t* const place = cells_.starts + i * cells_.stride;
+      const std::string_view cell = trimmed_cell(cells_.text + place[0], cells_.text + place[1] - 1);
       if (!is_value(i, cell)) continue;
       const CellType met = value == value ? type : type_of_cell(cell);
       found = std::max(found, met);
@@ -147,11 +156,19 @@ class Reader {
     return !missing;
   }
 
-  const CsvRows& rows_;
-  int64_t column_;
+  const CellPlaces& cells_;
   const EmptyCells& empty_;
   CellBatch& out_;
 };
+
+CellType read_places(const CsvRows& rows, const CellPlaces& cells, const EmptyCells& empty, CellType type,
+                     CellBatch& out) {
+  out.type = type;
+  out.utf8 = rows.utf8();
+  out.origin = rows.origin();
+  Reader reader(cells, empty, out);
+  return type == CellType::kText ? reader.texts() : reader.numbers(type);
+}
 
 }  // namespace
 
@@ -173,11 +190,17 @@ CellType type_of_cell(std::string_view cell) {
 
 CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
                     CellBatch& out) {
-  out.type = type;
-  out.utf8 = rows.utf8();
-  out.origin = rows.origin();
-  Reader reader(rows, column, empty, out);
-  return type == CellType::kText ? reader.texts() : reader.numbers(type);
+  return read_places(rows,
+                     {rows.origin(), rows.starts(column), rows.stride(), static_cast<size_t>(rows.rows())},
+                     empty, type, out);
+}
+
+CellType read_equal_cells(const CsvRows& rows, const EqualCells& cells, const EmptyCells& empty,
+                          CellType type, CellBatch& out) {
+  const CellType found =
+      read_places(rows, {rows.origin(), cells.places().data(), 2, cells.counts().size()}, empty, type, out);
+  out.counts = cells.counts();
+  return found;
 }
 
 }  // namespace espalier

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/csv_blocks.h"
+#include "validate/equal_cells.h"
 
 namespace espalier {
 
@@ -40,6 +41,8 @@ struct CellBatch {
   bool utf8 = false;             // all texts are known to be UTF-8
   const char* origin = nullptr;  // bytes from here on to the end of each text may be read, if not null
   std::vector<std::string> written = {};  // what texts are of that stand in no file
+  // How many rows of the file each one stands for; empty where it is one.
+  std::vector<uint32_t> counts = {};
 
   size_t begin(size_t row) const { return ends.empty() ? row : row > 0 ? ends[row - 1] : 0; }
   size_t end(size_t row) const { return ends.empty() ? row + 1 : ends[row]; }
@@ -50,5 +53,8 @@ struct CellBatch {
 // are the nearest f64, other ones the nearest f32, as Arrow has them in TensorFlow Data Validation.
 CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
                     CellBatch& out);
+// The same of each different cell, with its count.
+CellType read_equal_cells(const CsvRows& rows, const EqualCells& cells, const EmptyCells& empty,
+                          CellType type, CellBatch& out);
 
 }  // namespace espalier

@@ -24,19 +24,19 @@ ColumnStatistics::ColumnStatistics(CellType type, const SketchRoom& room, bool w
   if (times && (type == CellType::kInt || type == CellType::kText)) times_.emplace();
 }
 
-void ColumnStatistics::add_number(double value, FixedWeight weight) {
-  if (value != value) return nan_.add(weight);
-  if (std::isinf(value)) return (value < 0 ? lowest_ : highest_).add(weight);
-  if (value == 0) zeros_.add(weight);
-  if (times_) times_->add(value);
-  numbers_->add(value, weight);
+void ColumnStatistics::add_number(double value, FixedWeight weight, uint64_t times) {
+  if (value != value) return nan_.add(weight, times);
+  if (std::isinf(value)) return (value < 0 ? lowest_ : highest_).add(weight, times);
+  if (value == 0) zeros_.add(weight, times);
+  for (uint64_t i = 0; times_ && i < times; ++i) times_->add(value);
+  numbers_->add(value, weight, times);
 }
 
-void ColumnStatistics::add_text(std::string_view text, FixedWeight weight) {
-  bytes_ += text.size();
-  invalid_ += !is_utf8(text);
-  if (times_) times_->add(text);
-  texts_->add(text, weight);
+void ColumnStatistics::add_text(std::string_view text, FixedWeight weight, uint64_t times) {
+  bytes_ += times * text.size();
+  invalid_ += is_utf8(text) ? 0 : times;
+  for (uint64_t i = 0; times_ && i < times; ++i) times_->add(text);
+  texts_->add(text, weight, times);
 }
 
 // What a row has beyond one value.
@@ -62,13 +62,24 @@ void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight w
 }
 
 void ColumnStatistics::add_states(const CellBatch& cells) {
-  uint64_t filled = 0, empty = 0;
-  for (const CellState state : cells.states) {
-    filled += state == CellState::kValue;
-    empty += state == CellState::kEmpty;
+  uint32_t filled = 0, empty = 0;
+  for (size_t i = 0; i < cells.states.size(); ++i) {
+    const uint32_t times = cells.counts.empty() ? 1 : cells.counts[i];
+    filled += cells.states[i] == CellState::kValue ? times : 0;
+    empty += cells.states[i] == CellState::kEmpty ? times : 0;
   }
   filled_.count += filled;
   empty_.count += empty;
+}
+
+void ColumnStatistics::add_counted(const CellBatch& cells) {
+  for (size_t i = 0; i < cells.states.size(); ++i) {
+    if (cells.states[i] != CellState::kValue) continue;
+    if (type_ == CellType::kText)
+      add_text(cells.texts[i], 0, cells.counts[i]);
+    else
+      add_number(cells.numbers[i], 0, cells.counts[i]);
+  }
 }
 
 void ColumnStatistics::add_numbers(const CellBatch& cells) {
@@ -117,6 +128,7 @@ void ColumnStatistics::add_texts(const CellBatch& cells) {
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {
   if (!weighted_ && cells.ends.empty()) {
     add_states(cells);
+    if (!cells.counts.empty()) return add_counted(cells);
     return type_ == CellType::kText ? add_texts(cells) : add_numbers(cells);
   }
   for (size_t i = 0; i < cells.states.size(); ++i) add_row(cells, i, weights.empty() ? 0 : weights[i]);

@@ -66,8 +66,8 @@ class ColumnStatistics {
   struct Tally {
     uint64_t count = 0;
     FixedWeight weight = 0;
-    void add(FixedWeight more) {
-      ++count;
+    void add(FixedWeight more, uint64_t times = 1) {
+      count += times;
       weight += more;
     }
     void write(SketchWriter& out) const;
@@ -78,13 +78,14 @@ class ColumnStatistics {
     }
   };
   static constexpr size_t kMostLengths = 4096;
-  // Without weights, of rows of one value at most.
+  // Without weights, of rows of one value at most, each of which may stand for several.
   void add_states(const CellBatch& cells);
+  void add_counted(const CellBatch& cells);
   void add_numbers(const CellBatch& cells);
   void add_texts(const CellBatch& cells);
   void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
-  void add_number(double value, FixedWeight weight);
-  void add_text(std::string_view text, FixedWeight weight);
+  void add_number(double value, FixedWeight weight, uint64_t times = 1);
+  void add_text(std::string_view text, FixedWeight weight, uint64_t times = 1);
   void add_more(size_t count, FixedWeight weight);
   uint64_t value_count() const { return filled_.count + more_.count; }
   void fill_lengths(tfmd::CommonStatistics& out) const;

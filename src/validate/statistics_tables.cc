@@ -206,6 +206,7 @@ class Pass {
     rows_ ? statistics_.add_rows(rows) : statistics_.find_slices(rows);
     turns_.pass(last, block);
     CellBatch batch;
+    const auto equal = std::make_unique<EqualCells>();
     std::vector<std::vector<double>> numbers(last);
     for (size_t column = 0; column < last; ++column) {
       const bool crossed = statistics_.crossed(column);
@@ -214,7 +215,7 @@ class Pass {
       const CellType met = found_[column].load();
       CellType found = met;
       if (met != CellType::kText || type == CellType::kText)
-        found = std::max(found, cells.read(column, statistics_.columns().names[column], type, batch));
+        found = std::max(found, statistics_.read_column(cells, column, *equal, batch));
       if (crossed && found <= type) numbers[column] = single_numbers(batch);
       if (!wanted_[column]) continue;
       if (!turns_.wait(column, block)) return false;

@@ -37,6 +37,12 @@ CellType CsvTableRows::read(size_t column, std::string_view, CellType type, Cell
   return read_cells(cells_, static_cast<int64_t>(column), empty_, type, out);
 }
 
+CellType CsvTableRows::read_counted(size_t column, std::string_view name, CellType type, EqualCells& equal,
+                                    CellBatch& out) const {
+  if (!equal.count(cells_, static_cast<int64_t>(column))) return read(column, name, type, out);
+  return read_equal_cells(cells_, equal, empty_, type, out);
+}
+
 std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options) {
   return std::make_unique<CsvTableBlocks>(path, options);
 }

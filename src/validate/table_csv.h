@@ -14,6 +14,8 @@ class CsvTableRows : public TableRows {
   size_t rows() const override { return static_cast<size_t>(cells_.rows()); }
   std::string place(size_t row) const override;
   CellType read(size_t column, std::string_view name, CellType type, CellBatch& out) const override;
+  CellType read_counted(size_t column, std::string_view name, CellType type, EqualCells& equal,
+                        CellBatch& out) const override;
 
  private:
   CsvRows cells_;

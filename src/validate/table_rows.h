@@ -34,6 +34,11 @@ class TableRows {
   // Reads a column as `type`: the one at `column`, or, where rows name their values, `name`. Returns the type
   // of its values; when that is beyond `type`, `out` holds no more than its states, and not all of these.
   virtual CellType read(size_t column, std::string_view name, CellType type, CellBatch& out) const = 0;
+  // The same, or each different cell with its count, in the order of their first rows.
+  virtual CellType read_counted(size_t column, std::string_view name, CellType type, EqualCells&,
+                                CellBatch& out) const {
+    return read(column, name, type, out);
+  }
 
   // A column that is named here, and the first row that has it.
   struct Named {
