@@ -77,7 +77,7 @@ EqualCells::Outcome EqualCells::run(const CsvRows& rows, int64_t column) {
     size_t at = (words.low * 0x9e3779b97f4a7c15 + words.high * 0xd1b54a32d192ed03) >> kShift;
     while (!same(slots_[at])) {
       if (slots_[at].high == 0) {
-        if (used_.size() >= most(row)) return false;
+        if (too_many(used_.size(), row)) return false;
         slots_[at] = {words.low, words.high, 0, static_cast<uint32_t>(used_.size())};
         used_.push_back(static_cast<uint32_t>(at));
         places_.push_back(static_cast<uint32_t>(begin));

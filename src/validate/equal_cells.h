@@ -24,8 +24,11 @@ class EqualCells {
 
  private:
   static constexpr size_t kShort = 15, kSlots = 2048, kShift = 53;
-  // How many different ones so many rows may have: less than an eighth of them in the long run.
-  static constexpr size_t most(size_t rows) { return std::min(kSlots / 2, 256 + rows / 8); }
+  // Whether the first rows have too many different ones: an eighth of the rows in the long run, and not each
+  // of the first hundred and more.
+  static constexpr bool too_many(size_t different, size_t rows) {
+    return different >= std::min(kSlots / 2, 256 + rows / 8) || (different == rows && rows >= 128);
+  }
   struct alignas(32) Slot {
     // The bytes, and the size and one more as the last of them; hashes of more than kShort; 0 of none.
     uint64_t low = 0, high = 0;

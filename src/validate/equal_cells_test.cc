@@ -73,7 +73,7 @@ TEST(EqualCells, AreCountedInTheOrderOfTheirFirstRows) {
 TEST(EqualCells, ThoseThatHardlyRepeatAreNot) {
   std::string text;
   for (int row = 0; row < 5000; ++row)
-    text += cat(row, ",", row % 1000, ",", row % 250, ",kind of thing ", row % 3, "\n");
+    text += cat(row, ",", row / 2 % 1000, ",", row / 2 % 250, ",kind of thing ", row % 3, "\n");
   const std::vector<Counted> all = counted(text, 4);
   EXPECT_FALSE(all[0].all);
   EXPECT_FALSE(all[1].all);

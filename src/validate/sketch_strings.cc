@@ -30,7 +30,7 @@ std::string TextCounts::text_of(const Slot& slot) const {
 
 void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
   // Slots are too many to be at hand when they are asked for.
-  constexpr size_t kGroup = 32;
+  constexpr size_t kGroup = 128;
   std::array<Text, kGroup> group;
   for (; !texts.empty(); texts = texts.subspan(std::min(kGroup, texts.size()))) {
     const size_t size = std::min(kGroup, texts.size());
