@@ -137,6 +137,29 @@ TEST(Examples, ARowIsHeldAgainstASchema) {
   EXPECT_EQ(said("age=30 pay=x"), "1 refused\npay: no number\n");
 }
 
+TEST(Examples, NewRowsAreHeldAgainstTheSchemaOfThoseBefore) {
+  const std::string folder = fresh_folder("example-validation");
+  const auto table = [&](const char* name, const char* last) {
+    std::ofstream out(folder + "/" + name);
+    out << "age,job\n";
+    for (int i = 0; i < 50; ++i) out << 20 + i << (i % 2 ? ",clerk\n" : i == 48 ? last : ",smith\n");
+    return cat(folder, "/", name);
+  };
+  const std::string train = table("train.csv", ",smith\n");
+  const auto said = [&](const std::string& now) {
+    const int status = std::system(cat(build_folder(), "/example_validation ", train, " ", now, " ", folder,
+                                       "/schema.pbtxt > ", folder, "/out")
+                                       .c_str());
+    return cat(WEXITSTATUS(status), " ", read(folder + "/out"));
+  };
+  EXPECT_EQ(said(train), "0 No anomalies: 2 features, 50 rows.\n");
+  const std::string other = said(table("new.csv", ",smythe\n"));
+  EXPECT_TRUE(other.starts_with("1 1 thing is not as the schema says: job (Unexpected string values: smythe"))
+      << other;
+  EXPECT_TRUE(other.ends_with("\njob: Examples contain values missing from the schema: smythe (~2%). \n"))
+      << other;
+}
+
 TEST(Examples, ScoresAreHeldAgainstGates) {
   const std::string folder = fresh_folder("example-release"), gates = folder + "/gates.toml";
   std::ofstream(gates) << "[[gates]]\ncriterion = \"equal_opportunity\"\nbetween = \"sex\"\nmax = 0.1\n";

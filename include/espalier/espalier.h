@@ -40,4 +40,5 @@
 #include "espalier/tensor.h"
 #include "espalier/threads.h"
 #include "espalier/transforms.h"
+#include "espalier/validation.h"
 #include "espalier/variable.h"

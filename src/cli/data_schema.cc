@@ -1,7 +1,7 @@
 #include "cli/data_input.h"
-#include "cli/data_tables.h"
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
+#include "gate/data_tables.h"
 #include "validate/infer.h"
 #include "validate/schema_edit.h"
 #include "validate/text_diff.h"

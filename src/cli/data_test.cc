@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
-#include "cli/data_tables.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "gate/data_tables.h"
 
 namespace espalier::cli {
 namespace {

@@ -1,10 +1,10 @@
 #include <algorithm>
 
-#include "cli/anomaly_tables.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
 #include "cli/rule_flags.h"
 #include "espalier/error.h"
+#include "gate/anomaly_tables.h"
 #include "validate/statistics_view.h"
 
 namespace espalier::cli {
@@ -44,17 +44,8 @@ ValidateInputs inputs_of(const ValidateOptions& options, Lists& lists) {
   out.serving = read(options.how, options.serving, lists.serving);
   out.previous_version = read(options.how, options.version, lists.version);
   if (!options.environment.empty()) out.environment = options.environment;
-  for (const std::string& word : comma_separated(options.warnings)) {
-    Info::Type type;
-    if (Info::Type_Parse(word, &type)) {
-      out.severities[type] = Info::WARNING;
-      continue;
-    }
-    std::vector<std::string> known;
-    for (int i = 0; i < Info::Type_descriptor()->value_count(); ++i)
-      known.push_back(Info::Type_descriptor()->value(i)->name());
-    throw_unknown("data.warn", "anomaly", word, known);
-  }
+  for (const std::string& word : comma_separated(options.warnings))
+    out.severities[anomaly_type(word)] = Info::WARNING;
   return out;
 }
 

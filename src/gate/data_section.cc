@@ -9,7 +9,7 @@
 namespace espalier {
 namespace {
 
-HtmlCell percent(int64_t part, int64_t whole) {
+HtmlCell share_cell(int64_t part, int64_t whole) {
   const double share = whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
   return {.content = cat(fixed(100 * share, 1), " %"), .number = share};
 }
@@ -20,8 +20,8 @@ std::vector<HtmlCell> row_of(const ColumnSpread& column, const DataSpreads& of) 
       {.content = mirrored_histogram(column.train, column.now, column.marks), .style = "spread"},
       {.content = column.axis},
       {.content = column.allowed},
-      percent(column.train_missing, of.train_rows),
-      percent(column.now_missing, of.now_rows)};
+      share_cell(column.train_missing, of.train_rows),
+      share_cell(column.now_missing, of.now_rows)};
   if (!column.drift) {
     out.insert(out.end(), 4, {.content = "-"});
     return out;

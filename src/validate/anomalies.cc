@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "espalier/error.h"
 #include "validate/anomaly_rules.h"
 #include "validate/infer.h"
 #include "validate/message_text.h"
@@ -310,6 +311,16 @@ tfmd::AnomalyInfo info_of(const FeatureAnomaly& anomaly) {
 bool Validation::has_errors() const {
   const auto is_error = [](const FeatureAnomaly& anomaly) { return anomaly.severity == Info::ERROR; };
   return data_missing || (dataset && is_error(*dataset)) || std::ranges::any_of(features, is_error);
+}
+
+tfmd::AnomalyInfo::Type anomaly_type(const std::string& name) {
+  using Info = tfmd::AnomalyInfo;
+  Info::Type type;
+  if (Info::Type_Parse(name, &type)) return type;
+  std::vector<std::string> known;
+  for (int i = 0; i < Info::Type_descriptor()->value_count(); ++i)
+    known.push_back(Info::Type_descriptor()->value(i)->name());
+  throw_unknown("data.warn", "anomaly", name, known);
 }
 
 Validation validate(const tfmd::Schema& schema, const ValidateInputs& inputs) {

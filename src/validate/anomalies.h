@@ -37,6 +37,9 @@ struct Validation {
   bool has_errors() const;
 };
 
+// By its name, "SCHEMA_NEW_COLUMN". Raises ValueError[data.warn] with the nearest names.
+tfmd::AnomalyInfo::Type anomaly_type(const std::string& name);
+
 // Raises ValueError[validate.environment] for an environment that the schema does not list.
 Validation validate(const tfmd::Schema& schema, const ValidateInputs& inputs);
 

@@ -8,7 +8,7 @@
 #include "report/terminal.h"
 #include "validate/anomalies.h"
 
-namespace espalier::cli {
+namespace espalier {
 
 // "2 of 18 features are not as the schema says: payment_type (Unexpected string values), ..."
 std::string anomaly_sentence(const Validation& validation, const ValidateInputs& inputs);
@@ -20,4 +20,4 @@ std::string anomaly_table(const Validation& validation, const Terminal& terminal
 // The fields of the JSON besides the sentence.
 nlohmann::ordered_json anomaly_json(const Validation& validation);
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -1,4 +1,4 @@
-#include "cli/data_tables.h"
+#include "gate/data_tables.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,7 +14,7 @@
 #include "report/table.h"
 #include "validate/statistics_column.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 // Six digits; all of a whole number.
@@ -25,8 +25,6 @@ std::string digits(double value) {
   std::snprintf(text, sizeof text, whole ? "%.0f" : "%.6g", value);
   return text;
 }
-
-std::string counted(int64_t count, const char* what) { return cat(count, " ", what, count == 1 ? "" : "s"); }
 
 std::string joined(const auto& words, const char* between) {
   std::string out;
@@ -106,7 +104,7 @@ std::string domain_text(const tfmd::Feature& feature, const tfmd::Schema& schema
     case tfmd::Feature::kUrlDomain:
       return "URLs";
     case tfmd::Feature::kStructDomain:
-      return counted(feature.struct_domain().feature_size(), "feature");
+      return cat(counted(feature.struct_domain().feature_size(), "feature"));
   }
   return "-";
 }
@@ -352,4 +350,4 @@ std::string statistics_tables(const tfmd::DatasetFeatureStatisticsList& list, co
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier

@@ -1,4 +1,4 @@
-#include "cli/anomaly_tables.h"
+#include "gate/anomaly_tables.h"
 
 #include <nlohmann/json.hpp>
 
@@ -7,13 +7,11 @@
 #include "report/table.h"
 #include "validate/feature_path.h"
 
-namespace espalier::cli {
+namespace espalier {
 namespace {
 
 using Info = tfmd::AnomalyInfo;
 using nlohmann::ordered_json;
-
-std::string counted(size_t count, const char* what) { return cat(count, " ", what, count == 1 ? "" : "s"); }
 
 std::string name_of(const FeatureAnomaly& anomaly) {
   return anomaly.path.empty() ? "(data set)" : path_text(anomaly.path);
@@ -146,4 +144,4 @@ nlohmann::ordered_json anomaly_json(const Validation& validation) {
   return out;
 }
 
-}  // namespace espalier::cli
+}  // namespace espalier
