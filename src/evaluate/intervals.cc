@@ -52,6 +52,19 @@ Interval linear_interval(std::span<const ShareTerm> terms, double level) {
   return {sum - std::sqrt(below), sum + std::sqrt(above)};
 }
 
+std::optional<Interval> ratio_interval(const Estimated& a, const Estimated& b) {
+  if (!(b.interval.low > 0)) return std::nullopt;
+  const auto part = [](double value, double limit) { return limit * (2 * value - limit); };
+  const double product = a.value * b.value;
+  const auto root = [&](double of_a, double of_b) {
+    return std::sqrt(std::max(0.0, product * product - of_a * of_b));
+  };
+  const double low_a = part(a.value, a.interval.low), high_a = part(a.value, a.interval.high);
+  const double low_b = part(b.value, b.interval.low), high_b = part(b.value, b.interval.high);
+  return Interval{a.interval.low > 0 ? low_a / (product + root(low_a, high_b)) : 0,
+                  (product + root(high_a, low_b)) / low_b};
+}
+
 namespace {
 
 std::optional<Interval> about_auc(double value, double variance, double least, double level) {

@@ -34,6 +34,14 @@ struct ShareTerm {
 };
 Interval linear_interval(std::span<const ShareTerm> terms, double level = kLevel);
 
+// Of a / b, from each one's own interval, at least 0 each: MOVER-R of Donner and Zou, Closed-form confidence
+// intervals for functions of the normal mean and standard deviation, 2012. None where b may be 0.
+struct Estimated {
+  double value = 0;
+  Interval interval;
+};
+std::optional<Interval> ratio_interval(const Estimated& a, const Estimated& b);
+
 // Of the area under a ROC curve, and of a - b of different rows: DeLong, DeLong, Clarke-Pearson, Comparing
 // the areas under two or more correlated receiver operating characteristic curves, 1988; cut to what is
 // possible. None without a variance, which needs two positives, two negatives, and scores that do not part

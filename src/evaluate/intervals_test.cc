@@ -110,6 +110,45 @@ TEST(Intervals, OfSumsOfSharesAreNewcombesOfOneDifference) {
   EXPECT_NEAR(twice.high - a.share, (once.high - a.share) / std::sqrt(2), 1e-15);
 }
 
+TEST(Intervals, OfRatiosTurnWithThemAndBecomeThoseOfTheLogarithm) {
+  const auto of = [](double share, double rows) {
+    const Proportion p{share, rows};
+    return Estimated{share, wilson(p)};
+  };
+  const Interval ratio = ratio_interval(of(0.3, 40), of(0.7, 25)).value(),
+                 turned = ratio_interval(of(0.7, 25), of(0.3, 40)).value();
+  EXPECT_NEAR(ratio.low * turned.high, 1, 1e-12);
+  EXPECT_NEAR(ratio.high * turned.low, 1, 1e-12);
+  EXPECT_LT(ratio.low, 0.3 / 0.7);
+  EXPECT_GT(ratio.high, 0.3 / 0.7);
+  // Katz and others, 1978: of many rows.
+  const double rows = 1e8, width = normal_width(kLevel) * std::sqrt(0.7 / (0.3 * rows) + 0.3 / (0.7 * rows));
+  const Interval large = ratio_interval(of(0.3, rows), of(0.7, rows)).value();
+  EXPECT_NEAR(std::log(large.low / (0.3 / 0.7)), -width, 1e-3 * width);
+  EXPECT_NEAR(std::log(large.high / (0.3 / 0.7)), width, 1e-3 * width);
+  // Of none and of all.
+  const Interval none = ratio_interval(of(0, 20), of(1, 30)).value();
+  EXPECT_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, wilson({0, 20}).high, 0.02);
+  EXPECT_FALSE(ratio_interval(of(0.5, 20), of(0, 30)));
+  EXPECT_GT(ratio_interval(of(0.9, 5), of(0.1, 5)).value().low, 0) << "limits beyond twice the value";
+}
+
+TEST(Intervals, OfRatiosHoldTheTruthNineteenTimesInTwenty) {
+  const auto of = [](Philox& random, double share, int rows) {
+    const Proportion p = draw(random, share, rows);
+    return Estimated{p.share, wilson(p)};
+  };
+  expect_interval_coverage(coverage(0.6, [&](Philox& random) {
+    const Estimated a = of(random, 0.3, 90);
+    return ratio_interval(a, of(random, 0.5, 120)).value();
+  }));
+  expect_interval_coverage(coverage(0.8, [&](Philox& random) {
+    const Estimated a = of(random, 0.72, 60);
+    return ratio_interval(a, of(random, 0.9, 80)).value();
+  }));
+}
+
 TEST(Intervals, OfSumsOfSharesHoldTheTruthNineteenTimesInTwenty) {
   expect_interval_coverage(coverage(0.5 * 0.2 + 0.3 * -0.1 + 0.2 * 0.05, [](Philox& random) {
     std::vector<ShareTerm> terms;

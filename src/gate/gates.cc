@@ -291,7 +291,8 @@ class Reader {
                  "decide = \"estimate\"");
     };
     if (gate.change != Change::kNone) fail("a change");
-    if (gate.where == Where::kBetween && gate.measure == Measure::kRatio) fail("a ratio");
+    if (gate.where == Where::kBetween && gate.measure == Measure::kRatio && !gate.given.empty())
+      fail("a ratio of what is given");
     if (!gate.against.empty() && !gate.apart()) fail("a difference of slices that may share rows");
     for (const SliceMetric& metric : gate.metrics) {
       if (!metric.has_interval()) fail(metric.name());

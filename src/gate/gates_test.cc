@@ -126,9 +126,10 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
        "a change has no interval"},
       {"[[gates]]\nmetric = \"f1\"\nmin = 0.5\ndecide = \"proven-over\"", "gates.options",
        ", line 4, column 10", "f1 has no interval"},
-      {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\nmeasure = \"ratio\"\nmin = 0.5\ndecide = "
-       "\"proven-over\"",
-       "gates.options", ", line 6, column 10", "a ratio has no interval"},
+      {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\ngiven = \"job\"\nmeasure = \"ratio\"\nmin = "
+       "0.5\n"
+       "decide = \"proven-over\"",
+       "gates.options", ", line 7, column 10", "a ratio of what is given has no interval"},
       {good + "against = \"sex\"", "gates.slice", ", line 4, column 11", "or \"overall\", not \"sex\""},
       {good + "against = \"=f\"", "gates.slice", ", line 4, column 11", "not \"=f\""},
       {good + "against = \"overall\"", "gates.options", ", line 4, column 11", "not against itself"},

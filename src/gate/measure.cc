@@ -200,6 +200,9 @@ class Meter {
       out.interval = gap.interval;
     } else {
       judge_ratio(out);
+      if (out.judged && low.figure.interval && high.figure.interval)
+        out.interval = ratio_interval({*low.figure.value, *low.figure.interval},
+                                      {*high.figure.value, *high.figure.interval});
     }
   }
   void within(const SlicingFigures& by) {

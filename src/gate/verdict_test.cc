@@ -56,6 +56,20 @@ TEST(Verdict, SlicesAreHeldAgainstOneOfThem) {
   EXPECT_EQ(reason("against = \"g=c\""), "of g=c it counts no negatives");
 }
 
+TEST(Verdict, RatiosAreProvenOrNot) {
+  const Assessment now = assessment_of("g", {{"a", 20, 30, 20, 30}, {"b", 30, 0, 0, 0}});
+  const auto ruling = [&](const std::string& keys) {
+    return result("metric = \"accuracy\"\nbetween = \"g\"\nmeasure = \"ratio\"\n" + keys, now).ruling;
+  };
+  // 0.40 of 1.00, from 0.31 to 0.51.
+  EXPECT_EQ(ruling("min = 0.3\ndecide = \"proven-over\""), Ruling::kPass);
+  EXPECT_EQ(ruling("min = 0.35\ndecide = \"proven-over\""), Ruling::kUndecided);
+  EXPECT_EQ(ruling("min = 0.45\ndecide = \"proven-over\""), Ruling::kUndecided);
+  EXPECT_EQ(ruling("min = 0.55\ndecide = \"proven-over\""), Ruling::kBlocked);
+  EXPECT_EQ(ruling("min = 0.45\ndecide = \"proven-under\""), Ruling::kPass) << "it may be 0.51";
+  EXPECT_EQ(ruling("min = 0.45"), Ruling::kBlocked);
+}
+
 TEST(Verdict, SentencesSayWhatWasJudged) {
   Assessment now = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
   const Assessment before = assessment_of("g", {{"a", 45, 5, 45, 5}, {"b", 30, 20, 30, 20}});
@@ -75,7 +89,8 @@ TEST(Verdict, SentencesSayWhatWasJudged) {
        "accuracy for g=b is 0.40 against 1.00 for g=c (gap 0.60, 95 % interval 0.45 to 0.69, limit 0.5; 100 "
        "rows)"},
       {"metric = \"accuracy\"\nbetween = \"g\"\nmeasure = \"ratio\"\nmin = 0.8",
-       "accuracy for g=b is 0.40 against 1.00 for g=c (ratio 0.40, limit at least 0.8; 100 rows)"},
+       "accuracy for g=b is 0.40 against 1.00 for g=c (ratio 0.40, 95 % interval 0.31 to 0.51, limit at "
+       "least 0.8; 100 rows)"},
       {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"g=a\"\nmin = -0.1",
        "accuracy for g=b is 0.40 against 0.80 for g=a (difference -0.40, 95 % interval -0.51 to -0.27, limit "
        "at least -0.1; 100 rows)"},
