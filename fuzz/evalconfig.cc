@@ -1,5 +1,7 @@
-// Mutated EvalConfigs of TensorFlow Model Analysis, text and bytes: refused with an error, or gates that are
-// read.
+// Mutated EvalConfigs of TensorFlow Model Analysis, text, bytes and JSON: refused with an error, or gates
+// that are read.
+#include <google/protobuf/util/json_util.h>
+
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 #include "gate/eval_config.h"
@@ -35,18 +37,29 @@ cross_slicing_specs { baseline_spec { feature_values { key: "sex" value: "m" } }
 metrics_specs { binarize { class_ids { values: 3 } } query_key: "q" output_names: "o" }
 options { min_slice_size { value: 10 } disabled_outputs { values: "x" } })";
 
+const char* const kJson = R"({"evalConfig": {"metricsSpecs": [{"metrics": [{"className": "AUC",
+"perSliceThresholds": [{"slicingSpecs": [{"featureValues": {"sex": "f"}}],
+"threshold": {"valueThreshold": {"lowerBound": 0.5}}}]}],
+"thresholds": {"binary_accuracy": {"valueThreshold": {"lowerBound": 0.5}}}}]}})";
+
 std::string bytes_of(const char* text) {
   tfma::EvalConfig config;
   parse_metadata(text, config);
   return metadata_bytes(config, MetadataForm::kBinary);
 }
 
+std::string json_of(const char* text) {
+  tfma::EvalConfig config;
+  parse_metadata(text, config);
+  std::string out;
+  if (!google::protobuf::util::MessageToJsonString(config, &out).ok()) throw InternalError("no JSON");
+  return out;
+}
+
 bool accept(const std::string& bytes) {
   EvalConfigGates gates;
   try {
-    tfma::EvalConfig config;
-    parse_metadata(bytes, config);
-    gates = gates_of(config);
+    gates = gates_of(parse_eval_config(bytes));
   } catch (const FormatError&) {
     return false;
   } catch (const UnsupportedError&) {
@@ -62,7 +75,7 @@ bool accept(const std::string& bytes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return fuzz::run(argc, argv, "fuzz_evalconfig", {kSeed, bytes_of(kSeed)},
+  return fuzz::run(argc, argv, "fuzz_evalconfig", {kSeed, bytes_of(kSeed), json_of(kSeed), kJson},
                    {"metrics_specs {",
                     "slicing_specs {",
                     "}",
@@ -85,6 +98,8 @@ int main(int argc, char** argv) {
                     "value: -1",
                     "class_name: \"F1Score\"",
                     "\\xff",
+                    "{\"evalConfig\": ",
+                    "[[[[",
                     "feature_keys: \"\""},
                    accept, fuzz::kTenfold);
 }

@@ -259,7 +259,7 @@ void add_check(CLI::App& app) {
   CLI::Option* init = verb->add_flag(
       "--init", run->init, "Write a first file of gates from the numbers at hand, and judge nothing");
   verb->add_option("--from", run->from,
-                   "With --init: from an EvalConfig of TensorFlow Model Analysis, text or bytes, instead")
+                   "With --init: from an EvalConfig of TensorFlow Model Analysis, text, bytes or JSON")
       ->option_text("FILE")
       ->needs(init);
   verb->add_option("--baseline", run->baseline,

@@ -18,13 +18,13 @@ namespace {
 
 // Those of an EvalConfig.
 void import_gates(const CheckRun& run) {
-  tfma::EvalConfig config;
-  read_metadata(run.from, config);
   EvalConfigGates gates;
   try {
-    gates = gates_of(config);
+    gates = gates_of(parse_eval_config(posix_env().read_file(run.from)));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(source_name(run.from), ": ", error.message()), error.fix());
+  } catch (const UnsupportedError& error) {
+    throw UnsupportedError(error.rule(), cat(source_name(run.from), ": ", error.message()), error.fix());
   }
   run.results.write(gates.text);
   for (const std::string& note : gates.notes)

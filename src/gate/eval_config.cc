@@ -1,18 +1,25 @@
 #include "gate/eval_config.h"
 
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/util/json_util.h>
+
 #include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
+#include "base/json.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "format/toml.h"
 #include "gate/eval_metrics.h"
 #include "gate/gates.h"
+#include "validate/metadata_files.h"
 
 namespace espalier {
 namespace {
@@ -416,6 +423,56 @@ class Importer {
 };
 
 }  // namespace
+
+namespace {
+
+// Maps of JSON as lists of their entries: such they are in config.proto, which keeps their order.
+void list_entries(nlohmann::ordered_json& json, const pb::Descriptor& of) {
+  if (!json.is_object()) return;
+  for (auto& [key, value] : json.items()) {
+    const pb::FieldDescriptor* field = of.FindFieldByCamelcaseName(key);
+    if (!field) field = of.FindFieldByName(key);
+    const pb::Descriptor* const inner = field ? field->message_type() : nullptr;
+    if (!inner) continue;
+    const bool entry = field->is_repeated() && inner->field_count() == 2 && inner->FindFieldByName("key") &&
+                       inner->FindFieldByName("value");
+    if (entry && value.is_object()) {
+      auto entries = nlohmann::ordered_json::array();
+      for (auto& [name, of_name] : value.items())
+        entries.push_back({{"key", name}, {"value", std::move(of_name)}});
+      value = std::move(entries);
+    }
+    if (!value.is_array()) {
+      list_entries(value, *inner);
+    } else {
+      for (auto& each : value) list_entries(each, *inner);
+    }
+  }
+}
+
+}  // namespace
+
+tfma::EvalConfig parse_eval_config(const std::string& bytes) {
+  tfma::EvalConfig out;
+  const size_t first = bytes.find_first_not_of(" \t\r\n");
+  if (first == bytes.npos || bytes[first] != '{') {
+    parse_metadata(bytes, out);
+    return out;
+  }
+  nlohmann::ordered_json json = parse_json(bytes);
+  for (const char* key : {"evalConfig", "eval_config"}) {
+    if (!json.contains(key)) continue;
+    nlohmann::ordered_json inner = std::move(json[key]);
+    json = std::move(inner);
+  }
+  list_entries(json, *tfma::EvalConfig::descriptor());
+  const pb::LogSilencer silence;
+  const pb::util::Status status = pb::util::JsonStringToMessage(json.dump(), &out);
+  if (!status.ok())
+    throw FormatError("evalconfig.json",
+                      cat("no EvalConfig: ", printable(std::string(status.message().as_string()))));
+  return out;
+}
 
 EvalConfigGates gates_of(const tfma::EvalConfig& config) { return Importer(config).gates(); }
 

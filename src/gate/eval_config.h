@@ -10,6 +10,11 @@ namespace espalier {
 
 namespace tfma = ::tensorflow_model_analysis;
 
+// Text, bytes or a TFRecord, gzip too; or JSON, by itself or as TensorFlow Model Analysis keeps it beside its
+// results, eval_config.json. Raises FormatError: metadata.*, json.*, evalconfig.json for JSON of something
+// else, with the field.
+tfma::EvalConfig parse_eval_config(const std::string& bytes);
+
 struct EvalConfigGates {
   std::string text;                  // a file of gates
   int64_t gates = 0;                 // in it

@@ -13,12 +13,6 @@
 namespace espalier {
 namespace {
 
-tfma::EvalConfig config_of(const std::string& bytes) {
-  tfma::EvalConfig out;
-  parse_metadata(bytes, out);
-  return out;
-}
-
 std::string from_hex(const std::string& hex) {
   std::string out;
   for (size_t i = 0; i < hex.size(); i += 2)
@@ -50,10 +44,32 @@ struct GatedRows {
   }
 };
 
+TEST(EvalConfigs, JsonOfSomethingElseIsRefusedByItsField) {
+  const auto said = [](const char* json) {
+    try {
+      parse_eval_config(json);
+    } catch (const FormatError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+    return std::string("nothing");
+  };
+  EXPECT_TRUE(said("{").starts_with("json.syntax: "));
+  EXPECT_TRUE(said(R"({"metricSpecs": []})").starts_with("evalconfig.json: no EvalConfig: "));
+  EXPECT_NE(said(R"({"metricSpecs": []})").find("metricSpecs"), std::string::npos)
+      << said(R"({"metricSpecs": []})");
+  EXPECT_TRUE(said(R"({"evalConfig": 3})").starts_with("evalconfig.json: "));
+  EXPECT_TRUE(said(R"({"metricsSpecs": [{"metrics": "Recall"}]})").starts_with("evalconfig.json: "));
+  EXPECT_EQ(said(" \n{}"), "nothing");
+}
+
 TEST(EvalConfigs, GatesSayOfEachThresholdWhatTensorflowModelAnalysisSays) {
   const nlohmann::json golden = read_golden("tfma_gates.json");
-  const EvalConfigGates made = gates_of(config_of(golden.at("text").get<std::string>()));
-  EXPECT_EQ(gates_of(config_of(from_hex(golden.at("bytes").get<std::string>()))).text, made.text);
+  const EvalConfigGates made = gates_of(parse_eval_config(golden.at("text").get<std::string>()));
+  EXPECT_EQ(gates_of(parse_eval_config(from_hex(golden.at("bytes").get<std::string>()))).text, made.text);
+  EXPECT_EQ(gates_of(parse_eval_config(golden.at("json").dump())).text, made.text);
+  const nlohmann::json beside = {
+      {"version", "0.47.1"}, {"evalConfig", golden.at("json")}, {"fileFormat", "x"}};
+  EXPECT_EQ(gates_of(parse_eval_config(beside.dump(2))).text, made.text);
   EXPECT_EQ(made.label, "y");
   EXPECT_EQ(made.score, "p");
   EXPECT_EQ(made.weight, "w");
@@ -79,7 +95,7 @@ TEST(EvalConfigs, GatesSayOfEachThresholdWhatTensorflowModelAnalysisSays) {
 }
 
 TEST(EvalConfigs, FairnessIndicatorsAreRatesAtTheirThresholds) {
-  const EvalConfigGates made = gates_of(config_of(R"(
+  const EvalConfigGates made = gates_of(parse_eval_config(R"(
 metrics_specs { thresholds { key: "fairness_indicators_metrics/positive_rate@0.3" value {
   value_threshold { upper_bound { value: 0.2 } } } } })"));
   EXPECT_TRUE(made.notes.empty());
@@ -90,7 +106,7 @@ metrics_specs { thresholds { key: "fairness_indicators_metrics/positive_rate@0.3
 }
 
 TEST(EvalConfigs, ThresholdsWithoutASliceAreOfAllSlicesThatAreNamed) {
-  const EvalConfigGates made = gates_of(config_of(R"(
+  const EvalConfigGates made = gates_of(parse_eval_config(R"(
 slicing_specs { feature_keys: ["a", "b"] } slicing_specs { feature_values { key: "a" value: "x" } }
 metrics_specs { metrics { class_name: "Recall" config: '{"thresholds": 0.3}'
   threshold { value_threshold { lower_bound { value: 0.5 } upper_bound { value: 1.5 } } } } })"));
@@ -109,7 +125,7 @@ metrics_specs { metrics { class_name: "Recall" config: '{"thresholds": 0.3}'
 }
 
 TEST(EvalConfigs, ThresholdsOfTwoSlicesAreGatesAgainstOneOfThem) {
-  const EvalConfigGates made = gates_of(config_of(R"(
+  const EvalConfigGates made = gates_of(parse_eval_config(R"(
 cross_slicing_specs { baseline_spec { feature_values { key: "a" value: "x" } } slicing_specs { feature_keys: "a" } }
 metrics_specs { cross_slice_thresholds { key: "auc" value { thresholds {
   cross_slicing_specs { baseline_spec { feature_values { key: "a" value: "x" } } slicing_specs { feature_keys: "a" } }
@@ -174,23 +190,24 @@ TEST(EvalConfigs, WhatHasNoPlaceIsNamed) {
        "metrics_specs[1].thresholds[0]: gates have no"},
   };
   for (const auto& [more, note] : cases) {
-    const EvalConfigGates made = gates_of(config_of(cat("metrics_specs { ", auc, " }\n", more)));
+    const EvalConfigGates made = gates_of(parse_eval_config(cat("metrics_specs { ", auc, " }\n", more)));
     ASSERT_EQ(made.notes.size(), 1u) << more << made.text;
     EXPECT_TRUE(made.notes[0].starts_with(note)) << made.notes[0];
     EXPECT_NE(made.text.find(cat("# Not here: ", note)), std::string::npos) << made.text;
     EXPECT_EQ(read_gates(made.text, "gates.toml").gates.size(), 1u);
   }
   // A field of a version to come.
-  std::string bytes = metadata_bytes(config_of(cat("metrics_specs { ", auc, " }")), MetadataForm::kBinary);
+  std::string bytes =
+      metadata_bytes(parse_eval_config(cat("metrics_specs { ", auc, " }")), MetadataForm::kBinary);
   bytes += std::string("\x9a\x06\x01x", 4);
-  ASSERT_EQ(gates_of(config_of(bytes)).notes.size(), 1u);
-  EXPECT_TRUE(gates_of(config_of(bytes)).notes[0].starts_with("99: a field"))
-      << gates_of(config_of(bytes)).notes[0];
+  ASSERT_EQ(gates_of(parse_eval_config(bytes)).notes.size(), 1u);
+  EXPECT_TRUE(gates_of(parse_eval_config(bytes)).notes[0].starts_with("99: a field"))
+      << gates_of(parse_eval_config(bytes)).notes[0];
 }
 
 TEST(EvalConfigs, MistakesNameTheirPlace) {
   const auto of = [](const std::string& metric) {
-    return config_of(cat("metrics_specs { metrics { ", metric, " } }"));
+    return parse_eval_config(cat("metrics_specs { metrics { ", metric, " } }"));
   };
   const struct {
     std::string metric;

@@ -3,7 +3,7 @@
 usage: tfma_gates.py OUT.json     (pip install tensorflow-model-analysis; verdicts of TFMA 0.47.1)
 
 Every metric has a name of its own and one threshold, so that its name tells whose verdict it is: true where nothing
-of that name failed in any slice. The config is written as text and as bytes.
+of that name failed in any slice. The config is written as text, as bytes and as JSON.
 """
 import json
 import os
@@ -15,7 +15,7 @@ os.environ["CUDA_VISIBLE_DEVICES"] = ""
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import pandas as pd
 import tensorflow_model_analysis as tfma
-from google.protobuf import text_format
+from google.protobuf import json_format, text_format
 from tensorflow_model_analysis.api import model_eval_lib
 from tensorflow_model_analysis.utils import config_util
 
@@ -163,5 +163,6 @@ names = [json.loads(metric.config)["name"] for metric in config.metrics_specs[0]
 assert failed <= set(names), failed - set(names)
 with open(sys.argv[1], "w") as file:
     json.dump({"rows": ROWS, "text": text, "bytes": config.SerializeToString(deterministic=True).hex(),
+               "json": json_format.MessageToDict(config),
                "passes": {name: name not in failed for name in names}}, file, separators=(",", ":"))
     file.write("\n")
