@@ -5,6 +5,8 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
+#include "cli/near_files.h"
+#include "cli/provenance.h"
 #include "evaluate/slice_columns.h"
 
 namespace espalier::cli {
@@ -40,11 +42,18 @@ std::vector<std::string> evaluated(CheckRun run, const SliceFlags& slicing) {
   return out;
 }
 
+// The table that a model says it learned from, where it is not the one that is judged.
+std::string table_that_trains(const CheckRun& run) {
+  const std::optional<Lineage> lineage =
+      run.model.empty() ? std::nullopt : read_lineage(open_model(run.model), run.model);
+  return lineage && lineage->data.file != run.data ? lineage->data.file : "train.csv";
+}
+
 std::vector<std::string> look_at_tables(const CheckRun& run, const std::optional<Tables>& tables,
                                         const Gate& gate) {
   if (!tables) {
     std::vector<std::string> out = judged(run);
-    out.insert(out.end(), {"--gates", run.gates, "--train", "train.csv"});
+    out.insert(out.end(), {"--gates", run.gates, "--train", table_that_trains(run)});
     return out;
   }
   const std::string& now = run.scores.empty() ? run.data : run.scores;

@@ -138,6 +138,22 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
 }
 
 // Files that grow are the usual ones.
+// What gates on data lack, the model knows by name.
+TEST_F(Lineage, TheTableThatTrainedIsNamedWhereGatesOnDataLackIt) {
+  const std::string data = file("people.csv", people());
+  train(data);
+  const std::string gates = file("gates.toml", "[[gates]]\ndata = \"drift\"\nmax = 0\n"),
+                    page = folder + "/page.html";
+  const auto next = [&](const std::string& rows) {
+    EXPECT_EQ(call_command(cat("check ", model, " ", rows, " --gates ", gates, " --html ", page)).code, 3);
+    const std::string html = read_text(page);
+    const size_t at = html.find(" --train ");
+    return at == html.npos ? "" : html.substr(at + 9, html.find('<', at) - at - 9);
+  };
+  EXPECT_EQ(next(file("alone.csv", people(held_out()))), data);
+  EXPECT_EQ(next(data), "train.csv") << "what is judged is not what trained";
+}
+
 TEST_F(Lineage, RowsThatCameLaterJudgeBesideThoseKeptApart) {
   const std::string data = file("people.csv", people());
   train(data);
