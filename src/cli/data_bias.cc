@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "espalier/error.h"
@@ -23,6 +24,7 @@ struct BiasRun {
   std::string file, reference;
   DataBiasOptions options;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
@@ -145,6 +147,7 @@ void bias(const BiasRun& run) {
   run.results.keep({run.file, run.reference});
   const CsvTable table = run.table.read(run.file);
   DataBiasOptions options = run.options;
+  options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
   if (!run.reference.empty()) options.reference = read_reference(run.reference);
   if (options.columns.empty()) {
@@ -178,6 +181,7 @@ void bias(const BiasRun& run) {
   std::vector<std::string> next = {"data", "leak", run.file};
   if (!options.label.empty()) next.insert(next.end(), {"--label", options.label});
   for (const std::string& word : run.table.words()) next.push_back(word);
+  for (const std::string& word : run.missing.words()) next.push_back(word);
   run.results.suggest(next);
 }
 
@@ -216,6 +220,7 @@ void add_data_bias(CLI::App& data) {
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
   run->table.add(*verb);
+  run->missing.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kBiasExamples);

@@ -9,6 +9,7 @@
 
 #include "base/format.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/table_data.h"
 #include "report/table.h"
 #include "validate/leaks.h"
@@ -20,6 +21,7 @@ struct LeakRun {
   std::string file, test;
   LeakOptions options;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
@@ -76,6 +78,8 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   }
   if (!shared && !label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
   for (const std::string& word : run.table.words()) out.push_back(word);
+  if (shared) return out;
+  for (const std::string& word : run.missing.words()) out.push_back(word);
   return out;
 }
 
@@ -83,6 +87,7 @@ void leak(const LeakRun& run) {
   run.results.keep({run.file, run.test});
   const CsvTable table = run.table.read(run.file);
   LeakOptions options = run.options;
+  options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
   std::optional<CsvTable> test;
   if (!run.test.empty()) test = run.table.read(run.test, table.names());
@@ -122,6 +127,7 @@ void add_data_leak(CLI::App& data) {
   verb->add_option("--time", run->options.time, "The column that says when a row is judged")
       ->option_text("COLUMN");
   run->table.add(*verb);
+  run->missing.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kLeakExamples);

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/table_data.h"
 #include "report/table.h"
 #include "validate/row_skew.h"
@@ -21,6 +22,7 @@ struct SkewRun {
   double least = 0;
   SkewOptions options;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
@@ -120,7 +122,9 @@ void skew(const SkewRun& run) {
   run.results.keep({run.first, run.second});
   const CsvTable first = run.table.read(run.first);
   const CsvTable second = run.table.read(run.second, first.names());
-  const RowSkew found = row_skew(first, second, run.options);
+  SkewOptions options = run.options;
+  options.missing = run.missing.all();
+  const RowSkew found = row_skew(first, second, options);
   if (found.pairs == 0)
     throw ValueError("skew.pairs", cat("no id is there once in ", source_name(run.first), " and once in ",
                                        source_name(run.second)));
@@ -133,6 +137,7 @@ void skew(const SkewRun& run) {
     run.results.write(text_of(run, found, skewed, terminal));
     std::vector<std::string> next = {"data", "drift", run.first, run.second};
     for (const std::string& word : run.table.words()) next.push_back(word);
+    for (const std::string& word : run.missing.words()) next.push_back(word);
     run.results.suggest(next);
   }
   if (skewed > 0) throw Exit{1};
@@ -168,6 +173,7 @@ void add_data_skew(CLI::App& data) {
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0]");
   run->table.add(*verb);
+  run->missing.add(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kAbout);
