@@ -3,10 +3,21 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "base/isa.h"
 
 namespace espalier {
+
+// So many bytes are looked at together.
+inline constexpr size_t kCsvBlock = 64;
+// kCsvBlock bytes that begin with these, of which `left` are: as they lie, or in `copy` with others behind
+// that end no cell.
+inline const char* csv_block(const char* bytes, size_t left, char (&copy)[kCsvBlock]) {
+  if (left >= kCsvBlock) return bytes;
+  std::memset(copy, 'x', kCsvBlock);
+  return static_cast<const char*>(std::memcpy(copy, bytes, left));
+}
 
 struct CsvEnds {
   bool all = false;             // nothing is in the way: no quote, and enough room

@@ -1,31 +1,23 @@
 #include <immintrin.h>
 
 #include <bit>
-#include <cstring>
 
 #include "format/csv_ends.h"
 
 namespace espalier {
 
 CsvEnds find_csv_ends_avx512(const char* text, size_t size, char delimiter, uint32_t* out, size_t room) {
-  constexpr size_t kBlock = 64;
   const __m512i delimiters = _mm512_set1_epi8(delimiter), line_ends = _mm512_set1_epi8('\n'),
                 quotes = _mm512_set1_epi8('"');
   const __m512i step = _mm512_set1_epi32(16);
   // The places behind the first 16 bytes of a block.
   __m512i behind = _mm512_setr_epi32(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16);
   CsvEnds found;
-  char last[kBlock];
-  for (size_t at = 0; at < size; at += kBlock) {
+  char last[kCsvBlock];
+  for (size_t at = 0; at < size; at += kCsvBlock) {
     // Some more are written than there are.
-    if (room - found.count < kBlock + 8) return {};
-    const char* bytes = text + at;
-    if (size - at < kBlock) {
-      std::memset(last, 'x', kBlock);
-      std::memcpy(last, bytes, size - at);
-      bytes = last;
-    }
-    const __m512i block = _mm512_loadu_si512(bytes);
+    if (room - found.count < kCsvBlock + 8) return {};
+    const __m512i block = _mm512_loadu_si512(csv_block(text + at, size - at, last));
     const uint64_t lines = _mm512_cmpeq_epi8_mask(block, line_ends);
     const uint64_t ends = _mm512_cmpeq_epi8_mask(block, delimiters) | lines;
     if (_mm512_cmpeq_epi8_mask(block, quotes)) return {};

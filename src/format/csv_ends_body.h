@@ -9,23 +9,17 @@ namespace espalier {
 namespace {
 
 CsvEnds find_ends(const char* text, size_t size, char delimiter, uint32_t* out, size_t room) {
-  constexpr size_t kBlock = 64;
   const auto filled = [](char c) { return Bytes{} + static_cast<uint8_t>(c); };
   const Bytes delimiters = filled(delimiter), line_ends = filled('\n'), quotes = filled('"');
   CsvEnds found;
-  char last[kBlock];
-  for (size_t at = 0; at < size; at += kBlock) {
+  char last[kCsvBlock];
+  for (size_t at = 0; at < size; at += kCsvBlock) {
     // Some more are written than there are.
-    if (room - found.count < kBlock + 8) return {};
-    const char* bytes = text + at;
-    if (size - at < kBlock) {
-      std::memset(last, 'x', kBlock);
-      std::memcpy(last, bytes, size - at);
-      bytes = last;
-    }
+    if (room - found.count < kCsvBlock + 8) return {};
+    const char* const bytes = csv_block(text + at, size - at, last);
     uint64_t ends = 0, lines = 0;
     Bytes quoted = {};
-    for (size_t i = 0; i < kBlock; i += sizeof(Bytes)) {
+    for (size_t i = 0; i < kCsvBlock; i += sizeof(Bytes)) {
       Bytes part;
       std::memcpy(&part, bytes + i, sizeof part);
       const auto line = reinterpret_cast<Bytes>(part == line_ends);

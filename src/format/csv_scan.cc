@@ -1,7 +1,6 @@
 #include "format/csv_scan.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <tuple>
@@ -14,7 +13,6 @@
 namespace espalier {
 namespace {
 
-constexpr size_t kBlock = 64;
 constexpr int64_t kMostColumns = 1 << 18;
 
 size_t count_bits(uint64_t word) {
@@ -80,7 +78,7 @@ class Scanner {
     const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
     const auto ends = static_cast<size_t>(std::count(sample.begin(), sample.end(), delimiter) +
                                           std::count(sample.begin(), sample.end(), '\n'));
-    grow(2 * kBlock + text.size() / sample.size() * (ends + ends / 8));
+    grow(2 * kCsvBlock + text.size() / sample.size() * (ends + ends / 8));
     starts_[count_++] = 0;
   }
 
@@ -96,7 +94,7 @@ class Scanner {
         masks.lines &= before;
       }
       add(masks);
-      at_ = quoted ? after_quote(at_ + static_cast<size_t>(quote)) : at_ + kBlock;
+      at_ = quoted ? after_quote(at_ + static_cast<size_t>(quote)) : at_ + kCsvBlock;
     }
     return {std::move(buffer_), count_ - 1, columns_};
   }
@@ -126,15 +124,10 @@ class Scanner {
   };
 
   Masks block() const {
-    std::array<char, kBlock> rest;
-    const char* bytes = text_.data() + at_;
-    if (text_.size() - at_ < kBlock) {
-      rest.fill('x');
-      std::memcpy(rest.data(), bytes, text_.size() - at_);
-      bytes = rest.data();
-    }
+    char rest[kCsvBlock];
+    const char* const bytes = csv_block(text_.data() + at_, text_.size() - at_, rest);
     Masks out;
-    for (size_t i = 0; i < kBlock; i += sizeof(Bytes)) {
+    for (size_t i = 0; i < kCsvBlock; i += sizeof(Bytes)) {
       Bytes part;
       std::memcpy(&part, bytes + i, sizeof part);
       const auto lines = reinterpret_cast<Bytes>(part == '\n');
@@ -149,7 +142,7 @@ class Scanner {
   }
 
   void add(Masks masks) {
-    if (capacity_ - count_ < kBlock) grow(capacity_ + capacity_ / 2);
+    if (capacity_ - count_ < kCsvBlock) grow(capacity_ + capacity_ / 2);
     for (uint64_t lines = masks.lines; lines; lines &= lines - 1) {
       const size_t ends = count_ - 1 + count_bits(masks.ends & (lines ^ (lines - 1)));
       const size_t offset = at_ + static_cast<size_t>(std::countr_zero(lines));
