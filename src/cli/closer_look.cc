@@ -5,8 +5,6 @@
 
 #include "base/format.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
-#include "cli/provenance.h"
 #include "evaluate/slice_columns.h"
 
 namespace espalier::cli {
@@ -42,18 +40,12 @@ std::vector<std::string> evaluated(CheckRun run, const SliceFlags& slicing) {
   return out;
 }
 
-// The table that a model says it learned from, where it is not the one that is judged.
-std::string table_that_trains(const CheckRun& run) {
-  const std::optional<Lineage> lineage =
-      run.model.empty() ? std::nullopt : read_lineage(open_model(run.model), run.model);
-  return lineage && lineage->data.file != run.data ? lineage->data.file : "train.csv";
-}
-
-std::vector<std::string> look_at_tables(const CheckRun& run, const std::optional<Tables>& tables,
-                                        const Gate& gate) {
+std::vector<std::string> look_at_tables(const CheckRun& run, const std::string& learned_from,
+                                        const std::optional<Tables>& tables, const Gate& gate) {
   if (!tables) {
     std::vector<std::string> out = judged(run);
-    out.insert(out.end(), {"--gates", run.gates, "--train", table_that_trains(run)});
+    const bool other = !learned_from.empty() && learned_from != run.data;
+    out.insert(out.end(), {"--gates", run.gates, "--train", other ? learned_from : "train.csv"});
     return out;
   }
   const std::string& now = run.scores.empty() ? run.data : run.scores;
@@ -85,7 +77,7 @@ std::vector<std::string> CloserLook::all() const {
 }
 
 std::vector<std::string> CloserLook::at(const Gate& gate) const {
-  if (gate.where == Where::kData) return look_at_tables(run, tables, gate);
+  if (gate.where == Where::kData) return look_at_tables(run, rows.learned_from, tables, gate);
   std::vector<std::string> by = gate.columns();
   by.resize(by.size() - gate.given.size());
   const SliceFlags shown = slices_by(slicing, {by, gate.against_columns()});

@@ -137,7 +137,6 @@ TEST_F(Lineage, OfTheFileThatWasLearnedFromTheRowsKeptApartJudge) {
   EXPECT_EQ(evaluated(file("people.csv", others))["rows"], 400);
 }
 
-// Files that grow are the usual ones.
 // What gates on data lack, the model knows by name.
 TEST_F(Lineage, TheTableThatTrainedIsNamedWhereGatesOnDataLackIt) {
   const std::string data = file("people.csv", people());
@@ -154,6 +153,7 @@ TEST_F(Lineage, TheTableThatTrainedIsNamedWhereGatesOnDataLackIt) {
   EXPECT_EQ(next(data), "train.csv") << "what is judged is not what trained";
 }
 
+// Files that grow are the usual ones.
 TEST_F(Lineage, RowsThatCameLaterJudgeBesideThoseKeptApart) {
   const std::string data = file("people.csv", people());
   train(data);

@@ -92,9 +92,9 @@ struct KeptApart {
 };
 // Of `rows` those that were kept apart or came later, where the table at `data` is the one that the model
 // learned from, or begins with it.
-std::optional<KeptApart> kept_apart(const TableModel& saved, const std::string& path, const CsvTable& table,
-                                    const std::string& data, const std::vector<int64_t>& rows) {
-  const std::optional<Lineage> lineage = read_lineage(saved.model, path);
+std::optional<KeptApart> kept_apart(const TableModel& saved, const std::optional<Lineage>& lineage,
+                                    const std::string& path, const CsvTable& table, const std::string& data,
+                                    const std::vector<int64_t>& rows) {
   const Begins as = lineage ? begins(data, lineage->data) : Begins::kElse;
   if (as == Begins::kElse) return std::nullopt;
   const int64_t before = lineage->data.rows.value_or(-1);
@@ -115,8 +115,9 @@ std::optional<KeptApart> kept_apart(const TableModel& saved, const std::string& 
 std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& path, const CsvTable& table,
                                   const std::string& data, std::vector<int64_t> rows, bool all,
                                   const Results& results, const char* flag) {
-  const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
-  if (!kept && !read_lineage(saved.model, path))
+  const std::optional<Lineage> lineage = read_lineage(saved.model, path);
+  const std::optional<KeptApart> kept = kept_apart(saved, lineage, path, table, data, rows);
+  if (!lineage)
     std::fputs(
         cat("note: ", path, " does not say what it learned from: rows that are new to it may fare worse\n")
             .c_str(),
@@ -136,7 +137,8 @@ std::vector<int64_t> judging_rows(const TableModel& saved, const std::string& pa
 
 int64_t rows_learned(const TableModel& saved, const std::string& path, const CsvTable& table,
                      const std::string& data, const std::vector<int64_t>& rows) {
-  const std::optional<KeptApart> kept = kept_apart(saved, path, table, data, rows);
+  const std::optional<KeptApart> kept =
+      kept_apart(saved, read_lineage(saved.model, path), path, table, data, rows);
   return kept ? std::ssize(rows) - std::ssize(kept->rows) : 0;
 }
 

@@ -109,6 +109,8 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, table, std::move(rows), predictions, labels);
   out.kept = std::move(kept);
+  if (const std::optional<Lineage> lineage = read_lineage(saved.model, model))
+    out.learned_from = lineage->data.file;
   if (!options.query.empty()) out.rank_by(options.query, source_name(data));
   return out;
 }

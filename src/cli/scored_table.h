@@ -54,6 +54,7 @@ struct ScoredTable {
   std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
   std::vector<std::string> missing = ColumnOptions().missing;  // cells that hold no value
   std::optional<double> decided = {};  // the threshold of a model that has one of its own
+  std::string learned_from = {};       // the table that a model says it learned from
 
   // Makes of two classes or a regression a ranking of the rows of each value of the column; labels are what
   // a row is worth. Raises ValueError with `file` and the line: csv.column, scores.query for a row without a
