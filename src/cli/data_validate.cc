@@ -118,11 +118,12 @@ void run(const ValidateOptions& options) {
   std::string diff;
   if (!options.fix.empty() && !validation.data_missing)
     good = apply_fix(options, inputs, schema, validation, diff);
-  const AskedRules asked = ask_rules(options.rows.empty() ? options.file : options.rows, options.how, schema);
+  AskedTables tables(options.how);
+  const AskedRules asked = ask_rules(options.rows.empty() ? options.file : options.rows, tables, schema);
   good = good && !asked.has_errors();
   std::set<std::string> columns;
   for (const FeatureAnomaly& anomaly : validation.features) columns.insert(path_text(anomaly.path));
-  const BadCells cells = find_bad_cells(options.file, options.how, schema, inputs.environment, columns);
+  const BadCells cells = find_bad_cells(options.file, tables, schema, inputs.environment, columns);
   const std::string sentence = anomaly_sentence(validation, inputs);
   if (options.results.json) {
     nlohmann::ordered_json body = {

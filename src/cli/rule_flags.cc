@@ -23,18 +23,23 @@ std::string joined(const std::vector<int64_t>& lines) {
   return out;
 }
 
-std::vector<std::string> missing_words(const StatisticsFlags& how) {
-  std::vector<std::string> out = comma_separated({how.missing});
-  out.emplace_back();
-  return out;
-}
-
 bool is_csv(const std::string& path) {
   return path != "-" && !holds_messages({path, path}) && !is_sketch_file(path) &&
          table_form(path) == TableForm::kCsv;
 }
 
 }  // namespace
+
+const CsvTable* AskedTables::of(const std::string& file) {
+  if (const auto found = read_.find(file); found != read_.end()) return &found->second;
+  return is_csv(file) ? &read_.emplace(file, how_.table.read(file)).first->second : nullptr;
+}
+
+std::vector<std::string> AskedTables::missing_words() const {
+  std::vector<std::string> out = comma_separated({how_.missing});
+  out.emplace_back();
+  return out;
+}
 
 bool AskedRules::has_errors() const {
   return std::ranges::any_of(counts, [](const RuleCount& each) { return each.broken && !each.rule.warning; });
@@ -81,19 +86,19 @@ Json BadCells::json() const {
   return out;
 }
 
-BadCells find_bad_cells(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema,
+BadCells find_bad_cells(const std::string& file, AskedTables& tables, const tfmd::Schema& schema,
                         const std::optional<std::string>& environment, const std::set<std::string>& columns) {
-  if (columns.empty() || !is_csv(file)) return {};
-  const CsvTable table = how.table.read(file);
-  RowOptions options{.environment = environment, .missing = missing_words(how)};
+  const CsvTable* const table = columns.empty() ? nullptr : tables.of(file);
+  if (!table) return {};
+  const std::vector<std::string>& names = table->names();
+  RowOptions options{.environment = environment, .missing = tables.missing_words()};
   for (const tfmd::Feature& feature : schema.feature()) {
-    if (!columns.contains(feature.name()) ||
-        std::ranges::find(table.names(), feature.name()) == table.names().end())
+    if (!columns.contains(feature.name()) || !std::ranges::count(names, feature.name()))
       options.passed_over.push_back(feature.name());
   }
   BadCells out;
   try {
-    out.findings = judge_rows(RowValidator(schema, table.names(), options), table).findings;
+    out.findings = judge_rows(RowValidator(schema, names, options), *table).findings;
   } catch (const ValueError&) {
     // The schema asks for what no cell holds.
   }
@@ -101,19 +106,19 @@ BadCells find_bad_cells(const std::string& file, const StatisticsFlags& how, con
   return out;
 }
 
-AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema) {
+AskedRules ask_rules(const std::string& file, AskedTables& tables, const tfmd::Schema& schema) {
   const size_t rules = tags_of(schema).rules.size();
   if (rules == 0) return {};
-  if (!is_csv(file)) {
+  const CsvTable* const table = tables.of(file);
+  if (!table) {
     note(cat("the schema's ", rules, " rules are asked of rows: --rows FILE"));
     return {};
   }
-  const CsvTable table = how.table.read(file);
-  const RowValidator validator = rules_alone(schema, table.names(), missing_words(how));
+  const RowValidator validator = rules_alone(schema, table->names(), tables.missing_words());
   for (const SchemaRule& rule : validator.rules_left_out())
     note(cat("\"", printable(rule.condition.text()), "\" is not asked: a column is not in ",
              source_name(file)));
-  return {file, table.rows(), count_rules(validator, table)};
+  return {file, table->rows(), count_rules(validator, *table)};
 }
 
 }  // namespace espalier::cli

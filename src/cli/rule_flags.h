@@ -1,6 +1,7 @@
 // What a schema says of single rows and cells, asked of a table.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -13,6 +14,20 @@
 #include "validate/row_judgement.h"
 
 namespace espalier::cli {
+
+// Tables whose rows are asked, each read once.
+class AskedTables {
+ public:
+  // `how` outlives them.
+  explicit AskedTables(const StatisticsFlags& how) : how_(how) {}
+  // Null for what is no CSV, and for standard input. Raises IoError, FormatError.
+  const CsvTable* of(const std::string& file);
+  std::vector<std::string> missing_words() const;
+
+ private:
+  const StatisticsFlags& how_;
+  std::map<std::string, CsvTable> read_;
+};
 
 // What was asked of which table; nothing without one.
 struct AskedRules {
@@ -28,7 +43,7 @@ struct AskedRules {
 
 // Of a CSV; of another file, and of standard input, nothing is asked. Notes on standard error name rules that
 // are not asked. Raises IoError, FormatError, ValueError.
-AskedRules ask_rules(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema);
+AskedRules ask_rules(const std::string& file, AskedTables& tables, const tfmd::Schema& schema);
 
 // Where the cells of some columns are not as the schema says.
 struct BadCells {
@@ -41,7 +56,7 @@ struct BadCells {
 
 // Of these columns of a CSV; of another file, of standard input, and of what rows are not asked, nothing is
 // found. Raises IoError, FormatError.
-BadCells find_bad_cells(const std::string& file, const StatisticsFlags& how, const tfmd::Schema& schema,
+BadCells find_bad_cells(const std::string& file, AskedTables& tables, const tfmd::Schema& schema,
                         const std::optional<std::string>& environment, const std::set<std::string>& columns);
 
 }  // namespace espalier::cli
