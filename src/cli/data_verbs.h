@@ -28,11 +28,9 @@ void add_data_check(CLI::App& data);
 // The message in a file, or of standard input for "-". Raises as read_metadata.
 template <class Message>
 Message read_message(const std::string& file) {
+  if (file != "-") return read_metadata<Message>(file);
   Message message;
-  if (file == "-")
-    parse_metadata(read_text(file), message);
-  else
-    read_metadata(file, message);
+  parse_metadata(read_text(file), message);
   return message;
 }
 

@@ -41,31 +41,22 @@ StatisticsOptions statistics_options(const DataStatisticsOptions& given) {
           .semantic_domains = given.semantic_domains};
 }
 
-// Mistakes name the file that they are of.
-template <class Message>
-Message message_of(const std::string& path) {
-  Message out;
-  read_metadata(path, out);
-  return out;
-}
-
 void write_message(const google::protobuf::Message& message, const std::string& path) {
   const MetadataForm form = metadata_form(path);
   posix_env().write_file(path, metadata_bytes(message, form));
 }
 
-bool is_exact(const tfmd::FeatureNameStatistics& feature) {
-  return std::ranges::none_of(feature.custom_stats(), [](const tfmd::CustomStatistic& each) {
-    const std::string& name = each.name();
-    return (name == kQuantileRankError || name == kUniqueError || name == kTopValuesMissed) && each.num() > 0;
-  });
+bool is_exact(const FeatureView& view) {
+  return std::ranges::none_of(
+      std::initializer_list<const char*>{kQuantileRankError, kUniqueError, kTopValuesMissed},
+      [&](const char* name) { return view.custom(name) && view.custom(name)->num() > 0; });
 }
 
 FeatureSummary summary_of(const FeatureView& view) {
   const tfmd::FeatureNameStatistics& feature = view.data();
   FeatureSummary out{.name = path_text(view.path()),
                      .type = tfmd::FeatureNameStatistics::Type_Name(feature.type()),
-                     .exact = is_exact(feature)};
+                     .exact = is_exact(view)};
   const auto take = [&](const tfmd::CommonStatistics& common) {
     out.count = static_cast<int64_t>(common.num_non_missing());
     out.missing = static_cast<int64_t>(common.num_missing());
@@ -115,7 +106,7 @@ DataStatistics DataStatistics::of_table(const CsvTable& table, const DataStatist
 
 DataStatistics DataStatistics::load(const std::string& path, Location at) {
   const CallScope scope(at);
-  auto state = std::make_shared<State>(State{message_of<tfmd::DatasetFeatureStatisticsList>(path)});
+  auto state = std::make_shared<State>(State{read_metadata<tfmd::DatasetFeatureStatisticsList>(path)});
   if (state->list.datasets_size() == 0)
     throw FormatError("data.stats", cat(path, " holds statistics of no data"));
   const DatasetView check(state->all(), false);
@@ -147,7 +138,7 @@ DataSchema DataSchema::infer(const DataStatistics& statistics, const InferenceOp
 
 DataSchema DataSchema::load(const std::string& path, Location at) {
   const CallScope scope(at);
-  return DataSchema(std::make_shared<State>(State{message_of<tfmd::Schema>(path)}));
+  return DataSchema(std::make_shared<State>(State{read_metadata<tfmd::Schema>(path)}));
 }
 
 DataSchema DataSchema::parse(const std::string& content, Location at) {

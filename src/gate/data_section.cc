@@ -11,7 +11,7 @@ namespace {
 
 HtmlCell share_cell(int64_t part, int64_t whole) {
   const double share = whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-  return {.content = cat(fixed(100 * share, 1), " %"), .number = share};
+  return {.content = percent(share), .number = share};
 }
 
 std::vector<HtmlCell> row_of(const ColumnSpread& column, const DataSpreads& of) {

@@ -422,10 +422,6 @@ class Importer {
   std::set<std::string> names_;
 };
 
-}  // namespace
-
-namespace {
-
 // Maps of JSON as lists of their entries: such they are in config.proto, which keeps their order.
 void list_entries(nlohmann::ordered_json& json, const pb::Descriptor& of) {
   if (!json.is_object()) return;

@@ -25,6 +25,12 @@ MetadataForm metadata_form(const std::string& path);
 void parse_metadata(std::string bytes, google::protobuf::Message& message);
 // The same of a file; mistakes name it.
 void read_metadata(const std::string& path, google::protobuf::Message& message);
+template <class Message>
+Message read_metadata(const std::string& path) {
+  Message message;
+  read_metadata(path, message);
+  return message;
+}
 
 // Equal messages have equal bytes. Raises UnsupportedError[metadata.unknown] for text of a message with
 // fields that this version does not know, since they have no names.

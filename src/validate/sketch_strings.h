@@ -36,7 +36,7 @@ class TextCounts {
   // time and again stays at hand. And for half as many hashes, and four to eight times as many cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
-  // So many times the same, `weight` of them together.
+  // So many times the same; once, if it has a weight.
   void add(std::string_view text, FixedWeight weight = 0, uint64_t times = 1) {
     const SketchKey key = SketchKey::of(text);
     add({key, key.hash(), text}, weight, times);
@@ -89,7 +89,6 @@ class TextCounts {
     return at;
   }
   static uint8_t tag_of(uint64_t hash) { return static_cast<uint8_t>(hash >> 32 | 1); }
-  // REQUIRES: once, or without weight.
   void add(const Text& text, FixedWeight weight, uint64_t times = 1) {
     size_t at = slot(text);
     if (tags_[at] == 0) {

@@ -139,7 +139,7 @@ void TableStatistics::add_cross(size_t x, size_t y, std::span<const double> xs, 
 CellType TableStatistics::read_column(const TableRows& cells, size_t column, EqualCells& equal,
                                       CellBatch& out) const {
   const std::string& name = columns_.names[column];
-  const bool by_rows = !options_.weight.empty() || !options_.slice.empty() || options_.semantic_domains;
+  const bool by_rows = !options_.weight.empty() || !options_.slice.empty();
   if (by_rows || crossed(column)) return cells.read(column, name, columns_.types[column], out);
   return cells.read_counted(column, name, columns_.types[column], equal, out);
 }
