@@ -1,6 +1,7 @@
 // Intervals hold the truth in 93 to 97 of 100 draws.
 #include "evaluate/intervals.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -12,6 +13,8 @@
 #include "evaluate/moves.h"
 #include "evaluate/ranking.h"
 #include "evaluate/regression.h"
+#include "evaluate/stability.h"
+#include "evaluate/wasserstein.h"
 #include "fairness/conditional.h"
 #include "table.h"
 
@@ -118,8 +121,41 @@ Figure standardised_gap(Philox& random, size_t rows) {
   return conditional_gap(rate("selection_rate"), all.by[0], 1, {.reference = "group=a"}).gap;
 }
 
+// So many N(shift, 1), in order.
+std::vector<double> normal_numbers(Philox& random, int rows, double shift) {
+  std::vector<double> out;
+  for (int i = 0; i < rows; ++i) out.push_back(normal_number(random) + shift);
+  std::ranges::sort(out);
+  return out;
+}
+
+// Of N(shift, 1) against N(0, 1), over the tenths of the latter, whose edges bisection finds.
+double index_of_moved_tenths(double shift) {
+  const auto below = [](double z) { return std::erfc(-z / std::numbers::sqrt2) / 2; };
+  double out = 0, before = 0;
+  for (int tenth = 1; tenth <= 10; ++tenth) {
+    double low = -20, high = 20;
+    while (high - low > 1e-12) (below((low + high) / 2) < tenth / 10.0 ? low : high) = (low + high) / 2;
+    const double share = below(high - shift) - before;
+    out += (share - 0.1) * std::log(share / 0.1);
+    before += share;
+  }
+  return out;
+}
+
+// Of (0.2, 0.3, 0.5) before and (0.3, 0.3, 0.4) now.
+std::optional<Interval> moved_shares(Philox& random, int rows) {
+  std::vector<int64_t> before(3), now(3);
+  for (int i = 0; i < rows; ++i) {
+    const auto one = random.below(10), other = random.below(10);
+    ++before[one < 2 ? 0 : one < 5 ? 1 : 2];
+    ++now[other < 3 ? 0 : other < 6 ? 1 : 2];
+  }
+  return stability_interval(before, now);
+}
+
 // What is said of the one column of two tables.
-Interval drift_interval(const std::function<std::string(bool now)>& cell, int rows, DriftOf of) {
+ColumnDrift drift_of(const std::function<std::string(bool now)>& cell, int rows, DriftOf of) {
   const auto table = [&](bool now) {
     std::string text = "row,size\n";
     for (int i = 0; i < rows; ++i) text += cat(i % 7, ",", cell(now), "\n");
@@ -127,7 +163,7 @@ Interval drift_interval(const std::function<std::string(bool now)>& cell, int ro
   };
   const CsvTable before = table(false);
   for (const ColumnDrift& one : find_drift(before, table(true))) {
-    if (one.column == "size" && one.of == of) return one.interval;
+    if (one.column == "size" && one.of == of) return one;
   }
   return {};
 }
@@ -197,7 +233,14 @@ void run(Proofs& proofs) {
     const auto cell = [&](bool now) {
       return std::string(random.below(100) < (now ? 15u : 10u) ? "" : random.below(2) ? "a" : "b");
     };
-    return holds(drift_interval(cell, 1000, DriftOf::kMissing), 0.05);
+    return holds(drift_of(cell, 1000, DriftOf::kMissing).interval, 0.05);
+  });
+  coverage("drift: a stability index of 0.063, 500 rows", [](Philox& random) {
+    return holds(moved_shares(random, 500), 0.1 * std::log(1.5) + 0.1 * std::log(1.25));
+  });
+  coverage("drift: a stability index of tenths, 0.5 deviations, 2000 rows", [](Philox& random) {
+    const auto cell = [&](bool now) { return cat(normal_number(random) + (now ? 0.5 : 0)); };
+    return holds(drift_of(cell, 2000, DriftOf::kNumbers).stability_interval, index_of_moved_tenths(0.5));
   });
   // Bounds, which hold it more often: of all values at once, and of distributions at each number.
   const auto bounded = [&](const char* what, const std::function<bool(Philox&)>& held) {
@@ -207,11 +250,15 @@ void run(Proofs& proofs) {
     const auto cell = [&](bool now) {
       return random.below(10) < (now ? 4u : 3u) ? std::string("a") : cat("b", random.below(4));
     };
-    return holds(drift_interval(cell, 500, DriftOf::kValues), 0.1);
+    return holds(drift_of(cell, 500, DriftOf::kValues).interval, 0.1);
   });
   bounded("drift: 0.5 deviations, by Smirnov's bound, 500 rows", [](Philox& random) {
     const auto cell = [&](bool now) { return cat(normal_number(random) + (now ? 0.5 : 0)); };
-    return holds(drift_interval(cell, 500, DriftOf::kNumbers), std::erf(0.25 / std::numbers::sqrt2));
+    return holds(drift_of(cell, 500, DriftOf::kNumbers).interval, std::erf(0.25 / std::numbers::sqrt2));
+  });
+  bounded("drift: 0.5 deviations, by the area under both errors, 300 and 200 rows", [](Philox& random) {
+    const std::vector<double> before = normal_numbers(random, 300, 0);
+    return holds(wasserstein_interval(before, normal_numbers(random, 200, 0.5)), 0.5);
   });
   const auto resampled = [&](const char* what, IntervalMethod method, const char* metric, double truth) {
     coverage(what, [=](Philox& random) {

@@ -45,13 +45,16 @@ std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, in
           : cat("Drift: ", text(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
   out += trifles_text(run, all);
   if (all.empty()) return out;
-  Table table({"column", "of", "distance", "95 % interval", "stability index", "wasserstein", "adjusted p",
-               "verdict"});
+  const auto between = [](const std::optional<Interval>& interval, int digits) {
+    return interval ? cat(fixed(interval->low, digits), " to ", fixed(interval->high, digits)) : "-";
+  };
+  Table table({"column", "of", "distance", "95 % interval", "stability index", "95 % interval",
+               "wasserstein, sd", "95 % interval", "adjusted p", "verdict"});
   for (const ColumnDrift& drift : all) {
     table.row({drift.column, kMeasures[static_cast<size_t>(drift.of)], fixed(drift.effect, 4),
-               cat(fixed(drift.interval.low, 4), " to ", fixed(drift.interval.high, 4)),
-               drift.stability ? fixed(*drift.stability, 4) : "-",
-               drift.wasserstein ? cat(fixed(*drift.wasserstein, 3), " sd") : "-", fixed(drift.adjusted_p, 4),
+               between(drift.interval, 4), drift.stability ? fixed(*drift.stability, 4) : "-",
+               between(drift.stability_interval, 4), drift.wasserstein ? fixed(*drift.wasserstein, 3) : "-",
+               between(drift.wasserstein_interval, 3), fixed(drift.adjusted_p, 4),
                drift.drifted ? "drifted" : "-"});
   }
   return cat(out, "\n", table.text(terminal));
@@ -69,7 +72,11 @@ nlohmann::ordered_json json_of(const std::vector<ColumnDrift>& all) {
     if (drift.of == DriftOf::kValues) its["value"] = drift.value;
     if (drift.of != DriftOf::kNumbers) its["shares"] = {drift.share_before, drift.share_now};
     if (drift.stability) its["population_stability_index"] = *drift.stability;
+    if (const auto& interval = drift.stability_interval)
+      its["population_stability_index_interval"] = {interval->low, interval->high};
     if (drift.wasserstein) its["wasserstein_deviations"] = *drift.wasserstein;
+    if (const auto& interval = drift.wasserstein_interval)
+      its["wasserstein_deviations_interval"] = {interval->low, interval->high};
     its["p"] = drift.p;
     its["adjusted_p"] = drift.adjusted_p;
     its["drifted"] = drift.drifted;
@@ -148,7 +155,10 @@ columns together, by Holm) and the difference matters: distribution functions
 (Kolmogorov-Smirnov), shares of a value (chi-square) or of missing cells that are
 --least apart or more. With many rows trifles are sure, and stay unsaid; with few
 rows nothing is. The population stability index is over tenths of the first
-table, Wasserstein's distance in its standard deviations. Exit code 1 for drift.
+table, or over values, the thin ones as one; Wasserstein's distance is in the first
+table's standard deviations. Intervals hold the truth 95 times in 100, those of
+Kolmogorov-Smirnov's and Wasserstein's distance at least; an index of a tenth or a
+value of fewer than five rows has none. Exit code 1 for drift.
 
 Example:
   espalier data drift january.csv february.csv)";

@@ -9,6 +9,9 @@
 #include "base/format.h"
 #include "data/column_guess.h"
 #include "evaluate/multiplicity.h"
+#include "evaluate/sample_walk.h"
+#include "evaluate/stability.h"
+#include "evaluate/wasserstein.h"
 #include "report/table.h"
 
 namespace espalier {
@@ -17,21 +20,6 @@ namespace {
 constexpr int64_t kFewRows = 20;
 constexpr int64_t kFewNumbers = 20;  // different ones are values
 constexpr size_t kMostValues = 200;  // of a column; the rarer ones are counted together
-
-// Walks two sorted samples and calls at(value, next, share of a, share of b) for each different value but the
-// last, where shares are those up to the value.
-template <class At>
-void walk(std::span<const double> a, std::span<const double> b, At at) {
-  size_t i = 0, k = 0;
-  while (i < a.size() || k < b.size()) {
-    const double value = k == b.size() || (i < a.size() && a[i] <= b[k]) ? a[i] : b[k];
-    while (i < a.size() && a[i] == value) ++i;
-    while (k < b.size() && b[k] == value) ++k;
-    const double next = i < a.size() && (k == b.size() || a[i] <= b[k]) ? a[i] : k < b.size() ? b[k] : value;
-    at(value, next, static_cast<double>(i) / static_cast<double>(a.size()),
-       static_cast<double>(k) / static_cast<double>(b.size()));
-  }
-}
 
 // 1 - the law of Kolmogorov: 2 sum (-1)^(k-1) exp(-2 k^2 x^2).
 double kolmogorov_tail(double x) {
@@ -76,20 +64,58 @@ double gamma_tail(double a, double x) {
   return std::clamp(out * scale, 0.0, 1.0);
 }
 
+struct BinCounts {
+  std::vector<int64_t> a, b;
+};
+
+// Bins of fewer than five expected rows as one, and where these are still fewer, with the rarest other one.
+BinCounts thin_together(std::span<const int64_t> a, std::span<const int64_t> b) {
+  constexpr double kLeast = 5;
+  const auto of_a = static_cast<double>(std::accumulate(a.begin(), a.end(), int64_t{0}));
+  const auto of_b = static_cast<double>(std::accumulate(b.begin(), b.end(), int64_t{0}));
+  const auto thin = [&](int64_t rows) {
+    return static_cast<double>(rows) * std::min(of_a, of_b) < kLeast * (of_a + of_b);
+  };
+  BinCounts out;
+  int64_t rest_a = 0, rest_b = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (thin(a[i] + b[i])) {
+      rest_a += a[i];
+      rest_b += b[i];
+    } else {
+      out.a.push_back(a[i]);
+      out.b.push_back(b[i]);
+    }
+  }
+  if (rest_a + rest_b == 0) return out;
+  if (out.a.empty() || !thin(rest_a + rest_b)) {
+    out.a.push_back(rest_a);
+    out.b.push_back(rest_b);
+    return out;
+  }
+  size_t rarest = 0;
+  for (size_t i = 1; i < out.a.size(); ++i) {
+    if (out.a[i] + out.b[i] < out.a[rarest] + out.b[rarest]) rarest = i;
+  }
+  out.a[rarest] += rest_a;
+  out.b[rarest] += rest_b;
+  return out;
+}
+
 // Tenths of `before`, and how many of each lie in them.
-std::optional<double> stability_of(const std::vector<double>& before, const std::vector<double>& now) {
+BinCounts tenths_of(const std::vector<double>& before, const std::vector<double>& now) {
   constexpr size_t kBins = 10;
   std::vector<double> edges;
   for (size_t i = 1; i < kBins; ++i) edges.push_back(before[i * before.size() / kBins]);
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
-  std::vector<int64_t> a(edges.size() + 1), b(edges.size() + 1);
+  BinCounts out{.a = std::vector<int64_t>(edges.size() + 1), .b = std::vector<int64_t>(edges.size() + 1)};
   const auto count = [&](const std::vector<double>& values, std::vector<int64_t>& into) {
     for (const double value : values)
       ++into[static_cast<size_t>(std::ranges::upper_bound(edges, value) - edges.begin())];
   };
-  count(before, a);
-  count(now, b);
-  return stability_index(a, b);
+  count(before, out.a);
+  count(now, out.b);
+  return out;
 }
 
 ColumnDrift numbers_drift(const std::vector<double>& before, const std::vector<double>& now) {
@@ -102,11 +128,17 @@ ColumnDrift numbers_drift(const std::vector<double>& before, const std::vector<d
                   .effect = test.distance,
                   .interval = {std::max(0.0, test.distance - bound), std::min(1.0, test.distance + bound)}};
   out.p = test.p;
-  out.stability = stability_of(before, now);
+  const BinCounts tenths = tenths_of(before, now);
+  out.stability = stability_index(tenths.a, tenths.b);
+  out.stability_interval = stability_interval(tenths.a, tenths.b);
   const double mean = std::accumulate(before.begin(), before.end(), 0.0) / n;
   double squares = 0;
   for (const double value : before) squares += (value - mean) * (value - mean);
-  if (squares > 0) out.wasserstein = wasserstein(before, now) / std::sqrt(squares / n);
+  if (const double deviation = std::sqrt(squares / n); deviation > 0) {
+    const Interval interval = wasserstein_interval(before, now);
+    out.wasserstein = wasserstein(before, now) / deviation;
+    out.wasserstein_interval = Interval{interval.low / deviation, interval.high / deviation};
+  }
   return out;
 }
 
@@ -157,7 +189,9 @@ ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) 
       share_drift(a[worst], before.present(), b[worst], now.present(), 1 - (1 - kLevel) / values);
   out.of = DriftOf::kValues;
   out.value = ranked[worst].first;
-  out.stability = stability_index(a, b);
+  const BinCounts bins = thin_together(a, b);
+  out.stability = stability_index(bins.a, bins.b);
+  out.stability_interval = stability_interval(bins.a, bins.b);
   if (test) out.p = test->p;
   return out;
 }
@@ -170,7 +204,7 @@ bool goes_on(const std::string& name, const ColumnProfile& profile) {
 
 KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> a, std::span<const double> b) {
   KolmogorovSmirnov out;
-  walk(a, b, [&](double, double, double of_a, double of_b) {
+  walk_samples(a, b, [&](double, double, double of_a, double of_b) {
     out.distance = std::max(out.distance, std::abs(of_a - of_b));
   });
   const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
@@ -179,56 +213,21 @@ KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> a, std::span<const 
   return out;
 }
 
-double wasserstein(std::span<const double> a, std::span<const double> b) {
-  double out = 0;
-  walk(a, b, [&](double value, double next, double of_a, double of_b) {
-    out += std::abs(of_a - of_b) * (next - value);
-  });
-  return out;
-}
-
-double stability_index(std::span<const int64_t> a, std::span<const int64_t> b) {
-  const auto total = [](std::span<const int64_t> counts) {
-    return static_cast<double>(std::accumulate(counts.begin(), counts.end(), int64_t{0}));
-  };
-  const double of_a = total(a), of_b = total(b);
-  double out = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (a[i] == 0 && b[i] == 0) continue;
-    const double p = std::max(static_cast<double>(a[i]), 0.5) / of_a,
-                 q = std::max(static_cast<double>(b[i]), 0.5) / of_b;
-    out += (q - p) * std::log(q / p);
-  }
-  return out;
-}
-
 double chi_square_tail(double x, double degrees) { return gamma_tail(degrees / 2, x / 2); }
 
 std::optional<ChiSquare> chi_square(std::span<const int64_t> a, std::span<const int64_t> b) {
-  constexpr double kLeast = 5;
   const auto of_a = static_cast<double>(std::accumulate(a.begin(), a.end(), int64_t{0}));
   const auto of_b = static_cast<double>(std::accumulate(b.begin(), b.end(), int64_t{0}));
-  const double all = of_a + of_b;
   if (of_a == 0 || of_b == 0) return std::nullopt;
-  ChiSquare out{.degrees = -1};
-  double rest_a = 0, rest_b = 0;
-  const auto add = [&](double x, double y) {
-    const double row = x + y, expected_a = row * of_a / all, expected_b = row * of_b / all;
+  const BinCounts bins = thin_together(a, b);
+  ChiSquare out{.degrees = static_cast<int64_t>(bins.a.size()) - 1};
+  if (out.degrees < 1) return std::nullopt;
+  for (size_t i = 0; i < bins.a.size(); ++i) {
+    const auto x = static_cast<double>(bins.a[i]), y = static_cast<double>(bins.b[i]);
+    const double expected_a = (x + y) * of_a / (of_a + of_b), expected_b = (x + y) * of_b / (of_a + of_b);
     out.statistic +=
         (x - expected_a) * (x - expected_a) / expected_a + (y - expected_b) * (y - expected_b) / expected_b;
-    ++out.degrees;
-  };
-  for (size_t i = 0; i < a.size(); ++i) {
-    const auto x = static_cast<double>(a[i]), y = static_cast<double>(b[i]);
-    if ((x + y) * std::min(of_a, of_b) / all < kLeast) {
-      rest_a += x;
-      rest_b += y;
-    } else {
-      add(x, y);
-    }
   }
-  if ((rest_a + rest_b) * std::min(of_a, of_b) / all >= kLeast) add(rest_a, rest_b);
-  if (out.degrees < 1) return std::nullopt;
   out.p = chi_square_tail(out.statistic, static_cast<double>(out.degrees));
   return out;
 }

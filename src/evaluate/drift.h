@@ -21,15 +21,9 @@ struct KolmogorovSmirnov {
 };
 KolmogorovSmirnov kolmogorov_smirnov(std::span<const double> a, std::span<const double> b);
 
-// The area between two empirical distribution functions, in the unit of the values. REQUIRES: as above.
-double wasserstein(std::span<const double> a, std::span<const double> b);
-
-// sum (b - a) log(b / a) over the shares of bins, the population stability index; shares of 0 count as half a
-// row. REQUIRES: equal sizes, sums above 0.
-double stability_index(std::span<const int64_t> a, std::span<const int64_t> b);
-
 // Pearson's statistic of a 2 x k table, its degrees of freedom and the chance of one as large; values of
-// fewer than five expected rows are counted together, which leaves none where less than two are left.
+// fewer than five expected rows are counted together, with the rarest other where these are still fewer; none
+// where less than two are left.
 struct ChiSquare {
   double statistic = 0, p = 1;
   int64_t degrees = 0;
@@ -55,8 +49,10 @@ struct ColumnDrift {
   Interval interval = {};
   std::string value = {};                  // of kValues: the one whose share differs most
   double share_before = 0, share_now = 0;  // of it, or of missing cells
-  std::optional<double> stability = {};
-  std::optional<double> wasserstein = {};  // in standard deviations of before
+  std::optional<double> stability = {};    // over tenths of before, or values, the thin ones as one
+  std::optional<Interval> stability_interval = {};
+  std::optional<double> wasserstein = {};  // in standard deviations of before, as if those were known
+  std::optional<Interval> wasserstein_interval = {};
   double p = 1, adjusted_p = 1;
   bool drifted = false;  // adjusted_p is at most alpha, and the effect at least what matters
 };
@@ -68,7 +64,7 @@ std::string text(const ColumnDrift& drift);
 // different ones, else its values, and how many cells are missing. Columns that name rows are not
 // compared, nor are those of dates, which go on by themselves. The surest first. Nothing is said of fewer
 // than 20 rows. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares, by Bonferroni
-// for all values of the column.
+// for all values of the column; stability_interval() and wasserstein_interval().
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
                                     const DriftOptions& options = {});
 
