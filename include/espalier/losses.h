@@ -44,7 +44,8 @@ struct Loss {
 
   // Raises ValueError[loss.function] where per_example is none.
   void require_function(Location at = Location::here()) const;
-  // per_example, held against what it promises; raises as said there.
+  // per_example, held against what it promises; raises as said there, and ValueError[loss.labels] for class
+  // labels outside of the outputs' last axis, as far as they have values: a traced call gives NaN for them.
   Tensor of_rows(const Tensor& labels, const Tensor& outputs, Location at = Location::here()) const;
   // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. Raises what of_rows and
   // LossSums::of do.

@@ -20,8 +20,9 @@ namespace espalier {
 // symbolic tensor prints as "f32[2,3] (symbolic)".
 std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
-// "[2,3]" and "f32".
+// "[2,3]", "f32" and "f32[2,3]".
 std::ostream& operator<<(std::ostream& out, const Dims& dims);
 std::ostream& operator<<(std::ostream& out, DType dtype);
+std::ostream& operator<<(std::ostream& out, const TensorType& type);
 
 }  // namespace espalier

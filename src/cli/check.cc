@@ -156,6 +156,7 @@ void check(const CheckRun& run) {
   const ScoredTable rows = rows_of(run, run.scores, where);
   check_columns(gates, slicing.conditions, rows.table);
   warn_of_thresholds(run, gates, rows);
+  run.results.warn(slicing.unread(rows, rows.missing));
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;

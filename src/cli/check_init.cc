@@ -71,6 +71,7 @@ void write_gates(CheckRun run) {
   }
   const std::optional<Tables> tables = tables_of(run, rows);
   if (rows.decided) run.slicing.thresholds = {*rows.decided};
+  run.results.warn(run.slicing.unread(rows, rows.missing));
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
   const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
   Gates of = {.where = run.where, .slices = run.slicing.conditions};

@@ -183,7 +183,10 @@ CLI::Validator number_between(T low, T high, const char* what) {
           if constexpr (std::is_floating_point_v<T>) return shortest(limit);
           return cat(limit);
         };
-        return within ? "" : cat(text, " is not from ", shown(low), " to ", shown(high));
+        if (within) return "";
+        return high == std::numeric_limits<T>::max()
+                   ? cat(text, " is below ", shown(low))
+                   : cat(text, " is not from ", shown(low), " to ", shown(high));
       },
       "");
 }

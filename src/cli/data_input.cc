@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "cli/csv_options.h"
 #include "cli/data_verbs.h"
+#include "cli/near_files.h"
 #include "cli/reading_bar.h"
 #include "espalier/error.h"
 #include "format/byte_source.h"
@@ -60,8 +61,10 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
 }  // namespace
 
 InputFiles::InputFiles(const std::vector<std::string>& paths) {
-  for (const std::string& path : paths)
+  for (const std::string& path : paths) {
+    if (path != "-") check_file(path);
     files.push_back(path == "-" ? standard_input() : TableFile{path, path});
+  }
 }
 
 InputFiles::~InputFiles() {

@@ -8,6 +8,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
 #include "cli/envelope.h"
@@ -383,8 +384,11 @@ void check_use(const EvaluateRun& run) {
   if (run.given.any() && !run.slicing.any()) throw CLI::RequiresError("--given", "--slice");
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
-    if (run.scored.only_for_files())
-      throw CLI::RequiresError("--label, --score, --weight, --positive and --task", "--scores");
+    if (const std::vector<std::string> flags = run.scored.only_for_files(); !flags.empty())
+      throw ValueError("evaluate.flags",
+                       cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
+                           " for a file of scores: a model knows its label, and what it says of it"),
+                       "without them, or --scores FILE in place of the model");
     if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     const bool assessed = run.slicing.any() || !run.scored.query.empty() || run.thresholds.size() > 1;

@@ -118,9 +118,10 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
     const OpDef* op = find_op(wanted);
     if (!op) {
       const std::vector<std::string> near = nearest(wanted, known);
-      if (wanted.ends_with(".checkpoint") && posix_env().exists(wanted)) {
-        throw ValueError("info.op", cat("\"", wanted, "\" is a run that has not ended"),
-                         "the command that began it goes on with it, given --resume");
+      for (const std::string& run : {wanted, wanted + ".checkpoint"}) {
+        if (run.ends_with(".checkpoint") && posix_env().exists(run))
+          throw ValueError("info.op", cat("\"", run, "\" is a run that has not ended"),
+                           "the command that began it goes on with it, given --resume");
       }
       if (names.size() > 1 && holds_model(wanted))
         throw ValueError("info.op",

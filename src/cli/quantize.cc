@@ -52,10 +52,12 @@ struct Cost {
 
 std::string text_of(const std::optional<Cost>& cost, const char* unit, const std::string& calibrate) {
   if (!cost) return cat("what it cost is not known: ", calibrate, " has no labels\n");
-  const double lost = cost->before - cost->after;
+  constexpr double kShown = 1e4;  // what is said is the difference of what is shown
+  const double before = std::round(kShown * cost->before) / kShown,
+               after = std::round(kShown * cost->after) / kShown, lost = before - after;
   const std::string points =
       cost->metric == "accuracy" ? cat(fixed(100 * std::abs(lost), 2), " points") : fixed(std::abs(lost), 4);
-  return cat(cost->metric, " ", fixed(cost->before, 4), " before, ", fixed(cost->after, 4),
+  return cat(cost->metric, " ", fixed(before, 4), " before, ", fixed(after, 4),
              " now: ", lost == 0 ? "the same" : cat(points, lost > 0 ? " less" : " more"), ", on ",
              cost->rows, " ", unit,
              cost->apart ? " that the ranges are not from\n" : ", which the ranges are from\n");

@@ -131,7 +131,8 @@ class ScoreReader {
     }
     if (out_.rows.empty()) throw ValueError("scores.label", cat(source_name(path_), ": no row has a label"));
     if (const int64_t unlabelled = out_.table.rows() - std::ssize(out_.rows))
-      results.warn({cat(unlabelled, " rows have no ", flags_.label, " and are left out")});
+      results.warn({cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
+                        flags_.label, unlabelled == 1 ? "\" and is left out" : "\" and are left out")});
     return out;
   }
 

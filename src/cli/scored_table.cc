@@ -58,10 +58,12 @@ std::vector<std::string> ScoredFlags::words() const {
   return out;
 }
 
-bool ScoredFlags::only_for_files() const {
+std::vector<std::string> ScoredFlags::only_for_files() const {
   ScoredFlags of_file = *this;
   of_file.query.clear();
-  return !of_file.words().empty();
+  std::vector<std::string> out = of_file.words();  // each flag before its value
+  for (size_t i = 1; i <= out.size(); ++i) out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
+  return out;
 }
 
 void ScoredTable::rank_by(const std::string& query, const std::string& file) {

@@ -34,7 +34,8 @@ struct ScoredFlags {
   std::vector<std::string> columns() const;
   // Those that were given; of a model --query alone has a meaning.
   std::vector<std::string> words() const;
-  bool only_for_files() const;
+  // The given flags that have a meaning for files of scores alone.
+  std::vector<std::string> only_for_files() const;
 };
 
 // The rows of a table that have a label, with what a model said of them.

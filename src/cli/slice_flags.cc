@@ -147,12 +147,24 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
       {.missing = missing == "slice" ? MissingGroup::kSlice : MissingGroup::kLeftOut, .min_rows = min_rows});
 }
 
+std::vector<std::string> SliceFlags::unread(const ScoredTable& scored,
+                                            const std::vector<std::string>& missing_words) const {
+  const std::map<std::string, Buckets> asked = parted();
+  std::map<std::string, Buckets> known = asked;
+  known.insert(usual_buckets.begin(), usual_buckets.end());
+  SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
+  for (const auto& [name, parts] : asked) columns.named(name);
+  for (const std::string& name : slices) columns.named(name);
+  for (const std::string& cross : crosses) columns.by(cross);
+  return columns.notes();
+}
+
 std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
                                             const std::vector<std::string>& missing_words) const {
   std::map<std::string, Buckets> known = parted();
   known.insert(usual_buckets.begin(), usual_buckets.end());
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
-  std::vector<std::string> names = slices, out;
+  std::vector<std::string> names = slices, out = unread(scored, missing_words);
   for (const std::string& cross : crosses) std::ranges::copy(factors_of(cross), std::back_inserter(names));
   for (const std::string& name : names) {
     const std::string said = columns.advice(name);

@@ -40,7 +40,10 @@ struct SliceFlags {
                                          const SliceOptions& options)>;
   void with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                      const UseSlicings& use) const;
-  // What to say of columns of numbers that are parted by each of many values. Raises as assess().
+  // What to say of cells that no bucket takes. Raises as assess().
+  std::vector<std::string> unread(const ScoredTable& scored,
+                                  const std::vector<std::string>& missing_words) const;
+  // That, and what to say of columns of numbers that are parted by each of many values. Raises as assess().
   std::vector<std::string> advice(const ScoredTable& scored,
                                   const std::vector<std::string>& missing_words) const;
   // Figures of these rows; flags count more than `options`. Raises

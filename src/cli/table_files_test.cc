@@ -228,7 +228,7 @@ TEST_F(TableFiles, WarningsStandInTheJsonOfEveryVerb) {
   check(add_train,
         {"--data", file("train.csv", people() + "17,2019-02-10,\n"), "--label", "paid", "--model", model(),
          "--epochs", "0", "--test", file("train.csv", people() + "17,2019-02-10,\n")},
-        "1 rows have no paid and are left out");
+        "1 row has no value of \"paid\" and is left out");
   EXPECT_EQ(nlohmann::json::parse(call_verb(
                 add_predict, {model(), file("fine.csv", "age,day\n30,2019-02-12\n"), "--json"}))["warnings"],
             nlohmann::json::array());

@@ -286,7 +286,9 @@ void train_table(const TableRun& run) {
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
           columns.classification() ? "a class" : "a number", " from ", rows.train.size(), " of the rows\n"));
   if (const int64_t unlabelled = std::ssize(found.kept) - std::ssize(labelled))
-    run.results.warn({cat(unlabelled, " rows have no ", columns.label(), " and are left out")});
+    run.results.warn(
+        {cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
+             columns.label(), unlabelled == 1 ? "\" and is left out" : "\" and are left out")});
   show_notes(columns, progress);
   show_split(columns, table, data);
 

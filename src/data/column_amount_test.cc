@@ -29,6 +29,9 @@ TEST(ColumnAmounts, ThousandsBetweenApostrophesOrSpaces) {
   }
   EXPECT_EQ(note_of([](int i) { return cat(1 + i, "'000,5"); }),
             "numeric, 1000.5 to 40000.5, written as 1'234,5");
+  // Points and commas both part whole numbers from the rest: no thousands are shown that no cell has.
+  EXPECT_EQ(note_of([](int i) { return i == 7 ? std::string("72,5") : cat(30 + i, ".6"); }),
+            "numeric, 30.6 to 72.5, written as 1234.5 and 1234,5");
   // A program is read again with its way of writing.
   const CsvTable table = table_of("x", [](int i) { return cat(80 + i, "\u202f", "775,5 €"); });
   const ColumnProgram program = fit_all(table, {.label = "y"});

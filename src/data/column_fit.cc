@@ -43,9 +43,13 @@ std::string unreadable_text(const ColumnProfile& profile, const char* what, Read
 const char* example_of(NumberStyle style, const ColumnProfile& profile) {
   constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1.234,5", "1'234.5",
                                        "1 234.5", "1 234,5", "1'234,5"};
-  if (style == NumberStyle::kDecimalComma &&
-      profile.count([](std::string_view text) { return text.find('.') != text.npos; }) == 0)
-    return "1234,5";
+  const auto none = [&](std::string_view marks) {
+    return profile.count([&](std::string_view text) { return text.find_first_of(marks) != text.npos; }) == 0;
+  };
+  constexpr std::string_view kBlanks = " \xC2\xE2";  // of UTF-8's blanks the first byte
+  if (style == NumberStyle::kDecimalComma && none(".")) return "1234,5";
+  if (style == NumberStyle::kSpacesDecimalComma && none(kBlanks))
+    return none(".") ? "1234,5" : "1234.5 and 1234,5";
   return kExamples[static_cast<size_t>(style)];
 }
 

@@ -186,13 +186,13 @@ std::optional<int32_t> LabelStep::class_of(std::string_view text) const {
 
 std::optional<double> LabelStep::scaled(std::string_view text) const {
   const std::optional<double> value = read_number(text, form);
-  if (!value || (log && *value <= -1)) return std::nullopt;
-  return ((log ? std::log1p(*value) : *value) - mean) / scale;
+  if (!value) return std::nullopt;
+  return ((log ? std::copysign(std::log1p(std::fabs(*value)), *value) : *value) - mean) / scale;
 }
 
 double LabelStep::unscaled(double output) const {
   const double value = output * scale + mean;
-  return log ? std::expm1(value) : value;
+  return log ? std::copysign(std::expm1(std::fabs(value)), value) : value;
 }
 
 FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, const ColumnOptions& options,

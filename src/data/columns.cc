@@ -160,8 +160,7 @@ class Application {
 [[noreturn]] void refuse_label(const LabelStep& label, const CsvTable& table, int64_t row,
                                std::string_view text) {
   const std::string what = cat("line ", table.line(row), ": the label \"", shortened(text), "\" ");
-  if (!label.classification)
-    throw ValueError("columns.label", cat(what, label.log ? "is no number above -1" : "is no number"));
+  if (!label.classification) throw ValueError("columns.label", cat(what, "is no number"));
   if (text.ends_with('.') && label.class_of(text.substr(0, text.size() - 1))) {
     throw ValueError("columns.label",
                      cat(what, "ends in a dot, the class \"", text.substr(0, text.size() - 1), "\" does not"),

@@ -151,5 +151,6 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out <
 
 std::ostream& operator<<(std::ostream& out, const Dims& dims) { return out << cat(dims); }
 std::ostream& operator<<(std::ostream& out, DType dtype) { return out << cat(dtype); }
+std::ostream& operator<<(std::ostream& out, const TensorType& type) { return out << cat(type); }
 
 }  // namespace espalier

@@ -83,6 +83,8 @@ TEST(Print, SymbolicAndUndefinedTensorsHaveNoData) {
   std::ostringstream out;
   out << Tensor::scalar(int32_t{4});
   EXPECT_EQ(out.str(), "i32[] 4");
+  out << ", " << full({2, 3}, 1).type();
+  EXPECT_EQ(out.str(), "i32[] 4, f32[2,3]");
 }
 
 }  // namespace

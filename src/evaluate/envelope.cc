@@ -37,6 +37,7 @@ std::vector<ColumnBeyond> find_beyond(const CsvTable& before, const CsvTable& no
     for (size_t i = 0; i < met.size(); ++i) {
       if (met[i] < least) its.below += b.values[i].count;
       if (met[i] > most) its.above += b.values[i].count;
+      if (std::max(least - met[i], met[i] - most) > most - least) its.far_out += b.values[i].count;
     }
     its.p = std::min(1.0, 2 * beyond_chance(std::max(its.below, its.above), a.present(), its.of));
   }

@@ -20,6 +20,7 @@ struct ColumnBeyond {
   int64_t below = 0, above = 0, of = 0;  // rows below and above all of before, of so many numbers
   double p = 1, adjusted_p = 1;          // of the less likely side, twice; by Holm over the columns
   bool far = false;                      // adjusted_p is at most alpha
+  int64_t far_out = 0;                   // rows that lie farther off than all of before are apart
 };
 
 struct BeyondOptions {

@@ -85,15 +85,28 @@ CategoryColumn SliceColumns::answers(const std::string& name, const Expression& 
   return out;
 }
 
-CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, const Buckets& buckets) const {
+CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, const Buckets& buckets) {
   if (buckets.tones) return tones(name, column, *buckets.tones);
   const std::vector<double> numbers = this->numbers(column);
+  std::vector<int64_t> others;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    const std::string_view text = table_.cell(rows_[i], column);
-    if (std::isnan(numbers[i]) && !is_missing(text)) {
-      throw ValueError("evaluate.bucket", cat("line ", table_.line(rows_[i]), ": \"", text, "\" of column \"",
-                                              name, "\" is no number, and cannot be put into a bucket"));
-    }
+    if (std::isnan(numbers[i]) && !is_missing(table_.cell(rows_[i], column))) others.push_back(rows_[i]);
+  }
+  const auto read =
+      static_cast<size_t>(std::ranges::count_if(numbers, [](double number) { return !std::isnan(number); }));
+  if (!others.empty() && others.size() >= read) {
+    throw ValueError("evaluate.bucket",
+                     cat("line ", table_.line(others[0]), ": \"", shortened(table_.cell(others[0], column)),
+                         "\" of column \"", name, "\" is no number, as ", others.size() - 1,
+                         " more, and cannot be put into a bucket"),
+                     cat("--slice ", shell_words({name}), " parts the column by its values"));
+  }
+  if (!others.empty()) {
+    notes_.push_back(cat("column \"", name, "\": ",
+                         others.size() == 1 ? "1 cell is no number, and counts"
+                                            : cat(others.size(), " cells are no numbers, and count"),
+                         " as missing where rows are parted by it, in line ", table_.line(others[0]),
+                         others.size() > 1 ? " first" : ""));
   }
   return bucket(name, numbers, buckets.edges);
 }
@@ -142,9 +155,10 @@ std::string SliceColumns::quarters(const std::string& name, int64_t column) cons
 }
 
 void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {
+  const std::string edges = quarters(name, column);
   throw ValueError("evaluate.slice",
                    cat("column \"", name, "\" has ", values, " values: slices are by at most ", kMostValues),
-                   quarters(name, column));
+                   edges.empty() ? "--slice-where 'NAME: CONDITION' parts rows by a condition on it" : edges);
 }
 
 std::string SliceColumns::advice(const std::string& name) {

@@ -39,10 +39,13 @@ class SliceColumns {
       : table_(table), rows_(rows), missing_(missing), buckets_(buckets), conditions_(conditions) {}
 
   // Raises ValueError: csv.column, expression.*, evaluate.slice for more than 50 values or a condition with
-  // the name of a column, evaluate.bucket for a cell that is no number, or no tone, with its line.
+  // the name of a column, evaluate.bucket for a cell that is no tone, or a column of which most cells are no
+  // numbers, with the line of the first.
   const CategoryColumn* named(const std::string& name);
   // The columns of "sex*age". Raises what named() raises.
   std::vector<const CategoryColumn*> by(const std::string& cross);
+  // Of the columns named so far, what to say of cells that count as missing for they are no numbers.
+  const std::vector<std::string>& notes() const { return notes_; }
   // Edges for a column of more than a dozen numbers that is parted by each of them; nothing for others.
   // Raises what named() raises.
   std::string advice(const std::string& name);
@@ -51,7 +54,7 @@ class SliceColumns {
   bool is_missing(std::string_view text) const;
   CategoryColumn words(const std::string& name, int64_t column) const;
   CategoryColumn answers(const std::string& name, const Expression& condition) const;
-  CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets) const;
+  CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets);
   CategoryColumn tones(const std::string& name, int64_t column, MonkGroups groups) const;
   // Of each row, amounts with a unit or a decimal comma among them; NaN of missing cells and of others.
   std::vector<double> numbers(int64_t column) const;
@@ -65,6 +68,7 @@ class SliceColumns {
   const std::map<std::string, Buckets>& buckets_;
   const std::map<std::string, Expression>& conditions_;
   std::list<CategoryColumn> columns_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace espalier

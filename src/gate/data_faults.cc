@@ -64,7 +64,15 @@ class Faults {
   void range() {
     for (const ColumnBeyond& column :
          find_beyond(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
-      if (!column.far) continue;
+      if (!column.far) {
+        if (column.far_out > 0)
+          add(FaultOf::kRange, column.column,
+              cat("column \"", column.column, "\": ", column.far_out, " of ", column.of,
+                  column.far_out == 1 ? " rows lies" : " rows lie",
+                  " beyond all that train by more than the whole range of these"),
+              false);
+        continue;
+      }
       add(FaultOf::kRange, column.column,
           cat("column \"", column.column, "\": ", column.above, " of ", column.of, " rows lie above and ",
               column.below, " below all that train"));

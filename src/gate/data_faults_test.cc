@@ -54,6 +54,23 @@ TEST(DataFaults, WarningsComeInTheOrderOfTheQuestions) {
   EXPECT_EQ(faults[0].text, "column \"weight\": unexpected data type");
 }
 
+TEST(DataFaults, AFewRowsFarOutAreWorthALook) {
+  const CsvTable train = visits(1, 600);
+  CsvTable now = visits(2, 600);
+  std::string text = "day,sex,weight,ill\n";
+  for (int64_t i = 0; i < now.rows(); ++i) {
+    text += cat(now.cell(i, 0), ",", now.cell(i, 1), ",", i < 2 ? "500" : std::string(now.cell(i, 2)), ",",
+                now.cell(i, 3), "\n");
+  }
+  now = parse_csv(text, {.header = CsvHeader::kYes});
+  const std::vector<DataFault> faults = find_data_faults(train, &now, {.label = "ill"});
+  ASSERT_EQ(faults.size(), 1u);
+  EXPECT_FALSE(faults[0].warning);
+  EXPECT_EQ(
+      faults[0].text,
+      "column \"weight\": 2 of 600 rows lie beyond all that train by more than the whole range of these");
+}
+
 TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {
   const CsvTable train = visits(1, 300);
   const CsvTable unlabelled = parse_csv("day,sex,weight\n2031-01-02,Female,70.5\n");

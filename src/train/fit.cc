@@ -13,19 +13,18 @@ Model& Callback::model(Location at) {
   return *running;
 }
 
-namespace {
-
-Tensors infer(std::span<const Tensor> x) {
-  const TrainingScope mode(false);
-  return Running::model()->apply(Tensors(x.begin(), x.end()));
-}
-
-}  // namespace
-
-Model::Shared::Shared() : forward(infer, {.name = "predict"}) {}
+Model::Shared::Shared()
+    : forward(
+          [](std::span<const Tensor> x) {
+            const TrainingScope mode(false);
+            return apply(x);
+          },
+          {.name = "predict"}) {}
 
 Tensors Model::Shared::predict(std::span<const Tensor> x) {
-  return training && training->options.run_eagerly ? infer(x) : forward.call(x);
+  if (!training || !training->options.run_eagerly) return forward.call(x);
+  const TrainingScope mode(false);
+  return apply(x);
 }
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)

@@ -123,6 +123,14 @@ TEST(FunctionalModel, SubclassesTakeSeveralToo) {
   const Tensor x = full({4, 3}, 1), z = full({4, 5}, 1), y = Tensor::of<int32_t>({0, 1, 1, 1});
   net.fit({x, z}, y);
   EXPECT_EQ(net.variables().size(), 4u);
+  for (const bool eagerly : {false, true}) {
+    net.compile({.run_eagerly = eagerly});
+    for (const auto& call : {std::function([&] { net.fit(x, y); }),
+                             std::function([&] { net.evaluate(x, y); }), std::function([&] {
+                               net.predict({x, z, z});
+                             })})
+      EXPECT_EQ(rule_of(call), "model.inputs");
+  }
 }
 
 TEST(FunctionalModel, MistakesAreNamed) {

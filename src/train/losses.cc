@@ -1,10 +1,30 @@
 #include "espalier/losses.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/format.h"
 #include "espalier/array.h"
 #include "espalier/ops.h"
 
 namespace espalier {
+namespace {
+
+// Those that have values: what is traced is checked where it is given.
+void require_classes(const Tensor& labels, const Tensor& outputs) {
+  if (!labels.concrete() || !is_integer(labels.dtype()) || labels.rank() == 0 || outputs.rank() == 0) return;
+  const Tensor wide = convert(labels, DType::kI64);
+  const std::span<const int64_t> values = wide.data<int64_t>();
+  const int64_t classes = outputs.size(-1);
+  const auto beyond =
+      std::ranges::find_if(values, [&](int64_t label) { return label < 0 || label >= classes; });
+  if (beyond == values.end()) return;
+  const int64_t a_row = wide.type().elements() / wide.size(0);
+  throw ValueError("loss.labels", cat("label ", *beyond, " of row ", (beyond - values.begin()) / a_row,
+                                      " is no class: the outputs have ", classes, ", numbered from 0"));
+}
+
+}  // namespace
 
 LossSums LossSums::of(const Tensor& losses, const Tensor& row_weight, Location at) {
   const CallScope scope(at);
@@ -30,6 +50,7 @@ void Loss::require_function(Location at) const {
 Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
   const CallScope scope(at);
   require_function(at);
+  if (class_labels) require_classes(labels, outputs);
   Tensor out = per_example(labels, outputs);
   if (!out.defined())
     throw ValueError("loss.function", cat("loss \"", name, "\" gave a tensor that holds nothing"));

@@ -82,6 +82,18 @@ std::string complaint(F&& call) {
   return "nothing";
 }
 
+// In a training step of one's own too, where a label that is no class would make every weight NaN.
+TEST(Losses, LabelsThatAreNoClassAreNamed) {
+  const Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
+  const Tensor logits = full({3, 2}, 0.5);
+  EXPECT_EQ(complaint([&] {
+              loss.sums(Tensor::of<int32_t>({0, 1, 2}), logits);
+            }),
+            "ValueError[loss.labels]\n  label 2 of row 2 is no class: the outputs have 2, numbered from 0");
+  EXPECT_EQ(rule_of([&] { loss.of_rows(Tensor::of<int32_t>({0, -1, 1}), logits); }), "loss.labels");
+  EXPECT_NEAR(loss.sums(Tensor::of<int32_t>({0, 1, 1}), logits).mean().item<float>(), std::log(2.0f), 1e-6);
+}
+
 TEST(Losses, NothingBroadcasts) {
   const std::vector<Loss> same_shape{CategoricalCrossentropy(), BinaryCrossentropy(), MeanSquaredError(),
                                      MeanAbsoluteError(), Huber()};

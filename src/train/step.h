@@ -126,6 +126,8 @@ struct Model::Shared {
   Shared();
   // The model's code by eager calls when it is compiled so, else traced.
   Tensors predict(std::span<const Tensor> x);
+  // Of the model that runs. Raises ValueError[model.inputs] for more or fewer tensors than it was built with.
+  static Tensors apply(std::span<const Tensor> x);
 
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()

@@ -50,6 +50,14 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
     }
     if (std::isnan(key)) {
       const std::string_view cell = table.cell(row, column);
+      const auto rest = std::ranges::count_if(rows, [&](int64_t other) {
+        return other > row && !std::isnan(table.number_or_nan(other, column));
+      });
+      if (!out.dates && out.of_row.empty() && rest == 0)
+        throw ValueError("split.time",
+                         cat("column \"", name, "\" holds neither dates nor numbers, as line ",
+                             table.line(row), " shows: rows have no time by it"),
+                         "data stats FILE says what each column holds; without --by-time rows are drawn");
       throw ValueError("split.time",
                        cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
                            cell.empty() ? "empty"

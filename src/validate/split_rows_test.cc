@@ -113,7 +113,14 @@ TEST(SplitRows, TheLastRowsOfATimeJudge) {
   EXPECT_EQ(split_by_time(numbers, "at", 0.5).test, (std::vector<int64_t>{0, 3}));
   // Of one moment all or none.
   EXPECT_TRUE(split_by_time(numbers, "at", 0.25).test.empty());
-  EXPECT_EQ(rule_of([&] { split_by_time(numbers, "x", 0.5); }), "split.time");
+  try {
+    split_by_time(numbers, "x", 0.5);
+    ADD_FAILURE() << "no row has a time";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(),
+              "column \"x\" holds neither dates nor numbers, as line 2 shows: rows have no time by it");
+    EXPECT_EQ(error.fix().find("is not missing"), std::string::npos) << error.fix();
+  }
   try {
     split_by_time(parse_csv("at,x\n2024-01-02,a\n,b\n2024-01-03,c\n"), "at", 0.5);
     ADD_FAILURE() << "a row has no date";
