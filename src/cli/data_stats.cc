@@ -87,6 +87,10 @@ void add_data_stats(CLI::App& data) {
       ->option_text("FILE");
   options->output.add(*verb);
   add_threads(*verb);
+  verb->footer(
+      "Cells are read as TFDV reads them, strictly: a column with one text among its\n"
+      "numbers is one of texts, and words like NA are texts unless --missing names\n"
+      "them. `train`, `predict` and `data head` read more kindly, and say so.");
   verb->callback([options] { run(*options); });
 }
 

@@ -79,9 +79,41 @@ bool apply_fix(const ValidateOptions& options, const ValidateInputs& inputs, con
   return !validate(fixed, inputs).has_errors();
 }
 
-void suggest(const ValidateOptions& options, const Validation& validation) {
+// Columns that a fix would take out of the schema for the sake of cells that can be named.
+std::set<std::string> to_mend(const Validation& validation, const BadCells& cells) {
+  std::set<std::string> out;
+  for (const FeatureAnomaly& anomaly : validation.features) {
+    const std::string name = path_text(anomaly.path);
+    const bool given_up = std::ranges::any_of(anomaly.fix, [](const TextChange& change) {
+      return std::ranges::any_of(
+          change.added, [](const std::string& line) { return line.find("DEPRECATED") != line.npos; });
+    });
+    if (given_up && std::ranges::count(cells.findings, name, &RowFinding::column) > 0) out.insert(name);
+  }
+  return out;
+}
+
+std::string mend_text(const Validation& validation, const BadCells& cells) {
+  const std::set<std::string> columns = to_mend(validation, cells);
+  if (columns.empty()) return "";
+  const bool one = columns.size() == 1;
+  return cat("The fix of ", one ? *columns.begin() : cat(columns.size(), " columns"), " takes ",
+             one ? "it" : "them", " out of the schema: where cells are mistyped, mend them in the file.\n");
+}
+
+void suggest(const ValidateOptions& options, const Validation& validation, const BadCells& cells) {
   const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
   std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
+  const std::set<std::string> mended = to_mend(validation, cells);
+  std::vector<std::string> fixes;
+  for (const FeatureAnomaly& anomaly : validation.features) {
+    if (!mended.contains(path_text(anomaly.path))) fixes.push_back(path_text(anomaly.path));
+  }
+  if (fixable && !mended.empty() && fixes.empty() && !validation.dataset) {
+    next = {"data", "stats", options.file};
+    for (const std::string& word : options.how.words()) next.push_back(word);
+    return options.results.suggest(next);
+  }
   if (!fixable) {
     next.push_back(options.fix.empty() ? options.schema : options.fix);
     return options.results.suggest(next);
@@ -100,6 +132,9 @@ void suggest(const ValidateOptions& options, const Validation& validation) {
   for (const std::string& word : options.warnings) add("--warn", word);
   add("--rows", options.rows);
   add("--apply-fix", "schema-fixed.pbtxt");
+  if (!mended.empty()) {
+    for (const std::string& feature : fixes) add("--feature", feature);
+  }
   options.results.suggest(next);
 }
 
@@ -138,11 +173,13 @@ void run(const ValidateOptions& options) {
       options.results.write(
           metadata_bytes(anomalies_of(validation, schema), metadata_form(options.results.out)));
     Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO)),
-                        cells.text(Terminal::of(STDOUT_FILENO)), asked.text(Terminal::of(STDOUT_FILENO))));
+                        cells.text(Terminal::of(STDOUT_FILENO)),
+                        options.fix.empty() ? mend_text(validation, cells) : "",
+                        asked.text(Terminal::of(STDOUT_FILENO))));
     if (!options.fix.empty())
       Results().write(
           cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
-    suggest(options, validation);
+    suggest(options, validation, cells);
   }
   if (!good) throw Exit{1};
 }

@@ -63,6 +63,31 @@ TEST_F(DataValidate, SaysFirstWhatIsNotAsItShouldBe) {
   EXPECT_EQ(outcome.output, wanted);
 }
 
+// One mistyped cell is no reason to take its column out of the schema.
+TEST_F(DataValidate, LeadsToNoFixThatGivesUpAColumnForItsCells) {
+  const auto table = [&](const char* name, const char* age, const char* job) {
+    std::string text = "age,job\n";
+    for (int i = 0; i < 40; ++i)
+      text += cat(i == 5 ? age : i % 2 ? "30" : "41", ",", i == 7 ? job : i % 2 ? "clerk" : "smith", "\n");
+    return write_file(folder_ + "/" + name, text);
+  };
+  const auto validated = [&](const std::string& file) {
+    return call_command(cat("data validate ", file, " --schema ", schema_)).output;
+  };
+  const std::string typo = validated(table("typo.csv", "4o", "clerk"));
+  EXPECT_NE(
+      typo.find("\nThe fix of age takes it out of the schema: where cells are mistyped, mend them in the "
+                "file.\nnext: "),
+      std::string::npos)
+      << typo;
+  EXPECT_EQ(typo.find("--apply-fix"), std::string::npos) << typo;
+  const std::string both = validated(table("both.csv", "4o", "baker"));
+  EXPECT_TRUE(both.ends_with(" --apply-fix schema-fixed.pbtxt --feature job\n")) << both;
+  const std::string job = validated(table("job.csv", "30", "baker"));
+  EXPECT_EQ(job.find("takes it out"), std::string::npos) << job;
+  EXPECT_TRUE(job.ends_with(" --apply-fix schema-fixed.pbtxt\n")) << job;
+}
+
 TEST_F(DataValidate, MeasuresDriftWhetherItIsTooMuchOrNot) {
   const std::string before = write_file(folder_ + "/before.pbtxt", statistics(50, "smith"));
   const Outcome outcome = call(statistics(50, "clerk"), "--previous " + before);

@@ -36,8 +36,7 @@ std::string next_commands(const std::string& data) {
   std::string out = "\nnext:\n";
   if (beside_sources()) out += "  make test    hold the engine against its oracles\n";
   out += line({"info", "--ops"}, "what it can compute");
-  if (!beside_sources())
-    out += line({"train", "--data", "table.csv", "--label", "COLUMN"}, "a table of yours");
+  out += line({"train", "--data", "table.csv", "--label", "COLUMN"}, "a table of yours");
   return out + line({"train", "--data", data, "--hidden", "256", "--epochs", "10"}, "");
 }
 
