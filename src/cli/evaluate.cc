@@ -162,6 +162,9 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
              scored.positive, run.thresholds.size() > 1 ? "\n" : "; ");
 }
 
+// Columns that `predict` writes beside those of the rows.
+constexpr const char* kOfPredict[] = {"prediction", "outside"};
+
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores, run.baseline.from, run.schema});
   const std::vector<std::string> missing = ColumnOptions().missing;
@@ -177,6 +180,12 @@ void evaluate_scores(const EvaluateRun& run) {
   if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
   GivenGaps given;
   if (run.given.any()) given = run.given.find(assessment, view, scored, slicing, missing);
+  std::optional<IndividualFairness> individual;
+  if (run.individual.on) {
+    std::vector<std::string> no_inputs = no_slices;
+    no_inputs.insert(no_inputs.end(), std::begin(kOfPredict), std::end(kOfPredict));
+    individual = run.individual.find(scored, no_inputs, assessment);
+  }
   AgainstBaseline against;
   if (run.baseline.any())
     against = run.baseline.compare_scores(scored, slicing, run.table, run.scored, missing, run.results);
@@ -190,6 +199,7 @@ void evaluate_scores(const EvaluateRun& run) {
     body.update(json_of(assessment, view));
     if (run.given.any()) body["conditional"] = json_of(given);
     if (run.worst.any()) body["worst"] = cli::json_of(worst, options);
+    if (individual) body["individual"] = json_of(*individual);
     if (run.baseline.any()) body["baseline"] = json_of(against);
     body["warnings"] = *run.results.warned;
     return run.results.write_json("evaluate", body);
@@ -198,6 +208,7 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
                         assessed_text(run, assessment, view, terminal), text_of(given, terminal),
                         run.worst.any() ? cli::text_of(worst, options, terminal) : "",
+                        individual ? text_of(*individual, terminal) : "",
                         run.baseline.any() ? text_of(against, terminal) : ""));
   if (run.slicing.any() && !run.slicing.metrics.empty()) return run.results.suggest(gate_words(run));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
@@ -209,11 +220,11 @@ void evaluate_scores(const EvaluateRun& run) {
   if (run.where) add({"--where", run.where->text()});
   if (!run.schema.empty()) add({"--schema", run.schema});
   for (const auto& words : {run.table.words(), run.slicing.words(), run.given.words(), run.intervals.words(),
-                            run.worst.words(), run.baseline.words()})
+                            run.worst.words(), run.individual.words(), run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
     std::vector<std::string> of_predict = no_slices;
-    of_predict.insert(of_predict.end(), {"prediction", "outside"});
+    of_predict.insert(of_predict.end(), std::begin(kOfPredict), std::end(kOfPredict));
     const SliceFlags chosen = choose_slices(scored.table, scored.rows, of_predict).flags;
     add(chosen.words());
   } else {
@@ -400,7 +411,6 @@ void check_use(const EvaluateRun& run) {
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
-  if (run.individual.on) throw CLI::RequiredError("--individual needs a model: MODEL and DATA");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   if (run.scored.task != Task::kTwoClasses && !(run.thresholds.empty() && run.scored.positive.empty()))

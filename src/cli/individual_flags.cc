@@ -1,12 +1,41 @@
 #include "cli/individual_flags.h"
 
+#include <algorithm>
+#include <functional>
+
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "fairness/entropy.h"
+#include "evaluate/entropy.h"
 #include "report/table.h"
 
 namespace espalier::cli {
+
+namespace {
+
+IndividualFairness fairness_of(const Tensor& inputs, const std::vector<uint8_t>& said,
+                               const std::function<bool(size_t)>& is, size_t neighbours,
+                               const Assessment* assessment) {
+  Confusion all;
+  for (size_t row = 0; row < said.size(); ++row) all[outcome_of(said[row], is(row))].add(1);
+  IndividualFairness out{.consistency = consistency(inputs.to_vector<float>(), said, neighbours),
+                         .entropy = generalised_entropy(all),
+                         .theil = generalised_entropy(all, 1)};
+  if (!assessment) return out;
+  for (const SlicingFigures& by : assessment->by) {
+    std::vector<Confusion> groups;
+    for (const SliceFigures& slice : by.slices) groups.push_back(slice.at[0]);
+    out.between.emplace_back(by.name(), generalised_entropy_between(groups, 1));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::string> IndividualFlags::words() const {
+  if (!on) return {};
+  return {"--individual", "--neighbours", cat(neighbours)};
+}
 
 void IndividualFlags::add(CLI::App& verb) {
   CLI::Option* individual =
@@ -30,21 +59,29 @@ IndividualFairness IndividualFlags::find(const TableModel& saved, const Tensor& 
   }
   const std::vector<int32_t> truths = labels.to_vector<int32_t>();
   std::vector<uint8_t> said;
-  Confusion all;
-  for (size_t row = 0; row < truths.size(); ++row) {
-    said.push_back(predictions.best[row] == saved.decision.positive);
-    all[outcome_of(said.back(), truths[row] == saved.decision.positive)].add(1);
+  for (const int32_t best : predictions.best) said.push_back(best == saved.decision.positive);
+  const auto is = [&](size_t row) { return truths[row] == saved.decision.positive; };
+  return fairness_of(inputs, said, is, neighbours, assessment);
+}
+
+IndividualFairness IndividualFlags::find(const ScoredTable& scored, const std::vector<std::string>& no_inputs,
+                                         const Assessment& assessment) const {
+  const ScoredRows rows = scored.view("--individual");
+  ColumnOptions options{.label = scored.label};
+  for (const std::string& name : scored.table.names()) {
+    const bool of_predict = name.starts_with("probability of ");
+    if (name != scored.label && (of_predict || std::ranges::count(no_inputs, name) > 0))
+      options.ignore.push_back(name);
   }
-  IndividualFairness out{.consistency = consistency(inputs.to_vector<float>(), said, neighbours),
-                         .entropy = generalised_entropy(all),
-                         .theil = generalised_entropy(all, 1)};
-  if (!assessment) return out;
-  for (const SlicingFigures& by : assessment->by) {
-    std::vector<Confusion> groups;
-    for (const SliceFigures& slice : by.slices) groups.push_back(slice.at[0]);
-    out.between.emplace_back(by.name(), generalised_entropy_between(groups, 1));
+  const ColumnProgram columns = ColumnProgram::fit(scored.table, scored.rows, options);
+  const double threshold = assessment.options.thresholds[0];
+  std::vector<uint8_t> said;
+  for (size_t row = 0; row < scored.rows.size(); ++row) {
+    const double score = rows.score(row);
+    said.push_back(assessment.options.positive == Positive::kFrom ? score >= threshold : score > threshold);
   }
-  return out;
+  const auto is = [&](size_t row) { return rows.positive(row); };
+  return fairness_of(columns.inputs(scored.table, scored.rows), said, is, neighbours, &assessment);
 }
 
 std::string text_of(const IndividualFairness& all, const Terminal& terminal) {

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "fairness/assessment.h"
@@ -30,10 +31,17 @@ struct IndividualFlags {
 
   // --individual and --neighbours.
   void add(CLI::App& verb);
+  // The flags that were given.
+  std::vector<std::string> words() const;
   // `inputs` of the model; between groups of `assessment`, where there is one. Raises ValueError:
-  // evaluate.individual for a model of other than two classes, consistency.rows.
+  // evaluate.individual for a model of other than two classes, consistency.rows, consistency.neighbours.
   IndividualFairness find(const TableModel& saved, const Tensor& inputs, const Predictions& predictions,
                           const Tensor& labels, const Assessment* assessment) const;
+  // Rows of scores, of which those are positive that the assessment counts so at its first threshold. Alike
+  // are those whose columns are, but for `no_inputs`, as `train` would read them. Raises as above, and
+  // ValueError: evaluate.task, columns.* where no column is left.
+  IndividualFairness find(const ScoredTable& scored, const std::vector<std::string>& no_inputs,
+                          const Assessment& assessment) const;
 };
 
 std::string text_of(const IndividualFairness& all, const Terminal& terminal);

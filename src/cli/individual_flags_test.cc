@@ -75,15 +75,42 @@ TEST_F(IndividualFlagsTest, EqualRowsAreDecidedAlikeAndEntropiesAreOfTheConfusio
   EXPECT_GT(individual["generalised_entropy"], 0);
 }
 
+// Of a file of scores the other columns say which rows are alike.
+TEST_F(IndividualFlagsTest, OfScoresItIsThatOfTheirModel) {
+  train();
+  const Json of_model = judged({"--all-rows", "--slice", "colour"});
+  const Json said = Json::parse(call_verb(add_predict, {model, data, "--all", "--json"}));
+  const std::string positive = of_model["positive"];
+  const size_t place = said["classes"][1] == positive ? 1 : 0;
+  const CsvTable table = read_csv(data);
+  std::string scores = "size,colour,kind,probability of it,outside\n";
+  for (int64_t row = 0; row < table.rows(); ++row) {
+    const Json& all = said["predictions"][static_cast<size_t>(row)]["probabilities"];
+    scores += cat(table.cell(row, 0), ",", table.cell(row, 1), ",", table.cell(row, 2), ",",
+                  all[place].dump(), ",", row, "\n");
+  }
+  const std::string path = write_file(folder + "/scores.csv", scores);
+  const auto of_scores = [&](Words more) {
+    const Words words = {"--scores",   path,     "--label",      "kind",    "--score", "probability of it",
+                         "--positive", positive, "--individual", "--slice", "colour"};
+    more.insert(more.begin(), words.begin(), words.end());
+    return call_verb(add_evaluate, more);
+  };
+  EXPECT_EQ(Json::parse(of_scores({"--json"}))["individual"], of_model["individual"]);
+  // Entropies are metrics too, of slices and for gates.
+  const Json by = Json::parse(of_scores({"--metric", "theil_index", "--json"}));
+  EXPECT_EQ(by["overall"]["at"][0]["rates"]["theil_index"]["value"], of_model["individual"]["theil_index"]);
+  const std::string shown = of_scores({"--neighbours", "3"});
+  EXPECT_NE(shown.find("1 where each row is decided as its 3 nearest are"), std::string::npos) << shown;
+  EXPECT_NE(shown.find(" --individual --neighbours 3"), std::string::npos) << shown;
+}
+
 TEST_F(IndividualFlagsTest, ItIsShownAndRefusedWithReasons) {
   train();
   const std::string shown = call_verb(add_evaluate, {model, data, "--individual", "--neighbours", "3"});
   EXPECT_NE(shown.find("1 where each row is decided as its 3 nearest are"), std::string::npos) << shown;
   EXPECT_NE(shown.find("Theil index"), std::string::npos) << shown;
   EXPECT_THROW(call_verb(add_evaluate, {model, data, "--neighbours", "3"}), CLI::RequiresError);
-  EXPECT_THROW(
-      call_verb(add_evaluate, {"--scores", data, "--label", "kind", "--score", "size", "--individual"}),
-      CLI::RequiredError);
   EXPECT_EQ(rule_of([&] { judged({"--neighbours", "900"}); }), "consistency.rows");
   write_file(data, "x,y\n1,2\n2,3\n3,5\n4,6\n5,8\n6,9\n7,11\n8,12\n9,14\n10,15\n11,17\n12,18\n");
   const std::string number = folder + "/number";

@@ -52,6 +52,12 @@ Interval linear_interval(std::span<const ShareTerm> terms, double level) {
   return {sum - std::sqrt(below), sum + std::sqrt(above)};
 }
 
+Interval difference_interval(const Estimated& a, const Estimated& b) {
+  const double difference = a.value - b.value;
+  return {difference - std::hypot(a.value - a.interval.low, b.interval.high - b.value),
+          difference + std::hypot(a.interval.high - a.value, b.value - b.interval.low)};
+}
+
 std::optional<Interval> ratio_interval(const Estimated& a, const Estimated& b) {
   if (!(b.interval.low > 0)) return std::nullopt;
   const auto part = [](double value, double limit) { return limit * (2 * value - limit); };

@@ -34,12 +34,18 @@ struct ShareTerm {
 };
 Interval linear_interval(std::span<const ShareTerm> terms, double level = kLevel);
 
-// Of a / b, from each one's own interval, at least 0 each: MOVER-R of Donner and Zou, Closed-form confidence
-// intervals for functions of the normal mean and standard deviation, 2012. None where b may be 0.
+// A number with its own interval.
 struct Estimated {
   double value = 0;
   Interval interval;
 };
+// Of a - b of different rows, from each one's own interval: MOVER of Zou and Donner, Construction of
+// confidence limits about effect measures: a general approach, 2008; with wilson() of shares it is
+// newcombe(). Of two models on the same rows, which err on the same ones more often than not, it is wider
+// than need be.
+Interval difference_interval(const Estimated& a, const Estimated& b);
+// Of a / b, at least 0 each: MOVER-R of Donner and Zou, Closed-form confidence intervals for functions of the
+// normal mean and standard deviation, 2012. None where b may be 0.
 std::optional<Interval> ratio_interval(const Estimated& a, const Estimated& b);
 
 // Of the area under a ROC curve, and of a - b of different rows: DeLong, DeLong, Clarke-Pearson, Comparing

@@ -149,6 +149,32 @@ TEST(Intervals, OfRatiosHoldTheTruthNineteenTimesInTwenty) {
   }));
 }
 
+// Newcombe's is MOVER's of Wilson's. Rows that two models have in common make it hold the truth more often.
+TEST(Intervals, OfDifferencesHoldTheTruthNineteenTimesInTwentyAtLeast) {
+  const auto of = [](const Proportion& p) { return Estimated{p.share, wilson(p)}; };
+  const Proportion a{0.4, 100}, b{0.9, 60};
+  const Interval mover = difference_interval(of(a), of(b)), known = newcombe(a, b);
+  EXPECT_NEAR(mover.low, known.low, 1e-12);
+  EXPECT_NEAR(mover.high, known.high, 1e-12);
+  expect_interval_coverage(coverage(-0.2, [&](Philox& random) {
+    return difference_interval(of(draw(random, 0.5, 90)), of(draw(random, 0.7, 120)));
+  }));
+  constexpr int kDraws = 1000;
+  int held = 0;
+  for (uint64_t seed = 0; seed < kDraws; ++seed) {
+    Philox random(seed, 0xC0FE);
+    double before = 0, now = 0;
+    for (int row = 0; row < 200; ++row) {
+      const bool right = random.below(10) < 7;
+      before += right;
+      now += random.below(10) < (right ? 9u : 4u);
+    }
+    const Interval change = difference_interval(of({now / 200, 200}), of({before / 200, 200}));
+    held += change.low <= 0.05 && 0.05 <= change.high;  // 0.7 x 0.9 + 0.3 x 0.4 - 0.7
+  }
+  EXPECT_GE(held, 950);
+}
+
 TEST(Intervals, OfSumsOfSharesHoldTheTruthNineteenTimesInTwenty) {
   expect_interval_coverage(coverage(0.5 * 0.2 + 0.3 * -0.1 + 0.2 * 0.05, [](Philox& random) {
     std::vector<ShareTerm> terms;

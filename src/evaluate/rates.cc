@@ -4,6 +4,7 @@
 
 #include "base/find_named.h"
 #include "base/format.h"
+#include "evaluate/entropy.h"
 
 namespace espalier {
 namespace {
@@ -113,6 +114,16 @@ const std::vector<Rate>& rates() {
       {"positive_likelihood_ratio", {"lr_plus"}, {}, positive_likelihood_ratio, "TPR / FPR"},
       {"negative_likelihood_ratio", {"lr_minus"}, {}, negative_likelihood_ratio, "FNR / TNR"},
       {"diagnostic_odds_ratio", {}, {}, diagnostic_odds_ratio, "TP TN / (FP FN)"},
+      {"generalised_entropy",
+       {"ge"},
+       {},
+       [](const Confusion& c) { return generalised_entropy(c); },
+       "mean of ((b / mean(b))^2 - 1) / 2, b = 1 + said - is"},
+      {"theil_index",
+       {"theil"},
+       {},
+       [](const Confusion& c) { return generalised_entropy(c, 1); },
+       "mean of b / mean(b) ln(b / mean(b)), b = 1 + said - is"},
   };
   return table;
 }

@@ -42,6 +42,9 @@ TEST(Rates, FollowTheirFormulas) {
       {"positive_likelihood_ratio", 6.0 / 9 / (2.0 / 11)},
       {"negative_likelihood_ratio", 3.0 / 9 / (9.0 / 11)},
       {"diagnostic_odds_ratio", 6.0 * 9 / (2 * 3)},
+      // Benefits: twice 2, 15 times 1, three times 0, on average 0.95.
+      {"generalised_entropy", (23.0 / 20 / (0.95 * 0.95) - 1) / 2},
+      {"theil_index", (2 * 2 / 0.95 * std::log(2 / 0.95) + 15 / 0.95 * std::log(1 / 0.95)) / 20},
   };
   const Confusion confusion = counted(6, 2, 9, 3);
   EXPECT_EQ(rates().size(), expected.size());

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "evaluate/entropy.h"
 #include "evaluate/golden_rows_test.h"
 #include "fairness/criteria.h"
-#include "fairness/entropy.h"
 
 namespace espalier {
 namespace {

@@ -290,7 +290,6 @@ class Reader {
       table.fail("gates.options", "decide", cat(what, " has no interval that could prove it"),
                  "decide = \"estimate\"");
     };
-    if (gate.change != Change::kNone) fail("a change");
     if (gate.where == Where::kBetween && gate.measure == Measure::kRatio && !gate.given.empty())
       fail("a ratio of what is given");
     if (!gate.against.empty() && !gate.apart()) fail("a difference of slices that may share rows");

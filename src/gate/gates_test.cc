@@ -122,8 +122,8 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
       {good + "decide = \"proven\"", "gates.choice", ", line 4, column 10",
        "known are estimate, proven-over"},
       {good + "severity = \"warning\"", "gates.choice", ", line 4, column 12", "known are error, warn"},
-      {good + "decide = \"proven-over\"\nchange = \"absolute\"", "gates.options", ", line 4, column 10",
-       "a change has no interval"},
+      {"[[gates]]\nmetric = \"f1\"\nmin = -0.1\ndecide = \"proven-over\"\nchange = \"absolute\"",
+       "gates.options", ", line 4, column 10", "f1 has no interval"},
       {"[[gates]]\nmetric = \"f1\"\nmin = 0.5\ndecide = \"proven-over\"", "gates.options",
        ", line 4, column 10", "f1 has no interval"},
       {"[[gates]]\nmetric = \"accuracy\"\nbetween = \"sex\"\ngiven = \"job\"\nmeasure = \"ratio\"\nmin = "

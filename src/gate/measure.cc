@@ -251,7 +251,7 @@ class Meter {
 // A finding of now becomes one of the change since the baseline.
 void change(const Gate& gate, Finding& now, const Finding* before) {
   now.now = std::exchange(now.judged, std::nullopt);
-  now.interval.reset();
+  const std::optional<Interval> of_now = std::exchange(now.interval, std::nullopt);
   if (!now.now) return;
   if (!before || !before->judged) {
     now.reason = before ? cat("in the baseline ", before->reason) : "the baseline has no such slice";
@@ -259,10 +259,16 @@ void change(const Gate& gate, Finding& now, const Finding* before) {
   }
   now.before = before->judged;
   const double difference = *now.now - *now.before;
+  const bool known = of_now && before->interval;
+  const Estimated a{*now.now, of_now.value_or(Interval())},
+      b{*now.before, before->interval.value_or(Interval())};
   if (gate.change == Change::kAbsolute) {
     now.judged = difference;
+    if (known) now.interval = difference_interval(a, b);
   } else if (*now.before != 0) {
     now.judged = difference / std::abs(*now.before);
+    if (const auto ratio = known ? ratio_interval(a, b) : std::nullopt)
+      now.interval = Interval{ratio->low - 1, ratio->high - 1};
   } else {
     now.reason = "a change relative to 0 is undefined";
   }

@@ -70,6 +70,22 @@ TEST(Verdict, RatiosAreProvenOrNot) {
   EXPECT_EQ(ruling("min = 0.45"), Ruling::kBlocked);
 }
 
+TEST(Verdict, ChangesAreProvenOrNot) {
+  const Assessment now = assessment_of("g", {{"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
+  const Assessment before = assessment_of("g", {{"b", 30, 20, 30, 20}});
+  const auto ruling = [&](const std::string& keys) {
+    return result("metric = \"accuracy\"\nslice = \"g=b\"\n" + keys, now, &before).ruling;
+  };
+  // From 0.60 to 0.40, -0.33 to -0.06; relative -0.50 to -0.12.
+  for (const auto& [change, sure, open, over] : {std::tuple{"absolute", "-0.35", "-0.25", "-0.05"},
+                                                 std::tuple{"relative", "-0.55", "-0.25", "-0.10"}}) {
+    const std::string keys = cat("change = \"", change, "\"\ndecide = \"proven-over\"\nmin = ");
+    EXPECT_EQ(ruling(keys + sure), Ruling::kPass) << change;
+    EXPECT_EQ(ruling(keys + open), Ruling::kUndecided) << change;
+    EXPECT_EQ(ruling(keys + over), Ruling::kBlocked) << change;
+  }
+}
+
 TEST(Verdict, SentencesSayWhatWasJudged) {
   Assessment now = assessment_of("g", {{"a", 40, 10, 40, 10}, {"b", 20, 30, 20, 30}, {"c", 30, 0, 0, 0}});
   const Assessment before = assessment_of("g", {{"a", 45, 5, 45, 5}, {"b", 30, 20, 30, 20}});
@@ -97,18 +113,19 @@ TEST(Verdict, SentencesSayWhatWasJudged) {
       {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"overall\"\nmin = -0.1",
        "accuracy for g=b is 0.40 against 0.65 for overall (difference -0.25, limit at least -0.1; 100 rows)"},
       {"metric = \"accuracy\"\nslice = \"g=b\"\nagainst = \"g=a\"\nchange = \"absolute\"\nmin = -0.05",
-       "accuracy for g=b less that for g=a is -0.40 against -0.30 in the baseline (change -0.10, limit at "
-       "least -0.05; 100 rows)"},
+       "accuracy for g=b less that for g=a is -0.40 against -0.30 in the baseline (change -0.10, 95 % "
+       "interval -0.26 to 0.07, limit at least -0.05; 100 rows)"},
       {"metric = \"rows\"\nmin = 1000", "rows is 230 (limit at least 1000; 230 rows)"},
       {"metric = \"accuracy\"\nslice = \"g=b\"\nchange = \"absolute\"\nmin = -0.1",
-       "accuracy for g=b is 0.40 against 0.60 in the baseline (change -0.20, limit at least -0.1; 100 rows)"},
+       "accuracy for g=b is 0.40 against 0.60 in the baseline (change -0.20, 95 % interval -0.33 to -0.06, "
+       "limit "
+       "at least -0.1; 100 rows)"},
       {"metric = \"accuracy\"\nslice = \"g=b\"\nchange = \"relative\"\nmin = -0.1",
-       "accuracy for g=b is 0.40 against 0.60 in the baseline (relative change -0.33, limit at least -0.1; "
-       "100 "
-       "rows)"},
+       "accuracy for g=b is 0.40 against 0.60 in the baseline (relative change -0.33, 95 % interval -0.50 to "
+       "-0.12, limit at least -0.1; 100 rows)"},
       {"metric = \"accuracy\"\nbetween = \"g\"\nchange = \"absolute\"\nmax = 0.1",
-       "gap in accuracy between g=b and g=c is 0.60 against 0.30 in the baseline (change 0.30, limit at most "
-       "0.1; 100 rows)"},
+       "gap in accuracy between g=b and g=c is 0.60 against 0.30 in the baseline (change 0.30, 95 % interval "
+       "0.12 to 0.45, limit at most 0.1; 100 rows)"},
   };
   for (const auto& given : cases) {
     const GateResult found = result(given.keys, now, &before);

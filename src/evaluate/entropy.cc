@@ -1,4 +1,4 @@
-#include "fairness/entropy.h"
+#include "evaluate/entropy.h"
 
 #include <cmath>
 #include <vector>
