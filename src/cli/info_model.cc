@@ -104,7 +104,7 @@ void info_model(const std::string& path, const Results& results) {
     Json body = {{"model", path}, {"parameters", parameters}, {"variables", variables_json(model)}};
     body["inputs"] = Json::array();
     for (const TensorType& type : model.input_rows()) body["inputs"].push_back(to_string(type));
-    body["outputs"] = model.output_names();
+    if (const auto names = model.output_names(); !names.empty()) body["outputs"] = names;
     if (model.fixed_batch()) body["batch"] = model.fixed_batch();
     if (table) {
       const ColumnProgram columns = columns_of(model, path);
