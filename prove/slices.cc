@@ -37,7 +37,7 @@ struct Rows {
   WorstSlices worst(uint64_t seed) const {
     std::vector<const CategoryColumn*> by;
     for (const CategoryColumn& column : columns) by.push_back(&column);
-    return worst_slices({scores, labels}, by, {.seed = seed});
+    return worst_slices(ScoredRows{scores, labels}, by, {.seed = seed});
   }
 };
 

@@ -127,7 +127,7 @@ WorstOptions worst_options(const EvaluateRun& run, double threshold) {
                    .depth = static_cast<size_t>(run.worst.depth),
                    .min_rows = run.slicing.min_rows,
                    .seed = run.intervals.seed};
-  if (run.worst.any() && !run.slicing.metrics.empty()) out.metric = rate(run.slicing.metrics[0]).name;
+  if (run.worst.any() && !run.slicing.metrics.empty()) out.metric = run.slicing.metrics[0];
   if (run.slicing.positive_from == "above") out.positive = Positive::kAbove;
   return out;
 }

@@ -70,15 +70,15 @@ std::string between(const Interval& interval) {
 }  // namespace
 
 void WorstFlags::add(CLI::App& verb) {
-  CLI::Option* worst =
-      verb.add_option(
-              "--worst", most,
-              "The slices by any columns, one or two at once, in which --metric [error_rate] is worst: "
-              "searched in half of the rows, judged in the others")
-          ->check(number_from(int64_t{1}, int64_t{1000}))
-          ->expected(0, 1)
-          ->default_str("10")
-          ->option_text("[N]");
+  CLI::Option* worst = verb.add_option("--worst", most,
+                                       "The slices by any columns, one or two at once, in which --metric "
+                                       "[error_rate, of numbers mae] is "
+                                       "worst: "
+                                       "searched in half of the rows, judged in the others")
+                           ->check(number_from(int64_t{1}, int64_t{1000}))
+                           ->expected(0, 1)
+                           ->default_str("10")
+                           ->option_text("[N]");
   verb.add_option("--depth", depth, "By how many columns at once --worst searches")
       ->check(number_from(int64_t{1}, int64_t{4}))
       ->needs(worst)
@@ -110,14 +110,14 @@ WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::s
                       " words or numbers that do not fall into quarters: ", left_out)});
   std::vector<const CategoryColumn*> by;
   for (const CategoryColumn& column : columns) by.push_back(&column);
-  return worst_slices(scored.view("--worst"), by, options);
+  return worst_slices(scored.any(), by, options);
 }
 
 std::string text_of(const WorstSlices& worst, const WorstOptions& options, const Terminal& terminal) {
   const std::string searched = cat(worst.searched, " slices were searched in one half of the rows, and ",
                                    worst.judged, " judged in the other\n");
   if (worst.found.empty()) return cat("\nno slice is worse than the rest by more than chance: ", searched);
-  Table table({"worst slices", "rows", options.metric, percent(options.level, 0) + " interval", "rest", "gap",
+  Table table({"worst slices", "rows", worst.metric, percent(options.level, 0) + " interval", "rest", "gap",
                percent(options.level, 0) + " interval", "p", "of rows"});
   for (const WorstSlice& slice : worst.found) {
     table.row({slice.name, slice.rows, fixed(slice.value, 4), between(slice.interval), fixed(slice.rest, 4),
@@ -126,14 +126,14 @@ std::string text_of(const WorstSlices& worst, const WorstOptions& options, const
   }
   return cat(
       "\n", table.text(terminal),
-      terminal.paint(Ink::kDim,
-                     cat(searched, "p: Fisher's exact test, adjusted by Benjamini and Hochberg for ",
-                         worst.judged, " tests; of slices at\nor below ", percent(options.discoveries, 0),
-                         " as many are there by chance, on average\n")));
+      terminal.paint(Ink::kDim, cat(searched, "p: ", worst.exact ? "Fisher's exact" : "Welch's one-sided",
+                                    " test, adjusted by Benjamini and Hochberg for ", worst.judged,
+                                    " tests; of slices at\nor below ", percent(options.discoveries, 0),
+                                    " as many are there by chance, on average\n")));
 }
 
 Json json_of(const WorstSlices& worst, const WorstOptions& options) {
-  Json out = {{"metric", options.metric},       {"depth", options.depth},
+  Json out = {{"metric", worst.metric},         {"depth", options.depth},
               {"searched", worst.searched},     {"judged", worst.judged},
               {"discovered", worst.discovered}, {"adjusted_by", "Benjamini-Hochberg"},
               {"slices", Json::array()}};

@@ -21,6 +21,19 @@ Interval around(double value, double variance, double degrees, double level) {
   return {value - half, value + half};
 }
 
+// Of a - b. REQUIRES: both have a variance.
+double welch_degrees(const Estimate& a, const Estimate& b) {
+  const double sum = *a.variance + *b.variance;
+  return sum * sum /
+         (*a.variance * *a.variance / (a.effective_rows - 1) +
+          *b.variance * *b.variance / (b.effective_rows - 1));
+}
+
+// How often a number of Student's law lies as far from 0 as t, on either side.
+double both_sides(double t, double degrees) {
+  return degrees < kNearlyNormal ? student_p(t, whole_degrees(degrees)) : std::erfc(t / std::numbers::sqrt2);
+}
+
 }  // namespace
 
 std::optional<double> linear_variance(double squares, const Tally& rows) {
@@ -40,19 +53,20 @@ std::optional<Interval> interval(const Estimate& a, const Estimate& b, double le
   if (!a.value || !b.value) return std::nullopt;
   if (a.share && b.share) return newcombe({*a.value, a.effective_rows}, {*b.value, b.effective_rows}, level);
   if (!a.variance || !b.variance) return std::nullopt;
-  const double sum = *a.variance + *b.variance;
-  const double degrees = sum * sum /
-                         (*a.variance * *a.variance / (a.effective_rows - 1) +
-                          *b.variance * *b.variance / (b.effective_rows - 1));
-  return around(*a.value - *b.value, sum, degrees, level);
+  return around(*a.value - *b.value, *a.variance + *b.variance, welch_degrees(a, b), level);
 }
 
 double chance_of_zero(const Estimate& estimate) {
   if (!estimate.value || *estimate.value == 0 || !(estimate.effective_rows > 1)) return 1;
   if (!estimate.variance) return 0;
-  const double t = std::abs(*estimate.value) / std::sqrt(*estimate.variance),
-               degrees = estimate.effective_rows - 1;
-  return degrees < kNearlyNormal ? student_p(t, whole_degrees(degrees)) : std::erfc(t / std::numbers::sqrt2);
+  return both_sides(std::abs(*estimate.value) / std::sqrt(*estimate.variance), estimate.effective_rows - 1);
+}
+
+std::optional<double> chance_of_more(const Estimate& a, const Estimate& b) {
+  if (!a.value || !b.value || !a.variance || !b.variance) return std::nullopt;
+  const double t = (*a.value - *b.value) / std::sqrt(*a.variance + *b.variance);
+  const double half = both_sides(std::abs(t), welch_degrees(a, b)) / 2;
+  return t > 0 ? half : 1 - half;
 }
 
 }  // namespace espalier

@@ -38,6 +38,10 @@ std::optional<Interval> interval(const Estimate& a, const Estimate& b, double le
 // none and for what is 0, 0 for what is the same number other than 0 in each of several rows.
 double chance_of_zero(const Estimate& estimate);
 
+// How often chance makes a - b of different rows as large, or larger, where both truths are equal: Welch's
+// test, to one side. None without variances.
+std::optional<double> chance_of_more(const Estimate& a, const Estimate& b);
+
 // What is known of a metric whose figures are estimates.
 struct EstimateMetric {
   std::string_view name;  // that of one for each class ends in "[": "recall["

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <variant>
 
+#include "base/find_named.h"
 #include "base/format.h"
 #include "base/philox.h"
 #include "espalier/error.h"
@@ -22,28 +24,50 @@ struct Candidate {
   double surety = 0;  // deviations by which it is worse than the rest
 };
 
-// Rows that the metric counts, and those of them that are bad.
-struct Counted {
-  double bad = 0, all = 0;
-
-  Counted& operator+=(const Counted& other) {
-    bad += other.bad, all += other.all;
-    return *this;
-  }
-  double share() const { return bad / all; }
+// What is searched for: how bad each row is, 0 or 1 where the metric is a share of rows.
+struct RowCosts {
+  std::string metric;
+  bool share = true;
+  bool flipped = false;            // the metric is 1 less the mean of costs
+  std::vector<double> of, weight;  // a weight of 0 is a row that the metric does not count
 };
 
-double surety_of(const Counted& slice, const Counted& everything) {
-  const Counted rest{everything.bad - slice.bad, everything.all - slice.all};
-  const double share = everything.share();
-  if (slice.all <= 0 || rest.all <= 0 || share <= 0 || share >= 1) return 0;
-  return (slice.share() - rest.share()) / std::sqrt(share * (1 - share) * (1 / slice.all + 1 / rest.all));
+// Of rows that the metric counts.
+struct Costs {
+  double sum = 0, squares = 0;
+  Tally rows = {};
+
+  void add(double cost, double weight) {
+    if (weight == 0) return;
+    sum += weight * cost;
+    squares += weight * cost * cost;
+    rows.add(weight);
+  }
+  Costs& operator+=(const Costs& other) {
+    sum += other.sum, squares += other.squares;
+    rows += other.rows;
+    return *this;
+  }
+  double mean() const { return sum / rows.weight; }
+  double effective() const { return rows.effective_rows(); }
+};
+
+double surety_of(const Costs& slice, const Costs& everything) {
+  const double rest_weight = everything.rows.weight - slice.rows.weight;
+  const double rest_rows = everything.effective() - slice.effective();
+  const double variance = everything.squares / everything.rows.weight - everything.mean() * everything.mean();
+  if (slice.rows.weight <= 0 || rest_weight <= 0 || rest_rows <= 0 || !(variance > 0)) return 0;
+  const double rest = (everything.sum - slice.sum) / rest_weight;
+  return (slice.mean() - rest) / std::sqrt(variance * (1 / slice.effective() + 1 / rest_rows));
 }
 
-// The chance of at least so many bad rows in a slice that is taken from all of them blindly.
-double chance_of(const Counted& slice, const Counted& everything) {
-  const double total = std::round(everything.all), marked = std::round(everything.bad);
-  const double drawn = std::round(slice.all), bad = std::round(slice.bad);
+// The chance of at least so many bad rows in a slice that is taken from all of them blindly; weighted rows as
+// Kish's effective number.
+double chance_of(const Costs& slice, const Costs& rest) {
+  const auto bad_of = [](const Costs& of) { return of.mean() * of.effective(); };
+  const double total = std::round(slice.effective() + rest.effective());
+  const double marked = std::round(bad_of(slice) + bad_of(rest));
+  const double drawn = std::round(slice.effective()), bad = std::round(bad_of(slice));
   const auto choices = [](double from, double taken) {
     return std::lgamma(from + 1) - std::lgamma(taken + 1) - std::lgamma(from - taken + 1);
   };
@@ -57,24 +81,64 @@ double chance_of(const Counted& slice, const Counted& everything) {
   return std::min(1.0, sum);
 }
 
+RowCosts costs_of(const ScoredRows& rows, const WorstOptions& options) {
+  const Rate& of = rate(options.metric);
+  const bool worse = higher_is_worse(of);
+  RowCosts out{.metric = std::string(of.name), .flipped = !worse, .of = {}, .weight = {}};
+  for (size_t row = 0; row < rows.size(); ++row) {
+    const Outcome outcome =
+        outcome_of(says_positive(rows.score(row), options.threshold, options.positive), rows.positive(row));
+    out.weight.push_back(of.fraction.whole[outcome] ? rows.weight(row) : 0);
+    out.of.push_back((of.fraction.part[outcome] != 0) == worse);
+  }
+  return out;
+}
+
+[[noreturn]] void refuse_metric(const std::string& metric, const char* of, const char* known) {
+  throw ValueError("worst.metric", cat("worst slices of ", of, " are not by ", metric), known);
+}
+
+RowCosts costs_of(const ClassRows& rows, const WorstOptions& options) {
+  if (options.metric != "error_rate" && options.metric != "accuracy")
+    refuse_metric(options.metric, "several classes", "error_rate or accuracy");
+  RowCosts out{.metric = options.metric, .flipped = options.metric == "accuracy", .of = {}, .weight = {}};
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.of.push_back(rows.said(row) != rows.label(row));
+    out.weight.push_back(rows.weight(row));
+  }
+  return out;
+}
+
+RowCosts costs_of(const NumberRows& rows, const WorstOptions& options) {
+  if (options.metric != WorstOptions().metric && options.metric != "mae" &&
+      find_named("evaluate.metric", "metric", options.metric, regression_metrics()).name != "mae")
+    refuse_metric(options.metric, "numbers", "mae");
+  RowCosts out{.metric = "mae", .share = false, .of = {}, .weight = {}};
+  for (size_t row = 0; row < rows.size(); ++row) {
+    out.of.push_back(std::abs(rows.prediction(row) - rows.truth(row)));
+    out.weight.push_back(rows.weight(row));
+  }
+  return out;
+}
+
+RowCosts costs_of(const QueryRows&, const WorstOptions&) {
+  throw ValueError("evaluate.task",
+                   "worst slices are of two classes, of several, or of numbers, not of queries");
+}
+
 class Search {
  public:
-  Search(const ScoredRows& rows, const std::vector<const CategoryColumn*>& columns,
-         const WorstOptions& options)
-      : rows_(rows),
-        columns_(columns),
-        options_(options),
-        rate_(rate(options.metric)),
-        higher_is_worse_(higher_is_worse(rate_)) {
+  Search(RowCosts costs, const std::vector<const CategoryColumn*>& columns, const WorstOptions& options)
+      : costs_(std::move(costs)), columns_(columns), options_(options) {
     Philox random(options.seed, 2);
-    for (size_t row = 0; row < rows.size(); ++row) {
+    for (size_t row = 0; row < costs_.of.size(); ++row) {
       const bool judged = random.below(2) == 1;
       (judged ? judged_ : searched_).push_back(static_cast<uint32_t>(row));
     }
   }
 
   WorstSlices result() {
-    WorstSlices out;
+    WorstSlices out{.metric = costs_.metric, .exact = costs_.share};
     std::vector<Candidate> candidates = explore(out.searched);
     std::ranges::stable_sort(candidates, std::greater(), &Candidate::surety);
     candidates.resize(std::min(candidates.size(), options_.candidates));
@@ -98,24 +162,26 @@ class Search {
   }
 
  private:
-  Outcome outcome(uint32_t row) const {
-    return outcome_of(says_positive(rows_.score(row), options_.threshold, options_.positive),
-                      rows_.positive(row));
-  }
-  // Weighted rows as Kish's effective number.
-  Counted counted(const Confusion& confusion) const {
-    const std::optional<Proportion> share = proportion(rate_, confusion);
-    if (!share) return {};
-    return {(higher_is_worse_ ? share->share : 1 - share->share) * share->rows, share->rows};
-  }
-  Confusion confusion_of(const std::vector<uint32_t>& rows) const {
-    Confusion out;
-    for (const uint32_t row : rows) out[outcome(row)].add(rows_.weight(row));
+  Costs costs_of_rows(const std::vector<uint32_t>& rows) const {
+    Costs out;
+    for (const uint32_t row : rows) out.add(costs_.of[row], costs_.weight[row]);
     return out;
+  }
+  // The metric of these rows, which are those that `costs` are of.
+  Estimate estimate_of(const Costs& costs, const std::vector<uint32_t>& rows) const {
+    const double mean = costs.mean();
+    double squares = 0;
+    for (const uint32_t row : rows) squares += std::pow(costs_.weight[row] * (costs_.of[row] - mean), 2);
+    return {.metric = costs_.metric,
+            .value = costs_.flipped ? 1 - mean : mean,
+            .variance = linear_variance(squares, costs.rows),
+            .rows = costs.rows.rows,
+            .effective_rows = costs.effective(),
+            .share = costs_.share};
   }
 
   std::vector<Candidate> explore(size_t& searched) const {
-    const Counted everything = counted(confusion_of(searched_));
+    const Costs everything = costs_of_rows(searched_);
     std::vector<Candidate> out, beam(1);
     std::map<Conditions, double> seen;  // surety
     for (size_t depth = 1; depth <= options_.depth; ++depth) {
@@ -140,20 +206,20 @@ class Search {
     return out;
   }
   void part(const Conditions& whole, const std::vector<uint32_t>& rows, uint32_t column,
-            const Counted& everything, std::map<Conditions, double>& seen,
-            std::vector<Candidate>& out) const {
+            const Costs& everything, std::map<Conditions, double>& seen, std::vector<Candidate>& out) const {
     const CategoryColumn& its = *columns_[column];
-    std::vector<Confusion> confusions(its.values.size());
+    std::vector<Costs> costs(its.values.size());
+    std::vector<int64_t> counts(its.values.size());
     for (const uint32_t row : rows) {
       const uint32_t code = its.codes[row];
-      if (code != CategoryColumn::kMissing) confusions[code][outcome(row)].add(rows_.weight(row));
+      if (code == CategoryColumn::kMissing) continue;
+      costs[code].add(costs_.of[row], costs_.weight[row]);
+      ++counts[code];
     }
-    for (uint32_t value = 0; value < confusions.size(); ++value) {
-      const Counted slice = counted(confusions[value]);
+    for (uint32_t value = 0; value < costs.size(); ++value) {
       // Half of the rows are here.
-      if (2 * slice.all < static_cast<double>(options_.min_rows)) continue;
-      Candidate next{
-          .where = whole, .rows = confusions[value].all().rows, .surety = surety_of(slice, everything)};
+      if (2 * costs[value].effective() < static_cast<double>(options_.min_rows)) continue;
+      Candidate next{.where = whole, .rows = counts[value], .surety = surety_of(costs[value], everything)};
       next.where.emplace_back(column, value);
       std::ranges::sort(next.where);
       if (seen.emplace(next.where, next.surety).second) out.push_back(std::move(next));
@@ -177,32 +243,33 @@ class Search {
   std::optional<std::pair<double, WorstSlice>> judge(const Candidate& candidate) const {
     std::vector<uint32_t> inside, outside;
     for (const uint32_t row : judged_) (within(row, candidate.where) ? inside : outside).push_back(row);
-    const Confusion slice = confusion_of(inside), rest = confusion_of(outside);
-    const std::optional<Proportion> its = proportion(rate_, slice), of_rest = proportion(rate_, rest);
-    if (!its || !of_rest) return std::nullopt;
-    Counted everything = counted(slice);
-    everything += counted(rest);
+    const Costs slice = costs_of_rows(inside), rest = costs_of_rows(outside);
+    if (slice.rows.weight <= 0 || rest.rows.weight <= 0) return std::nullopt;
+    const Estimate its = estimate_of(slice, inside), of_rest = estimate_of(rest, outside);
+    const std::optional<Interval> own = interval(its, options_.level),
+                                  gap = interval(its, of_rest, options_.level);
+    if (!own || !gap) return std::nullopt;
+    Costs everything = slice;
+    everything += rest;
     WorstSlice out{.name = {},
                    .rows = candidate.rows + std::ssize(inside),
-                   .value = its->share,
-                   .rest = of_rest->share,
-                   .interval = wilson(*its, options_.level),
-                   .gap = its->share - of_rest->share,
-                   .gap_interval = newcombe(*its, *of_rest, options_.level),
-                   .p = chance_of(counted(slice), everything)};
-    for (size_t i = 0; i < kOutcomes; ++i) out.judged_rows += rate_.fraction.whole[i] * slice.of[i].rows;
+                   .judged_rows = slice.rows.rows,
+                   .value = *its.value,
+                   .rest = *of_rest.value,
+                   .interval = *own,
+                   .gap = *its.value - *of_rest.value,
+                   .gap_interval = *gap,
+                   .p = costs_.share ? chance_of(slice, rest) : chance_of_more(its, of_rest).value_or(1)};
     for (const auto& [column, value] : candidate.where) {
       out.where.emplace_back(columns_[column]->name, columns_[column]->values[value]);
       out.name += cat(out.name.empty() ? "" : ", ", out.where.back().first, "=", out.where.back().second);
     }
-    return std::pair(surety_of(counted(slice), everything), std::move(out));
+    return std::pair(surety_of(slice, everything), std::move(out));
   }
 
-  const ScoredRows& rows_;
+  const RowCosts costs_;
   const std::vector<const CategoryColumn*>& columns_;
   const WorstOptions& options_;
-  const Rate& rate_;
-  bool higher_is_worse_;
   std::vector<uint32_t> searched_, judged_;
 };
 
@@ -223,16 +290,17 @@ bool higher_is_worse(const Rate& rate) {
   return mistakes;
 }
 
-WorstSlices worst_slices(const ScoredRows& rows, const std::vector<const CategoryColumn*>& columns,
+WorstSlices worst_slices(const AnyRows& rows, const std::vector<const CategoryColumn*>& columns,
                          const WorstOptions& options) {
+  RowCosts costs = std::visit([&](const auto& known) { return costs_of(known, options); }, rows);
   // One slicing by each column says whether the columns are of these rows.
   for (const CategoryColumn* column : columns) {
-    if (slice_by({column}).of_row.size() != rows.size()) {
+    if (slice_by({column}).of_row.size() != costs.of.size()) {
       throw ValueError("evaluate.slice", cat("columns of one length: '", column->name, "' has ",
-                                             column->codes.size(), " rows, the scores ", rows.size()));
+                                             column->codes.size(), " rows, the scores ", costs.of.size()));
     }
   }
-  return Search(rows, columns, options).result();
+  return Search(std::move(costs), columns, options).result();
 }
 
 }  // namespace espalier

@@ -9,14 +9,14 @@
 
 #include "evaluate/intervals.h"
 #include "evaluate/rates.h"
-#include "evaluate/scored_rows.h"
 #include "evaluate/slices.h"
+#include "fairness/assessment.h"
 
 namespace espalier {
 
 struct WorstOptions {
-  std::string metric = "error_rate";
-  double threshold = 0.5;
+  std::string metric = "error_rate";  // of numbers mae
+  double threshold = 0.5;             // of two classes
   Positive positive = Positive::kFrom;
   size_t most = 10;           // that are told
   size_t depth = 2;           // columns a slice is by, at most
@@ -37,12 +37,14 @@ struct WorstSlice {
   double value = 0, rest = 0;
   Interval interval = {};      // of the value
   double gap = 0;              // value - rest
-  Interval gap_interval = {};  // Newcombe's
-  double p = 1;                // of so bad a slice among rows that do not differ, exact
+  Interval gap_interval = {};  // Newcombe's, or Welch's
+  double p = 1;                // of so bad a slice among rows that do not differ
   double adjusted_p = 1;       // benjamini_hochberg() over those that were judged
 };
 struct WorstSlices {
-  std::vector<WorstSlice> found;  // the surest first
+  std::string metric;                  // its name
+  bool exact = true;                   // p is by Fisher's exact test, else by Welch's to one side
+  std::vector<WorstSlice> found = {};  // the surest first
   size_t searched = 0, judged = 0, discovered = 0;
 };
 
@@ -51,9 +53,11 @@ struct WorstSlices {
 bool higher_is_worse(const Rate& rate);
 
 // Slices by values of one column, then of those in the beam parted by another, and so on; a slice that is no
-// surer than one it is part of is left out. `columns` are of the rows and live as long. Raises ValueError:
-// evaluate.metric, worst.metric, evaluate.slice.
-WorstSlices worst_slices(const ScoredRows& rows, const std::vector<const CategoryColumn*>& columns,
+// surer than one it is part of is left out. `columns` are of the rows and live as long. Rows of two classes
+// have any metric of which higher_is_worse() knows, of several classes error_rate or accuracy, of numbers
+// mae. Raises ValueError: evaluate.metric, worst.metric, evaluate.slice; evaluate.task for the rows of
+// queries.
+WorstSlices worst_slices(const AnyRows& rows, const std::vector<const CategoryColumn*>& columns,
                          const WorstOptions& options = {});
 
 }  // namespace espalier

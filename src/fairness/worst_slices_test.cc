@@ -1,6 +1,7 @@
 #include "fairness/worst_slices.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <gtest/gtest.h>
 
@@ -104,6 +105,82 @@ TEST(WorstSlices, ASearchGoesAsDeepAsAskedAndTellsAsMany) {
   EXPECT_EQ(deep.found.size(), 1u);
   EXPECT_GT(deep.discovered, 1u) << "the values of which the planted slice is a tenth";
   EXPECT_EQ(worst_slices(data.view(), data.by(), {.min_rows = 100}).found.size() > 0, true);
+}
+
+// Numbers of which a hundredth, where two columns have the value 3, are missed by `planted` times as much;
+// errors are lognormal, far more skewed than those of most models.
+struct PlantedNumbers {
+  PlantedRows rows;
+  std::vector<double> predictions, truths, weights;
+
+  PlantedNumbers(uint64_t seed, size_t count, double planted, bool weighted = false) : rows(seed, count, 1) {
+    Philox random(seed, 77);
+    for (size_t i = 0; i < count; ++i) {
+      double z = -6;
+      for (int k = 0; k < 12; ++k) z += static_cast<double>(random.uniform());
+      const bool bad = rows.columns[1].codes[i] == 3 && rows.columns[4].codes[i] == 3;
+      truths.push_back(static_cast<double>(random.below(100)));
+      predictions.push_back(truths[i] + (random.below(2) ? 1 : -1) * std::exp(z) * (bad ? planted : 1));
+      if (weighted) weights.push_back(random.below(2) == 0 ? 1 : 2);
+    }
+  }
+  WorstSlices worst(uint64_t seed) const {
+    return worst_slices(NumberRows(predictions, truths, weights), rows.by(), {.seed = seed});
+  }
+};
+
+TEST(SlowWorstSlices, NumbersThatAreMissedMostAreFirst) {
+  int first = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const WorstSlices worst = PlantedNumbers(seed, 10000, 4).worst(seed);
+    first += !worst.found.empty() && worst.found[0].name == "c1=v3, c4=v3";
+  }
+  EXPECT_GE(first, 95);
+}
+TEST(SlowWorstSlices, OfNumbersThatAreMissedAlikeNothingIsFound) {
+  for (const bool weighted : {false, true}) {
+    int alarms = 0;
+    for (uint64_t seed = 0; seed < 100; ++seed)
+      alarms += PlantedNumbers(seed, 10000, 1, weighted).worst(seed).discovered > 0;
+    EXPECT_LE(alarms, 10) << weighted;
+  }
+}
+
+TEST(WorstSlices, OfNumbersTheyAreByTheMeanError) {
+  const PlantedNumbers data(3, 6000, 4);
+  const WorstSlices worst = data.worst(3);
+  ASSERT_FALSE(worst.found.empty());
+  EXPECT_EQ(worst.metric, "mae");
+  EXPECT_FALSE(worst.exact);
+  const WorstSlice& first = worst.found[0];
+  EXPECT_EQ(first.name, "c1=v3, c4=v3");
+  EXPECT_NEAR(first.rest, std::exp(0.5), 0.15);  // the mean of the law
+  EXPECT_NEAR(first.value, 4 * std::exp(0.5), 3);
+  EXPECT_TRUE(first.gap_interval.low > 0 && first.gap_interval.low < first.gap);
+  EXPECT_TRUE(first.p > 0 && first.p <= first.adjusted_p);
+  EXPECT_EQ(rule_of([&] {
+              worst_slices(NumberRows(data.predictions, data.truths), data.rows.by(), {.metric = "r2"});
+            }),
+            "worst.metric");
+}
+
+// Two of several classes are judged as two are.
+TEST(WorstSlices, OfSeveralClassesTheyAreByTheShareOfMistakes) {
+  const PlantedRows data(4, 6000, 6);
+  const std::vector<std::string> classes = {"no", "yes", "never"};
+  std::vector<uint32_t> is(data.labels.begin(), data.labels.end()), said;
+  for (const double score : data.scores) said.push_back(score > 0.5);
+  const WorstSlices two = worst_slices(data.view(), data.by());
+  const WorstSlices three = worst_slices(ClassRows(classes, is, said), data.by());
+  ASSERT_FALSE(three.found.empty());
+  EXPECT_EQ(three.metric, "error_rate");
+  EXPECT_EQ(three.found[0].name, two.found[0].name);
+  EXPECT_EQ(three.found[0].value, two.found[0].value);
+  EXPECT_EQ(three.found[0].adjusted_p, two.found[0].adjusted_p);
+  const WorstSlices right = worst_slices(ClassRows(classes, is, said), data.by(), {.metric = "accuracy"});
+  EXPECT_NEAR(right.found[0].gap, -three.found[0].gap, 1e-12);
+  EXPECT_EQ(rule_of([&] { worst_slices(ClassRows(classes, is, said), data.by(), {.metric = "macro_f1"}); }),
+            "worst.metric");
 }
 
 TEST(WorstSlices, MetricsOfNoWorstAreRefused) {
