@@ -62,7 +62,7 @@ struct EvaluationOptions {
   // Names of columns or conditions, and crosses of them: "sex", "sex*age".
   std::vector<std::string> slices = {};
   // Ascending edges at which columns of numbers are parted: {"age", {25, 45}} gives (-inf,25), [25,45),
-  // [45,inf).
+  // [45,inf), and (missing) of cells without a number.
   std::map<std::string, std::vector<double>> buckets = {};
   // Slices "yes" and "no" by what is true of a row: {"senior", "age >= 60"}; docs/expressions.md.
   std::map<std::string, std::string> conditions = {};

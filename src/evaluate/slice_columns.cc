@@ -97,8 +97,8 @@ CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, c
   if (!others.empty() && others.size() >= read) {
     throw ValueError("evaluate.bucket",
                      cat("line ", table_.line(others[0]), ": \"", shortened(table_.cell(others[0], column)),
-                         "\" of column \"", name, "\" is no number, as ", others.size() - 1,
-                         " more, and cannot be put into a bucket"),
+                         "\" of column \"", name, "\" is no number, and cannot be put into a bucket",
+                         others.size() > 1 ? cat(", as ", others.size() - 1, " more") : ""),
                      cat("--slice ", shell_words({name}), " parts the column by its values"));
   }
   if (!others.empty()) {
