@@ -27,6 +27,7 @@ void import_gates(const CheckRun& run) {
     throw UnsupportedError(error.rule(), cat(source_name(run.from), ": ", error.message()), error.fix());
   }
   run.results.write(gates.text);
+  run.results.say_written();
   for (const std::string& note : gates.notes)
     std::fputs(cat("note: not in the gates: ", note, "\n").c_str(), stderr);
   std::fputs(cat(gates.gates, gates.gates == 1 ? " gate\n" : " gates\n").c_str(), stderr);
@@ -80,6 +81,7 @@ void write_gates(CheckRun run) {
   }
   const std::string text = gates_of(assessment, of, faults, remarks);
   run.results.write(text);
+  run.results.say_written();
   const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
   const Verdict::Counts counts = today.counts();
   if (counts.blocked + counts.undecided > 0) {

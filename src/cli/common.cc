@@ -152,6 +152,9 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
   write(json_text(all));
 }
 
+void Results::say_written() const {
+  if (out != "-" && !json) std::fputs(cat("wrote ", out, "\n").c_str(), stderr);
+}
 void Results::suggest(const std::vector<std::string>& arguments) const {
   const bool again = std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
   if (!json && again) std::printf("next: %s\n", command(arguments).c_str());

@@ -47,6 +47,8 @@ struct Results {
   // Of a file that was written to `out`: the same; on standard error, where that is standard output and holds
   // the file, the call as it was with --out `name`.
   void suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const;
+  // On standard error, which file of --out was written, if one was.
+  void say_written() const;
 };
 
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.

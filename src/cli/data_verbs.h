@@ -51,6 +51,7 @@ struct MessageResults {
       return results.write_json(cat("data ", what), about);
     }
     if (results.out != "-") results.write(metadata_bytes(message, metadata_form(results.out)));
+    results.say_written();
     if (results.out == "-" || show) Results().write(table(message, Terminal::of(STDOUT_FILENO)));
   }
 };

@@ -183,6 +183,7 @@ std::optional<KeptSchema> kept_schema(const LoadedModel& model, const std::strin
 void predict_pictures(const PredictRun& run, LoadedModel& model) {
   check_image_flags(*run.verb, run.model, "predict.images", {"--all", "--json", "--out", "--threads"});
   const bool whole = predict_files({run.model, run.inputs, run.all, run.results}, model);
+  run.results.say_written();
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
   if (!whole) throw Exit{2};
 }
@@ -208,6 +209,7 @@ void predict(const PredictRun& run) {
   checks.write();
   const GoodRows good = {found.table, found.kept, checks.json()};
   run.results.json ? predict_json(run, saved, good) : predict_csv(run, saved, good);
+  run.results.say_written();
   if (run.results.out != "-") run.results.suggest({"data", "head", run.results.out});
 }
 
