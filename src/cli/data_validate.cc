@@ -93,18 +93,17 @@ std::set<std::string> to_mend(const Validation& validation, const BadCells& cell
   return out;
 }
 
-std::string mend_text(const Validation& validation, const BadCells& cells) {
-  const std::set<std::string> columns = to_mend(validation, cells);
+std::string mend_text(const std::set<std::string>& columns) {
   if (columns.empty()) return "";
   const bool one = columns.size() == 1;
   return cat("The fix of ", one ? *columns.begin() : cat(columns.size(), " columns"), " takes ",
              one ? "it" : "them", " out of the schema: where cells are mistyped, mend them in the file.\n");
 }
 
-void suggest(const ValidateOptions& options, const Validation& validation, const BadCells& cells) {
+void suggest(const ValidateOptions& options, const Validation& validation,
+             const std::set<std::string>& mended) {
   const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
   std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
-  const std::set<std::string> mended = to_mend(validation, cells);
   std::vector<std::string> fixes;
   for (const FeatureAnomaly& anomaly : validation.features) {
     if (!mended.contains(path_text(anomaly.path))) fixes.push_back(path_text(anomaly.path));
@@ -159,6 +158,7 @@ void run(const ValidateOptions& options) {
   std::set<std::string> columns;
   for (const FeatureAnomaly& anomaly : validation.features) columns.insert(path_text(anomaly.path));
   const BadCells cells = find_bad_cells(options.file, tables, schema, inputs.environment, columns);
+  const std::set<std::string> mended = to_mend(validation, cells);
   const std::string sentence = anomaly_sentence(validation, inputs);
   if (options.results.json) {
     nlohmann::ordered_json body = {
@@ -173,13 +173,12 @@ void run(const ValidateOptions& options) {
       options.results.write(
           metadata_bytes(anomalies_of(validation, schema), metadata_form(options.results.out)));
     Results().write(cat(sentence, "\n", anomaly_table(validation, Terminal::of(STDOUT_FILENO)),
-                        cells.text(Terminal::of(STDOUT_FILENO)),
-                        options.fix.empty() ? mend_text(validation, cells) : "",
+                        cells.text(Terminal::of(STDOUT_FILENO)), options.fix.empty() ? mend_text(mended) : "",
                         asked.text(Terminal::of(STDOUT_FILENO))));
     if (!options.fix.empty())
       Results().write(
           cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
-    suggest(options, validation, cells);
+    suggest(options, validation, mended);
   }
   if (!good) throw Exit{1};
 }

@@ -124,11 +124,27 @@ std::map<std::string, Buckets> SliceFlags::parted() const {
   return out;
 }
 
+namespace {
+
+std::map<std::string, Buckets> known_buckets(const SliceFlags& flags) {
+  std::map<std::string, Buckets> out = flags.parted();
+  out.insert(flags.usual_buckets.begin(), flags.usual_buckets.end());
+  return out;
+}
+
+// Of all columns that the flags name, which `columns` then holds.
+std::vector<std::string> unread_in(const SliceFlags& flags, SliceColumns& columns) {
+  for (const auto& [name, parts] : flags.parted()) columns.named(name);
+  for (const std::string& name : flags.slices) columns.named(name);
+  for (const std::string& cross : flags.crosses) columns.by(cross);
+  return columns.notes();
+}
+
+}  // namespace
+
 void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
                                const UseSlicings& use) const {
-  const std::map<std::string, Buckets> asked = parted();
-  std::map<std::string, Buckets> known = asked;
-  known.insert(usual_buckets.begin(), usual_buckets.end());
+  const std::map<std::string, Buckets> asked = parted(), known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   const auto add = [&](const std::vector<const CategoryColumn*>& by) {
@@ -149,22 +165,16 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
 
 std::vector<std::string> SliceFlags::unread(const ScoredTable& scored,
                                             const std::vector<std::string>& missing_words) const {
-  const std::map<std::string, Buckets> asked = parted();
-  std::map<std::string, Buckets> known = asked;
-  known.insert(usual_buckets.begin(), usual_buckets.end());
+  const std::map<std::string, Buckets> known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
-  for (const auto& [name, parts] : asked) columns.named(name);
-  for (const std::string& name : slices) columns.named(name);
-  for (const std::string& cross : crosses) columns.by(cross);
-  return columns.notes();
+  return unread_in(*this, columns);
 }
 
 std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
                                             const std::vector<std::string>& missing_words) const {
-  std::map<std::string, Buckets> known = parted();
-  known.insert(usual_buckets.begin(), usual_buckets.end());
+  const std::map<std::string, Buckets> known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
-  std::vector<std::string> names = slices, out = unread(scored, missing_words);
+  std::vector<std::string> names = slices, out = unread_in(*this, columns);
   for (const std::string& cross : crosses) std::ranges::copy(factors_of(cross), std::back_inserter(names));
   for (const std::string& name : names) {
     const std::string said = columns.advice(name);

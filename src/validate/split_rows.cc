@@ -50,10 +50,8 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
     }
     if (std::isnan(key)) {
       const std::string_view cell = table.cell(row, column);
-      const auto rest = std::ranges::count_if(rows, [&](int64_t other) {
-        return other > row && !std::isnan(table.number_or_nan(other, column));
-      });
-      if (!out.dates && out.of_row.empty() && rest == 0)
+      const auto is_number = [&](int64_t other) { return !std::isnan(table.number_or_nan(other, column)); };
+      if (!out.dates && std::ranges::none_of(rows, is_number))
         throw ValueError("split.time",
                          cat("column \"", name, "\" holds neither dates nor numbers, as line ",
                              table.line(row), " shows: rows have no time by it"),
