@@ -45,6 +45,8 @@ class Error : public std::exception {
   const std::string& rule() const { return rule_; }
   const std::string& message() const { return message_; }
   const std::string& fix() const { return fix_; }
+  // At the end of the message: for who knows more of it and lets it pass.
+  void add(std::string_view more);
 
  private:
   std::string kind_, rule_, message_, fix_, text_;

@@ -77,7 +77,7 @@ class Functional : public Model {
   std::vector<std::string> output_names() const override;
 
  protected:
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   struct Plan;

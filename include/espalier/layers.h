@@ -95,7 +95,7 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
 // A layer of several tensors, which is called as layer({a, b}), has build_many() and call_many() instead:
 //
 //     struct Difference : Layer {
-//       Tensors call_many(std::span<const Tensor> x) override { return {x[0] - x[1]}; }
+//       Tensors call_many(Inputs<Tensor> x) override { return {x[0] - x[1]}; }
 //     };
 class Layer {
  public:
@@ -142,13 +142,24 @@ class Layer {
   DType variable_dtype() const { return dtype_policy().variable_dtype(); }
 
  protected:
+  // What the layer was called with, in order: tensors in call_many(), their types in build_many(). Raises
+  // ValueError[layer.inputs] where it is asked for one that the call did not bring.
+  template <class T>
+  class Inputs : public std::span<const T> {
+   public:
+    using std::span<const T>::span;
+    const T& operator[](size_t i) const {
+      if (i >= this->size()) missing_input(i, this->size());
+      return std::span<const T>::operator[](i);
+    }
+  };
   // Makes variables from the type of the first input, through add_weight. Runs once for each copy, and anew
   // after a refused first call.
   virtual void build(const TensorType&) {}
   virtual Tensor call(const Tensor& x);
   // The same for a layer of several tensors. By default they take one, and build() sees the first.
-  virtual void build_many(std::span<const TensorType> inputs) { build(inputs[0]); }
-  virtual Tensors call_many(std::span<const Tensor> inputs);
+  virtual void build_many(Inputs<TensorType> inputs) { build(inputs[0]); }
+  virtual Tensors call_many(Inputs<Tensor> inputs);
   // The variable `name` of this layer and its copies, in variable_dtype(), made when there is none. With
   // `autocast`, reading it in call() gives compute_dtype(); assigning takes variable_dtype() always. Raises
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
@@ -174,8 +185,11 @@ class Layer {
   std::vector<TensorType> input_types() const;
   // From now on call() gets inputs as they are.
   void keep_input_dtype();
+  // From now on a call brings as many tensors as the first one: another number is ValueError[layer.inputs].
+  void keep_input_count();
 
  private:
+  [[noreturn]] static void missing_input(size_t wanted, size_t given);
   struct State;
   std::shared_ptr<State> state_;
   uint64_t built_ = 0;  // the build of state_ that this copy has made its own

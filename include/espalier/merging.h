@@ -17,7 +17,7 @@ class Merge : public Layer {
  protected:
   // `inputs`: how many it takes, 0 for any number from 1.
   Merge(Function function, size_t inputs, std::string name, DTypePolicy dtype, Location at);
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   Function function_;
@@ -51,7 +51,7 @@ class Average : public Merge {
   explicit Average(std::string name = "average", DTypePolicy dtype = {}, Location at = Location::here());
 
  protected:
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 };
 
 struct ConcatenateOptions {
@@ -65,7 +65,7 @@ class Concatenate : public Layer {
   explicit Concatenate(ConcatenateOptions options = {}, Location at = Location::here());
 
  protected:
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   int64_t axis_;

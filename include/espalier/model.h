@@ -291,7 +291,7 @@ class Sequential : public Model {
   }
 
  protected:
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   void append(std::shared_ptr<Layer> layer, Location at);

@@ -34,8 +34,8 @@ class OnnxModel : public Model {
   std::vector<std::string> output_names() const override;
 
  protected:
-  void build_many(std::span<const TensorType> inputs) override;
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  void build_many(Inputs<TensorType> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   friend OnnxModel read_onnx(std::string bytes, const std::string& name, const LoadOnnxOptions& options,

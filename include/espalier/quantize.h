@@ -26,7 +26,7 @@ class QuantizedModel : public Model {
   bool can_be_trained() const override { return false; }
 
  protected:
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   friend QuantizedModel quantize(Model& model, const TensorList& rows, const QuantizeOptions& options,

@@ -37,8 +37,8 @@ class LoadedModel : public Model {
   bool has_file(const std::string& name) const;
 
  protected:
-  void build_many(std::span<const TensorType> inputs) override;
-  Tensors call_many(std::span<const Tensor> inputs) override;
+  void build_many(Inputs<TensorType> inputs) override;
+  Tensors call_many(Inputs<Tensor> inputs) override;
 
  private:
   friend LoadedModel read_model(std::map<std::string, std::string> files, const std::string& path,

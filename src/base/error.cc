@@ -23,6 +23,8 @@ bool in_library(const Location& location) {
   return file.starts_with(sources) && !file.ends_with("_test.cc") && !file.ends_with("_test.h");
 }
 
+std::string fix_line(std::string_view fix) { return fix.empty() ? "" : cat("\n  fix: ", fix); }
+
 std::string compose(std::string_view kind, std::string_view rule, std::string_view message,
                     std::string_view fix) {
   std::string text(kind);
@@ -31,9 +33,7 @@ std::string compose(std::string_view kind, std::string_view rule, std::string_vi
   if (inner.known() && inner != outer) text += cat(" at ", inner, ", called");
   if (outer.known()) text += cat(" at ", outer);
   if (!name_path.empty()) text += cat(", ", name_path);
-  text += cat("\n  ", message);
-  if (!fix.empty()) text += cat("\n  fix: ", fix);
-  return text;
+  return cat(text, "\n  ", message, fix_line(fix));
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {
@@ -89,6 +89,11 @@ std::string to_string(const Location& location) {
 
 Error::Error(std::string_view kind, std::string_view rule, std::string_view message, std::string_view fix)
     : kind_(kind), rule_(rule), message_(message), fix_(fix), text_(compose(kind, rule, message, fix)) {}
+
+void Error::add(std::string_view more) {
+  message_ += more;
+  text_.insert(text_.size() - fix_line(fix_).size(), more);
+}
 
 InternalError::InternalError(std::string_view message, Location at)
     : Error("InternalError", "", cat(message, " (", at, ")"),

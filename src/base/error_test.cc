@@ -10,6 +10,16 @@ std::string first_line() {
   return text.substr(0, text.find('\n'));
 }
 
+TEST(Errors, TakeMoreAtTheEndOfTheirMessage) {
+  for (const char* fix : {"", "less"}) {
+    ValueError error("rule", "message", fix);
+    error.add(", and more");
+    const ValueError whole("rule", "message, and more", fix);
+    EXPECT_STREQ(error.what(), whole.what());
+    EXPECT_EQ(error.message(), whole.message());
+  }
+}
+
 TEST(Errors, NameTheInnermostLineOfUserCodeToo) {
   std::string source = __FILE__;  // one of the library: this file without _test
   source.erase(source.rfind("_test"), 5);

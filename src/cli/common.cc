@@ -21,6 +21,7 @@
 #include "espalier/error.h"
 #include "espalier/threads.h"
 #include "text/text.h"
+#include "train/saved_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -83,7 +84,7 @@ std::string source_name(const std::string& path) {
 }
 
 std::shared_ptr<const Graph> read_program(const std::string& path) {
-  if (holds_model(path))
+  if (saved_files::holds_model(path))
     throw ValueError("graph.model", cat(path, " is a saved model, and its programs are templates"),
                      command({"export", path, "--to", "stablehlo", "--out", "program.mlir"}));
   const std::string text = read_text(path);

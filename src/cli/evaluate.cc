@@ -17,7 +17,6 @@
 #include "cli/individual_flags.h"
 #include "cli/interval_flags.h"
 #include "cli/learned_rows.h"
-#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/schema_slices.h"
 #include "cli/scored_table.h"
@@ -260,7 +259,7 @@ void evaluate(const EvaluateRun& run) {
   run.results.keep({run.data, run.baseline.from, run.schema});
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
-    LoadedModel model = open_model(run.model);
+    LoadedModel model = load_model(run.model);
     if (takes_images(model)) {
       check_image_flags(*run.verb, run.model, "evaluate.images",
                         {"--all-rows", "--json", "--out", "--threads"});

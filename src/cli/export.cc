@@ -16,7 +16,6 @@
 #include "base/format.h"
 #include "base/shell_words.h"
 #include "base/shortest.h"
-#include "cli/near_files.h"
 #include "cli/reading_files.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
@@ -225,7 +224,7 @@ void export_model(const ExportRun& run) {
   std::error_code none;
   if (fs::equivalent(fs::absolute(run.out).parent_path(), run.model, none))
     throw ValueError("export.out", cat(run.out, " lies in the model's own folder; write it elsewhere"));
-  LoadedModel model = open_model(run.model);
+  LoadedModel model = load_model(run.model);
   if (run.out == "-" && run.results.json)
     throw ValueError("export.out", "--json and the program cannot both be on standard output", "--out FILE");
   const Exported exported = format.write(model, run);

@@ -8,13 +8,13 @@
 #include "base/env.h"
 #include "base/isa.h"
 #include "cli/info_model.h"
-#include "cli/near_files.h"
 #include "espalier/threads.h"
 #include "kernels/kernel.h"
 #include "kernels/tile.h"
 #include "ops/registry.h"
 #include "ops/support.h"
 #include "report/table.h"
+#include "train/saved_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -123,11 +123,11 @@ std::vector<const OpDef*> named_ops(const std::vector<std::string>& names) {
           throw ValueError("info.op", cat("\"", run, "\" is a run that has not ended"),
                            "the command that began it goes on with it, given --resume");
       }
-      if (names.size() > 1 && holds_model(wanted))
+      if (names.size() > 1 && saved_files::holds_model(wanted))
         throw ValueError("info.op",
                          cat("\"", wanted, "\" is a saved model, and of those one is shown at a time"),
                          command({"info", wanted}));
-      const std::string model = near_models(wanted);
+      const std::string model = saved_files::near_models(wanted);
       throw ValueError("info.op",
                        cat("\"", wanted,
                            "\" is neither the folder of a model nor an op; layers, losses and optimizers "

@@ -4,7 +4,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/near_files.h"
 #include "cli/provenance_text.h"
 #include "cli/scores.h"
 #include "cli/train_images.h"
@@ -94,7 +93,7 @@ int64_t trainable_parameters(const Model& model) {
 }
 
 void info_model(const std::string& path, const Results& results) {
-  LoadedModel model = open_model(path);
+  LoadedModel model = load_model(path);
   const Json training = model.has_file(kHistoryFile) ? json_file(model, kHistoryFile, path) : Json();
   const int64_t parameters = trainable_parameters(model);
   const bool table = model.has_file(kColumnsFile),

@@ -9,7 +9,6 @@
 #include "base/sha256.h"
 #include "cli/common.h"
 #include "cli/image_files.h"
-#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/train_images.h"
 #include "espalier/error.h"
@@ -106,7 +105,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
 }
 
 void lineage(const LineageRun& run) {
-  const LoadedModel model = open_model(run.model);
+  const LoadedModel model = load_model(run.model);
   const std::optional<Lineage> found = read_lineage(model, run.model);
   if (!found && model.has_file(kImagesFile)) {
     if (const std::optional<ImageSource> images = read_image_source(model, run.model))

@@ -1,66 +1,23 @@
 #include "cli/near_files.h"
 
-#include <algorithm>
 #include <filesystem>
 
-#include "base/env.h"
 #include "base/format.h"
+#include "base/near_paths.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
-namespace {
 
 namespace fs = std::filesystem;
 
-// Whether the names are near without the ending that both have: files of one kind have that in common.
-bool near_stems(const fs::path& a, const fs::path& b) {
-  return a.extension() != b.extension() || !nearest(a.stem().string(), {b.stem().string()}).empty();
-}
-
-// Those of nearly the name of `path`, among what is beside it and `fits`.
-template <class Fits>
-std::string near(std::string path, Fits fits) {
-  constexpr size_t kNamed = 3;
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  const fs::path place = fs::path(path).parent_path();
-  const std::string beside = place.empty() ? "." : place.string();
-  std::error_code none;
-  if (!fs::is_directory(beside, none)) return "";
-  const auto file = [&](const std::string& name) { return (place / name).string(); };
-  std::vector<std::string> names = posix_env().list_folder(beside);
-  const std::string wanted = fs::path(path).filename().string();
-  std::erase_if(names,
-                [&](const std::string& name) { return !fits(file(name)) || !near_stems(wanted, name); });
-  names = nearest(wanted, names);
-  std::string out;
-  for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
-    out += cat(i == 0 ? "did you mean " : " or ", file(names[i]));
-  return out.empty() ? out : out + "?";
-}
-
-}  // namespace
-
 std::string near_files(const std::string& path) {
-  return near(path, [](const std::string& file) { return !fs::is_directory(file); });
+  return near_paths(path, [](const std::string& file) { return !fs::is_directory(file); });
 }
 
 void check_file(const std::string& path) {
   std::error_code none;
   if (!fs::exists(path, none) && !none)
     throw IoError("file.read", cat("cannot read ", path, ": no such file"), near_files(path));
-}
-
-bool holds_model(const std::string& path) { return posix_env().exists(path + "/model.json"); }
-
-std::string near_models(const std::string& path) { return near(path, holds_model); }
-
-LoadedModel open_model(const std::string& path) {
-  try {
-    return load_model(path);
-  } catch (const IoError& error) {
-    if (error.rule() != "load_model.path") throw;
-    throw IoError(error.rule(), error.message(), near_models(path));
-  }
 }
 
 }  // namespace espalier::cli

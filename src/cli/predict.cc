@@ -6,7 +6,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "cli/near_files.h"
 #include "cli/predict_images.h"
 #include "cli/row_flags.h"
 #include "cli/scores.h"
@@ -194,7 +193,7 @@ void predict(const PredictRun& run) {
   run.results.keep(read);
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
-    LoadedModel model = open_model(run.model);
+    LoadedModel model = load_model(run.model);
     if (takes_images(model)) return predict_pictures(run, model);
   }
   if (run.inputs.size() > 1)

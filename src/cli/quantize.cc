@@ -15,7 +15,6 @@
 #include "base/format.h"
 #include "cli/learned_images.h"
 #include "cli/learned_rows.h"
-#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/save_place.h"
 #include "cli/scores.h"
@@ -182,7 +181,7 @@ void quantize_model(const QuantizeRun& run) {
                             {kLearnedFile, ""}});
   probe_save_place(run.out);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {
-    LoadedModel model = open_model(run.model);
+    LoadedModel model = load_model(run.model);
     if (takes_images(model)) return quantize_images(run, model);
   }
   quantize_tables(run);

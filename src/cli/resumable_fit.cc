@@ -8,11 +8,15 @@
 #include <map>
 #include <sstream>
 
+#include <nlohmann/json.hpp>
+
 #include "base/checksum.h"
 #include "base/env.h"
 #include "base/format.h"
+#include "base/sha256.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
+#include "cli/provenance_text.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
@@ -67,25 +71,6 @@ std::string rows_text(const Tensor& x) {
   return cat(x.size(0), " rows of ", row, " numbers");
 }
 
-// All that a run depends on: the plan, and the numbers that it trains on and is judged by.
-std::string identity(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
-                     const FitOptions& fit) {
-  plan.fit.checkpoint_every = 0;
-  for_paths(plan, [](std::string& path) {
-    if (!is_utf8(path)) path = utf8_of_windows1252(path);
-  });
-  uint32_t sum = 0;
-  std::vector<Tensor> all{x, y};
-  all.insert(all.end(), judged.begin(), judged.end());
-  for (const TensorList* validation : {&fit.validation_x, &fit.validation_y})
-    all.insert(all.end(), validation->tensors().begin(), validation->tensors().end());
-  for (const Tensor& rows : all) {
-    const Literal numbers = rows.node()->dense();
-    sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
-  }
-  return cat(write_plan(plan), kDataLine, rows_text(x), ", checksum ", sum, "\n");
-}
-
 // Raises ValueError[train.resume], which names the first difference, where the checkpoint is of another run.
 // What is no whole checkpoint fit refuses.
 void check_same_run(const std::string& path, const std::string& now) {
@@ -107,7 +92,34 @@ void check_same_run(const std::string& path, const std::string& now) {
   }
 }
 
+// Of the run whose model lies at `path`; empty where nobody knows.
+nlohmann::ordered_json history_at(const std::string& path) {
+  const std::string file = cat(path, "/", kHistoryFile);
+  if (!posix_env().exists(file)) return {};
+  return nlohmann::ordered_json::parse(posix_env().read_file(file), nullptr, false);
+}
+
 }  // namespace
+
+std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
+                   const FitOptions& fit) {
+  plan.fit.checkpoint_every = 0;
+  for_paths(plan, [](std::string& path) {
+    if (!is_utf8(path)) path = utf8_of_windows1252(path);
+  });
+  uint32_t sum = 0;
+  std::vector<Tensor> all{x, y};
+  all.insert(all.end(), judged.begin(), judged.end());
+  for (const TensorList* validation : {&fit.validation_x, &fit.validation_y})
+    all.insert(all.end(), validation->tensors().begin(), validation->tensors().end());
+  for (const Tensor& rows : all) {
+    const Literal numbers = rows.node()->dense();
+    sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
+  }
+  return cat(write_plan(plan), kDataLine, rows_text(x), ", checksum ", sum, "\n");
+}
+
+std::string name_of_run(const std::string& run) { return sha256_of(run); }
 
 void check_resume(const TrainPlan& plan, bool resume) {
   const std::string path = checkpoint_of(plan);
@@ -116,17 +128,37 @@ void check_resume(const TrainPlan& plan, bool resume) {
     throw ValueError("train.resume", cat(path, " holds a run that has not ended"),
                      "add --resume to go on with it, or remove the file to begin anew");
   }
-  if (!exists && resume) say(cat("note: there is no ", path, ": the run begins anew\n"));
+  if (!exists && resume && !posix_env().exists(plan.model.path))
+    say(cat("note: there is no ", path, ": the run begins anew\n"));
+}
+
+bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, const Results& results) {
+  const std::string& model = plan.model.path;
+  if (!resume || posix_env().exists(checkpoint_of(plan)) || !posix_env().exists(model)) return false;
+  nlohmann::ordered_json history = history_at(model);
+  if (!history.is_object() || history.value("run", nlohmann::ordered_json()) != name_of_run(run)) {
+    say(cat("note: there is no ", checkpoint_of(plan), ", and ", model,
+            " is of another run: this one begins anew, and takes its place\n"));
+    return false;
+  }
+  if (results.json) {
+    history["ended_before"] = true;
+    history["warnings"] = *results.warned;
+    results.write_json("train", history);
+    return true;
+  }
+  results.write(cat(model, " is the model of this run, which had ended: nothing is left to do\n"));
+  results.suggest({"info", model});
+  return true;
 }
 
 void remove_checkpoint(const TrainPlan& plan) {
   if (posix_env().exists(checkpoint_of(plan))) posix_env().remove_file(checkpoint_of(plan));
 }
 
-std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
-                               const Tensor& y, const std::vector<Tensor>& judged, FitOptions options) {
+std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const std::string& run,
+                               const Tensor& x, const Tensor& y, FitOptions options) {
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
-  const std::string run = identity(plan, x, y, judged, options);
   check_same_run(checkpoint_of(plan), run);
   options.callbacks.push_back(StopOnInterrupt(run));
   options.callbacks.push_back(

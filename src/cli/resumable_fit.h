@@ -3,19 +3,30 @@
 
 #include <vector>
 
+#include "cli/common.h"
 #include "cli/plan.h"
 #include "espalier/model.h"
 
 namespace espalier::cli {
 
 // Before anything is read: raises ValueError[train.resume] for a run that has not ended and is not to go on;
-// says so when there is none.
+// says so when there is neither that nor a model.
 void check_resume(const TrainPlan& plan, bool resume);
 
+// All that a run depends on: the plan, the numbers that it trains on, and those `judged` by.
+std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
+                   const FitOptions& fit);
+// What training.json keeps of it as "run".
+std::string name_of_run(const std::string& run);
+
+// Whether a run that is to go on has its model already, and no checkpoint: the results say so. Where the
+// model is of another run, a note does.
+bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, const Results& results);
+
 // Trains. Throws Exit{130} when Ctrl-C ended it; raises ValueError[train.resume] when the checkpoint is that
-// of another plan or of other rows; `judged` are those that judge.
-std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const Tensor& x,
-                               const Tensor& y, const std::vector<Tensor>& judged, FitOptions options);
+// of another run.
+std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume, const std::string& run,
+                               const Tensor& x, const Tensor& y, FitOptions options);
 // The same of a run that has no place: Ctrl-C says that nothing is saved.
 std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor& x, const Tensor& y,
                               FitOptions options);

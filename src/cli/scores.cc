@@ -163,15 +163,23 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
   const std::vector<double> truth = columns.label_values(labels.data<float>());
   const double mean = std::accumulate(truth.begin(), truth.end(), 0.0) / count;
   double squares = 0, around_mean = 0;
+  std::vector<double> errors;
   for (size_t i = 0; i < rows; ++i) {
     const double error = predictions.values[i] - truth[i], deviation = truth[i] - mean;
     squares += error * error;
     around_mean += deviation * deviation;
-    out.mae += std::abs(error) / count;
+    errors.push_back(std::abs(error));
+    out.mae += errors.back() / count;
     out.mae_of_mean += std::abs(deviation) / count;
   }
   out.rmse = std::sqrt(squares / count);
   out.r2 = around_mean == 0 ? 0 : 1 - squares / around_mean;
+  out.median_error = out.mae;
+  if (!std::isfinite(squares)) return out;
+  std::ranges::sort(errors);
+  out.median_error = (errors[(rows - 1) / 2] + errors[rows / 2]) / 2;
+  for (double carried = 0; carried < squares / 2 && !errors.empty(); errors.pop_back(), ++out.half_error_rows)
+    carried += errors.back() * errors.back();
   return out;
 }
 
@@ -222,6 +230,15 @@ std::string interval_of(double share, int64_t rows) {
   return cat("between ", percent(interval.low, 0), " and ", percent(interval.high, 0));
 }
 
+// A few rows that r2 and rmse go by; of normal errors an eighth of the rows carries half.
+std::string far_off(const Scores& scores) {
+  const int64_t few = scores.half_error_rows;
+  if (few == 0 || few * 100 > scores.rows) return "";
+  return cat(few, " of the ", scores.rows, few == 1 ? " rows carries" : " rows carry",
+             " half of the squared error, by which r2 and rmse go: half of all rows are off by less than ",
+             rounded(scores.median_error), "\n");
+}
+
 }  // namespace
 
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal) {
@@ -229,7 +246,7 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
     return cat("r2 ", terminal.paint(Ink::kBold, fixed(scores.r2, 4)), " on ", scores.rows,
                " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", rounded(scores.mae),
                " on average (always saying the mean: ", rounded(scores.mae_of_mean), "); rmse ",
-               rounded(scores.rmse), "\n",
+               rounded(scores.rmse), "\n", far_off(scores),
                scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
   }
   constexpr size_t kTableClasses = 20;
@@ -255,7 +272,9 @@ Json json_of(const Scores& scores, const ColumnProgram& columns) {
             {"r2", scores.r2},
             {"mae", scores.mae},
             {"rmse", scores.rmse},
-            {"mae_of_mean", scores.mae_of_mean}};
+            {"mae_of_mean", scores.mae_of_mean},
+            {"median_error", scores.median_error},
+            {"half_error_rows", scores.half_error_rows}};
   }
   Json confusion = Json::array();
   const auto classes = static_cast<std::ptrdiff_t>(columns.classes().size());

@@ -10,9 +10,9 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/shell_words.h"
-#include "cli/near_files.h"
 #include "cli/train_images.h"
 #include "report/table.h"
+#include "train/saved_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -42,7 +42,7 @@ ColumnProgram columns_of(const LoadedModel& model, const std::string& path) {
 }
 
 void check_order(const std::string& model, const std::string& data) {
-  if (!holds_model(data) || holds_model(model)) return;
+  if (!saved_files::holds_model(data) || saved_files::holds_model(model)) return;
   throw ValueError("model.order", cat(model, " is no saved model, and ", data, " is one"),
                    cat("the model comes first: ", shell_words({data, model})));
 }
@@ -73,7 +73,7 @@ Decision decision_of(const LoadedModel& model, const ColumnProgram& columns, con
 }
 
 TableModel TableModel::load(const std::string& path, const std::optional<double>& threshold) {
-  LoadedModel model = open_model(path);
+  LoadedModel model = load_model(path);
   ColumnProgram columns = columns_of(model, path);
   Decision decision = decision_of(model, columns, path);
   if (threshold) decision.threshold = threshold;

@@ -10,6 +10,7 @@
 #include "cli/reading_bar.h"
 #include "cli/table_data.h"
 #include "format/gzip.h"
+#include "train/saved_files.h"
 
 namespace espalier::cli {
 namespace {
@@ -74,7 +75,7 @@ void check_table_file(const std::string& path) {
   for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
     fix += cat(i == 0 ? "name a table in it: " : ", ", (fs::path(path) / names[i]).string());
   if (names.size() > kNamed) fix += cat(" and ", names.size() - kNamed, " more");
-  if (holds_model(path)) fix = "name a table: this is a saved model";
+  if (saved_files::holds_model(path)) fix = "name a table: this is a saved model";
   throw IoError("file.read", cat("cannot read ", path, ": it is a folder, and a table is a file"), fix);
 }
 

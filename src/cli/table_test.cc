@@ -101,6 +101,47 @@ TEST(TrainTableSlow, LearnsNumbersInTheirUnit) {
   EXPECT_NEAR(std::stod(csv.substr(csv.find('\n') + 1)), 15000, 1000) << csv;
 }
 
+TEST(TrainTable, AFewRowsThatCarryR2AreCounted) {
+  const Folder folder;
+  const std::string data = folder.file("prices.csv", prices_csv(300, 1));
+  call_verb(add_train, {"--data", data, "--label", "price", "--model", folder.model(), "--epochs", "3"});
+  std::string others = prices_csv(400, 2);
+  const auto judged = [&] {
+    const std::string rows = folder.file("others.csv", others);
+    const std::string text = call_verb(add_evaluate, {folder.model(), rows});
+    return std::pair(text, json_of_verb(add_evaluate, {folder.model(), rows}));
+  };
+  const auto [plain, as_they_are] = judged();
+  EXPECT_EQ(plain.find("carr"), plain.npos) << plain;
+  // By brute force, from what predict says.
+  const nlohmann::json said =
+      nlohmann::json::parse(call_verb(add_predict, {folder.model(), folder.path + "/others.csv", "--json"}));
+  const CsvTable table = parse_csv(others);
+  std::vector<double> errors;
+  for (int64_t row = 0; row < table.rows(); ++row)
+    errors.push_back(
+        std::abs(said["predictions"][static_cast<size_t>(row)].get<double>() - *table.number(row, 2)));
+  std::ranges::sort(errors);
+  EXPECT_NEAR(as_they_are["median_error"].get<double>(), (errors[199] + errors[200]) / 2, 1e-3);
+  double all = 0, carried = 0;
+  for (const double error : errors) all += error * error;
+  int64_t rows = 0;
+  while (carried < all / 2) carried += std::pow(errors[errors.size() - static_cast<size_t>(++rows)], 2);
+  EXPECT_EQ(as_they_are["half_error_rows"], rows);
+
+  for (size_t line = others.find('\n'), i = 0; i < 2; ++i, line = others.find('\n', line + 1))
+    others.insert(others.find('\n', line + 1), "0000");
+  const auto [text, json] = judged();
+  EXPECT_GE(json["half_error_rows"], 1);
+  EXPECT_NE(text.find(" of the 400 rows carr"), text.npos) << text;
+  EXPECT_NE(
+      text.find(
+          " half of the squared error, by which r2 and rmse go: half of all rows are off by less than "),
+      text.npos)
+      << text;
+  EXPECT_NEAR(json["median_error"].get<double>(), as_they_are["median_error"].get<double>(), 100);
+}
+
 TEST(TrainTable, TheSeedSaysAllOfIt) {
   const Folder folder;
   const std::string data = folder.file("shapes.csv", shapes_csv(200, 1));
@@ -183,10 +224,26 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
   EXPECT_EQ(weights(), wanted);
   EXPECT_FALSE(posix_env().exists(checkpoint));
 
-  // Nothing to go on with: it begins anew.
-  call_verb(add_train, arguments, "", &progress);
-  EXPECT_NE(progress.find("begins anew"), std::string::npos) << progress;
+  // A run that has ended has nothing to go on with.
+  const auto again = nlohmann::json::parse(call_verb(add_train, arguments, "", &progress));
+  EXPECT_EQ(again["ended_before"], true);
+  EXPECT_EQ(again["test"], nlohmann::json::parse(whole)["test"]);
+  EXPECT_EQ(progress.find("epoch"), std::string::npos) << progress;
+  std::erase(arguments, "--json");
+  const std::string model = folder.model();
+  EXPECT_EQ(
+      call_verb(add_train, arguments),
+      cat(model, " is the model of this run, which had ended: nothing is left to do\nnext: espalier info ",
+          model, "\n"));
   EXPECT_EQ(weights(), wanted);
+  // Another begins anew, and replaces the model.
+  arguments.insert(arguments.end(), {"--seed", "1"});
+  EXPECT_NE(call_verb(add_train, arguments, "", &progress).find("replaced "), std::string::npos);
+  EXPECT_NE(progress.find(cat("note: there is no ", checkpoint, ", and ", model,
+                              " is of another run: this one begins anew, and takes its place\n")),
+            std::string::npos)
+      << progress;
+  EXPECT_NE(weights(), wanted);
 }
 
 TEST(TrainTable, LabelsByNumberWithoutAHeaderAndATestFileWithDots) {

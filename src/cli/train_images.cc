@@ -279,12 +279,14 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
       fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, plan.fit.epochs, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const Tensor &x = rows.learn.x, &y = rows.learn.y;
-  const auto history =
-      saved ? fit_or_leave(model, plan, run.resume, x, y, {rows.judge.x, rows.judge.y}, options)
-            : fit_or_stop(model, plan, x, y, options);
+  const std::string this_run = saved ? run_of(plan, x, y, {rows.judge.x, rows.judge.y}, options) : "";
+  if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
+  const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)
+                             : fit_or_stop(model, plan, x, y, options);
   const Outcome outcome = judge(model, rows.judge);
   const bool replaced = saved && posix_env().exists(plan.model.path);
   if (saved) {
+    known["run"] = name_of_run(this_run);
     known["epochs"] = history.size();
     known["test"] = {{"accuracy", outcome.accuracy()}};
     model.save(plan.model.path, {.files = image_files_of(rows, plan.fit.epochs, known)});

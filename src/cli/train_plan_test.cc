@@ -80,6 +80,7 @@ TEST_F(TrainPlans, TheWrittenPlanGivesTheBitsOfItsFlags) {
   EXPECT_TRUE(weights("plan") == weights("flags"));
   by_plan["model"] = by_flags["model"];
   by_plan["data"] = by_flags["data"];
+  by_plan["run"] = by_flags["run"];  // the plan says where the model goes
   EXPECT_EQ(by_plan, by_flags);
   // From standard input, as the verb itself says it again.
   EXPECT_EQ(call_verb(add_train, {"-", "--write-plan"}, text), text);

@@ -356,9 +356,11 @@ void train_table(const TableRun& run) {
   const auto loss_of = [&](Sequential& one) {
     return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
   };
+  const std::string this_run = run_of(plan, x, y, {test_x, test_y}, fit);
+  if (ended_before(plan, run.resume, this_run, run.results)) return;
   set_seed(plan.fit.seed);
   say(unit_of_epochs(columns));
-  const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, x, y, {test_x, test_y}, fit);
+  const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, this_run, x, y, fit);
   say(ending(plan, history));
   size_t epochs = history.size();
   std::optional<LinearModel> linear;
@@ -386,6 +388,7 @@ void train_table(const TableRun& run) {
     run.results.warn(
         {cat("with 0 epochs ", plan.model.path, " has learned nothing: it says what it began with")});
   const bool replaced = posix_env().exists(plan.model.path);
+  body["run"] = name_of_run(this_run);
   body["epochs"] = epochs;
   body["test"] = json_of(scores, columns);
   if (linear) body["linear"] = compared;

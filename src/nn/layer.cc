@@ -81,6 +81,7 @@ struct Layer::State : std::enable_shared_from_this<State> {
   std::string path;  // empty until a call begins
   DTypePolicy dtype;
   bool casts_input = true;
+  bool keeps_input_count = false;
   bool trainable = true;
   uint64_t built = 0;              // which build made the weights; 0: none
   std::vector<TensorType> inputs;  // of the call that built
@@ -201,6 +202,10 @@ Tensors Layer::apply(const TensorList& inputs) {
       throw StateError("tensor.undefined", cat("input ", i, " of layer \"", path(), "\" holds nothing"),
                        "assign it before use");
   }
+  if (state.keeps_input_count && state.built && state.inputs.size() != inputs.size()) {
+    throw ValueError("layer.inputs", cat("\"", path(), "\" was built with ",
+                                         counted(state.inputs.size(), "tensor"), ", got ", inputs.size()));
+  }
   Tensors cast;
   for (const Tensor& x : inputs.tensors())
     cast.push_back(state.casts_input && is_float(x.dtype()) ? convert(x, compute_dtype()) : x);
@@ -209,7 +214,7 @@ Tensors Layer::apply(const TensorList& inputs) {
   if (built_ == 0 || built_ != state.built) {
     std::vector<TensorType> types;
     for (const Tensor& x : cast) types.push_back(x.type());
-    build_many(types);
+    build_many(Inputs<TensorType>(types));
     if (state.built == 0) {
       state.built = ++builds;
       state.inputs = std::move(types);
@@ -217,7 +222,7 @@ Tensors Layer::apply(const TensorList& inputs) {
     }
     built_ = state.built;
   }
-  Tensors outputs = call_many(cast);
+  Tensors outputs = call_many(Inputs<Tensor>(cast));
   LayerObserver::each([&](LayerObserver& observer) {
     std::vector<Variable> own;
     for (const State::Weight& weight : state.weights) own.push_back(weight.variable);
@@ -226,7 +231,7 @@ Tensors Layer::apply(const TensorList& inputs) {
   return outputs;
 }
 
-Tensors Layer::call_many(std::span<const Tensor> inputs) {
+Tensors Layer::call_many(Inputs<Tensor> inputs) {
   if (inputs.size() == 1) return {call(inputs[0])};
   throw ValueError("layer.inputs", cat("layer \"", path(), "\" takes one tensor, got ", inputs.size()));
 }
@@ -250,6 +255,13 @@ bool Layer::trainable() const { return state_->trainable; }
 
 DTypePolicy Layer::dtype_policy() const { return state_->dtype; }
 void Layer::keep_input_dtype() { state_->casts_input = false; }
+void Layer::keep_input_count() { state_->keeps_input_count = true; }
+
+void Layer::missing_input(size_t wanted, size_t given) {
+  throw ValueError("layer.inputs",
+                   cat("\"", State::calling ? State::calling->path : "", "\" reads its input ", wanted,
+                       ", counted from 0: it is called with ", counted(given, "tensor")));
+}
 
 std::vector<TensorType> Layer::input_types() const {
   return state_->built ? state_->inputs : std::vector<TensorType>();

@@ -288,8 +288,8 @@ TEST(Layers, AnInputThatHoldsNothingAndAWeightThatIsNotThereAreNamed) {
   set_seed(0);
   struct Sum : Layer {
     Sum() : Layer("sum") {}
-    void build_many(std::span<const TensorType>) override { add_weight("factor", {1}, initializer("ones")); }
-    Tensors call_many(std::span<const Tensor> x) override { return {(x[0] + x[1]) * weight("factr")}; }
+    void build_many(Inputs<TensorType>) override { add_weight("factor", {1}, initializer("ones")); }
+    Tensors call_many(Inputs<Tensor> x) override { return {(x[0] + x[1]) * weight("factr")}; }
   };
   const Tensor x = full({1}, 1);
   EXPECT_EQ(layer_message([&] {

@@ -22,7 +22,7 @@ void require_alike(const std::string& path, const TensorType& first, const Tenso
 Merge::Merge(Function function, size_t inputs, std::string name, DTypePolicy dtype, Location at)
     : Layer(std::move(name), dtype, at), function_(function), inputs_(inputs) {}
 
-Tensors Merge::call_many(std::span<const Tensor> inputs) {
+Tensors Merge::call_many(Inputs<Tensor> inputs) {
   if (inputs_ && inputs.size() != inputs_) {
     throw ValueError("layer.inputs", cat("layer \"", path(), "\" takes ", counted(inputs_, "tensor"),
                                          ", got ", inputs.size()));
@@ -47,14 +47,14 @@ Subtract::Subtract(std::string name, DTypePolicy dtype, Location at)
 Average::Average(std::string name, DTypePolicy dtype, Location at)
     : Merge(add, 0, std::move(name), dtype, at) {}
 
-Tensors Average::call_many(std::span<const Tensor> inputs) {
+Tensors Average::call_many(Inputs<Tensor> inputs) {
   return {Merge::call_many(inputs)[0] / static_cast<int64_t>(inputs.size())};
 }
 
 Concatenate::Concatenate(ConcatenateOptions options, Location at)
     : Layer(options.name, options.dtype, at), axis_(options.axis) {}
 
-Tensors Concatenate::call_many(std::span<const Tensor> inputs) {
+Tensors Concatenate::call_many(Inputs<Tensor> inputs) {
   return {concat(Tensors(inputs.begin(), inputs.end()), axis_)};
 }
 

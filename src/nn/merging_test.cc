@@ -44,10 +44,10 @@ TEST(Merging, MistakesAreNamed) {
 
 // Two inputs, two outputs, and a variable for the second input.
 struct Swap : Layer {
-  void build_many(std::span<const TensorType> x) override {
+  void build_many(Inputs<TensorType> x) override {
     add_weight("factor", {x[1].shape.back()}, initializer("ones"));
   }
-  Tensors call_many(std::span<const Tensor> x) override { return {x[1] * weight("factor"), x[0]}; }
+  Tensors call_many(Inputs<Tensor> x) override { return {x[1] * weight("factor"), x[0]}; }
 };
 
 TEST(Merging, ALayerMayTakeAndGiveSeveral) {

@@ -202,7 +202,10 @@ TEST(ConfusionMatrix, ShowsMistakes) {
   // Ten classes fit a terminal.
   std::vector<std::string> digits;
   for (int i = 0; i < 10; ++i) digits.push_back(cat(i));
-  EXPECT_LE(confusion_matrix(std::vector<int64_t>(100, 9999), digits, kPlain).find('\n'), 80u);
+  const std::string wide = confusion_matrix(std::vector<int64_t>(100, 9999), digits, kPlain);
+  EXPECT_LE(wide.find('\n'), 80u);
+  EXPECT_EQ(std::ranges::count(wide, '%'), 20);
+  EXPECT_EQ(wide.find('.'), wide.npos) << "both margins are whole percents\n" << wide;
   EXPECT_THROW(confusion_matrix(two, {"a"}, kPlain), ValueError);
 }
 

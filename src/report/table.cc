@@ -188,10 +188,10 @@ std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<
   header.insert(header.end(), labels.begin(), labels.end());
   header.push_back("recall");
   Table table(header);
-  const auto share = [](int64_t right, int64_t all, int digits) {
+  // Both margins alike, in so many digits that ten classes fit 80 columns.
+  const auto share = [digits = n > 5 ? 0 : 1](int64_t right, int64_t all) {
     return all == 0 ? "-" : percent(static_cast<double>(right) / static_cast<double>(all), digits);
   };
-  const int narrow = n > 5 ? 0 : 1;  // digits, so that ten classes fit 80 columns
   std::vector<int64_t> said(n);
   for (size_t truth = 0; truth < n; ++truth) {
     std::vector<TableCell> row{TableCell(labels[truth], Ink::kBold)};
@@ -203,12 +203,12 @@ std::string confusion_matrix(std::span<const int64_t> counts, const std::vector<
       const Ink ink = count == 0 || truth == predicted ? Ink::kDim : Ink::kBad;
       row.push_back(count == 0 ? TableCell(".", ink) : TableCell(count, ink));
     }
-    row.emplace_back(share(counts[truth * n + truth], total, 1));
+    row.emplace_back(share(counts[truth * n + truth], total));
     table.row(std::move(row));
   }
   std::vector<TableCell> precision{TableCell("precision", Ink::kBold)};
   for (size_t predicted = 0; predicted < n; ++predicted)
-    precision.emplace_back(share(counts[predicted * n + predicted], said[predicted], narrow));
+    precision.emplace_back(share(counts[predicted * n + predicted], said[predicted]));
   precision.emplace_back("");
   table.row(std::move(precision));
   return table.text(terminal);

@@ -43,19 +43,9 @@ void require_weights(const Model& model, const std::vector<Variable>& weights) {
 
 }  // namespace
 
-Tensors Model::Shared::apply(std::span<const Tensor> x) {
-  Model& model = *Running::model();
-  const size_t built_with = model.input_types().size();
-  if (built_with > 0 && built_with != x.size()) {
-    throw ValueError("model.inputs", cat("model \"", model.path(), "\" was built with ",
-                                         counted(built_with, "tensor"), ", got ", x.size()));
-  }
-  return model.Layer::apply(Tensors(x.begin(), x.end()));
-}
-
 Tensors Model::Training::run(std::span<const Tensor> x) const {
   const OutputMakers makers;
-  Tensors out = Shared::apply(x);
+  Tensors out = Running::apply(x);
   if (out.size() != outputs.size()) {
     throw ValueError("fit.outputs",
                      cat("model \"", Running::model()->path(), "\" gives ", counted(out.size(), "tensor"),

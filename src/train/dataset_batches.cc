@@ -17,7 +17,6 @@ class DatasetSource : public TrainingBatches {
  public:
   DatasetSource(Dataset dataset, const FitOptions& options, StepArguments arguments)
       : dataset_(std::move(dataset)), arguments_(std::move(arguments)), weighted_(options.weighted) {}
-  int64_t examples_per_epoch() const override { return 0; }
   std::map<std::string, std::string> run() const override {
     return {{"data", to_string(dataset_)}, {"weighted", cat(weighted_)}};
   }

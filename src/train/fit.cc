@@ -17,18 +17,20 @@ Model::Shared::Shared()
     : forward(
           [](std::span<const Tensor> x) {
             const TrainingScope mode(false);
-            return apply(x);
+            return Running::apply(x);
           },
           {.name = "predict"}) {}
 
 Tensors Model::Shared::predict(std::span<const Tensor> x) {
   if (!training || !training->options.run_eagerly) return forward.call(x);
   const TrainingScope mode(false);
-  return apply(x);
+  return Running::apply(x);
 }
 
 Model::Model(std::string name, DTypePolicy dtype, Location at)
-    : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {}
+    : Layer(std::move(name), dtype, at), shared_(std::make_shared<Shared>()) {
+  keep_input_count();
+}
 
 std::shared_ptr<Model::Training> Model::training(const char* rule) const {
   if (!shared_->training) throw StateError(rule, "the model is not compiled", "call compile() first");
@@ -173,7 +175,8 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   Batches batches(rows.arrays, order, batch_size);
   while (batches.next()) {
     sizes.push_back(batches[0].size(0));
-    parts.push_back(shared_->predict(batches.rows()));
+    parts.push_back(
+        on_batch(batches.numbers().size(), rows.count, [&] { return shared_->predict(batches.rows()); }));
   }
   return join_rows(parts, sizes);
 }
@@ -198,8 +201,10 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
 
 Logs Model::Training::test(StepBatches& batches) {
   reset();
-  for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next())
-    test_step->call(arguments, batches.numbers());
+  for (auto arguments = batches.next(); !arguments.empty(); arguments = batches.next()) {
+    on_batch(batches.numbers().size(), batches.examples_per_epoch(),
+             [&] { test_step->call(arguments, batches.numbers()); });
+  }
   return logs();
 }
 

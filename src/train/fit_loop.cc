@@ -54,7 +54,8 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     while ((steps == 0 || now.step < steps) && !stop) {
       const std::span<const Tensor> arguments = batches.next();
       if (arguments.empty()) break;
-      train_step->call(arguments, batches.numbers());
+      on_batch(batches.numbers().size(), batches.examples_per_epoch(),
+               [&] { train_step->call(arguments, batches.numbers()); });
       const int64_t step = ++now.step;
       const bool due = step % 8 == 1 && !options.callbacks.empty();
       if (due) refresh(logs);

@@ -25,6 +25,7 @@ class RowBatches final : public StepBatches {
   RowBatches(const Rows& rows, int64_t batch_size);
   std::span<const Tensor> next() override;
   std::span<const int64_t> numbers() const override { return batches_.numbers(); }
+  int64_t examples_per_epoch() const override { return std::ssize(order_); }
 
  private:
   const bool weighted_;

@@ -293,6 +293,29 @@ TEST(FitRows, AWeightOfAClassThatIsNoneIsRefusedOnceTheClassesAreKnown) {
   }
 }
 
+TEST(FitRows, ErrorsThatNameABatchSaySo) {
+  const Tensor x = full({70, 3}, 1), y = fit_rows_zeros_of(70);
+  for (const bool eagerly : {false, true}) {
+    Sequential model{Dense({.units = 2})};
+    model.compile({.loss = MeanSquaredError(), .metrics = {}, .run_eagerly = eagerly});
+    const std::string refused =
+        "ShapeError[mean_squared_error.labels] labels must have the outputs' shape, [batch, ...]: labels "
+        "i32[";
+    EXPECT_EQ(fit_message([&] { model.fit(x, y); }),
+              refused + "32], outputs f32[32,2], in a batch of 32 of 70 rows");
+    EXPECT_EQ(fit_message([&] { model.evaluate(x, y, 40); }),
+              refused + "40], outputs f32[40,2], in a batch of 40 of 70 rows");
+    EXPECT_EQ(fit_message([&] { model.evaluate(x, y, 70); }), refused + "70], outputs f32[70,2]");
+    EXPECT_EQ(fit_message([&] { model.train_on_batch(x, y); }), refused + "70], outputs f32[70,2]");
+    model.predict(x);
+    const Tensor wide = full({70, 4}, 1);
+    EXPECT_EQ(
+        fit_message([&] { model.predict(wide, 50); }).ends_with("f32[50,4], in a batch of 50 of 70 rows"),
+        true);
+    EXPECT_EQ(fit_message([&] { model.predict(wide, 100); }).ends_with("f32[70,4]"), true);
+  }
+}
+
 TEST(FitRows, TheFirstRowWithABadLabelIsNamed) {
   Sequential model{Dense({.units = 2})};
   model.compile();

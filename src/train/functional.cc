@@ -220,7 +220,7 @@ const Tensor& Functional::Plan::find(const std::vector<Tensors>& made, const Val
           : cat("layer \"", layer, "\" gives ", list.size(), " tensors, there is no output ", value.output));
 }
 
-Tensors Functional::call_many(std::span<const Tensor> inputs) {
+Tensors Functional::call_many(Inputs<Tensor> inputs) {
   plan_->check(inputs);
   std::vector<Tensors> made;
   for (const Tensor& input : inputs) made.push_back({input});

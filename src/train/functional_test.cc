@@ -23,7 +23,7 @@ std::vector<std::string> paths(const Layer& layer) {
 // Sum and difference.
 struct Both : Layer {
   Both() : Layer("both") {}
-  Tensors call_many(std::span<const Tensor> x) override { return {x[0] + x[1], x[0] - x[1]}; }
+  Tensors call_many(Inputs<Tensor> x) override { return {x[0] + x[1], x[0] - x[1]}; }
 };
 
 TEST(FunctionalModel, SharedLayersKeepOneSetOfWeights) {
@@ -116,7 +116,7 @@ TEST(FunctionalModel, IsTrainedOnSeveralInputs) {
 TEST(FunctionalModel, SubclassesTakeSeveralToo) {
   struct Net : Model {
     Dense left{{.units = 2}}, right{{.units = 2}};
-    Tensors call_many(std::span<const Tensor> x) override { return {left(x[0]) + right(x[1])}; }
+    Tensors call_many(Inputs<Tensor> x) override { return {left(x[0]) + right(x[1])}; }
   };
   Net net;
   net.compile();
@@ -128,9 +128,41 @@ TEST(FunctionalModel, SubclassesTakeSeveralToo) {
     for (const auto& call : {std::function([&] { net.fit(x, y); }),
                              std::function([&] { net.evaluate(x, y); }), std::function([&] {
                                net.predict({x, z, z});
+                             }),
+                             std::function([&] { net(x); }), std::function([&] {
+                               net({x, z, z});
                              })})
-      EXPECT_EQ(rule_of(call), "model.inputs");
+      EXPECT_EQ(rule_of(call), "layer.inputs");
   }
+}
+
+TEST(FunctionalModel, SubclassesReadNoTensorThatACallDidNotBring) {
+  struct Net : Model {
+    Net() : Model("pairs") {}
+    Dense left{{.units = 2}};
+    void build_many(Inputs<TensorType> types) override {
+      add_weight("scale", types[1].shape, initializer("ones"));
+    }
+    Tensors call_many(Inputs<Tensor> x) override { return {left(x[0]) + x[1] * weight("scale")}; }
+  };
+  struct Pair : Layer {
+    Tensors call_many(Inputs<Tensor> x) override { return {x[0] + x[1]}; }
+  };
+  const Tensor x = full({4, 2}, 1);
+  Net net;
+  for (const auto& call : {std::function([&] { net(x); }), std::function([&] { net.predict(x); })}) {
+    try {
+      call();
+      ADD_FAILURE() << "it reads past the end";
+    } catch (const ValueError& error) {
+      EXPECT_EQ(error.rule(), "layer.inputs");
+      EXPECT_EQ(error.message(), "\"pairs\" reads its input 1, counted from 0: it is called with 1 tensor");
+    }
+  }
+  EXPECT_EQ(net({x, x}).shape(), (Shape{4, 2}));
+  Pair pair;
+  EXPECT_EQ(pair({x, x, x}).shape(), (Shape{4, 2}));
+  EXPECT_EQ(rule_of([&] { pair(x); }), "layer.inputs");
 }
 
 TEST(FunctionalModel, MistakesAreNamed) {

@@ -98,12 +98,12 @@ std::vector<std::string> OnnxModel::output_names() const {
   return program_->outputs.size() > 1 ? program_->outputs : std::vector<std::string>();
 }
 
-void OnnxModel::build_many(std::span<const TensorType>) {
+void OnnxModel::build_many(Inputs<TensorType>) {
   for (const auto& [name, value] : program_->weights)
     add_variable(name, make_concrete(value), !program_->averages.contains(name), false);
 }
 
-Tensors OnnxModel::call_many(std::span<const Tensor> given) {
+Tensors OnnxModel::call_many(Inputs<Tensor> given) {
   const Tensors x = as_rows(given, program_->rows, program_->inputs);
   const int64_t batch = batch_of(x, program_->rows, program_->fixed_batch, program_->inputs);
   return call_program(*program_->at(batch), x, [&](const std::string& name) { return weight(name); });

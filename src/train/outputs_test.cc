@@ -124,7 +124,7 @@ TEST(Outputs, SavedModelsKeepNamesAndAreTrainedFurther) {
 // Its outputs have no names.
 struct Halves : Model {
   Dense left{{.units = 2}}, right{{.units = 1}};
-  Tensors call_many(std::span<const Tensor> x) override { return {left(x[0]), right(x[0])}; }
+  Tensors call_many(Inputs<Tensor> x) override { return {left(x[0]), right(x[0])}; }
 };
 
 TEST(Outputs, OnesWithoutNamesAreNumberedOrNamedByOptions) {

@@ -95,7 +95,7 @@ QuantizedModel::QuantizedModel(std::shared_ptr<const Program> program, Location 
 
 size_t QuantizedModel::products() const { return program_->ranges.size(); }
 
-Tensors QuantizedModel::call_many(std::span<const Tensor> inputs) {
+Tensors QuantizedModel::call_many(Inputs<Tensor> inputs) {
   return inline_graph(*quantize(*program_->graph(inputs[0].size(0)), program_->ranges), inputs);
 }
 

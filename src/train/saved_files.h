@@ -16,4 +16,9 @@ inline bool is_ours(const std::string& name) {
   return name == kDescription || name == kWeights || name == kPrograms[0] || name == kPrograms[1];
 }
 
+// Whether a model lies at `path`.
+bool holds_model(const std::string& path);
+// Of near_paths() those where one does.
+std::string near_models(const std::string& path);
+
 }  // namespace espalier::saved_files

@@ -262,7 +262,7 @@ const std::string& LoadedModel::file(const std::string& name, Location at) const
 }
 bool LoadedModel::has_file(const std::string& name) const { return saved_->files.contains(name); }
 
-void LoadedModel::build_many(std::span<const TensorType>) {
+void LoadedModel::build_many(Inputs<TensorType>) {
   for (const Saved::Weight& weight : saved_->weights) {
     Variable variable = add_variable(weight.name, weight.value, weight.trainable, false);
     if (weight.frozen) variable.set_trainable(false);
@@ -286,7 +286,7 @@ Variable LoadedModel::variable(const std::string& name) const {
   return weight(saved_->weights[saved_->weight_index.at(name)].name);
 }
 
-Tensors LoadedModel::call_many(std::span<const Tensor> given) {
+Tensors LoadedModel::call_many(Inputs<Tensor> given) {
   const Tensors x = as_rows(given, saved_->rows, saved_->inputs);
   const int64_t batch = batch_of(x, saved_->rows, saved_->fixed_batch, saved_->inputs);
   return call_program(*saved_->graph(TrainingScope::current() && trainable(), batch), x,
@@ -323,11 +323,11 @@ LoadedModel read_model(std::map<std::string, std::string> files, const std::stri
 
 LoadedModel load_model(const std::string& path, Location at) {
   const CallScope scope(at);
-  Env& env = posix_env();
-  if (!env.exists(path + "/" + kDescription)) {
-    throw IoError("load_model.path", cat(path, " is no saved model: there is no ", path, "/", kDescription));
+  if (!holds_model(path)) {
+    throw IoError("load_model.path", cat(path, " is no saved model: there is no ", path, "/", kDescription),
+                  near_models(path));
   }
-  return read_model(env.read_folder(path), path, at);
+  return read_model(posix_env().read_folder(path), path, at);
 }
 
 }  // namespace espalier

@@ -39,6 +39,22 @@ void expect_same_training(Model& a, Model& b) {
   EXPECT_EQ(a.predict(x).to_vector<float>(), b.predict(x).to_vector<float>());
 }
 
+TEST(SavedModel, OfAMistypedNameIsToldByItsNeighbours) {
+  Sequential model{Dense({.units = 1})};
+  model.predict(saved_model_rows(1));
+  const std::string folder = fresh("mistyped"), path = folder + "/flowers";
+  std::filesystem::create_directory(folder);
+  model.save(path);
+  try {
+    load_model(folder + "/flower");
+    ADD_FAILURE() << "it is there";
+  } catch (const IoError& error) {
+    EXPECT_EQ(error.rule(), "load_model.path");
+    EXPECT_EQ(error.fix(), cat("did you mean ", path, "?"));
+  }
+  std::filesystem::remove_all(folder);
+}
+
 TEST(SavedModel, PredictsTheSameBitsAtAnyBatchSize) {
   set_seed(3);
   Sequential model = everything();

@@ -3,7 +3,7 @@
 
 namespace espalier {
 
-Tensors Sequential::call_many(std::span<const Tensor> inputs) {
+Tensors Sequential::call_many(Inputs<Tensor> inputs) {
   if (layers_.empty()) throw StateError("sequential.empty", "the model has no layers", "add() some");
   Tensors values(inputs.begin(), inputs.end());
   for (const auto& layer : layers_) values = layer->apply(values);

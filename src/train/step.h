@@ -20,6 +20,7 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   static Model* model() { return now_; }
+  static Tensors apply(std::span<const Tensor> x) { return now_->apply(Tensors(x.begin(), x.end())); }
 
  private:
   static inline thread_local Model* now_ = nullptr;
@@ -126,8 +127,6 @@ struct Model::Shared {
   Shared();
   // The model's code by eager calls when it is compiled so, else traced.
   Tensors predict(std::span<const Tensor> x);
-  // Of the model that runs. Raises ValueError[model.inputs] for more or fewer tensors than it was built with.
-  static Tensors apply(std::span<const Tensor> x);
 
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "base/format.h"
+#include "espalier/error.h"
 #include "espalier/tensor.h"
 
 namespace espalier {
@@ -18,7 +20,26 @@ class StepBatches {
   virtual std::span<const Tensor> next() = 0;
   // The numbers that the rows of those arguments have in the arrays they come from; empty: they have none.
   virtual std::span<const int64_t> numbers() const { return {}; }
+  // All rows of a pass; 0: it is not known.
+  virtual int64_t examples_per_epoch() const { return 0; }
 };
+
+// Calls `step` on a batch of so many `of` rows in memory. Of what it raises, where a type has the batch's
+// first axis, the message says so: nobody passed a tensor of that size.
+template <class F>
+decltype(auto) on_batch(size_t rows, int64_t of, F&& step) {
+  try {
+    return step();
+  } catch (Error& error) {
+    const auto names = [&](const char* end) {
+      return error.message().find(cat("[", rows, end)) != std::string::npos;
+    };
+    const bool of_types = error.kind() == "ShapeError" || error.kind() == "DTypeError";
+    if (of_types && rows > 0 && static_cast<int64_t>(rows) < of && (names(",") || names("]")))
+      error.add(cat(", in a batch of ", rows, " of ", of, " rows"));
+    throw;
+  }
+}
 
 // Those of fit, epoch after epoch.
 class TrainingBatches : public StepBatches {
@@ -27,8 +48,6 @@ class TrainingBatches : public StepBatches {
   // 0: it is not known. Then next() is empty at the end of an epoch, and the call behind it begins the next
   // one; else behind the last batch comes the first, perhaps in another order.
   virtual int64_t steps_per_epoch() const = 0;
-  // Rows; 0: it is not known.
-  virtual int64_t examples_per_epoch() const = 0;
   // What must be the same for a run to go on.
   virtual std::map<std::string, std::string> run() const = 0;
   // What the place of the next batch depends on besides the steps of the run.
