@@ -256,6 +256,80 @@ TEST_F(CheckPage, RareIsWhatIsSaidToBe) {
   EXPECT_NE(looser.find("no value of fewer than 6 rows is named"), std::string::npos);
 }
 
+// People with names of their own, among whom some values are rare; scored or not.
+std::string rare_people(uint64_t seed, bool scored) {
+  Philox random(seed);
+  std::string out = scored ? "paid,score,city,team,name\n" : "paid,city,team,name\n";
+  for (int i = 0; i < 1500; ++i) {
+    const bool paid = random.below(2);
+    const std::string rare = i % 100 == 0 ? cat("Hamlet", i / 100 / 4) : random.below(2) ? "Oslo" : "Bonn";
+    out += cat(paid ? "yes" : "no", scored ? paid ? ",0.75," : ",0.25," : ",", rare, ",",
+               i < 9 && scored ? "Newcomers" : "Regulars", ",Person", scored ? "B" : "A", i, "\n");
+  }
+  return out;
+}
+
+TEST_F(CheckPage, NoValueRarerThanTenStandsAnywhereInIt) {
+  const std::string judged = rare_people(1, true), learned = rare_people(2, false);
+  write_file(folder + "/scores.csv", judged);
+  const std::string train = write_file(folder + "/train.csv", learned);
+  const std::string gates =
+      "[[gates]]\nmetric = \"accuracy\"\nmax = 0.5\n[[gates]]\ndata = \"schema\"\n"
+      "[[gates]]\ndata = \"drift\"\n[[gates]]\nmetric = \"accuracy\"\neach = \"city*team\"\nmin = 0.9\n";
+  const std::string flags = cat("--slice city,team --cross city*team --train ", train);
+  const auto named = [&](const std::string& written) {
+    std::set<std::string> out;
+    for (const std::string& rows : {judged, learned}) {
+      const CsvTable table = parse_csv(rows);
+      for (const char* column : {"city", "team", "name"}) {
+        const int64_t at = table.column(column);
+        std::map<std::string, int> counts;
+        for (int64_t row = 0; row < table.rows(); ++row) ++counts[std::string(table.cell(row, at))];
+        for (const auto& [value, count] : counts) {
+          if (count < 10 && written.find(value) != written.npos) out.insert(value);
+        }
+      }
+    }
+    return out;
+  };
+  EXPECT_EQ(named(page(gates, flags)), std::set<std::string>());
+  const std::set<std::string> all = named(page(gates, flags + " --rare 1"));
+  for (const char* value : {"Hamlet0", "Newcomers"})
+    EXPECT_TRUE(all.contains(value)) << "or this says nothing";
+}
+
+TEST_F(CheckPage, EachTableIsSavedAsCsvAndEachSectionHasALink) {
+  write_file(folder + "/scores.csv", rare_people(1, true));
+  const std::string train = write_file(folder + "/train.csv", rare_people(2, false));
+  const std::string written =
+      page("[[gates]]\nmetric = \"accuracy\"\nmax = 0.5\n[[gates]]\ndata = \"drift\"\n",
+           cat("--slice city,team --with-rows 3 --train ", train));
+  const auto ids_of = [&](const std::string& tag) {
+    std::vector<std::string> out;
+    const std::string begin = cat("<", tag, " id=\"");
+    for (size_t at = written.find(begin); at != written.npos; at = written.find(begin, at + 1)) {
+      const size_t from = at + begin.size();
+      out.push_back(written.substr(from, written.find('"', from) - from));
+    }
+    return out;
+  };
+  const std::vector<std::string> tables = ids_of("table"), sections = ids_of("section");
+  EXPECT_GE(tables.size(), 8u);
+  for (const std::string& id : tables)
+    EXPECT_NE(written.find(cat("data-table=\"", id, "\"")), written.npos) << id;
+  EXPECT_GE(sections.size(), 8u);
+  for (const std::string& id : sections)
+    EXPECT_NE(written.find(cat("href=\"#", id, "\"")), written.npos) << id;
+  // Those without a name are drawn from one that has it.
+  size_t plain = 0, drawn = 0;
+  for (size_t at = written.find("<table"); at != written.npos; at = written.find("<table", at + 1)) {
+    const std::string tag = written.substr(at, written.find('>', at) - at);
+    plain += tag.find(" id=") == tag.npos;
+    drawn += tag.find("class=\"dots\"") != tag.npos;
+  }
+  EXPECT_EQ(plain, drawn);
+}
+
 TEST_F(CheckPage, TheWorstRowsOfEachTask) {
   const auto first = [&](const std::string& rows, const std::string& flags, const std::string& gate) {
     write_file(folder + "/scores.csv", rows);
