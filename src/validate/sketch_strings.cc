@@ -11,6 +11,7 @@ namespace espalier {
 namespace {
 
 constexpr size_t kFirstTextSlots = 64;
+constexpr uint64_t kMostStep = 64;
 constexpr std::string_view kLarge = "__LARGE_BYTES__";
 
 }  // namespace
@@ -99,6 +100,7 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
 }
 
 // Leaves those of which the most may be, a quarter of the room at most; of equally frequent ones all or none.
+// What is forgotten then is up to twice as frequent as before.
 void TextCounts::forget() {
   if (forgotten_ == 0) {
     note_all(*this);
@@ -120,7 +122,8 @@ void TextCounts::forget() {
     kept.count += held.count;
     kept.bytes += held.bytes;
     if (kept.count <= most_ / 4 && kept.bytes <= most_bytes_ / 4) continue;
-    forgotten_ = times;
+    // By steps of one, ids that occur once would be held and forgotten again and again.
+    forgotten_ = std::max(times, forgotten_ + std::min(forgotten_, kMostStep));
     break;
   }
   std::vector<size_t> order = used_slots();
