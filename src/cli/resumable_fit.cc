@@ -35,11 +35,13 @@ void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 // A bar that was left, and what the terminal shows of the key behind it, are taken off.
 std::string beyond_bar() { return Terminal::of(STDERR_FILENO).interactive ? "\r\x1b[2K" : "\n"; }
 
-std::string checkpoint_of(const TrainPlan& plan) {
-  const std::string& model = plan.model.path;
-  const size_t end = model.find_last_not_of('/');
-  return model.substr(0, end == std::string::npos ? end : end + 1) + ".checkpoint";
+// "model" of "model/".
+std::string without_end(const std::string& folder) {
+  const size_t end = folder.find_last_not_of('/');
+  return folder.substr(0, end == std::string::npos ? end : end + 1);
 }
+
+std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model.path) + ".checkpoint"; }
 
 // A line of a plan without its explanation.
 std::string without_comment(const std::string& line) {
@@ -104,6 +106,7 @@ nlohmann::ordered_json history_at(const std::string& path) {
 std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
                    const FitOptions& fit) {
   plan.fit.checkpoint_every = 0;
+  plan.model.path = without_end(plan.model.path);
   for_paths(plan, [](std::string& path) {
     if (!is_utf8(path)) path = utf8_of_windows1252(path);
   });

@@ -235,6 +235,9 @@ TEST(TrainTable, CtrlCSavesTheRunAndResumeGoesOnToTheSameModel) {
       call_verb(add_train, arguments),
       cat(model, " is the model of this run, which had ended: nothing is left to do\nnext: espalier info ",
           model, "\n"));
+  std::ranges::replace(arguments, model, model + "/");
+  EXPECT_TRUE(call_verb(add_train, arguments).starts_with(model + "/ is the model of this run"));
+  std::ranges::replace(arguments, model + "/", model);
   EXPECT_EQ(weights(), wanted);
   // Another begins anew, and replaces the model.
   arguments.insert(arguments.end(), {"--seed", "1"});
