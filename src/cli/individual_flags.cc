@@ -76,10 +76,8 @@ IndividualFairness IndividualFlags::find(const ScoredTable& scored, const std::v
   const ColumnProgram columns = ColumnProgram::fit(scored.table, scored.rows, options);
   const double threshold = assessment.options.thresholds[0];
   std::vector<uint8_t> said;
-  for (size_t row = 0; row < scored.rows.size(); ++row) {
-    const double score = rows.score(row);
-    said.push_back(assessment.options.positive == Positive::kFrom ? score >= threshold : score > threshold);
-  }
+  for (size_t row = 0; row < scored.rows.size(); ++row)
+    said.push_back(says_positive(rows.score(row), threshold, assessment.options.positive));
   const auto is = [&](size_t row) { return rows.positive(row); };
   return fairness_of(columns.inputs(scored.table, scored.rows), said, is, neighbours, &assessment);
 }

@@ -12,16 +12,14 @@
 namespace espalier::cli {
 namespace {
 
-nlohmann::json json_at(const std::string& file) {
-  return nlohmann::json::parse(posix_env().read_file(file), nullptr, false);
-}
+using Json = nlohmann::ordered_json;
+
+Json json_at(const std::string& file) { return Json::parse(posix_env().read_file(file), nullptr, false); }
 
 // Whether the model at `path` has had epochs; where nobody knows, it had.
 bool learned(const std::string& path) {
-  const std::string file = path + "/" + kHistoryFile;
-  if (!posix_env().exists(file)) return true;
-  const auto history = json_at(file);
-  return !history.is_object() || history.value("epochs", nlohmann::json()) != 0;
+  const Json history = history_at(path);
+  return !history.is_object() || history.value("epochs", Json()) != 0;
 }
 
 // Of the model at `path`; empty where that is none, or of no use to anybody.
@@ -39,6 +37,11 @@ std::string question_at(const std::string& path) {
 }
 
 }  // namespace
+
+Json history_at(const std::string& path) {
+  const std::string file = path + "/" + kHistoryFile;
+  return posix_env().exists(file) ? json_at(file) : Json();
+}
 
 std::string question_of(const std::vector<std::string>& image_classes) {
   std::string out;

@@ -4,9 +4,15 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "espalier/columns.h"
 
 namespace espalier::cli {
+
+// What the training.json of the model at `path` says: null where there is none, discarded where it is no
+// JSON.
+nlohmann::ordered_json history_at(const std::string& path);
 
 // What a model of images or of a table answers, as a message says it.
 std::string question_of(const std::vector<std::string>& image_classes);

@@ -16,7 +16,7 @@
 #include "base/sha256.h"
 #include "cli/common.h"
 #include "cli/interrupt.h"
-#include "cli/provenance_text.h"
+#include "cli/replaced_model.h"
 #include "cli/verbs.h"
 #include "espalier/callbacks.h"
 #include "format/checkpoint.h"
@@ -40,8 +40,6 @@ std::string without_end(const std::string& folder) {
   const size_t end = folder.find_last_not_of('/');
   return folder.substr(0, end == std::string::npos ? end : end + 1);
 }
-
-std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model.path) + ".checkpoint"; }
 
 // A line of a plan without its explanation.
 std::string without_comment(const std::string& line) {
@@ -94,14 +92,9 @@ void check_same_run(const std::string& path, const std::string& now) {
   }
 }
 
-// Of the run whose model lies at `path`; empty where nobody knows.
-nlohmann::ordered_json history_at(const std::string& path) {
-  const std::string file = cat(path, "/", kHistoryFile);
-  if (!posix_env().exists(file)) return {};
-  return nlohmann::ordered_json::parse(posix_env().read_file(file), nullptr, false);
-}
-
 }  // namespace
+
+std::string checkpoint_of(const TrainPlan& plan) { return without_end(plan.model.path) + ".checkpoint"; }
 
 std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::vector<Tensor>& judged,
                    const FitOptions& fit) {

@@ -9,6 +9,9 @@
 
 namespace espalier::cli {
 
+// Where a run is kept until it ends.
+std::string checkpoint_of(const TrainPlan& plan);
+
 // Before anything is read: raises ValueError[train.resume] for a run that has not ended and is not to go on;
 // says so when there is neither that nor a model.
 void check_resume(const TrainPlan& plan, bool resume);

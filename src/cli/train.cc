@@ -10,6 +10,7 @@
 #include "base/shortest.h"
 #include "cli/missing_flag.h"
 #include "cli/near_files.h"
+#include "cli/resumable_fit.h"
 #include "cli/save_place.h"
 #include "cli/train_images.h"
 #include "cli/train_table.h"
@@ -239,8 +240,7 @@ void check_no_images(const TrainPlan& plan) {
 
 // A checkpoint of another name is not the one that was asked for, and may be the one that was meant.
 void name_near_checkpoints(const TrainPlan& plan) {
-  const std::string& model = plan.model.path;
-  const std::string wanted = model.substr(0, model.find_last_not_of('/') + 1) + ".checkpoint";
+  const std::string wanted = checkpoint_of(plan);
   if (posix_env().exists(wanted)) return;
   const std::string near = near_files(wanted);
   if (near.find(".checkpoint") != near.npos)
