@@ -13,14 +13,14 @@
 namespace espalier {
 namespace {
 
-constexpr std::string_view kMagic = "espalier sketch 4\n";
+constexpr std::string_view kMagic = "espalier sketch 5\n";
 
 TableStatistics read_sketch(const TableFile& file) {
   try {
     const std::string content = gunzip(posix_env().read_file(file.path));
     const std::vector<std::string_view> records = parse_records(content);
     if (records.size() != 1 || !records[0].starts_with(kMagic))
-      throw FormatError("sketch.file", "not one sketch of statistics, of version 4");
+      throw FormatError("sketch.file", "not one sketch of statistics, of version 5");
     return TableStatistics::read_bytes(records[0].substr(kMagic.size()));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(file.name, ": ", error.message()), error.fix());

@@ -162,7 +162,7 @@ TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(mistake_of({numbers, sketch("a,b\n1,2\n", weighted)}),
             "sketch.flags t8.csv: its weight, slice, crosses or semantic domains are not those of t2.csv");
   EXPECT_EQ(mistake_of({numbers, folder.file(record_bytes("x"))}),
-            "sketch.file t9.csv: not one sketch of statistics, of version 4");
+            "sketch.file t9.csv: not one sketch of statistics, of version 5");
 }
 
 TEST(Sketches, ThatAreDamagedAreRefused) {

@@ -26,11 +26,13 @@ struct SketchKey {
     }
     const char* const end = text.data() + text.size();
     if (origin && end - origin >= static_cast<ptrdiff_t>(kShort)) {
-      uint64_t words[2], masks[2];
-      std::memcpy(words, end - kShort, kShort);
-      std::memcpy(masks, kLast + text.size(), kShort);
-      out.low = words[0] & masks[0];
-      out.high = words[1] & masks[1];
+      const auto word = [](const void* at) {
+        uint64_t bytes;
+        std::memcpy(&bytes, at, sizeof bytes);
+        return bytes;
+      };
+      out.low = word(end - kShort) & word(kLast + text.size());
+      out.high = word(end - kShort / 2) & word(kLast + text.size() + kShort / 2);
       return out;
     }
     char bytes[kShort] = {};

@@ -29,32 +29,135 @@ std::string TextCounts::text_of(const Slot& slot) const {
   return slot.size > kLongestText ? std::string(kLarge) : texts_.substr(slot.offset, slot.size);
 }
 
+// Texts that are looked for together: slots are too many to be at hand when they are asked for.
+struct TextCounts::Group {
+  static constexpr size_t kMost = 128;
+  // Some of the texts, in order. What is written behind the last is none of them.
+  struct Some {
+    size_t count = 0;
+    std::array<uint8_t, kMost + 1> which;
+    void add(size_t i, uint32_t times) {
+      which[count] = static_cast<uint8_t>(i);
+      count += times;
+    }
+    // In its place.
+    void put(size_t i) {
+      size_t at = count++;
+      for (; at > 0 && which[at - 1] > i; --at) which[at] = which[at - 1];
+      which[at] = static_cast<uint8_t>(i);
+    }
+    // Calls f of those behind the ith text.
+    template <class F>
+    void for_behind(size_t i, const F& f) const {
+      for (size_t k = count; k > 0 && which[k - 1] > i; --k) f(which[k - 1]);
+    }
+  };
+  Text text(size_t i) const { return {keys[i], hashes[i], texts[i]}; }
+
+  std::span<const std::string_view> texts;
+  std::array<SketchKey, kMost> keys;
+  std::array<uint64_t, kMost> hashes;
+  std::array<uint32_t, kMost> slots;
+  Some held, passed, others;
+};
+
 void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
-  // Slots are too many to be at hand when they are asked for.
-  constexpr size_t kGroup = 128;
-  std::array<Text, kGroup> group;
-  for (; !texts.empty(); texts = texts.subspan(std::min(kGroup, texts.size()))) {
-    const size_t size = std::min(kGroup, texts.size());
-    for (size_t i = 0; i < size; ++i) {
-      const SketchKey key = SketchKey::of(texts[i], origin);
-      group[i] = {key, key.hash(), texts[i]};
-      __builtin_prefetch(&tags_[group[i].hash & (slots_.size() - 1)]);
-      if (forgotten_ > 0) __builtin_prefetch(&passed_[cell(group[i].hash)], 1);
+  Group group;
+  for (; !texts.empty(); texts = texts.subspan(group.texts.size())) {
+    group.texts = texts.first(std::min(Group::kMost, texts.size()));
+    for (size_t i = 0; i < group.texts.size(); ++i) {
+      group.keys[i] = SketchKey::of(group.texts[i], origin);
+      group.hashes[i] = group.keys[i].hash();
     }
-    for (size_t i = 0; i < size; ++i) {
-      const size_t at = group[i].hash & (slots_.size() - 1);
-      const bool held = tags_[at] == tag_of(group[i].hash), comes = passed(group[i].hash) >= forgotten_;
-      __builtin_prefetch(held | comes ? static_cast<const void*>(&slots_[at]) : &tags_[at], 1);
-    }
-    for (size_t i = 0; i < size; ++i) add(group[i], 0);
+    find(group);
+    add_held(group);
+    pass(group);
+    add_others(group);
   }
+}
+
+// Parts those that are held from the others. Neither here nor in what follows does a branch depend on what
+// most texts are: no processor foresees it.
+void TextCounts::find(Group& group) const {
+  Group::Some found;
+  group.others.count = 0;
+  for (size_t i = 0; i < group.texts.size(); ++i) {
+    const size_t at = home(group.hashes[i]);
+    const auto [same, free] = tags(at, group.hashes[i]);
+    const uint32_t slot = static_cast<uint32_t>(behind(at, same | 1u << 31)) & (0u - (same != 0));
+    group.slots[i] = slot;
+    __builtin_prefetch(&slots_[slot], 1);
+    const uint32_t may_be = uint32_t{same != 0} | uint32_t{free == 0};
+    found.add(i, may_be);
+    group.others.add(i, 1 - may_be);
+  }
+  Group::Some unsure;
+  group.held.count = 0;
+  for (size_t k = 0; k < found.count; ++k) {
+    const size_t i = found.which[k];
+    const Slot& slot = slots_[group.slots[i]];
+    const SketchKey& key = group.keys[i];
+    const uint64_t other = (slot.low ^ key.low) | (slot.high ^ key.high) | (slot.size ^ key.size);
+    const uint32_t may_be_another = uint32_t{other != 0} | uint32_t{!key.is_short()};
+    unsure.add(i, may_be_another);
+    group.held.add(i, 1 - may_be_another);
+  }
+  for (size_t k = 0; k < unsure.count; ++k) {
+    const size_t i = unsure.which[k], slot = this->slot(group.text(i));
+    group.slots[i] = static_cast<uint32_t>(slot);
+    (holds(slot) ? group.held : group.others).put(i);
+  }
+}
+
+void TextCounts::add_held(const Group& group) {
+  for (size_t i = 0; i < group.held.count; ++i) ++slots_[group.slots[group.held.which[i]]].count;
+}
+
+// Parts those that are as rare as what was forgotten from the others.
+void TextCounts::pass(Group& group) {
+  group.passed.count = 0;
+  if (forgotten_ == 0) return;
+  const Group::Some found = group.others;
+  for (size_t i = 0; i < found.count; ++i)
+    __builtin_prefetch(&passed_[cell(group.hashes[found.which[i]])], 1);
+  group.others.count = 0;
+  for (size_t i = 0; i < found.count; ++i) {
+    const bool passes = this->passes(group.hashes[found.which[i]]);
+    group.passed.add(found.which[i], passes);
+    group.others.add(found.which[i], !passes);
+  }
+}
+
+// Those that come to be held. One that makes others be forgotten comes before all that stand behind it.
+void TextCounts::add_others(const Group& group) {
+  for (size_t i = 0; i < group.others.count; ++i) {
+    const size_t at = group.others.which[i];
+    const Text text = group.text(at);
+    const size_t slot = this->slot(text);
+    if (holds(slot)) {
+      ++slots_[slot].count;
+      continue;
+    }
+    const bool moves = is_full(text) || 2 * (used_ + 1) > slots_.size();
+    if (moves) {
+      group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
+      group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.hashes[k])]; });
+    }
+    ++slots_[insert(text)].count;
+    for (size_t k = at + 1; moves && k < group.texts.size(); ++k) add(group.text(k), 0);
+    if (moves) return;
+  }
+}
+
+bool TextCounts::is_full(const Text& text) const {
+  return used_ >= room(most_) || texts_.size() + kept_bytes(text.key) > room(most_bytes_);
 }
 
 // Makes room for a new text; the slot where it goes.
 size_t TextCounts::insert(const Text& text) {
-  if (used_ >= room(most_) || texts_.size() + kept_bytes(text.key) > room(most_bytes_)) {
-    if (forgotten_ == 0) note(text.hash);
+  if (is_full(text)) {
     forget();
+    distinct_->note(text.hash);
   }
   return place(text, passed(text.hash));
 }
@@ -70,8 +173,9 @@ std::vector<size_t> TextCounts::used_slots() const {
 size_t TextCounts::place(const Text& text, uint64_t missed) {
   if (2 * (used_ + 1) > slots_.size()) put(used_slots(), 2 * slots_.size());
   const size_t at = slot(text);
-  slots_[at] = {text.key.low, text.key.high, 0, missed, text.key.size, static_cast<uint32_t>(texts_.size())};
-  tags_[at] = tag_of(text.hash);
+  slots_[at] = {text.key.low, text.key.high, 0, text.key.size, static_cast<uint32_t>(texts_.size())};
+  missed_[at] = missed;
+  set_tag(at, text.hash);
   texts_ += text.text.substr(0, kept_bytes(text.key));
   ++used_;
   return at;
@@ -80,19 +184,22 @@ size_t TextCounts::place(const Text& text, uint64_t missed) {
 // Anew, of these slots alone.
 void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   const std::vector<Slot> slots = std::move(slots_);
+  const std::vector<uint64_t> missed = std::move(missed_);
   const std::vector<FixedWeight> weights = std::move(weights_);
   const std::string texts = std::move(texts_);
   slots_.assign(size, {});
-  tags_.assign(size, 0);
+  tags_.assign(size + kTagGroup, 0);
+  missed_.assign(size, 0);
   weights_.assign(weighted_ ? size : 0, 0);
   texts_.clear();
   used_ = kept.size();
   for (const size_t from : kept) {
     const uint64_t hash = slots[from].key().hash();
-    size_t at = hash & (size - 1);
-    while (tags_[at] != 0) at = (at + 1) & (size - 1);
+    size_t at = home(hash);
+    while (holds(at)) at = (at + 1) & (size - 1);
     slots_[at] = slots[from];
-    tags_[at] = tag_of(hash);
+    missed_[at] = missed[from];
+    set_tag(at, hash);
     if (weighted_) weights_[at] = weights[from];
     slots_[at].offset = static_cast<uint32_t>(texts_.size());
     texts_.append(texts, slots[from].offset, kept_bytes(slots[from].key()));
@@ -103,19 +210,20 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
 // What is forgotten then is up to twice as frequent as before.
 void TextCounts::forget() {
   if (forgotten_ == 0) {
+    distinct_.emplace();
     note_all(*this);
     passed_.assign(size_t{1} << (64 - cell_shift_), 0);
   }
-  const auto most = [](const Slot& slot) { return slot.count + slot.missed; };
+  const auto most = [&](size_t at) { return slots_[at].count + missed_[at]; };
   struct Held {
     size_t count = 0, bytes = 0;
   };
   std::map<uint64_t, Held, std::greater<>> by_most;
-  for (const Slot& slot : slots_) {
-    if (slot.count == 0) continue;
-    Held& held = by_most[most(slot)];
+  std::vector<size_t> order = used_slots();
+  for (const size_t i : order) {
+    Held& held = by_most[most(i)];
     ++held.count;
-    held.bytes += kept_bytes(slot.key());
+    held.bytes += kept_bytes(slots_[i].key());
   }
   Held kept;
   for (const auto& [times, held] : by_most) {
@@ -126,53 +234,43 @@ void TextCounts::forget() {
     forgotten_ = std::max(times, forgotten_ + std::min(forgotten_, kMostStep));
     break;
   }
-  std::vector<size_t> order = used_slots();
   std::erase_if(order, [&](size_t i) {
-    if (most(slots_[i]) > forgotten_) return false;
+    if (most(i) > forgotten_) return false;
     uint16_t& passed = passed_[cell(slots_[i].key().hash())];
-    passed = std::max(passed, static_cast<uint16_t>(std::min(most(slots_[i]), kMostPassed)));
+    passed = std::max(passed, static_cast<uint16_t>(std::min(most(i), kMostPassed)));
     return true;
   });
   put(order, std::max(kFirstTextSlots, std::bit_ceil(2 * room(most_))));
 }
 
-void TextCounts::keep(uint64_t hash) {
-  hashes_.push_back(hash);
-  if (hashes_.size() >= 2 * most_hashes()) shorten();
-}
-
 void TextCounts::note_all(const TextCounts& other) {
   for (const Slot& slot : other.slots_) {
-    if (slot.count) note(slot.key().hash());
+    if (slot.count) distinct_->note(slot.key().hash());
   }
-}
-
-void TextCounts::shorten() {
-  std::sort(hashes_.begin(), hashes_.end());
-  hashes_.erase(std::unique(hashes_.begin(), hashes_.end()), hashes_.end());
-  if (hashes_.size() < most_hashes()) return;
-  hashes_.resize(most_hashes());
-  largest_ = hashes_.back();
 }
 
 void TextCounts::merge(const TextCounts& other) {
-  if (forgotten_ > 0 || other.forgotten_ > 0) {
-    if (forgotten_ == 0) note_all(*this);
-    for (const uint64_t hash : other.hashes_) note(hash);
-    if (other.forgotten_ == 0) note_all(other);
+  if (!distinct_ && other.distinct_) {
+    distinct_.emplace();
+    note_all(*this);
   }
+  if (other.distinct_)
+    distinct_->merge(*other.distinct_);
+  else if (distinct_)
+    note_all(other);
   // What one does not hold it may have forgotten.
-  for (Slot& slot : slots_) slot.missed += slot.count ? other.passed(slot.key().hash()) : 0;
+  for (size_t i = 0; i < slots_.size(); ++i)
+    missed_[i] += slots_[i].count ? other.passed(slots_[i].key().hash()) : 0;
   for (size_t i = 0; i < other.slots_.size(); ++i) {
     const Slot& theirs = other.slots_[i];
     if (theirs.count == 0) continue;
     const std::string_view kept = other.texts_;
     const Text text{theirs.key(), theirs.key().hash(), kept.substr(theirs.offset, kept_bytes(theirs.key()))};
     size_t at = slot(text);
-    if (tags_[at] == 0)
-      at = place(text, theirs.missed + passed(text.hash));
+    if (!holds(at))
+      at = place(text, other.missed_[i] + passed(text.hash));
     else
-      slots_[at].missed += theirs.missed - other.passed(text.hash);
+      missed_[at] += other.missed_[i] - other.passed(text.hash);
     slots_[at].count += theirs.count;
     if (weighted_) weights_[at] += other.weights_[i];
   }
@@ -194,7 +292,7 @@ void TextCounts::write(SketchWriter& out) const {
   for (const size_t i : order) {
     const Slot& slot = slots_[i];
     out.number(slot.count);
-    out.number(slot.missed);
+    out.number(missed_[i]);
     out.number(slot.size);
     if (slot.size > kLongestText)
       out.number(slot.low);
@@ -204,13 +302,7 @@ void TextCounts::write(SketchWriter& out) const {
   }
   out.number(forgotten_);
   for (const uint16_t passed : passed_) out.number(passed);
-  TextCounts copy(most_, 0, false);
-  copy.hashes_ = hashes_;
-  copy.largest_ = largest_;
-  copy.shorten();
-  out.number(copy.largest_);
-  out.number(copy.hashes_.size());
-  for (const uint64_t hash : copy.hashes_) out.number(hash);
+  if (distinct_) distinct_->write(out);
 }
 
 void TextCounts::read(SketchReader& in) {
@@ -226,7 +318,7 @@ void TextCounts::read(SketchReader& in) {
       in.check(text.text.size() == size);
     }
     text.hash = text.key.hash();
-    in.check(tags_[slot(text)] == 0);
+    in.check(!holds(slot(text)));
     const size_t at = place(text, missed);
     slots_[at].count = count;
     if (weighted_) weights_[at] = in.weight();
@@ -238,25 +330,12 @@ void TextCounts::read(SketchReader& in) {
     in.check(count <= std::min(forgotten_, kMostPassed));
     passed = static_cast<uint16_t>(count);
   }
-  largest_ = in.number();
-  hashes_.resize(in.count(8));
-  for (uint64_t& hash : hashes_) hash = in.number();
-  in.check(forgotten_ <= kMostCount && hashes_.size() <= 2 * most_hashes());
+  in.check(forgotten_ <= kMostCount);
+  if (forgotten_ > 0) distinct_.emplace().read(in);
 }
 
 uint64_t TextCounts::distinct() const {
-  if (exact()) return used_;
-  TextCounts copy(most_, 0, false);
-  copy.hashes_ = hashes_;
-  copy.largest_ = largest_;
-  copy.shorten();
-  if (copy.hashes_.size() < most_hashes()) return copy.hashes_.size();
-  const double share = std::ldexp(static_cast<double>(copy.largest_), -64);
-  return static_cast<uint64_t>(std::llround(static_cast<double>(most_hashes() - 1) / share));
-}
-
-double TextCounts::distinct_error() const {
-  return exact() ? 0 : 1 / std::sqrt(static_cast<double>(most_hashes() - 2));
+  return exact() ? used_ : std::max<uint64_t>(used_, distinct_->estimate());
 }
 
 std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {
@@ -272,7 +351,8 @@ std::vector<TextCount> TextCounts::top(size_t count, bool by_weight) const {
   std::vector<TextCount> out;
   for (size_t i = 0; i < count; ++i) {
     const Slot& slot = slots_[order[i]];
-    out.push_back({text_of(slot), slot.count, slot.missed, weighted_ ? weight_value(weights_[order[i]]) : 0});
+    out.push_back(
+        {text_of(slot), slot.count, missed_[order[i]], weighted_ ? weight_value(weights_[order[i]]) : 0});
   }
   return out;
 }

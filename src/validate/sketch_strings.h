@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "validate/sketch_bytes.h"
+#include "validate/sketch_distinct.h"
 #include "validate/sketch_key.h"
+#include "validate/sketch_tags.h"
 #include "validate/sketch_values.h"
 
 namespace espalier {
@@ -25,15 +28,14 @@ struct TextCount {
 // Counts of texts. Exact while they are few enough; then the rarest are forgotten time and again, and a text
 // that is not held is only counted together with all whose hashes share a cell, until it may be more frequent
 // than what was forgotten (filtered space-saving: Homem and Carvalho, 2010). How many there are is estimated
-// from the smallest hashes (Bar-Yossef and others, 2002). A text that is longer than kLongestText is known by
-// its hash alone. What it holds then depends on the order of the texts; merging is commutative and
-// associative, and keeps what both hold.
+// from then on. A text that is longer than kLongestText is known by its hash alone. What it holds then
+// depends on the order of the texts; merging is commutative and associative, and keeps what both hold.
 class TextCounts {
  public:
   static constexpr size_t kLongestText = 1024;
 
   // Room for `most` texts of together `bytes` bytes, half of it when some were forgotten: what is asked for
-  // time and again stays at hand. And for half as many hashes, and four to eight times as many cells.
+  // time and again stays at hand. And for four to eight times as many cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
   // So many times the same; once, if it has a weight.
@@ -55,7 +57,7 @@ class TextCounts {
   bool exact() const { return forgotten_ == 0; }
   // How many there are; when not exact, an estimate whose deviation is distinct_error() of it.
   uint64_t distinct() const;
-  double distinct_error() const;
+  double distinct_error() const { return exact() ? 0 : DistinctHashes::error(); }
   // A text that is not held occurs at most so often.
   uint64_t forgotten() const { return forgotten_; }
   // The most frequent ones (by weight if so), the larger of two that are equally frequent first.
@@ -67,8 +69,8 @@ class TextCounts {
     uint64_t hash;
     std::string_view text;  // not of one that is longer than kLongestText
   };
-  struct Slot {
-    uint64_t low = 0, high = 0, count = 0, missed = 0;
+  struct alignas(32) Slot {
+    uint64_t low = 0, high = 0, count = 0;
     uint32_t size = 0, offset = 0;  // the latter of one that is not short
     SketchKey key() const { return {low, high, size}; }
   };
@@ -81,17 +83,40 @@ class TextCounts {
     const size_t size = kept_bytes(text.key);
     return size == 0 || std::memcmp(texts_.data() + slot.offset, text.text.data(), size) == 0;
   }
-  size_t slot(const Text& text) const {
-    const uint8_t tag = tag_of(text.hash);
-    size_t at = text.hash & (slots_.size() - 1);
-    while (tags_[at] != 0 && (tags_[at] != tag || !equals(slots_[at], text)))
-      at = (at + 1) & (slots_.size() - 1);
-    return at;
+  // Of the tags from `at` on: those that may be the text's, and whether a place behind them is free.
+  struct Tags {
+    uint32_t same, free;
+  };
+  Tags tags(size_t at, uint64_t hash) const {
+    const uint32_t free = equal_tags(tags_.data() + at, 0);
+    return {equal_tags(tags_.data() + at, tag_of(hash)) & ((free & -free) - 1), free};
   }
-  static uint8_t tag_of(uint64_t hash) { return static_cast<uint8_t>(hash >> 32 | 1); }
+  size_t home(uint64_t hash) const { return hash & (slots_.size() - 1); }
+  size_t behind(size_t at, uint32_t tags) const {
+    return (at + static_cast<size_t>(std::countr_zero(tags))) & (slots_.size() - 1);
+  }
+  // Where the text is, or is to go.
+  size_t slot(const Text& text) const {
+    for (size_t at = home(text.hash);; at = (at + kTagGroup) & (slots_.size() - 1)) {
+      auto [same, free] = tags(at, text.hash);
+      for (; same != 0; same &= same - 1) {
+        if (equals(slots_[behind(at, same)], text)) return behind(at, same);
+      }
+      if (free != 0) return behind(at, free);
+    }
+  }
+  bool holds(size_t at) const { return tags_[at] != 0; }
+  void set_tag(size_t at, uint64_t hash) {
+    tags_[at] = tag_of(hash);
+    if (at < kTagGroup) tags_[slots_.size() + at] = tags_[at];
+  }
+  static uint8_t tag_of(uint64_t hash) {
+    const auto tag = static_cast<uint8_t>(hash >> 32);
+    return static_cast<uint8_t>(tag + (tag == 0));
+  }
   void add(const Text& text, FixedWeight weight, uint64_t times = 1) {
     size_t at = slot(text);
-    if (tags_[at] == 0) {
+    if (!holds(at)) {
       for (; forgotten_ > 0 && times > 0 && passes(text.hash); --times) {
       }
       if (times == 0) return;
@@ -100,14 +125,19 @@ class TextCounts {
     slots_[at].count += times;
     if (weighted_) weights_[at] += weight;
   }
+  struct Group;
+  void find(Group& group) const;
+  void add_held(const Group& group);
+  void pass(Group& group);
+  void add_others(const Group& group);
   size_t cell(uint64_t hash) const { return hash >> cell_shift_; }
   // Whether a text that is not held is as rare as those forgotten; then it is counted in its cell.
   bool passes(uint64_t hash) {
-    note(hash);
+    distinct_->note(hash);
     uint16_t& passed = passed_[cell(hash)];
-    if (passed >= std::min<uint64_t>(forgotten_, kMostPassed)) return false;
-    ++passed;
-    return true;
+    const bool passes = passed < std::min<uint64_t>(forgotten_, kMostPassed);
+    passed = static_cast<uint16_t>(passed + passes);
+    return passes;
   }
   // What a text that is not held may have at most.
   uint64_t passed(uint64_t hash) const {
@@ -116,20 +146,15 @@ class TextCounts {
     return passed < kMostPassed ? passed : forgotten_;
   }
   std::string text_of(const Slot& slot) const;
+  bool is_full(const Text& text) const;
   size_t insert(const Text& text);
   size_t place(const Text& text, uint64_t missed);
   std::vector<size_t> used_slots() const;
   void put(const std::vector<size_t>& kept, size_t size);
   void forget();
-  void note(uint64_t hash) {
-    if (hash <= largest_) keep(hash);
-  }
   void note_all(const TextCounts& other);
-  void keep(uint64_t hash);
-  void shorten();
 
   static constexpr uint64_t kMostPassed = 0xffff;
-  size_t most_hashes() const { return most_ / 2; }
   size_t room(size_t all) const { return forgotten_ > 0 ? all / 2 : all; }
 
   size_t most_, most_bytes_;
@@ -137,16 +162,17 @@ class TextCounts {
   size_t used_ = 0;
   uint64_t forgotten_ = 0;
   std::vector<Slot> slots_;
-  std::vector<uint8_t> tags_;  // of the slots: some bits of the hash, 0 of none
+  // Of the slots: some bits of the hash, 0 of none, the first ones once more at the end; how many more they
+  // may have; weights.
+  std::vector<uint8_t> tags_;
+  std::vector<uint64_t> missed_;
   std::vector<FixedWeight> weights_;
   std::string texts_;
   // When something was forgotten: occurrences of texts that were not held, by the first bits of their hashes;
   // no text that is not held has more than its cell, but for one of kMostPassed.
   std::vector<uint16_t> passed_;
   int cell_shift_;
-  // And hashes of texts, those beyond the least ones left out.
-  std::vector<uint64_t> hashes_;
-  uint64_t largest_ = ~uint64_t{0};
+  std::optional<DistinctHashes> distinct_;
 };
 
 }  // namespace espalier

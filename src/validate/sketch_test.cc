@@ -348,6 +348,63 @@ TEST(TextCounts, OfABlockAreThoseOfEach) {
   }
 }
 
+// Frequent texts among rare ones, so that many are held, forgotten and held again within a few.
+TEST(TextCounts, OfALongTailAreThoseOfEach) {
+  std::mt19937_64 random(14);
+  for (const size_t most : {40, 150, 1000, 100000}) {
+    for (const size_t distinct : {300, 5000, 60000}) {
+      const std::vector<std::string> texts = zipf(random, 20000, distinct);
+      TextCounts one(most, 16 * most, false), all(most, 16 * most, false);
+      for (const std::string& text : texts) one.add(text);
+      all.add(std::vector<std::string_view>(texts.begin(), texts.end()));
+      SketchWriter expected, found;
+      one.write(expected);
+      all.write(found);
+      EXPECT_EQ(found.take(), expected.take()) << most << " " << distinct;
+    }
+  }
+}
+
+TEST(TextCounts, TagsAreFoundWhereTheyStand) {
+  std::mt19937_64 random(15);
+  for (int round = 0; round < 1000; ++round) {
+    uint8_t tags[kTagGroup];
+    for (uint8_t& tag : tags) tag = static_cast<uint8_t>(random() % 3 * 127);
+    for (const uint8_t tag : {0, 127, 254}) {
+      const uint32_t found = equal_tags(tags, tag);
+      for (size_t i = 0; i < 32; ++i) ASSERT_EQ(found >> i & 1, i < kTagGroup && tags[i] == tag);
+    }
+  }
+}
+
+// Over many sets of each size: without bias, and as far off as error() says.
+TEST(DistinctHashes, EstimateHowManyThereWere) {
+  std::mt19937_64 random(16);
+  EXPECT_EQ(DistinctHashes().estimate(), 0u);
+  for (const int count : {1, 50, 3000, 20000, 60000, 200000}) {
+    const int sets = 40;
+    double sum = 0, squares = 0;
+    for (int set = 0; set < sets; ++set) {
+      DistinctHashes whole, parts[2];
+      for (int i = 0; i < count; ++i) {
+        const uint64_t hash = random();
+        for (const uint64_t again : {hash, hash}) whole.note(again);
+        parts[hash % 2].note(hash);
+      }
+      const uint64_t estimate = whole.estimate();
+      parts[1].merge(parts[0]);
+      ASSERT_EQ(parts[1].estimate(), estimate);
+      const double error = static_cast<double>(estimate) / count - 1;
+      sum += error;
+      squares += error * error;
+    }
+    const double most = DistinctHashes::error();
+    EXPECT_LT(std::abs(sum / sets), 4 * most / std::sqrt(double{sets})) << count;
+    EXPECT_LT(std::sqrt(squares / sets), 1.4 * most) << count;
+    EXPECT_TRUE(count < 60000 || std::sqrt(squares / sets) > most / 1.5) << count;
+  }
+}
+
 TEST(TextCounts, LongTextsAreCountedWithoutTheirLetters) {
   TextCounts counts(100, 1 << 14, false);
   for (int i = 0; i < 3; ++i) counts.add(std::string(5000, 'a'));

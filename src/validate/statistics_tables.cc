@@ -104,20 +104,23 @@ class Feed {
   JoinTypes join_ = nullptr;
 };
 
-// Whose turn it is: blocks are added to each column in order.
+// Whose turn it is: one block at a time is added to each column, in order where that matters.
 class Turns {
  public:
-  explicit Turns(size_t count) : next_(count) {}
+  explicit Turns(std::vector<bool> ordered) : ordered_(std::move(ordered)), next_(ordered_.size()) {}
+  bool ready(size_t which, int64_t block) const { return next_[which].load() == due(which, block); }
   // False when all is to end.
   bool wait(size_t which, int64_t block) {
-    for (int64_t next = next_[which].load(); next != block; next = next_[which].load()) {
+    for (;;) {
+      int64_t next = due(which, block);
+      if (next_[which].compare_exchange_strong(next, kTaken)) return true;
       if (next == kStopped) return false;
       next_[which].wait(next);
     }
-    return true;
   }
   void pass(size_t which, int64_t block) {
-    next_[which].compare_exchange_strong(block, block + 1);
+    int64_t taken = kTaken;
+    next_[which].compare_exchange_strong(taken, due(which, block + 1));
     next_[which].notify_all();
   }
   void stop() {
@@ -128,7 +131,10 @@ class Turns {
   }
 
  private:
-  static constexpr int64_t kStopped = std::numeric_limits<int64_t>::max();
+  static constexpr int64_t kTaken = -1, kStopped = -2;
+  int64_t due(size_t which, int64_t block) const { return ordered_[which] ? block : 0; }
+
+  std::vector<bool> ordered_;
   std::vector<std::atomic<int64_t>> next_;
 };
 
@@ -190,7 +196,7 @@ class Pass {
         wanted_(std::move(wanted)),
         rows_(rows),
         found_(wanted_.size()),
-        turns_(wanted_.size() + 1),
+        turns_(ordered(statistics)),
         crossing_(wanted_.size()) {}
 
   void run() {
@@ -199,6 +205,26 @@ class Pass {
   CellType found(size_t column) const { return found_[column].load(); }
 
  private:
+  // What is counted of texts depends on their order; and slices come after all columns.
+  static std::vector<bool> ordered(const TableStatistics& statistics) {
+    std::vector<bool> out;
+    for (const CellType type : statistics.columns().types) out.push_back(type == CellType::kText);
+    out.push_back(true);
+    return out;
+  }
+  // The one that is added next: one that need not wait, those that have an order first.
+  size_t choose(const std::vector<size_t>& left, int64_t block) const {
+    size_t chosen = 0;
+    bool ready = false;
+    for (size_t i = 0; i < left.size(); ++i) {
+      if (!turns_.ready(left[i], block)) continue;
+      if (statistics_.columns().types[left[i]] == CellType::kText) return i;
+      if (!ready) chosen = i;
+      ready = true;
+    }
+    return chosen;
+  }
+
   bool add(int64_t block, const TableRows& cells) {
     TableStatistics::Rows rows = statistics_.read(cells);
     const size_t last = wanted_.size();
@@ -208,15 +234,19 @@ class Pass {
     CellBatch batch;
     const auto equal = std::make_unique<EqualCells>();
     std::vector<std::vector<double>> numbers(last);
+    std::vector<size_t> left;
     for (size_t column = 0; column < last; ++column) {
-      const bool crossed = statistics_.crossed(column);
-      if (!wanted_[column] && !crossed) continue;
+      if (wanted_[column] || statistics_.crossed(column)) left.push_back(column);
+    }
+    while (!left.empty()) {
+      const size_t chosen = choose(left, block), column = left[chosen];
+      left.erase(left.begin() + static_cast<ptrdiff_t>(chosen));
       const CellType type = statistics_.columns().types[column];
       const CellType met = found_[column].load();
       CellType found = met;
       if (met != CellType::kText || type == CellType::kText)
         found = std::max(found, statistics_.read_column(cells, column, *equal, batch));
-      if (crossed && found <= type) numbers[column] = single_numbers(batch);
+      if (statistics_.crossed(column) && found <= type) numbers[column] = single_numbers(batch);
       if (!wanted_[column]) continue;
       if (!turns_.wait(column, block)) return false;
       if (found <= type) statistics_.add_column(column, batch, rows);
@@ -265,7 +295,7 @@ std::vector<CellType> first_types(Feed& feed) {
 // All columns of rows that name their values, in order of their names.
 TableColumns named_columns(Feed& feed) {
   std::map<std::string, CellType, std::less<>> types;
-  Turns turns(1);
+  Turns turns({true});
   Reading(feed, turns).run([&](int64_t block, const TableRows& rows) {
     const std::vector<TableRows::Named> columns = rows.columns();
     if (!turns.wait(0, block)) return false;
