@@ -59,11 +59,11 @@ set(ESPALIER_ISA_SUFFIXES portable avx2 avx512 amx)
 set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>" -fno-trapping-math)
 set(ESPALIER_ISA_FLAGS_avx2 ${ESPALIER_ISA_FLAGS_portable} -mavx2 -mfma -mf16c)
 set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mtune=sapphirerapids -mprefer-vector-width=512)
-set(ESPALIER_ISA_FLAGS_amx ${ESPALIER_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 takes its own undefined vectors for mistakes (bug 105593).
-  list(APPEND ESPALIER_ISA_FLAGS_amx -Wno-uninitialized -Wno-maybe-uninitialized)
+  list(APPEND ESPALIER_ISA_FLAGS_avx512 -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
+set(ESPALIER_ISA_FLAGS_amx ${ESPALIER_ISA_FLAGS_avx512} -mavx512bf16 -mamx-tile -mamx-bf16)
 
 # Gives the files in the list named by `var` their flags; drops them from it where the processor is another one.
 function(espalier_instruction_sets var)

@@ -163,7 +163,7 @@ void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) c
   const char* const text = cells_->text.data();
   const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
   // Most numbers are short and have nothing around them.
-  read_number_cells(text, start, 1, out.size(), false, out.data());
+  read_number_cells(text, start, 1, out.size(), DigitForm::kReal, out.data());
   for (double& value : out) {
     if (value != value)
       value = parse_decimal(trimmed_cell(text + start[0], text + start[1] - 1)).value_or(value);

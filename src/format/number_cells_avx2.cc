@@ -67,17 +67,25 @@ double number(const char* text, uint32_t begin, uint32_t end) {
   return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) | uint64_t{negative} << 63);
 }
 
-template <bool kWhole>
-void read(const char* text, const uint32_t* starts, size_t stride, size_t count, double* out) {
-  for (size_t i = 0; i < count; ++i, starts += stride)
-    out[i] = number<kWhole>(text, starts[0], starts[1] - 1);
+template <DigitForm kForm>
+NumberCells read(const char* text, const uint32_t* starts, size_t stride, size_t count, double* out) {
+  NumberCells found;
+  for (size_t i = 0; i < count; ++i, starts += stride) {
+    out[i] = number<kForm == DigitForm::kWhole>(text, starts[0], starts[1] - 1);
+    if (kForm == DigitForm::kSingle) out[i] = static_cast<double>(static_cast<float>(out[i]));
+    found.add(out[i]);
+  }
+  return found;
 }
 
 }  // namespace
 
-void read_number_cells_avx2(const char* text, const uint32_t* starts, size_t stride, size_t count, bool whole,
-                            double* out) {
-  whole ? read<true>(text, starts, stride, count, out) : read<false>(text, starts, stride, count, out);
+NumberCells read_number_cells_avx2(const char* text, const uint32_t* starts, size_t stride, size_t count,
+                                   DigitForm form, double* out) {
+  const auto how = form == DigitForm::kWhole  ? read<DigitForm::kWhole>
+                   : form == DigitForm::kReal ? read<DigitForm::kReal>
+                                              : read<DigitForm::kSingle>;
+  return how(text, starts, stride, count, out);
 }
 
 }  // namespace espalier

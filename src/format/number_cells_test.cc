@@ -23,9 +23,13 @@ struct Cells {
     starts.push_back(static_cast<uint32_t>(text.size()));
   }
   std::string cell(size_t i) const { return text.substr(starts[i], starts[i + 1] - 1 - starts[i]); }
-  std::vector<double> read(ReadNumberCells* how, bool whole, size_t stride = 1) const {
+  std::vector<double> read(ReadNumberCells* how, DigitForm form, size_t stride = 1) const {
     std::vector<double> out((starts.size() - 2) / stride + 1);
-    how(text.data(), starts.data(), stride, out.size(), whole, out.data());
+    const NumberCells found = how(text.data(), starts.data(), stride, out.size(), form, out.data());
+    NumberCells expected;
+    for (const double value : out) expected.add(value);
+    EXPECT_EQ(found.numbers, expected.numbers);
+    EXPECT_EQ(found.zeros, expected.zeros);
     return out;
   }
 };
@@ -34,6 +38,7 @@ std::vector<ReadNumberCells*> all_ways() {
   std::vector<ReadNumberCells*> out = {read_number_cells_portable, read_number_cells};
 #if defined(__x86_64__)
   if (current_isa() >= Isa::kAvx2) out.push_back(read_number_cells_avx2);
+  if (current_isa() >= Isa::kAvx512) out.push_back(read_number_cells_avx512);
 #endif
   return out;
 }
@@ -51,8 +56,9 @@ TEST(NumberCells, AreWhatTheLongWaySays) {
   Cells cells;
   for (int i = 0; i < 100000; ++i) cells.add(any_cell(random));
   for (ReadNumberCells* way : all_ways()) {
-    for (const bool whole : {false, true}) {
-      const std::vector<double> found = cells.read(way, whole);
+    for (const DigitForm form : {DigitForm::kWhole, DigitForm::kReal, DigitForm::kSingle}) {
+      const bool whole = form == DigitForm::kWhole;
+      const std::vector<double> found = cells.read(way, form);
       for (size_t i = 0; i < found.size(); ++i) {
         const std::string cell = cells.cell(i);
         const std::optional<double> expected = parse_decimal(cell);
@@ -61,10 +67,30 @@ TEST(NumberCells, AreWhatTheLongWaySays) {
           ASSERT_TRUE(!expected || !plain || cell.size() > 15 || (whole && cell.find('.') != cell.npos))
               << cell;
         } else {
-          ASSERT_EQ(found[i], expected) << cell;
+          const bool single = form == DigitForm::kSingle;
+          ASSERT_TRUE(expected) << cell;
+          ASSERT_EQ(found[i], single ? static_cast<double>(static_cast<float>(*expected)) : *expected)
+              << cell;
+          ASSERT_TRUE(whole || std::signbit(found[i]) == cell.starts_with('-')) << cell;
           ASSERT_TRUE(!whole || cell.find('.') == cell.npos) << cell;
         }
       }
+    }
+  }
+}
+
+TEST(NumberCells, NeitherInexactNorLongOnesAreRead) {
+  Cells cells;
+  // Eight of each, so that those read at once are tried.
+  for (int i = 0; i < 8; ++i) cells.add("9007199254740992");
+  for (int i = 0; i < 8; ++i) cells.add("9007199254740993");
+  for (int i = 0; i < 8; ++i) cells.add("900719925474.0993");
+  for (int i = 0; i < 8; ++i) cells.add(std::string(256, '0') + "12345");
+  for (ReadNumberCells* way : all_ways()) {
+    for (const DigitForm form : {DigitForm::kWhole, DigitForm::kReal, DigitForm::kSingle}) {
+      const std::vector<double> found = cells.read(way, form);
+      for (size_t i = 0; i < found.size(); ++i)
+        EXPECT_TRUE(i < 8 ? found[i] == 0x1p53 : std::isnan(found[i])) << cells.cell(i);
     }
   }
 }
@@ -73,10 +99,10 @@ TEST(NumberCells, LieAStrideApartAndMayBeTheFirst) {
   Cells cells;
   for (const char* cell : {"1.5", "x", "-2", "y", "0.0625", "z"}) cells.add(cell);
   for (ReadNumberCells* way : all_ways()) {
-    EXPECT_EQ(cells.read(way, false, 2), (std::vector<double>{1.5, -2, 0.0625}));
+    EXPECT_EQ(cells.read(way, DigitForm::kReal, 2), (std::vector<double>{1.5, -2, 0.0625}));
     const uint32_t starts[] = {0, 4};
     double first = 0;
-    way("1.5,", starts, 1, 1, false, &first);
+    way("1.5,", starts, 1, 1, DigitForm::kReal, &first);
     EXPECT_TRUE(first == 1.5 || std::isnan(first));
   }
 }

@@ -22,9 +22,13 @@ uint64_t* CountPages::make(uint64_t key) {
     const size_t pages = counts_.size() >> kBits;
     if (pages > most_pages_) return nullptr;
     counts_.resize(counts_.size() + kMask + 1, 0);
+    since_.resize(counts_.size(), 0);
     held = static_cast<uint32_t>(pages);
   }
-  return &counts_[size_t{held} << kBits | (key & kMask)];
+  const size_t at = size_t{held} << kBits | (key & kMask);
+  if (since_[at] > 0) counts_[at] += since_[at] - 1;
+  since_[at] = 1;
+  return &counts_[at];
 }
 
 }  // namespace espalier

@@ -19,26 +19,26 @@ class CountPages {
   size_t count_known(size_t size, const F& key_of) {
     const uint64_t first = first_, range = pages_.size();
     const uint32_t* const pages = pages_.data();
-    uint64_t* const counts = counts_.data();
+    uint16_t* const since = since_.data();
     for (size_t i = 0; i < size; ++i) {
       const uint64_t key = key_of(i), page = (key >> kBits) - first;
       if (page >= range) return i;
-      uint64_t& count = counts[size_t{pages[page]} << kBits | (key & kMask)];
-      if (count == 0) return i;
-      ++count;
+      uint16_t& more = since[size_t{pages[page]} << kBits | (key & kMask)];
+      if (static_cast<uint16_t>(more - 1) >= kMostSince) return i;
+      ++more;
     }
     return size;
   }
-  // The count of a key, for which there is room now; null where that would be too many pages, or too far
-  // apart.
+  // The count of a key, 0 of a new one, for which there is room now; null where that would be too many pages,
+  // or too far apart. REQUIRES: it does not stay 0.
   uint64_t* make(uint64_t key);
   // Calls f of each key that has a count, and the count, in order of the keys.
   template <class F>
   void for_each(const F& f) const {
     for (size_t page = 0; page < pages_.size(); ++page) {
-      const uint64_t* counts = counts_.data() + (size_t{pages_[page]} << kBits);
+      const size_t from = size_t{pages_[page]} << kBits;
       for (size_t i = 0; pages_[page] > 0 && i <= kMask; ++i) {
-        if (counts[i] > 0) f((first_ + page) << kBits | i, counts[i]);
+        if (since_[from | i] > 0) f((first_ + page) << kBits | i, counts_[from | i] + since_[from | i] - 1);
       }
     }
   }
@@ -46,10 +46,14 @@ class CountPages {
  private:
   static constexpr int kBits = 5;
   static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
+  static constexpr uint16_t kMostSince = 0xfffe;
 
   size_t most_range_, most_pages_;
   uint64_t first_ = 0;           // page of the range
   std::vector<uint32_t> pages_;  // of the range; 0: none, whose counts stay 0
+  // How often keys were counted since they were made, and one more, 0 without a count: so few bytes of each
+  // stay at hand. And what they were counted before.
+  std::vector<uint16_t> since_ = std::vector<uint16_t>(kMask + 1);
   std::vector<uint64_t> counts_ = std::vector<uint64_t>(kMask + 1);
 };
 

@@ -119,6 +119,18 @@ TEST(CountPages, CountWhatAMapCountsOrSayThatTheyCannot) {
   EXPECT_LT(refused, 270);
 }
 
+TEST(CountPages, CountFrequentKeysToo) {
+  CountPages pages(10, 10);
+  std::map<uint64_t, uint64_t> expected, found;
+  for (int i = 0; i < 300000; ++i) {
+    const uint64_t key = 40 + static_cast<uint64_t>(i % 3 == 0);
+    if (pages.count_known(1, [&](size_t) { return key; }) == 0) ++*pages.make(key);
+    ++expected[key];
+  }
+  pages.for_each([&](uint64_t key, uint64_t count) { found[key] = count; });
+  EXPECT_EQ(found, expected);
+}
+
 // The deviation of 0, 1, ..., n - 1 is known, and no mean changes it.
 TEST(Moments, OfARunOfNumbersAreThoseOfTheFormula) {
   const int n = 1001;

@@ -155,7 +155,14 @@ int ValueCounts::bits_to_drop(const std::vector<Count>& counts, size_t most) {
 
 ValueCounts::Sums ValueCounts::sums_of_counts() const {
   Sums out;
-  for_each([&](uint64_t key, uint64_t count, FixedWeight weight) { out.add(value_of(key), count, weight); });
+  std::vector<double> single;
+  for_each([&](uint64_t key, uint64_t count, FixedWeight weight) {
+    if (count == 1 && weight == 0)
+      single.push_back(value_of(key));
+    else
+      out.add(value_of(key), count, weight);
+  });
+  out.add(single);
   return out;
 }
 
@@ -173,16 +180,36 @@ void ValueCounts::merge(const ValueCounts& other) {
 }
 
 std::vector<ValueCounts::Count> ValueCounts::all_counts() const {
-  std::vector<Count> out;
-  out.reserve(used_);
-  for_each([&](uint64_t key, uint64_t count, FixedWeight weight) { out.push_back({key, count, weight}); });
+  // One that is written behind the last is none of them: which slots are used no processor foresees.
+  std::vector<Count> out(used_ + 1);
+  size_t size = 0;
+  for (size_t i = 0; !pages_ && i < slots_.size(); ++i) {
+    out[size] = {slots_[i].key, slots_[i].count, weighted_ ? weights_[i] : 0};
+    size += slots_[i].count != 0;
+  }
+  if (pages_) pages_->for_each([&](uint64_t key, uint64_t count) { out[size++] = {key, count}; });
+  out.resize(size);
   return out;
 }
 
 std::vector<ValueCounts::Count> ValueCounts::in_order() const {
   std::vector<Count> out = all_counts();
-  if (!pages_) std::ranges::sort(out, {}, &Count::key);
+  if (!pages_) sort_by_key(out);
   return out;
+}
+
+// By one byte of the keys after another, from the lowest on, which keeps the order of those before; bytes
+// that are the same in all keys are left out.
+void ValueCounts::sort_by_key(std::vector<Count>& counts) {
+  std::vector<Count> from(counts.size());
+  for (int shift = 0; shift < 64; shift += 8) {
+    std::array<size_t, 257> places{};
+    for (const Count& count : counts) ++places[(count.key >> shift & 0xff) + 1];
+    if (std::ranges::find(places, counts.size()) != places.end()) continue;
+    for (size_t i = 1; i < places.size(); ++i) places[i] += places[i - 1];
+    from.swap(counts);
+    for (const Count& count : from) counts[places[count.key >> shift & 0xff]++] = count;
+  }
 }
 
 ValueCounts::Settled ValueCounts::settled() const {

@@ -85,6 +85,7 @@ class ValueCounts {
   };
   std::vector<Count> all_counts() const;
   std::vector<Count> in_order() const;
+  static void sort_by_key(std::vector<Count>& counts);
   // As few bits are dropped as must be.
   struct Settled {
     std::vector<Count> counts;  // in order

@@ -81,8 +81,8 @@ class Reader {
   Reader(const CellPlaces& cells, const EmptyCells& empty, CellBatch& out)
       : cells_(cells), empty_(empty), out_(out) {
     out_.ends.clear();
-    out_.states.clear();
-    out_.states.resize(cells.count, CellState::kMissing);
+    out_.states.assign(cells.count, CellState::kMissing);
+    out_.zeros.reset();
     out_.counts.clear();
   }
 
@@ -107,18 +107,23 @@ class Reader {
   CellType numbers(CellType type) {
     const size_t rows = cells_.count;
     out_.numbers.resize(rows);
-    read_number_cells(cells_.text, cells_.starts, cells_.stride, rows, type == CellType::kInt,
-                      out_.numbers.data());
+    // So few digits are far from f32's bounds.
+    const DigitForm form = type == CellType::kInt ? DigitForm::kWhole : DigitForm::kSingle;
+    const NumberCells cells =
+        read_number_cells(cells_.text, cells_.starts, cells_.stride, rows, form, out_.numbers.data());
     const bool some_missing =
         std::any_of(empty_.missing.begin(), empty_.missing.end(),
                     [](const std::string& word) { return real_cell(word).has_value(); });
+    if (cells.numbers == rows && !some_missing) {
+      out_.states.assign(rows, CellState::kValue);
+      out_.zeros = cells.zeros;
+      return rows > 0 ? type : CellType::kNone;
+    }
     CellType found = CellType::kNone;
     for (size_t i = 0; i < rows; ++i) {
       double& value = out_.numbers[i];
       if (value == value && !some_missing) {
         out_.states[i] = CellState::kValue;
-        // So few digits are far from f32's bounds.
-        if (type == CellType::kFloat) value = static_cast<double>(static_cast<float>(value));
         found = std::max(found, type);
         continue;
       }

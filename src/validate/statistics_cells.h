@@ -37,6 +37,8 @@ struct CellBatch {
   // Where the values of each row end; empty where a row has one at most, which stands at the row's place.
   std::vector<uint32_t> ends = {};
   std::vector<double> numbers = {};
+  // How many are 0, where it is known that all rows have a value and all these are finite.
+  std::optional<size_t> zeros = {};
   std::vector<std::string_view> texts = {};
   bool utf8 = false;             // all texts are known to be UTF-8
   const char* origin = nullptr;  // bytes from here on to the end of each text may be read, if not null

@@ -62,6 +62,10 @@ void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight w
 }
 
 void ColumnStatistics::add_states(const CellBatch& cells) {
+  if (cells.zeros && cells.counts.empty()) {
+    filled_.count += cells.states.size();
+    return;
+  }
   uint32_t filled = 0, empty = 0;
   for (size_t i = 0; i < cells.states.size(); ++i) {
     const uint32_t times = cells.counts.empty() ? 1 : cells.counts[i];
@@ -83,6 +87,10 @@ void ColumnStatistics::add_counted(const CellBatch& cells) {
 }
 
 void ColumnStatistics::add_numbers(const CellBatch& cells) {
+  if (cells.zeros) {
+    zeros_.count += *cells.zeros;
+    return add_finite(std::span(cells.numbers).first(cells.states.size()));
+  }
   std::vector<double> finite(cells.states.size());
   size_t count = 0;
   uint64_t zeros = 0;
@@ -98,11 +106,14 @@ void ColumnStatistics::add_numbers(const CellBatch& cells) {
     zeros += is_value && value == 0;
   }
   zeros_.count += zeros;
-  const auto all = std::span(finite).first(count);
+  add_finite(std::span(finite).first(count));
+}
+
+void ColumnStatistics::add_finite(std::span<const double> values) {
   if (times_) {
-    for (const double value : all) times_->add(value);
+    for (const double value : values) times_->add(value);
   }
-  numbers_->add(all);
+  numbers_->add(values);
 }
 
 void ColumnStatistics::add_texts(const CellBatch& cells) {

@@ -82,6 +82,7 @@ class ColumnStatistics {
   void add_states(const CellBatch& cells);
   void add_counted(const CellBatch& cells);
   void add_numbers(const CellBatch& cells);
+  void add_finite(std::span<const double> values);
   void add_texts(const CellBatch& cells);
   void add_row(const CellBatch& cells, size_t row, FixedWeight weight);
   void add_number(double value, FixedWeight weight, uint64_t times = 1);
