@@ -44,6 +44,15 @@ inline uint64_t hash_words(uint64_t low, uint64_t high, uint64_t size) {
   return hash_fold(hash_fold(low ^ kHashSecond, high ^ kHashFirst) ^ kHashThird, size ^ kHashFirst);
 }
 
+// Another one, by products of 64 bits alone, which vectors have.
+inline uint64_t hash_words_narrowly(uint64_t low, uint64_t high, uint64_t size) {
+  const uint64_t second = high * kHashSecond;
+  uint64_t hash = (low + size) * kHashFirst ^ (second << 32 | second >> 32);
+  hash = (hash ^ hash >> 32) * kHashThird;
+  hash = (hash ^ hash >> 29) * kHashSecond;
+  return hash ^ hash >> 32;
+}
+
 // Of texts, most of which are short: all bits depend on all bytes. Another function than hash_bytes(), as
 // stable.
 inline uint64_t hash_text(std::string_view text) {

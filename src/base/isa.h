@@ -20,11 +20,11 @@ std::string lacking_isa();
 #if defined(__x86_64__)
 #define ESPALIER_BY_ISA(name, isa) \
   ((isa) >= Isa::kAvx512 ? name##_avx512 : (isa) == Isa::kAvx2 ? name##_avx2 : name##_portable)
-// Of name_portable and name_avx2.
-#define ESPALIER_FROM_AVX2(name, isa) ((isa) >= Isa::kAvx2 ? name##_avx2 : name##_portable)
+// Of name_portable and name_avx512.
+#define ESPALIER_FROM_AVX512(name, isa) ((isa) >= Isa::kAvx512 ? name##_avx512 : name##_portable)
 #else
 #define ESPALIER_BY_ISA(name, isa) ((void)(isa), name##_portable)
-#define ESPALIER_FROM_AVX2(name, isa) ((void)(isa), name##_portable)
+#define ESPALIER_FROM_AVX512(name, isa) ((void)(isa), name##_portable)
 #endif
 
 }  // namespace espalier

@@ -19,8 +19,13 @@ class DistinctHashes {
 
   void note(uint64_t hash) {
     uint8_t& most = registers_[hash >> (64 - kBits)];
-    const auto zeros = static_cast<uint8_t>(std::countl_zero(hash << kBits | 1ull << (kBits - 1)) + 1);
-    if (zeros > most) most = zeros;
+    const uint64_t rest = hash << kBits | 1ull << (kBits - 1);
+    // Rarely: as many zeros lead it as `most` or more.
+    if (rest >> (63 - most) <= 1) most = static_cast<uint8_t>(std::countl_zero(rest) + 1);
+  }
+  // Of these hashes, so many of `which`.
+  void note(const uint64_t* hashes, const uint8_t* which, size_t count) {
+    for (size_t i = 0; i < count; ++i) note(hashes[which[i]]);
   }
   void merge(const DistinctHashes& other);
   uint64_t estimate() const;

@@ -25,21 +25,22 @@ struct SketchKey {
       return out;
     }
     const char* const end = text.data() + text.size();
-    if (origin && end - origin >= static_cast<ptrdiff_t>(kShort)) {
-      const auto word = [](const void* at) {
-        uint64_t bytes;
-        std::memcpy(&bytes, at, sizeof bytes);
-        return bytes;
-      };
-      out.low = word(end - kShort) & word(kLast + text.size());
-      out.high = word(end - kShort / 2) & word(kLast + text.size() + kShort / 2);
-      return out;
-    }
+    if (origin && end - origin >= static_cast<ptrdiff_t>(kShort)) return of_last(end, out.size);
     char bytes[kShort] = {};
     if (!text.empty()) std::memcpy(bytes + kShort - text.size(), text.data(), text.size());
     std::memcpy(&out.low, bytes, 8);
     std::memcpy(&out.high, bytes + 8, 8);
     return out;
+  }
+  // Of a text of so many bytes before `end`, all of which are the last of 16 that may be read.
+  static SketchKey of_last(const char* end, uint32_t size) {
+    const auto word = [](const void* at) {
+      uint64_t bytes;
+      std::memcpy(&bytes, at, sizeof bytes);
+      return bytes;
+    };
+    return {word(end - kShort) & word(kLast + size), word(end - kShort / 2) & word(kLast + size + kShort / 2),
+            size};
   }
   bool is_short() const { return size <= kShort; }
   // REQUIRES: is_short().
@@ -49,7 +50,7 @@ struct SketchKey {
     std::memcpy(bytes + 8, &high, 8);
     return {bytes + kShort - size, size};
   }
-  uint64_t hash() const { return is_short() ? hash_words(low, high, size) : low; }
+  uint64_t hash() const { return is_short() ? hash_words_narrowly(low, high, size) : low; }
   bool operator==(const SketchKey&) const = default;
 
  private:

@@ -31,11 +31,10 @@ std::string TextCounts::text_of(const Slot& slot) const {
 
 // Texts that are looked for together: slots are too many to be at hand when they are asked for.
 struct TextCounts::Group {
-  static constexpr size_t kMost = 128;
   // Some of the texts, in order. What is written behind the last is none of them.
   struct Some {
     size_t count = 0;
-    std::array<uint8_t, kMost + 1> which;
+    std::array<uint8_t, kTextGroup + 1> which;
     void add(size_t i, uint32_t times) {
       which[count] = static_cast<uint8_t>(i);
       count += times;
@@ -52,23 +51,19 @@ struct TextCounts::Group {
       for (size_t k = count; k > 0 && which[k - 1] > i; --k) f(which[k - 1]);
     }
   };
-  Text text(size_t i) const { return {keys[i], hashes[i], texts[i]}; }
+  Text text(size_t i) const { return {{keys.low[i], keys.high[i], keys.size[i]}, keys.hash[i], texts[i]}; }
 
   std::span<const std::string_view> texts;
-  std::array<SketchKey, kMost> keys;
-  std::array<uint64_t, kMost> hashes;
-  std::array<uint32_t, kMost> slots;
+  TextKeys keys;
+  std::array<uint32_t, kTextGroup> slots;
   Some held, passed, others;
 };
 
 void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
   Group group;
   for (; !texts.empty(); texts = texts.subspan(group.texts.size())) {
-    group.texts = texts.first(std::min(Group::kMost, texts.size()));
-    for (size_t i = 0; i < group.texts.size(); ++i) {
-      group.keys[i] = SketchKey::of(group.texts[i], origin);
-      group.hashes[i] = group.keys[i].hash();
-    }
+    group.texts = texts.first(std::min(kTextGroup, texts.size()));
+    read(group, origin);
     find(group);
     add_held(group);
     pass(group);
@@ -76,29 +71,48 @@ void TextCounts::add(std::span<const std::string_view> texts, const char* origin
   }
 }
 
+// The keys of the texts.
+void TextCounts::read(Group& group, const char* origin) {
+  constexpr auto kRead = static_cast<ptrdiff_t>(SketchKey::kShort);
+  std::array<const char*, kTextGroup> ends;
+  std::array<char, kTextGroup * kRead> copies;
+  bool all_short = true;
+  for (size_t i = 0; i < group.texts.size(); ++i) {
+    const std::string_view text = group.texts[i];
+    ends[i] = text.data() + text.size();
+    group.keys.size[i] = static_cast<uint32_t>(text.size());
+    all_short &= text.size() <= SketchKey::kShort;
+    if (origin && ends[i] - origin >= kRead) continue;
+    const size_t size = std::min(text.size(), SketchKey::kShort);
+    char* const end = copies.data() + (i + 1) * kRead;
+    if (size > 0) std::memcpy(end - size, ends[i] - size, size);
+    ends[i] = end;
+  }
+  ESPALIER_FROM_AVX512(read_text_keys, current_isa())(ends.data(), group.texts.size(), group.keys);
+  for (size_t i = 0; !all_short && i < group.texts.size(); ++i) {
+    if (group.texts[i].size() <= SketchKey::kShort) continue;
+    group.keys.low[i] = group.keys.hash[i] = hash_text(group.texts[i]);
+    group.keys.high[i] = 0;
+  }
+}
+
 // Parts those that are held from the others. Neither here nor in what follows does a branch depend on what
 // most texts are: no processor foresees it.
 void TextCounts::find(Group& group) const {
-  Group::Some found;
-  group.others.count = 0;
-  for (size_t i = 0; i < group.texts.size(); ++i) {
-    const size_t at = home(group.hashes[i]);
-    const auto [same, free] = tags(at, group.hashes[i]);
-    const uint32_t slot = static_cast<uint32_t>(behind(at, same | 1u << 31)) & (0u - (same != 0));
-    group.slots[i] = slot;
-    __builtin_prefetch(&slots_[slot], 1);
-    const uint32_t may_be = uint32_t{same != 0} | uint32_t{free == 0};
-    found.add(i, may_be);
-    group.others.add(i, 1 - may_be);
-  }
+  const TagMatches matches = ESPALIER_FROM_AVX512(find_tags, current_isa())(
+      tags_.data(), slots_.size(), group.keys.hash, group.texts.size());
+  for (size_t k = 0; k < matches.found; ++k)
+    __builtin_prefetch(&slots_[matches.slots[matches.which_found[k]]], 1);
+  group.others.count = matches.others;
+  std::copy_n(matches.which_others, matches.others, group.others.which.begin());
   Group::Some unsure;
   group.held.count = 0;
-  for (size_t k = 0; k < found.count; ++k) {
-    const size_t i = found.which[k];
-    const Slot& slot = slots_[group.slots[i]];
-    const SketchKey& key = group.keys[i];
-    const uint64_t other = (slot.low ^ key.low) | (slot.high ^ key.high) | (slot.size ^ key.size);
-    const uint32_t may_be_another = uint32_t{other != 0} | uint32_t{!key.is_short()};
+  for (size_t k = 0; k < matches.found; ++k) {
+    const size_t i = matches.which_found[k];
+    const Slot& slot = slots_[group.slots[i] = matches.slots[i]];
+    const TextKeys& keys = group.keys;
+    const uint64_t other = (slot.low ^ keys.low[i]) | (slot.high ^ keys.high[i]) | (slot.size ^ keys.size[i]);
+    const uint32_t may_be_another = uint32_t{other != 0} | uint32_t{keys.size[i] > SketchKey::kShort};
     unsure.add(i, may_be_another);
     group.held.add(i, 1 - may_be_another);
   }
@@ -117,15 +131,26 @@ void TextCounts::add_held(const Group& group) {
 void TextCounts::pass(Group& group) {
   group.passed.count = 0;
   if (forgotten_ == 0) return;
+  // Copies, since bytes that are written may be any of the object's.
   const Group::Some found = group.others;
-  for (size_t i = 0; i < found.count; ++i)
-    __builtin_prefetch(&passed_[cell(group.hashes[found.which[i]])], 1);
-  group.others.count = 0;
+  const uint64_t* const hashes = group.keys.hash;
+  uint16_t* const cells = passed_.data();
+  const auto most = static_cast<uint16_t>(std::min<uint64_t>(forgotten_, kMostPassed));
+  const int shift = cell_shift_;
+  for (size_t i = 0; i < found.count; ++i) __builtin_prefetch(&cells[hashes[found.which[i]] >> shift], 1);
+  size_t passed = 0, others = 0;
   for (size_t i = 0; i < found.count; ++i) {
-    const bool passes = this->passes(group.hashes[found.which[i]]);
-    group.passed.add(found.which[i], passes);
-    group.others.add(found.which[i], !passes);
+    const uint8_t which = found.which[i];
+    uint16_t& cell = cells[hashes[which] >> shift];
+    const bool passes = cell < most;
+    cell = static_cast<uint16_t>(cell + passes);
+    group.passed.which[passed] = group.others.which[others] = which;
+    passed += passes;
+    others += !passes;
   }
+  group.passed.count = passed;
+  group.others.count = others;
+  distinct_->note(hashes, found.which.data(), found.count);
 }
 
 // Those that come to be held. One that makes others be forgotten comes before all that stand behind it.
@@ -141,7 +166,7 @@ void TextCounts::add_others(const Group& group) {
     const bool moves = is_full(text) || 2 * (used_ + 1) > slots_.size();
     if (moves) {
       group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
-      group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.hashes[k])]; });
+      group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.keys.hash[k])]; });
     }
     ++slots_[insert(text)].count;
     for (size_t k = at + 1; moves && k < group.texts.size(); ++k) add(group.text(k), 0);
@@ -175,7 +200,7 @@ size_t TextCounts::place(const Text& text, uint64_t missed) {
   const size_t at = slot(text);
   slots_[at] = {text.key.low, text.key.high, 0, text.key.size, static_cast<uint32_t>(texts_.size())};
   missed_[at] = missed;
-  set_tag(at, text.hash);
+  tags_[at] = tag_of(text.hash);
   texts_ += text.text.substr(0, kept_bytes(text.key));
   ++used_;
   return at;
@@ -188,7 +213,7 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   const std::vector<FixedWeight> weights = std::move(weights_);
   const std::string texts = std::move(texts_);
   slots_.assign(size, {});
-  tags_.assign(size + kTagGroup, 0);
+  tags_.assign(size, 0);
   missed_.assign(size, 0);
   weights_.assign(weighted_ ? size : 0, 0);
   texts_.clear();
@@ -199,7 +224,7 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
     while (holds(at)) at = (at + 1) & (size - 1);
     slots_[at] = slots[from];
     missed_[at] = missed[from];
-    set_tag(at, hash);
+    tags_[at] = tag_of(hash);
     if (weighted_) weights_[at] = weights[from];
     slots_[at].offset = static_cast<uint32_t>(texts_.size());
     texts_.append(texts, slots[from].offset, kept_bytes(slots[from].key()));

@@ -15,6 +15,7 @@
 #include "validate/sketch_key.h"
 #include "validate/sketch_tags.h"
 #include "validate/sketch_values.h"
+#include "validate/text_keys.h"
 
 namespace espalier {
 
@@ -83,37 +84,19 @@ class TextCounts {
     const size_t size = kept_bytes(text.key);
     return size == 0 || std::memcmp(texts_.data() + slot.offset, text.text.data(), size) == 0;
   }
-  // Of the tags from `at` on: those that may be the text's, and whether a place behind them is free.
-  struct Tags {
-    uint32_t same, free;
-  };
-  Tags tags(size_t at, uint64_t hash) const {
-    const uint32_t free = equal_tags(tags_.data() + at, 0);
-    return {equal_tags(tags_.data() + at, tag_of(hash)) & ((free & -free) - 1), free};
-  }
-  size_t home(uint64_t hash) const { return hash & (slots_.size() - 1); }
-  size_t behind(size_t at, uint32_t tags) const {
-    return (at + static_cast<size_t>(std::countr_zero(tags))) & (slots_.size() - 1);
-  }
+  size_t home(uint64_t hash) const { return home_of(hash, slots_.size()); }
   // Where the text is, or is to go.
   size_t slot(const Text& text) const {
     for (size_t at = home(text.hash);; at = (at + kTagGroup) & (slots_.size() - 1)) {
-      auto [same, free] = tags(at, text.hash);
-      for (; same != 0; same &= same - 1) {
-        if (equals(slots_[behind(at, same)], text)) return behind(at, same);
+      const auto behind = [&](uint32_t tags) { return at + static_cast<size_t>(std::countr_zero(tags)); };
+      for (uint32_t same = equal_tags(&tags_[at], tag_of(text.hash)); same != 0; same &= same - 1) {
+        if (equals(slots_[behind(same)], text)) return behind(same);
       }
-      if (free != 0) return behind(at, free);
+      const uint32_t free = equal_tags(&tags_[at], 0);
+      if (free != 0) return behind(free);
     }
   }
   bool holds(size_t at) const { return tags_[at] != 0; }
-  void set_tag(size_t at, uint64_t hash) {
-    tags_[at] = tag_of(hash);
-    if (at < kTagGroup) tags_[slots_.size() + at] = tags_[at];
-  }
-  static uint8_t tag_of(uint64_t hash) {
-    const auto tag = static_cast<uint8_t>(hash >> 32);
-    return static_cast<uint8_t>(tag + (tag == 0));
-  }
   void add(const Text& text, FixedWeight weight, uint64_t times = 1) {
     size_t at = slot(text);
     if (!holds(at)) {
@@ -126,6 +109,7 @@ class TextCounts {
     if (weighted_) weights_[at] += weight;
   }
   struct Group;
+  static void read(Group& group, const char* origin);
   void find(Group& group) const;
   void add_held(const Group& group);
   void pass(Group& group);

@@ -377,18 +377,6 @@ TEST(TextCounts, OfALongTailAreThoseOfEach) {
   }
 }
 
-TEST(TextCounts, TagsAreFoundWhereTheyStand) {
-  std::mt19937_64 random(15);
-  for (int round = 0; round < 1000; ++round) {
-    uint8_t tags[kTagGroup];
-    for (uint8_t& tag : tags) tag = static_cast<uint8_t>(random() % 3 * 127);
-    for (const uint8_t tag : {0, 127, 254}) {
-      const uint32_t found = equal_tags(tags, tag);
-      for (size_t i = 0; i < 32; ++i) ASSERT_EQ(found >> i & 1, i < kTagGroup && tags[i] == tag);
-    }
-  }
-}
-
 // Over many sets of each size: without bias, and as far off as error() says.
 TEST(DistinctHashes, EstimateHowManyThereWere) {
   std::mt19937_64 random(16);

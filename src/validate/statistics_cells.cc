@@ -81,8 +81,7 @@ class Reader {
   Reader(const CellPlaces& cells, const EmptyCells& empty, CellBatch& out)
       : cells_(cells), empty_(empty), out_(out) {
     out_.ends.clear();
-    out_.states.assign(cells.count, CellState::kMissing);
-    out_.zeros.reset();
+    out_.full = false;
     out_.counts.clear();
   }
 
@@ -91,7 +90,7 @@ class Reader {
     const char* const text = cells_.text;
     const uint32_t* starts = cells_.starts;
     out_.texts.resize(rows);
-    bool found = false;
+    size_t empty = 0;
     for (size_t i = 0; i < rows; ++i, starts += stride) {
       if (i + kAhead < rows) __builtin_prefetch(text + starts[kAhead * stride]);
       const char *begin = text + starts[0], *end = text + starts[1] - 1;
@@ -99,8 +98,12 @@ class Reader {
                                         ? std::string_view(begin, static_cast<size_t>(end - begin))
                                         : trimmed_cell(begin, end);
       out_.texts[i] = cell;
-      found |= is_value(i, cell);
+      empty += cell.empty();
     }
+    if (empty == 0 && empty_.missing.empty()) return fill(CellType::kText);
+    out_.states.resize(rows);
+    bool found = false;
+    for (size_t i = 0; i < rows; ++i) found |= is_value(i, out_.texts[i]);
     return found ? CellType::kText : CellType::kNone;
   }
 
@@ -115,10 +118,10 @@ class Reader {
         std::any_of(empty_.missing.begin(), empty_.missing.end(),
                     [](const std::string& word) { return real_cell(word).has_value(); });
     if (cells.numbers == rows && !some_missing) {
-      out_.states.assign(rows, CellState::kValue);
       out_.zeros = cells.zeros;
-      return rows > 0 ? type : CellType::kNone;
+      return fill(type);
     }
+    out_.states.assign(rows, CellState::kMissing);
     CellType found = CellType::kNone;
     for (size_t i = 0; i < rows; ++i) {
       double& value = out_.numbers[i];
@@ -143,6 +146,12 @@ class Reader {
  private:
   // A column's cells lie a row apart, which no processor foresees.
   static constexpr size_t kAhead = 12;
+  // All rows have a value.
+  CellType fill(CellType type) {
+    out_.states.assign(cells_.count, CellState::kValue);
+    out_.full = true;
+    return cells_.count > 0 ? type : CellType::kNone;
+  }
   // Without blanks or quotes around it, as most are.
   static bool is_bare(const char* begin, const char* end) {
     const auto beyond = [](char c, char least) {

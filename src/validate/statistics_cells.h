@@ -34,11 +34,12 @@ enum class CellState : uint8_t { kMissing, kEmpty, kValue };
 struct CellBatch {
   CellType type = CellType::kNone;
   std::vector<CellState> states = {};
+  // It is known that all rows have a value, that numbers are finite, and how many of these are 0.
+  bool full = false;
+  size_t zeros = 0;
   // Where the values of each row end; empty where a row has one at most, which stands at the row's place.
   std::vector<uint32_t> ends = {};
   std::vector<double> numbers = {};
-  // How many are 0, where it is known that all rows have a value and all these are finite.
-  std::optional<size_t> zeros = {};
   std::vector<std::string_view> texts = {};
   bool utf8 = false;             // all texts are known to be UTF-8
   const char* origin = nullptr;  // bytes from here on to the end of each text may be read, if not null

@@ -62,7 +62,7 @@ void ColumnStatistics::add_row(const CellBatch& cells, size_t row, FixedWeight w
 }
 
 void ColumnStatistics::add_states(const CellBatch& cells) {
-  if (cells.zeros && cells.counts.empty()) {
+  if (cells.full && cells.counts.empty()) {
     filled_.count += cells.states.size();
     return;
   }
@@ -87,8 +87,8 @@ void ColumnStatistics::add_counted(const CellBatch& cells) {
 }
 
 void ColumnStatistics::add_numbers(const CellBatch& cells) {
-  if (cells.zeros) {
-    zeros_.count += *cells.zeros;
+  if (cells.full) {
+    zeros_.count += cells.zeros;
     return add_finite(std::span(cells.numbers).first(cells.states.size()));
   }
   std::vector<double> finite(cells.states.size());
@@ -120,16 +120,16 @@ void ColumnStatistics::add_texts(const CellBatch& cells) {
   std::span<const std::string_view> all = std::span(cells.texts).first(cells.states.size());
   std::vector<std::string_view> values;
   const auto is_value = [](CellState state) { return state == CellState::kValue; };
-  if (!std::ranges::all_of(cells.states, is_value)) {
+  if (!cells.full && !std::ranges::all_of(cells.states, is_value)) {
     for (size_t i = 0; i < cells.states.size(); ++i) {
       if (is_value(cells.states[i])) values.push_back(cells.texts[i]);
     }
     all = values;
   }
-  for (const std::string_view text : all) {
-    bytes_ += text.size();
-    invalid_ += !cells.utf8 && !is_utf8(text);
-  }
+  size_t bytes = 0;
+  for (const std::string_view text : all) bytes += text.size();
+  bytes_ += bytes;
+  for (size_t i = 0; !cells.utf8 && i < all.size(); ++i) invalid_ += !is_utf8(all[i]);
   if (times_) {
     for (const std::string_view text : all) times_->add(text);
   }
