@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "format/decimal.h"
+#include "format/text_survey.h"
 #include "format/utf8.h"
 
 namespace espalier {
@@ -131,16 +132,18 @@ bool CsvBlocks::cut(CsvBlock& out) {
   for (size_t size = block_;; size *= 2) {
     const size_t held = rest_.size();
     fill(size);
-    refuse_nul(held);
     const LastRow last = find_last_row(rest_, delimiter_);
-    if (ended_ && last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, "");
     const size_t end = without_blank_lines(rest_, last.end);
+    const TextSurvey survey = survey_text(std::string_view(rest_).substr(0, end));
+    if (end == 0 || survey.nul || last.quote != rest_.npos) refuse_nul(end > 0 ? 0 : held);
+    if (ended_ && last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, "");
     if (end > 0) {
       std::string rest = rest_.substr(end);
       rest_.resize(end);
       out.text = std::exchange(rest_, std::move(rest));
       out.first_line = line_;
-      line_ += count_lines(out.text);
+      out.ascii = survey.ascii;
+      line_ += survey.lines;
       return true;
     }
     if (ended_) return false;
@@ -162,7 +165,7 @@ bool CsvBlocks::next(CsvBlock& out) {
 
 CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
     : text_(std::move(block.text)),
-      utf8_(is_utf8(text_)),
+      utf8_(block.ascii || is_utf8(text_)),
       first_line_(block.first_line),
       delimiter_(table.delimiter()),
       cells_(scan_cells(text_, delimiter_, {.first_line = first_line_, .columns = table.cells()})) {

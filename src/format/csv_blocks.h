@@ -16,6 +16,7 @@ namespace espalier {
 struct CsvBlock {
   std::string text;
   int64_t first_line = 1;  // of the file, from 1
+  bool ascii = false;      // it is known to be
 };
 
 // A file cut behind ends of rows, into blocks of one size but for the last and where a row is longer. Where

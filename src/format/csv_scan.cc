@@ -75,7 +75,7 @@ class Scanner {
         columns_given_(place.columns != 0),
         unquoted_(text.size()) {
     // As dense as at the beginning, and an eighth more.
-    const std::string_view sample = std::string_view(text).substr(0, 1 << 16);
+    const std::string_view sample = std::string_view(text).substr(0, 1 << 13);
     const auto ends = static_cast<size_t>(std::count(sample.begin(), sample.end(), delimiter) +
                                           std::count(sample.begin(), sample.end(), '\n'));
     grow(2 * kCsvBlock + text.size() / sample.size() * (ends + ends / 8));
@@ -270,24 +270,6 @@ std::string csv_place(std::string_view text, size_t offset, int64_t first_line) 
   const size_t line_end = before.find_last_of(std::string_view("\n\0", 2));
   const size_t column = line_end == before.npos ? offset + 1 : offset - line_end;
   return cat("line ", line_of(text, offset) + first_line - 1, ", column ", column);
-}
-
-int64_t count_lines(std::string_view text) {
-  // A byte counts up to 255.
-  constexpr size_t kMost = 255 * sizeof(Bytes);
-  int64_t out = 0;
-  while (text.size() >= sizeof(Bytes)) {
-    Bytes counts = {};
-    const size_t size = std::min(text.size(), kMost) / sizeof(Bytes) * sizeof(Bytes);
-    for (size_t i = 0; i < size; i += sizeof(Bytes)) {
-      Bytes part;
-      std::memcpy(&part, text.data() + i, sizeof part);
-      counts -= reinterpret_cast<Bytes>(part == '\n');
-    }
-    for (size_t i = 0; i < sizeof(Bytes); ++i) out += counts[i];
-    text.remove_prefix(size);
-  }
-  return out + std::count(text.begin(), text.end(), '\n');
 }
 
 int64_t line_of(std::string_view text, size_t offset) {

@@ -54,8 +54,6 @@ inline std::string_view trimmed_cell(const char* begin, const char* end) {
   }
   return {begin, static_cast<size_t>(end - begin)};
 }
-// Line ends in a text that was not scanned.
-int64_t count_lines(std::string_view text);
 // The number, from 1, of the line in which the byte at `offset` stands, in a text that was scanned or not.
 int64_t line_of(std::string_view text, size_t offset);
 

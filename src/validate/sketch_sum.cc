@@ -1,6 +1,9 @@
 #include "validate/sketch_sum.h"
 
 #include <algorithm>
+#include <array>
+
+#include "validate/whole_sums.h"
 
 namespace espalier {
 
@@ -37,61 +40,37 @@ double ExactSum::value() const {
   return std::ldexp(static_cast<double>(head), static_cast<int>(32 * low) + kLowest - below);
 }
 
-std::pair<double, double> range_of(std::span<const double> values) {
-  // Each lane waits for itself alone.
-  std::array<double, 4> low, high;
-  low.fill(values[0]);
-  high.fill(values[0]);
-  const auto take = [&](size_t lane, double value) {
-    low[lane] = value < low[lane] ? value : low[lane];
-    high[lane] = value > high[lane] ? value : high[lane];
-  };
-  size_t i = 0;
-  for (; i + 4 <= values.size(); i += 4) {
-    for (size_t lane = 0; lane < 4; ++lane) take(lane, values[i + lane]);
-  }
-  for (; i < values.size(); ++i) take(0, values[i]);
-  return {*std::ranges::min_element(low), *std::ranges::max_element(high)};
-}
-
 void add_to_sums(std::span<const double> values, double most, ExactSum& sum, ExactSum& squares) {
   // Whole multiples of a unit that all are less than 2^kBits of: so many of them have sums in 64 bits, and
-  // their squares in 128.
-  constexpr int kBits = 50, kMostExponent = 400;
-  constexpr size_t kMostTerms = size_t{1} << 12;
-  __extension__ using Wide = __int128;
-  const int exponent = most > 0 ? std::ilogb(most) : 0;
-  if (std::abs(exponent) > kMostExponent) {
-    for (const double value : values) {
+  // the parts of their squares too.
+  constexpr int kBits = 2 * WholeSums::kHalf, kMostExponent = 400;
+  const auto add_each = [&](std::span<const double> some) {
+    for (const double value : some) {
       sum.add(value);
       squares.add_square(value);
     }
-    return;
-  }
+  };
+  const int exponent = most > 0 ? std::ilogb(most) : 0;
+  if (std::abs(exponent) > kMostExponent) return add_each(values);
   const double unit = std::ldexp(1, exponent + 1 - kBits), units = 1 / unit;
+  std::array<double, WholeSums::kMostTerms> others;
   while (!values.empty()) {
-    const auto terms = values.first(std::min(values.size(), kMostTerms));
+    const auto terms = values.first(std::min(values.size(), WholeSums::kMostTerms));
     values = values.subspan(terms.size());
-    int64_t total = 0;
-    Wide total_squares = 0;
-    for (const double value : terms) {
-      const auto whole = static_cast<int64_t>(value * units);
-      if (static_cast<double>(whole) * unit != value) {
-        sum.add(value);
-        squares.add_square(value);
-        continue;
-      }
-      total += whole;
-      total_squares += static_cast<Wide>(whole) * whole;
-    }
-    constexpr int kPart = 40;
-    for (int part = 0; part < 3; ++part, total_squares >>= kPart) {
-      const auto bits = static_cast<int64_t>(total_squares & ((Wide{1} << kPart) - 1));
-      squares.add(std::ldexp(static_cast<double>(bits), kPart * part) * unit * unit);
-    }
-    const int64_t low = total & ((int64_t{1} << kPart) - 1);
-    sum.add(static_cast<double>(low) * unit);
-    sum.add(static_cast<double>(total - low) * unit);
+    const WholeSums whole = add_whole(terms, unit, units, others.data());
+    add_each(std::span(others).first(whole.others));
+    // In two parts, which are exact each.
+    const auto add = [](ExactSum& to, int64_t count, double of, double of_again) {
+      constexpr int kPart = 40;
+      const int64_t low = count & ((int64_t{1} << kPart) - 1);
+      to.add(static_cast<double>(low) * of * of_again);
+      to.add(static_cast<double>(count - low) * of * of_again);
+    };
+    add(sum, whole.sum, unit, 1);
+    const double half = std::ldexp(unit, WholeSums::kHalf);
+    add(squares, static_cast<int64_t>(whole.high), half, half);
+    add(squares, static_cast<int64_t>(whole.cross), half, 2 * unit);
+    add(squares, static_cast<int64_t>(whole.low), unit, unit);
   }
 }
 

@@ -74,8 +74,6 @@ class ExactSum {
   std::array<Wide, 65> bins_{};
 };
 
-// The least and the largest of some finite numbers. REQUIRES: there are any.
-std::pair<double, double> range_of(std::span<const double> values);
 // Adds finite numbers, none farther from 0 than `most`, to one sum and their squares to another: what add()
 // and add_square() of each do.
 void add_to_sums(std::span<const double> values, double most, ExactSum& sum, ExactSum& squares);

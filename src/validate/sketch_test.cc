@@ -11,6 +11,7 @@
 #include "validate/sketch_pages.h"
 #include "validate/sketch_strings.h"
 #include "validate/sketch_values.h"
+#include "validate/whole_sums.h"
 
 namespace espalier {
 namespace {
@@ -83,6 +84,64 @@ TEST(ExactSum, OfManyAtOnceIsThatOfEach) {
     EXPECT_EQ(least, *std::min_element(values.begin(), values.end()));
     EXPECT_EQ(largest, *std::max_element(values.begin(), values.end()));
   }
+}
+
+// By sums of 128 bits; some are no multiples of the unit.
+TEST(WholeSums, AreThoseOfIntegers) {
+  std::mt19937_64 random(17);
+  std::vector<AddWhole*> ways = {add_whole_portable};
+  std::vector<RangeOf*> ranges = {range_of_portable};
+#if defined(__x86_64__)
+  if (current_isa() >= Isa::kAvx512) {
+    ways.push_back(add_whole_avx512);
+    ranges.push_back(range_of_avx512);
+  }
+#endif
+  __extension__ using Wide = __int128;
+  for (int round = 0; round < 200; ++round) {
+    const double unit = std::ldexp(1, static_cast<int>(random() % 100) - 50);
+    std::vector<double> values(random() % (round % 8 ? 50 : WholeSums::kMostTerms + 1)), expected_others;
+    Wide sum = 0, squares = 0;
+    for (double& value : values) {
+      const auto whole = static_cast<int64_t>(random() % (uint64_t{1} << 50)) * (random() % 2 ? 1 : -1);
+      value = static_cast<double>(whole) * unit;
+      if (random() % 9 == 0) {
+        value += unit / 4;
+        expected_others.push_back(value);
+        continue;
+      }
+      sum += whole;
+      squares += Wide{whole} * whole;
+    }
+    for (AddWhole* const way : ways) {
+      std::vector<double> others(values.size());
+      const WholeSums found = way(values.data(), values.size(), unit, 1 / unit, others.data());
+      others.resize(found.others);
+      EXPECT_EQ(others, expected_others);
+      EXPECT_TRUE(Wide{found.sum} == sum);
+      const Wide all = (Wide{found.high} << 2 * WholeSums::kHalf) +
+                       (Wide{found.cross} << (WholeSums::kHalf + 1)) + Wide{found.low};
+      EXPECT_TRUE(all == squares);
+    }
+    for (RangeOf* const range : ranges) {
+      if (values.empty()) continue;
+      const auto [least, most] = range(values.data(), values.size());
+      EXPECT_EQ(least, *std::ranges::min_element(values));
+      EXPECT_EQ(most, *std::ranges::max_element(values));
+    }
+  }
+}
+
+TEST(ValueCounts, OfBothZerosDoNotDependOnTheirOrder) {
+  const auto bytes = [](const std::vector<double>& values) {
+    ValueCounts counts(2, false);
+    counts.add(values);
+    SketchWriter out;
+    counts.write(out);
+    return out.take();
+  };
+  EXPECT_EQ(bytes({0.0, -0.0, 1, 2, 3}), bytes({-0.0, 0.0, 1, 2, 3}));
+  EXPECT_EQ(bytes({0.0, -0.0, -1, -2, -3}), bytes({-0.0, 3 - 3.0, -1, -2, -3}));
 }
 
 TEST(CountPages, CountWhatAMapCountsOrSayThatTheyCannot) {

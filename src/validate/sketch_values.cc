@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "validate/whole_sums.h"
+
 namespace espalier {
 namespace {
 
@@ -19,8 +21,9 @@ void ValueCounts::Sums::add(double value, uint64_t times, FixedWeight weighs) {
   sum.add_product(n, value);
   squares.add_square(n, value);
   count.add(n);
-  low = any ? std::min(low, value) : value;
-  high = any ? std::max(high, value) : value;
+  // Adding 0 makes one of both zeros.
+  low = any ? std::min(low, value + 0.0) : value + 0.0;
+  high = any ? std::max(high, value + 0.0) : value + 0.0;
   any = true;
   // Three parts of a fixed weight are exact each.
   for (int part = 0; weighs != 0 && part < 3; ++part, weighs >>= 45) {
@@ -35,8 +38,8 @@ void ValueCounts::Sums::add(double value, uint64_t times, FixedWeight weighs) {
 void ValueCounts::Sums::add(std::span<const double> values) {
   if (values.empty()) return;
   const auto [least, most] = range_of(values);
-  low = any ? std::min(low, least) : least;
-  high = any ? std::max(high, most) : most;
+  low = any ? std::min(low, least + 0.0) : least + 0.0;
+  high = any ? std::max(high, most + 0.0) : most + 0.0;
   any = true;
   count.add(static_cast<double>(values.size()));
   add_to_sums(values, std::max(-least, most), sum, squares);

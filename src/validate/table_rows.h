@@ -22,6 +22,7 @@ struct TableBlock {
   std::string bytes;
   int64_t first = 1;    // the line or the record that is the first, from 1
   uint64_t offset = 0;  // where it stands
+  bool ascii = false;   // it is known to be
 };
 
 // The rows of a block.
