@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/thread_pool.h"
 #include "espalier/error.h"
 #include "format/decimal.h"
 #include "format/utf8.h"
@@ -205,8 +206,14 @@ tfmd::DatasetFeatureStatistics TableStatistics::data_set(const Part& part, const
   out.set_name(name);
   out.set_num_examples(part.totals.rows);
   if (part.totals.weighted) out.set_weighted_num_examples(weight_value(part.totals.weight));
-  for (size_t i = 0; part.totals.rows > 0 && i < part.columns.size(); ++i)
-    *out.add_features() = part.columns[i].feature(columns_.names[i], part.totals);
+  if (part.totals.rows > 0) {
+    std::vector<tfmd::FeatureNameStatistics> features(part.columns.size());
+    thread_pool().parallel_for(static_cast<int64_t>(features.size()), [&](int64_t i) {
+      const auto column = static_cast<size_t>(i);
+      features[column] = part.columns[column].feature(columns_.names[column], part.totals);
+    });
+    for (tfmd::FeatureNameStatistics& feature : features) *out.add_features() = std::move(feature);
+  }
   std::vector<bool> taken(chosen_.size());
   for (size_t column = 0; column < taken.size(); ++column) taken[column] = crossed(column);
   if (part.totals.rows > 0) part.crosses.fill(columns_.names, taken, out);

@@ -136,7 +136,8 @@ class Reader {
       const CellType met = value == value ? type : type_of_cell(cell);
       found = std::max(found, met);
       if (found == CellType::kText) return found;
-      if (found > type) continue;
+      // Many are read at once as what they are.
+      if (found > type) return std::max(found, numbers(found));
       value =
           type == CellType::kInt ? static_cast<double>(*parse_whole(cell)) : nearest_f32(*parse_number(cell));
     }
