@@ -196,7 +196,10 @@ std::vector<size_t> TextCounts::used_slots() const {
 }
 
 size_t TextCounts::place(const Text& text, uint64_t missed) {
-  if (2 * (used_ + 1) > slots_.size()) put(used_slots(), 2 * slots_.size());
+  if (2 * (used_ + 1) > slots_.size()) {
+    const size_t enough = std::max(2 * slots_.size(), std::bit_ceil(2 * most_));
+    put(used_slots(), std::min(4 * slots_.size(), enough));
+  }
   const size_t at = slot(text);
   slots_[at] = {text.key.low, text.key.high, 0, text.key.size, static_cast<uint32_t>(texts_.size())};
   missed_[at] = missed;

@@ -91,7 +91,7 @@ void ValueCounts::add(uint64_t whole, uint64_t count, FixedWeight weight) {
   const uint64_t key = whole >> dropped_;
   uint64_t* held = pages_ ? pages_->make(key) : nullptr;
   if (!held) {
-    if (pages_ || 2 * (used_ + 1) > slots_.size()) put_in_slots(all_counts(), 0);
+    if (pages_ || 2 * used_ > slots_.size()) put_in_slots(all_counts(), 0);
     const size_t at = slot(key);
     slots_[at].key = key;
     if (weighted_) weights_[at] += weight;
@@ -121,7 +121,8 @@ bool ValueCounts::put_in_pages(const std::vector<Count>& counts, int more) {
 }
 
 void ValueCounts::put_in_slots(const std::vector<Count>& counts, int more) {
-  const size_t size = std::max(kFirstSlots, std::bit_ceil(2 * (counts.size() + 1)));
+  // As many more, but no more than all need.
+  const size_t size = std::max(kFirstSlots, std::bit_ceil(2 * std::min(2 * counts.size() + 1, most_)));
   pages_.reset();
   slots_.assign(size, {});
   weights_.assign(weighted_ ? size : 0, 0);
