@@ -65,7 +65,6 @@ void TextCounts::add(std::span<const std::string_view> texts, const char* origin
     group.texts = texts.first(std::min(kTextGroup, texts.size()));
     read(group, origin);
     find(group);
-    add_held(group);
     pass(group);
     add_others(group);
   }
@@ -96,42 +95,43 @@ void TextCounts::read(Group& group, const char* origin) {
   }
 }
 
-// Parts those that are held from the others. Neither here nor in what follows does a branch depend on what
-// most texts are: no processor foresees it.
-void TextCounts::find(Group& group) const {
+// Counts those that are held, and parts them from the others. Neither here nor in what follows does a branch
+// depend on what most texts are: no processor foresees it.
+void TextCounts::find(Group& group) {
   const TagMatches matches = ESPALIER_FROM_AVX512(find_tags, current_isa())(
       tags_.data(), slots_.size(), group.keys.hash, group.texts.size());
+  // Copies, since bytes that are written may be any of the object's.
+  Slot* const slots = slots_.data();
   for (size_t k = 0; k < matches.found; ++k)
-    __builtin_prefetch(&slots_[matches.slots[matches.which_found[k]]], 1);
+    __builtin_prefetch(&slots[matches.slots[matches.which_found[k]]], 1);
   group.others.count = matches.others;
   std::copy_n(matches.which_others, matches.others, group.others.which.begin());
-  Group::Some unsure;
-  group.held.count = 0;
+  const TextKeys& keys = group.keys;
+  std::array<uint8_t, kTextGroup + 1> unsure;
+  size_t held = 0, unsures = 0;
   for (size_t k = 0; k < matches.found; ++k) {
-    const size_t i = matches.which_found[k];
-    const Slot& slot = slots_[group.slots[i] = matches.slots[i]];
-    const TextKeys& keys = group.keys;
+    const uint8_t i = matches.which_found[k];
+    Slot& slot = slots[group.slots[i] = matches.slots[i]];
     const uint64_t other = (slot.low ^ keys.low[i]) | (slot.high ^ keys.high[i]) | (slot.size ^ keys.size[i]);
-    const uint32_t may_be_another = uint32_t{other != 0} | uint32_t{keys.size[i] > SketchKey::kShort};
-    unsure.add(i, may_be_another);
-    group.held.add(i, 1 - may_be_another);
+    const bool is = (other == 0) & (keys.size[i] <= SketchKey::kShort);
+    slot.count += is;
+    group.held.which[held] = unsure[unsures] = i;
+    held += is;
+    unsures += !is;
   }
-  for (size_t k = 0; k < unsure.count; ++k) {
-    const size_t i = unsure.which[k], slot = this->slot(group.text(i));
+  group.held.count = held;
+  for (size_t k = 0; k < unsures; ++k) {
+    const size_t i = unsure[k], slot = this->slot(group.text(i));
     group.slots[i] = static_cast<uint32_t>(slot);
     (holds(slot) ? group.held : group.others).put(i);
+    slots[slot].count += holds(slot);
   }
-}
-
-void TextCounts::add_held(const Group& group) {
-  for (size_t i = 0; i < group.held.count; ++i) ++slots_[group.slots[group.held.which[i]]].count;
 }
 
 // Parts those that are as rare as what was forgotten from the others.
 void TextCounts::pass(Group& group) {
   group.passed.count = 0;
   if (forgotten_ == 0) return;
-  // Copies, since bytes that are written may be any of the object's.
   const Group::Some found = group.others;
   const uint64_t* const hashes = group.keys.hash;
   uint16_t* const cells = passed_.data();
@@ -154,24 +154,26 @@ void TextCounts::pass(Group& group) {
 }
 
 // Those that come to be held. One that makes others be forgotten comes before all that stand behind it.
-void TextCounts::add_others(const Group& group) {
+void TextCounts::add_others(Group& group) {
+  for (size_t i = 0; i < group.others.count; ++i)
+    __builtin_prefetch(&slots_[slot(group.text(group.others.which[i]))], 1);
   for (size_t i = 0; i < group.others.count; ++i) {
     const size_t at = group.others.which[i];
     const Text text = group.text(at);
     const size_t slot = this->slot(text);
-    if (holds(slot)) {
-      ++slots_[slot].count;
-      continue;
+    if (!holds(slot)) {
+      if (is_full(text) || is_dense()) return move(group, at);
+      place_at(slot, text, passed(text.hash));
     }
-    const bool moves = is_full(text) || 2 * (used_ + 1) > slots_.size();
-    if (moves) {
-      group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
-      group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.keys.hash[k])]; });
-    }
-    ++slots_[insert(text)].count;
-    for (size_t k = at + 1; moves && k < group.texts.size(); ++k) add(group.text(k), 0);
-    if (moves) return;
+    ++slots_[slot].count;
   }
+}
+
+void TextCounts::move(const Group& group, size_t at) {
+  group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
+  group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.keys.hash[k])]; });
+  ++slots_[insert(group.text(at))].count;
+  for (size_t k = at + 1; k < group.texts.size(); ++k) add(group.text(k), 0);
 }
 
 bool TextCounts::is_full(const Text& text) const {
@@ -196,11 +198,14 @@ std::vector<size_t> TextCounts::used_slots() const {
 }
 
 size_t TextCounts::place(const Text& text, uint64_t missed) {
-  if (2 * (used_ + 1) > slots_.size()) {
+  if (is_dense()) {
     const size_t enough = std::max(2 * slots_.size(), std::bit_ceil(2 * most_));
     put(used_slots(), std::min(4 * slots_.size(), enough));
   }
-  const size_t at = slot(text);
+  return place_at(slot(text), text, missed);
+}
+
+size_t TextCounts::place_at(size_t at, const Text& text, uint64_t missed) {
   slots_[at] = {text.key.low, text.key.high, 0, text.key.size, static_cast<uint32_t>(texts_.size())};
   missed_[at] = missed;
   tags_[at] = tag_of(text.hash);
@@ -246,12 +251,18 @@ void TextCounts::forget() {
   struct Held {
     size_t count = 0, bytes = 0;
   };
+  // Most are rare.
+  constexpr size_t kRare = 512;
+  std::array<Held, kRare> rare;
   std::map<uint64_t, Held, std::greater<>> by_most;
   std::vector<size_t> order = used_slots();
   for (const size_t i : order) {
-    Held& held = by_most[most(i)];
+    Held& held = most(i) < kRare ? rare[most(i)] : by_most[most(i)];
     ++held.count;
     held.bytes += kept_bytes(slots_[i].key());
+  }
+  for (size_t i = 0; i < kRare; ++i) {
+    if (rare[i].count > 0) by_most[i] = rare[i];
   }
   Held kept;
   for (const auto& [times, held] : by_most) {

@@ -110,10 +110,10 @@ class TextCounts {
   }
   struct Group;
   static void read(Group& group, const char* origin);
-  void find(Group& group) const;
-  void add_held(const Group& group);
+  void find(Group& group);
   void pass(Group& group);
-  void add_others(const Group& group);
+  void add_others(Group& group);
+  void move(const Group& group, size_t at);
   size_t cell(uint64_t hash) const { return hash >> cell_shift_; }
   // Whether a text that is not held is as rare as those forgotten; then it is counted in its cell.
   bool passes(uint64_t hash) {
@@ -132,7 +132,9 @@ class TextCounts {
   std::string text_of(const Slot& slot) const;
   bool is_full(const Text& text) const;
   size_t insert(const Text& text);
+  bool is_dense() const { return 2 * (used_ + 1) > slots_.size(); }
   size_t place(const Text& text, uint64_t missed);
+  size_t place_at(size_t at, const Text& text, uint64_t missed);
   std::vector<size_t> used_slots() const;
   void put(const std::vector<size_t>& kept, size_t size);
   void forget();
