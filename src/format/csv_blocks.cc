@@ -132,18 +132,19 @@ bool CsvBlocks::cut(CsvBlock& out) {
   for (size_t size = block_;; size *= 2) {
     const size_t held = rest_.size();
     fill(size);
-    const LastRow last = find_last_row(rest_, delimiter_);
+    const TextSurvey survey = survey_text(rest_);
+    const LastRow last = survey.quote ? find_last_row(rest_, delimiter_) : LastRow{rest_.rfind('\n') + 1};
     const size_t end = without_blank_lines(rest_, last.end);
-    const TextSurvey survey = survey_text(std::string_view(rest_).substr(0, end));
-    if (end == 0 || survey.nul || last.quote != rest_.npos) refuse_nul(end > 0 ? 0 : held);
+    if (survey.nul) refuse_nul(held);
     if (ended_ && last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, "");
     if (end > 0) {
       std::string rest = rest_.substr(end);
+      const int64_t first_line = line_;
+      line_ += survey.lines - std::count(rest.begin(), rest.end(), '\n');
       rest_.resize(end);
       out.text = std::exchange(rest_, std::move(rest));
-      out.first_line = line_;
+      out.first_line = first_line;
       out.ascii = survey.ascii;
-      line_ += survey.lines;
       return true;
     }
     if (ended_) return false;

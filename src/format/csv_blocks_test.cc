@@ -171,7 +171,10 @@ TEST(CsvEnds, AreThoseOfABytewiseLoop) {
   std::vector<FindCsvEnds*> ways = {find_csv_ends_portable};
 #if defined(__x86_64__)
   if (current_isa() >= Isa::kAvx2) ways.push_back(find_csv_ends_avx2);
-  if (current_isa() >= Isa::kAvx512) ways.push_back(find_csv_ends_avx512);
+  if (current_isa() >= Isa::kAvx512) {
+    ways.push_back(find_csv_ends_avx512);
+    ways.push_back(find_csv_ends_avx512_words);
+  }
 #endif
   for (int round = 0; round < 2000; ++round) {
     std::string text;

@@ -29,6 +29,8 @@ using FindCsvEnds = CsvEnds(const char* text, size_t size, char delimiter, uint3
 FindCsvEnds find_csv_ends_portable;
 FindCsvEnds find_csv_ends_avx2;
 FindCsvEnds find_csv_ends_avx512;
+// The last one where the processor lacks VBMI2.
+FindCsvEnds find_csv_ends_avx512_words;
 
 inline CsvEnds find_csv_ends(const char* text, size_t size, char delimiter, uint32_t* out, size_t room) {
   return ESPALIER_BY_ISA(find_csv_ends, current_isa())(text, size, delimiter, out, room);

@@ -11,7 +11,7 @@ namespace espalier {
 
 struct TextSurvey {
   int64_t lines = 0;  // line ends
-  bool ascii = true, nul = false;
+  bool ascii = true, nul = false, quote = false;
 };
 using SurveyText = TextSurvey(const char* text, size_t size);
 SurveyText survey_text_portable;

@@ -12,7 +12,7 @@ TextSurvey survey(const char* text, size_t size) {
   // A byte counts up to 255.
   constexpr size_t kMost = 255 * sizeof(Part);
   TextSurvey out;
-  Part high = {}, nul = {};
+  Part high = {}, nul = {}, quote = {};
   size_t at = 0;
   while (size - at >= sizeof(Part)) {
     Part counts = {};
@@ -23,21 +23,25 @@ TextSurvey survey(const char* text, size_t size) {
       counts -= reinterpret_cast<Part>(part == '\n');
       high |= part;
       nul |= reinterpret_cast<Part>(part == 0);
+      quote |= reinterpret_cast<Part>(part == '"');
     }
     for (size_t i = 0; i < sizeof(Part); ++i) out.lines += counts[i];
   }
-  uint8_t highs = 0, nuls = 0;
+  uint8_t highs = 0, nuls = 0, quotes = 0;
   for (size_t i = 0; i < sizeof(Part); ++i) {
     highs |= high[i];
     nuls |= nul[i];
+    quotes |= quote[i];
   }
   for (; at < size; ++at) {
     out.lines += text[at] == '\n';
     highs |= static_cast<uint8_t>(text[at]);
     nuls |= text[at] == 0;
+    quotes |= text[at] == '"';
   }
   out.ascii = highs < 0x80;
   out.nul = nuls != 0;
+  out.quote = quotes != 0;
   return out;
 }
 
