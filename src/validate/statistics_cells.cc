@@ -90,7 +90,7 @@ class Reader {
     const char* const text = cells_.text;
     const uint32_t* starts = cells_.starts;
     out_.texts.resize(rows);
-    size_t empty = 0;
+    size_t empty = 0, bytes = 0;
     for (size_t i = 0; i < rows; ++i, starts += stride) {
       if (i + kAhead < rows) __builtin_prefetch(text + starts[kAhead * stride]);
       const char *begin = text + starts[0], *end = text + starts[1] - 1;
@@ -99,7 +99,9 @@ class Reader {
                                         : trimmed_cell(begin, end);
       out_.texts[i] = cell;
       empty += cell.empty();
+      bytes += cell.size();
     }
+    out_.bytes = bytes;
     if (empty == 0 && empty_.missing.empty()) return fill(CellType::kText);
     out_.states.resize(rows);
     bool found = false;

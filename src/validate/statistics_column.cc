@@ -126,9 +126,8 @@ void ColumnStatistics::add_texts(const CellBatch& cells) {
     }
     all = values;
   }
-  size_t bytes = 0;
-  for (const std::string_view text : all) bytes += text.size();
-  bytes_ += bytes;
+  if (cells.full) bytes_ += cells.bytes;
+  for (size_t i = 0; !cells.full && i < all.size(); ++i) bytes_ += all[i].size();
   for (size_t i = 0; !cells.utf8 && i < all.size(); ++i) invalid_ += !is_utf8(all[i]);
   if (times_) {
     for (const std::string_view text : all) times_->add(text);

@@ -46,6 +46,11 @@ class Feed {
   // False at the end. `out.number` is set even when it raises.
   bool next(Piece& out) {
     const std::lock_guard lock(mutex_);
+    if (first_) {
+      out = std::move(*first_);
+      first_.reset();
+      return true;
+    }
     out.number = count_++;
     for (; at_ < files_.size(); open(at_ + 1)) {
       if (!about(files_[at_], [&] { return table_->next(out.block); })) continue;
@@ -56,6 +61,12 @@ class Feed {
       return true;
     }
     return false;
+  }
+  // The first piece, which next() gives once more.
+  bool peek(Piece& out) {
+    if (!next(out)) return false;
+    first_ = out;
+    return true;
   }
   const std::vector<std::string>& names() const { return names_; }
   const std::vector<std::string>& notes() const { return notes_; }
@@ -99,6 +110,7 @@ class Feed {
   size_t at_ = 0;  // file
   int64_t count_ = 0;
   uint64_t read_ = 0;  // of that file
+  std::optional<Piece> first_;
   std::shared_ptr<TableBlocks> table_;
   std::vector<std::string> names_, notes_;
   JoinTypes join_ = nullptr;
@@ -282,7 +294,7 @@ class Pass {
 std::vector<CellType> first_types(Feed& feed) {
   std::vector<CellType> out(feed.names().size(), CellType::kInt);
   Feed::Piece piece;
-  if (!feed.next(piece)) return out;
+  if (!feed.peek(piece)) return out;
   about(piece.file, [&] {
     const auto rows = piece.table->rows(std::move(piece.block));
     CellBatch batch;
@@ -321,21 +333,21 @@ TableColumns named_columns(Feed& feed) {
   return out;
 }
 
-TableColumns first_columns(const std::vector<TableFile>& files, const StatisticsOptions& options,
-                           const OnRead& on_read) {
-  Feed feed(files, options, on_read);
-  if (feed.join()) return named_columns(feed);
-  return {feed.names(), first_types(feed)};
-}
-
 }  // namespace
 
 TableStatistics statistics_of_tables(const std::vector<TableFile>& files, const StatisticsOptions& options,
                                      const OnRead& on_read) {
-  TableStatistics out(first_columns(files, options, on_read), options);
+  Feed feed(files, options, on_read);
+  TableColumns found;
+  if (feed.join()) {
+    Feed all(files, options, on_read);
+    found = named_columns(all);
+  } else {
+    found = {feed.names(), first_types(feed)};
+  }
+  TableStatistics out(std::move(found), options);
   const size_t columns = out.columns().names.size();
   std::vector<bool> wanted(columns, true);
-  Feed feed(files, options, on_read);
   Pass first(feed, out, wanted, true);
   first.run();
   for (const std::string& note : feed.notes()) out.add_note(note);
