@@ -110,6 +110,14 @@ class Reader {
   }
 
   CellType numbers(CellType type) {
+    // Most columns are what their first value is.
+    if (const CellType first = first_type(); first > type)
+      return first == CellType::kText ? first : std::max(first, read_numbers(first));
+    return read_numbers(type);
+  }
+
+ private:
+  CellType read_numbers(CellType type) {
     const size_t rows = cells_.count;
     out_.numbers.resize(rows);
     // So few digits are far from f32's bounds.
@@ -132,21 +140,29 @@ class Reader {
         found = std::max(found, type);
         continue;
       }
-      const uint32_t* const place = cells_.starts + i * cells_.stride;
-      const std::string_view cell = trimmed_cell(cells_.text + place[0], cells_.text + place[1] - 1);
+      const std::string_view cell = number_cell(i);
       if (!is_value(i, cell)) continue;
       const CellType met = value == value ? type : type_of_cell(cell);
       found = std::max(found, met);
       if (found == CellType::kText) return found;
-      // Many are read at once as what they are.
-      if (found > type) return std::max(found, numbers(found));
+      if (found > type) return std::max(found, read_numbers(found));
       value =
           type == CellType::kInt ? static_cast<double>(*parse_whole(cell)) : nearest_f32(*parse_number(cell));
     }
     return found;
   }
-
- private:
+  CellType first_type() {
+    out_.states.assign(cells_.count, CellState::kMissing);
+    for (size_t i = 0; i < cells_.count; ++i) {
+      const std::string_view cell = number_cell(i);
+      if (is_value(i, cell)) return type_of_cell(cell);
+    }
+    return CellType::kNone;
+  }
+  std::string_view number_cell(size_t row) const {
+    const uint32_t* const place = cells_.starts + row * cells_.stride;
+    return trimmed_cell(cells_.text + place[0], cells_.text + place[1] - 1);
+  }
   // A column's cells lie a row apart, which no processor foresees.
   static constexpr size_t kAhead = 12;
   // All rows have a value.
