@@ -34,8 +34,8 @@ enum class CellState : uint8_t { kMissing, kEmpty, kValue };
 struct CellBatch {
   CellType type = CellType::kNone;
   std::vector<CellState> states = {};
-  // It is known that all rows have a value, that numbers are finite, how many of these are 0, and how many bytes
-  // texts have together.
+  // It is known that all rows have a value, that numbers are finite, how many of these are 0, and how many
+  // bytes texts have together.
   bool full = false;
   size_t zeros = 0, bytes = 0;
   // Where the values of each row end; empty where a row has one at most, which stands at the row's place.
