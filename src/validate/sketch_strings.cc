@@ -84,6 +84,7 @@ void TextCounts::read(Group& group, const char* origin) {
     if (origin && ends[i] - origin >= kRead) continue;
     const size_t size = std::min(text.size(), SketchKey::kShort);
     char* const end = copies.data() + (i + 1) * kRead;
+    std::memset(end - kRead, 0, kRead);
     if (size > 0) std::memcpy(end - size, ends[i] - size, size);
     ends[i] = end;
   }

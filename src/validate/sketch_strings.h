@@ -72,7 +72,8 @@ class TextCounts {
   };
   struct alignas(32) Slot {
     uint64_t low = 0, high = 0, count = 0;
-    uint32_t size = 0, offset = 0;  // the latter of one that is not short
+    // One that is free is no text's. The offset is of one that is not short.
+    uint32_t size = ~uint32_t{0}, offset = 0;
     SketchKey key() const { return {low, high, size}; }
   };
   // The bytes that are kept besides the slot.

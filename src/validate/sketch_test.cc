@@ -441,6 +441,25 @@ TEST(TextCounts, OfALongTailAreThoseOfEach) {
   }
 }
 
+// One text whose home is full is not taken for a free slot, the empty text least of all.
+TEST(TextCounts, AFullHomeHidesNoText) {
+  std::mt19937_64 random(18);
+  for (const std::string& last : {std::string(), std::string("b"), std::string(40, 'c')}) {
+    const size_t home = home_of(SketchKey::of(last).hash(), 64);
+    std::vector<std::string> texts;
+    while (texts.size() < kTagGroup) {
+      const std::string text = cat("text ", random() % 1000000);
+      if (home_of(SketchKey::of(text).hash(), 64) == home) texts.push_back(text);
+    }
+    for (int i = 0; i < 200; ++i) texts.push_back(last);
+    TextCounts counts(1000, 1 << 16, false);
+    counts.add(std::vector<std::string_view>(texts.begin(), texts.end()));
+    EXPECT_EQ(counts.distinct(), counted(texts).size()) << last;
+    ASSERT_EQ(counts.top(1, false)[0].text, last);
+    EXPECT_EQ(counts.top(1, false)[0].count, 200u) << last;
+  }
+}
+
 // Over many sets of each size: without bias, and as far off as error() says.
 TEST(DistinctHashes, EstimateHowManyThereWere) {
   std::mt19937_64 random(16);
