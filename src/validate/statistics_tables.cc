@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <atomic>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <map>
@@ -224,11 +225,12 @@ class Pass {
     out.push_back(true);
     return out;
   }
-  // The one that is added next: one that need not wait, those that have an order first.
-  size_t choose(const std::vector<size_t>& left, int64_t block) const {
+  // Which of the first ones is added next: one that need not wait, those that have an order first.
+  size_t choose(const std::deque<size_t>& left, int64_t block) const {
+    constexpr size_t kLooked = 32;
     size_t chosen = 0;
     bool ready = false;
-    for (size_t i = 0; i < left.size(); ++i) {
+    for (size_t i = 0; i < std::min(kLooked, left.size()); ++i) {
       if (!turns_.ready(left[i], block)) continue;
       if (statistics_.columns().types[left[i]] == CellType::kText) return i;
       if (!ready) chosen = i;
@@ -246,7 +248,7 @@ class Pass {
     CellBatch batch;
     const auto equal = std::make_unique<EqualCells>();
     std::vector<std::vector<double>> numbers(last);
-    std::vector<size_t> left;
+    std::deque<size_t> left;
     for (size_t column = 0; column < last; ++column) {
       if (wanted_[column] || statistics_.crossed(column)) left.push_back(column);
     }
