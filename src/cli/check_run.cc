@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/slice_choice.h"
+#include "cli/table_data.h"
 #include "data/column_profile.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
@@ -68,12 +70,36 @@ std::vector<std::string> judged(const CheckRun& run) {
   return out;
 }
 
+// The table that the model learned from, whose columns have the names of the judged ones. Raises
+// ValueError[check.train] for one that has none of these.
+CsvTable train_table(const CheckRun& run, const ScoredTable& rows) {
+  const CsvTable out = run.scores.empty() ? TableModel::load(run.model).read(run.table, run.train)
+                                          : run.table.read(run.train, rows.table.names());
+  const std::vector<std::string>& judged = rows.table.names();
+  std::string lacking;
+  size_t lacks = 0;
+  for (const std::string& name : out.names()) {
+    if (name == rows.label || std::ranges::count(judged, name)) continue;
+    lacking += cat(lacks++ ? ", " : "", shortened(name));
+  }
+  const size_t inputs = out.names().size() - static_cast<size_t>(std::ranges::count(out.names(), rows.label));
+  if (lacks == inputs)
+    throw ValueError(
+        "check.train",
+        cat(source_name(run.train), " has no column of the rows that are judged, but ", shortened(lacking)),
+        "--names says what columns are called where no line does");
+  if (lacks > 0)
+    run.results.warn({cat(source_name(run.train), ": ", counted(lacks, "column"), lacks == 1 ? " is" : " are",
+                          " not among the rows that are judged, and not compared: ", shortened(lacking))});
+  return out;
+}
+
 std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   if (run.train.empty()) return std::nullopt;
   if (run.train == run.data || run.train == run.scores)
     throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
                      "name the table that the model learned from");
-  Tables out{.train = run.table.read(run.train, rows.table.names()), .now = {}, .options = {}, .faults = {}};
+  Tables out{.train = train_table(run, rows), .now = {}, .options = {}, .faults = {}};
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
                       {.delimiter = ',', .header = CsvHeader::kYes});
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;

@@ -173,6 +173,38 @@ TEST_F(Check, TheDataIsJudgedAgainstWhatTrains) {
       << first.output;
 }
 
+// What trained may have no line of names, as what is judged; tables without a common column are no pass.
+TEST_F(Check, TablesWithoutNamesAreComparedByTheModels) {
+  const auto rows = [&](const std::string& name, uint64_t seed, double heavier) {
+    Philox random(seed);
+    std::string out;
+    for (int i = 0; i < 600; ++i) {
+      const bool ill = random.below(2);
+      out += cat(40 + heavier + static_cast<double>(random.below(40000)) / 1000 + (ill ? 20 : 0), ",",
+                 random.below(2) ? "a" : "b", ",", ill ? "ill" : "well", "\n");
+    }
+    return file(name, out);
+  };
+  const std::string train = rows("train.csv", 1, 0), model = path("model");
+  ASSERT_EQ(call_command(cat("train --data ", train, " --label last --epochs 1 --model ", model)).code, 0);
+  const std::string gates = file("gates.toml", "[[gates]]\ndata = \"drift\"\n[[gates]]\ndata = \"schema\"\n");
+  const auto judge = [&](const std::string& data, const std::string& against) {
+    return call_command(cat("check ", model, " ", data, " --train ", against, " --gates ", gates));
+  };
+  const Outcome same = judge(rows("same.csv", 2, 0), train), heavy = judge(rows("heavy.csv", 3, 15), train);
+  EXPECT_EQ(same.code, 0) << same.output << same.error;
+  EXPECT_EQ(heavy.code, 1) << heavy.output << heavy.error;
+  EXPECT_NE(heavy.output.find("drift of the data"), std::string::npos) << heavy.output;
+  const std::string others = file("others.csv", "p,q,r\n1,x,ill\n2,y,well\n3,x,ill\n");
+  EXPECT_EQ(judge(path("same.csv"), others).code, 2);
+  const std::string few = file("few.csv", "y,p,g\n1,0.7,a\n0,0.2,b\n");
+  const Outcome partly = check(few, "[[gates]]\ndata = \"drift\"\n",
+                               cat("--train ", file("more.csv", "y,g,age\n1,a,30\n0,b,40\n"), " "));
+  EXPECT_NE(partly.error.find("1 column is not among the rows that are judged, and not compared: age"),
+            std::string::npos)
+      << partly.error;
+}
+
 TEST_F(Check, ChangesAreAgainstABaseline) {
   const std::string before = file("before.csv", text(std::filesystem::path(scores(450)).filename()));
   const std::string gate =

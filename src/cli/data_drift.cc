@@ -93,13 +93,16 @@ std::vector<std::string> only_in(const CsvTable& table, const CsvTable& other) {
   return out;
 }
 
-std::string only_text(const std::string& path, const std::vector<std::string>& names) {
+std::string first_names(const std::vector<std::string>& names) {
   constexpr size_t kNamed = 10;
-  if (names.empty()) return "";
   std::string out;
   for (size_t i = 0; i < std::min(kNamed, names.size()); ++i) out += cat(i ? ", " : "", names[i]);
-  if (names.size() > kNamed) out += cat(" and ", names.size() - kNamed, " more");
-  return cat("Only in ", source_name(path), ": ", out, ".\n");
+  return cat(out, names.size() > kNamed ? cat(" and ", names.size() - kNamed, " more") : "");
+}
+
+std::string only_text(const std::string& path, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  return cat("Only in ", source_name(path), ": ", first_names(names), ".\n");
 }
 
 // Columns that are compared by their texts and are mostly numbers: a word for no value makes them that.
@@ -121,6 +124,11 @@ void drift(const DriftRun& run) {
   run.results.keep({run.before, run.now});
   const CsvTable before = run.table.read(run.before);
   const CsvTable now = run.table.read(run.now, before.names());
+  if (only_in(before, now).size() == before.names().size())
+    throw ValueError("drift.columns",
+                     cat("no column of ", source_name(run.now), " is one of ", source_name(run.before), ": ",
+                         first_names(now.names()), " for ", first_names(before.names())),
+                     "name columns alike, or say --names where no line does");
   const std::vector<ColumnDrift> all = find_drift(before, now,
                                                   {.least_numbers = run.least,
                                                    .least_values = run.least,

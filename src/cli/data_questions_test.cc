@@ -64,6 +64,8 @@ TEST_F(DataQuestions, DriftNamesTheColumnAndIsAnExitCode) {
   EXPECT_EQ(Json::parse(json.text)["columns"][0]["column"], "ill");
   EXPECT_EQ(data({"drift", before, same, "--least", "0", "--json"}).code, 0);
   EXPECT_EQ(data({"drift", before, path("none.csv")}).code, 2);
+  const std::string others = write_file(path("others.csv"), "p,q\n1,2\n3,4\n");
+  EXPECT_EQ(data({"drift", before, others}).code, 2);  // nothing is compared
   EXPECT_EQ(data({"drift", before}).code, 2);
 }
 

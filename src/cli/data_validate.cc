@@ -101,7 +101,7 @@ std::string mend_text(const std::set<std::string>& columns) {
 }
 
 void suggest(const ValidateOptions& options, const Validation& validation,
-             const std::set<std::string>& mended) {
+             const std::set<std::string>& mended, const AskedRules& asked) {
   const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
   std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
   std::vector<std::string> fixes;
@@ -111,6 +111,12 @@ void suggest(const ValidateOptions& options, const Validation& validation,
   if (fixable && !mended.empty() && fixes.empty() && !validation.dataset) {
     next = {"data", "stats", options.file};
     for (const std::string& word : options.how.words()) next.push_back(word);
+    return options.results.suggest(next);
+  }
+  if (!fixable && asked.has_errors()) {
+    next = {"data", "rows", asked.file};
+    for (const std::string& word : options.how.table.words()) next.push_back(word);
+    next.insert(next.end(), {"--where", asked.broken()});
     return options.results.suggest(next);
   }
   if (!fixable) {
@@ -159,7 +165,10 @@ void run(const ValidateOptions& options) {
   for (const FeatureAnomaly& anomaly : validation.features) columns.insert(path_text(anomaly.path));
   const BadCells cells = find_bad_cells(options.file, tables, schema, inputs.environment, columns);
   const std::set<std::string> mended = to_mend(validation, cells);
-  const std::string sentence = anomaly_sentence(validation, inputs);
+  std::string sentence = anomaly_sentence(validation, inputs);
+  if (constexpr std::string_view kNone = "No "; asked.has_errors() && sentence.starts_with(kNone))
+    sentence.insert(kNone.size(), "other ");
+  sentence.insert(0, asked.sentence());
   if (options.results.json) {
     nlohmann::ordered_json body = {
         {"file", options.file}, {"schema", options.schema}, {"sentence", sentence}};
@@ -178,7 +187,7 @@ void run(const ValidateOptions& options) {
     if (!options.fix.empty())
       Results().write(
           cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
-    suggest(options, validation, mended);
+    suggest(options, validation, mended, asked);
   }
   if (!good) throw Exit{1};
 }

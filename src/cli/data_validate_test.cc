@@ -144,7 +144,7 @@ TEST_F(DataValidate, AsksRowsTheRules) {
   const Outcome outcome = call(good, cat("--rows ", rows, " --missing '?'"));
   EXPECT_EQ(outcome.code, 1) << outcome.error;
   const std::string wanted =
-      "No anomalies: 2 features, 10 rows.\n"
+      "Rule \"age >= 18 or job = \"clerk\"\" is broken by 1 row. No other anomalies: 2 features, 10 rows.\n"
       "\n"
       "rule                        severity  rows that break it  of  missing  first lines\n"
       "--------------------------  --------  ------------------  --  -------  -----------\n"
@@ -152,6 +152,9 @@ TEST_F(DataValidate, AsksRowsTheRules) {
       "age < 60                    WARNING                    1   4        1            4\n";
   EXPECT_TRUE(outcome.output.starts_with(wanted)) << outcome.output;
   EXPECT_NE(outcome.error.find("\"pay > 0\" is not asked"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.output.find(cat(" data rows ", rows, " --where 'not (age >= 18 or job = \"clerk\")'\n")),
+            std::string::npos)
+      << outcome.output;
   const auto json = nlohmann::json::parse(call(good, cat("--json --rows ", rows, " --missing '?'")).output);
   EXPECT_EQ(json.at("rows").at("rules").at(0).at("broken"), 1);
   EXPECT_EQ(json.at("rows").at("rules").at(1).at("severity"), "WARNING");

@@ -41,8 +41,24 @@ std::vector<std::string> AskedTables::missing_words() const {
   return out;
 }
 
-bool AskedRules::has_errors() const {
-  return std::ranges::any_of(counts, [](const RuleCount& each) { return each.broken && !each.rule.warning; });
+namespace {
+
+bool is_error(const RuleCount& count) { return count.broken > 0 && !count.rule.warning; }
+
+}  // namespace
+
+bool AskedRules::has_errors() const { return std::ranges::any_of(counts, is_error); }
+
+std::string AskedRules::sentence() const {
+  if (!has_errors()) return "";
+  const RuleCount& first = *std::ranges::find_if(counts, is_error);
+  const auto more = std::ranges::count_if(counts, is_error) - 1;
+  return cat("Rule \"", printable(first.rule.condition.text()), "\" is broken by ",
+             counted(first.broken, "row"), more > 0 ? cat(", and ", more, " more") : "", ". ");
+}
+
+std::string AskedRules::broken() const {
+  return cat("not (", std::ranges::find_if(counts, is_error)->rule.condition.text(), ")");
 }
 
 std::string AskedRules::text(const Terminal& terminal) const {

@@ -36,6 +36,10 @@ struct AskedRules {
   std::vector<RuleCount> counts;
 
   bool has_errors() const;
+  // "Rule "age >= 1" is broken by 7 rows. " of the first that is an error, and how many more; "" without any.
+  std::string sentence() const;
+  // The rows that break that one. REQUIRES: has_errors().
+  std::string broken() const;
   // A line for each rule, below a blank one.
   std::string text(const Terminal& terminal) const;
   nlohmann::ordered_json json() const;

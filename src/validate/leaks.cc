@@ -43,6 +43,19 @@ class RowHashes {
 
 bool mostly_unlike(size_t different, size_t rows) { return 10 * different >= 9 * rows; }
 
+// Whether a row that stands again is no accident of few values: rows are mostly unlike, or those that are
+// different stay so without any one of most columns.
+bool unlike(const RowHashes& hashes, const std::unordered_map<uint64_t, size_t>& first) {
+  if (mostly_unlike(first.size(), hashes.rows())) return true;
+  size_t stay = 0;
+  for (size_t c = 0; c < hashes.columns(); ++c) {
+    std::unordered_set<uint64_t> others;
+    for (const auto& [hash, row] : first) others.insert(hashes.without(row, c));
+    stay += mostly_unlike(others.size(), first.size());
+  }
+  return first.size() >= kFewRows && 2 * stay > hashes.columns();
+}
+
 std::string share(int64_t rows, int64_t of) { return cat(rows, " of ", of, " rows"); }
 
 class Search {
@@ -91,6 +104,8 @@ class Search {
     return pairs;
   }
   static constexpr double kBeyondChance = 10;
+  // Of rows that are known by more than one column.
+  bool most(int64_t rows, int64_t of) const { return compared_.size() >= 2 && 2 * rows >= of; }
 
   void match_columns() {
     for (int64_t c = 0; c < table_.columns(); ++c) {
@@ -145,29 +160,30 @@ class Search {
       of_inputs.insert(label_ >= 0 ? hashes.without(row, inputs) : hashes.whole(row));
     }
     const int64_t n = table_.rows();
-    const bool unlike = mostly_unlike(first.size(), hashes.rows());
+    const bool surprising = unlike(hashes, first), few_again = mostly_unlike(first.size(), hashes.rows());
     block(hashes, first);
-    if (again > 0 && (unlike || in_blocks_ > 0)) {
+    if (again > 0 && (surprising || in_blocks_ > 0)) {
       const auto rows = static_cast<double>(n);
-      const bool many = static_cast<double>(again) >=
-                        std::max(kNoticeable * rows, kBeyondChance * by_chance(kNone, rows * rows / 2));
+      const bool many = most(again, n) ||
+                        static_cast<double>(again) >=
+                            std::max(kNoticeable * rows, kBeyondChance * by_chance(kNone, rows * rows / 2));
       found_.push_back({LeakKind::kDuplicates, many || in_blocks_ > 0, "", again, n,
                         cat(share(again, n),
                             again == 1 ? " repeats one before it" : " repeat others before them", blocks_)});
     }
     const auto alike = static_cast<int64_t>(first.size()) - static_cast<int64_t>(of_inputs.size());
-    if (label_ >= 0 && alike > 0 && unlike) {
+    if (label_ >= 0 && alike > 0 && few_again) {
       found_.push_back({LeakKind::kContradictions, false, options_.label, alike, n,
                         cat(share(alike, n), alike == 1 ? " is" : " are", " like another one in all but \"",
                             options_.label, "\"")});
     }
-    for (size_t c = 0; c < inputs && inputs >= 3 && unlike; ++c) {
+    for (size_t c = 0; c < inputs && inputs >= 3 && surprising; ++c) {
       std::unordered_set<uint64_t> others;
       for (const auto& [hash, row] : first) others.insert(hashes.without(row, c));
       const auto near = static_cast<int64_t>(first.size()) - static_cast<int64_t>(others.size());
       const auto rows = static_cast<double>(n),
                  least = std::max(kNoticeable * rows, kBeyondChance * by_chance(c, rows * rows / 2));
-      if (static_cast<double>(near) < least || !mostly_unlike(others.size(), hashes.rows())) continue;
+      if (static_cast<double>(near) < least || !mostly_unlike(others.size(), first.size())) continue;
       found_.push_back(
           {LeakKind::kNearDuplicates, false, name(compared_[c]), near, n,
            cat(share(near, n), " differ from another one in \"", name(compared_[c]), "\" alone")});
@@ -203,9 +219,9 @@ class Search {
     if (label_ >= 0 && matched_[static_cast<size_t>(label_)] >= 0) ours.push_back(label_);
     for (const int64_t c : ours) theirs.push_back(matched_[static_cast<size_t>(c)]);
     const RowHashes train(table_, ours), judge(*test_, theirs);
-    std::unordered_set<uint64_t> known;
-    for (size_t row = 0; row < train.rows(); ++row) known.insert(train.whole(row));
-    if (!mostly_unlike(known.size(), train.rows())) return;
+    std::unordered_map<uint64_t, size_t> known;
+    for (size_t row = 0; row < train.rows(); ++row) known.emplace(train.whole(row), row);
+    if (!unlike(train, known)) return;
     std::vector<bool> met(judge.rows());
     int64_t both = 0;
     for (size_t row = 0; row < judge.rows(); ++row) both += met[row] = known.contains(judge.whole(row));
@@ -213,15 +229,15 @@ class Search {
     const double noticeable = kNoticeable * static_cast<double>(n);
     const double pairs = static_cast<double>(n) * static_cast<double>(train.rows());
     if (both > 0) {
-      const bool many =
-          static_cast<double>(both) >= std::max(noticeable, kBeyondChance * by_chance(kNone, pairs));
+      const bool many = most(both, n) || static_cast<double>(both) >=
+                                             std::max(noticeable, kBeyondChance * by_chance(kNone, pairs));
       found_.push_back(
           {LeakKind::kOverlap, many, "", both, n, cat(share(both, n), " of the test train too")});
     }
     for (size_t c = 0; c < compared_.size() && compared_.size() >= 3; ++c) {
       std::unordered_set<uint64_t> others;
       for (size_t row = 0; row < train.rows(); ++row) others.insert(train.without(row, c));
-      if (!mostly_unlike(others.size(), train.rows())) continue;
+      if (!mostly_unlike(others.size(), known.size())) continue;
       int64_t near = 0;
       for (size_t row = 0; row < judge.rows(); ++row)
         near += !met[row] && others.contains(judge.without(row, c));

@@ -95,6 +95,28 @@ TEST(Leaks, RowsThatStandTwiceAreCounted) {
   EXPECT_EQ(found(few)[0].rows, 1);
 }
 
+// However many they are, shuffled too, and then those of the test that train as well.
+TEST(Leaks, ManyRowsThatStandTwiceAreCounted) {
+  for (const int again : {50, 250, 500, 1500}) {
+    Philox random(7);
+    Cells cells;
+    for (int i = 0; i < 500; ++i)
+      cells.push_back({cat(random.below(1000000)), cat(random.below(40)), random.below(2) ? "yes" : "no"});
+    for (int i = 0; i < again; ++i) cells.push_back(cells[random.below(500)]);
+    for (size_t i = cells.size(); i > 1; --i) std::swap(cells[i - 1], cells[random.below(i)]);
+    const CsvTable train = table(cells, {"a", "b", "late"});
+    const Cells some(cells.begin(), cells.begin() + 200);
+    const CsvTable test = table(some, {"a", "b", "late"});
+    const std::vector<LeakFinding> all = find_leaks(train, &test, {.label = "late"});
+    const LeakFinding *twice = of_kind(all, LeakKind::kDuplicates), *both = of_kind(all, LeakKind::kOverlap);
+    ASSERT_TRUE(twice && both) << again;
+    EXPECT_EQ(twice->rows, again);
+    EXPECT_TRUE(twice->warning);
+    EXPECT_EQ(both->rows, 200);
+    EXPECT_TRUE(both->warning) << again;
+  }
+}
+
 TEST(Leaks, RowsOfFewValuesAreAlikeByNature) {
   Philox random(1);
   Cells cells;
