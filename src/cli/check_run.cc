@@ -80,7 +80,7 @@ CsvTable train_table(const CheckRun& run, const ScoredTable& rows) {
   size_t lacks = 0;
   for (const std::string& name : out.names()) {
     if (name == rows.label || std::ranges::count(judged, name)) continue;
-    lacking += cat(lacks++ ? ", " : "", shortened(name));
+    lacking += cat(lacks++ ? ", " : "", name);
   }
   const size_t inputs = out.names().size() - static_cast<size_t>(std::ranges::count(out.names(), rows.label));
   if (lacks == inputs)

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/isa.h"
 
@@ -10,6 +11,14 @@ namespace espalier {
 
 // kWhole: without a point. kSingle: rounded to f32.
 enum class DigitForm { kWhole, kReal, kSingle };
+
+// f of the form as a constant, std::integral_constant.
+template <class F>
+auto of_form(DigitForm form, const F& f) {
+  if (form == DigitForm::kWhole) return f(std::integral_constant<DigitForm, DigitForm::kWhole>());
+  if (form == DigitForm::kReal) return f(std::integral_constant<DigitForm, DigitForm::kReal>());
+  return f(std::integral_constant<DigitForm, DigitForm::kSingle>());
+}
 
 // How many cells are numbers, and how many of these are 0.
 struct NumberCells {

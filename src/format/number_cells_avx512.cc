@@ -151,10 +151,8 @@ NumberCells read(const char* text, const uint32_t* starts, size_t stride, size_t
 
 NumberCells read_number_cells_avx512(const char* text, const uint32_t* starts, size_t stride, size_t count,
                                      DigitForm form, double* out) {
-  const auto how = form == DigitForm::kWhole  ? read<DigitForm::kWhole>
-                   : form == DigitForm::kReal ? read<DigitForm::kReal>
-                                              : read<DigitForm::kSingle>;
-  return how(text, starts, stride, count, out);
+  return of_form(form,
+                 [&](auto known) { return read<decltype(known)::value>(text, starts, stride, count, out); });
 }
 
 }  // namespace espalier

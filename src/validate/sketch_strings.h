@@ -149,8 +149,7 @@ class TextCounts {
   size_t used_ = 0;
   uint64_t forgotten_ = 0;
   std::vector<Slot> slots_;
-  // Of the slots: some bits of the hash, 0 of none, the first ones once more at the end; how many more they
-  // may have; weights.
+  // Of the slots: some bits of the hash, 0 of none; how many more they may have; weights.
   std::vector<uint8_t> tags_;
   std::vector<uint64_t> missed_;
   std::vector<FixedWeight> weights_;

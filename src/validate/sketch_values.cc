@@ -187,7 +187,7 @@ std::vector<ValueCounts::Count> ValueCounts::all_counts() const {
   // One that is written behind the last is none of them: which slots are used no processor foresees.
   std::vector<Count> out(used_ + 1);
   size_t size = 0;
-  for (size_t i = 0; !pages_ && i < slots_.size(); ++i) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
     out[size] = {slots_[i].key, slots_[i].count, weighted_ ? weights_[i] : 0};
     size += slots_[i].count != 0;
   }
