@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "espalier/error.h"
+#include "fuzz/cells.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
 
@@ -46,6 +47,7 @@ bool accept(const std::string& bytes) {
   } catch (const FormatError&) {
     if (accepted) throw InternalError("a file that is accepted as a whole is refused in blocks");
   }
+  fuzz::read_cells(path);
   return accepted;
 }
 

@@ -3,6 +3,7 @@
 #include "format/tfrecord.h"
 
 #include "espalier/error.h"
+#include "fuzz/cells.h"
 #include "fuzz/mutate.h"
 #include "validate/statistics.h"
 #include "validate/tfmd/example.pb.h"
@@ -43,6 +44,7 @@ bool accept(const std::string& bytes) {
   } catch (const FormatError&) {
     if (accepted) throw InternalError("a file that is accepted as a whole is refused in blocks");
   }
+  fuzz::read_cells(path);
   return accepted;
 }
 

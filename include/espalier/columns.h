@@ -147,6 +147,8 @@ class ColumnProgram {
   bool by_position(const CsvTable& table) const;
   // The names of all columns of the table that was fitted; none when it had none.
   std::vector<std::string> column_names() const;
+  // Those from which inputs follow; others were set aside.
+  std::vector<std::string> columns_read() const;
   // Those of a table's columns: its own, or, where they are found by position, those of the fitted table.
   std::vector<std::string> names_of(const CsvTable& table) const;
   // Cells that hold no value.

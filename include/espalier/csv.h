@@ -102,6 +102,7 @@ class CsvTable {
  private:
   struct Cells;
   friend CsvTable parse_csv(std::string text, const CsvOptions& options, Location at);
+  friend class CsvBuilder;
   bool last_is_empty() const;
   void guess_numbers();
   void guess_header(const std::vector<std::string>& expected);

@@ -252,7 +252,8 @@ void add_check(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("check", "Hold a model, or a file of its scores, against the gates of a release");
   verb->add_option("model", run->model, "Folder that `espalier train` wrote");
-  verb->add_option("data", run->data, "CSV with the label's column, - is standard input");
+  verb->add_option("data", run->data,
+                   "CSV, JSON Lines or TFRecord with the label's column; - is standard input");
   verb->add_option("--scores", run->scores,
                    "Instead of a model: CSV of rows that some model has scored; - is standard input")
       ->option_text("FILE");
@@ -266,8 +267,9 @@ void add_check(CLI::App& app) {
   verb->add_option("--baseline", run->baseline,
                    "The model before, or a CSV of rows that it has scored, which changes are against")
       ->option_text("MODEL|FILE");
-  verb->add_option("--train", run->train,
-                   "CSV that the model learned from: what is judged is held against it, for gates on data")
+  verb->add_option(
+          "--train", run->train,
+          "The rows that the model learned from: what is judged is held against it, for gates on data")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);

@@ -8,6 +8,7 @@
 #include "cli/table_data.h"
 #include "data/column_profile.h"
 #include "data/column_steps.h"
+#include "data/label_dots.h"
 #include "espalier/error.h"
 #include "format/csv_writer.h"
 #include "gate/schema_faults.h"
@@ -70,11 +71,8 @@ std::vector<std::string> judged(const CheckRun& run) {
   return out;
 }
 
-// The table that the model learned from, whose columns have the names of the judged ones. Raises
-// ValueError[check.train] for one that has none of these.
-CsvTable train_table(const CheckRun& run, const ScoredTable& rows) {
-  const CsvTable out = run.scores.empty() ? TableModel::load(run.model).read(run.table, run.train)
-                                          : run.table.read(run.train, rows.table.names());
+// Raises ValueError[check.train] for a table that trains without a column of the judged ones.
+void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& rows) {
   const std::vector<std::string>& judged = rows.table.names();
   std::string lacking;
   size_t lacks = 0;
@@ -91,6 +89,16 @@ CsvTable train_table(const CheckRun& run, const ScoredTable& rows) {
   if (lacks > 0)
     run.results.warn({cat(source_name(run.train), ": ", counted(lacks, "column"), lacks == 1 ? " is" : " are",
                           " not among the rows that are judged, and not compared: ", shortened(lacking))});
+}
+
+// The table that the model learned from, whose columns have the names of the judged ones, and those that the
+// model does not read.
+CsvTable train_table(const CheckRun& run, const ScoredTable& rows, std::set<std::string>& unread) {
+  if (!run.scores.empty()) return run.table.read(run.train, rows.table.names());
+  const TableModel model = TableModel::load(run.model);
+  CsvTable out = model.read(run.table, run.train);
+  unread.insert(out.names().begin(), out.names().end());
+  for (const std::string& name : model.columns.columns_read()) unread.erase(name);
   return out;
 }
 
@@ -99,13 +107,19 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   if (run.train == run.data || run.train == run.scores)
     throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
                      "name the table that the model learned from");
-  Tables out{.train = train_table(run, rows), .now = {}, .options = {}, .faults = {}};
+  Tables out;
+  out.train = train_table(run, rows, out.options.unread);
+  check_columns(out.train, run, rows);
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
                       {.delimiter = ',', .header = CsvHeader::kYes});
+  if (run.strip_label_dots) {
+    out.train = without_label_dots(out.train, rows.label);
+    out.now = without_label_dots(out.now, rows.label);
+  }
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
   out.options.k = run.rare;
   out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
-  if (run.strip_label_dots) out.options.ignored.insert(rows.label);
+  out.options.missing = rows.missing;
   const std::vector<std::string>& sensitive = run.of_schema.sensitive;
   out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;
   if (run.schema.empty()) {

@@ -205,6 +205,34 @@ TEST_F(Check, TablesWithoutNamesAreComparedByTheModels) {
       << partly.error;
 }
 
+// What tells the label, but not to the model.
+TEST_F(Check, LeaksOfColumnsThatTheModelDoesNotReadAreNoFaults) {
+  const auto rows = [&](const std::string& name, uint64_t seed) {
+    Philox random(seed);
+    std::string out = "weight,kind,code,ill\n";
+    for (int i = 0; i < 600; ++i) {
+      const bool ill = random.below(3) == 0;
+      out += cat(40 + static_cast<double>(random.below(40000)) / 1000 + (ill ? 5 : 0), ",",
+                 random.below(2) ? "a" : "b", ",", ill ? 7 : 4, ",", ill ? "yes" : "no", "\n");
+    }
+    return file(name, out);
+  };
+  const std::string train = rows("train.csv", 1), test = rows("test.csv", 2);
+  const std::string gates = file("gates.toml", "[[gates]]\ndata = \"leak\"\n");
+  const auto judge = [&](const std::string& ignored) {
+    EXPECT_EQ(call_command(cat("train --data ", train, " --label ill --epochs 1 ", ignored, " --model ",
+                               path("model")))
+                  .code,
+              0);
+    return call_command(cat("check ", path("model"), " ", test, " --train ", train, " --gates ", gates));
+  };
+  const Outcome ignored = judge("--ignore code"), read = judge("--include code");
+  EXPECT_EQ(ignored.code, 0) << ignored.output << ignored.error;
+  EXPECT_EQ(read.code, 1) << read.output << read.error;
+  EXPECT_NE(read.output.find("column \"code\" is the label under another name"), std::string::npos)
+      << read.output;
+}
+
 TEST_F(Check, ChangesAreAgainstABaseline) {
   const std::string before = file("before.csv", text(std::filesystem::path(scores(450)).filename()));
   const std::string gate =

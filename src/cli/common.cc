@@ -156,17 +156,30 @@ void Results::write_json(const std::string& verb, const nlohmann::ordered_json& 
 void Results::say_written() const {
   if (out != "-" && !json) std::fputs(cat("wrote ", out, "\n").c_str(), stderr);
 }
+
+namespace {
+
+// What was read of standard input is gone: the help of the verb says how to go on.
+std::vector<std::string> at_hand(const std::vector<std::string>& arguments) {
+  if (!std::ranges::count(arguments, "-")) return arguments;
+  const bool of_parts = arguments[0] == "data" || arguments[0] == "fairness";
+  std::vector<std::string> out(arguments.begin(), arguments.begin() + (of_parts ? 2 : 1));
+  out.emplace_back("--help");
+  return out;
+}
+
+}  // namespace
+
 void Results::suggest(const std::vector<std::string>& arguments) const {
-  const bool again = std::find(arguments.begin(), arguments.end(), "-") == arguments.end();
-  if (!json && again) std::printf("next: %s\n", command(arguments).c_str());
+  if (!json) std::printf("next: %s\n", command(at_hand(arguments)).c_str());
 }
 
 void Results::suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const {
   if (out != "-") return suggest(arguments);
   std::vector<std::string> words = called;
-  if (json || words.empty() || std::ranges::count(words, "-")) return;
+  if (json || words.empty()) return;
   words.insert(words.end(), {"--out", name});
-  std::fputs(cat("next: ", command(words), "\n").c_str(), stderr);
+  std::fputs(cat("next: ", command(at_hand(words)), "\n").c_str(), stderr);
 }
 
 namespace {

@@ -41,8 +41,8 @@ struct Results {
   void warn(const std::vector<std::string>& texts) const;
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
-  // "next: " and a command as the last line of standard output; nothing with --json, nor where the command
-  // would read standard input again.
+  // "next: " and a command as the last line of standard output; nothing with --json. For one that would read
+  // standard input again, its help.
   void suggest(const std::vector<std::string>& arguments) const;
   // Of a file that was written to `out`: the same; on standard error, where that is standard output and holds
   // the file, the call as it was with --out `name`.

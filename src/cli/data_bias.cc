@@ -202,7 +202,7 @@ Examples:
 void add_data_bias(CLI::App& data) {
   auto run = std::make_shared<BiasRun>();
   CLI::App* verb = data.add_subcommand("bias", "Shares of groups, what is missing for whom, proxies");
-  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
   verb->add_option_function<std::vector<std::string>>(
           "--sensitive",
           [run](const std::vector<std::string>& given) { run->options.columns = comma_separated(given); },

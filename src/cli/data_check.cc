@@ -11,6 +11,7 @@
 #include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
+#include "data/label_dots.h"
 #include "gate/data_faults.h"
 #include "report/table.h"
 
@@ -20,6 +21,7 @@ namespace {
 struct FaultsRun {
   std::string train, now, schema, environment;
   DataFaultOptions options;
+  bool strip_label_dots = false;
   TableFlags table;
   MissingFlag missing;
   Results results;
@@ -62,10 +64,12 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   std::vector<std::string> out = {"data"};
   const auto with_label = [&] {
     if (!label.empty()) out.insert(out.end(), {"--label", label});
+    if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   };
   if (faults.empty() || !faults[0].warning) {
     out = label.empty() ? std::vector<std::string>{"data", "stats", run.train}
-                        : std::vector<std::string>{"train", "--data", run.train, "--label", label};
+                        : std::vector<std::string>{"train", "--data", run.train};
+    if (!label.empty()) with_label();
   } else if (faults[0].of == FaultOf::kLeak) {
     out.insert(out.end(), {"leak", run.train});
     if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});
@@ -97,7 +101,7 @@ CsvTable read(const FaultsRun& run, const std::string& path, const std::vector<s
 
 void check(const FaultsRun& run) {
   run.results.keep({run.train, run.now, run.schema});
-  const CsvTable train = read(run, run.train, {});
+  CsvTable train = read(run, run.train, {});
   DataFaultOptions options = run.options;
   options.missing = run.missing.all();
   if (!run.schema.empty()) options.schema = read_message<tfmd::Schema>(run.schema);
@@ -106,6 +110,10 @@ void check(const FaultsRun& run) {
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
   if (!run.now.empty()) now = read(run, run.now, train.names());
+  if (run.strip_label_dots) {
+    train = without_label_dots(train, options.label);
+    if (now) now = without_label_dots(*now, options.label);
+  }
   const std::vector<DataFault> faults = find_data_faults(train, now ? &*now : nullptr, options);
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);
   if (run.results.json) {
@@ -142,8 +150,10 @@ Examples:
 void add_data_check(CLI::App& data) {
   auto run = std::make_shared<FaultsRun>();
   CLI::App* verb = data.add_subcommand("check", "All of it at once: faults of a table, and of newer rows");
-  verb->add_option("train", run->train, "CSV that a model learns from; - is standard input")->required();
-  verb->add_option("now", run->now, "CSV of the rows that it meets");
+  verb->add_option("train", run->train,
+                   "CSV, JSON Lines or TFRecord that a model learns from; - is standard input")
+      ->required();
+  verb->add_option("now", run->now, "The rows that it meets");
   verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
   verb->add_option("--time", run->options.time, "The column that says when a row is judged")
       ->option_text("COLUMN");
@@ -161,6 +171,7 @@ void add_data_check(CLI::App& data) {
   verb->add_option("--environment", run->environment, "Where the new rows are met: one of the schema's")
       ->option_text("NAME")
       ->needs("--schema");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
   run->table.add(*verb);
   run->missing.add(*verb);
   run->results.add_json(*verb);

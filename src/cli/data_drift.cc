@@ -176,8 +176,8 @@ Example:
 void add_data_drift(CLI::App& data) {
   auto run = std::make_shared<DriftRun>();
   CLI::App* verb = data.add_subcommand("drift", "Whether two tables follow one law, column by column");
-  verb->add_option("before", run->before, "CSV; - is standard input")->required();
-  verb->add_option("now", run->now, "CSV with columns of the same names")->required();
+  verb->add_option("before", run->before, "CSV, JSON Lines or TFRecord; - is standard input")->required();
+  verb->add_option("now", run->now, "The same, with columns of the same names")->required();
   verb->add_option("--least", run->least, "Differences of distributions or shares that matter")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.03]");

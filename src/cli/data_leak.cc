@@ -11,6 +11,7 @@
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/table_data.h"
+#include "data/label_dots.h"
 #include "report/table.h"
 #include "validate/leaks.h"
 
@@ -20,6 +21,7 @@ namespace {
 struct LeakRun {
   std::string file, test;
   LeakOptions options;
+  bool strip_label_dots = false;
   TableFlags table;
   MissingFlag missing;
   Results results;
@@ -74,23 +76,29 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   if (!label.empty()) out.insert(out.end(), {"--label", label});
   std::string ignored;
   for (const LeakFinding& finding : findings) {
-    if (finding.kind == LeakKind::kLabel) ignored += cat(ignored.empty() ? "" : ",", finding.column);
+    if (finding.kind == LeakKind::kLabel || finding.kind == LeakKind::kFutureColumn)
+      ignored += cat(ignored.empty() ? "" : ",", finding.column);
   }
   if (!shared && !label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
   for (const std::string& word : run.table.words()) out.push_back(word);
   if (shared) return out;
+  if (run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
   for (const std::string& word : run.missing.words()) out.push_back(word);
   return out;
 }
 
 void leak(const LeakRun& run) {
   run.results.keep({run.file, run.test});
-  const CsvTable table = run.table.read(run.file);
+  CsvTable table = run.table.read(run.file);
   LeakOptions options = run.options;
   options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
   std::optional<CsvTable> test;
   if (!run.test.empty()) test = run.table.read(run.test, table.names());
+  if (run.strip_label_dots) {
+    table = without_label_dots(table, options.label);
+    if (test) test = without_label_dots(*test, options.label);
+  }
   const std::vector<LeakFinding> findings = find_leaks(table, test ? &*test : nullptr, options);
   const int64_t warnings = std::ranges::count_if(findings, &LeakFinding::warning);
   if (run.results.json) {
@@ -121,11 +129,12 @@ void add_data_leak(CLI::App& data) {
   auto run = std::make_shared<LeakRun>();
   CLI::App* verb =
       data.add_subcommand("leak", "Columns that know the label, rows that stand twice, time travel");
-  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
   verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
-  verb->add_option("--test", run->test, "CSV that judges, with the same columns")->option_text("FILE");
+  verb->add_option("--test", run->test, "The rows that judge, with the same columns")->option_text("FILE");
   verb->add_option("--time", run->options.time, "The column that says when a row is judged")
       ->option_text("COLUMN");
+  verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
   run->table.add(*verb);
   run->missing.add(*verb);
   run->results.add_json(*verb);

@@ -250,6 +250,40 @@ TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
       << overlap.text;
 }
 
+// As in UCI's adult.test: labels "yes." of rows that train as "yes".
+TEST_F(DataQuestions, LabelsWithDotsAreThoseWithout) {
+  const std::string train = visits("train.csv", 1, false), dots = visits("dots.csv", 1, false, 50, ".");
+  const auto overlap = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"leak", train, "--label", "ill", "--test", dots, "--json"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Json said = Json::parse(data(words).text);
+    for (const Json& each : said["findings"]) {
+      if (each["kind"] == "overlap") return each["rows"].get<int>();
+    }
+    return 0;
+  };
+  EXPECT_EQ(overlap({}), 0);
+  EXPECT_EQ(overlap({"--strip-label-dots"}), 600);
+  const Said dotted = data({"check", train, dots, "--label", "ill"});
+  EXPECT_TRUE(dotted.text.starts_with("Faults: column \"ill\": unexpected string values")) << dotted.text;
+  const Said stripped = data({"check", train, dots, "--label", "ill", "--strip-label-dots"});
+  EXPECT_TRUE(stripped.text.starts_with("Fault: 600 of 600 rows of the test train too")) << stripped.text;
+  EXPECT_NE(stripped.text.find(" --label ill --strip-label-dots\n"), std::string::npos) << stripped.text;
+  EXPECT_EQ(data({"leak", train, "--test", dots, "--strip-label-dots"}).code, 2);
+}
+
+TEST_F(DataQuestions, WhatNobodyKnowsThenIsToBeIgnored) {
+  Philox random(7);
+  std::string text = "placed,sent,weight,late\n";
+  for (int i = 0; i < 200; ++i)
+    text += cat("2031-01-", 10 + i % 18, ",2031-02-", 10 + i % 18, ",", random.below(90000), ",",
+                random.below(2) ? "no" : "yes", "\n");
+  const Said said = data({"leak", file("orders.csv", text), "--label", "late", "--time", "placed"});
+  EXPECT_EQ(said.code, 1) << said.text;
+  EXPECT_NE(said.text.find("future column"), std::string::npos) << said.text;
+  EXPECT_NE(said.text.find(" --label late --ignore sent\n"), std::string::npos) << said.text;
+}
+
 TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {
   const std::string rows = visits("rows.csv", 1, false, 35);
   const std::string half = file("half.csv", "column,group,share\nsex,Female,0.5\nsex,Male,0.5\n");

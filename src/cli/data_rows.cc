@@ -134,7 +134,8 @@ void look(const RowsRun& run) {
 
 CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_ptr<RowsRun> run) {
   CLI::App* verb = data.add_subcommand(name, about);
-  verb->add_option("file", run->file, "CSV, gzip too; - reads standard input")->required();
+  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord, gzip too; - is standard input")
+      ->required();
   verb->callback([run] { look(*run); });
   return verb;
 }

@@ -1,9 +1,17 @@
+#include <algorithm>
+#include <cstdio>
+#include <set>
+
+#include "base/shell_words.h"
+#include "base/shortened.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
+#include "espalier/columns.h"
 #include "espalier/error.h"
 #include "gate/data_tables.h"
 #include "validate/infer.h"
 #include "validate/schema_edit.h"
+#include "validate/schema_parts.h"
 #include "validate/text_diff.h"
 
 namespace espalier::cli {
@@ -18,6 +26,28 @@ struct SchemaOptions {
   MessageResults output;
 };
 
+// A word that elsewhere means that a value is missing is one here, as TensorFlow Data Validation has it.
+void note_words(const tfmd::Schema& schema) {
+  std::string words, columns;
+  std::set<std::string> said;
+  for (const tfmd::Feature& feature : schema.feature()) {
+    const tfmd::StringDomain* const domain = string_domain_of(schema, feature);
+    bool has = false;
+    for (const std::string& word : ColumnOptions().missing) {
+      if (!domain || !std::ranges::count(domain->value(), word)) continue;
+      has = true;
+      if (said.insert(word).second) words += cat(words.empty() ? "" : ",", word);
+    }
+    if (has) columns += cat(columns.empty() ? "" : ", ", printable(feature.name()));
+  }
+  if (words.empty()) return;
+  std::fputs(cat("note: ", words, said.size() == 1 ? " is a value" : " are values", " of ",
+                 shortened(columns), said.size() == 1 ? "; to say that it means" : "; to say that they mean",
+                 " that none is there: ", shell_words({"--missing", words}), "\n")
+                 .c_str(),
+             stderr);
+}
+
 // A schema, or, of statistics and tables, the one that they suggest.
 tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool& inferred) {
   if (!holds_messages(file)) {
@@ -25,7 +55,9 @@ tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool
     const TableStatistics measured = measure(options.how, {file});
     if (measured.rows() == 0)
       throw ValueError("data.rows", cat(source_name(options.file), ": no row, and so nothing to infer from"));
-    return infer_schema(measured.list(), options.infer);
+    const tfmd::Schema out = infer_schema(measured.list(), options.infer);
+    if (options.how.missing.empty()) note_words(out);
+    return out;
   }
   options.how.check_unused(file);
   tfmd::Schema schema;

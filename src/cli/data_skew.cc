@@ -157,8 +157,10 @@ void add_data_skew(CLI::App& data) {
   auto run = std::make_shared<SkewRun>();
   CLI::App* verb =
       data.add_subcommand("skew", "Whether two tables say the same of the same ids, column by column");
-  verb->add_option("first", run->first, "CSV, as what a model learned from; - is standard input")->required();
-  verb->add_option("second", run->second, "CSV with the same ids, as what it is served")->required();
+  verb->add_option("first", run->first,
+                   "CSV, JSON Lines or TFRecord, as what a model learned from; - is standard input")
+      ->required();
+  verb->add_option("second", run->second, "The same ids, as what it is served")->required();
   verb->add_option("--id", run->options.id, "Columns that together name a row, between commas")
       ->delimiter(',')
       ->option_text("COLUMN,...")

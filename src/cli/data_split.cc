@@ -78,7 +78,7 @@ void add_data_split(CLI::App& data) {
   auto run = std::make_shared<SplitRun>();
   CLI::App* verb =
       data.add_subcommand("split", "Rows that learn and rows that judge, by class, group or time");
-  verb->add_option("file", run->file, "CSV; - is standard input")->required();
+  verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
   verb->add_option("--label", run->label, "Of each of its classes the same share judges")
       ->option_text("COLUMN");
   CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");

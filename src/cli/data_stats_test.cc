@@ -33,7 +33,7 @@ TEST(DataStatsOfTables, AreTables) {
       << shown;
   EXPECT_EQ(progress, "4 rows read of people.csv\n");
   EXPECT_EQ(call_verb(add_data, {"stats", "-", "--missing", "?", "--delimiter", ";"}, kDataStatsTable),
-            tables);
+            tables + "next: espalier data stats --help\n");
 }
 
 TEST(DataStatsOfTables, HaveWeightsSlicesAndForms) {

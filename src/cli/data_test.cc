@@ -60,7 +60,8 @@ TEST(DataStats, AreTables) {
             "feature  type    count  missing  unique  top    times  mean bytes\n"
             "-------  ------  -----  -------  ------  -----  -----  ----------\n"
             "job      STRING   1000        0       2  clerk    700         5.5\n"
-            "raw      BYTES       0        3       7  -          -           0\n");
+            "raw      BYTES       0        3       7  -          -           0\n"
+            "next: espalier data stats --help\n");
 }
 
 TEST(DataVerb, ConvertsBetweenTextAndBytes) {

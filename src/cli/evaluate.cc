@@ -447,10 +447,11 @@ void add_evaluate(CLI::App& app) {
   run->verb = verb;
   verb->add_option("model", run->model, "Folder that `espalier train` wrote");
   verb->add_option("data", run->data,
-                   "CSV with the label's column, - is standard input; for a model of images a folder of JPEG "
-                   "and PNG files by class, a folder of IDX files or a CSV of square images, label last");
+                   "CSV, JSON Lines or TFRecord with the label's column, - is standard input; for a model of "
+                   "images a folder of JPEG and PNG files by class, a folder of IDX files or a CSV of square "
+                   "images, label last");
   verb->add_option("--scores", run->scores,
-                   "Instead of a model: CSV of rows that some model has scored; - is standard input")
+                   "Instead of a model: a table of rows that some model has scored; - is standard input")
       ->option_text("FILE");
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"");
   add_all_rows(*verb, run->all_rows);

@@ -277,7 +277,7 @@ void add_fairness(CLI::App& app) {
       ->check(number_from(0.0, 1.0))
       ->option_text("SHARE [0.1]");
   CLI::Option* data = verb->add_option("--data", run->data,
-                                       "CSV of rows whose base rates are looked at; - is standard input");
+                                       "Table of rows whose base rates are looked at; - is standard input");
   data->option_text("FILE");
   verb->option_defaults()->group("The rows of --data");
   run->scored.add(*verb);

@@ -97,6 +97,28 @@ TEST_F(Next, OfEveryCommandWorksAsItStands) {
   EXPECT_EQ(next_of(run(cat(program, " data stats people.csv --json"))), "");
 }
 
+// What was read is gone, and the verb's help says how to name a file.
+TEST_F(Next, OfStandardInputIsAHelp) {
+  run(cat(program, " train --data people.csv --label paid --epochs 1"));
+  write_file(home + "/scores.csv", "y,p\n1,0.9\n0,0.2\n1,0.4\n0,0.6\n");
+  for (const char* arguments :
+       {"data stats -", "data schema - --show", "data schema -", "data drift - people.csv",
+        "data drift people.csv -", "data check -", "data leak - --label paid", "data bias -", "data head -",
+        "data rows - --where \"age > 40\"", "data validate - --schema s.pbtxt", "evaluate model -",
+        "train --data - --label paid --epochs 1 --model other"}) {
+    run(cat(program, " data schema people.csv --out s.pbtxt"));
+    const std::string said = run(cat("sh -c '", program, " ", arguments, " < people.csv'"));
+    const std::string next = next_of(said);
+    ASSERT_TRUE(next.starts_with(program + " ")) << arguments << "\n" << said;
+    EXPECT_EQ(next.find(" -\n"), next.npos) << next;
+    run(next);
+  }
+  const std::string said =
+      run(cat("sh -c '", program, " evaluate --scores - --label y --score p < scores.csv'"));
+  EXPECT_NE(next_of(said), "") << said;
+  run(next_of(said));
+}
+
 TEST_F(Next, OfScoresKeepsEveryFlag) {
   std::string scores = "truth;score;weight;sex\n";
   for (int i = 0; i < 400; ++i) {

@@ -11,16 +11,15 @@ namespace {
 
 // Of images there is less to say.
 Fields data_fields(DataPlan& plan) {
-  Fields out = {
-      {.key = "file",
-       .target = &plan.file,
-       .meaning =
-           "CSV; without a label a folder of images by class or of IDX files, or a CSV of square images",
-       .path = true},
-      {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
-      {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}},
-      {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
-      {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
+  Fields out = {{.key = "file",
+                 .target = &plan.file,
+                 .meaning = "CSV, JSON Lines or TFRecord; without a label a folder of images by class or of "
+                            "IDX files, or a CSV of square images",
+                 .path = true},
+                {"label", &plan.label, "Column to learn: its name, its number from 1, or last"},
+                {"test_fraction", &plan.test_fraction, "Share of the rows that judge", {0, 1, true, true}},
+                {"licence", &plan.licence, "What allows the use of the data; kept with the model"},
+                {"origin", &plan.origin, "Where the data comes from; kept with the model"}};
   if (plan.label.empty()) {
     out.push_back({"image_size", &plan.image_size,
                    "Height and width that images of a folder are given; [] for those in the middle of "
@@ -31,7 +30,7 @@ Fields data_fields(DataPlan& plan) {
   const Fields tables = {
       {.key = "test",
        .target = &plan.test,
-       .meaning = "CSV that judges, instead of test_fraction",
+       .meaning = "Table that judges, instead of test_fraction",
        .path = true},
       {"split",
        &plan.split,

@@ -9,22 +9,10 @@
 #include "cli/near_files.h"
 #include "cli/reading_bar.h"
 #include "cli/table_data.h"
-#include "format/gzip.h"
+#include "espalier/tables.h"
 #include "train/saved_files.h"
 
 namespace espalier::cli {
-namespace {
-
-CsvTable read_table(const std::string& path, const CsvOptions& options) {
-  try {
-    return parse_csv(read_with_bar(path), options);
-  } catch (const FormatError& error) {
-    throw FormatError(error.rule(), cat(path, ": ", error.message()), error.fix());
-  }
-}
-
-}  // namespace
-
 void TableFlags::add(CLI::App& verb) {
   verb.add_option("--delimiter", delimiter, "Between cells; guessed when not given")->option_text("C");
   verb.add_option("--header", header, "Whether the first line holds the columns' names")
@@ -82,14 +70,16 @@ void check_table_file(const std::string& path) {
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {
   check_table_file(path);
   const CsvOptions options = csv_options(*this, expected);
-  CsvTable table = path == "-" ? parse_csv(gunzip(read_text(path)), options) : read_table(path, options);
+  CsvTable table = path == "-" ? parse_table(read_text(path), source_name(path), options)
+                               : parse_table(read_with_bar(path), path, options);
   for (const std::string& note : table.notes())
     std::fputs(cat("note: ", source_name(path), ": ", note, "\n").c_str(), stderr);
   return table;
 }
 
 void TableFlags::check_parted(const CsvTable& table, const std::string& path) const {
-  if (table.columns() > 1) return;
+  const bool names_itself = !table.had_header() && !table.numbered() && names.empty();
+  if (table.columns() > 1 || names_itself) return;
   const std::string_view first = table.had_header() ? table.names()[0] : table.cell(0, 0);
   char other = 0;
   for (const char c : std::string_view(";,\t|")) {

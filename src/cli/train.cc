@@ -15,6 +15,7 @@
 #include "cli/train_images.h"
 #include "cli/train_table.h"
 #include "espalier/error.h"
+#include "espalier/tables.h"
 
 namespace espalier::cli {
 namespace {
@@ -78,7 +79,7 @@ HashedExamples digits_at(const std::string& path) {
             "class"),
         is_image_folder(above) ? cat("--data ", above) : "");
   }
-  const CsvTable table = read_csv(path);
+  const CsvTable table = read_table(path);
   if (has_words(table)) ask_for_label(table, path);
   return digits_in(table, path);
 }
@@ -297,7 +298,8 @@ CLI::Option* add_change(CLI::App& verb, TrainFlags& flags, const char* name, con
 
 void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--data",
-                          "The rows: a CSV; or, without --label, a folder with a sub-folder of JPEG and PNG "
+                          "The rows: CSV, JSON Lines or TFRecord; or, without --label, a folder with a "
+                          "sub-folder of JPEG and PNG "
                           "files for each class, a folder with IDX files (MNIST) or a CSV of square images, "
                           "label last",
                           [](TrainPlan& plan) -> std::string& { return plan.data.file; })
@@ -306,7 +308,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
                   "The column of the table to learn: its name, its number from 1, or `last`")
       ->option_text("COLUMN");
   add_change<std::string>(verb, flags, "--test",
-                          "CSV whose rows judge the model, instead of a share of --data",
+                          "Table whose rows judge the model, instead of a share of --data",
                           [](TrainPlan& plan) -> std::string& { return plan.data.test; })
       ->option_text("FILE");
   add_change<double>(

@@ -361,6 +361,12 @@ std::vector<std::string> ColumnProgram::column_names() const {
   return data_->numbered ? std::vector<std::string>() : data_->columns;
 }
 
+std::vector<std::string> ColumnProgram::columns_read() const {
+  std::vector<std::string> out;
+  for (const ColumnStep& step : data_->steps) out.push_back(step.column);
+  return out;
+}
+
 std::vector<std::string> ColumnProgram::names_of(const CsvTable& table) const {
   std::vector<std::string> out = column_names();
   if (!by_position(table)) return table.names();

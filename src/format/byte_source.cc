@@ -179,8 +179,7 @@ std::unique_ptr<ByteSource> open_unpacked(const std::string& path) {
   return source;
 }
 
-std::unique_ptr<ByteSource> open_text(const std::string& path) {
-  std::unique_ptr<ByteSource> source = open_unpacked(path);
+std::unique_ptr<ByteSource> as_text(std::unique_ptr<ByteSource> source) {
   const std::string first = peek(source, 1 << 12);
   if (first.starts_with("\xef\xbb\xbf")) skip(*source, 3);
   const std::optional<bool> little = little_utf16(first);
@@ -188,5 +187,7 @@ std::unique_ptr<ByteSource> open_text(const std::string& path) {
   if (first.starts_with("\xff\xfe") || first.starts_with("\xfe\xff")) skip(*source, 2);
   return std::make_unique<Utf16>(std::move(source), *little);
 }
+
+std::unique_ptr<ByteSource> open_text(const std::string& path) { return as_text(open_unpacked(path)); }
 
 }  // namespace espalier

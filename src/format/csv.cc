@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <unordered_set>
 
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortened.h"
-#include "format/csv_scan.h"
+#include "format/csv_cells.h"
 #include "format/decimal.h"
 #include "format/gzip.h"
 #include "format/number_cells.h"
@@ -30,22 +29,19 @@ bool may_delimit(char delimiter) {
   return byte < 0x80 && !alphanumeric && (byte == 0 || !std::strchr("\"\r\n.+-", delimiter));
 }
 
-// Starts of cells have 32 bits.
-constexpr size_t kMostBytes = std::numeric_limits<uint32_t>::max() - 64;
-
 // UTF-8 without a mark at the beginning, whose last character ends the only line end at the end.
 void normalise(std::string& text, char delimiter) {
-  if (text.size() > kMostBytes)
-    throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", kMostBytes));
+  if (text.size() > kMostCsvBytes)
+    throw FormatError("csv.size", cat("the text has ", text.size(), " bytes, more than ", kMostCsvBytes));
   if (const size_t nul = text.find('\0'); nul != text.npos) {
     throw FormatError("csv.nul", cat("line ", line_of(text, nul), ": a NUL byte, which no text has"),
                       "save the table as CSV in UTF-8");
   }
   if (!is_utf8(text)) {
     text = utf8_of_windows1252(text);
-    if (text.size() > kMostBytes)
+    if (text.size() > kMostCsvBytes)
       throw FormatError("csv.size",
-                        cat("the text has ", text.size(), " bytes as UTF-8, more than ", kMostBytes));
+                        cat("the text has ", text.size(), " bytes as UTF-8, more than ", kMostCsvBytes));
   }
   if (text.starts_with(kMark)) text.erase(0, kMark.size());
   const size_t last = text.find_last_not_of(delimiter == ' ' ? "\r\n" : " \r\n");
@@ -143,11 +139,6 @@ std::optional<std::string> CsvNumbers::plain_number(std::string_view cell, int64
   return decimal_comma ? with_decimal_point(cell) : std::nullopt;
 }
 
-struct CsvTable::Cells {
-  std::string text;
-  CsvCells index;
-};
-
 std::string_view CsvTable::cell(int64_t row, int64_t column) const {
   const uint32_t* start = cells_->index.data() + (row + first_) * stride_ + column;
   return trimmed_cell(cells_->text.data() + start[0], cells_->text.data() + start[1] - 1);
@@ -178,6 +169,7 @@ void CsvTable::row_numbers(int64_t row, int64_t column, std::span<double> out) c
 }
 
 int64_t CsvTable::line(int64_t row) const {
+  if (!cells_->lines.empty()) return cells_->lines[static_cast<size_t>(row)];
   const std::string_view text = cells_->text;
   size_t begin = cells_->index.data()[(row + first_) * stride_];
   while (text[begin] != delimiter_ && is_blank(text[begin])) ++begin;
@@ -185,6 +177,7 @@ int64_t CsvTable::line(int64_t row) const {
 }
 
 std::vector<int64_t> CsvTable::lines() const {
+  if (cells_ && !cells_->lines.empty()) return cells_->lines;
   const std::string_view text = cells_ ? cells_->text : std::string_view();
   std::vector<int64_t> out;
   size_t at = 0;
@@ -208,6 +201,7 @@ CsvTable CsvTable::with_cells(std::span<const CsvChange> changes, Location at) c
   cells->index = {allocate_buffer((count + 1) * sizeof(uint32_t)), count, cells_->index.columns};
   auto* to = reinterpret_cast<uint32_t*>(cells->index.starts.get());
   const std::string_view old = cells_->text;
+  cells->lines = cells_->lines;
   std::string& text = cells->text;
   text.reserve(old.size());
   text.append(old.substr(0, from[0]));
@@ -224,8 +218,8 @@ CsvTable CsvTable::with_cells(std::span<const CsvChange> changes, Location at) c
     } else {
       text.append(cell);
     }
-    if (text.size() > kMostBytes)
-      throw FormatError("csv.size", cat("the text has more than ", kMostBytes, " bytes"));
+    if (text.size() > kMostCsvBytes)
+      throw FormatError("csv.size", cat("the text has more than ", kMostCsvBytes, " bytes"));
   }
   to[count] = static_cast<uint32_t>(text.size());
   text.append(old.substr(from[count]));

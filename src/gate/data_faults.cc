@@ -55,10 +55,16 @@ class Faults {
     const bool whole = now_ && std::ranges::all_of(train_.names(), [&](const std::string& name) {
                          return name == options_.label || meets(name);
                        });
-    for (const LeakFinding& leak :
+    for (const LeakFinding& found :
          find_leaks(train_, whole ? now_ : nullptr,
                     {.label = options_.label, .time = options_.time, .missing = options_.missing}))
-      add(FaultOf::kLeak, leak.column, leak.text, leak.warning);
+      leak(found);
+  }
+  void leak(const LeakFinding& found) {
+    const bool of_column = found.kind == LeakKind::kLabel || found.kind == LeakKind::kFutureColumn;
+    const bool unread = of_column && options_.unread.contains(found.column);
+    add(FaultOf::kLeak, found.column, cat(found.text, unread ? "; the model does not read it" : ""),
+        found.warning && !unread);
   }
 
   void range() {

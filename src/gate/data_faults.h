@@ -38,6 +38,7 @@ struct DataFaultOptions {
   std::string time = {};                        // the column that says when a row is judged
   std::vector<std::string> groups = {};         // columns whose values are groups
   std::set<std::string> ignored = {};           // columns that schema, range and drift pass over
+  std::set<std::string> unread = {};            // what knows the label there, no model is told
   std::optional<tfmd::Schema> schema = {};      // of new rows; none: infer_train_schema()
   std::optional<std::string> environment = {};  // of new rows: one of the schema's
   int64_t k = kRareRows;                        // a value of fewer rows is not named

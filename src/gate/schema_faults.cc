@@ -10,6 +10,7 @@
 #include "validate/anomalies.h"
 #include "validate/infer.h"
 #include "validate/row_judgement.h"
+#include "validate/schema_parts.h"
 #include "validate/statistics.h"
 
 namespace espalier {
@@ -17,9 +18,10 @@ namespace {
 
 using Info = tfmd::AnomalyInfo;
 
-tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table, const DataFaultOptions& options) {
+tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table,
+                                              const std::vector<std::string>& missing) {
   StatisticsOptions how;
-  how.empty.missing = options.missing;
+  how.empty.missing = missing;
   return statistics_of_table(table, how).list();
 }
 
@@ -42,7 +44,8 @@ class SchemaFaults {
       : train_(train),
         now_(now),
         options_(options),
-        schema_(options.schema ? *options.schema : infer_train_schema(train, options)) {}
+        schema_(options.schema ? *options.schema : infer_train_schema(train, options)),
+        missing_(words_without_domain(schema_, options.missing)) {}
 
   std::vector<DataFault> run() {
     anomalies();
@@ -61,10 +64,10 @@ class SchemaFaults {
       return std::ranges::any_of(schema.feature(), has);
     };
     const bool skewed = any(&tfmd::Feature::has_skew_comparator);
-    const auto after = statistics(now_, options_);
+    const auto after = statistics(now_, missing_);
     // Of what trains only comparators ask.
     tfmd::DatasetFeatureStatisticsList train;
-    if (skewed || any(&tfmd::Feature::has_drift_comparator)) train = statistics(train_, options_);
+    if (skewed || any(&tfmd::Feature::has_drift_comparator)) train = statistics(train_, missing_);
     const auto* before = train.datasets_size() ? &train.datasets(0) : nullptr;
     const Validation drift = validate(
         schema, {.statistics = &after.datasets(0), .previous = before, .environment = options_.environment});
@@ -102,7 +105,7 @@ class SchemaFaults {
 
   void rules() {
     if (tags_of(schema_).rules.empty()) return;
-    const RowValidator validator = rules_alone(schema_, now_.names(), options_.missing);
+    const RowValidator validator = rules_alone(schema_, now_.names(), missing_);
     for (const RuleCount& each : count_rules(validator, now_)) {
       if (each.broken)
         add(each.rule,
@@ -120,6 +123,7 @@ class SchemaFaults {
   const CsvTable& now_;
   const DataFaultOptions& options_;
   const tfmd::Schema schema_;
+  const std::vector<std::string> missing_;
   std::vector<DataFault> found_;
 };
 
@@ -129,7 +133,7 @@ class SchemaFaults {
 tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options) {
   const std::vector<int64_t> rows = all_rows(train);
   const MissingWords missing(options.missing);
-  tfmd::Schema out = infer_schema(statistics(train, options), {.shapes = false});
+  tfmd::Schema out = infer_schema(statistics(train, options.missing), {.shapes = false});
   for (tfmd::Feature& feature : *out.mutable_feature()) {
     const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);
     // Of one number nobody knows whether it is a truth.

@@ -49,6 +49,23 @@ TEST(SchemaFaults, DriftComparatorsAreHeldAgainstWhatTrains) {
                   "0.09"});
 }
 
+// A schema that was inferred of data where "b" and "?" were values, and where they meant that none is there.
+TEST(SchemaFaults, MissingWordsThatADomainListsAreValues) {
+  const std::string listed = "presence { min_fraction: 1 } string_domain { value: \"a\" value: \"b\" }";
+  const DataFaultOptions b{.missing = {"", "b"}};
+  EXPECT_EQ(said(people(50, 20), people(50, 20), kind(listed), b), Texts{});
+  EXPECT_EQ(said(people(50, 20), people(50, 20),
+                 kind("presence { min_fraction: 1 } domain: \"shared\"") +
+                     "string_domain { name: \"shared\" value: \"a\" value: "
+                     "\"b\" }",
+                 b),
+            Texts{});
+  EXPECT_NE(said(people(50, 20), people(50, 20),
+                 kind("presence { min_fraction: 1 } string_domain { value: \"a\" }"), b),
+            Texts{});
+  EXPECT_EQ(said(people(50, 20), people(50, 20), kind("string_domain { value: \"a\" }"), b), Texts{});
+}
+
 // A comparator that has nothing to compare with does not pass; other mistakes of what trains are not those of
 // the new rows.
 TEST(SchemaFaults, SkewIsAllThatIsSaidOfWhatTrains) {

@@ -293,7 +293,7 @@ class Search {
         later += at && its && *its > *at;
       }
       if (both < kFewRows || 2 * later < both) continue;
-      found_.push_back({LeakKind::kTimeTravel, true, name(other.column), later, both,
+      found_.push_back({LeakKind::kFutureColumn, true, name(other.column), later, both,
                         cat("column \"", name(other.column), "\" lies after \"", name(time.column), "\" in ",
                             share(later, both), ": nobody knows it then")});
     }

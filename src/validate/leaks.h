@@ -17,10 +17,12 @@ enum class LeakKind {
   kNearDuplicates,  // rows that differ in one column alone
   kOverlap,         // rows of the test that train
   kNearOverlap,     // the same but for one column
-  kTimeTravel,      // what lies in the future
+  kFutureColumn,    // dates that lie behind that of their row
+  kTimeTravel,      // rows of the test from before the training ends
 };
-inline constexpr std::string_view kLeakKinds[] = {
-    "label", "duplicates", "contradictions", "near_duplicates", "overlap", "near_overlap", "time_travel"};
+inline constexpr std::string_view kLeakKinds[] = {"label",           "duplicates", "contradictions",
+                                                  "near_duplicates", "overlap",    "near_overlap",
+                                                  "future_column",   "time_travel"};
 
 struct LeakFinding {
   LeakKind kind = LeakKind::kLabel;

@@ -194,10 +194,11 @@ TEST(Leaks, WhatLiesInTheFutureIsNamed) {
 
   Cells cells = sales(9, 400);
   for (size_t i = 0; i < cells.size(); ++i) cells[i][4] = day(160 + static_cast<int64_t>(i % 90));
-  EXPECT_FALSE(of_kind(found(cells), LeakKind::kTimeTravel));
+  EXPECT_FALSE(of_kind(found(cells), LeakKind::kFutureColumn));
   const auto with_time = found(cells, nullptr, "day");
-  ASSERT_TRUE(of_kind(with_time, LeakKind::kTimeTravel));
-  EXPECT_EQ(of_kind(with_time, LeakKind::kTimeTravel)->column, "weight");
+  EXPECT_FALSE(of_kind(with_time, LeakKind::kTimeTravel));
+  ASSERT_TRUE(of_kind(with_time, LeakKind::kFutureColumn));
+  EXPECT_EQ(of_kind(with_time, LeakKind::kFutureColumn)->column, "weight");
   EXPECT_EQ(rule_of([&] { found(cells, nullptr, "city"); }), "leaks.time");
   EXPECT_EQ(rule_of([&] { found(cells, nullptr, "dey"); }), "csv.column");
 }

@@ -40,7 +40,7 @@ NamedRows::NamedRows(const char* what, JoinTypes join, size_t text_bytes) : what
 
 std::string NamedRows::place(size_t row) const { return cat(what_, " ", numbers_[row]); }
 
-NamedRows::Column& NamedRows::named(std::string_view name) {
+NamedRows::Column& NamedRows::column(std::string_view name) {
   const auto found = columns_.find(name);
   if (found != columns_.end()) return found->second;
   const auto added = columns_.emplace(name, Column{}).first;
@@ -49,36 +49,36 @@ NamedRows::Column& NamedRows::named(std::string_view name) {
   return added->second;
 }
 
-NamedRows::Column& NamedRows::present(std::string_view name) {
-  Column& out = named(name);
+void NamedRows::present(std::string_view name) {
+  Column& out = column(name);
   const auto row = static_cast<uint32_t>(rows() - 1);
   if (!out.cells.empty() && out.cells.back().row == row)
     throw FormatError("rows.twice", cat(place(row), ": \"", shortened(name), "\" is there twice"));
   out.cells.push_back({row, static_cast<uint32_t>(std::max(out.numbers.size(), out.texts.size()))});
-  return out;
+  present_ = &out;
 }
 
-void NamedRows::set_type(Column& column, CellType type) {
-  const std::optional<CellType> joined = join_(column.type, type);
+void NamedRows::type(CellType type) {
+  const std::optional<CellType> joined = join_(present_->type, type);
   if (!joined)
-    throw FormatError("rows.type", cat(place(rows() - 1), ": \"", shortened(column.name), "\" has ",
-                                       name_of(type), ", and ", name_of(column.type), " before"));
-  column.type = *joined;
+    throw FormatError("rows.type", cat(place(rows() - 1), ": \"", shortened(present_->name), "\" has ",
+                                       name_of(type), ", and ", name_of(present_->type), " before"));
+  present_->type = *joined;
 }
 
-void NamedRows::add(Column& column, CellType type, double value) {
-  set_type(column, type);
-  column.numbers.push_back(value);
-  ++column.cells.back().end;
+void NamedRows::number(CellType its_type, double value) {
+  type(its_type);
+  present_->numbers.push_back(value);
+  ++present_->cells.back().end;
 }
 
-void NamedRows::add(Column& column, std::string_view text) {
-  set_type(column, CellType::kText);
+void NamedRows::text(std::string_view text) {
+  type(CellType::kText);
   if (text.size() > texts_.capacity() - texts_.size()) throw InternalError("more texts than bytes");
   const size_t at = texts_.size();
   texts_ += text;
-  column.texts.push_back(std::string_view(texts_).substr(at));
-  ++column.cells.back().end;
+  present_->texts.push_back(std::string_view(texts_).substr(at));
+  ++present_->cells.back().end;
 }
 
 CellType NamedRows::read(size_t, std::string_view name, CellType type, CellBatch& out) const {

@@ -6,12 +6,12 @@
 #include <string_view>
 #include <vector>
 
-#include "validate/table_rows.h"
+#include "validate/row_values.h"
 
 namespace espalier {
 
 // Filled row by row, then read by any number of threads.
-class NamedRows : public TableRows {
+class NamedRows : public TableRows, public RowValues {
  public:
   // The most names of all rows of a table.
   static constexpr size_t kMostColumns = 100000;
@@ -32,16 +32,14 @@ class NamedRows : public TableRows {
     std::vector<std::string_view> texts;
   };
 
-  void begin_row(int64_t number) { numbers_.push_back(number); }
-  // A column that the row names, present or not.
-  Column& named(std::string_view name);
-  // The values that are added next are those of a name in this row; maybe none will be. Raises
-  // FormatError[rows.twice] where the row had the name.
-  Column& present(std::string_view name);
-  // They raise FormatError[rows.type] for values of another type than those before.
-  void add(Column& column, CellType type, double value);
-  void add(Column& column, std::string_view text);
-  void set_type(Column& column, CellType type);
+  void begin_row(int64_t number) override { numbers_.push_back(number); }
+  void named(std::string_view name) override { column(name); }
+  void present(std::string_view name) override;
+  void type(CellType type) override;
+  void whole(int64_t value) override { number(CellType::kInt, static_cast<double>(value)); }
+  void real(double value, std::string_view) override { number(CellType::kFloat, value); }
+  void real(float value) override { number(CellType::kFloat, value); }
+  void text(std::string_view text) override;
 
   size_t rows() const override { return numbers_.size(); }
   std::string place(size_t row) const override;
@@ -50,10 +48,14 @@ class NamedRows : public TableRows {
   std::vector<Named> columns() const override;
 
  private:
+  Column& column(std::string_view name);
+  void number(CellType type, double value);
+
   const char* what_;
   JoinTypes join_;
   std::vector<int64_t> numbers_;  // of the rows
   std::map<std::string, Column, std::less<>> columns_;
+  Column* present_ = nullptr;
   std::string texts_;  // never grows beyond what it has room for
 };
 

@@ -54,14 +54,11 @@ void take_texts(const tfmd::Schema& schema, const tfmd::Feature& feature, RowFea
     if (domain.has_false_value()) out.texts.insert(domain.false_value());
     return;
   }
-  const auto& shared = schema.string_domain();
-  const auto named = std::ranges::find_if(
-      shared, [&](const tfmd::StringDomain& each) { return each.name() == feature.domain(); });
-  if (feature.has_domain() && named == shared.end())
+  const tfmd::StringDomain* const domain = string_domain_of(schema, feature);
+  if (!domain)
     throw FormatError("rows.domain", cat(quoted(feature), " has the domain \"", shortened(feature.domain()),
                                          "\", and the schema has none of this name"));
-  const tfmd::StringDomain& domain = feature.has_domain() ? *named : feature.string_domain();
-  out.texts.insert(domain.value().begin(), domain.value().end());
+  out.texts.insert(domain->value().begin(), domain->value().end());
 }
 
 void take_limits(const tfmd::Feature& feature, RowFeature& out) {

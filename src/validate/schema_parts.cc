@@ -96,6 +96,20 @@ bool is_in_environment(const tfmd::Schema& schema, const tfmd::Feature& feature,
          contains(schema.default_environment(), *environment);
 }
 
+const tfmd::StringDomain* string_domain_of(const tfmd::Schema& schema, const tfmd::Feature& feature) {
+  if (!feature.has_domain()) return feature.has_string_domain() ? &feature.string_domain() : nullptr;
+  return find_by_name(schema.string_domain(), feature.domain());
+}
+
+std::vector<std::string> words_without_domain(const tfmd::Schema& schema, std::vector<std::string> words) {
+  const auto drop = [&](const tfmd::StringDomain& domain) {
+    for (const std::string& value : domain.value()) std::erase(words, value);
+  };
+  for (const tfmd::StringDomain& domain : schema.string_domain()) drop(domain);
+  for (const tfmd::Feature& feature : schema.feature()) drop(feature.string_domain());
+  return words;
+}
+
 bool is_deprecated(const tfmd::Feature& feature) {
   return feature.deprecated() || is_deprecated_stage(feature.lifecycle_stage());
 }

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "validate/feature_path.h"
 
@@ -13,6 +14,8 @@ tfmd::Feature* find_feature(tfmd::Schema& schema, const FeaturePath& path);
 tfmd::SparseFeature* find_sparse_feature(tfmd::Schema& schema, const FeaturePath& path);
 tfmd::WeightedFeature* find_weighted_feature(tfmd::Schema& schema, const FeaturePath& path);
 tfmd::StringDomain* find_string_domain(tfmd::Schema& schema, const std::string& name);
+// The texts that a feature may be, its own or the shared ones that it names; null where the schema has none.
+const tfmd::StringDomain* string_domain_of(const tfmd::Schema& schema, const tfmd::Feature& feature);
 
 // A new one at the end, with the features that it is within where they are missing.
 tfmd::Feature& add_feature(tfmd::Schema& schema, const FeaturePath& path);
@@ -26,6 +29,10 @@ void remove_string_domain(tfmd::Schema& schema, const std::string& name);
 void require_environment(const tfmd::Schema& schema, const std::optional<std::string>& environment);
 bool is_in_environment(const tfmd::Schema& schema, const tfmd::Feature& feature,
                        const std::optional<std::string>& environment);
+
+// The words, of those that mean that a value is missing, which no domain of texts lists: to a schema that was
+// inferred of data where they were values, they are.
+std::vector<std::string> words_without_domain(const tfmd::Schema& schema, std::vector<std::string> words);
 
 // Stages of which validation takes no notice.
 bool is_deprecated(const tfmd::Feature& feature);

@@ -20,25 +20,24 @@ std::optional<CellType> join_kinds(CellType a, CellType b) {
   return b == CellType::kNone ? std::optional(a) : std::nullopt;
 }
 
-void add_feature(const std::string& name, const Feature& feature, NamedRows& out) {
+void tell_feature(const std::string& name, const Feature& feature, RowValues& out) {
   if (feature.kind_case() == Feature::KIND_NOT_SET) {
     out.named(name);
     return;
   }
-  NamedRows::Column& column = out.present(name);
+  out.present(name);
   switch (feature.kind_case()) {
     case Feature::kInt64List:
-      out.set_type(column, CellType::kInt);
-      for (const int64_t value : feature.int64_list().value())
-        out.add(column, CellType::kInt, static_cast<double>(value));
+      out.type(CellType::kInt);
+      for (const int64_t value : feature.int64_list().value()) out.whole(value);
       break;
     case Feature::kFloatList:
-      out.set_type(column, CellType::kFloat);
-      for (const float value : feature.float_list().value()) out.add(column, CellType::kFloat, value);
+      out.type(CellType::kFloat);
+      for (const float value : feature.float_list().value()) out.real(value);
       break;
     case Feature::kBytesList:
-      out.set_type(column, CellType::kText);
-      for (const std::string& value : feature.bytes_list().value()) out.add(column, value);
+      out.type(CellType::kText);
+      for (const std::string& value : feature.bytes_list().value()) out.text(value);
       break;
     case Feature::KIND_NOT_SET:
       break;
@@ -52,9 +51,9 @@ void parse_example(std::string_view record, const std::string& place, Example& e
     throw FormatError("examples.record", cat(place, " is no tf.Example (", look.flaw, ")"));
 }
 
-class ExampleBlocks : public TableBlocks {
+class ExampleBlocks : public NamedBlocks {
  public:
-  ExampleBlocks(const std::string& path, size_t block) : blocks_(open_unpacked(path), block) {}
+  ExampleBlocks(std::unique_ptr<ByteSource> bytes, size_t block) : blocks_(std::move(bytes), block) {}
 
   bool next(TableBlock& out) override {
     RecordBlock block;
@@ -64,39 +63,40 @@ class ExampleBlocks : public TableBlocks {
   }
 
   std::unique_ptr<TableRows> rows(TableBlock block) const override {
-    const google::protobuf::LogSilencer silence;
     auto out = std::make_unique<NamedRows>("record", join_kinds, block.bytes.size());
+    tell(block, *out);
+    return out;
+  }
+
+  void tell(const TableBlock& block, RowValues& out) const override {
+    const google::protobuf::LogSilencer silence;
     Example example;
     int64_t number = block.first;
     for (const std::string_view record : parse_records(block.bytes, block.offset)) {
       parse_example(record, cat("record ", number), example);
-      out->begin_row(number++);
-      for (const auto& [name, feature] : example.features().feature()) add_feature(name, feature, *out);
+      out.begin_row(number++);
+      for (const auto& [name, feature] : example.features().feature()) tell_feature(name, feature, out);
     }
-    return out;
   }
 
-  const std::vector<std::string>& names() const override { return none_; }
-  const std::vector<std::string>& notes() const override { return none_; }
   JoinTypes join() const override { return join_kinds; }
 
  private:
   RecordBlocks blocks_;
-  std::vector<std::string> none_;
 };
 
 }  // namespace
 
-bool holds_examples(const std::string& path) {
-  RecordBlocks blocks(open_unpacked(path), 1);
+bool holds_examples(std::unique_ptr<ByteSource> bytes) {
+  RecordBlocks blocks(std::move(bytes), 1);
   RecordBlock block;
   if (!blocks.next(block)) return false;
   const WireLook look = look_at_wire(parse_records(block.bytes)[0], *Example::descriptor());
   return look.flaw.empty() && look.unknown == 0;
 }
 
-std::unique_ptr<TableBlocks> open_examples(const std::string& path, const TableOptions& options) {
-  return std::make_unique<ExampleBlocks>(path, options.block);
+std::unique_ptr<NamedBlocks> open_examples(std::unique_ptr<ByteSource> bytes, size_t block) {
+  return std::make_unique<ExampleBlocks>(std::move(bytes), block);
 }
 
 }  // namespace espalier

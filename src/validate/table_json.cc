@@ -24,22 +24,32 @@ std::optional<CellType> join_values(CellType a, CellType b) {
 // Puts the values of an object into the current row.
 class Row final : public nlohmann::json_sax<nlohmann::json> {
  public:
-  explicit Row(NamedRows& out) : out_(out) {}
+  Row(int64_t line, RowValues& out) : line_(line), out_(out) {}
 
   bool null() override {
     check_object();
     if (!list_) out_.named(name_);
     return true;
   }
-  bool boolean(bool value) override { return number(CellType::kInt, value ? 1 : 0); }
-  bool number_integer(int64_t value) override { return number(CellType::kInt, static_cast<double>(value)); }
+  bool boolean(bool value) override { return number_integer(value ? 1 : 0); }
+  bool number_integer(int64_t value) override {
+    begin_value();
+    out_.whole(value);
+    return true;
+  }
   bool number_unsigned(uint64_t value) override {
     const bool whole = value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
-    return number(whole ? CellType::kInt : CellType::kFloat, static_cast<double>(value));
+    return whole ? number_integer(static_cast<int64_t>(value))
+                 : number_float(static_cast<double>(value), cat(value));
   }
-  bool number_float(double value, const std::string&) override { return number(CellType::kFloat, value); }
+  bool number_float(double value, const std::string& written) override {
+    begin_value();
+    out_.real(value, written);
+    return true;
+  }
   bool string(std::string& value) override {
-    out_.add(column(), value);
+    begin_value();
+    out_.text(value);
     return true;
   }
   bool binary(nlohmann::json::binary_t&) override { return false; }
@@ -66,11 +76,12 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
   bool start_array(size_t) override {
     check_object();
     if (list_) refuse("json.nested", "a list in a list");
-    list_ = &out_.present(name_);
+    out_.present(name_);
+    list_ = true;
     return true;
   }
   bool end_array() override {
-    list_ = nullptr;
+    list_ = false;
     return true;
   }
   bool parse_error(size_t byte, const std::string&, const nlohmann::json::exception&) override {
@@ -79,7 +90,7 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
   }
 
  private:
-  std::string place() const { return out_.place(out_.rows() - 1); }
+  std::string place() const { return cat("line ", line_); }
   [[noreturn]] void refuse(const char* rule, const std::string& what) const {
     throw FormatError(rule,
                       cat(place(), ": ", name_.empty() ? "" : cat("\"", shortened(name_), "\" is "), what));
@@ -89,24 +100,21 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
       throw FormatError("json.object", cat(place(), ": a row is an object, {\"name\": value, ...}"),
                         "JSON Lines have one whole object on each line");
   }
-  NamedRows::Column& column() {
+  void begin_value() {
     check_object();
-    return list_ ? *list_ : out_.present(name_);
-  }
-  bool number(CellType type, double value) {
-    out_.add(column(), type, value);
-    return true;
+    if (!list_) out_.present(name_);
   }
 
-  NamedRows& out_;
+  int64_t line_;
+  RowValues& out_;
   std::string name_;            // of the value that comes next
   std::vector<size_t> levels_;  // sizes of the names of the objects around
-  NamedRows::Column* list_ = nullptr;
+  bool list_ = false;           // its elements come
 };
 
-class JsonLines : public TableBlocks {
+class JsonLines : public NamedBlocks {
  public:
-  JsonLines(const std::string& path, size_t block) : blocks_(open_text(path), block) {}
+  JsonLines(std::unique_ptr<ByteSource> text, size_t block) : blocks_(std::move(text), block) {}
 
   bool next(TableBlock& out) override {
     LineBlock block;
@@ -117,31 +125,32 @@ class JsonLines : public TableBlocks {
 
   std::unique_ptr<TableRows> rows(TableBlock block) const override {
     auto out = std::make_unique<NamedRows>("line", join_values, block.bytes.size());
+    tell(block, *out);
+    return out;
+  }
+
+  void tell(const TableBlock& block, RowValues& out) const override {
     std::string_view rest = block.bytes;
     for (int64_t number = block.first; !rest.empty(); ++number) {
       const std::string_view line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       if (line.find_first_not_of(" \t\r") == line.npos) continue;
-      out->begin_row(number);
-      Row row(*out);
+      out.begin_row(number);
+      Row row(number, out);
       nlohmann::json::sax_parse(line, &row);
     }
-    return out;
   }
 
-  const std::vector<std::string>& names() const override { return none_; }
-  const std::vector<std::string>& notes() const override { return none_; }
   JoinTypes join() const override { return join_values; }
 
  private:
   LineBlocks blocks_;
-  std::vector<std::string> none_;
 };
 
 }  // namespace
 
-std::unique_ptr<TableBlocks> open_json_lines(const std::string& path, const TableOptions& options) {
-  return std::make_unique<JsonLines>(path, options.block);
+std::unique_ptr<NamedBlocks> open_json_lines(std::unique_ptr<ByteSource> text, size_t block) {
+  return std::make_unique<JsonLines>(std::move(text), block);
 }
 
 }  // namespace espalier

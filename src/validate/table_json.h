@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
-#include "validate/table_rows.h"
+#include "format/byte_source.h"
+#include "validate/row_values.h"
 
 namespace espalier {
 
@@ -13,6 +13,6 @@ namespace espalier {
 // What is in an object within is named as by pandas' json_normalize(): {"trip": {"day": 1}} has "trip.day".
 // Whole numbers of 64 bits are whole, others are numbers; a column has no numbers beside texts. rows() raises
 // FormatError[json.*], [rows.twice], [rows.type] with the line.
-std::unique_ptr<TableBlocks> open_json_lines(const std::string& path, const TableOptions& options);
+std::unique_ptr<NamedBlocks> open_json_lines(std::unique_ptr<ByteSource> text, size_t block);
 
 }  // namespace espalier

@@ -16,6 +16,8 @@ enum class TableForm { kCsv, kJsonLines, kExamples };
 // kExamples: a TFRecord, gzip too, whose first record is a tf.Example; kJsonLines: a text that begins with
 // "{", or whose name ends in .jsonl, .ndjson or .json. Raises IoError, FormatError[gzip.*], [record.*].
 TableForm table_form(const std::string& path);
+// The same of bytes that a file of this name holds, and that are no gzip.
+TableForm table_form(const std::string& name, std::string_view bytes);
 
 // Some whole rows as they stand in their file.
 struct TableBlock {

@@ -1,0 +1,136 @@
+// Verbs that ask a table for its rows say the same of CSV, of JSON Lines and of TFRecords.
+#include <random>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "cli/verb_test.h"
+#include "format/tfrecord.h"
+#include "validate/tfmd/example.pb.h"
+
+namespace espalier::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Rows of the same cells in each form, their columns in the order of their names; lines of JSON are those of
+// CSV.
+struct Forms {
+  std::string csv = "age,buys,city,id,sex\n", json = "\n", records;
+
+  Forms(uint32_t seed, int rows) {
+    std::mt19937 random(seed);
+    for (int row = 0; row < rows; ++row) {
+      const auto age = static_cast<int>(18 + random() % 60);
+      const int buys = age + static_cast<int>(random() % 60) > 70;
+      const bool known = random() % 10 > 0;
+      const std::string city = std::vector<std::string>{"Bern", "Lyon, France", "Graz"}[random() % 3],
+                        sex = random() % 3 == 0 ? "Female" : "Male";
+      csv += cat(age, ",", buys, ",\"", known ? city : "", "\",i", row, ",", sex, "\n");
+      ordered_json line = {
+          {"age", age}, {"buys", buys}, {"city", nullptr}, {"id", cat("i", row)}, {"sex", sex}};
+      if (known) line["city"] = city;
+      json += line.dump() + "\n";
+      tensorflow::Example example;
+      auto& features = *example.mutable_features()->mutable_feature();
+      features["age"].mutable_int64_list()->add_value(age);
+      features["buys"].mutable_int64_list()->add_value(buys);
+      features["id"].mutable_bytes_list()->add_value(cat("i", row));
+      features["sex"].mutable_bytes_list()->add_value(sex);
+      if (known) features["city"].mutable_bytes_list()->add_value(city);
+      records += record_bytes(example.SerializeAsString());
+    }
+  }
+  // Writes the three files and returns their names.
+  std::vector<std::string> write(const std::string& stem) const {
+    return {write_file(stem + ".csv", csv), write_file(stem + ".jsonl", json),
+            write_file(stem + ".tfrecord", records)};
+  }
+};
+
+// What a command says, without the names of its files.
+std::string said(const std::string& words, const std::vector<std::string>& files) {
+  const Outcome outcome = call_command(words);
+  EXPECT_LT(outcome.code, 2) << words << "\n" << outcome.error;
+  std::string out = cat(outcome.code, "\n", outcome.output);
+  for (const std::string& file : files) {
+    const std::string name = file.substr(file.rfind('/') + 1);
+    for (const std::string& each : {file, name}) {
+      for (size_t at = out.find(each); at != out.npos; at = out.find(each)) out.replace(at, each.size(), "F");
+    }
+  }
+  return out;
+}
+
+TEST(TableForms, AreAlikeToVerbsOfData) {
+  const std::string folder = fresh_folder("table-forms");
+  const std::vector<std::string> first = Forms(1, 400).write(folder + "/first"),
+                                 second = Forms(2, 300).write(folder + "/second");
+  for (const std::string verb : {"bias F --label buys --positive 1", "leak F --label buys --test S",
+                                 "drift F S", "check F S --label buys", "skew F S --id id"}) {
+    std::vector<std::string> all;
+    for (size_t form = 0; form < first.size(); ++form) {
+      std::string words = "data " + verb + " --json";
+      for (size_t at = words.find("F "); at != words.npos; at = words.find("F "))
+        words.replace(at, 1, first[form]);
+      if (const size_t at = words.find("S "); at != words.npos) words.replace(at, 1, second[form]);
+      all.push_back(said(words, {first[form], second[form]}));
+    }
+    EXPECT_EQ(all[0], all[1]) << verb;
+    // It says lines, and records count from 1.
+    if (!verb.starts_with("skew")) {
+      EXPECT_EQ(all[0], all[2]) << verb;
+    }
+  }
+  for (const std::string& file : first) {
+    const std::string out = folder + "/out.csv";
+    EXPECT_EQ(call_command(cat("data rows ", file, " --where 'age > 60' --out ", out)).code, 0);
+    EXPECT_EQ(call_command(cat("data rows ", first[0], " --where 'age > 60' --out ", out, "2")).code, 0);
+    EXPECT_EQ(posix_env().read_file(out), posix_env().read_file(out + "2"));
+    EXPECT_EQ(
+        call_command(cat("data split ", file, " --label buys --replace --train ", out, " --test ", out, "2"))
+            .code,
+        0);
+    EXPECT_EQ(std::ranges::count(posix_env().read_file(out), '\n'), 321);
+  }
+}
+
+TEST(TableForms, TrainAndJudgeAlike) {
+  const std::string folder = fresh_folder("table-forms-model");
+  const std::vector<std::string> files = Forms(3, 400).write(folder + "/rows"),
+                                 others = Forms(4, 300).write(folder + "/others");
+  std::vector<std::string> judged, predicted;
+  for (const std::string& file : files) {
+    const std::string model = folder + "/model";
+    const Outcome trained =
+        call_command(cat("train --data ", file, " --label buys --seed 1 --epochs 2 --model ", model));
+    ASSERT_EQ(trained.code, 0) << trained.error;
+    for (const std::string& other : others) {
+      judged.push_back(said(cat("evaluate ", model, " ", other, " --json"), others));
+      predicted.push_back(said(cat("predict ", model, " ", other), others));
+    }
+  }
+  for (size_t i = 1; i < judged.size(); ++i) {
+    EXPECT_EQ(judged[0], judged[i]) << i;
+    EXPECT_EQ(predicted[0], predicted[i]) << i;
+  }
+}
+
+TEST(TableForms, OfScoresAreJudgedAlike) {
+  const std::string folder = fresh_folder("table-forms-scores");
+  const std::string csv = write_file(folder + "/s.csv", "y,p,g\n1,0.9,a\n0,0.25,a\n1,0.5,b\n0,0.75,b\n"),
+                    json =
+                        "{\"y\":1,\"p\":0.9,\"g\":\"a\"}\n{\"y\":0,\"p\":0.25,\"g\":\"a\"}\n"
+                        "{\"y\":1,\"p\":0.5,\"g\":\"b\"}\n{\"y\":0,\"p\":0.75,\"g\":\"b\"}\n";
+  const std::string flags = " --label y --score p --slice g --json";
+  EXPECT_EQ(
+      said(cat("evaluate --scores ", csv, flags), {csv}),
+      said(cat("evaluate --scores ", write_file(folder + "/s.jsonl", json), flags), {folder + "/s.jsonl"}));
+  const Outcome refused = call_command(cat("evaluate --scores ", folder, "/s.jsonl", flags, " --header yes"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.error.find("s.jsonl: this is no CSV, and how CSV is read was said"), std::string::npos)
+      << refused.error;
+}
+
+}  // namespace
+}  // namespace espalier::cli
