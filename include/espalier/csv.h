@@ -107,6 +107,7 @@ class CsvTable {
   void guess_numbers();
   void guess_header(const std::vector<std::string>& expected);
   void name_columns(const std::vector<std::string>& given);
+  void note_repeated(const std::vector<std::string>& wanted);
 
   std::shared_ptr<const Cells> cells_;
   std::vector<std::string> names_, notes_;

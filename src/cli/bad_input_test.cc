@@ -111,7 +111,11 @@ TEST_F(BadInput, TwoColumnsOfOneName) {
   std::string twice = table();
   twice.replace(0, 5, "y,p,p");
   const std::string path = file("twice.csv", twice);
-  const Json said = Json::parse(call_command(cat("data stats ", path, " --json")).output);
+  const Outcome outcome = call_command(cat("data stats ", path, " --json"));
+  EXPECT_NE(outcome.error.find("a name stands twice: the column that is \"p\" once more is called \"p_2\""),
+            std::string::npos)
+      << outcome.error;
+  const Json said = Json::parse(outcome.output);
   std::vector<std::string> names;
   for (const Json& feature : said["stats"]["datasets"][0]["features"])
     for (const Json& step : feature["path"]["step"]) names.push_back(step);

@@ -161,8 +161,14 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
              scored.positive, run.thresholds.size() > 1 ? "\n" : "; ");
 }
 
-// Columns that `predict` writes beside those of the rows.
-constexpr const char* kOfPredict[] = {"prediction", "outside"};
+// Columns of the label and of scores, and those that `predict` writes beside those of the rows.
+std::vector<std::string> no_inputs(const EvaluateRun& run, const CsvTable& table) {
+  std::vector<std::string> out = run.scored.columns();
+  for (const std::string& name : table.names()) {
+    if (name == "prediction" || name == "outside" || name.starts_with(kProbabilityOf)) out.push_back(name);
+  }
+  return out;
+}
 
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores, run.baseline.from, run.schema});
@@ -173,17 +179,15 @@ void evaluate_scores(const EvaluateRun& run) {
   run.results.warn(slicing.advice(scored, missing));
   const Assessment assessment = slicing.assess(scored, missing, {.resampling = run.intervals.resampling()});
   const AssessmentView view = view_of(slicing, assessment);
-  const std::vector<std::string> no_slices = run.scored.columns();
+  const std::vector<std::string> others = no_inputs(run, scored.table);
   const WorstOptions options = worst_options(run, run.thresholds.empty() ? 0.5 : run.thresholds[0]);
   WorstSlices worst;
-  if (run.worst.any()) worst = run.worst.find(scored, no_slices, missing, options, run.results);
+  if (run.worst.any()) worst = run.worst.find(scored, others, missing, options, run.results);
   GivenGaps given;
   if (run.given.any()) given = run.given.find(assessment, view, scored, slicing, missing);
   std::optional<IndividualFairness> individual;
   if (run.individual.on) {
-    std::vector<std::string> no_inputs = no_slices;
-    no_inputs.insert(no_inputs.end(), std::begin(kOfPredict), std::end(kOfPredict));
-    individual = run.individual.find(scored, no_inputs, assessment);
+    individual = run.individual.find(scored, others, assessment);
   }
   AgainstBaseline against;
   if (run.baseline.any())
@@ -222,9 +226,7 @@ void evaluate_scores(const EvaluateRun& run) {
                             run.worst.words(), run.individual.words(), run.baseline.words()})
     add(words);
   if (!run.slicing.any()) {
-    std::vector<std::string> of_predict = no_slices;
-    of_predict.insert(of_predict.end(), std::begin(kOfPredict), std::end(kOfPredict));
-    const SliceFlags chosen = choose_slices(scored.table, scored.rows, of_predict).flags;
+    const SliceFlags chosen = choose_slices(scored.table, scored.rows, others).flags;
     add(chosen.words());
   } else {
     add({"--metric",
@@ -395,10 +397,13 @@ void check_use(const EvaluateRun& run) {
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
     if (const std::vector<std::string> flags = run.scored.only_for_files(); !flags.empty())
-      throw ValueError("evaluate.flags",
-                       cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
-                           " for a file of scores: a model knows its label, and what it says of it"),
-                       "without them, or --scores FILE in place of the model");
+      throw ValueError(
+          "evaluate.flags",
+          cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
+              " for a file of scores: a model knows its label, and what it says of it"),
+          run.scored.positive.empty()
+              ? "without them, or --scores FILE in place of the model"
+              : "--schema FILE, whose tag `favourable` of the label says which class is positive");
     if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     const bool assessed = run.slicing.any() || !run.scored.query.empty() || run.thresholds.size() > 1;

@@ -69,9 +69,7 @@ IndividualFairness IndividualFlags::find(const ScoredTable& scored, const std::v
   const ScoredRows rows = scored.view("--individual");
   ColumnOptions options{.label = scored.label};
   for (const std::string& name : scored.table.names()) {
-    const bool of_predict = name.starts_with("probability of ");
-    if (name != scored.label && (of_predict || std::ranges::count(no_inputs, name) > 0))
-      options.ignore.push_back(name);
+    if (name != scored.label && std::ranges::count(no_inputs, name) > 0) options.ignore.push_back(name);
   }
   const ColumnProgram columns = ColumnProgram::fit(scored.table, scored.rows, options);
   const double threshold = assessment.options.thresholds[0];

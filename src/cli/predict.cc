@@ -117,7 +117,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
   for (const int64_t c : kept) out.cell(table.names()[static_cast<size_t>(c)]);
   out.cell("prediction");
   if (columns.classification() && !run.all) out.cell("probability");
-  for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
+  for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat(kProbabilityOf, classes[c]));
   if (run.mark) out.cell("outside");
   out.end_row();
   predict_table(run, saved, good, [&](std::span<const int64_t> rows, const Predictions& said) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "cli/scores.h"
 #include "cli/train_images.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
@@ -105,7 +106,7 @@ bool predict_files(const PredictImagesRun& run, LoadedModel& model) {
   CsvWriter out(',', false);
   for (const char* name : {pictures.kind(), "class"}) out.cell(name);
   if (!run.all) out.cell("probability");
-  for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat("probability of ", classes[c]));
+  for (size_t c = 0; run.all && c < classes.size(); ++c) out.cell(cat(kProbabilityOf, classes[c]));
   out.end_row();
   each_image(model, pictures, bad, run.results,
              [&](const std::string& name, size_t best, std::span<const float> probabilities) {

@@ -7,6 +7,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/scored_table.h"
+#include "cli/scores.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
 
@@ -65,13 +66,12 @@ struct ClassColumn {
 
 // "a=x,b=y", or "a,b" of columns that are named by their class, "probability of a" too.
 std::vector<ClassColumn> class_columns(const std::string& text) {
-  constexpr std::string_view kPrefix = "probability of ";
   std::vector<ClassColumn> out;
   for (const std::string& word : comma_separated({text})) {
     const size_t equals = word.find('=');
     const std::string column = equals == word.npos ? word : word.substr(equals + 1);
     std::string of = word.substr(0, equals);
-    if (equals == word.npos && of.starts_with(kPrefix)) of.erase(0, kPrefix.size());
+    if (equals == word.npos && of.starts_with(kProbabilityOf)) of.erase(0, kProbabilityOf.size());
     if (std::ranges::count(out, of, &ClassColumn::of))
       throw ValueError("scores.classes", cat("--score has two columns of the class ", in_quotes(of)));
     out.push_back({of, column});

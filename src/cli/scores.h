@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -24,6 +25,8 @@ struct Predictions {
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
                          const Decision& decision = {});
+// How columns of probabilities are called that are written, before the class.
+inline constexpr std::string_view kProbabilityOf = "probability of ";
 // "a row is yes from a probability of 0.3 on"; empty without a threshold.
 std::string text_of(const Decision& decision, const ColumnProgram& columns);
 // What to warn of when `cut` of `rows` predictions are.

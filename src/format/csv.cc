@@ -290,6 +290,18 @@ void CsvTable::guess_header(const std::vector<std::string>& expected) {
   if (over_numbers || !below) first_ = 1;
 }
 
+void CsvTable::note_repeated(const std::vector<std::string>& wanted) {
+  size_t repeated = 0, first = 0;
+  for (size_t c = 0; c < wanted.size(); ++c) {
+    if (wanted[c].empty() || names_[c] == wanted[c]) continue;
+    if (repeated++ == 0) first = c;
+  }
+  if (repeated == 0) return;
+  notes_.push_back(cat("a name stands twice: the column that is \"", shortened(wanted[first]),
+                       "\" once more is called \"", shortened(names_[first]), "\"",
+                       repeated > 1 ? cat(", and ", repeated - 1, " more so") : ""));
+}
+
 void CsvTable::name_columns(const std::vector<std::string>& given) {
   numbered_ = first_ == 0 && given.empty();
   std::vector<std::string> wanted = given;
@@ -298,7 +310,10 @@ void CsvTable::name_columns(const std::vector<std::string>& given) {
       wanted.push_back(numbered_ ? std::string() : std::string(cell(-first_, c)));
   }
   names_ = distinct_names(wanted);
-  if (given.empty()) return;
+  if (given.empty()) {
+    note_repeated(wanted);
+    return;
+  }
   if (static_cast<int64_t>(given.size()) != columns_)
     throw ValueError("csv.names", cat(given.size(), " names are given for ", columns_, " columns"));
   if (names_ != given) throw ValueError("csv.names", "an empty name, or one that is given twice");

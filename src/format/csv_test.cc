@@ -215,6 +215,9 @@ TEST(Csv, NamesAreDistinct) {
   using Names = std::vector<std::string>;
   const CsvTable table = parse_csv("a,,a,a_2,a\n1,2,3,4,5\n", {.header = CsvHeader::kYes});
   EXPECT_EQ(table.names(), (Names{"a", "column_2", "a_3", "a_2", "a_4"}));
+  EXPECT_EQ(table.notes(),
+            (Names{"a name stands twice: the column that is \"a\" once more is called \"a_3\", and "
+                   "1 more so"}));
   EXPECT_FALSE(table.numbered());
   EXPECT_EQ(table.column("a_2"), 3);
   const CsvTable numbered = parse_csv("1,2\n3,4\n");

@@ -185,7 +185,10 @@ class Reader {
         for (const std::string_view rate : found.rates) out.metrics.emplace_back(rate);
       }
     } catch (const ValueError& error) {
-      table.fail("gates.choice", key, cat(table.path(key), ": ", error.message()), error.fix());
+      const bool of_ratio = word == "four_fifths" || word == "disparate_impact";
+      table.fail(
+          "gates.choice", key, cat(table.path(key), ": ", error.message()),
+          of_ratio ? "criterion = \"demographic_parity\", measure = \"ratio\", min = 0.8" : error.fix());
     }
   }
 

@@ -92,6 +92,8 @@ TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
       {good + "criterion = \"equalised_odds\"", "gates.options", ", line 1, column 1", "not both"},
       {"[[gates]]\nmetric = \"acuracy\"\nmin = 0.5", "gates.choice", ", line 2, column 10",
        "did you mean \"accuracy\""},
+      {"[[gates]]\ncriterion = \"four_fifths\"\nmin = 0.8", "gates.choice", ", line 2, column 13",
+       "criterion = \"demographic_parity\", measure = \"ratio\", min = 0.8"},
       {"[[gates]]\ncriterion = \"equal_odds\"\nmax = 0.5", "gates.choice", ", line 2, column 13",
        "equalised_odds"},
       {"[[gates]]\nmetric = \"\"\nmin = 0.5", "gates.range", ", line 2, column 10", "not \"\""},
