@@ -102,7 +102,7 @@ CsvTable parse_table(std::string bytes, const std::string& name, const CsvOption
       throw ValueError("csv.form",
                        "this is no CSV, and how CSV is read was said: its delimiter, header or names");
     const bool json = form == TableForm::kJsonLines;
-    constexpr size_t kBlock = size_t{1} << 20;
+    constexpr size_t kBlock = size_t{1} << 16;
     auto source = std::make_unique<TextView>(bytes);
     const std::unique_ptr<NamedBlocks> blocks =
         json ? open_json_lines(as_text(std::move(source)), kBlock) : open_examples(std::move(source), kBlock);
