@@ -12,6 +12,8 @@
 #include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
+#include "data/column_profile.h"
+#include "data/column_steps.h"
 #include "espalier/error.h"
 #include "report/table.h"
 
@@ -143,12 +145,28 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
              "\n");
 }
 
+// Of two labels the one that says yes, else the rarer.
+std::string positive_of(const CsvTable& table, const DataBiasOptions& options) {
+  const ColumnProfile labels =
+      profile_column(table, all_rows(table), table.column(options.label), MissingWords(options.missing));
+  if (labels.different() != 2)
+    throw ValueError(
+        "bias.positive",
+        cat("\"", options.label, "\" has ", labels.different(), " values, and of which is not said"),
+        "--positive VALUE");
+  const ColumnProfile::Value &first = labels.values[0], &second = labels.values[1];
+  const auto yes = [](std::string_view text) { return text == "1" || read_truth(text) == true; };
+  const bool is_first = yes(first.text) != yes(second.text) ? yes(first.text) : first.count < second.count;
+  return std::string(is_first ? first.text : second.text);
+}
+
 void bias(const BiasRun& run) {
   run.results.keep({run.file, run.reference});
   const CsvTable table = run.table.read(run.file);
   DataBiasOptions options = run.options;
   options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
+  if (!options.label.empty() && options.positive.empty()) options.positive = positive_of(table, options);
   if (!run.reference.empty()) options.reference = read_reference(run.reference);
   if (options.columns.empty()) {
     options.columns = sensitive_columns(table);
@@ -165,6 +183,7 @@ void bias(const BiasRun& run) {
                  {"rows", table.rows()},
                  {"sensitive", options.columns},
                  {"proposed", run.options.columns.empty()}};
+    if (!options.label.empty()) body["positive"] = options.positive;
     body.update(json_of(found));
     return run.results.write_json("data bias", body);
   }
@@ -209,11 +228,12 @@ void add_data_bias(CLI::App& data) {
           "Columns whose values are groups; those that look so are taken where none is named")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  CLI::Option* positive = verb->add_option("--positive", run->options.positive, "The label that is counted");
+  CLI::Option* positive =
+      verb->add_option("--positive", run->options.positive,
+                       "The label that is counted; of two the one that says yes, else the rarer");
   positive->option_text("VALUE");
-  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
-      ->option_text("COLUMN")
-      ->needs(positive);
+  positive->needs(verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+                      ->option_text("COLUMN"));
   verb->add_option("--reference", run->reference, "CSV of the population: column, group, share")
       ->option_text("FILE");
   verb->add_option("--min-group", run->options.min_rows, "Crosses of fewer rows are named")

@@ -250,6 +250,21 @@ TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
       << overlap.text;
 }
 
+TEST_F(DataQuestions, BiasCountsTheLabelThatSaysYes) {
+  const std::string rows = visits("rows.csv", 1, false, 35);
+  const auto positive = [&](const std::string& file, const std::string& label) {
+    return Json::parse(data({"bias", file, "--label", label, "--json"}).text)["positive"];
+  };
+  EXPECT_EQ(positive(rows, "ill"), "yes");
+  EXPECT_EQ(positive(rows, "code"), "1");
+  std::string kinds = "sex,kind\n";
+  for (int i = 0; i < 90; ++i) kinds += cat(i % 2 ? "Female" : "Male", ",", i % 3 ? "oak" : "ash", "\n");
+  EXPECT_EQ(positive(file("kinds.csv", kinds), "kind"), "ash");
+  const Said many = data({"bias", rows, "--label", "weight"});
+  EXPECT_EQ(many.code, 2);
+  EXPECT_NE(many.text.find("--positive VALUE"), std::string::npos) << many.text;
+}
+
 // As in UCI's adult.test: labels "yes." of rows that train as "yes".
 TEST_F(DataQuestions, LabelsWithDotsAreThoseWithout) {
   const std::string train = visits("train.csv", 1, false), dots = visits("dots.csv", 1, false, 50, ".");
@@ -305,7 +320,6 @@ TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {
   EXPECT_NE(posix_env().read_file(schema).find("espalier.role=sensitive"), std::string::npos);
   EXPECT_EQ(json["sensitive"], Json({"sex"}));
   EXPECT_EQ(json["columns"][0]["groups"][0]["group"], "Male");
-  EXPECT_EQ(data({"bias", rows, "--label", "ill"}).code, 2);
   EXPECT_EQ(
       data({"bias", rows, "--reference", file("bad.csv", "column,group,share\nsex,Female,lots\n")}).code, 2);
   EXPECT_EQ(data({"bias", file("bare.csv", "x\n1\n2\n")}).code, 2);

@@ -34,8 +34,9 @@ void split(const SplitRun& run) {
   }
   run.results.keep({run.file});
   const CsvTable table = run.table.read(run.file);
-  const RowSplit rows = !run.time.empty()    ? split_by_time(table, run.time, run.fraction)
-                        : !run.group.empty() ? split_by_group(table, run.group, run.fraction, run.seed)
+  const RowSplit rows = !run.time.empty() ? split_by_time(table, run.time, run.fraction)
+                        : !run.group.empty()
+                            ? split_by_group(table, run.group, run.label, run.fraction, run.seed)
                         : !run.label.empty() ? split_by_class(table, run.label, run.fraction, run.seed)
                                              : split_at_random(table, run.fraction, run.seed);
   if (rows.train.empty() || rows.test.empty()) {
@@ -79,7 +80,8 @@ void add_data_split(CLI::App& data) {
   CLI::App* verb =
       data.add_subcommand("split", "Rows that learn and rows that judge, by class, group or time");
   verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
-  verb->add_option("--label", run->label, "Of each of its classes the same share judges")
+  verb->add_option("--label", run->label,
+                   "Of each of its classes the same share judges; nearly, with --by-group")
       ->option_text("COLUMN");
   CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
   group->option_text("COLUMN");

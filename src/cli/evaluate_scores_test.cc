@@ -54,6 +54,21 @@ std::string golden_csv(const GoldenRows& data) {
   return text;
 }
 
+// The errors of a model gather where its probabilities are near the threshold, whoever they are of.
+TEST_F(EvaluateScores, WorstSlicesAreNotOfWhatPredictWrote) {
+  Philox random(3);
+  std::string text = "y,p,probability of no,prediction,g\n";
+  for (int i = 0; i < 2000; ++i) {
+    const double p = static_cast<double>(random.below(1000)) / 1000;
+    const bool yes = static_cast<double>(random.below(1000)) / 1000 < p;
+    text += cat(yes ? 1 : 0, ",", p, ",", 1 - p, ",", p >= 0.5 ? "yes" : "no", ",",
+                random.below(2) ? "a" : "b", "\n");
+  }
+  const std::string said = text_of(file(text), {"--worst"});
+  EXPECT_EQ(said.find("probability of"), std::string::npos) << said;
+  EXPECT_EQ(said.find("prediction="), std::string::npos) << said;
+}
+
 // From the text of a file to Fairlearn's own figures of the same rows.
 TEST_F(EvaluateScores, RatesOfGroupsAreFairlearns) {
   const GoldenRows data;

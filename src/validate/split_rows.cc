@@ -112,7 +112,43 @@ RowSplit split_by_class(const CsvTable& table, const std::string& column, double
   return sorted(std::move(out));
 }
 
-RowSplit split_by_group(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
+namespace {
+
+// How far the rows that judge are from having the share asked of each class.
+class ClassShares {
+ public:
+  ClassShares(const CsvTable& table, const std::string& label, double fraction) {
+    const int64_t place = table.column(label);
+    std::map<std::string_view, size_t> known;
+    for (const int64_t row : all_rows(table)) {
+      const size_t its = known.emplace(table.cell(row, place), known.size()).first->second;
+      of_row_.push_back(its);
+      rows_.resize(known.size());
+      ++rows_[its];
+    }
+    for (const double rows : rows_) left_.push_back(fraction * rows);
+  }
+
+  // Takes the rows where that brings their classes nearer.
+  bool take(const std::vector<int64_t>& rows) {
+    std::map<size_t, double> counts;
+    for (const int64_t row : rows) ++counts[of_row_[static_cast<size_t>(row)]];
+    double change = 0;
+    for (const auto& [its, count] : counts) change += count * (count - 2 * left_[its]) / rows_[its];
+    if (change >= 0) return false;
+    for (const auto& [its, count] : counts) left_[its] -= count;
+    return true;
+  }
+
+ private:
+  std::vector<size_t> of_row_;
+  std::vector<double> rows_, left_;  // of each class: all, and those that are to judge yet
+};
+
+}  // namespace
+
+RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
+                        double fraction, uint64_t seed) {
   const int64_t place = table.column(column);
   const MissingWords missing(ColumnOptions().missing);
   std::map<std::string_view, size_t> known;
@@ -129,13 +165,20 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, double
   }
   Philox random(seed);
   shuffle(groups, random);
+  std::optional<ClassShares> classes;
+  if (!label.empty()) {
+    classes.emplace(table, label, fraction);
+    std::ranges::stable_sort(groups, std::ranges::greater(), &std::vector<int64_t>::size);
+  }
   size_t room = static_cast<size_t>(share_of(static_cast<size_t>(table.rows()), fraction));
-  RowSplit out{.train = {}, .test = {}, .by = cat("by group of \"", column, "\", seed ", seed)};
+  RowSplit out{.train = {}, .test = {}, .by = cat("by group of \"", column, "\"")};
+  if (classes) out.by += cat(" near the classes of \"", label, "\"");
+  out.by += cat(", seed ", seed);
   for (const std::vector<int64_t>& group : groups) {
-    const bool fits = group.size() <= room;
-    std::vector<int64_t>& side = fits ? out.test : out.train;
+    const bool judges = group.size() <= room && (!classes || classes->take(group));
+    std::vector<int64_t>& side = judges ? out.test : out.train;
     side.insert(side.end(), group.begin(), group.end());
-    if (fits) room -= group.size();
+    if (judges) room -= group.size();
   }
   return sorted(std::move(out));
 }

@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "data/column_profile.h"
 
 namespace espalier {
 namespace {
@@ -76,7 +77,7 @@ TEST(SplitRows, OfEachClassTheSameShareJudges) {
 TEST(SplitRows, AGroupIsOnOneSide) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const CsvTable table = visits(seed);
-    const RowSplit split = split_by_group(table, "patient", 0.2, seed);
+    const RowSplit split = split_by_group(table, "patient", "", 0.2, seed);
     expect_parts(table, split);
     std::set<std::string> train, both;
     for (const auto& [name, count] : counts(table, split.train, "patient")) train.insert(name);
@@ -88,6 +89,36 @@ TEST(SplitRows, AGroupIsOnOneSide) {
     EXPECT_TRUE(both.empty()) << *both.begin();
     EXPECT_NEAR(static_cast<double>(split.test.size()), 200, 30);
   }
+}
+
+// A rare class that lies in few groups: without the label it may miss the test.
+TEST(SplitRows, GroupsFallNearTheSharesOfClasses) {
+  double near = 0, drawn = 0;
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Philox random(seed);
+    std::string text = "patient,ill\n";
+    for (int patient = 0; patient < 60; ++patient) {
+      const bool often = random.below(6) == 0;
+      for (uint64_t visit = 0; visit < 3 + random.below(20); ++visit)
+        text += cat("p", patient, ",", random.below(100) < (often ? 80U : 2U) ? "yes" : "no", "\n");
+    }
+    const CsvTable table = parse_csv(text, {.header = CsvHeader::kYes});
+    const auto off = [&](const RowSplit& split) {
+      expect_parts(table, split);
+      const std::map<std::string, int64_t> all = counts(table, all_rows(table), "ill"),
+                                           judge = counts(table, split.test, "ill");
+      const double ill = judge.contains("yes") ? static_cast<double>(judge.at("yes")) : 0;
+      return std::abs(ill / static_cast<double>(all.at("yes")) - 0.25);
+    };
+    const RowSplit split = split_by_group(table, "patient", "ill", 0.25, seed);
+    for (const auto& [name, count] : counts(table, split.train, "patient"))
+      EXPECT_FALSE(counts(table, split.test, "patient").contains(name)) << name;
+    EXPECT_LE(split.test.size(), (split.test.size() + split.train.size() + 3) / 4);
+    near += off(split);
+    drawn += off(split_by_group(table, "patient", "", 0.25, seed));
+  }
+  EXPECT_LT(near / 50, 0.04);
+  EXPECT_GT(drawn / 50, 0.08);
 }
 
 TEST(SplitRows, TheLastRowsOfATimeJudge) {
@@ -130,7 +161,7 @@ TEST(SplitRows, TheLastRowsOfATimeJudge) {
   }
   EXPECT_EQ(rule_of([&] { split_by_time(numbers, "y", 0.5); }), "csv.column");
   EXPECT_EQ(rule_of([&] { split_by_class(numbers, "y", 0.5, 0); }), "csv.column");
-  EXPECT_EQ(rule_of([&] { split_by_group(numbers, "y", 0.5, 0); }), "csv.column");
+  EXPECT_EQ(rule_of([&] { split_by_group(numbers, "y", "", 0.5, 0); }), "csv.column");
 }
 
 }  // namespace
