@@ -257,9 +257,10 @@ TEST_F(DataQuestions, BiasCountsTheLabelThatSaysYes) {
   };
   EXPECT_EQ(positive(rows, "ill"), "yes");
   EXPECT_EQ(positive(rows, "code"), "1");
-  std::string kinds = "sex,kind\n";
-  for (int i = 0; i < 90; ++i) kinds += cat(i % 2 ? "Female" : "Male", ",", i % 3 ? "oak" : "ash", "\n");
+  std::string kinds = "sex,kind,paid\n";
+  for (int i = 0; i < 90; ++i) kinds += cat(i % 2 ? "Female" : "Male", i % 3 ? ",oak,yes\n" : ",ash,no\n");
   EXPECT_EQ(positive(file("kinds.csv", kinds), "kind"), "ash");
+  EXPECT_EQ(positive(file("kinds.csv", kinds), "paid"), "yes");
   const Said many = data({"bias", rows, "--label", "weight"});
   EXPECT_EQ(many.code, 2);
   EXPECT_NE(many.text.find("--positive VALUE"), std::string::npos) << many.text;

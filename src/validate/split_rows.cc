@@ -175,10 +175,10 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
   if (classes) out.by += cat(" near the classes of \"", label, "\"");
   out.by += cat(", seed ", seed);
   for (const std::vector<int64_t>& group : groups) {
-    const bool judges = group.size() <= room && (!classes || classes->take(group));
+    const bool judges = classes ? classes->take(group) : group.size() <= room;
     std::vector<int64_t>& side = judges ? out.test : out.train;
     side.insert(side.end(), group.begin(), group.end());
-    if (judges) room -= group.size();
+    if (judges && !classes) room -= group.size();
   }
   return sorted(std::move(out));
 }

@@ -21,8 +21,9 @@ RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed);
 RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed);
 // All rows of a value on one side, cells compared as text; a row without a value is a group of its own. In a
 // random order groups judge where they fit into what is left of the share, so that it is at most what was
-// asked for. With a label ("" without) large groups are asked first, and one judges only where that brings
-// its classes nearer to the share that was asked of each. Raises ValueError[csv.column].
+// asked for. With a label ("" without) large groups are asked first, and one judges where that brings its
+// classes nearer to the share that was asked of each, so that there may be a few rows more. Raises
+// ValueError[csv.column].
 RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
                         double fraction, uint64_t seed);
 // The last rows by a column of dates or numbers; rows of one moment stay on one side, that of the training.
