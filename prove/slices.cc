@@ -81,7 +81,7 @@ void flips(Proofs& proofs) {
     model.compile({.optimizer = Adam{.learning_rate = 0.02}});
     model.fit(Tensor::of(x, {kPeople, width}), Tensor::of(y, {kPeople}), {.epochs = 15});
     const auto said = [&](const std::vector<float>& rows) {
-      std::vector<uint8_t> out;
+      std::vector<uint32_t> out;
       const Tensor classes = argmax(model.predict(Tensor::of(rows, {kPeople, width})), -1);
       for (const int32_t c : classes.to_vector<int32_t>()) out.push_back(c == 1);
       return out;

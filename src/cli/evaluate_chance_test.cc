@@ -148,10 +148,79 @@ TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
   const std::string people = call_verb(add_evaluate, {folder + "/cannot", data, "--flip", "colour"});
   EXPECT_NE(people.find("the model does not read colour: no decision can change"), std::string::npos)
       << people;
-  EXPECT_EQ(rule_of([&] {
-              call_verb(add_evaluate, {folder + "/reads", data, "--flip", "size"});
-            }),
-            "evaluate.flip");
+}
+
+// Held against what predict says of the rows with each of the numbers in place of their own.
+TEST_F(EvaluateChance, NumbersFlipTheDecisionsOfSeveralClasses) {
+  Philox random(11);
+  std::string head = "size;colour;when;kind\n", text = head;
+  std::vector<std::array<std::string, 4>> people;
+  for (int i = 0; i < 400; ++i) {
+    const double size = static_cast<double>(random.below(1000)) / 10;
+    const std::string kind = size < 30 ? "low" : size < 70 ? "mid" : "high";
+    std::string written = cat(static_cast<int>(size), ",", static_cast<int>(size * 10) % 10, " kg");
+    if (random.below(20) == 0) written = "?";
+    people.push_back({written, random.below(2) ? "red" : "blue", cat("2031-01-", 10 + i % 18), kind});
+    text += cat(written, ";", people.back()[1], ";", people.back()[2], ";", kind, "\n");
+  }
+  const std::string data = write_file(folder + "/sizes.csv", text), model = folder + "/sizes";
+  call_verb(add_train, {"--data", data, "--label", "kind", "--model", model, "--epochs", "30"});
+  const auto said = [&](const std::string& rows) {
+    const std::string file = write_file(folder + "/rows.csv", rows);
+    std::vector<std::string> out;
+    const Json all = Json::parse(call_verb(add_predict, {model, file, "--json"}));
+    for (const Json& each : all["predictions"]) out.push_back(each["prediction"]);
+    return out;
+  };
+  const Json all = Json::parse(
+      call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "size,colour", "--json"}))["flips"];
+  const Json& flips = all[0];
+  ASSERT_EQ(flips["values"].size(), 5u);
+  EXPECT_FALSE(flips["overall"].contains("to_positive"));
+  EXPECT_LT(all[1]["overall"]["rate"], 0.1) << "a colour of no meaning";
+  const std::vector<std::string> own = said(text);
+  std::vector<std::vector<std::string>> with;
+  for (const std::string value : flips["values"]) {
+    std::string rows = head;
+    for (const auto& person : people)
+      rows += cat(value, ";", person[1], ";", person[2], ";", person[3], "\n");
+    with.push_back(said(rows));
+  }
+  const auto number = [](const std::string& written) {
+    std::string plain = written;
+    std::ranges::replace(plain, ',', '.');
+    return std::stod(plain);
+  };
+  std::map<std::string, std::pair<int, int>> expected;
+  for (size_t row = 0; row < people.size(); ++row) {
+    std::string group = "(missing)";
+    size_t nearest = with.size();
+    for (size_t value = 0; value < with.size() && people[row][0] != "?"; ++value) {
+      const auto apart = [&](size_t other) {
+        return std::abs(number(flips["values"][other]) - number(people[row][0]));
+      };
+      if (nearest == with.size() || apart(value) < apart(nearest)) nearest = value;
+    }
+    if (nearest < with.size()) group = flips["values"][nearest];
+    bool changes = false;
+    for (size_t value = 0; value < with.size(); ++value)
+      changes = changes || (value != nearest && with[value][row] != own[row]);
+    ++expected[group].first;
+    expected[group].second += changes;
+  }
+  ASSERT_EQ(flips["groups"].size(), expected.size());
+  int changed = 0;
+  for (const Json& group : flips["groups"]) {
+    const auto& [rows, flipping] = expected[group["group"]];
+    EXPECT_EQ(group["rows"], rows) << group["group"];
+    EXPECT_NEAR(group["rate"].get<double>() * rows, flipping, 1e-9) << group["group"];
+    changed += flipping;
+  }
+  EXPECT_NEAR(flips["overall"]["rate"].get<double>() * static_cast<double>(people.size()), changed, 1e-9);
+  EXPECT_GT(changed, 300);
+  const std::string people_see = call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "size"});
+  EXPECT_NE(people_see.find("\nnear "), std::string::npos) << people_see;
+  EXPECT_EQ(rule_of([&] { call_verb(add_evaluate, {model, data, "--flip", "when"}); }), "evaluate.flip");
 }
 
 }  // namespace

@@ -17,21 +17,23 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMostGroups = 64;
 
-// How a model reads a category: an input for each value and one for others, or one that is 0 or 1.
+// How a model reads an attribute: what its inputs are of each value.
 struct Attribute {
+  std::string column;
   std::vector<std::string> values = {};
-  size_t first = 0, width = 0;  // of its inputs; none where the model does not read it
-  bool boolean = false;
+  std::vector<std::vector<float>> inputs = {};  // [values, width]; none where the model does not read it
+  size_t first = 0, width = 0;                  // of its inputs
+  enum class Kind { kUnread, kCategory, kBoolean, kNumber } kind = Kind::kUnread;
+};
 
-  // The inputs of a row whose value is this one.
-  void write(size_t value, float* inputs) const {
-    std::fill_n(inputs + first, width, 0.0f);
-    if (boolean) {
-      inputs[first] = static_cast<float>(value);
-    } else {
-      inputs[first + value] = 1;
-    }
-  }
+// The inputs of all rows.
+struct Rows {
+  const CsvTable& table;
+  const std::vector<int64_t>& rows;
+  std::vector<float> inputs;
+  size_t width;
+
+  float* of(size_t row, const Attribute& attribute) { return inputs.data() + row * width + attribute.first; }
 };
 
 Attribute attribute_of(const ColumnProgram& columns, const std::string& column) {
@@ -39,32 +41,42 @@ Attribute attribute_of(const ColumnProgram& columns, const std::string& column) 
   const Json& steps = program["steps"];
   const auto step =
       std::find_if(steps.begin(), steps.end(), [&](const Json& one) { return one["column"] == column; });
-  if (step == steps.end()) return {};
+  Attribute out{.column = column};
+  if (step == steps.end()) return out;
+  const std::string kind = (*step)["kind"].get<std::string>();
   const std::vector<std::string> features = columns.feature_names();
-  const auto place = [&](const std::string& name) {
-    return static_cast<size_t>(std::ranges::find(features, name) - features.begin());
-  };
-  const bool indicator = (*step)["indicator"].get<bool>();
-  if ((*step)["kind"] == "boolean") return {{"false", "true"}, place(column), 1u + indicator, true};
-  if ((*step)["kind"] != "category") {
-    throw ValueError("evaluate.flip", cat("--flip swaps the values of categories, and the model reads \"",
-                                          column, "\" as ", (*step)["kind"].get<std::string>()));
+  const bool category = kind == "category", indicator = (*step)["indicator"].get<bool>();
+  if (category) out.values = (*step)["categories"].get<std::vector<std::string>>();
+  const std::string name = category ? cat(column, "=", out.values[0]) : column;
+  out.first = static_cast<size_t>(std::ranges::find(features, name) - features.begin());
+  out.width = (category ? out.values.size() + 1 : 1u) + indicator;
+  if (category) {
+    out.kind = Attribute::Kind::kCategory;
+    out.inputs.resize(out.values.size(), std::vector<float>(out.width));
+    for (size_t value = 0; value < out.values.size(); ++value) out.inputs[value][value] = 1;
+  } else if (kind == "boolean") {
+    out.kind = Attribute::Kind::kBoolean;
+    out.values = {"false", "true"};
+    out.inputs.resize(2, std::vector<float>(out.width));
+    out.inputs[1][0] = 1;
+  } else if (kind == "numeric") {
+    out.kind = Attribute::Kind::kNumber;
+  } else {
+    throw ValueError("evaluate.flip", cat("--flip swaps categories and numbers, and the model reads \"",
+                                          column, "\" as ", kind));
   }
-  Attribute out{.values = (*step)["categories"].get<std::vector<std::string>>()};
-  out.first = place(cat(column, "=", out.values[0]));
-  out.width = out.values.size() + 1 + indicator;
   return out;
 }
 
 // The value that each row has, as one of the attribute's.
-CategoryColumn own_values(const Attribute& attribute, const std::string& column, const CsvTable& table,
+CategoryColumn own_values(const Attribute& attribute, const CsvTable& table,
                           const std::vector<int64_t>& rows) {
-  CategoryColumn out{column, attribute.values, {}};
-  const int64_t place = table.column(column);
+  CategoryColumn out{attribute.column, attribute.values, {}};
+  const int64_t place = table.column(attribute.column);
   for (const int64_t row : rows) {
     std::string_view text = table.cell(row, place);
-    if (const std::optional<bool> truth = read_truth(text); attribute.boolean && truth)
-      text = *truth ? "true" : "false";
+    const std::optional<bool> truth = read_truth(text);
+    if (attribute.kind == Attribute::Kind::kBoolean && truth) text = *truth ? "true" : "false";
     const auto found = std::ranges::find(out.values, text);
     out.codes.push_back(found == out.values.end() ? CategoryColumn::kMissing
                                                   : static_cast<uint32_t>(found - out.values.begin()));
@@ -72,39 +84,74 @@ CategoryColumn own_values(const Attribute& attribute, const std::string& column,
   return out;
 }
 
-std::vector<uint8_t> positives(const Predictions& predictions, int64_t positive) {
-  std::vector<uint8_t> out;
-  for (const int64_t best : predictions.best) out.push_back(best == positive);
+// Numbers of the rows that stand for all: those in the middles of their fifths. A row has the nearest.
+CategoryColumn own_numbers(Attribute& attribute, Rows& rows, const MissingWords& missing) {
+  constexpr size_t kFifths = 5;
+  const int64_t place = rows.table.column(attribute.column);
+  const auto number = [&](size_t row) { return *rows.of(row, attribute); };
+  std::vector<size_t> known;
+  for (size_t row = 0; row < rows.rows.size(); ++row) {
+    if (!missing.contains(rows.table.cell(rows.rows[row], place))) known.push_back(row);
+  }
+  std::ranges::stable_sort(known, {}, number);
+  for (size_t fifth = 0; fifth < kFifths && !known.empty(); ++fifth) {
+    const size_t row = known[(2 * fifth + 1) * known.size() / (2 * kFifths)];
+    const float* const its = rows.of(row, attribute);
+    if (!attribute.inputs.empty() && attribute.inputs.back()[0] == *its) continue;
+    attribute.inputs.emplace_back(its, its + attribute.width);
+    attribute.values.emplace_back(rows.table.cell(rows.rows[row], place));
+  }
+  CategoryColumn out{attribute.column, attribute.values, {}};
+  out.codes.assign(rows.rows.size(), CategoryColumn::kMissing);
+  for (const size_t row : known) {
+    const auto apart = [&](const std::vector<float>& inputs) { return std::abs(inputs[0] - number(row)); };
+    out.codes[row] = static_cast<uint32_t>(std::ranges::min_element(attribute.inputs, {}, apart) -
+                                           attribute.inputs.begin());
+  }
   return out;
 }
 
-FlippedColumn flipped(TableModel& saved, const std::string& column, const CsvTable& table,
-                      const std::vector<int64_t>& rows, const Tensor& inputs,
-                      const std::vector<uint8_t>& said) {
+// Of two classes 1 where it is the positive one, else the class.
+std::vector<uint32_t> decisions(const Predictions& predictions, const TableModel& saved) {
+  const bool two = saved.columns.classes().size() == 2;
+  std::vector<uint32_t> out;
+  for (const int64_t best : predictions.best)
+    out.push_back(static_cast<uint32_t>(two ? best == saved.decision.positive : best));
+  return out;
+}
+
+// The values of a table's column; none where there are many.
+std::vector<std::string> values_in(const CsvTable& table, const std::string& column,
+                                   const std::vector<int64_t>& rows) {
+  const int64_t place = table.column(column);
+  std::set<std::string> values;
+  for (const int64_t row : rows) values.emplace(table.cell(row, place));
+  if (values.size() > kMostGroups) return {};
+  return {values.begin(), values.end()};
+}
+
+FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, const Shape& shape,
+                      const std::vector<uint32_t>& said) {
   Attribute attribute = attribute_of(saved.columns, column);
-  FlippedColumn out{.column = column, .read = attribute.width > 0};
-  std::vector<std::vector<uint8_t>> said_with;
-  if (out.read) {
-    const auto width = static_cast<size_t>(inputs.size(1));
-    for (size_t value = 0; value < attribute.values.size(); ++value) {
-      std::vector<float> swapped = inputs.to_vector<float>();
-      for (size_t row = 0; row < rows.size(); ++row) attribute.write(value, swapped.data() + row * width);
-      const Predictions predictions =
-          predict_rows(saved.model, saved.columns, Tensor::of(swapped, inputs.shape()), saved.decision);
-      said_with.push_back(positives(predictions, saved.decision.positive));
-    }
-  } else {
-    const int64_t place = table.column(column);
-    std::set<std::string> values;
-    for (const int64_t row : rows) values.emplace(table.cell(row, place));
-    if (values.size() > kMostGroups) {
-      throw ValueError("evaluate.flip", cat("column \"", column, "\" has ", values.size(),
-                                            " values: groups are by at most ", kMostGroups));
-    }
-    attribute.values.assign(values.begin(), values.end());
+  const bool numbers = attribute.kind == Attribute::Kind::kNumber, read = attribute.width > 0;
+  if (!read) attribute.values = values_in(rows.table, column, rows.rows);
+  const CategoryColumn own = numbers
+                                 ? own_numbers(attribute, rows, MissingWords(saved.columns.missing_words()))
+                                 : own_values(attribute, rows.table, rows.rows);
+  std::vector<std::vector<uint32_t>> said_with;
+  for (const std::vector<float>& inputs : attribute.inputs) {
+    Rows swapped = rows;
+    for (size_t row = 0; row < rows.rows.size(); ++row) std::ranges::copy(inputs, swapped.of(row, attribute));
+    said_with.push_back(decisions(
+        predict_rows(saved.model, saved.columns, Tensor::of(swapped.inputs, shape), saved.decision), saved));
   }
-  out.values = attribute.values;
-  out.flips = count_flips(said, own_values(attribute, column, table, rows), said_with);
+  FlippedColumn out{.column = column,
+                    .read = read,
+                    .numbers = numbers,
+                    .two_classes = saved.columns.classes().size() == 2,
+                    .values = attribute.values,
+                    .flips = count_flips(said, own, said_with)};
+  if (out.values.empty()) out.flips.groups.clear();
   return out;
 }
 
@@ -113,7 +160,8 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, const CsvTab
 void FlipFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--flip", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
-          "Categories whose value is swapped to each other that training saw: how many decisions change")
+          "Categories whose value is swapped to each other that training saw, and numbers, to those in the "
+          "middles of their fifths: how many decisions change")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }
@@ -121,53 +169,64 @@ void FlipFlags::add(CLI::App& verb) {
 std::vector<FlippedColumn> FlipFlags::flip(TableModel& saved, const CsvTable& table,
                                            const std::vector<int64_t>& rows, const Tensor& inputs,
                                            const Predictions& predictions) const {
-  if (saved.columns.classes().size() != 2) {
-    throw ValueError(
-        "evaluate.flip",
-        cat("--flip is for models of two classes, and ", saved.columns.label(),
-            saved.columns.classification() ? cat(" has ", saved.columns.classes().size()) : " is a number"));
-  }
-  const std::vector<uint8_t> said = positives(predictions, saved.decision.positive);
+  if (!saved.columns.classification())
+    throw ValueError("evaluate.flip", cat("--flip is for models of classes, and ", saved.columns.label(),
+                                          " is a number: no decision can change"));
+  const std::vector<uint32_t> said = decisions(predictions, saved);
+  Rows all{table, rows, inputs.to_vector<float>(), static_cast<size_t>(inputs.size(1))};
   std::vector<FlippedColumn> out;
-  for (const std::string& column : columns) out.push_back(flipped(saved, column, table, rows, inputs, said));
+  for (const std::string& column : columns) out.push_back(flipped(saved, column, all, inputs.shape(), said));
   return out;
 }
 
 std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& terminal) {
   std::string out;
   for (const FlippedColumn& one : flipped) {
-    Table table({cat("flips of ", one.column), "rows", "flip rate", percent(kLevel, 0) + " interval",
-                 "to positive", "to negative"});
+    std::vector<std::string> head = {cat("flips of ", one.column), "rows", "flip rate",
+                                     percent(kLevel, 0) + " interval"};
+    if (one.two_classes) head.insert(head.end(), {"to positive", "to negative"});
+    Table table(head);
     const auto add = [&](const FlipCounts& counts) {
       const Interval interval = wilson(counts.rate());
-      table.row({counts.group, counts.rows, fixed(counts.rate().share, 4),
-                 cat(fixed(interval.low, 4), " to ", fixed(interval.high, 4)), counts.to_positive,
-                 counts.to_negative});
+      std::vector<TableCell> row = {
+          one.numbers && &counts != &one.flips.overall && counts.group != "(missing)"
+              ? cat("near ", counts.group)
+              : counts.group,
+          counts.rows, fixed(counts.rate().share, 4),
+          cat(fixed(interval.low, 4), " to ", fixed(interval.high, 4))};
+      if (one.two_classes) {
+        row.emplace_back(counts.to_positive);
+        row.emplace_back(counts.to_negative);
+      }
+      table.row(row);
     };
     add(one.flips.overall);
     for (const FlipCounts& group : one.flips.groups) add(group);
     out += cat(
         "\n", table.text(terminal),
         terminal.paint(Ink::kDim,
-                       one.read ? cat("rows whose decision changes with one of the other values, of ",
-                                      one.values.size(), " that training saw\n")
-                                : cat("the model does not read ", one.column, ": no decision can change\n")));
+                       !one.read ? cat("the model does not read ", one.column, ": no decision can change\n")
+                       : one.numbers ? cat("rows whose decision changes with one of the other numbers, of ",
+                                           one.values.size(), ", the middles of the fifths of these rows\n")
+                                     : cat("rows whose decision changes with one of the other values, of ",
+                                           one.values.size(), " that training saw\n")));
   }
   return out;
 }
 
 Json json_of(const std::vector<FlippedColumn>& flipped) {
   Json out = Json::array();
-  const auto json = [](const FlipCounts& counts) {
-    const Interval interval = wilson(counts.rate());
-    return Json{{"group", counts.group},
-                {"rows", counts.rows},
-                {"rate", counts.rate().share},
-                {"interval", {interval.low, interval.high}},
-                {"to_positive", counts.to_positive},
-                {"to_negative", counts.to_negative}};
-  };
   for (const FlippedColumn& one : flipped) {
+    const auto json = [&](const FlipCounts& counts) {
+      const Interval interval = wilson(counts.rate());
+      Json all = {{"group", counts.group},
+                  {"rows", counts.rows},
+                  {"rate", counts.rate().share},
+                  {"interval", {interval.low, interval.high}}};
+      if (one.two_classes)
+        all.update(Json{{"to_positive", counts.to_positive}, {"to_negative", counts.to_negative}});
+      return all;
+    };
     Json& each = out.emplace_back(Json{{"column", one.column}, {"read", one.read}, {"values", one.values}});
     each["overall"] = json(one.flips.overall);
     each["groups"] = Json::array();

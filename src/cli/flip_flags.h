@@ -16,8 +16,9 @@ namespace espalier::cli {
 struct FlippedColumn {
   std::string column;
   bool read = true;  // whether the model reads it
+  bool numbers = false, two_classes = true;
   std::vector<std::string> values =
-      {};  // that training saw, or of the table where the model does not read it
+      {};  // that training saw; of numbers, and where the model does not read it, of the table
   Flips flips = {};
 };
 
@@ -28,8 +29,8 @@ struct FlipFlags {
   void add(CLI::App& verb);
   bool any() const { return !columns.empty(); }
   // The decisions of these rows, `inputs` of the model, with each column's value swapped to each other that
-  // training saw. Raises ValueError: evaluate.flip for a model of other than two classes and for a column
-  // that is no category, csv.column.
+  // training saw; of numbers to those in the middles of the fifths of these rows, of which a row has the
+  // nearest. Raises ValueError: evaluate.flip for a regression and for a column of dates, csv.column.
   std::vector<FlippedColumn> flip(TableModel& saved, const CsvTable& table, const std::vector<int64_t>& rows,
                                   const Tensor& inputs, const Predictions& predictions) const;
 };

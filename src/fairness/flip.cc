@@ -11,8 +11,8 @@ Proportion FlipCounts::rate() const {
   return {static_cast<double>(flips()) / static_cast<double>(rows), static_cast<double>(rows)};
 }
 
-Flips count_flips(std::span<const uint8_t> said, const CategoryColumn& attribute,
-                  const std::vector<std::vector<uint8_t>>& said_with) {
+Flips count_flips(std::span<const uint32_t> said, const CategoryColumn& attribute,
+                  const std::vector<std::vector<uint32_t>>& said_with) {
   const bool of_all =
       attribute.codes.size() == said.size() &&
       std::ranges::all_of(said_with, [&](const auto& one) { return one.size() == said.size(); });

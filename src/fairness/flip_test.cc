@@ -8,7 +8,7 @@ namespace espalier {
 namespace {
 
 const CategoryColumn kColour{"colour", {"red", "green", "blue"}, {0, 1, 2, 0, CategoryColumn::kMissing, 1}};
-const std::vector<uint8_t> kSaid = {1, 0, 1, 0, 0, 1};
+const std::vector<uint32_t> kSaid = {1, 0, 1, 0, 0, 1};
 
 TEST(Flip, ARowFlipsWhenAnyOtherValueChangesItsDecision) {
   const Flips flips = count_flips(kSaid, kColour,
@@ -31,6 +31,14 @@ TEST(Flip, ItsOwnValueIsPassedOver) {
   // The third row is blue: that blue says otherwise is no flip of it.
   const Flips flips = count_flips(kSaid, kColour, {kSaid, kSaid, {1, 0, 0, 0, 0, 1}});
   EXPECT_EQ(flips.overall.flips(), 0);
+}
+
+TEST(Flip, OfSeveralClassesEveryOtherOneCounts) {
+  const std::vector<uint32_t> said = {2, 1, 0, 300, 2, 2};
+  const Flips flips = count_flips(said, kColour, {{2, 1, 0, 44, 2, 1}, {2, 1, 1, 300, 2, 0}});
+  EXPECT_EQ(flips.overall.flips(), 2) << "the third and, were it red, the last";
+  EXPECT_EQ(flips.groups[1].flips(), 1);
+  EXPECT_EQ(flips.groups[2].flips(), 1);
 }
 
 TEST(Flip, WithoutValuesNothingFlips) {
