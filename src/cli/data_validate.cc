@@ -226,7 +226,7 @@ void add_data_validate(CLI::App& data) {
       ->option_text("TEXT")
       ->needs(fix);
   verb->add_option("--rows", options->rows,
-                   "CSV whose rows are asked the rules; a first file that is one, else")
+                   "Table whose rows are asked the rules; a first file that is one, else")
       ->option_text("FILE");
   options->results.add_json(*verb);
   options->results.add_out(*verb);

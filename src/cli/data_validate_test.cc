@@ -167,6 +167,19 @@ TEST_F(DataValidate, AsksRowsTheRules) {
   // A table is asked itself.
   const Outcome table = call_command(cat("data validate ", rows, " --schema ", schema_));
   EXPECT_NE(table.output.find("\nage < 60                    WARNING"), std::string::npos) << table.output;
+  const std::string lines = write_file(
+      folder_ + "/rows.jsonl", "{\"age\": 17, \"job\": \"clerk\"}\n{\"age\": 70, \"job\": \"smith\"}\n");
+  const Outcome of_json = call_command(cat("data validate ", lines, " --schema ", schema_));
+  EXPECT_NE(of_json.output.find(
+                "\nage < 60                    WARNING                    1   2        0            2"),
+            std::string::npos)
+      << of_json.output;
+  // Of lists there are statistics, and no cells.
+  write_file(lines, "{\"age\": [17, 18], \"job\": \"clerk\"}\n{\"age\": 70, \"job\": \"smith\"}\n");
+  const Outcome of_lists = call_command(cat("data validate ", lines, " --schema ", schema_));
+  EXPECT_EQ(of_lists.code, 0) << of_lists.output << of_lists.error;
+  EXPECT_NE(of_lists.error.find("3 rules are asked of rows: --rows FILE"), std::string::npos)
+      << of_lists.error;
 }
 
 TEST_F(DataValidate, NamesTheLinesOfBadCells) {

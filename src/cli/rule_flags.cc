@@ -23,16 +23,22 @@ std::string joined(const std::vector<int64_t>& lines) {
   return out;
 }
 
-bool is_csv(const std::string& path) {
-  return path != "-" && !holds_messages({path, path}) && !is_sketch_file(path) &&
-         table_form(path) == TableForm::kCsv;
+bool is_table(const std::string& path) {
+  return path != "-" && !holds_messages({path, path}) && !is_sketch_file(path);
 }
 
 }  // namespace
 
 const CsvTable* AskedTables::of(const std::string& file) {
   if (const auto found = read_.find(file); found != read_.end()) return &found->second;
-  return is_csv(file) ? &read_.emplace(file, how_.table.read(file)).first->second : nullptr;
+  if (!is_table(file)) return nullptr;
+  try {
+    return &read_.emplace(file, how_.table.read(file)).first->second;
+  } catch (const FormatError& error) {
+    // Statistics are of lists too, rules of cells alone.
+    if (error.rule() != "rows.several") throw;
+    return nullptr;
+  }
 }
 
 std::vector<std::string> AskedTables::missing_words() const {

@@ -20,7 +20,7 @@ class AskedTables {
  public:
   // `how` outlives them.
   explicit AskedTables(const StatisticsFlags& how) : how_(how) {}
-  // Null for what is no CSV, and for standard input. Raises IoError, FormatError.
+  // Null for what is no table of cells, and for standard input. Raises IoError, FormatError.
   const CsvTable* of(const std::string& file);
   std::vector<std::string> missing_words() const;
 
@@ -58,7 +58,7 @@ struct BadCells {
   nlohmann::ordered_json json() const;
 };
 
-// Of these columns of a CSV; of another file, of standard input, and of what rows are not asked, nothing is
+// Of these columns of a table; of another file, of standard input, and of what rows are not asked, nothing is
 // found. Raises IoError, FormatError.
 BadCells find_bad_cells(const std::string& file, AskedTables& tables, const tfmd::Schema& schema,
                         const std::optional<std::string>& environment, const std::set<std::string>& columns);
