@@ -8,8 +8,8 @@
 
 namespace espalier {
 
-// A file as a table: CSV as read_csv() has it; JSON Lines, where the name ends in .jsonl, .ndjson or .json or
-// the text begins with "{"; TFRecords of tf.Example; gzip of any of them.
+// A file as a table: CSV as read_csv() has it; JSON Lines, where the name ends in .jsonl, .ndjson or .json,
+// or does not in .csv or .tsv and the text begins with "{"; TFRecords of tf.Example; gzip of any of them.
 //
 // Rows that name their values have the columns that any of them names, in the order in which JSON Lines first
 // do, sorted from tf.Examples; what a row does not name, null and an empty list are empty cells. Whole

@@ -143,10 +143,11 @@ bool is_model_folder(const std::string& path) { return std::filesystem::is_direc
 
 void BaselineFlags::add(CLI::App& verb) {
   verb.add_option("--baseline", from,
-                  "The model before, or of --scores a CSV of the same rows as it has scored them: what is "
+                  "The model before, or of --scores a table of the same rows as it has scored them: what is "
                   "said otherwise now, and which slices are the worse for it")
       ->option_text("MODEL|FILE");
-  verb.add_option("--id", id, "The column that tells which rows of both CSVs are the same; else their place")
+  verb.add_option("--id", id,
+                  "The column that tells which rows of both tables are the same; else their place")
       ->option_text("COLUMN");
   verb.add_option("--moved-by", moved_by, "Of numbers: a prediction has moved when it differs by more")
       ->check(number_from(0.0, 1e300))

@@ -265,7 +265,7 @@ void add_check(CLI::App& app) {
       ->option_text("FILE")
       ->needs(init);
   verb->add_option("--baseline", run->baseline,
-                   "The model before, or a CSV of rows that it has scored, which changes are against")
+                   "The model before, or a table of rows that it has scored, which changes are against")
       ->option_text("MODEL|FILE");
   verb->add_option(
           "--train", run->train,

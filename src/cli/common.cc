@@ -74,7 +74,10 @@ std::string read_text(const std::string& path) {
     check_file(path);
     return posix_env().read_file(path);
   }
+  if (std::cin.eof())
+    throw ValueError("data.input", "standard input was read already: it can be one of the files, not more");
   std::string text{std::istreambuf_iterator<char>(std::cin), {}};
+  std::cin.setstate(std::ios::eofbit);
   if (std::cin.bad()) throw IoError("file.read", "cannot read standard input");
   return text;
 }

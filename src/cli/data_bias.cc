@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
@@ -146,14 +147,15 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
 }
 
 // Of two labels the one that says yes, else the rarer.
-std::string positive_of(const CsvTable& table, const DataBiasOptions& options) {
+std::string positive_of(const CsvTable& table, const std::string& file, const DataBiasOptions& options) {
   const ColumnProfile labels =
       profile_column(table, all_rows(table), table.column(options.label), MissingWords(options.missing));
   if (labels.different() != 2)
     throw ValueError(
         "bias.positive",
-        cat("\"", options.label, "\" has ", labels.different(), " values, and of which is not said"),
-        "--positive VALUE");
+        cat(source_name(file), ": \"", options.label, "\" has ", counted(labels.different(), "value"),
+            ", and which of them is counted is not said"),
+        labels.values.empty() ? "" : shell_words({"--positive", std::string(labels.values[0].text)}));
   const ColumnProfile::Value &first = labels.values[0], &second = labels.values[1];
   const auto yes = [](std::string_view text) { return text == "1" || read_truth(text) == true; };
   const bool is_first = yes(first.text) != yes(second.text) ? yes(first.text) : first.count < second.count;
@@ -166,7 +168,8 @@ void bias(const BiasRun& run) {
   DataBiasOptions options = run.options;
   options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
-  if (!options.label.empty() && options.positive.empty()) options.positive = positive_of(table, options);
+  if (!options.label.empty() && options.positive.empty())
+    options.positive = positive_of(table, run.file, options);
   if (!run.reference.empty()) options.reference = read_reference(run.reference);
   if (options.columns.empty()) {
     options.columns = sensitive_columns(table);
@@ -195,7 +198,7 @@ void bias(const BiasRun& run) {
                                " in ", table.rows(), " rows.\n");
   for (const std::string& finding : said) text += cat("  ", finding, "\n");
   for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
-  if (run.options.columns.empty()) text += cat("\n", proposal(run, options.columns));
+  if (run.options.columns.empty() && run.file != "-") text += cat("\n", proposal(run, options.columns));
   run.results.write(text);
   std::vector<std::string> next = {"data", "leak", run.file};
   if (!options.label.empty()) next.insert(next.end(), {"--label", options.label});

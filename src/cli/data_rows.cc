@@ -124,6 +124,7 @@ void look(const RowsRun& run) {
   const Found found = find(run);
   if (run.results.json) return run.results.write_json(cat("data ", run.verb), json(run, found));
   if (run.results.out != "-") {
+    check_csv_name(run.results.out);
     run.results.write(csv_text(found.table, found.rows, found.columns));
     Results().write(cat(found.kept ? cli::text_of(*found.kept) : "", found.rows.size(), " rows written\n"));
     return run.results.suggest({"data", "head", run.results.out});

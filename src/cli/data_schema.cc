@@ -56,7 +56,7 @@ tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool
     if (measured.rows() == 0)
       throw ValueError("data.rows", cat(source_name(options.file), ": no row, and so nothing to infer from"));
     const tfmd::Schema out = infer_schema(measured.list(), options.infer);
-    if (options.how.missing.empty()) note_words(out);
+    if (options.how.missing.empty() && table_form(file.path) == TableForm::kCsv) note_words(out);
     return out;
   }
   options.how.check_unused(file);

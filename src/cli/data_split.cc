@@ -28,6 +28,7 @@ struct SplitRun {
 void split(const SplitRun& run) {
   for (const std::string& out : {run.train, run.test}) {
     Results{.out = out}.keep({run.file});
+    check_csv_name(out);
     if (!run.replace && posix_env().exists(out))
       throw ValueError("split.exists", cat(out, " is there already"),
                        "--replace, or other names by --train and --test");
@@ -42,7 +43,9 @@ void split(const SplitRun& run) {
   if (rows.train.empty() || rows.test.empty()) {
     throw ValueError("split.rows",
                      cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
-                         rows.test.size(), " judge; each side needs one"));
+                         rows.test.size(), " judge; each side needs one"),
+                     run.group.empty() ? "a larger --fraction"
+                                       : "a larger --fraction, where each group is larger than it");
   }
   const std::vector<int64_t> columns = all_columns(table);
   Results{.out = run.train}.write(csv_text(table, rows.train, columns, table.delimiter()));

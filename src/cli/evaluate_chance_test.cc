@@ -150,6 +150,35 @@ TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
       << people;
 }
 
+// Of few numbers each is a value, however rare; of one nothing can be said.
+TEST_F(EvaluateChance, RareNumbersFlipToo) {
+  Philox random(13);
+  std::string text = "x,disabled,one,kind\n";
+  for (int i = 0; i < 1000; ++i) {
+    const bool disabled = random.below(100) < 7;
+    const auto x = static_cast<int>(random.below(100));
+    text +=
+        cat(x, ",", disabled ? 1 : 0, ",", i < 990 ? 3 : i, ",", x > 10 && !disabled ? "yes" : "no", "\n");
+  }
+  const std::string data = write_file(folder + "/rare.csv", text), model = folder + "/rare";
+  call_verb(add_train,
+            {"--data", data, "--label", "kind", "--model", model, "--epochs", "40", "--include", "one"});
+  const Json flips = Json::parse(
+      call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "disabled", "--json"}))["flips"][0];
+  EXPECT_EQ(flips["values"], Json({"0", "1"}));
+  EXPECT_GT(flips["overall"]["rate"], 0.6);
+  EXPECT_EQ(rule_of([&] {
+              call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "one"});
+            }),
+            "evaluate.flip");
+  const std::string words =
+      write_file(folder + "/words.csv", "x,disabled,one,kind\n1,old,3,yes\n2,1,3,no\n3,0,3,no\n");
+  const Json odd =
+      Json::parse(call_verb(add_evaluate, {model, words, "--flip", "disabled", "--json"}))["flips"][0];
+  EXPECT_EQ(odd["groups"].back()["group"], "(missing)");
+  EXPECT_EQ(odd["groups"].back()["rows"], 1);
+}
+
 // Held against what predict says of the rows with each of the numbers in place of their own.
 TEST_F(EvaluateChance, NumbersFlipTheDecisionsOfSeveralClasses) {
   Philox random(11);

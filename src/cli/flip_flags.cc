@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
-#include "data/column_steps.h"
+#include "data/column_guess.h"
 #include "evaluate/intervals.h"
 #include "report/table.h"
 
@@ -23,6 +23,7 @@ struct Attribute {
   std::vector<std::string> values = {};
   std::vector<std::vector<float>> inputs = {};  // [values, width]; none where the model does not read it
   size_t first = 0, width = 0;                  // of its inputs
+  bool middles = false;                         // the values are of numbers that stand for others
   enum class Kind { kUnread, kCategory, kBoolean, kNumber } kind = Kind::kUnread;
 };
 
@@ -84,29 +85,48 @@ CategoryColumn own_values(const Attribute& attribute, const CsvTable& table,
   return out;
 }
 
-// Numbers of the rows that stand for all: those in the middles of their fifths. A row has the nearest.
+// Numbers of the rows that stand for all: each where they are few, else those in the middles of their fifths.
+// A row has the nearest, of two the lower.
 CategoryColumn own_numbers(Attribute& attribute, Rows& rows, const MissingWords& missing) {
-  constexpr size_t kFifths = 5;
-  const int64_t place = rows.table.column(attribute.column);
-  const auto number = [&](size_t row) { return *rows.of(row, attribute); };
-  std::vector<size_t> known;
+  constexpr size_t kFew = 10, kFifths = 5;
+  const ColumnProfile profile =
+      profile_column(rows.table, rows.rows, rows.table.column(attribute.column), missing);
+  const NumberForm form = number_form(profile).form;
+  std::vector<std::pair<double, size_t>> known;
   for (size_t row = 0; row < rows.rows.size(); ++row) {
-    if (!missing.contains(rows.table.cell(rows.rows[row], place))) known.push_back(row);
+    const uint32_t code = profile.codes[row];
+    if (code == ColumnProfile::kMissing) continue;
+    if (const std::optional<double> number = read_number(profile.values[code].text, form))
+      known.emplace_back(*number, row);
   }
-  std::ranges::stable_sort(known, {}, number);
-  for (size_t fifth = 0; fifth < kFifths && !known.empty(); ++fifth) {
-    const size_t row = known[(2 * fifth + 1) * known.size() / (2 * kFifths)];
+  std::ranges::sort(known);
+  std::vector<std::pair<double, size_t>> standing = known;
+  const auto same = std::ranges::unique(standing, {}, [](const auto& one) { return one.first; });
+  standing.erase(same.begin(), same.end());
+  attribute.middles = standing.size() > kFew;
+  if (attribute.middles) {
+    standing.clear();
+    for (size_t fifth = 0; fifth < kFifths; ++fifth) {
+      const auto& middle = known[(2 * fifth + 1) * known.size() / (2 * kFifths)];
+      if (standing.empty() || standing.back().first != middle.first) standing.push_back(middle);
+    }
+  }
+  if (standing.size() < 2)
+    throw ValueError("evaluate.flip",
+                     cat("--flip swaps a value to others, and column \"", attribute.column, "\" has ",
+                         standing.empty()    ? "no number"
+                         : attribute.middles ? "one number in nearly all of these rows"
+                                             : "one number in these rows"));
+  for (const auto& [number, row] : standing) {
     const float* const its = rows.of(row, attribute);
-    if (!attribute.inputs.empty() && attribute.inputs.back()[0] == *its) continue;
     attribute.inputs.emplace_back(its, its + attribute.width);
-    attribute.values.emplace_back(rows.table.cell(rows.rows[row], place));
+    attribute.values.emplace_back(profile.values[profile.codes[row]].text);
   }
   CategoryColumn out{attribute.column, attribute.values, {}};
   out.codes.assign(rows.rows.size(), CategoryColumn::kMissing);
-  for (const size_t row : known) {
-    const auto apart = [&](const std::vector<float>& inputs) { return std::abs(inputs[0] - number(row)); };
-    out.codes[row] = static_cast<uint32_t>(std::ranges::min_element(attribute.inputs, {}, apart) -
-                                           attribute.inputs.begin());
+  for (const auto& [number, row] : known) {
+    const auto apart = [&](const auto& one) { return std::abs(one.first - number); };
+    out.codes[row] = static_cast<uint32_t>(std::ranges::min_element(standing, {}, apart) - standing.begin());
   }
   return out;
 }
@@ -148,6 +168,7 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
   FlippedColumn out{.column = column,
                     .read = read,
                     .numbers = numbers,
+                    .middles = attribute.middles,
                     .two_classes = saved.columns.classes().size() == 2,
                     .values = attribute.values,
                     .flips = count_flips(said, own, said_with)};
@@ -189,7 +210,7 @@ std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& t
     const auto add = [&](const FlipCounts& counts) {
       const Interval interval = wilson(counts.rate());
       std::vector<TableCell> row = {
-          one.numbers && &counts != &one.flips.overall && counts.group != "(missing)"
+          one.middles && &counts != &one.flips.overall && counts.group != "(missing)"
               ? cat("near ", counts.group)
               : counts.group,
           counts.rows, fixed(counts.rate().share, 4),

@@ -97,11 +97,19 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char*
   return 2;
 }
 
+// What a file says may not steer a terminal.
+std::string shown(std::string text) {
+  for (char& c : text) {
+    if (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') c = '?';
+  }
+  return text;
+}
+
 // For people on standard error; with --json for programs on standard output, too.
 int report(const espalier::Error& error, int argc, char** argv) {
-  std::fprintf(stderr, "espalier: %s%s%s%s\n", error.message().c_str(), error.rule().empty() ? "" : " [",
-               error.rule().c_str(), error.rule().empty() ? "" : "]");
-  if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", error.fix().c_str());
+  std::fprintf(stderr, "espalier: %s%s%s%s\n", shown(error.message()).c_str(),
+               error.rule().empty() ? "" : " [", error.rule().c_str(), error.rule().empty() ? "" : "]");
+  if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", shown(error.fix()).c_str());
   const bool json =
       std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); });
   if (json) {

@@ -203,7 +203,7 @@ void add_quantize(CLI::App& app) {
   run->verb = verb;
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option("--calibrate", run->calibrate,
-                   "Rows like those to come, some hundreds: a CSV, or images as the model was trained on, "
+                   "Rows like those to come, some hundreds: a table, or images as the model was trained on, "
                    "in folders by class; "
                    "the ranges of activations are taken on them, and with labels what accuracy it costs")
       ->option_text("ROWS")

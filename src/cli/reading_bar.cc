@@ -48,7 +48,7 @@ std::string read_with_bar(const std::string& path) {
     out.resize(before + count);
     bar.update(static_cast<int64_t>(out.size() / kMega));
   }
-  return gunzip(std::move(out));
+  return out;
 }
 
 }  // namespace espalier::cli

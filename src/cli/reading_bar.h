@@ -20,8 +20,7 @@ class ReadingBar {
   uint64_t read_ = 0;
 };
 
-// The bytes of a file, of a gzip file what it holds; a bar shows how far it is read. Raises IoError,
-// FormatError[gzip.*].
+// The bytes of a file; a bar shows how far it is read. Raises IoError.
 std::string read_with_bar(const std::string& path);
 
 }  // namespace espalier::cli

@@ -33,6 +33,8 @@ struct TableFlags {
 
 // Raises IoError[file.read] for a path that is no file, with what may be meant; "-" is one.
 void check_table_file(const std::string& path);
+// Raises ValueError[results.csv] for a file to be written that its name would keep from being read as CSV.
+void check_csv_name(const std::string& path);
 // Raises ValueError[model.order] where the model and its rows are named the other way round.
 void check_order(const std::string& model, const std::string& data);
 

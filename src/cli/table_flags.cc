@@ -11,6 +11,7 @@
 #include "cli/table_data.h"
 #include "espalier/tables.h"
 #include "train/saved_files.h"
+#include "validate/table_rows.h"
 
 namespace espalier::cli {
 void TableFlags::add(CLI::App& verb) {
@@ -58,13 +59,22 @@ void check_table_file(const std::string& path) {
   if (path == "-" || (fs::exists(path) && !fs::is_directory(path))) return;
   check_file(path);
   std::vector<std::string> names = posix_env().list_folder(path);
-  std::erase_if(names, [](const std::string& name) { return !name.ends_with(".csv"); });
+  std::erase_if(names, [](const std::string& name) { return !form_of_name(name); });
   std::string fix;
   for (size_t i = 0; i < std::min(kNamed, names.size()); ++i)
     fix += cat(i == 0 ? "name a table in it: " : ", ", (fs::path(path) / names[i]).string());
   if (names.size() > kNamed) fix += cat(" and ", names.size() - kNamed, " more");
   if (saved_files::holds_model(path)) fix = "name a table: this is a saved model";
   throw IoError("file.read", cat("cannot read ", path, ": it is a folder, and a table is a file"), fix);
+}
+
+void check_csv_name(const std::string& path) {
+  const std::optional<TableForm> form = form_of_name(path);
+  if (form && *form != TableForm::kCsv)
+    throw ValueError("results.csv",
+                     cat(path, " is to hold CSV, and its name says ",
+                         *form == TableForm::kExamples ? "TFRecords" : "JSON Lines"),
+                     cat("name it ", std::filesystem::path(path).replace_extension(".csv").string()));
 }
 
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
 #include "format/tfrecord.h"
 #include "validate/tfmd/example.pb.h"
@@ -93,6 +94,44 @@ TEST(TableForms, AreAlikeToVerbsOfData) {
         0);
     EXPECT_EQ(std::ranges::count(posix_env().read_file(out), '\n'), 321);
   }
+}
+
+// A file of CSV whose name says something else could not be read again.
+TEST(TableForms, WhatIsWrittenIsNamedAsItIs) {
+  const std::string folder = fresh_folder("table-forms-names");
+  const std::string file = Forms(5, 40).write(folder + "/rows")[1];
+  for (const std::string& words :
+       {cat("data head ", file, " --out ", folder, "/out.jsonl"),
+        cat("data rows ", file, " --where 'age > 30' --out ", folder, "/out.JSON"),
+        cat("data split ", file, " --train ", folder, "/a.tfrecord --test ", folder, "/b.csv")}) {
+    const Outcome outcome = call_command(words);
+    EXPECT_EQ(outcome.code, 2) << words;
+    EXPECT_NE(outcome.error.find("is to hold CSV, and its name says "), std::string::npos) << outcome.error;
+  }
+  // Of one column each row is one, without a value too.
+  const std::string one = write_file(folder + "/one.jsonl", "{\"k\":1}\n{\"k\":null}\n{\"k\":2}\n{}\n");
+  EXPECT_EQ(
+      call_command(cat("data rows ", one, " --where 'k is missing or k > 0' --out ", folder, "/one.csv"))
+          .code,
+      0);
+  EXPECT_EQ(posix_env().read_file(folder + "/one.csv"), "k\n1\n\"\"\n2\n\"\"\n");
+  EXPECT_NE(call_command(cat("data stats ", folder, "/one.csv")).error.find("4 rows read"),
+            std::string::npos);
+  EXPECT_EQ(rule_of([] { call_verb(add_data, {"drift", "-", "-"}, "a\n1\n2\n"); }), "data.input");
+  // Truths of a model that learned them as words are those of JSON.
+  std::string csv = "size,big\n", json;
+  for (int i = 0; i < 200; ++i) {
+    const int size = i * 37 % 100;
+    csv += cat(size, i % 3 ? ",True\n" : ",False\n");
+    json += cat("{\"size\": ", size, ", \"big\": ", i % 3 ? "true" : "false", "}\n");
+  }
+  const std::string model = folder + "/sizes";
+  ASSERT_EQ(call_command(cat("train --data ", write_file(folder + "/sizes.csv", csv),
+                             " --label size --include big --epochs 1 --model ", model))
+                .code,
+            0);
+  EXPECT_EQ(call_command(cat("predict ", model, " ", folder, "/sizes.csv")).output,
+            call_command(cat("predict ", model, " ", write_file(folder + "/sizes.jsonl", json))).output);
 }
 
 TEST(TableForms, TrainAndJudgeAlike) {

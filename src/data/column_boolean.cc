@@ -32,7 +32,10 @@ std::vector<std::string> BooleanStep::formulas() const {
 }
 
 CellOutcome BooleanStep::read(const Cell& cell, float* out) const {
-  const std::optional<bool> value = read_truth(cell.text);
+  // As JSON Lines and other programs have them where they are numbers.
+  const std::optional<bool> value = cell.text == "1"   ? std::optional(true)
+                                    : cell.text == "0" ? std::optional(false)
+                                                       : read_truth(cell.text);
   if (!value) {
     read_missing(out);
     return CellOutcome::kUnreadable;

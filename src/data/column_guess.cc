@@ -186,6 +186,24 @@ std::string words_among_numbers(const ColumnProfile& profile) {
              : "";
 }
 
+ColumnProfile numbers_alone(const ColumnProfile& profile) {
+  const FormCount numbers = number_form(profile);
+  if (numbers.cells == profile.present() || !nearly_all(numbers.cells, profile)) return profile;
+  ColumnProfile out = profile;
+  out.values.clear();
+  std::vector<uint32_t> places(profile.values.size(), ColumnProfile::kMissing);
+  for (size_t i = 0; i < profile.values.size(); ++i) {
+    if (!read_number(profile.values[i].text, numbers.form)) continue;
+    places[i] = static_cast<uint32_t>(out.values.size());
+    out.values.push_back(profile.values[i]);
+  }
+  for (uint32_t& code : out.codes) {
+    if (code != ColumnProfile::kMissing) code = places[code];
+  }
+  out.missing = profile.rows() - numbers.cells;
+  return out;
+}
+
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile) {
   ColumnGuess out{.kind = kind};
   int64_t fitting = profile.present();

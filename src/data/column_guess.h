@@ -28,6 +28,9 @@ bool names_rows(const std::string& name, const ColumnProfile& profile);
 // What is to be told of a column of many numbers that is taken for text; "" of others.
 std::string words_among_numbers(const ColumnProfile& profile);
 
+// The profile, where nearly all cells are numbers but for these: the others count as missing, as in training.
+ColumnProfile numbers_alone(const ColumnProfile& profile);
+
 // The style of its dates when nearly all are; Unix times count where the name says so.
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);
 

@@ -252,6 +252,8 @@ TEST(ColumnLeaks, AThresholdThatTellsTheLabelIsSuspected) {
   const std::string suspicion = ": perhaps a leak, something known only with the answer";
   const auto refund = [](int i, bool a) { return a ? cat(1 + i % 50, ".", i) : cat("0.0", i); };
   EXPECT_TRUE(leak_note(refund).ends_with(suspicion)) << leak_note(refund);
+  const auto odd = [&](int i, bool a) { return i == 7 ? "inf" : refund(i, a); };
+  EXPECT_TRUE(leak_note(odd).ends_with(suspicion)) << leak_note(odd);
   // Of one class only below, of a twentieth of the rows not.
   EXPECT_EQ(leak_note([&](int i, bool a) { return refund(i, i % 20 == 0 ? !a : a); }).find("leak"),
             std::string::npos);

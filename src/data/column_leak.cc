@@ -19,8 +19,9 @@ std::string telling(int64_t told, int64_t rows, const char* how) {
 }
 
 // Of two classes: whether the numbers of one lie above those of the other.
-Leak leak_by_threshold(const ColumnProfile& profile, const FittedLabel& label) {
+Leak leak_by_threshold(const ColumnProfile& whole, const FittedLabel& label) {
   constexpr int64_t kFewOfClass = 10;  // fewer lie at one end by chance
+  const ColumnProfile profile = numbers_alone(whole);
   const std::optional<NumberForm> form = form_of_all(profile);
   if (!form) return {};
   const std::vector<double> values = value_numbers(profile, *form);

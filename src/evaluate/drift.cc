@@ -278,12 +278,14 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
     if (a.present() < kFewRows || b.present() < kFewRows) continue;
     if (names_rows(name, a) && names_rows(name, b)) continue;
     if (goes_on(name, a) && goes_on(name, b)) continue;
-    std::optional<NumberForm> numbers;
-    if (a.different() > kFewNumbers || b.different() > kFewNumbers) numbers = form_of_all(a, b);
-    if (numbers)
-      add(numbers_drift(sorted_numbers(a, *numbers), sorted_numbers(b, *numbers)), a.present(), b.present());
-    else
-      add(values_drift(a, b), a.present(), b.present());
+    if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
+      const ColumnProfile x = numbers_alone(a), y = numbers_alone(b);
+      if (const std::optional<NumberForm> form = form_of_all(x, y)) {
+        add(numbers_drift(sorted_numbers(x, *form), sorted_numbers(y, *form)), x.present(), y.present());
+        continue;
+      }
+    }
+    add(values_drift(a, b), a.present(), b.present());
   }
   std::vector<double> p;
   for (const ColumnDrift& drift : out) p.push_back(drift.p);

@@ -120,6 +120,24 @@ TEST(Drift, PlantedDriftsAreNamed) {
   }
 }
 
+// A word among numbers, or what is no finite one, hides nothing.
+TEST(Drift, OddCellsAreSetAside) {
+  for (const char* odd : {"n.a", "inf", "-"}) {
+    const auto with_odd = [&](uint64_t seed, const Law& law, int64_t rows) {
+      const CsvTable table = drawn(seed, 2000, law);
+      std::vector<CsvChange> changes;
+      for (int64_t row = 0; row < rows; ++row) changes.push_back({.row = 7 * row, .column = 1, .text = odd});
+      return table.with_cells(changes);
+    };
+    const CsvTable before = with_odd(301, {}, 1);
+    EXPECT_EQ(drifted(find_drift(before, with_odd(302, {.shift = 0.5}, 0))),
+              std::vector<std::string>{"size"});
+    EXPECT_EQ(drifted(find_drift(before, with_odd(302, {.shift = 0.5}, 3))),
+              std::vector<std::string>{"size"});
+    EXPECT_TRUE(drifted(find_drift(before, with_odd(302, {}, 3))).empty());
+  }
+}
+
 TEST(Drift, EffectsDecideNotChances) {
   DriftOptions anything;
   anything.least_numbers = anything.least_values = anything.least_missing = 0;

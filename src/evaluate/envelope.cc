@@ -23,8 +23,10 @@ std::vector<ColumnBeyond> find_beyond(const CsvTable& before, const CsvTable& no
   for (size_t c = 0; c < before.names().size(); ++c) {
     const auto place = std::ranges::find(now.names(), before.names()[c]);
     if (place == now.names().end()) continue;
-    const ColumnProfile a = profile_column(before, rows_before, static_cast<int64_t>(c), missing);
-    const ColumnProfile b = profile_column(now, rows_now, place - now.names().begin(), missing);
+    const ColumnProfile a =
+        numbers_alone(profile_column(before, rows_before, static_cast<int64_t>(c), missing));
+    const ColumnProfile b =
+        numbers_alone(profile_column(now, rows_now, place - now.names().begin(), missing));
     if (a.present() < kFewRows || b.present() < kFewRows) continue;
     if (names_rows(before.names()[c], a) && names_rows(before.names()[c], b)) continue;
     const std::optional<NumberForm> form = form_of_all(a, b);

@@ -30,7 +30,10 @@ CsvWriter& CsvWriter::number(std::string text) {
 }
 
 void CsvWriter::end_row() {
+  // A line of nothing may be no row.
+  if (text_.size() == row_) text_ += "\"\"";
   text_ += '\n';
+  row_ = text_.size();
   row_begun_ = false;
 }
 

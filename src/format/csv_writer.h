@@ -30,6 +30,7 @@ class CsvWriter {
   std::string text_;
   char delimiter_;
   bool decimal_comma_;
+  size_t row_ = 0;  // where it began
   bool row_begun_ = false;
 };
 

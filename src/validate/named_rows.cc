@@ -61,8 +61,10 @@ void NamedRows::present(std::string_view name) {
 void NamedRows::type(CellType type) {
   const std::optional<CellType> joined = join_(present_->type, type);
   if (!joined)
-    throw FormatError("rows.type", cat(place(rows() - 1), ": \"", shortened(present_->name), "\" has ",
-                                       name_of(type), ", and ", name_of(present_->type), " before"));
+    throw FormatError("rows.type",
+                      cat(place(rows() - 1), ": \"", shortened(present_->name), "\" has ", name_of(type),
+                          ", and ", name_of(present_->type), " before"),
+                      kOneType);
   present_->type = *joined;
 }
 

@@ -59,6 +59,9 @@ class NamedRows : public TableRows, public RowValues {
   std::string texts_;  // never grows beyond what it has room for
 };
 
+// What to do about rows.type.
+inline constexpr const char* kOneType =
+    "null says that no value is there; `espalier data rows FILE --out rows.csv` makes texts of all of them";
 // What a type is called in mistakes.
 const char* name_of(CellType type);
 

@@ -154,15 +154,15 @@ TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   };
   const TableFile numbers = sketch("a,b\n1,2\n");
   EXPECT_EQ(mistake_of({numbers, sketch("a,b\nx,2\n")}),
-            "sketch.type t4.csv: \"a\" has texts, and whole numbers in files before");
+            "sketch.type t4.txt: \"a\" has texts, and whole numbers in files before");
   EXPECT_EQ(mistake_of({numbers, sketch("a,c\n1,2\n")}),
-            "sketch.columns t6.csv: its columns are not those of t2.csv");
+            "sketch.columns t6.txt: its columns are not those of t2.txt");
   StatisticsOptions weighted = with_header();
   weighted.weight = "b";
   EXPECT_EQ(mistake_of({numbers, sketch("a,b\n1,2\n", weighted)}),
-            "sketch.flags t8.csv: its weight, slice, crosses or semantic domains are not those of t2.csv");
+            "sketch.flags t8.txt: its weight, slice, crosses or semantic domains are not those of t2.txt");
   EXPECT_EQ(mistake_of({numbers, folder.file(record_bytes("x"))}),
-            "sketch.file t9.csv: not one sketch of statistics, of version 5");
+            "sketch.file t9.txt: not one sketch of statistics, of version 5");
 }
 
 TEST(Sketches, ThatAreDamagedAreRefused) {

@@ -126,6 +126,7 @@ class ClassShares {
       rows_.resize(known.size());
       ++rows_[its];
     }
+    pool_few(fraction);
     for (const double rows : rows_) left_.push_back(fraction * rows);
   }
 
@@ -141,6 +142,21 @@ class ClassShares {
   }
 
  private:
+  // Classes of which no row is to judge, or none to learn, are one.
+  void pool_few(double fraction) {
+    std::vector<size_t> places(rows_.size());
+    double pooled = 0;
+    std::vector<double> all;
+    for (size_t c = 0; c < rows_.size(); ++c) {
+      const bool few = rows_[c] * std::min(fraction, 1 - fraction) < 1;
+      places[c] = few ? rows_.size() : all.size();
+      (few ? pooled : all.emplace_back()) += rows_[c];
+    }
+    for (size_t& its : of_row_) its = std::min(places[its], all.size());
+    if (pooled > 0) all.push_back(pooled);
+    rows_ = std::move(all);
+  }
+
   std::vector<size_t> of_row_;
   std::vector<double> rows_, left_;  // of each class: all, and those that are to judge yet
 };

@@ -121,6 +121,14 @@ TEST(SplitRows, GroupsFallNearTheSharesOfClasses) {
   EXPECT_GT(drawn / 50, 0.08);
 }
 
+TEST(SplitRows, LabelsThatHardlyRepeatAreOneClassOfGroups) {
+  std::string text = "patient,pay\n";
+  for (int i = 0; i < 400; ++i) text += cat("p", i / 4, ",", i * 37 % 401, "\n");
+  const RowSplit split =
+      split_by_group(parse_csv(text, {.header = CsvHeader::kYes}), "patient", "pay", 0.2, 1);
+  EXPECT_NEAR(static_cast<double>(split.test.size()), 80, 4);
+}
+
 TEST(SplitRows, TheLastRowsOfATimeJudge) {
   const CsvTable table = visits(1);
   const RowSplit split = split_by_time(table, "day", 0.2);

@@ -21,20 +21,20 @@ std::string statistics_files_mistake_of(const std::string& text, StatisticsOptio
 TEST(Statistics, SayWhatIsWrongWithFiles) {
   std::string rows = "a,b\n";
   for (int i = 0; i < 3000; ++i) rows += cat(i, ",x\n");
-  EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
-  EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.csv: line 1: no rows, nothing but blanks");
+  EXPECT_EQ(statistics_files_mistake_of(""), "csv.empty t1.txt: line 1: no rows, nothing but blanks");
+  EXPECT_EQ(statistics_files_mistake_of("\n \n"), "csv.empty t1.txt: line 1: no rows, nothing but blanks");
   EXPECT_EQ(statistics_files_mistake_of(rows + "1,2,3\n" + rows),
-            "csv.columns t1.csv: line 3002 ends after 3 cells, the first line has 2");
+            "csv.columns t1.txt: line 3002 ends after 3 cells, the first line has 2");
   EXPECT_EQ(statistics_files_mistake_of(rows + "7,\"x\n" + rows),
-            "csv.quote t1.csv: line 3002, column 3: a quote that does not end");
+            "csv.quote t1.txt: line 3002, column 3: a quote that does not end");
   EXPECT_EQ(statistics_files_mistake_of(rows + std::string("7,\0\n", 4)),
-            "csv.nul t1.csv: line 3002: a NUL byte, which no text has");
+            "csv.nul t1.txt: line 3002: a NUL byte, which no text has");
   EXPECT_TRUE(statistics_files_mistake_of(std::string("PK\x03\x04\0\0[Content_Types].xml", 25))
-                  .starts_with("csv.spreadsheet t1.csv"));
+                  .starts_with("csv.spreadsheet t1.txt"));
   // Of two mistakes the first, on any number of threads.
   for (int round = 0; round < 20; ++round)
     EXPECT_TRUE(statistics_files_mistake_of(rows + "1\n" + rows + "7,\"x\n")
-                    .starts_with("csv.columns t1.csv: line 3002"));
+                    .starts_with("csv.columns t1.txt: line 3002"));
   TableFolder folder;
   EXPECT_THROW(statistics_of_tables({folder.file("a,b\n1,2\n"), folder.file("a,c\n1,2\n")}, with_header()),
                ValueError);

@@ -317,8 +317,10 @@ TableColumns named_columns(Feed& feed) {
       CellType& type = types.emplace(column.name, CellType::kNone).first->second;
       const std::optional<CellType> joined = feed.join()(type, column.type);
       if (!joined)
-        throw FormatError("rows.type", cat(column.place, ": \"", shortened(column.name), "\" has ",
-                                           name_of(column.type), ", and ", name_of(type), " before"));
+        throw FormatError("rows.type",
+                          cat(column.place, ": \"", shortened(column.name), "\" has ", name_of(column.type),
+                              ", and ", name_of(type), " before"),
+                          kOneType);
       type = *joined;
     }
     if (types.size() > NamedRows::kMostColumns)

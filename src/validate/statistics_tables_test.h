@@ -20,7 +20,7 @@ class TableFolder {
             fresh_folder(cat("statistics-", testing::UnitTest::GetInstance()->current_test_info()->name()))) {
   }
   TableFile file(const std::string& text) {
-    const std::string name = cat("t", ++count_, ".csv");
+    const std::string name = cat("t", ++count_, ".txt");
     posix_env().write_file(path_ + "/" + name, text);
     return {path_ + "/" + name, name};
   }

@@ -28,7 +28,8 @@ void TableCells::begin_row(int64_t number) {
 size_t TableCells::column(std::string_view name) {
   const auto [found, added] = places_.try_emplace(std::string(name), columns_.size());
   if (!added) return found->second;
-  if (name.empty()) throw FormatError("rows.name", cat(place(), ": a value without a name"));
+  if (name.empty())
+    throw FormatError("rows.name", cat(place(), ": a value without a name"), "give it a name");
   if (columns_.size() == NamedRows::kMostColumns)
     throw FormatError("rows.names", cat(place(), ": more than ", NamedRows::kMostColumns,
                                         " names of values: are names used where values belong?"));
@@ -100,7 +101,8 @@ CsvTable parse_table(std::string bytes, const std::string& name, const CsvOption
     if (form == TableForm::kCsv) return parse_csv(std::move(bytes), options);
     if (options.delimiter || options.header != CsvHeader::kGuess || !options.names.empty())
       throw ValueError("csv.form",
-                       "this is no CSV, and how CSV is read was said: its delimiter, header or names");
+                       "this is no CSV, and how CSV is read was said: its delimiter, header or names",
+                       "leave out what was said of CSV");
     const bool json = form == TableForm::kJsonLines;
     constexpr size_t kBlock = size_t{1} << 16;
     auto source = std::make_unique<TextView>(bytes);

@@ -139,6 +139,30 @@ TEST(TableCells, RefuseWhatNoCellHolds) {
             "rows.sparse rows.jsonl: 5000 rows of 5000 names have 5000 values, too few for a table of cells");
 }
 
+TEST(TableCells, OtherJsonIsTold) {
+  const auto said = [](const std::string& name, const std::string& bytes) {
+    try {
+      parse_table(bytes, name);
+    } catch (const Error& error) {
+      return cat(error.rule(), " ", error.message(), " / ", error.fix());
+    }
+    return std::string("none");
+  };
+  const std::string list =
+      "json.array in: line 1: a list of rows, and JSON Lines have each on its own line / jq -c "
+      "'.[]' FILE > rows.jsonl";
+  EXPECT_EQ(said("in", "[{\"a\": 1}, {\"a\": 2}]\n"), list);
+  EXPECT_EQ(said("in", "[\n  {\"a\": 1},\n  {\"a\": 2}\n]\n").substr(0, 40), list.substr(0, 40));
+  EXPECT_EQ(said("in", "{\"a\": 1e400}\n").substr(0, 74),
+            "json.number in: line 1: a number beyond 64 bits of floating point / ");
+  for (const char* pretty : {"{\n  \"a\": 1\n}\n", "{\"a\": NaN}\n"})
+    EXPECT_NE(said("in", pretty).find("jq -c . FILE > rows.jsonl"), std::string::npos);
+  // A name decides where it says which it is.
+  EXPECT_EQ(parse_table("{a,b\n1,2\n", "IN.CSV").names()[0], "{a");
+  EXPECT_EQ(said("IN.JSON.gz", "a,b\n1,2\n").substr(0, 12), "json.syntax ");
+  EXPECT_EQ(said("x.gz", "\x1f\x8b\x08").substr(0, 15), "gzip.data x.gz:");
+}
+
 TEST(TableCells, OfCsvAreParsedAsCsv) {
   const CsvTable table = parse_table("a;b\n1,5;x\n2,5;y\n", "rows.csv");
   EXPECT_EQ(table.names(), (std::vector<std::string>{"a", "b"}));

@@ -14,6 +14,10 @@ namespace espalier {
 namespace {
 
 constexpr size_t kLevels = 32, kLongestName = 1024;
+constexpr const char* kOneOnEach =
+    "JSON Lines have one whole object on each line, which `jq -c . FILE > rows.jsonl` writes of other JSON; "
+    "NaN "
+    "is null there, and CSV is named .csv";
 
 std::optional<CellType> join_values(CellType a, CellType b) {
   const bool texts = a == CellType::kText || b == CellType::kText;
@@ -74,6 +78,10 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool start_array(size_t) override {
+    if (levels_.empty())
+      throw FormatError("json.array",
+                        cat(place(), ": a list of rows, and JSON Lines have each on its own line"),
+                        "jq -c '.[]' FILE > rows.jsonl");
     check_object();
     if (list_) refuse("json.nested", "a list in a list");
     out_.present(name_);
@@ -84,9 +92,11 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
     list_ = false;
     return true;
   }
-  bool parse_error(size_t byte, const std::string&, const nlohmann::json::exception&) override {
-    throw FormatError("json.syntax", cat(place(), ": no JSON at byte ", byte, " of the line"),
-                      "JSON Lines have one whole object on each line");
+  bool parse_error(size_t byte, const std::string&, const nlohmann::json::exception& error) override {
+    constexpr int kOutOfRange = 406;
+    if (error.id == kOutOfRange)
+      throw FormatError("json.number", cat(place(), ": a number beyond 64 bits of floating point"));
+    throw FormatError("json.syntax", cat(place(), ": no JSON at byte ", byte, " of the line"), kOneOnEach);
   }
 
  private:
@@ -98,7 +108,7 @@ class Row final : public nlohmann::json_sax<nlohmann::json> {
   void check_object() const {
     if (levels_.empty())
       throw FormatError("json.object", cat(place(), ": a row is an object, {\"name\": value, ...}"),
-                        "JSON Lines have one whole object on each line");
+                        kOneOnEach);
   }
   void begin_value() {
     check_object();

@@ -143,44 +143,46 @@ std::string table_json_mistake_of(const std::string& lines, size_t block = size_
 TEST(JsonLines, SayWhatIsWrongWithThem) {
   const std::string good = "{\"a\": 1}\n\n";
   EXPECT_EQ(table_json_mistake_of(good + "{\"a\": }\n"),
-            "json.syntax t1.csv: line 3: no JSON at byte 7 of the line");
+            "json.syntax t1.txt: line 3: no JSON at byte 7 of the line");
   EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1} {}\n"),
-            "json.syntax t1.csv: line 3: no JSON at byte 10 of the line");
+            "json.syntax t1.txt: line 3: no JSON at byte 10 of the line");
   EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1e999}\n"),
-            "json.syntax t1.csv: line 3: no JSON at byte 11 of the line");
+            "json.number t1.txt: line 3: a number beyond 64 bits of floating point");
   EXPECT_EQ(table_json_mistake_of(good + "{\"a\": \"\xff\"}\n"),
-            "json.syntax t1.csv: line 3: no JSON at byte 8 of the line");
+            "json.syntax t1.txt: line 3: no JSON at byte 8 of the line");
   EXPECT_EQ(table_json_mistake_of("{\n  \"a\": 1\n}\n"),
-            "json.syntax t1.csv: line 1: no JSON at byte 2 of the line");
-  for (const char* row : {"[1]", "1", "\"x\"", "null", "true", "1.5", "-1"}) {
+            "json.syntax t1.txt: line 1: no JSON at byte 2 of the line");
+  EXPECT_EQ(table_json_mistake_of(good + "[1]\n"),
+            "json.array t1.txt: line 3: a list of rows, and JSON Lines have each on its own line");
+  for (const char* row : {"1", "\"x\"", "null", "true", "1.5", "-1"}) {
     EXPECT_EQ(table_json_mistake_of(good + row + "\n"),
-              "json.object t1.csv: line 3: a row is an object, {\"name\": value, ...}")
+              "json.object t1.txt: line 3: a row is an object, {\"name\": value, ...}")
         << row;
   }
   EXPECT_EQ(table_json_mistake_of(good + "{\"b\": {\"c\": [[1]]}}"),
-            "json.nested t1.csv: line 3: \"b.c\" is a list in a list");
+            "json.nested t1.txt: line 3: \"b.c\" is a list in a list");
   EXPECT_EQ(table_json_mistake_of(good + "{\"b\": [{\"c\": 1}]}"),
-            "json.nested t1.csv: line 3: \"b\" is an object in a list");
+            "json.nested t1.txt: line 3: \"b\" is an object in a list");
   EXPECT_EQ(table_json_mistake_of(good + "{\"a\": 1, \"a\": 2}"),
-            "rows.twice t1.csv: line 3: \"a\" is there twice");
+            "rows.twice t1.txt: line 3: \"a\" is there twice");
   EXPECT_EQ(table_json_mistake_of(good + "{\"a.b\": 1, \"a\": {\"b\": 2}}"),
-            "rows.twice t1.csv: line 3: \"a.b\" is there twice");
+            "rows.twice t1.txt: line 3: \"a.b\" is there twice");
   for (const size_t block : {size_t{1}, size_t{1000}}) {
     EXPECT_EQ(table_json_mistake_of(good + good + "{\"a\": \"x\"}\n", block),
-              "rows.type t1.csv: line 5: \"a\" has texts, and whole numbers before");
+              "rows.type t1.txt: line 5: \"a\" has texts, and whole numbers before");
   }
   std::string deep = "1";
   for (int i = 0; i < 33; ++i) deep = cat("{\"a\": ", deep, "}");
-  EXPECT_TRUE(table_json_mistake_of(deep).starts_with("json.levels t1.csv: line 1: "));
+  EXPECT_TRUE(table_json_mistake_of(deep).starts_with("json.levels t1.txt: line 1: "));
   EXPECT_TRUE(table_json_mistake_of(cat("{\"", std::string(1025, 'x'), "\": 1}"))
-                  .starts_with("json.name t1.csv: line 1: "));
+                  .starts_with("json.name t1.txt: line 1: "));
   EXPECT_EQ(table_json_mistake_of(good), "none");
 }
 
 TEST(JsonLines, AreTooManyNamesWhereNamesAreValues) {
   std::string lines;
   for (size_t i = 0; i < NamedRows::kMostColumns + 1; ++i) lines += cat("{\"user", i, "\": 1}\n");
-  EXPECT_TRUE(table_json_mistake_of(lines).starts_with("rows.names t1.csv: more than 100000 names"))
+  EXPECT_TRUE(table_json_mistake_of(lines).starts_with("rows.names t1.txt: more than 100000 names"))
       << table_json_mistake_of(lines);
 }
 

@@ -9,6 +9,18 @@
 
 namespace espalier {
 
+std::optional<TableForm> form_of_name(const std::string& name) {
+  std::string small = name;
+  for (char& c : small) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 32) : c;
+  const auto ends = [&](const char* ending) {
+    return small.ends_with(ending) || small.ends_with(cat(ending, ".gz"));
+  };
+  if (ends(".jsonl") || ends(".ndjson") || ends(".json")) return TableForm::kJsonLines;
+  if (ends(".tfrecord")) return TableForm::kExamples;
+  if (ends(".csv") || ends(".tsv")) return TableForm::kCsv;
+  return std::nullopt;
+}
+
 namespace {
 
 // `open` opens the bytes of what is called `name`, from their beginning.
@@ -17,11 +29,13 @@ TableForm form_of(const std::string& name, Open open) {
   std::string first(1 << 12, '\0');
   first.resize(open()->read(first.data(), first.size()));
   if (is_records(first)) return holds_examples(open()) ? TableForm::kExamples : TableForm::kCsv;
-  for (const char* ending : {".jsonl", ".ndjson", ".json"}) {
-    if (name.ends_with(ending) || name.ends_with(cat(ending, ".gz"))) return TableForm::kJsonLines;
-  }
+  const std::optional<TableForm> named = form_of_name(name);
+  if (named == TableForm::kJsonLines || named == TableForm::kCsv) return *named;
   first.resize(as_text(open())->read(first.data(), first.size()));
-  const size_t begin = first.find_first_not_of(" \t\r\n");
+  constexpr const char* kBlanks = " \t\r\n";
+  size_t begin = first.find_first_not_of(kBlanks);
+  // An array of objects is no JSON Lines, which then say so.
+  if (begin != first.npos && first[begin] == '[') begin = first.find_first_not_of(kBlanks, begin + 1);
   return begin != first.npos && first[begin] == '{' ? TableForm::kJsonLines : TableForm::kCsv;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,11 +14,14 @@ namespace espalier {
 
 // What a file of rows is.
 enum class TableForm { kCsv, kJsonLines, kExamples };
-// kExamples: a TFRecord, gzip too, whose first record is a tf.Example; kJsonLines: a text that begins with
-// "{", or whose name ends in .jsonl, .ndjson or .json. Raises IoError, FormatError[gzip.*], [record.*].
+// kExamples: a TFRecord, gzip too, whose first record is a tf.Example; kJsonLines: a file whose
+// name ends in .jsonl, .ndjson or .json, or does not in .csv or .tsv and whose text begins with "{". Raises
+// IoError, FormatError[gzip.*], [record.*].
 TableForm table_form(const std::string& path);
 // The same of bytes that a file of this name holds, and that are no gzip.
 TableForm table_form(const std::string& name, std::string_view bytes);
+// What a name alone says, gzip too; nothing with other endings.
+std::optional<TableForm> form_of_name(const std::string& name);
 
 // Some whole rows as they stand in their file.
 struct TableBlock {
