@@ -157,7 +157,7 @@ std::string positive_of(const CsvTable& table, const std::string& file, const Da
             ", and which of them is counted is not said"),
         labels.values.empty() ? "" : shell_words({"--positive", std::string(labels.values[0].text)}));
   const ColumnProfile::Value &first = labels.values[0], &second = labels.values[1];
-  const auto yes = [](std::string_view text) { return text == "1" || read_truth(text) == true; };
+  const auto yes = [](std::string_view text) { return read_truth_or_bit(text) == true; };
   const bool is_first = yes(first.text) != yes(second.text) ? yes(first.text) : first.count < second.count;
   return std::string(is_first ? first.text : second.text);
 }

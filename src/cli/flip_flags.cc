@@ -76,7 +76,7 @@ CategoryColumn own_values(const Attribute& attribute, const CsvTable& table,
   const int64_t place = table.column(attribute.column);
   for (const int64_t row : rows) {
     std::string_view text = table.cell(row, place);
-    const std::optional<bool> truth = read_truth(text);
+    const std::optional<bool> truth = read_truth_or_bit(text);
     if (attribute.kind == Attribute::Kind::kBoolean && truth) text = *truth ? "true" : "false";
     const auto found = std::ranges::find(out.values, text);
     out.codes.push_back(found == out.values.end() ? CategoryColumn::kMissing
@@ -181,8 +181,9 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
 void FlipFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--flip", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
-          "Categories whose value is swapped to each other that training saw, and numbers, to those in the "
-          "middles of their fifths: how many decisions change")
+          "Categories whose value is swapped to each other that training saw, and numbers, to each of ten, "
+          "or to "
+          "those in the middles of their fifths: how many decisions change")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }

@@ -132,6 +132,23 @@ TEST(TableForms, WhatIsWrittenIsNamedAsItIs) {
             0);
   EXPECT_EQ(call_command(cat("predict ", model, " ", folder, "/sizes.csv")).output,
             call_command(cat("predict ", model, " ", write_file(folder + "/sizes.jsonl", json))).output);
+  std::string kinds = "size,big,kind\n", of_json;
+  for (int i = 0; i < 200; ++i) {
+    const bool big = i % 3 > 0;
+    kinds += cat(i * 37 % 100, big ? ",True," : ",False,", i % 5 ? "a" : "b", "\n");
+    of_json +=
+        cat("{\"size\": ", i * 37 % 100, ", \"big\": ", big, ", \"kind\": \"", i % 5 ? "a" : "b", "\"}\n");
+  }
+  ASSERT_EQ(call_command(cat("train --data ", write_file(folder + "/kinds.csv", kinds),
+                             " --label kind --epochs 1 --model ", model, "2"))
+                .code,
+            0);
+  const auto flips = [&](const std::string& rows) {
+    const Outcome outcome =
+        call_command(cat("evaluate ", model, "2 ", rows, " --all-rows --flip big --json"));
+    return ordered_json::parse(outcome.output)["flips"];
+  };
+  EXPECT_EQ(flips(folder + "/kinds.csv"), flips(write_file(folder + "/kinds.jsonl", of_json)));
 }
 
 TEST(TableForms, TrainAndJudgeAlike) {

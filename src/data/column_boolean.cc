@@ -19,6 +19,11 @@ std::optional<bool> read_truth(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<bool> read_truth_or_bit(std::string_view text) {
+  if (text == "1" || text == "0") return text == "1";
+  return read_truth(text);
+}
+
 std::vector<std::string> BooleanStep::names(const std::string& column) const {
   if (!indicator) return {column};
   return {column, cat(column, " missing")};
@@ -32,10 +37,7 @@ std::vector<std::string> BooleanStep::formulas() const {
 }
 
 CellOutcome BooleanStep::read(const Cell& cell, float* out) const {
-  // As JSON Lines and other programs have them where they are numbers.
-  const std::optional<bool> value = cell.text == "1"   ? std::optional(true)
-                                    : cell.text == "0" ? std::optional(false)
-                                                       : read_truth(cell.text);
+  const std::optional<bool> value = read_truth_or_bit(cell.text);
   if (!value) {
     read_missing(out);
     return CellOutcome::kUnreadable;

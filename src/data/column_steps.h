@@ -98,6 +98,8 @@ std::string date_text(int64_t days);
 
 // true, yes, t, y; false, no, f, n, in any case.
 std::optional<bool> read_truth(std::string_view text);
+// The same, and 1 and 0, as JSON Lines and other programs have truths among numbers.
+std::optional<bool> read_truth_or_bit(std::string_view text);
 
 // What training rows held; infinite on a side that a program does not say.
 struct SeenRange {
