@@ -14,8 +14,7 @@ namespace espalier {
 // Rows that name their values have the columns that any of them names, in the order in which JSON Lines first
 // do, sorted from tf.Examples; what a row does not name, null and an empty list are empty cells. Whole
 // numbers have all their digits and others are as written, those of f32 with the fewest digits; booleans are
-// 1 and 0;
-// {"trip": {"day": 1}} has "trip.day". A line of the table is the line, or the record, of the file.
+// 1 and 0; {"trip": {"day": 1}} has "trip.day". A line of the table is the line, or the record, of the file.
 //
 // Memory is at most 16 times the text and 64 MiB. Raises IoError; for CSV as parse_csv(); FormatError with
 // the name and the line or record: json.*, record.*, examples.record, rows.twice, rows.several for a list of

@@ -255,7 +255,7 @@ void add_check(CLI::App& app) {
   verb->add_option("data", run->data,
                    "CSV, JSON Lines or TFRecord with the label's column; - is standard input");
   verb->add_option("--scores", run->scores,
-                   "Instead of a model: CSV of rows that some model has scored; - is standard input")
+                   "Instead of a model: a table of rows that some model has scored; - is standard input")
       ->option_text("FILE");
   verb->add_option("--gates", run->gates, "What has to hold, in TOML")->option_text("FILE");
   CLI::Option* init = verb->add_flag(

@@ -167,6 +167,9 @@ TEST_F(EvaluateChance, RareNumbersFlipToo) {
       call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "disabled", "--json"}))["flips"][0];
   EXPECT_EQ(flips["values"], Json({"0", "1"}));
   EXPECT_GT(flips["overall"]["rate"], 0.6);
+  const std::string people = call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "disabled"});
+  EXPECT_NE(people.find("with one of the other numbers, of 2 that these rows have"), std::string::npos)
+      << people;
   EXPECT_EQ(rule_of([&] {
               call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "one"});
             }),
@@ -207,6 +210,10 @@ TEST_F(EvaluateChance, NumbersFlipTheDecisionsOfSeveralClasses) {
   ASSERT_EQ(flips["values"].size(), 5u);
   EXPECT_FALSE(flips["overall"].contains("to_positive"));
   EXPECT_LT(all[1]["overall"]["rate"], 0.1) << "a colour of no meaning";
+  const std::string people_read =
+      call_verb(add_evaluate, {model, data, "--all-rows", "--flip", "size,colour"});
+  EXPECT_NE(people_read.find("of 5, the middles of the fifths of these rows"), std::string::npos)
+      << people_read;
   const std::vector<std::string> own = said(text);
   std::vector<std::vector<std::string>> with;
   for (const std::string value : flips["values"]) {

@@ -23,8 +23,7 @@ struct Attribute {
   std::vector<std::string> values = {};
   std::vector<std::vector<float>> inputs = {};  // [values, width]; none where the model does not read it
   size_t first = 0, width = 0;                  // of its inputs
-  bool middles = false;                         // the values are of numbers that stand for others
-  enum class Kind { kUnread, kCategory, kBoolean, kNumber } kind = Kind::kUnread;
+  FlipKind kind = FlipKind::kUnread;
 };
 
 // The inputs of all rows.
@@ -52,16 +51,16 @@ Attribute attribute_of(const ColumnProgram& columns, const std::string& column) 
   out.first = static_cast<size_t>(std::ranges::find(features, name) - features.begin());
   out.width = (category ? out.values.size() + 1 : 1u) + indicator;
   if (category) {
-    out.kind = Attribute::Kind::kCategory;
+    out.kind = FlipKind::kCategory;
     out.inputs.resize(out.values.size(), std::vector<float>(out.width));
     for (size_t value = 0; value < out.values.size(); ++value) out.inputs[value][value] = 1;
   } else if (kind == "boolean") {
-    out.kind = Attribute::Kind::kBoolean;
+    out.kind = FlipKind::kTruth;
     out.values = {"false", "true"};
     out.inputs.resize(2, std::vector<float>(out.width));
     out.inputs[1][0] = 1;
   } else if (kind == "numeric") {
-    out.kind = Attribute::Kind::kNumber;
+    out.kind = FlipKind::kNumber;
   } else {
     throw ValueError("evaluate.flip", cat("--flip swaps categories and numbers, and the model reads \"",
                                           column, "\" as ", kind));
@@ -76,8 +75,9 @@ CategoryColumn own_values(const Attribute& attribute, const CsvTable& table,
   const int64_t place = table.column(attribute.column);
   for (const int64_t row : rows) {
     std::string_view text = table.cell(row, place);
-    const std::optional<bool> truth = read_truth_or_bit(text);
-    if (attribute.kind == Attribute::Kind::kBoolean && truth) text = *truth ? "true" : "false";
+    if (attribute.kind == FlipKind::kTruth) {
+      if (const std::optional<bool> truth = read_truth_or_bit(text)) text = *truth ? "true" : "false";
+    }
     const auto found = std::ranges::find(out.values, text);
     out.codes.push_back(found == out.values.end() ? CategoryColumn::kMissing
                                                   : static_cast<uint32_t>(found - out.values.begin()));
@@ -103,8 +103,8 @@ CategoryColumn own_numbers(Attribute& attribute, Rows& rows, const MissingWords&
   std::vector<std::pair<double, size_t>> standing = known;
   const auto same = std::ranges::unique(standing, {}, [](const auto& one) { return one.first; });
   standing.erase(same.begin(), same.end());
-  attribute.middles = standing.size() > kFew;
-  if (attribute.middles) {
+  if (standing.size() > kFew) {
+    attribute.kind = FlipKind::kMiddle;
     standing.clear();
     for (size_t fifth = 0; fifth < kFifths; ++fifth) {
       const auto& middle = known[(2 * fifth + 1) * known.size() / (2 * kFifths)];
@@ -114,9 +114,9 @@ CategoryColumn own_numbers(Attribute& attribute, Rows& rows, const MissingWords&
   if (standing.size() < 2)
     throw ValueError("evaluate.flip",
                      cat("--flip swaps a value to others, and column \"", attribute.column, "\" has ",
-                         standing.empty()    ? "no number"
-                         : attribute.middles ? "one number in nearly all of these rows"
-                                             : "one number in these rows"));
+                         standing.empty()                      ? "no number"
+                         : attribute.kind == FlipKind::kMiddle ? "one number in nearly all of these rows"
+                                                               : "one number in these rows"));
   for (const auto& [number, row] : standing) {
     const float* const its = rows.of(row, attribute);
     attribute.inputs.emplace_back(its, its + attribute.width);
@@ -153,9 +153,8 @@ std::vector<std::string> values_in(const CsvTable& table, const std::string& col
 FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, const Shape& shape,
                       const std::vector<uint32_t>& said) {
   Attribute attribute = attribute_of(saved.columns, column);
-  const bool numbers = attribute.kind == Attribute::Kind::kNumber, read = attribute.width > 0;
-  if (!read) attribute.values = values_in(rows.table, column, rows.rows);
-  const CategoryColumn own = numbers
+  if (attribute.kind == FlipKind::kUnread) attribute.values = values_in(rows.table, column, rows.rows);
+  const CategoryColumn own = attribute.kind == FlipKind::kNumber
                                  ? own_numbers(attribute, rows, MissingWords(saved.columns.missing_words()))
                                  : own_values(attribute, rows.table, rows.rows);
   std::vector<std::vector<uint32_t>> said_with;
@@ -166,9 +165,7 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
         predict_rows(saved.model, saved.columns, Tensor::of(swapped.inputs, shape), saved.decision), saved));
   }
   FlippedColumn out{.column = column,
-                    .read = read,
-                    .numbers = numbers,
-                    .middles = attribute.middles,
+                    .kind = attribute.kind,
                     .two_classes = saved.columns.classes().size() == 2,
                     .values = attribute.values,
                     .flips = count_flips(said, own, said_with)};
@@ -182,8 +179,7 @@ void FlipFlags::add(CLI::App& verb) {
   verb.add_option_function<std::vector<std::string>>(
           "--flip", [this](const std::vector<std::string>& given) { columns = comma_separated(given); },
           "Categories whose value is swapped to each other that training saw, and numbers, to each of ten, "
-          "or to "
-          "those in the middles of their fifths: how many decisions change")
+          "or to those in the middles of their fifths: how many decisions change")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
 }
@@ -201,6 +197,26 @@ std::vector<FlippedColumn> FlipFlags::flip(TableModel& saved, const CsvTable& ta
   return out;
 }
 
+namespace {
+
+std::string swapped_to(const FlippedColumn& one) {
+  switch (one.kind) {
+    case FlipKind::kUnread:
+      return cat("the model does not read ", one.column, ": no decision can change");
+    case FlipKind::kNumber:
+      return cat("rows whose decision changes with one of the other numbers, of ", one.values.size(),
+                 " that these rows have");
+    case FlipKind::kMiddle:
+      return cat("rows whose decision changes with one of the other numbers, of ", one.values.size(),
+                 ", the middles of the fifths of these rows");
+    default:
+      return cat("rows whose decision changes with one of the other values, of ", one.values.size(),
+                 " that training saw");
+  }
+}
+
+}  // namespace
+
 std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& terminal) {
   std::string out;
   for (const FlippedColumn& one : flipped) {
@@ -211,7 +227,7 @@ std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& t
     const auto add = [&](const FlipCounts& counts) {
       const Interval interval = wilson(counts.rate());
       std::vector<TableCell> row = {
-          one.middles && &counts != &one.flips.overall && counts.group != "(missing)"
+          one.kind == FlipKind::kMiddle && &counts != &one.flips.overall && counts.group != "(missing)"
               ? cat("near ", counts.group)
               : counts.group,
           counts.rows, fixed(counts.rate().share, 4),
@@ -224,14 +240,7 @@ std::string text_of(const std::vector<FlippedColumn>& flipped, const Terminal& t
     };
     add(one.flips.overall);
     for (const FlipCounts& group : one.flips.groups) add(group);
-    out += cat(
-        "\n", table.text(terminal),
-        terminal.paint(Ink::kDim,
-                       !one.read ? cat("the model does not read ", one.column, ": no decision can change\n")
-                       : one.numbers ? cat("rows whose decision changes with one of the other numbers, of ",
-                                           one.values.size(), ", the middles of the fifths of these rows\n")
-                                     : cat("rows whose decision changes with one of the other values, of ",
-                                           one.values.size(), " that training saw\n")));
+    out += cat("\n", table.text(terminal), terminal.paint(Ink::kDim, swapped_to(one) + "\n"));
   }
   return out;
 }
@@ -249,7 +258,8 @@ Json json_of(const std::vector<FlippedColumn>& flipped) {
         all.update(Json{{"to_positive", counts.to_positive}, {"to_negative", counts.to_negative}});
       return all;
     };
-    Json& each = out.emplace_back(Json{{"column", one.column}, {"read", one.read}, {"values", one.values}});
+    Json& each = out.emplace_back(
+        Json{{"column", one.column}, {"read", one.kind != FlipKind::kUnread}, {"values", one.values}});
     each["overall"] = json(one.flips.overall);
     each["groups"] = Json::array();
     for (const FlipCounts& group : one.flips.groups) each["groups"].push_back(json(group));

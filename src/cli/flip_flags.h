@@ -13,12 +13,15 @@
 
 namespace espalier::cli {
 
+// What the values of a column are that rows are given: those of the table where the model does not read it;
+// categories and truths that training saw; numbers of the rows, each or those in the middles of their fifths.
+enum class FlipKind { kUnread, kCategory, kTruth, kNumber, kMiddle };
+
 struct FlippedColumn {
   std::string column;
-  bool read = true;  // whether the model reads it
-  bool numbers = false, middles = false, two_classes = true;
-  std::vector<std::string> values =
-      {};  // that training saw; of numbers, and where the model does not read it, of the table
+  FlipKind kind = FlipKind::kCategory;
+  bool two_classes = true;
+  std::vector<std::string> values = {};
   Flips flips = {};
 };
 

@@ -62,14 +62,19 @@ std::string unknown_words(const CLI::App& app, int argc, char** argv) {
   return out;
 }
 
-// The verb that was called, and its part: "espalier data check".
-std::string called(const CLI::App& app) {
-  std::string out = app.get_name();
+// The verb that was called, and its part: "data check".
+std::string verb_of(const CLI::App& app) {
+  std::string out;
   for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
     at = at->get_subcommands()[0];
-    out += " " + at->get_name();
+    out += espalier::cat(out.empty() ? "" : " ", at->get_name());
   }
   return out;
+}
+
+std::string called(const CLI::App& app) {
+  const std::string verb = verb_of(app);
+  return espalier::cat(app.get_name(), verb.empty() ? "" : " ", verb);
 }
 
 // Of a verb without its part, which ones it has.
@@ -84,6 +89,15 @@ std::string said_of(const CLI::App& app, const CLI::ParseError& error) {
   return lacks_part ? espalier::cat(called(app), " needs one of: ", parts) : std::string(error.what());
 }
 
+// For programs on standard output, where the verb that was called has --json and it was given.
+void write_error(const CLI::App& app, int argc, char** argv, const nlohmann::ordered_json& body) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands()[0];
+  if (at->get_option_no_throw("--json") &&
+      std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); }))
+    espalier::cli::Results{.json = true}.write_json(verb_of(app), {{"error", body}});
+}
+
 // What is missing, and how the verb is called.
 int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   const std::string unknown = unknown_words(app, argc, argv);
@@ -93,7 +107,10 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char*
   const size_t usage = help.find("Usage: ");
   if (unknown.empty() && usage != help.npos)
     std::fprintf(stderr, "%s\n", help.substr(usage, help.find('\n', usage) - usage).c_str());
-  std::fprintf(stderr, "`%s --help` says what is known\n", called(app).c_str());
+  const std::string help_of = called(app) + " --help";
+  std::fprintf(stderr, "`%s` says what is known\n", help_of.c_str());
+  write_error(app, argc, argv,
+              {{"kind", "UsageError"}, {"rule", "cli.use"}, {"message", message}, {"fix", help_of}});
   return 2;
 }
 
@@ -105,18 +122,13 @@ std::string shown(std::string text) {
   return text;
 }
 
-// For people on standard error; with --json for programs on standard output, too.
-int report(const espalier::Error& error, int argc, char** argv) {
+int report(const CLI::App& app, const espalier::Error& error, int argc, char** argv) {
   std::fprintf(stderr, "espalier: %s%s%s%s\n", shown(error.message()).c_str(),
                error.rule().empty() ? "" : " [", error.rule().c_str(), error.rule().empty() ? "" : "]");
   if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", shown(error.fix()).c_str());
-  const bool json =
-      std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); });
-  if (json) {
-    const nlohmann::ordered_json body = {
-        {"kind", error.kind()}, {"rule", error.rule()}, {"message", error.message()}, {"fix", error.fix()}};
-    espalier::cli::Results{.json = true}.write_json(argv[1], {{"error", body}});
-  }
+  write_error(
+      app, argc, argv,
+      {{"kind", error.kind()}, {"rule", error.rule()}, {"message", error.message()}, {"fix", error.fix()}});
   return 2;
 }
 
@@ -160,7 +172,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", error.what());
     return 4;
   } catch (const espalier::Error& error) {
-    return report(error, argc, argv);
+    return report(app, error, argc, argv);
   } catch (const std::bad_alloc&) {
     std::fputs("espalier: not enough memory for sizes like these\n", stderr);
     return 2;

@@ -235,10 +235,8 @@ void add_predict(CLI::App& app) {
   verb->add_option("model", run->model, "Folder that `espalier train` wrote")->required();
   verb->add_option("data", run->inputs,
                    "CSV, JSON Lines or TFRecord with the columns of the training data, raw, - is standard "
-                   "input; for a "
-                   "model of images JPEG and PNG files, folders of them, or a folder of IDX files or a CSV "
-                   "of square images, "
-                   "label last")
+                   "input; for a model of images JPEG and PNG files, folders of them, or a folder of IDX "
+                   "files or a CSV of square images, label last")
       ->required()
       ->option_text("DATA ...");
   verb->add_flag("--all", run->all, "The probability of every class, not only of the likeliest");

@@ -1,3 +1,5 @@
+#include <array>
+
 #include <nlohmann/json.hpp>
 
 #include "cli/verb_test.h"
@@ -179,6 +181,17 @@ TEST(Command, ExitCodesAndWhatStandsBesideThem) {
       cat("espalier: ", body["error"]["message"].get<std::string>(), " [run.inputs]\n",
           body["error"]["fix"] == "" ? "" : cat("  fix: ", body["error"]["fix"].get<std::string>(), "\n")),
       json.error);
+  for (const auto& [arguments, verb, rule, message] :
+       {std::array{"data split none.csv --json", "data split", "file.read", "none.csv"},
+        std::array{"data split --json", "data split", "cli.use", "file is required"},
+        std::array{"run --jsno --json", "run", "cli.use", "unknown flag --jsno: did you mean --json?"}}) {
+    const Outcome said = call_command(arguments);
+    EXPECT_EQ(said.code, 2) << arguments;
+    const auto all = nlohmann::json::parse(said.output);
+    EXPECT_EQ(all["verb"], verb);
+    EXPECT_EQ(all["error"]["rule"], rule) << said.output;
+    EXPECT_NE(all["error"]["message"].get<std::string>().find(message), std::string::npos) << said.output;
+  }
   EXPECT_EQ(call_command("--help").code, 0);
   EXPECT_NE(call_command("run --help").output.find("--reference"), std::string::npos);
 }
