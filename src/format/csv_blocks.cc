@@ -13,6 +13,8 @@ namespace espalier {
 namespace {
 
 constexpr size_t kLongestRow = size_t{1} << 24;
+// Read at once: strings set their bytes before these are written, and so few are still at hand.
+constexpr size_t kReadAtOnce = size_t{1} << 16;
 
 // Where the last row ends, 0 without one; and the quote that does not end, or npos.
 struct LastRow {
@@ -111,12 +113,15 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
 
 // Reads on until `rest_` has `size` bytes, or all.
 void CsvBlocks::fill(size_t size) {
-  const size_t held = rest_.size();
-  if (ended_ || held >= size) return;
-  rest_.resize(size);
-  const size_t count = source_->read(rest_.data() + held, size - held);
-  rest_.resize(held + count);
-  ended_ = held + count < size;
+  if (ended_ || rest_.size() >= size) return;
+  rest_.reserve(size + 1);
+  while (!ended_ && rest_.size() < size) {
+    const size_t held = rest_.size(), part = std::min(kReadAtOnce, size - held);
+    rest_.resize(held + part);
+    const size_t count = source_->read(rest_.data() + held, part);
+    rest_.resize(held + count);
+    ended_ = count < part;
+  }
   if (ended_ && !rest_.empty()) rest_ += '\n';
 }
 
@@ -145,6 +150,7 @@ bool CsvBlocks::cut(CsvBlock& out) {
       out.text = std::exchange(rest_, std::move(rest));
       out.first_line = first_line;
       out.ascii = survey.ascii;
+      out.bare = survey.bare;
       return true;
     }
     if (ended_) return false;
@@ -167,6 +173,7 @@ bool CsvBlocks::next(CsvBlock& out) {
 CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
     : text_(std::move(block.text)),
       utf8_(block.ascii || is_utf8(text_)),
+      bare_(block.bare && table.numbers().plain()),
       first_line_(block.first_line),
       delimiter_(table.delimiter()),
       cells_(scan_cells(text_, delimiter_, {.first_line = first_line_, .columns = table.cells()})) {

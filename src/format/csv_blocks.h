@@ -17,6 +17,7 @@ struct CsvBlock {
   std::string text;
   int64_t first_line = 1;  // of the file, from 1
   bool ascii = false;      // it is known to be
+  bool bare = false;       // it is known that no cell has blanks or quotes around it
 };
 
 // A file cut behind ends of rows, into blocks of one size but for the last and where a row is longer. Where
@@ -79,6 +80,8 @@ class CsvRows {
   size_t stride() const { return static_cast<size_t>(cells_.columns); }
   // Whether all cells are UTF-8.
   bool utf8() const { return utf8_; }
+  // It is known that no cell has blanks or quotes around it.
+  bool bare() const { return bare_; }
   // Without blanks and quotes around it.
   std::string_view cell(int64_t row, int64_t column) const {
     return trimmed_cell(begin(row, column), end(row, column));
@@ -92,7 +95,7 @@ class CsvRows {
     return cells_.data() + row * cells_.columns + column;
   }
   std::string text_;
-  bool utf8_;
+  bool utf8_, bare_;
   int64_t first_line_;
   char delimiter_;
   CsvCells cells_;

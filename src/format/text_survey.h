@@ -12,6 +12,7 @@ namespace espalier {
 struct TextSurvey {
   int64_t lines = 0;  // line ends
   bool ascii = true, nul = false, quote = false;
+  bool bare = true;  // all bytes but line ends are above blanks and quotes
 };
 using SurveyText = TextSurvey(const char* text, size_t size);
 SurveyText survey_text_portable;

@@ -12,7 +12,7 @@ TextSurvey survey(const char* text, size_t size) {
   // A byte counts up to 255.
   constexpr size_t kMost = 255 * sizeof(Part);
   TextSurvey out;
-  Part high = {}, nul = {}, quote = {};
+  Part high = {}, low = {};
   size_t at = 0;
   while (size - at >= sizeof(Part)) {
     Part counts = {};
@@ -20,28 +20,27 @@ TextSurvey survey(const char* text, size_t size) {
     for (; at < end; at += sizeof(Part)) {
       Part part;
       std::memcpy(&part, text + at, sizeof part);
-      counts -= reinterpret_cast<Part>(part == '\n');
+      const auto line = reinterpret_cast<Part>(part == '\n');
+      counts -= line;
       high |= part;
-      nul |= reinterpret_cast<Part>(part == 0);
-      quote |= reinterpret_cast<Part>(part == '"');
+      low |= reinterpret_cast<Part>(part <= '"') ^ line;
     }
     for (size_t i = 0; i < sizeof(Part); ++i) out.lines += counts[i];
   }
-  uint8_t highs = 0, nuls = 0, quotes = 0;
+  uint8_t highs = 0, lows = 0;
   for (size_t i = 0; i < sizeof(Part); ++i) {
     highs |= high[i];
-    nuls |= nul[i];
-    quotes |= quote[i];
+    lows |= low[i];
   }
   for (; at < size; ++at) {
     out.lines += text[at] == '\n';
     highs |= static_cast<uint8_t>(text[at]);
-    nuls |= text[at] == 0;
-    quotes |= text[at] == '"';
+    lows |= static_cast<uint8_t>(text[at]) <= '"' && text[at] != '\n';
   }
   out.ascii = highs < 0x80;
-  out.nul = nuls != 0;
-  out.quote = quotes != 0;
+  out.bare = lows == 0;
+  out.nul = !out.bare && std::memchr(text, 0, size);
+  out.quote = !out.bare && std::memchr(text, '"', size);
   return out;
 }
 

@@ -26,6 +26,9 @@ void expect_true_survey(const std::string& text) {
     ASSERT_EQ(found.ascii, std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }));
     ASSERT_EQ(found.nul, text.find('\0') != text.npos);
     ASSERT_EQ(found.quote, text.find('"') != text.npos);
+    ASSERT_EQ(found.bare, std::none_of(text.begin(), text.end(), [](char c) {
+                return static_cast<unsigned char>(c) <= '"' && c != '\n';
+              }));
   }
 }
 
@@ -35,7 +38,7 @@ TEST(TextSurvey, IsWhatEachByteSays) {
     std::string text(random() % 2 ? random() % 200 : random() % 100000, 'a');
     for (char& c : text) c = random() % 20 ? c : '\n';
     expect_true_survey(text);
-    for (const char rare : {'\x80', '\0', '\xff', '"'}) {
+    for (const char rare : {'\x80', '\0', '\xff', '"', ' ', '\r', '#', '!'}) {
       if (text.empty()) continue;
       std::string other = text;
       other[random() % other.size()] = rare;

@@ -25,9 +25,9 @@ class EqualCells {
  private:
   static constexpr size_t kShort = 15, kSlots = 2048, kShift = 53;
   // Whether the first rows have too many different ones: an eighth of the rows in the long run, and not each
-  // of the first hundred and more.
+  // of the first 64.
   static constexpr bool too_many(size_t different, size_t rows) {
-    return different >= std::min(kSlots / 2, 256 + rows / 8) || (different == rows && rows >= 128);
+    return different >= std::min(kSlots / 2, 256 + rows / 8) || (different == rows && rows >= 64);
   }
   struct alignas(32) Slot {
     // The bytes, and the size and one more as the last of them; hashes of more than kShort; 0 of none.

@@ -75,12 +75,18 @@ void TextCounts::read(Group& group, const char* origin) {
   constexpr auto kRead = static_cast<ptrdiff_t>(SketchKey::kShort);
   std::array<const char*, kTextGroup> ends;
   std::array<char, kTextGroup * kRead> copies;
-  bool all_short = true;
+  size_t longest = 0;
+  auto lowest = ~uintptr_t{0};
   for (size_t i = 0; i < group.texts.size(); ++i) {
     const std::string_view text = group.texts[i];
     ends[i] = text.data() + text.size();
     group.keys.size[i] = static_cast<uint32_t>(text.size());
-    all_short &= text.size() <= SketchKey::kShort;
+    longest = std::max(longest, text.size());
+    lowest = std::min(lowest, reinterpret_cast<uintptr_t>(ends[i]));
+  }
+  const bool readable = origin && lowest - reinterpret_cast<uintptr_t>(origin) >= kRead;
+  for (size_t i = 0; !readable && i < group.texts.size(); ++i) {
+    const std::string_view text = group.texts[i];
     if (origin && ends[i] - origin >= kRead) continue;
     const size_t size = std::min(text.size(), SketchKey::kShort);
     char* const end = copies.data() + (i + 1) * kRead;
@@ -89,7 +95,7 @@ void TextCounts::read(Group& group, const char* origin) {
     ends[i] = end;
   }
   ESPALIER_FROM_AVX512(read_text_keys, current_isa())(ends.data(), group.texts.size(), group.keys);
-  for (size_t i = 0; !all_short && i < group.texts.size(); ++i) {
+  for (size_t i = 0; longest > SketchKey::kShort && i < group.texts.size(); ++i) {
     if (group.texts[i].size() <= SketchKey::kShort) continue;
     group.keys.low[i] = group.keys.hash[i] = hash_text(group.texts[i]);
     group.keys.high[i] = 0;
@@ -240,7 +246,7 @@ void TextCounts::put(const std::vector<size_t>& kept, size_t size) {
   }
 }
 
-// Leaves those of which the most may be, a quarter of the room at most; of equally frequent ones all or none.
+// Leaves those of which the most may be, half of the room then; of equally frequent ones all or none.
 // What is forgotten then is up to twice as frequent as before.
 void TextCounts::forget() {
   if (forgotten_ == 0) {
@@ -269,7 +275,7 @@ void TextCounts::forget() {
   for (const auto& [times, held] : by_most) {
     kept.count += held.count;
     kept.bytes += held.bytes;
-    if (kept.count <= most_ / 4 && kept.bytes <= most_bytes_ / 4) continue;
+    if (kept.count <= most_ / parts() / 2 && kept.bytes <= most_bytes_ / parts() / 2) continue;
     // By steps of one, ids that occur once would be held and forgotten again and again.
     forgotten_ = std::max(times, forgotten_ + std::min(forgotten_, kMostStep));
     break;

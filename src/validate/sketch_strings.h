@@ -35,8 +35,8 @@ class TextCounts {
  public:
   static constexpr size_t kLongestText = 1024;
 
-  // Room for `most` texts of together `bytes` bytes, half of it when some were forgotten: what is asked for
-  // time and again stays at hand. And for four to eight times as many cells.
+  // Room for `most` texts of together `bytes` bytes; when some were forgotten for half of them, but no more
+  // than 4,096: what is asked for time and again stays at hand. And for four to eight times `most` cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
   // So many times the same; once, if it has a weight.
@@ -142,7 +142,9 @@ class TextCounts {
   void note_all(const TextCounts& other);
 
   static constexpr uint64_t kMostPassed = 0xffff;
-  size_t room(size_t all) const { return forgotten_ > 0 ? all / 2 : all; }
+  static constexpr size_t kAtHand = 4096;
+  size_t parts() const { return std::max<size_t>(2, most_ / kAtHand); }
+  size_t room(size_t all) const { return forgotten_ > 0 ? all / parts() : all; }
 
   size_t most_, most_bytes_;
   bool weighted_;

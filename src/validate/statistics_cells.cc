@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <limits>
 
 #include "format/decimal.h"
@@ -74,6 +75,7 @@ struct CellPlaces {
   const char* text;
   const uint32_t* starts;
   size_t stride, count;
+  bool bare;  // no cell has blanks or quotes around it
 };
 
 class Reader {
@@ -86,22 +88,7 @@ class Reader {
   }
 
   CellType texts() {
-    const size_t rows = cells_.count, stride = cells_.stride;
-    const char* const text = cells_.text;
-    const uint32_t* starts = cells_.starts;
-    out_.texts.resize(rows);
-    size_t empty = 0, bytes = 0;
-    for (size_t i = 0; i < rows; ++i, starts += stride) {
-      if (i + kAhead < rows) __builtin_prefetch(text + starts[kAhead * stride]);
-      const char *begin = text + starts[0], *end = text + starts[1] - 1;
-      const std::string_view cell = is_bare(begin, end)
-                                        ? std::string_view(begin, static_cast<size_t>(end - begin))
-                                        : trimmed_cell(begin, end);
-      out_.texts[i] = cell;
-      empty += cell.empty();
-      bytes += cell.size();
-    }
-    out_.bytes = bytes;
+    const size_t rows = cells_.count, empty = cells_.bare ? find_texts<true>() : find_texts<false>();
     if (empty == 0 && empty_.missing.empty()) return fill(CellType::kText);
     out_.states.resize(rows);
     bool found = false;
@@ -117,6 +104,28 @@ class Reader {
   }
 
  private:
+  // How many are empty. Cells that are all bare are not looked at, which is most of what it would take.
+  template <bool kBare>
+  size_t find_texts() {
+    const size_t rows = cells_.count, stride = cells_.stride;
+    const char* const text = cells_.text;
+    const uint32_t* starts = cells_.starts;
+    out_.texts.resize(rows);
+    size_t empty = 0, bytes = 0;
+    for (size_t i = 0; i < rows; ++i, starts += stride) {
+      if (!kBare && i + kAhead < rows) __builtin_prefetch(text + starts[kAhead * stride]);
+      const char *begin = text + starts[0], *end = text + starts[1] - 1;
+      const std::string_view cell = kBare || is_bare(begin, end)
+                                        ? std::string_view(begin, static_cast<size_t>(end - begin))
+                                        : trimmed_cell(begin, end);
+      out_.texts[i] = cell;
+      empty += cell.empty();
+      bytes += cell.size();
+    }
+    out_.bytes = bytes;
+    return empty;
+  }
+
   CellType read_numbers(CellType type) {
     const size_t rows = cells_.count;
     out_.numbers.resize(rows);
@@ -152,7 +161,7 @@ class Reader {
     return found;
   }
   CellType first_type() {
-    out_.states.assign(cells_.count, CellState::kMissing);
+    out_.states.resize(cells_.count);
     for (size_t i = 0; i < cells_.count; ++i) {
       const std::string_view cell = number_cell(i);
       if (is_value(i, cell)) return type_of_cell(cell);
@@ -167,7 +176,8 @@ class Reader {
   static constexpr size_t kAhead = 12;
   // All rows have a value.
   CellType fill(CellType type) {
-    out_.states.assign(cells_.count, CellState::kValue);
+    out_.states.resize(cells_.count);
+    std::memset(out_.states.data(), static_cast<int>(CellState::kValue), cells_.count);
     out_.full = true;
     return cells_.count > 0 ? type : CellType::kNone;
   }
@@ -223,15 +233,16 @@ CellType type_of_cell(std::string_view cell) {
 
 CellType read_cells(const CsvRows& rows, int64_t column, const EmptyCells& empty, CellType type,
                     CellBatch& out) {
-  return read_places(rows,
-                     {rows.origin(), rows.starts(column), rows.stride(), static_cast<size_t>(rows.rows())},
-                     empty, type, out);
+  return read_places(
+      rows,
+      {rows.origin(), rows.starts(column), rows.stride(), static_cast<size_t>(rows.rows()), rows.bare()},
+      empty, type, out);
 }
 
 CellType read_equal_cells(const CsvRows& rows, const EqualCells& cells, const EmptyCells& empty,
                           CellType type, CellBatch& out) {
-  const CellType found =
-      read_places(rows, {rows.origin(), cells.places().data(), 2, cells.counts().size()}, empty, type, out);
+  const CellType found = read_places(
+      rows, {rows.origin(), cells.places().data(), 2, cells.counts().size(), rows.bare()}, empty, type, out);
   out.counts = cells.counts();
   return found;
 }

@@ -94,6 +94,9 @@ TEST(Statistics, KnowNumbersWithDecimalCommas) {
   EXPECT_EQ(data_of("a;b\n1.234,5;\"1.000,25\"\n 2,5 ;\"12.000.000,5\"\n-1.000,0; \"3,5\" \n", options)
                 .SerializeAsString(),
             data_of("a;b\n1234.5;1000.25\n2.5;12000000.5\n-1000.0;3.5\n", options).SerializeAsString());
+  // Texts too, in a file that has no blank and no quote.
+  EXPECT_EQ(data_of("a;b\n1.234,5;x\n2,5;1.000,25\n3,5;y\n", options).SerializeAsString(),
+            data_of("a;b\n1234.5;x\n2.5;1000.25\n3.5;y\n", options).SerializeAsString());
   // Commas between cells are no points, as TensorFlow Data Validation has it.
   EXPECT_EQ(data_of("a,b\n1,\"2,5\"\n").features(1).type(), tfmd::FeatureNameStatistics::STRING);
   EXPECT_EQ(data_of("prediction\n664140\n\"161192,58\"\n").features(0).type(),

@@ -13,12 +13,13 @@ class CsvTableBlocks : public TableBlocks {
   bool next(TableBlock& out) override {
     CsvBlock block;
     if (!blocks_.next(block)) return false;
-    out = {.bytes = std::move(block.text), .first = block.first_line, .ascii = block.ascii};
+    out = {
+        .bytes = std::move(block.text), .first = block.first_line, .ascii = block.ascii, .bare = block.bare};
     return true;
   }
   std::unique_ptr<TableRows> rows(TableBlock block) const override {
     return std::make_unique<CsvTableRows>(
-        CsvRows({std::move(block.bytes), block.first, block.ascii}, blocks_), empty_);
+        CsvRows({std::move(block.bytes), block.first, block.ascii, block.bare}, blocks_), empty_);
   }
   const std::vector<std::string>& names() const override { return blocks_.names(); }
   const std::vector<std::string>& notes() const override { return blocks_.notes(); }

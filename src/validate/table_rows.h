@@ -29,6 +29,7 @@ struct TableBlock {
   int64_t first = 1;    // the line or the record that is the first, from 1
   uint64_t offset = 0;  // where it stands
   bool ascii = false;   // it is known to be
+  bool bare = false;    // of CSV, as CsvBlock has it
 };
 
 // The rows of a block.
