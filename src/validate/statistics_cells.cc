@@ -177,9 +177,10 @@ class Reader {
   // All rows have a value.
   CellType fill(CellType type) {
     out_.states.resize(cells_.count);
-    std::memset(out_.states.data(), static_cast<int>(CellState::kValue), cells_.count);
     out_.full = true;
-    return cells_.count > 0 ? type : CellType::kNone;
+    if (cells_.count == 0) return CellType::kNone;
+    std::memset(out_.states.data(), static_cast<int>(CellState::kValue), cells_.count);
+    return type;
   }
   // Without blanks or quotes around it, as most are.
   static bool is_bare(const char* begin, const char* end) {

@@ -108,6 +108,14 @@ TEST(Statistics, OfUnusualFilesAreStillThoseOfTheirRows) {
   EXPECT_EQ(none.num_examples(), 0u);
   EXPECT_EQ(none.features_size(), 0);
   EXPECT_EQ(data_of("a,a\n1,2\n").features(1).path().step(0), "a_2");
+  // The last block is a line of blanks.
+  StatisticsOptions tiny = with_header();
+  tiny.block = 16;
+  for (size_t block = 16; block < 60; ++block) {
+    tiny.block = block;
+    EXPECT_EQ(data_of("name,age\nann,39\nbob,56\n\t\n", tiny).num_examples(), 2u);
+    EXPECT_EQ(data_of("name,age\nann, 39\nbob, 56\n\t", tiny).num_examples(), 2u);
+  }
   EXPECT_EQ(data_of("\xef\xbb\xbf"
                     "a,b\n1,2\n")
                 .features(0)
