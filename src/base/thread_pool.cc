@@ -135,6 +135,7 @@ void ThreadPool::work_on(Job& job, int64_t group) {
   Outcome& outcome = *job.outcome;
   const int64_t first = group * job.group, last = std::min(first + job.group, job.chunks);
   const bool nested = std::exchange(inside_chunk, true);
+  set_float_mode(job.float_mode);
   try {
     for (int64_t i = first; i < last && !outcome.failed.load(std::memory_order_relaxed); ++i)
       function(context, i);
@@ -146,7 +147,6 @@ void ThreadPool::work_on(Job& job, int64_t group) {
 }
 
 void ThreadPool::help() {
-  FloatEnvironment mode;
   while (true) {
     const uint32_t epoch = epoch_.load(std::memory_order_acquire);
     if (stop_.load()) return;
@@ -172,6 +172,7 @@ void ThreadPool::publish(Job& job, int64_t chunks, Function function, const void
   job.function = function;
   job.context = context;
   job.chunks = chunks;
+  job.float_mode = float_mode();
   job.outcome->failed.store(false, std::memory_order_relaxed);
   job.outcome->finished.store(0, std::memory_order_relaxed);
   const Ticket before(job.ticket.load(std::memory_order_relaxed));

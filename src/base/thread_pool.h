@@ -15,8 +15,9 @@ namespace espalier {
 // The caller publishes chunks and can finish all of them alone. Helpers spin for some tens of microseconds
 // after a job, then park; a helper is waited for only while it works on a chunk. One job runs at a time: a
 // second caller, and a call from inside a chunk, run their chunks themselves. Which thread runs a chunk is
-// not determined, so chunks must not share results; but the caller takes them from the front and helpers from
-// the back, so that a thread meets in the next job what it left in its cache in the last.
+// not determined, so chunks must not share results, and all have the caller's floating-point mode; but the
+// caller takes them from the front and helpers from the back, so that a thread meets in the next job what it
+// left in its cache in the last.
 class ThreadPool {
  public:
   // `threads` counts the caller. 0: `default_threads()`.
@@ -55,6 +56,7 @@ class ThreadPool {
     Function function = nullptr;
     const void* context = nullptr;
     int64_t chunks = 0, group = 1;
+    unsigned float_mode = 0;
     Outcome* outcome;
     int64_t groups() const { return (chunks + group - 1) / group; }
   };

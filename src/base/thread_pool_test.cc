@@ -177,6 +177,18 @@ TEST(FloatEnvironment, HoldsOnHelpers) {
   });
   EXPECT_EQ(kept.load(), 0);
 }
+
+TEST(FloatEnvironment, HelpersHaveTheirCallers) {
+  ThreadPool pool(3);
+  std::atomic<int> lost{0};
+  const uint64_t before = pool.helped();
+  while (pool.helped() < before + 20) {
+    pool.parallel_for(1000, [&](int64_t) {
+      if (halve(std::numeric_limits<float>::min()) == 0.0f) lost.fetch_add(1);
+    });
+  }
+  EXPECT_EQ(lost.load(), 0);
+}
 #endif
 
 TEST(ThreadPool, TheProcessTakesOneToManyThreads) {
