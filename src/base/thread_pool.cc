@@ -180,8 +180,11 @@ void ThreadPool::publish(Job& job, int64_t chunks, Function function, const void
 }
 
 void ThreadPool::finish(Job& job) {
+  // Spare work may have begun in another.
+  const unsigned mode = float_mode();
   while (work_on_one(job, true)) {
   }
+  set_float_mode(mode);
   const auto groups = static_cast<uint32_t>(job.groups());
   for (int spins = 0; job.outcome->finished.load(std::memory_order_acquire) != groups; ++spins) {
     if (spins < 4096) {
