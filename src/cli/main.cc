@@ -72,6 +72,12 @@ std::string verb_of(const CLI::App& app) {
   return out;
 }
 
+const CLI::App* part_called(const CLI::App& app) {
+  const CLI::App* at = &app;
+  while (!at->get_subcommands().empty()) at = at->get_subcommands()[0];
+  return at;
+}
+
 std::string called(const CLI::App& app) {
   const std::string verb = verb_of(app);
   return espalier::cat(app.get_name(), verb.empty() ? "" : " ", verb);
@@ -79,8 +85,7 @@ std::string called(const CLI::App& app) {
 
 // Of a verb without its part, which ones it has.
 std::string said_of(const CLI::App& app, const CLI::ParseError& error) {
-  const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands()[0];
+  const CLI::App* at = part_called(app);
   std::string parts;
   for (const CLI::App* part : at->get_subcommands([](const CLI::App*) { return true; }))
     parts += espalier::cat(parts.empty() ? "" : ", ", part->get_name());
@@ -91,8 +96,7 @@ std::string said_of(const CLI::App& app, const CLI::ParseError& error) {
 
 // For programs on standard output, where the verb that was called has --json and it was given.
 void write_error(const CLI::App& app, int argc, char** argv, const nlohmann::ordered_json& body) {
-  const CLI::App* at = &app;
-  while (!at->get_subcommands().empty()) at = at->get_subcommands()[0];
+  const CLI::App* at = part_called(app);
   if (at->get_option_no_throw("--json") &&
       std::any_of(argv, argv + argc, [](const char* word) { return word == std::string("--json"); }))
     espalier::cli::Results{.json = true}.write_json(verb_of(app), {{"error", body}});
