@@ -13,8 +13,6 @@ namespace espalier {
 namespace {
 
 constexpr size_t kLongestRow = size_t{1} << 24;
-// Read at once: strings set their bytes before these are written, and so few are still at hand.
-constexpr size_t kReadAtOnce = size_t{1} << 16;
 
 // Where the last row ends, 0 without one; and the quote that does not end, or npos.
 struct LastRow {
@@ -72,7 +70,7 @@ size_t without_blank_lines(std::string_view text, size_t end) {
 CsvBlocks::CsvBlocks(std::unique_ptr<ByteSource> source, const CsvOptions& options, size_t block)
     : source_(std::move(source)), block_(std::max<size_t>(block, 16)) {
   // Spreadsheets and the like have no lines to cut.
-  fill(block_);
+  fill(rest_, 0, block_);
   refuse_other_kinds(rest_);
   if (rest_.empty()) parse_csv(rest_, options);
   if (options.delimiter) {
@@ -82,7 +80,7 @@ CsvBlocks::CsvBlocks(std::unique_ptr<ByteSource> source, const CsvOptions& optio
     delimiter_ = head.size() > 5 && head.starts_with("sep=") ? head[4] : guess_delimiter(head);
   }
   CsvBlock first;
-  refuse_nul(0);
+  refuse_nul(rest_, 0);
   if (!cut(first)) parse_csv("", options);
   begin(first, options);
 }
@@ -111,51 +109,50 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
   has_first_ = true;
 }
 
-// Reads on until `rest_` has `size` bytes, or all.
-void CsvBlocks::fill(size_t size) {
-  if (ended_ || rest_.size() >= size) return;
-  rest_.reserve(size + 1);
-  while (!ended_ && rest_.size() < size) {
-    const size_t held = rest_.size(), part = std::min(kReadAtOnce, size - held);
-    rest_.resize(held + part);
-    const size_t count = source_->read(rest_.data() + held, part);
-    rest_.resize(held + count);
-    ended_ = count < part;
-  }
-  if (ended_ && !rest_.empty()) rest_ += '\n';
+// Reads on behind the first `held` bytes until there are `size`, or all.
+void CsvBlocks::fill(std::string& text, size_t held, size_t size) {
+  if (ended_ || held >= size) return text.resize(held);
+  if (text.capacity() <= size) text.reserve(size + 1);
+  text.resize(size);
+  const size_t count = source_->read(text.data() + held, size - held);
+  ended_ = count < size - held;
+  text.resize(held + count);
+  if (ended_ && !text.empty()) text += '\n';
 }
 
-void CsvBlocks::refuse_nul(size_t from) const {
-  const size_t nul = rest_.find('\0', from);
-  if (nul == rest_.npos) return;
+void CsvBlocks::refuse_nul(std::string_view text, size_t from) const {
+  const size_t nul = text.find('\0', from);
+  if (nul == text.npos) return;
   throw FormatError("csv.nul",
-                    cat("line ", line_of(rest_, nul) + line_ - 1, ": a NUL byte, which no text has"),
+                    cat("line ", line_of(text, nul) + line_ - 1, ": a NUL byte, which no text has"),
                     "save the table as CSV in UTF-8");
 }
 
 bool CsvBlocks::cut(CsvBlock& out) {
+  std::string& text = out.text;
+  size_t held = rest_.size();
+  if (text.size() < held) text.resize(held);
+  rest_.copy(text.data(), held);
   for (size_t size = block_;; size *= 2) {
-    const size_t held = rest_.size();
-    fill(size);
-    const TextSurvey survey = survey_text(rest_);
-    const LastRow last = survey.quote ? find_last_row(rest_, delimiter_) : LastRow{rest_.rfind('\n') + 1};
-    const size_t end = without_blank_lines(rest_, last.end);
-    if (survey.nul) refuse_nul(held);
-    if (ended_ && last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, "");
+    fill(text, held, size);
+    const TextSurvey survey = survey_text(text);
+    const LastRow last = survey.quote ? find_last_row(text, delimiter_) : LastRow{text.rfind('\n') + 1};
+    const size_t end = without_blank_lines(text, last.end);
+    if (survey.nul) refuse_nul(text, held);
+    if (ended_ && last.quote != text.npos) throw_quote(text, last.quote, line_, "");
     if (end > 0) {
-      std::string rest = rest_.substr(end);
-      const int64_t first_line = line_;
-      line_ += survey.lines - std::count(rest.begin(), rest.end(), '\n');
-      rest_.resize(end);
-      out.text = std::exchange(rest_, std::move(rest));
-      out.first_line = first_line;
+      rest_.assign(text, end);
+      out.first_line = line_;
+      line_ += survey.lines - std::count(rest_.begin(), rest_.end(), '\n');
+      text.resize(end);
       out.ascii = survey.ascii;
       out.bare = survey.bare;
       return true;
     }
     if (ended_) return false;
-    if (rest_.size() < kLongestRow) continue;
-    if (last.quote != rest_.npos) throw_quote(rest_, last.quote, line_, " within 16 MiB");
+    held = text.size();
+    if (held < kLongestRow) continue;
+    if (last.quote != text.npos) throw_quote(text, last.quote, line_, " within 16 MiB");
     throw FormatError("csv.line",
                       cat("line ", line_, ": more than ", kLongestRow, " bytes without a row's end"));
   }

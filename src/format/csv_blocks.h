@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "espalier/csv.h"
@@ -38,14 +39,14 @@ class CsvBlocks {
   // Cells of a row: as many as names, or one more, which is empty.
   int64_t cells() const { return cells_; }
 
-  // The next rows; nothing at the end. Raises FormatError[csv.quote], [csv.line] for a row beyond 16 MiB,
-  // [csv.nul].
+  // The next rows; nothing at the end. The text that `out` has is written over, without setting its bytes
+  // before. Raises FormatError[csv.quote], [csv.line] for a row beyond 16 MiB, [csv.nul].
   bool next(CsvBlock& out);
 
  private:
   bool cut(CsvBlock& out);
-  void fill(size_t size);
-  void refuse_nul(size_t from) const;
+  void fill(std::string& text, size_t held, size_t size);
+  void refuse_nul(std::string_view text, size_t from) const;
   void begin(CsvBlock& first, const CsvOptions& options);
 
   std::unique_ptr<ByteSource> source_;
@@ -88,6 +89,8 @@ class CsvRows {
   }
   // The line of the file, from 1, in which a row begins.
   int64_t line(int64_t row) const;
+  // The text, for its memory. REQUIRES: nothing is asked for then.
+  std::string release() { return std::move(text_); }
 
  private:
   void write_plainly(const CsvNumbers& numbers, int64_t columns);

@@ -22,18 +22,20 @@ struct Read {
   size_t blocks = 0;
 };
 
+// Each block is written over the one before.
 Read read(std::unique_ptr<ByteSource> source, size_t block, const CsvOptions& options = {}) {
   CsvBlocks blocks(std::move(source), options, block);
   Read out;
   out.names = blocks.names();
   for (CsvBlock piece; blocks.next(piece); ++out.blocks) {
-    const CsvRows rows(std::move(piece), blocks);
+    CsvRows rows(std::move(piece), blocks);
     for (int64_t row = 0; row < rows.rows(); ++row) {
       out.lines.push_back(rows.line(row));
       out.rows.emplace_back();
       for (size_t column = 0; column < out.names.size(); ++column)
         out.rows.back().emplace_back(rows.cell(row, static_cast<int64_t>(column)));
     }
+    piece.text = rows.release();
   }
   return out;
 }

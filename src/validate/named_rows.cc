@@ -20,9 +20,7 @@ std::string text_of(double value, CellType type) {
 }
 
 void write_numbers(const NamedRows::Column& column, CellBatch& out) {
-  out.written.reserve(column.numbers.size());
-  for (const double value : column.numbers)
-    out.texts.push_back(out.written.emplace_back(text_of(value, column.type)));
+  for (const double value : column.numbers) out.texts.write(text_of(value, column.type));
 }
 
 }  // namespace
@@ -46,6 +44,7 @@ NamedRows::Column& NamedRows::column(std::string_view name) {
   const auto added = columns_.emplace(name, Column{}).first;
   added->second.name = added->first;
   added->second.first = numbers_.back();
+  added->second.texts = PlacedTexts(texts_.data());
   return added->second;
 }
 
@@ -79,7 +78,7 @@ void NamedRows::text(std::string_view text) {
   if (text.size() > texts_.capacity() - texts_.size()) throw InternalError("more texts than bytes");
   const size_t at = texts_.size();
   texts_ += text;
-  present_->texts.push_back(std::string_view(texts_).substr(at));
+  present_->texts.add(std::string_view(texts_).substr(at));
   ++present_->cells.back().end;
 }
 

@@ -29,7 +29,7 @@ class NamedRows : public TableRows, public RowValues {
     int64_t first = 0;  // the number of the row that named it first
     std::vector<Cell> cells;
     std::vector<double> numbers;
-    std::vector<std::string_view> texts;
+    PlacedTexts texts;
   };
 
   void begin_row(int64_t number) override { numbers_.push_back(number); }

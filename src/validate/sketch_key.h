@@ -18,14 +18,12 @@ struct SketchKey {
   uint32_t size = 0;
 
   // Bytes from `origin` on to the end of the text may be read, if it is not null.
-  static SketchKey of(std::string_view text, const char* origin = nullptr) {
+  static SketchKey of(std::string_view text) {
     SketchKey out{.size = static_cast<uint32_t>(text.size())};
     if (!out.is_short()) {
       out.low = hash_text(text);
       return out;
     }
-    const char* const end = text.data() + text.size();
-    if (origin && end - origin >= static_cast<ptrdiff_t>(kShort)) return of_last(end, out.size);
     char bytes[kShort] = {};
     if (!text.empty()) std::memcpy(bytes + kShort - text.size(), text.data(), text.size());
     std::memcpy(&out.low, bytes, 8);

@@ -17,13 +17,13 @@ uint64_t* CountPages::make(uint64_t key) {
   }
   if (page - first_ >= most_range_) return nullptr;
   if (page - first_ >= pages_.size()) pages_.resize(page - first_ + 1, 0);
-  uint32_t& held = pages_[page - first_];
+  uint16_t& held = pages_[page - first_];
   if (held == 0) {
     const size_t pages = counts_.size() >> kBits;
     if (pages > most_pages_) return nullptr;
     counts_.resize(counts_.size() + kMask + 1, 0);
     since_.resize(counts_.size(), 0);
-    held = static_cast<uint32_t>(pages);
+    held = static_cast<uint16_t>(pages);
   }
   const size_t at = size_t{held} << kBits | (key & kMask);
   if (since_[at] > 0) counts_[at] += since_[at] - 1;

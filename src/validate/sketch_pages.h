@@ -11,20 +11,20 @@ namespace espalier {
 // a count, and all counts in use stay near each other.
 class CountPages {
  public:
-  // As many pages in its range, and as many that hold counts.
+  // As many pages in its range, and as many that hold counts, at most 65,535.
   CountPages(size_t most_range, size_t most_pages) : most_range_(most_range), most_pages_(most_pages) {}
 
   // Counts the keys key_of(0), key_of(1), ... up to the first that has no count; how many these are.
   template <class F>
   size_t count_known(size_t size, const F& key_of) {
     const uint64_t first = first_, range = pages_.size();
-    const uint32_t* const pages = pages_.data();
-    uint16_t* const since = since_.data();
+    const uint16_t* const pages = pages_.data();
+    uint8_t* const since = since_.data();
     for (size_t i = 0; i < size; ++i) {
       const uint64_t key = key_of(i), page = (key >> kBits) - first;
       if (page >= range) return i;
-      uint16_t& more = since[size_t{pages[page]} << kBits | (key & kMask)];
-      if (static_cast<uint16_t>(more - 1) >= kMostSince) return i;
+      uint8_t& more = since[size_t{pages[page]} << kBits | (key & kMask)];
+      if (static_cast<uint8_t>(more - 1) >= kMostSince) return i;
       ++more;
     }
     return size;
@@ -46,14 +46,14 @@ class CountPages {
  private:
   static constexpr int kBits = 5;
   static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
-  static constexpr uint16_t kMostSince = 0xfffe;
+  static constexpr uint8_t kMostSince = 0xfe;
 
   size_t most_range_, most_pages_;
   uint64_t first_ = 0;           // page of the range
-  std::vector<uint32_t> pages_;  // of the range; 0: none, whose counts stay 0
+  std::vector<uint16_t> pages_;  // of the range; 0: none, whose counts stay 0
   // How often keys were counted since they were made, and one more, 0 without a count: so few bytes of each
   // stay at hand. And what they were counted before.
-  std::vector<uint16_t> since_ = std::vector<uint16_t>(kMask + 1);
+  std::vector<uint8_t> since_ = std::vector<uint8_t>(kMask + 1);
   std::vector<uint64_t> counts_ = std::vector<uint64_t>(kMask + 1);
 };
 

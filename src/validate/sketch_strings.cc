@@ -51,19 +51,19 @@ struct TextCounts::Group {
       for (size_t k = count; k > 0 && which[k - 1] > i; --k) f(which[k - 1]);
     }
   };
-  Text text(size_t i) const { return {{keys.low[i], keys.high[i], keys.size[i]}, keys.hash[i], texts[i]}; }
+  Text text(size_t i) const { return {{keys.low[i], keys.high[i], texts.sizes[i]}, keys.hash[i], texts[i]}; }
 
-  std::span<const std::string_view> texts;
+  TextPlaces texts;
   TextKeys keys;
   std::array<uint32_t, kTextGroup> slots;
   Some held, passed, others;
 };
 
-void TextCounts::add(std::span<const std::string_view> texts, const char* origin) {
+void TextCounts::add(TextPlaces texts) {
   Group group;
-  for (; !texts.empty(); texts = texts.subspan(group.texts.size())) {
-    group.texts = texts.first(std::min(kTextGroup, texts.size()));
-    read(group, origin);
+  for (; texts.count > 0; texts = texts.part(group.texts.count, texts.count - group.texts.count)) {
+    group.texts = texts.part(0, std::min(kTextGroup, texts.count));
+    read(group);
     find(group);
     pass(group);
     add_others(group);
@@ -71,34 +71,23 @@ void TextCounts::add(std::span<const std::string_view> texts, const char* origin
 }
 
 // The keys of the texts.
-void TextCounts::read(Group& group, const char* origin) {
-  constexpr auto kRead = static_cast<ptrdiff_t>(SketchKey::kShort);
-  std::array<const char*, kTextGroup> ends;
-  std::array<char, kTextGroup * kRead> copies;
-  size_t longest = 0;
-  auto lowest = ~uintptr_t{0};
-  for (size_t i = 0; i < group.texts.size(); ++i) {
-    const std::string_view text = group.texts[i];
-    ends[i] = text.data() + text.size();
-    group.keys.size[i] = static_cast<uint32_t>(text.size());
-    longest = std::max(longest, text.size());
-    lowest = std::min(lowest, reinterpret_cast<uintptr_t>(ends[i]));
+void TextCounts::read(Group& group) {
+  const TextPlaces& texts = group.texts;
+  TextKeys& keys = group.keys;
+  const auto read_alone = [&](size_t i) {
+    const SketchKey key = SketchKey::of(texts[i]);
+    keys.low[i] = key.low;
+    keys.high[i] = key.high;
+    keys.hash[i] = key.hash();
+  };
+  // Before the first ones' ends there are too few bytes.
+  if (texts.ends[0] < SketchKey::kShort) {
+    for (size_t i = 0; i < texts.count; ++i) read_alone(i);
+    return;
   }
-  const bool readable = origin && lowest - reinterpret_cast<uintptr_t>(origin) >= kRead;
-  for (size_t i = 0; !readable && i < group.texts.size(); ++i) {
-    const std::string_view text = group.texts[i];
-    if (origin && ends[i] - origin >= kRead) continue;
-    const size_t size = std::min(text.size(), SketchKey::kShort);
-    char* const end = copies.data() + (i + 1) * kRead;
-    std::memset(end - kRead, 0, kRead);
-    if (size > 0) std::memcpy(end - size, ends[i] - size, size);
-    ends[i] = end;
-  }
-  ESPALIER_FROM_AVX512(read_text_keys, current_isa())(ends.data(), group.texts.size(), group.keys);
-  for (size_t i = 0; longest > SketchKey::kShort && i < group.texts.size(); ++i) {
-    if (group.texts[i].size() <= SketchKey::kShort) continue;
-    group.keys.low[i] = group.keys.hash[i] = hash_text(group.texts[i]);
-    group.keys.high[i] = 0;
+  if (ESPALIER_FROM_AVX512(read_text_keys, current_isa())(texts, keys) <= SketchKey::kShort) return;
+  for (size_t i = 0; i < texts.count; ++i) {
+    if (texts.sizes[i] > SketchKey::kShort) read_alone(i);
   }
 }
 
@@ -106,7 +95,7 @@ void TextCounts::read(Group& group, const char* origin) {
 // depend on what most texts are: no processor foresees it.
 void TextCounts::find(Group& group) {
   const TagMatches matches = ESPALIER_FROM_AVX512(find_tags, current_isa())(
-      tags_.data(), slots_.size(), group.keys.hash, group.texts.size());
+      tags_.data(), slots_.size(), group.keys.hash, group.texts.count);
   // Copies, since bytes that are written may be any of the object's.
   Slot* const slots = slots_.data();
   for (size_t k = 0; k < matches.found; ++k)
@@ -114,13 +103,14 @@ void TextCounts::find(Group& group) {
   group.others.count = matches.others;
   std::copy_n(matches.which_others, matches.others, group.others.which.begin());
   const TextKeys& keys = group.keys;
+  const uint32_t* const sizes = group.texts.sizes;
   std::array<uint8_t, kTextGroup + 1> unsure;
   size_t held = 0, unsures = 0;
   for (size_t k = 0; k < matches.found; ++k) {
     const uint8_t i = matches.which_found[k];
     Slot& slot = slots[group.slots[i] = matches.slots[i]];
-    const uint64_t other = (slot.low ^ keys.low[i]) | (slot.high ^ keys.high[i]) | (slot.size ^ keys.size[i]);
-    const bool is = (other == 0) & (keys.size[i] <= SketchKey::kShort);
+    const uint64_t other = (slot.low ^ keys.low[i]) | (slot.high ^ keys.high[i]) | (slot.size ^ sizes[i]);
+    const bool is = (other == 0) & (sizes[i] <= SketchKey::kShort);
     slot.count += is;
     group.held.which[held] = unsure[unsures] = i;
     held += is;
@@ -144,11 +134,15 @@ void TextCounts::pass(Group& group) {
   uint16_t* const cells = passed_.data();
   const auto most = static_cast<uint16_t>(std::min<uint64_t>(forgotten_, kMostPassed));
   const int shift = cell_shift_;
-  for (size_t i = 0; i < found.count; ++i) __builtin_prefetch(&cells[hashes[found.which[i]] >> shift], 1);
+  std::array<uint64_t, kTextGroup> noted;
+  for (size_t i = 0; i < found.count; ++i) {
+    noted[i] = hashes[found.which[i]];
+    __builtin_prefetch(&cells[noted[i] >> shift], 1);
+  }
   size_t passed = 0, others = 0;
   for (size_t i = 0; i < found.count; ++i) {
     const uint8_t which = found.which[i];
-    uint16_t& cell = cells[hashes[which] >> shift];
+    uint16_t& cell = cells[noted[i] >> shift];
     const bool passes = cell < most;
     cell = static_cast<uint16_t>(cell + passes);
     group.passed.which[passed] = group.others.which[others] = which;
@@ -157,7 +151,7 @@ void TextCounts::pass(Group& group) {
   }
   group.passed.count = passed;
   group.others.count = others;
-  distinct_->note(hashes, found.which.data(), found.count);
+  for (size_t i = 0; i < found.count; ++i) distinct_->note(noted[i]);
 }
 
 // Those that come to be held. One that makes others be forgotten comes before all that stand behind it.
@@ -180,7 +174,7 @@ void TextCounts::move(const Group& group, size_t at) {
   group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
   group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.keys.hash[k])]; });
   ++slots_[insert(group.text(at))].count;
-  for (size_t k = at + 1; k < group.texts.size(); ++k) add(group.text(k), 0);
+  for (size_t k = at + 1; k < group.texts.count; ++k) add(group.text(k), 0);
 }
 
 bool TextCounts::is_full(const Text& text) const {

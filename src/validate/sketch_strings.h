@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +35,7 @@ class TextCounts {
   static constexpr size_t kLongestText = 1024;
 
   // Room for `most` texts of together `bytes` bytes; when some were forgotten for half of them, but no more
-  // than 4,096: what is asked for time and again stays at hand. And for four to eight times `most` cells.
+  // than 2,048: what is asked for time and again stays at hand. And for four to eight times `most` cells.
   TextCounts(size_t most, size_t bytes, bool weighted);
 
   // So many times the same; once, if it has a weight.
@@ -44,9 +43,8 @@ class TextCounts {
     const SketchKey key = SketchKey::of(text);
     add({key, key.hash(), text}, weight, times);
   }
-  // All of these. Bytes from `origin` on to the end of each may be read, if it is not null. REQUIRES: not
-  // weighted.
-  void add(std::span<const std::string_view> texts, const char* origin = nullptr);
+  // All of these, which stand in this order. REQUIRES: not weighted.
+  void add(TextPlaces texts);
   // REQUIRES: both were made with the same arguments.
   void merge(const TextCounts& other);
 
@@ -110,7 +108,7 @@ class TextCounts {
     if (weighted_) weights_[at] += weight;
   }
   struct Group;
-  static void read(Group& group, const char* origin);
+  static void read(Group& group);
   void find(Group& group);
   void pass(Group& group);
   void add_others(Group& group);
@@ -142,7 +140,7 @@ class TextCounts {
   void note_all(const TextCounts& other);
 
   static constexpr uint64_t kMostPassed = 0xffff;
-  static constexpr size_t kAtHand = 4096;
+  static constexpr size_t kAtHand = 2048;
   size_t parts() const { return std::max<size_t>(2, most_ / kAtHand); }
   size_t room(size_t all) const { return forgotten_ > 0 ? all / parts() : all; }
 

@@ -28,9 +28,9 @@ struct ValueRange {
 };
 
 // Counts of finite numbers. Exact while there are at most `most` distinct ones; then the lowest bits of all
-// numbers are dropped, as few as leave at most a quarter of so many distinct beginnings: those in use stay at
-// hand. Thus what it says depends on the numbers alone, not on their order nor on how they were merged. Sums
-// stay exact.
+// numbers are dropped, as few as leave at most half of so many distinct beginnings, and no more than 8,192:
+// those in use stay at hand. Thus what it says depends on the numbers alone, not on their order nor on how
+// they were merged. Sums stay exact.
 class ValueCounts {
  public:
   ValueCounts(size_t most, bool weighted);
@@ -110,9 +110,9 @@ class ValueCounts {
   void add(uint64_t whole, uint64_t count, FixedWeight weight);
   // Counts the values up to the first that is new; how many these are.
   size_t add_known(std::span<const double> values);
-  // Bits are dropped when there are more keys than this, so many that many more may come.
-  size_t room() const { return sums_ ? most_ / 2 : most_; }
-  size_t most_coarse() const { return std::max<size_t>(most_ / 4, 2); }
+  // Bits are dropped when there are more keys than this, so many that as many more may come.
+  size_t room() const { return sums_ ? 2 * most_coarse() : most_; }
+  size_t most_coarse() const { return std::clamp<size_t>(most_ / 2, 2, 8192); }
   static int bits_to_drop(const std::vector<Count>& counts, size_t most);
   void coarsen(const std::vector<Count>& counts, int more);
   // Anew, of these, `more` bits of whose keys are dropped.

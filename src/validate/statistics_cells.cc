@@ -110,17 +110,21 @@ class Reader {
     const size_t rows = cells_.count, stride = cells_.stride;
     const char* const text = cells_.text;
     const uint32_t* starts = cells_.starts;
-    out_.texts.resize(rows);
+    out_.texts.restart(text, rows);
+    uint32_t *const ends = out_.texts.ends(), *const sizes = out_.texts.sizes();
     size_t empty = 0, bytes = 0;
     for (size_t i = 0; i < rows; ++i, starts += stride) {
       if (!kBare && i + kAhead < rows) __builtin_prefetch(text + starts[kAhead * stride]);
-      const char *begin = text + starts[0], *end = text + starts[1] - 1;
-      const std::string_view cell = kBare || is_bare(begin, end)
-                                        ? std::string_view(begin, static_cast<size_t>(end - begin))
-                                        : trimmed_cell(begin, end);
-      out_.texts[i] = cell;
-      empty += cell.empty();
-      bytes += cell.size();
+      uint32_t begin = starts[0], end = starts[1] - 1;
+      if (!kBare && !is_bare(text + begin, text + end)) {
+        const std::string_view cell = trimmed_cell(text + begin, text + end);
+        begin = static_cast<uint32_t>(cell.data() - text);
+        end = begin + static_cast<uint32_t>(cell.size());
+      }
+      ends[i] = end;
+      sizes[i] = end - begin;
+      empty += end == begin;
+      bytes += end - begin;
     }
     out_.bytes = bytes;
     return empty;
@@ -209,7 +213,6 @@ CellType read_places(const CsvRows& rows, const CellPlaces& cells, const EmptyCe
                      CellBatch& out) {
   out.type = type;
   out.utf8 = rows.utf8();
-  out.origin = rows.origin();
   Reader reader(cells, empty, out);
   return type == CellType::kText ? reader.texts() : reader.numbers(type);
 }

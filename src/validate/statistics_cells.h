@@ -9,6 +9,7 @@
 
 #include "format/csv_blocks.h"
 #include "validate/equal_cells.h"
+#include "validate/placed_texts.h"
 
 namespace espalier {
 
@@ -41,10 +42,8 @@ struct CellBatch {
   // Where the values of each row end; empty where a row has one at most, which stands at the row's place.
   std::vector<uint32_t> ends = {};
   std::vector<double> numbers = {};
-  std::vector<std::string_view> texts = {};
-  bool utf8 = false;             // all texts are known to be UTF-8
-  const char* origin = nullptr;  // bytes from here on to the end of each text may be read, if not null
-  std::vector<std::string> written = {};  // what texts are of that stand in no file
+  PlacedTexts texts = {};  // in order of their places
+  bool utf8 = false;       // all of them are known to be UTF-8
   // How many rows of the file each one stands for; empty where it is one.
   std::vector<uint32_t> counts = {};
 

@@ -8,7 +8,7 @@
 namespace espalier {
 
 SketchRoom sketch_room(size_t columns) {
-  constexpr size_t kEach = 200000, kShared = size_t{24} << 20;
+  constexpr size_t kEach = 200000, kShared = size_t{12} << 20;
   const size_t bytes = kEach + kShared / std::max<size_t>(columns, 1);
   // Slots are half empty; half of a text's room is for its letters.
   const size_t values = std::clamp<size_t>(std::bit_floor(bytes / 40), 4096, 65536);
@@ -117,22 +117,20 @@ void ColumnStatistics::add_finite(std::span<const double> values) {
 }
 
 void ColumnStatistics::add_texts(const CellBatch& cells) {
-  std::span<const std::string_view> all = std::span(cells.texts).first(cells.states.size());
-  std::vector<std::string_view> values;
+  TextPlaces all = cells.texts.places();
+  PlacedTexts values(all.origin);
   const auto is_value = [](CellState state) { return state == CellState::kValue; };
   if (!cells.full && !std::ranges::all_of(cells.states, is_value)) {
     for (size_t i = 0; i < cells.states.size(); ++i) {
-      if (is_value(cells.states[i])) values.push_back(cells.texts[i]);
+      if (is_value(cells.states[i])) values.add(all[i]);
     }
-    all = values;
+    all = values.places();
   }
   if (cells.full) bytes_ += cells.bytes;
-  for (size_t i = 0; !cells.full && i < all.size(); ++i) bytes_ += all[i].size();
-  for (size_t i = 0; !cells.utf8 && i < all.size(); ++i) invalid_ += !is_utf8(all[i]);
-  if (times_) {
-    for (const std::string_view text : all) times_->add(text);
-  }
-  texts_->add(all, cells.origin);
+  for (size_t i = 0; !cells.full && i < all.count; ++i) bytes_ += all.sizes[i];
+  for (size_t i = 0; !cells.utf8 && i < all.count; ++i) invalid_ += !is_utf8(all[i]);
+  for (size_t i = 0; times_ && i < all.count; ++i) times_->add(all[i]);
+  texts_->add(all);
 }
 
 void ColumnStatistics::add(const CellBatch& cells, std::span<const FixedWeight> weights) {

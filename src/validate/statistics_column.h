@@ -28,7 +28,7 @@ inline constexpr const char* kNoUtf8 = "__BYTES_VALUE__";
 struct SketchRoom {
   size_t values = 4096, texts = 2048, text_bytes = size_t{1} << 15;
 };
-// For so many columns: 200 KB each, and 24 MiB that they share.
+// For so many columns: 200 KB each, and 12 MiB that they share.
 SketchRoom sketch_room(size_t columns);
 
 // All rows of a data set: what missing rows are missing from.

@@ -151,10 +151,15 @@ class Turns {
   std::vector<std::atomic<int64_t>> next_;
 };
 
-// Calls f of all pieces and their rows on all threads, until it is false. The mistake that stands first in
-// the files is raised.
+// Calls f of all pieces, their rows and some memory of the thread's own, on all threads, until it is false.
+// The mistake that stands first in the files is raised.
 class Reading {
  public:
+  // What is filled again for column after column.
+  struct Memory {
+    CellBatch batch;
+    EqualCells equal;
+  };
   Reading(Feed& feed, Turns& turns) : feed_(feed), turns_(turns) {}
 
   template <class F>
@@ -167,11 +172,14 @@ class Reading {
   template <class F>
   void work(const F& f) {
     Feed::Piece piece;
+    const auto memory = std::make_unique<Memory>();
     try {
       while (!failed_ && feed_.next(piece)) {
         const bool more = about(piece.file, [&] {
           const auto rows = piece.table->rows(std::move(piece.block));
-          return f(piece.number, *rows);
+          const bool more = f(piece.number, *rows, *memory);
+          piece.block.bytes = rows->release();
+          return more;
         });
         if (!more) return;
       }
@@ -213,7 +221,9 @@ class Pass {
         crossing_(wanted_.size()) {}
 
   void run() {
-    Reading(feed_, turns_).run([&](int64_t block, const TableRows& cells) { return add(block, cells); });
+    Reading(feed_, turns_).run([&](int64_t block, const TableRows& cells, Reading::Memory& memory) {
+      return add(block, cells, memory);
+    });
   }
   CellType found(size_t column) const { return found_[column].load(); }
 
@@ -239,14 +249,13 @@ class Pass {
     return chosen;
   }
 
-  bool add(int64_t block, const TableRows& cells) {
+  bool add(int64_t block, const TableRows& cells, Reading::Memory& memory) {
     TableStatistics::Rows rows = statistics_.read(cells);
     const size_t last = wanted_.size();
     if (!turns_.wait(last, block)) return false;
     rows_ ? statistics_.add_rows(rows) : statistics_.find_slices(rows);
     turns_.pass(last, block);
-    CellBatch batch;
-    const auto equal = std::make_unique<EqualCells>();
+    CellBatch& batch = memory.batch;
     std::vector<std::vector<double>> numbers(last);
     std::deque<size_t> left;
     for (size_t column = 0; column < last; ++column) {
@@ -259,7 +268,7 @@ class Pass {
       const CellType met = found_[column].load();
       CellType found = met;
       if (met != CellType::kText || type == CellType::kText)
-        found = std::max(found, statistics_.read_column(cells, column, *equal, batch));
+        found = std::max(found, statistics_.read_column(cells, column, memory.equal, batch));
       if (statistics_.crossed(column) && found <= type) numbers[column] = single_numbers(batch);
       if (!wanted_[column]) continue;
       if (!turns_.wait(column, block)) return false;
@@ -310,7 +319,7 @@ std::vector<CellType> first_types(Feed& feed) {
 TableColumns named_columns(Feed& feed) {
   std::map<std::string, CellType, std::less<>> types;
   Turns turns({true});
-  Reading(feed, turns).run([&](int64_t block, const TableRows& rows) {
+  Reading(feed, turns).run([&](int64_t block, const TableRows& rows, Reading::Memory&) {
     const std::vector<TableRows::Named> columns = rows.columns();
     if (!turns.wait(0, block)) return false;
     for (const TableRows::Named& column : columns) {

@@ -11,7 +11,7 @@ class CsvTableBlocks : public TableBlocks {
       : blocks_(open_text(path), options.csv, options.block), empty_(options.empty) {}
 
   bool next(TableBlock& out) override {
-    CsvBlock block;
+    CsvBlock block{.text = std::move(out.bytes)};
     if (!blocks_.next(block)) return false;
     out = {
         .bytes = std::move(block.text), .first = block.first_line, .ascii = block.ascii, .bare = block.bare};

@@ -16,6 +16,7 @@ class CsvTableRows : public TableRows {
   CellType read(size_t column, std::string_view name, CellType type, CellBatch& out) const override;
   CellType read_counted(size_t column, std::string_view name, CellType type, EqualCells& equal,
                         CellBatch& out) const override;
+  std::string release() override { return cells_.release(); }
 
  private:
   CsvRows cells_;

@@ -56,6 +56,8 @@ class TableRows {
   };
   // Where rows name their values, all columns, in any order.
   virtual std::vector<Named> columns() const { return {}; }
+  // The bytes of the block, for their memory. REQUIRES: nothing is asked for then.
+  virtual std::string release() { return {}; }
 };
 
 // What values of both types are: the larger one; nothing where a column cannot have both.
@@ -65,7 +67,8 @@ using JoinTypes = std::optional<CellType> (*)(CellType, CellType);
 class TableBlocks {
  public:
   virtual ~TableBlocks() = default;
-  // The next rows; false at the end. For one thread at a time.
+  // The next rows; false at the end. May write over the bytes that `out` has, for their memory. For one
+  // thread at a time.
   virtual bool next(TableBlock& out) = 0;
   // For any number of threads. Raises FormatError with the place.
   virtual std::unique_ptr<TableRows> rows(TableBlock block) const = 0;

@@ -5,19 +5,20 @@
 #include <cstdint>
 
 #include "base/isa.h"
+#include "validate/placed_texts.h"
 
 namespace espalier {
 
 // So many texts are looked for together; so many tags are looked at together.
 inline constexpr size_t kTextGroup = 128, kTagGroup = 16;
 
-// The keys of texts of up to 16 bytes, as SketchKey has them, and the keys' hashes.
+// The keys of texts of up to 16 bytes, as SketchKey has them but for their sizes, and the keys' hashes.
 struct TextKeys {
   uint64_t low[kTextGroup], high[kTextGroup], hash[kTextGroup];
-  uint32_t size[kTextGroup];
 };
-// Sets all but the sizes; of longer texts to anything. Reads 16 bytes before each text's end.
-using ReadTextKeys = void(const char* const* ends, size_t count, TextKeys& keys);
+// Sets the keys, of longer texts to anything; the largest size. Reads 16 bytes before each text's end.
+// REQUIRES: at most kTextGroup.
+using ReadTextKeys = uint32_t(const TextPlaces& texts, TextKeys& keys);
 ReadTextKeys read_text_keys_portable;
 ReadTextKeys read_text_keys_avx512;
 

@@ -1,5 +1,7 @@
 #include <immintrin.h>
 
+#include <algorithm>
+
 #include "base/hash.h"
 #include "validate/text_keys.h"
 
@@ -9,8 +11,10 @@ namespace {
 // Eight keys at a time, the last 16 bytes of every other text in the lanes of one vector.
 constexpr size_t kTexts = 8;
 
-__m512i last_bytes(const char* const* ends) {
-  const auto load = [&](size_t i) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(ends[i] - 16)); };
+__m512i last_bytes(const char* origin, const uint32_t* ends) {
+  const auto load = [&](size_t i) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(origin + ends[i] - 16));
+  };
   const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(0)), load(2), 1);
   const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(4)), load(6), 1);
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
@@ -31,12 +35,17 @@ __m512i times(__m512i a, uint64_t b) {
 
 }  // namespace
 
-void read_text_keys_avx512(const char* const* ends, size_t count, TextKeys& keys) {
+uint32_t read_text_keys_avx512(const TextPlaces& texts, TextKeys& keys) {
+  const char* const origin = texts.origin;
+  __m512i longest = _mm512_setzero_si512();
   size_t i = 0;
-  for (; i + kTexts <= count; i += kTexts) {
-    const __m256i sizes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(keys.size + i));
-    const __m512i wide = _mm512_cvtepu32_epi64(sizes);
-    const __m512i even = kept(last_bytes(ends + i), wide, 0), odd = kept(last_bytes(ends + i + 1), wide, 8);
+  for (; i + kTexts <= texts.count; i += kTexts) {
+    const __m512i wide =
+        _mm512_cvtepu32_epi64(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(texts.sizes + i)));
+    longest = _mm512_max_epu64(longest, wide);
+    const uint32_t* const ends = texts.ends + i;
+    const __m512i even = kept(last_bytes(origin, ends), wide, 0);
+    const __m512i odd = kept(last_bytes(origin, ends + 1), wide, 8);
     const __m512i low = _mm512_unpacklo_epi64(even, odd), high = _mm512_unpackhi_epi64(even, odd);
     const __m512i x = times(_mm512_add_epi64(low, wide), kHashFirst);
     const __m512i y = times(high, kHashSecond);
@@ -48,15 +57,15 @@ void read_text_keys_avx512(const char* const* ends, size_t count, TextKeys& keys
     _mm512_storeu_si512(keys.high + i, high);
     _mm512_storeu_si512(keys.hash + i, hash);
   }
-  if (i == count) return;
+  const auto most = static_cast<uint32_t>(_mm512_reduce_max_epu64(longest));
+  if (i == texts.count) return most;
   TextKeys last;
-  for (size_t k = i; k < count; ++k) last.size[k - i] = keys.size[k];
-  read_text_keys_portable(ends + i, count - i, last);
-  for (size_t k = i; k < count; ++k) {
-    keys.low[k] = last.low[k - i];
-    keys.high[k] = last.high[k - i];
-    keys.hash[k] = last.hash[k - i];
-  }
+  const size_t left = texts.count - i;
+  const uint32_t most_left = read_text_keys_portable(texts.part(i, left), last);
+  std::copy_n(last.low, left, keys.low + i);
+  std::copy_n(last.high, left, keys.high + i);
+  std::copy_n(last.hash, left, keys.hash + i);
+  return std::max(most, most_left);
 }
 
 TagMatches find_tags_avx512(const uint8_t* tags, size_t slots, const uint64_t* hashes, size_t count) {

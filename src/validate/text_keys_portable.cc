@@ -8,14 +8,17 @@
 
 namespace espalier {
 
-void read_text_keys_portable(const char* const* ends, size_t count, TextKeys& keys) {
-  for (size_t i = 0; i < count; ++i) {
-    const size_t size = std::min<size_t>(keys.size[i], SketchKey::kShort);
-    const SketchKey key = SketchKey::of_last(ends[i], static_cast<uint32_t>(size));
+uint32_t read_text_keys_portable(const TextPlaces& texts, TextKeys& keys) {
+  uint32_t longest = 0;
+  for (size_t i = 0; i < texts.count; ++i) {
+    longest = std::max(longest, texts.sizes[i]);
+    const uint32_t size = std::min<uint32_t>(texts.sizes[i], SketchKey::kShort);
+    const SketchKey key = SketchKey::of_last(texts.origin + texts.ends[i], size);
     keys.low[i] = key.low;
     keys.high[i] = key.high;
     keys.hash[i] = key.hash();
   }
+  return longest;
 }
 
 TagMatches find_tags_portable(const uint8_t* tags, size_t slots, const uint64_t* hashes, size_t count) {

@@ -1,5 +1,6 @@
 #include "validate/text_keys.h"
 
+#include <algorithm>
 #include <bit>
 #include <random>
 #include <string>
@@ -36,20 +37,17 @@ TEST(TextKeys, AreThoseOfEachText) {
   for (int round = 0; round < 300; ++round) {
     std::string bytes(16, 'x');
     std::vector<std::string> texts(random() % (kTextGroup + 1));
-    std::vector<size_t> at;
+    std::vector<uint32_t> ends, sizes;
     for (std::string& text : texts) {
       for (size_t i = random() % 17; i > 0; --i) text += static_cast<char>(random());
       bytes += text;
-      at.push_back(bytes.size());
+      ends.push_back(static_cast<uint32_t>(bytes.size()));
+      sizes.push_back(static_cast<uint32_t>(text.size()));
     }
-    std::vector<const char*> ends;
-    TextKeys keys;
-    for (size_t i = 0; i < texts.size(); ++i) {
-      ends.push_back(bytes.data() + at[i]);
-      keys.size[i] = static_cast<uint32_t>(texts[i].size());
-    }
+    const uint32_t longest = sizes.empty() ? 0 : *std::ranges::max_element(sizes);
     for (ReadTextKeys* const reader : all_readers()) {
-      reader(ends.data(), ends.size(), keys);
+      TextKeys keys;
+      ASSERT_EQ(reader({bytes.data(), ends.data(), sizes.data(), ends.size()}, keys), longest);
       for (size_t i = 0; i < texts.size(); ++i) {
         const SketchKey expected = SketchKey::of(texts[i]);
         ASSERT_EQ(keys.low[i], expected.low);
