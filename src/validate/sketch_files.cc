@@ -13,15 +13,21 @@
 namespace espalier {
 namespace {
 
-constexpr std::string_view kMagic = "espalier sketch 5\n";
+constexpr std::string_view kMagic = "espalier sketch ", kVersion = "6\n";
 
 TableStatistics read_sketch(const TableFile& file) {
   try {
     const std::string content = gunzip(posix_env().read_file(file.path));
     const std::vector<std::string_view> records = parse_records(content);
     if (records.size() != 1 || !records[0].starts_with(kMagic))
-      throw FormatError("sketch.file", "not one sketch of statistics, of version 5");
-    return TableStatistics::read_bytes(records[0].substr(kMagic.size()));
+      throw FormatError("sketch.file", "not one sketch of statistics");
+    const std::string_view rest = records[0].substr(kMagic.size());
+    if (!rest.starts_with(kVersion))
+      throw FormatError("sketch.version",
+                        cat("a sketch of version ", shortened(rest.substr(0, rest.find('\n'))), ", not of ",
+                            kVersion.substr(0, kVersion.size() - 1)),
+                        "make it of its table again");
+    return TableStatistics::read_bytes(rest.substr(kVersion.size()));
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(file.name, ": ", error.message()), error.fix());
   }
@@ -59,7 +65,7 @@ void merge(TableStatistics& into, TableStatistics more, const TableFile& file, c
 }  // namespace
 
 std::string sketch_file(const TableStatistics& statistics) {
-  return record_bytes(cat(kMagic, statistics.bytes()));
+  return record_bytes(cat(kMagic, kVersion, statistics.bytes()));
 }
 
 bool is_sketch_file(const std::string& path) {

@@ -162,7 +162,10 @@ TEST(Sketches, ThatDoNotGoTogetherAreRefused) {
   EXPECT_EQ(mistake_of({numbers, sketch("a,b\n1,2\n", weighted)}),
             "sketch.flags t8.txt: its weight, slice, crosses or semantic domains are not those of t2.txt");
   EXPECT_EQ(mistake_of({numbers, folder.file(record_bytes("x"))}),
-            "sketch.file t9.txt: not one sketch of statistics, of version 5");
+            "sketch.file t9.txt: not one sketch of statistics");
+  const TableFile older = folder.file(record_bytes("espalier sketch 5\nand what it held"));
+  EXPECT_TRUE(is_sketch_file(older.path));
+  EXPECT_EQ(mistake_of({numbers, older}), "sketch.version t10.txt: a sketch of version 5, not of 6");
 }
 
 TEST(Sketches, ThatAreDamagedAreRefused) {
