@@ -40,6 +40,14 @@ std::string cells_of(const std::string& bytes, std::string& statistics) {
     const CsvTableRows table(CsvRows(std::move(block), blocks), {});
     whole.add(table);
     parts[count % 2].add(table);
+    for (size_t c = 0; c < columns.names.size(); ++c) {
+      CellBatch batch;
+      table.read(c, columns.names[c], CellType::kText, batch);
+      for (size_t row = 0; row < table.rows(); ++row) {
+        if (batch.texts[row] != rows.cell(static_cast<int64_t>(row), static_cast<int64_t>(c)))
+          throw InternalError("a column has another text than its cell");
+      }
+    }
     for (int64_t row = 0; row < rows.rows(); ++row) {
       for (size_t c = 0; c < columns.names.size(); ++c)
         out.append(rows.cell(row, static_cast<int64_t>(c))).append(1, '\0');
@@ -82,6 +90,7 @@ int main(int argc, char** argv) {
   const std::vector<std::string> seeds{
       "name,age\nann, 39\nbob, 50\n",
       "39, State-gov\r\n\r\n50, ?\r\n",
+      "ann,39\n\nbob,50\n\n,\n",
       "a,b\n\"x,y\",\"1,5\"\n\"two\nlines\",\"a \"\"word\"\"\"\n",
       "5'10\",a\"b\"\n\"\",\"\"\n1,2",
       "x;1,5\n2,25;y, z\n\"3,5\";-0,125\n",

@@ -170,10 +170,10 @@ bool CsvBlocks::next(CsvBlock& out) {
 CsvRows::CsvRows(CsvBlock block, const CsvBlocks& table)
     : text_(std::move(block.text)),
       utf8_(block.ascii || is_utf8(text_)),
-      bare_(block.bare && table.numbers().plain()),
       first_line_(block.first_line),
       delimiter_(table.delimiter()),
-      cells_(scan_cells(text_, delimiter_, {.first_line = first_line_, .columns = table.cells()})) {
+      cells_(scan_cells(text_, delimiter_, {.first_line = first_line_, .columns = table.cells()})),
+      bare_(block.bare && !cells_.blank_lines && table.numbers().plain()) {
   const auto named = static_cast<int64_t>(table.names().size());
   for (int64_t row = 0; named < cells_.columns && row < rows(); ++row) {
     if (!cell(row, named).empty())

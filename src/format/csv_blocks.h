@@ -18,7 +18,7 @@ struct CsvBlock {
   std::string text;
   int64_t first_line = 1;  // of the file, from 1
   bool ascii = false;      // it is known to be
-  bool bare = false;       // it is known that no cell has blanks or quotes around it
+  bool bare = false;       // it is known that there are neither blanks nor quotes
 };
 
 // A file cut behind ends of rows, into blocks of one size but for the last and where a row is longer. Where
@@ -40,7 +40,8 @@ class CsvBlocks {
   int64_t cells() const { return cells_; }
 
   // The next rows; nothing at the end. The text that `out` has is written over, without setting its bytes
-  // before. Raises FormatError[csv.quote], [csv.line] for a row beyond 16 MiB, [csv.nul].
+  // before. Raises FormatError[csv.quote], [csv.line] for a row beyond 16 MiB, [csv.nul]; then what was read
+  // is lost.
   bool next(CsvBlock& out);
 
  private:
@@ -98,10 +99,11 @@ class CsvRows {
     return cells_.data() + row * cells_.columns + column;
   }
   std::string text_;
-  bool utf8_, bare_;
+  bool utf8_;
   int64_t first_line_;
   char delimiter_;
   CsvCells cells_;
+  bool bare_;
 };
 
 }  // namespace espalier

@@ -96,7 +96,7 @@ class Scanner {
       add(masks);
       at_ = quoted ? after_quote(at_ + static_cast<size_t>(quote)) : at_ + kCsvBlock;
     }
-    return {std::move(buffer_), count_ - 1, columns_};
+    return {std::move(buffer_), count_ - 1, columns_, blank_lines_};
   }
 
  private:
@@ -148,6 +148,7 @@ class Scanner {
       const size_t offset = at_ + static_cast<size_t>(std::countr_zero(lines));
       if (ends == row_begin_ + 1 && several_ && is_blank_line(offset)) {
         text_[offset] = '\0';
+        blank_lines_ = true;
         masks.ends &= ~(lines & -lines);
       } else {
         end_row(ends, offset);
@@ -259,6 +260,7 @@ class Scanner {
   size_t capacity_ = 0, count_ = 0;  // of starts
   size_t row_begin_ = 0;             // cells before this row
   size_t line_begin_ = 0;
+  bool blank_lines_ = false;
   size_t at_ = 0;
   size_t unquoted_;  // the start of a cell whose quotes are but characters
 };

@@ -30,6 +30,7 @@ struct CsvCells {
   Buffer starts;  // u32, row by row, and one more; the character before the next start ends a cell
   size_t count = 0;
   int64_t columns = 0;
+  bool blank_lines = false;  // NULs were written before cells
   const uint32_t* data() const { return reinterpret_cast<const uint32_t*>(starts.get()); }
 };
 // What the scanner of a piece of a larger text is told.

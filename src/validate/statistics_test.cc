@@ -177,6 +177,25 @@ TableStatistics shard_of(const TableColumns& columns, const StatisticsOptions& o
   return out;
 }
 
+// Blank lines are no rows, whatever is around them.
+TEST(Statistics, OfBlankLinesAreThoseWithoutThem) {
+  std::mt19937_64 random(4);
+  for (int round = 0; round < 20; ++round) {
+    std::string plain = "a,b\n", blank = plain;
+    for (int row = 0; row < 300; ++row) {
+      const std::string line = cat(random() % 5 ? cat("k", random() % 9) : "", ",", random() % 1000, "\n");
+      plain += line;
+      if (random() % 40 == 0) blank += round % 2 ? "\n" : " \n\n";
+      blank += line;
+    }
+    StatisticsOptions options = with_header();
+    for (const size_t block : {64, 1 << 20}) {
+      options.block = block;
+      EXPECT_EQ(data_of(blank, options).DebugString(), data_of(plain, options).DebugString());
+    }
+  }
+}
+
 TEST(Statistics, OfShardsMergeInAnyOrder) {
   std::mt19937_64 random(3);
   TableFolder folder;
