@@ -9,7 +9,8 @@
 
 namespace espalier {
 
-// Texts by where each ends behind `origin`, and its size; all bytes from `origin` to there may be read.
+// Texts by where each ends behind `origin`, and its size; all bytes from `origin` to there may be read. None
+// ends before one that stands before it.
 struct TextPlaces {
   const char* origin = nullptr;
   const uint32_t *ends = nullptr, *sizes = nullptr;

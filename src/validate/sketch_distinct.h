@@ -23,10 +23,6 @@ class DistinctHashes {
     // Rarely: as many zeros lead it as `most` or more.
     if (rest >> (63 - most) <= 1) most = static_cast<uint8_t>(std::countl_zero(rest) + 1);
   }
-  // Of these hashes, so many of `which`.
-  void note(const uint64_t* hashes, const uint8_t* which, size_t count) {
-    for (size_t i = 0; i < count; ++i) note(hashes[which[i]]);
-  }
   void merge(const DistinctHashes& other);
   uint64_t estimate() const;
 

@@ -17,7 +17,6 @@ struct SketchKey {
   uint64_t low = 0, high = 0;
   uint32_t size = 0;
 
-  // Bytes from `origin` on to the end of the text may be read, if it is not null.
   static SketchKey of(std::string_view text) {
     SketchKey out{.size = static_cast<uint32_t>(text.size())};
     if (!out.is_short()) {

@@ -43,7 +43,7 @@ class TextCounts {
     const SketchKey key = SketchKey::of(text);
     add({key, key.hash(), text}, weight, times);
   }
-  // All of these, which stand in this order. REQUIRES: not weighted.
+  // All of these. REQUIRES: not weighted.
   void add(TextPlaces texts);
   // REQUIRES: both were made with the same arguments.
   void merge(const TextCounts& other);

@@ -106,7 +106,7 @@ void ValueCounts::add(uint64_t whole, uint64_t count, FixedWeight weight) {
 
 bool ValueCounts::put_in_pages(const std::vector<Count>& counts, int more) {
   if (weighted_ || dropped_ == 0) return false;
-  CountPages pages(8 * most_coarse(), most_coarse() / 2);
+  CountPages pages(8 * most_coarse(), most_coarse() / 4);
   size_t used = 0;
   for (const Count& count : counts) {
     uint64_t* const held = pages.make(count.key >> more);

@@ -39,7 +39,7 @@ TEST(TextKeys, AreThoseOfEachText) {
     std::vector<std::string> texts(random() % (kTextGroup + 1));
     std::vector<uint32_t> ends, sizes;
     for (std::string& text : texts) {
-      for (size_t i = random() % 17; i > 0; --i) text += static_cast<char>(random());
+      for (size_t i = random() % (round % 4 ? 17 : 40); i > 0; --i) text += static_cast<char>(random());
       bytes += text;
       ends.push_back(static_cast<uint32_t>(bytes.size()));
       sizes.push_back(static_cast<uint32_t>(text.size()));
@@ -50,6 +50,7 @@ TEST(TextKeys, AreThoseOfEachText) {
       ASSERT_EQ(reader({bytes.data(), ends.data(), sizes.data(), ends.size()}, keys), longest);
       for (size_t i = 0; i < texts.size(); ++i) {
         const SketchKey expected = SketchKey::of(texts[i]);
+        if (!expected.is_short()) continue;
         ASSERT_EQ(keys.low[i], expected.low);
         ASSERT_EQ(keys.high[i], expected.high);
         ASSERT_EQ(keys.hash[i], expected.hash());
