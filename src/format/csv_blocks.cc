@@ -112,7 +112,7 @@ void CsvBlocks::begin(CsvBlock& first, const CsvOptions& options) {
 // Reads on behind the first `held` bytes until there are `size`, or all.
 void CsvBlocks::fill(std::string& text, size_t held, size_t size) {
   if (ended_ || held >= size) return text.resize(held);
-  if (text.capacity() <= size) text.reserve(size + 1);
+  text.reserve(size + 1);
   text.resize(size);
   const size_t count = source_->read(text.data() + held, size - held);
   ended_ = count < size - held;
