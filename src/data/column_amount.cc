@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "data/column_steps.h"
 #include "format/decimal.h"
@@ -15,7 +16,6 @@ namespace {
 // Longer text than this is no amount.
 constexpr size_t kLongest = 64;
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_high(char c) { return (c & 0x80) != 0; }
 bool is_letter(char c) { return is_high(c) || ((c | 32) >= 'a' && (c | 32) <= 'z'); }
 

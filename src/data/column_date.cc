@@ -2,6 +2,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "base/shortest.h"
 #include "data/column_steps.h"
@@ -49,7 +50,6 @@ class DateReader {
   }
 
  private:
-  static bool is_digit(char c) { return c >= '0' && c <= '9'; }
   // The character that was accepted, or 0.
   char accept_any(std::string_view any) {
     if (text_.empty() || any.find(text_[0]) == any.npos) return 0;

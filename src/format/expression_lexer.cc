@@ -4,6 +4,7 @@
 #include <cctype>
 #include <optional>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
@@ -30,7 +31,6 @@ std::string in_small_letters(std::string_view word) {
   return out;
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool begins_name(char c) {
   const auto byte = static_cast<unsigned char>(c);
   return std::isalpha(byte) || byte == '_' || byte >= 0x80;

@@ -4,10 +4,11 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/digits.h"
+
 namespace espalier::text {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '.' || c == '$'; }
 int hex_digit(char c) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "espalier/error.h"
 
@@ -10,8 +11,6 @@ namespace espalier {
 namespace {
 
 constexpr int64_t kMost = int64_t{1} << 31;  // of batch sizes, and of a and b
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 // Takes the digits at the beginning of `text`.
 std::string_view take_digits(std::string_view& text) {

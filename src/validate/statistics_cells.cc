@@ -9,13 +9,12 @@
 #include <cstring>
 #include <limits>
 
+#include "base/digits.h"
 #include "format/decimal.h"
 #include "format/number_cells.h"
 
 namespace espalier {
 namespace {
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 bool is_whole(std::string_view cell) {
   if (cell.starts_with('-') || cell.starts_with('+')) cell.remove_prefix(1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/digits.h"
 #include "base/format.h"
 
 namespace espalier {
@@ -31,8 +32,6 @@ constexpr Unit kUnitsOfTime[] = {{tfmd::TimeDomain::UNIX_DAYS, kBegin / 86400, k
 
 constexpr uint64_t kLeastValues = 100;
 constexpr double kLeastRatio = 0.8;
-
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
 bool all_digits(std::string_view text) { return std::ranges::all_of(text, is_digit); }
 
