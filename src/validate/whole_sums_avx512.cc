@@ -30,8 +30,11 @@ WholeSums add_whole_avx512(const double* values, size_t count, double unit, doub
     highs = _mm512_add_epi64(highs, _mm512_mul_epu32(high, high));
     crosses = _mm512_add_epi64(crosses, _mm512_mul_epu32(high, low));
     lows = _mm512_add_epi64(lows, _mm512_mul_epu32(low, low));
-    _mm512_mask_compressstoreu_pd(others + out.others, static_cast<__mmask8>(all & ~is), value);
-    out.others += static_cast<size_t>(_mm_popcnt_u32(all & ~static_cast<unsigned>(is)));
+    // Rarely: such a store is slow on some processors, whatever it has to write.
+    const auto rest = static_cast<__mmask8>(all & ~is);
+    if (rest == 0) continue;
+    _mm512_mask_compressstoreu_pd(others + out.others, rest, value);
+    out.others += static_cast<size_t>(_mm_popcnt_u32(rest));
   }
   out.sum = static_cast<int64_t>(sum_of(sum));
   out.high = sum_of(highs);
