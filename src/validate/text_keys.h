@@ -27,7 +27,7 @@ ReadTextKeys read_text_keys_avx512;
 // stands behind the last of a list is none of it.
 struct TagMatches {
   size_t found = 0, others = 0;
-  uint8_t which_found[kTextGroup + 1], which_others[kTextGroup + 1];
+  uint8_t which_found[kTextGroup + kTagGroup], which_others[kTextGroup + kTagGroup];
   uint32_t slots[kTextGroup];
 };
 // `tags` has as many as slots, a power of two; 0 is free.

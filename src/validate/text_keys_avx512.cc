@@ -33,6 +33,58 @@ __m512i times(__m512i a, uint64_t b) {
   return _mm512_mullo_epi64(a, _mm512_set1_epi64(static_cast<int64_t>(b)));
 }
 
+// Sixteen texts at a time, in 32 bits each.
+constexpr size_t kTagged = 16;
+
+// Of two times eight the low halves.
+__m512i joined(__m512i low, __m512i high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi64_epi32(low)), _mm512_cvtepi64_epi32(high),
+                            1);
+}
+
+// Each in all four bytes.
+__m512i tags_of(__m512i low, __m512i high) {
+  const __m512i words = joined(_mm512_srli_epi64(low, 32), _mm512_srli_epi64(high, 32));
+  const __m512i first =
+      _mm512_broadcast_i32x4(_mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
+  return _mm512_max_epu8(_mm512_shuffle_epi8(words, first), _mm512_set1_epi8(1));
+}
+
+// Which of the tags of each home are the text's, a bit for each, and which homes are full.
+struct Matches {
+  __m512i same;
+  __mmask16 full;
+};
+
+Matches matches_of(const uint8_t* tags, __m512i homes, __m512i wanted) {
+  alignas(64) uint32_t home[kTagged];
+  alignas(32) uint64_t same[kTagged / 4], used[kTagged / 4];
+  _mm512_store_si512(home, homes);
+  for (int four = 0; four < 4; ++four) {
+    const auto load = [&](int i) {
+      return _mm_loadu_si128(reinterpret_cast<const __m128i*>(tags + home[4 * four + i]));
+    };
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(load(0)), load(1), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(load(2)), load(3), 1);
+    const __m512i held = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+    const __m512i text = _mm512_add_epi32(_mm512_set1_epi32(4 * four),
+                                          _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3));
+    same[four] = _mm512_cmpeq_epi8_mask(held, _mm512_permutexvar_epi32(text, wanted));
+    used[four] = _mm512_test_epi8_mask(held, held);
+  }
+  const auto wide = [](const uint64_t* bits) {
+    return _mm512_cvtepu16_epi32(_mm256_load_si256(reinterpret_cast<const __m256i*>(bits)));
+  };
+  return {wide(same), _mm512_test_epi32_mask(wide(used), _mm512_set1_epi32(1 << (kTagGroup - 1)))};
+}
+
+// The lowest bytes of those that are marked, and others behind them; how many are marked.
+size_t write_marked(__mmask16 marked, __m512i words, uint8_t* out) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   _mm512_cvtepi32_epi8(_mm512_maskz_compress_epi32(marked, words)));
+  return static_cast<size_t>(_mm_popcnt_u32(marked));
+}
+
 }  // namespace
 
 uint32_t read_text_keys_avx512(const TextPlaces& texts, TextKeys& keys) {
@@ -70,22 +122,27 @@ uint32_t read_text_keys_avx512(const TextPlaces& texts, TextKeys& keys) {
 
 TagMatches find_tags_avx512(const uint8_t* tags, size_t slots, const uint64_t* hashes, size_t count) {
   TagMatches out;
-  size_t found = 0, others = 0;
-  for (size_t i = 0; i < count; ++i) {
-    const size_t home = home_of(hashes[i], slots);
-    const __m128i group = _mm_loadu_si128(reinterpret_cast<const __m128i*>(tags + home));
-    const __m128i tag = _mm_set1_epi8(static_cast<char>(tag_of(hashes[i])));
-    const uint32_t same = _mm_cmpeq_epi8_mask(group, tag);
-    // How many zeros stand behind its lowest one.
-    const auto first = static_cast<size_t>(_mm_popcnt_u32((same - 1) & ~same));
-    out.slots[i] = static_cast<uint32_t>((home + first) & (slots - 1));
-    const size_t may_be = size_t{same != 0} | size_t{tags[home + kTagGroup - 1] != 0};
-    out.which_found[found] = out.which_others[others] = static_cast<uint8_t>(i);
-    found += may_be;
-    others += 1 - may_be;
+  const __m512i homes_of = _mm512_set1_epi64(static_cast<int64_t>(home_of(~uint64_t{0}, slots)));
+  const __m512i in_slots = _mm512_set1_epi32(static_cast<int>(slots - 1));
+  __m512i which = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (size_t i = 0; i < count; i += kTagged) {
+    const size_t left = count - i;
+    const auto all = static_cast<__mmask16>(left < kTagged ? (1u << left) - 1 : 0xffff);
+    const __m512i low = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(all), hashes + i);
+    const __m512i high = _mm512_maskz_loadu_epi64(static_cast<__mmask8>(all >> 8), hashes + i + 8);
+    const __m512i homes = joined(_mm512_and_si512(low, homes_of), _mm512_and_si512(high, homes_of));
+    const Matches found = matches_of(tags, homes, tags_of(low, high));
+    // The place of the lowest bit, by its exponent; anything of none.
+    const __m512i lowest = _mm512_and_si512(found.same, _mm512_sub_epi32(_mm512_setzero_si512(), found.same));
+    const __m512i exponent = _mm512_srli_epi32(_mm512_castps_si512(_mm512_cvtepi32_ps(lowest)), 23);
+    const __m512i first = _mm512_sub_epi32(exponent, _mm512_set1_epi32(127));
+    _mm512_storeu_si512(out.slots + i, _mm512_and_si512(_mm512_add_epi32(homes, first), in_slots));
+    const auto may_be =
+        static_cast<__mmask16>(all & (_mm512_test_epi32_mask(found.same, found.same) | found.full));
+    out.found += write_marked(may_be, which, out.which_found + out.found);
+    out.others += write_marked(static_cast<__mmask16>(all & ~may_be), which, out.which_others + out.others);
+    which = _mm512_add_epi32(which, _mm512_set1_epi32(kTagged));
   }
-  out.found = found;
-  out.others = others;
   return out;
 }
 
