@@ -26,8 +26,10 @@ uint64_t* CountPages::make(uint64_t key) {
     held = static_cast<uint16_t>(pages);
   }
   const size_t at = size_t{held} << kBits | (key & kMask);
-  if (since_[at] > 0) counts_[at] += since_[at] - 1;
-  since_[at] = 1;
+  if (since_[at] > 0)
+    settle(at);
+  else
+    since_[at] = 1;
   return &counts_[at];
 }
 

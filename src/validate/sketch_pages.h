@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace espalier {
@@ -14,20 +15,27 @@ class CountPages {
   // As many pages in its range, and as many that hold counts, at most 65,535.
   CountPages(size_t most_range, size_t most_pages) : most_range_(most_range), most_pages_(most_pages) {}
 
-  // Counts the keys key_of(0), key_of(1), ... up to the first that has no count; how many these are.
-  template <class F>
-  size_t count_known(size_t size, const F& key_of) {
-    const uint64_t first = first_, range = pages_.size();
+  // The keys that may have counts now: places are those in this range.
+  uint64_t first_key() const { return first_ << kBits; }
+  uint64_t keys() const { return pages_.size() << kBits; }
+  // Counts the keys at these places up to the first that has no count; how many these are. A place behind the
+  // last key is one without.
+  size_t count_known(std::span<const uint32_t> places) {
+    const uint64_t range = keys();
     const uint16_t* const pages = pages_.data();
     uint8_t* const since = since_.data();
-    for (size_t i = 0; i < size; ++i) {
-      const uint64_t key = key_of(i), page = (key >> kBits) - first;
-      if (page >= range) return i;
-      uint8_t& more = since[size_t{pages[page]} << kBits | (key & kMask)];
-      if (static_cast<uint8_t>(more - 1) >= kMostSince) return i;
-      ++more;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const uint32_t place = places[i];
+      if (place >= range) return i;
+      const size_t at = size_t{pages[place >> kBits]} << kBits | (place & kMask);
+      // Rarely: it is 0, or the most.
+      if (static_cast<uint8_t>(since[at] - 1) >= kMostSince) {
+        if (since[at] == 0) return i;
+        settle(at);
+      }
+      ++since[at];
     }
-    return size;
+    return places.size();
   }
   // The count of a key, 0 of a new one, for which there is room now; null where that would be too many pages,
   // or too far apart. REQUIRES: it does not stay 0.
@@ -48,11 +56,17 @@ class CountPages {
   static constexpr uint64_t kMask = (uint64_t{1} << kBits) - 1;
   static constexpr uint8_t kMostSince = 0xfe;
 
+  // Adds what was counted since to the count.
+  void settle(size_t at) {
+    counts_[at] += since_[at] - 1;
+    since_[at] = 1;
+  }
+
   size_t most_range_, most_pages_;
   uint64_t first_ = 0;           // page of the range
   std::vector<uint16_t> pages_;  // of the range; 0: none, whose counts stay 0
-  // How often keys were counted since they were made, and one more, 0 without a count: so few bytes of each
-  // stay at hand. And what they were counted before.
+  // How often keys were counted since they were made, or settled, and one more, 0 without a count: so few
+  // bytes of each stay at hand. And what they were counted before.
   std::vector<uint8_t> since_ = std::vector<uint8_t>(kMask + 1);
   std::vector<uint64_t> counts_ = std::vector<uint64_t>(kMask + 1);
 };

@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kFirstSlots = 64;
 // Slots are too many to be at hand when they are asked for.
 constexpr size_t kAhead = 16;
+// Keys are found for so many numbers together.
+constexpr size_t kTogether = 64;
 
 }  // namespace
 
@@ -68,21 +70,32 @@ void ValueCounts::add(std::span<const double> values) {
     i += add_known(values.subspan(i));
     if (i == values.size()) break;
     const bool exact = !sums_;
-    add(ordered(values[i]), 1, 0);
+    add(ordered_key(values[i]), 1, 0);
     if (exact && sums_) unsummed = i + 1;
   }
   if (sums_) sums_->add(values.subspan(unsummed));
 }
 
 size_t ValueCounts::add_known(std::span<const double> values) {
-  const int dropped = dropped_;
-  const auto key_of = [&](size_t i) { return ordered(values[i]) >> dropped; };
-  if (pages_) return pages_->count_known(values.size(), key_of);
+  if (pages_) return add_known_to(*pages_, values);
+  const auto key_of = [&](size_t i) { return ordered_key(values[i]) >> dropped_; };
   for (size_t i = 0; i < values.size(); ++i) {
     if (i + kAhead < values.size()) __builtin_prefetch(&slots_[first_slot(key_of(i + kAhead))], 1);
     Slot& held = slots_[slot(key_of(i))];
     if (held.count == 0) return i;
     ++held.count;
+  }
+  return values.size();
+}
+
+size_t ValueCounts::add_known_to(CountPages& pages, std::span<const double> values) const {
+  std::array<uint32_t, kTogether> places;
+  const KeyRange range{pages.first_key(), pages.keys(), dropped_};
+  for (size_t done = 0; done < values.size(); done += kTogether) {
+    const auto some = values.subspan(done, std::min(kTogether, values.size() - done));
+    find_keys(some, range, places.data());
+    const size_t known = pages.count_known(std::span(places).first(some.size()));
+    if (known < some.size()) return done + known;
   }
   return values.size();
 }

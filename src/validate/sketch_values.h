@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "validate/key_places.h"
 #include "validate/sketch_pages.h"
 #include "validate/sketch_sum.h"
 
@@ -38,7 +39,7 @@ class ValueCounts {
   // So many times the same, `weight` of them together.
   void add(double value, FixedWeight weight = 0, uint64_t times = 1) {
     if (sums_) sums_->add(value, times, weight);
-    add(ordered(value), times, weight);
+    add(ordered_key(value), times, weight);
   }
   // All of these. REQUIRES: not weighted.
   void add(std::span<const double> values);
@@ -93,10 +94,6 @@ class ValueCounts {
   };
   Settled settled() const;
 
-  static uint64_t ordered(double value) {
-    const auto bits = std::bit_cast<uint64_t>(value + 0.0);
-    return bits ^ (static_cast<uint64_t>(static_cast<int64_t>(bits) >> 63) | uint64_t{1} << 63);
-  }
   static double value_of(uint64_t ordered) {
     return std::bit_cast<double>(ordered >> 63 ? ordered ^ uint64_t{1} << 63 : ~ordered);
   }
@@ -110,6 +107,7 @@ class ValueCounts {
   void add(uint64_t whole, uint64_t count, FixedWeight weight);
   // Counts the values up to the first that is new; how many these are.
   size_t add_known(std::span<const double> values);
+  size_t add_known_to(CountPages& pages, std::span<const double> values) const;
   // Bits are dropped when there are more keys than this, so many that as many more may come.
   size_t room() const { return sums_ ? 2 * most_coarse() : most_; }
   size_t most_coarse() const { return std::clamp<size_t>(most_ / 2, 2, 8192); }
