@@ -35,20 +35,12 @@ struct TextCounts::Group {
   struct Some {
     size_t count = 0;
     std::array<uint8_t, kTextGroup + 1> which;
-    void add(size_t i, uint32_t times) {
-      which[count] = static_cast<uint8_t>(i);
-      count += times;
-    }
+    bool has(size_t i) const { return std::binary_search(which.begin(), which.begin() + count, i); }
     // In its place.
     void put(size_t i) {
       size_t at = count++;
       for (; at > 0 && which[at - 1] > i; --at) which[at] = which[at - 1];
       which[at] = static_cast<uint8_t>(i);
-    }
-    // Calls f of those behind the ith text.
-    template <class F>
-    void for_behind(size_t i, const F& f) const {
-      for (size_t k = count; k > 0 && which[k - 1] > i; --k) f(which[k - 1]);
     }
   };
   Text text(size_t i) const { return {{keys.low[i], keys.high[i], texts.sizes[i]}, keys.hash[i], texts[i]}; }
@@ -56,7 +48,8 @@ struct TextCounts::Group {
   TextPlaces texts;
   TextKeys keys;
   std::array<uint32_t, kTextGroup> slots;
-  Some held, passed, others;
+  // Those that are not held, and those of them that may be more frequent than what was forgotten.
+  Some missing, others;
 };
 
 void TextCounts::add(TextPlaces texts) {
@@ -92,7 +85,7 @@ void TextCounts::read(Group& group) {
 }
 
 // Counts those that are held, and parts them from the others. Neither here nor in what follows does a branch
-// depend on what most texts are: no processor foresees it.
+// depend on what many texts are: no processor foresees it.
 void TextCounts::find(Group& group) {
   const TagMatches matches = ESPALIER_FROM_AVX512(find_tags, current_isa())(
       tags_.data(), slots_.size(), group.keys.hash, group.texts.count);
@@ -100,58 +93,54 @@ void TextCounts::find(Group& group) {
   Slot* const slots = slots_.data();
   for (size_t k = 0; k < matches.found; ++k)
     __builtin_prefetch(&slots[matches.slots[matches.which_found[k]]], 1);
-  group.others.count = matches.others;
-  std::copy_n(matches.which_others, matches.others, group.others.which.begin());
+  group.missing.count = matches.others;
+  std::copy_n(matches.which_others, matches.others, group.missing.which.begin());
   const TextKeys& keys = group.keys;
   const uint32_t* const sizes = group.texts.sizes;
-  std::array<uint8_t, kTextGroup + 1> unsure;
-  size_t held = 0, unsures = 0;
+  std::array<uint8_t, kTextGroup> unsure;
+  size_t unsures = 0;
   for (size_t k = 0; k < matches.found; ++k) {
     const uint8_t i = matches.which_found[k];
     Slot& slot = slots[group.slots[i] = matches.slots[i]];
     const uint64_t other = (slot.low ^ keys.low[i]) | (slot.high ^ keys.high[i]) | (slot.size ^ sizes[i]);
-    const bool is = (other == 0) & (sizes[i] <= SketchKey::kShort);
-    slot.count += is;
-    group.held.which[held] = unsure[unsures] = i;
-    held += is;
-    unsures += !is;
+    if ((other == 0) & (sizes[i] <= SketchKey::kShort))
+      ++slot.count;
+    else
+      unsure[unsures++] = i;
   }
-  group.held.count = held;
   for (size_t k = 0; k < unsures; ++k) {
     const size_t i = unsure[k], slot = this->slot(group.text(i));
     group.slots[i] = static_cast<uint32_t>(slot);
-    (holds(slot) ? group.held : group.others).put(i);
-    slots[slot].count += holds(slot);
+    if (holds(slot))
+      ++slots[slot].count;
+    else
+      group.missing.put(i);
   }
 }
 
-// Parts those that are as rare as what was forgotten from the others.
+// Parts those that are as rare as what was forgotten, as most are then, from the others.
 void TextCounts::pass(Group& group) {
-  group.passed.count = 0;
-  if (forgotten_ == 0) return;
-  const Group::Some found = group.others;
+  if (forgotten_ == 0) {
+    group.others = group.missing;
+    return;
+  }
   const uint64_t* const hashes = group.keys.hash;
   uint16_t* const cells = passed_.data();
+  DistinctHashes& distinct = *distinct_;
   const auto most = static_cast<uint16_t>(std::min<uint64_t>(forgotten_, kMostPassed));
   const int shift = cell_shift_;
-  std::array<uint64_t, kTextGroup> noted;
-  for (size_t i = 0; i < found.count; ++i) {
-    noted[i] = hashes[found.which[i]];
-    __builtin_prefetch(&cells[noted[i] >> shift], 1);
+  size_t others = 0;
+  for (size_t i = 0; i < group.missing.count; ++i) {
+    const uint8_t which = group.missing.which[i];
+    const uint64_t hash = hashes[which];
+    distinct.note(hash);
+    uint16_t& cell = cells[hash >> shift];
+    if (cell < most)
+      ++cell;
+    else
+      group.others.which[others++] = which;
   }
-  size_t passed = 0, others = 0;
-  for (size_t i = 0; i < found.count; ++i) {
-    const uint8_t which = found.which[i];
-    uint16_t& cell = cells[noted[i] >> shift];
-    const bool passes = cell < most;
-    cell = static_cast<uint16_t>(cell + passes);
-    group.passed.which[passed] = group.others.which[others] = which;
-    passed += passes;
-    others += !passes;
-  }
-  group.passed.count = passed;
   group.others.count = others;
-  for (size_t i = 0; i < found.count; ++i) distinct_->note(noted[i]);
 }
 
 // Those that come to be held. One that makes others be forgotten comes before all that stand behind it.
@@ -171,8 +160,12 @@ void TextCounts::add_others(Group& group) {
 }
 
 void TextCounts::move(const Group& group, size_t at) {
-  group.held.for_behind(at, [&](size_t k) { --slots_[group.slots[k]].count; });
-  group.passed.for_behind(at, [&](size_t k) { --passed_[cell(group.keys.hash[k])]; });
+  for (size_t k = at + 1; k < group.texts.count; ++k) {
+    if (!group.missing.has(k))
+      --slots_[group.slots[k]].count;
+    else if (!group.others.has(k))
+      --passed_[cell(group.keys.hash[k])];
+  }
   ++slots_[insert(group.text(at))].count;
   for (size_t k = at + 1; k < group.texts.count; ++k) add(group.text(k), 0);
 }
