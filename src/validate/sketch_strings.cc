@@ -31,10 +31,10 @@ std::string TextCounts::text_of(const Slot& slot) const {
 
 // Texts that are looked for together: slots are too many to be at hand when they are asked for.
 struct TextCounts::Group {
-  // Some of the texts, in order. What is written behind the last is none of them.
+  // Some of the texts, in order.
   struct Some {
     size_t count = 0;
-    std::array<uint8_t, kTextGroup + 1> which;
+    std::array<uint8_t, kTextGroup> which;
     bool has(size_t i) const { return std::binary_search(which.begin(), which.begin() + count, i); }
     // In its place.
     void put(size_t i) {
