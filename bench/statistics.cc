@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "base/env.h"
 #include "base/format.h"
@@ -23,8 +24,14 @@ int64_t write_table(const std::string& path, size_t bytes) {
   std::mt19937_64 random(1);
   std::normal_distribution<double> normal(0, 1);
   std::FILE* file = std::fopen(path.c_str(), "wb");
+  if (!file) {
+    std::fprintf(stderr, "bench_statistics: cannot write %s\n", path.c_str());
+    std::exit(2);
+  }
   // As cp and downloads write: a system keeps what comes in small parts in small pages, which reads slowly.
-  std::setvbuf(file, nullptr, _IOFBF, size_t{1} << 20);
+  // glibc takes the size with a buffer alone.
+  std::vector<char> part(size_t{1} << 20);
+  std::setvbuf(file, part.data(), _IOFBF, part.size());
   std::string row = "d0";
   for (int i = 1; i < 18; ++i) row += cat(",", i < 9 ? "d" : i < 13 ? "id" : "k", i);
   row += '\n';
@@ -61,10 +68,15 @@ int main(int argc, char** argv) {
   }
   const std::string argument = argc > 1 ? argv[1] : "64";
   const bool given = std::filesystem::exists(argument);
+  const uint64_t megabytes = std::strtoull(argument.c_str(), nullptr, 10);
+  if (argc > 2 || (!given && megabytes == 0)) {
+    std::fprintf(stderr, "usage: bench_statistics [FILE | MEGABYTES] or --write FILE MEGABYTES\n");
+    return 2;
+  }
   const std::string path =
       given ? argument
             : (std::filesystem::temp_directory_path() / cat("espalier-bench-", ::rand(), ".csv")).string();
-  const int64_t rows = given ? -1 : write_table(path, std::strtoull(argument.c_str(), nullptr, 10) << 20);
+  const int64_t rows = given ? -1 : write_table(path, megabytes << 20);
   const auto bytes = static_cast<double>(std::filesystem::file_size(path));
   const int all = threads();
   bool right = true;
