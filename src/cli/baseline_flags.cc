@@ -63,6 +63,10 @@ std::string truth(const ScoredTable& scored, size_t row) {
   if (scored.task == Task::kClasses) return scored.classes[scored.is[row]];
   return scored.labels[row] ? "positive" : "negative";
 }
+void check_task(const ScoredTable& now) {
+  if (now.task == Task::kRanking)
+    throw ValueError("evaluate.task", "--baseline is for decisions and numbers, not for orders of queries");
+}
 void check_truths(const ScoredTable& now, const ScoredTable& before, const std::vector<size_t>& places,
                   const std::string& file) {
   for (size_t row = 0; row < places.size(); ++row) {
@@ -96,8 +100,6 @@ class Comparison {
   AgainstBaseline of(const SliceFlags& slicing, double moved_by,
                      const std::vector<std::string>& missing) const {
     AgainstBaseline out;
-    if (now_.task == Task::kRanking)
-      throw ValueError("evaluate.task", "--baseline is for decisions and numbers, not for orders of queries");
     if (moved_by > 0 && now_.task != Task::kRegression)
       throw ValueError("baseline.moved", "--moved-by is for predicted numbers, not for decisions");
     slicing.with_slicings(now_, missing, [&](const auto& slicings, const SliceOptions& options) {
@@ -166,6 +168,7 @@ AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const Slic
                                               const TableFlags& reading, const ScoredFlags& scored,
                                               const std::vector<std::string>& missing,
                                               const Results& results) const {
+  check_task(now);
   const ScoredTable before = read_scores(from, reading, scored, missing, results);
   std::vector<size_t> places = joined(now, before, from, id);
   check_truths(now, before, places, from);
@@ -175,6 +178,7 @@ AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const Slic
 AgainstBaseline BaselineFlags::compare(const ScoredTable& now, const ScoredTable& before,
                                        const SliceFlags& slicing,
                                        const std::vector<std::string>& missing) const {
+  check_task(now);
   std::vector<size_t> places(now.rows.size());
   std::iota(places.begin(), places.end(), size_t{0});
   return Comparison(now, before, std::move(places)).of(slicing, moved_by, missing);

@@ -113,6 +113,8 @@ TEST_F(EvaluateRanking, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_TRUE(refused("y,p,q\n1,2,a\n", {"--query", "q", "--worst"}).starts_with("evaluate.task: "));
   EXPECT_TRUE(refused("y,p,q\n1,2,a\n", {"--query", "q", "--interval", "bootstrap"})
                   .starts_with("evaluate.interval: "));
+  EXPECT_EQ(refused("y,p,q\n1,2,a\n", {"--query", "q", "--baseline", folder + "/scores.csv"}),
+            "evaluate.task: --baseline is for decisions and numbers, not for orders of queries");
 }
 
 }  // namespace
