@@ -298,6 +298,44 @@ TEST_F(CheckPage, NoValueRarerThanTenStandsAnywhereInIt) {
     EXPECT_TRUE(all.contains(value)) << "or this says nothing";
 }
 
+// Two of three slices are hidden, so that neither is what all rows have less the others.
+TEST_F(CheckPage, NoFigureOfFewRowsStandsInItsVerdict) {
+  std::string rows = "paid,score,sex\n";
+  for (int i = 0; i < 1028; ++i)
+    rows += cat(i % 2 ? "yes" : "no", ",",
+                i % 7 == 0 ? 0.375
+                : i % 2    ? 0.75
+                           : 0.25,
+                ",",
+                i < 507    ? "F"
+                : i < 1025 ? "M"
+                           : "ZZ",
+                "\n");
+  write_file(folder + "/scores.csv", rows);
+  const auto verdict = [&](const std::string& gate, const std::string& flags) {
+    const Outcome said = call_command(cat("check --scores ", scores, " --label paid --score score --gates ",
+                                          write_file(folder + "/gates.toml", "[[gates]]\n" + gate), " ",
+                                          flags, " --html ", folder, "/report.html"));
+    EXPECT_NE(said.code, 2) << said.error;
+    const std::string written = posix_env().read_file(folder + "/report.html");
+    const size_t begin = written.find("<section id=\"verdict\"");
+    EXPECT_NE(begin, written.npos);
+    return written.substr(begin, written.find("</section>", begin) - begin);
+  };
+  for (const char* gate : {"criterion = \"demographic_parity\"\nbetween = \"sex\"\nmax = 0.01\n",
+                           "metric = \"accuracy\"\nslice = \"sex=ZZ\"\nmin = 0.999\n",
+                           "metric = \"accuracy\"\neach = \"sex\"\nmax = 0.9999\n",
+                           "metric = \"accuracy\"\nslice = \"sex=F\"\nmin = 0.1\n",
+                           "metric = \"accuracy\"\neach = \"sex\"\nmin = 0.5\nleast_rows = 5\n"}) {
+    const std::string said = verdict(gate, "");
+    EXPECT_NE(said.find("no figure of it stands here"), said.npos) << said;
+    EXPECT_NE(said.find("(rare)"), said.npos) << said;
+    for (const char* figure : {" is 0.", " is 1", " rows)", "gap 0", "interval 0", "3 rows", "507"})
+      EXPECT_EQ(said.find(figure), said.npos) << figure << " in " << said;
+    EXPECT_EQ(verdict(gate, "--rare 1").find("no figure of it"), std::string::npos) << gate;
+  }
+}
+
 TEST_F(CheckPage, EachTableIsSavedAsCsvAndEachSectionHasALink) {
   write_file(folder + "/scores.csv", rare_people(1, true));
   const std::string train = write_file(folder + "/train.csv", rare_people(2, false));

@@ -186,6 +186,12 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
   return out;
 }
 
+std::vector<std::string> names_of_few(const Assessment& assessment, int64_t k) {
+  FoldedAssessment folded = fold_rare(assessment, k);
+  folded.hidden.insert(folded.hidden.end(), folded.hidden_figures.begin(), folded.hidden_figures.end());
+  return std::move(folded.hidden);
+}
+
 bool is_fold(const RowSlice& slice) {
   return !slice.values.empty() && std::ranges::count(slice.values, kRareName) == std::ssize(slice.values);
 }

@@ -29,6 +29,9 @@ struct FoldedAssessment {
 // still tell more.
 FoldedAssessment fold_rare(const Assessment& assessment, int64_t k = kRareRows);
 
+// The names of the slices, and of the figures of classes, that are then no longer there.
+std::vector<std::string> names_of_few(const Assessment& assessment, int64_t k);
+
 // Whether it is such a "(rare)".
 bool is_fold(const RowSlice& slice);
 // The text with "(rare)" for each of these names of slices.

@@ -88,9 +88,10 @@ std::string around(const std::string& text, size_t place) {
 }  // namespace
 
 std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about) {
+  const Verdict said = without_figures(verdict, names_of_few(assessment, about.k));
   return assessment_page(assessment, {.title = "Release check",
                                       .subject = about.subject,
-                                      .verdict = banner_of(verdict, about),
+                                      .verdict = banner_of(said, about),
                                       .k = about.k,
                                       .sections = about.sections,
                                       .rows = about.rows});

@@ -63,8 +63,18 @@ std::string data_fact(const Gate& gate, const Finding& finding, Limit limit) {
              limit == Limit::kSaid ? cat(", limit ", shortest(*gate.max)) : "", ")");
 }
 
+std::string withheld_fact(const Gate& gate, const Finding& finding, Limit limit) {
+  const std::string to = finding.other.empty() ? "" : cat(" beside ", finding.other);
+  const char* const how = finding.ruling == Ruling::kPass      ? " holds its limit"
+                          : finding.ruling == Ruling::kBlocked ? " breaks its limit"
+                                                               : " cannot be judged";
+  return cat(about(gate, finding), to, how, limit == Limit::kSaid ? cat(" (", limit_text(gate), ")") : "",
+             "; it is of few rows, or would give those of few away, so no figure of it stands here");
+}
+
 std::string fact(const Gate& gate, const Finding& finding, double level, Limit limit) {
   if (gate.where == Where::kData) return data_fact(gate, finding, limit);
+  if (finding.withheld) return withheld_fact(gate, finding, limit);
   if (!finding.judged) return cat(about(gate, finding), " cannot be judged: ", finding.reason);
   const auto number = [&](const std::optional<double>& x) { return number_text(gate, finding, *x); };
   std::string out = about(gate, finding);

@@ -79,6 +79,29 @@ GateResult result_of(const Gate& gate, const Gates& gates, const Assessment& ass
   return out;
 }
 
+// What its results say together.
+void conclude(Verdict& verdict) {
+  const GateResult* first = nullptr;
+  verdict.ruling = Ruling::kPass;
+  for (const GateResult& result : verdict.results) {
+    if (result.is_warning() || result.ruling <= verdict.ruling) continue;
+    verdict.ruling = result.ruling;
+    first = &result;
+  }
+  if (first) {
+    const char* const word = verdict.ruling == Ruling::kBlocked ? "Blocked: " : "Undecided: ";
+    verdict.sentence = cat(word, first->sentence, ".");
+    return;
+  }
+  const Verdict::Counts counts = verdict.counts();
+  const auto gates_text = [](int64_t n) { return cat(n, n == 1 ? " gate" : " gates"); };
+  verdict.sentence = cat("Pass: ", gates_text(counts.pass), counts.pass == 1 ? " holds" : " hold");
+  if (counts.waived) verdict.sentence += cat(", ", counts.waived, " of them by a waiver");
+  if (counts.warnings)
+    verdict.sentence += cat(", ", counts.warnings, counts.warnings == 1 ? " warns" : " warn");
+  verdict.sentence += ".";
+}
+
 }  // namespace
 
 std::string_view name(Ruling ruling) {
@@ -119,25 +142,21 @@ void check_proofs(const Gates& gates, const Assessment& assessment) {
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
               std::chrono::year_month_day today, const std::vector<DataFault>* faults) {
   Verdict out{.sentence = {}, .level = gates.level, .today = today, .results = {}};
-  const GateResult* first = nullptr;
   for (const Gate& gate : gates.gates)
     out.results.push_back(result_of(gate, gates, assessment, baseline, today, faults));
-  for (const GateResult& result : out.results) {
-    if (result.is_warning() || result.ruling <= out.ruling) continue;
-    out.ruling = result.ruling;
-    first = &result;
-  }
-  if (first) {
-    out.sentence = cat(out.ruling == Ruling::kBlocked ? "Blocked: " : "Undecided: ", first->sentence, ".");
-    return out;
-  }
-  const Verdict::Counts counts = out.counts();
-  const auto gates_text = [](int64_t n) { return cat(n, n == 1 ? " gate" : " gates"); };
-  out.sentence = cat("Pass: ", gates_text(counts.pass), counts.pass == 1 ? " holds" : " hold");
-  if (counts.waived) out.sentence += cat(", ", counts.waived, " of them by a waiver");
-  if (counts.warnings) out.sentence += cat(", ", counts.warnings, counts.warnings == 1 ? " warns" : " warn");
-  out.sentence += ".";
+  conclude(out);
   return out;
+}
+
+Verdict without_figures(Verdict verdict, const std::vector<std::string>& names) {
+  const auto named = [&](const std::string& name) { return std::ranges::count(names, name) > 0; };
+  for (GateResult& result : verdict.results) {
+    for (Finding& finding : result.findings)
+      finding.withheld = named(finding.slice) || named(finding.other) || named(finding.metric);
+    result.sentence = sentence_of(result, verdict.level);
+  }
+  conclude(verdict);
+  return verdict;
 }
 
 }  // namespace espalier

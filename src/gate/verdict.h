@@ -37,6 +37,7 @@ struct Finding {
   Ruling ruling = Ruling::kUndecided;
   std::string reason = {};            // "its interval straddles the limit"
   std::optional<Waiver> waiver = {};  // that lets it pass
+  bool withheld = false;              // its figures are not said
 };
 struct GateResult {
   Gate gate;
@@ -72,5 +73,9 @@ void check_proofs(const Gates& gates, const Assessment& assessment);
 // gates are undecided.
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
               std::chrono::year_month_day today, const std::vector<DataFault>* faults = nullptr);
+
+// The same in sentences without figures of what is about these slices or metrics, as where everybody reads
+// them. Only the sentences differ.
+Verdict without_figures(Verdict verdict, const std::vector<std::string>& names);
 
 }  // namespace espalier
