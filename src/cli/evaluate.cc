@@ -364,10 +364,13 @@ void evaluate(const EvaluateRun& run) {
   run.results.write(text);
   std::vector<std::string> next = check_words(run.model, run.data);
   if (run.strip_label_dots) next.emplace_back("--strip-label-dots");
+  if (run.all_rows) next.emplace_back("--all-rows");
   if (run.where) next.insert(next.end(), {"--where", run.where->text()});
+  if (run.baseline.any()) next.insert(next.end(), {"--baseline", run.baseline.from});
+  if (!run.schema.empty()) next.insert(next.end(), {"--schema", run.schema});
   SliceFlags slicing = run.slicing;
   slicing.references.clear();
-  for (const auto& words : {slicing.words(), run.table.words()})
+  for (const auto& words : {slicing.words(), run.scored.words(), run.intervals.words(), run.table.words()})
     next.insert(next.end(), words.begin(), words.end());
   run.results.suggest(next);
 }

@@ -1,5 +1,7 @@
 // The last line of every command names the next one, which works as it stands there.
+#include <algorithm>
 #include <filesystem>
+#include <sstream>
 
 #include "base/env.h"
 #include "cli/verb_test.h"
@@ -140,6 +142,25 @@ TEST_F(Next, OfScoresKeepsEveryFlag) {
         cat("fairness choose --answers answers.toml --data scores.csv --out fair.toml", flags),
         std::string("data split scores.csv --label truth --delimiter ';'")})
     expect_next(arguments);
+}
+
+TEST_F(Next, OfAModelKeepsEveryFlag) {
+  run(cat(program, " train --data people.csv --label paid --epochs 3"));
+  run(cat(program, " train --data people.csv --label paid --epochs 1 --model before"));
+  run(cat(program, " data schema people.csv --set sex.role=sensitive --out schema.pbtxt"));
+  for (const std::string flags :
+       {"--all-rows", "--all-rows --baseline before", "--query city --where \"city is not missing\"",
+        "--schema schema.pbtxt --slice sex --interval jackknife --seed 3"}) {
+    std::filesystem::remove(home + "/gates.toml");
+    const std::string judged = next_of(run(cat(program, " evaluate model people.csv ", flags)));
+    std::istringstream words(flags);
+    for (std::string word; words >> word;) {
+      word.erase(std::remove(word.begin(), word.end(), '"'), word.end());
+      EXPECT_NE(judged.find(word), judged.npos) << flags << "\n" << judged;
+    }
+    const std::string verdict = run(next_of(run(judged)));
+    EXPECT_EQ(verdict.find("600") != verdict.npos, flags.starts_with("--all-rows")) << verdict;
+  }
 }
 
 // What is the content of a file stays alone on standard output.
