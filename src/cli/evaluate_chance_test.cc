@@ -65,6 +65,9 @@ TEST_F(EvaluateChance, EveryFigureHasAnIntervalFromRowsDrawnAgain) {
       text({"--slice", "colour", "--interval", "bootstrap", "--replicates", "30", "--metric", "f1"});
   EXPECT_NE(said.find("\nintervals: Poisson bootstrap, 30 replicates, seed 0\n"), std::string::npos) << said;
   EXPECT_NE(said.find("--interval bootstrap --replicates 30"), std::string::npos) << "the next command";
+  const std::string mixed =
+      text({"--slice", "colour", "--interval", "jackknife", "--metric", "auc,ece,bpsn_auc"});
+  EXPECT_NE(mixed.find("seed 0; by closed forms those of ece, bpsn_auc\n"), std::string::npos) << mixed;
 }
 
 TEST_F(EvaluateChance, GapsSayWhatChanceGivesAndHowManyWereTested) {

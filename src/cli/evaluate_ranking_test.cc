@@ -54,6 +54,21 @@ TEST_F(EvaluateRanking, PeopleSeeHowManyQueriesCount) {
   EXPECT_NE(text_of(arguments, {"--slice", "place", "--metric", "ndcg@3"}).find("ndcg@3"), std::string::npos);
 }
 
+TEST_F(EvaluateRanking, IntervalsOfQueriesDrawnAgainAreAboutThoseByLinearisation) {
+  const Words arguments = golden_rows(read_golden("ndcg.json")["rows"]);
+  const auto width = [&](const Words& how) {
+    const Json said = json(arguments, how);
+    const Json& interval = said["slices"][0]["metrics"]["ndcg@3"]["interval"];
+    return interval[1].get<double>() - interval[0].get<double>();
+  };
+  const double formula = width({"--slice", "place"});
+  for (const char* method : {"bootstrap", "jackknife"})
+    EXPECT_NEAR(width({"--slice", "place", "--interval", method, "--seed", "2"}) / formula, 1, 0.4) << method;
+  EXPECT_NE(
+      text_of(arguments, {"--interval", "jackknife"}).find("intervals: jackknife, 20 buckets, seed 0\n"),
+      std::string::npos);
+}
+
 TEST_F(EvaluateRanking, GatesNameTheMetric) {
   const Words arguments = golden_rows(read_golden("ndcg.json")["rows"]);
   const auto check = [&](const std::string& gate, const std::string& first) {
@@ -111,8 +126,6 @@ TEST_F(EvaluateRanking, RowsOfNoUseAreNamedWithTheirLine) {
             "scores.score: scores.csv, line 2: a prediction is a number, got \"x\"");
   EXPECT_TRUE(refused("y,p,q\n1,2,a\n", {"--query", "r"}).starts_with("csv.column: "));
   EXPECT_TRUE(refused("y,p,q\n1,2,a\n", {"--query", "q", "--worst"}).starts_with("evaluate.task: "));
-  EXPECT_TRUE(refused("y,p,q\n1,2,a\n", {"--query", "q", "--interval", "bootstrap"})
-                  .starts_with("evaluate.interval: "));
   EXPECT_EQ(refused("y,p,q\n1,2,a\n", {"--query", "q", "--baseline", folder + "/scores.csv"}),
             "evaluate.task: --baseline is for decisions and numbers, not for orders of queries");
 }

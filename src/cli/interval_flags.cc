@@ -7,8 +7,8 @@ namespace espalier::cli {
 void IntervalFlags::add(CLI::App& verb) {
   verb.add_option(
           "--interval", method,
-          "How intervals are found: closed forms (Wilson, Newcombe, DeLong) for shares and auc, or for "
-          "every figure a Poisson bootstrap, or a jackknife of 20 buckets, as in TFMA")
+          "How intervals are found: closed forms (Wilson, Newcombe, DeLong, linearisation), or by a Poisson "
+          "bootstrap, or a jackknife of 20 buckets, as in TFMA")
       ->check(one_of_words({"wilson", "bootstrap", "jackknife"}))
       ->option_text("wilson|bootstrap|jackknife [wilson]");
   verb.add_option("--replicates", replicates, "How often the bootstrap draws the rows again")

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <map>
 
-#include "base/philox.h"
 #include "base/thread_pool.h"
 #include "evaluate/poisson.h"
 
 namespace espalier {
 namespace {
 
-// A block of Philox is a number for each of four replicates.
-constexpr size_t kLanes = 4;
-enum Stream : uint32_t { kOfCells, kOfRows };
-
-std::array<uint32_t, kLanes> draw(uint64_t seed, uint64_t unit, size_t block, uint32_t stream) {
-  return Philox::block(
-      {static_cast<uint32_t>(unit), static_cast<uint32_t>(unit >> 32), static_cast<uint32_t>(block), stream},
-      static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
-}
+constexpr size_t kLanes = kReplicateLanes;
 
 bool same_weights(const ScoredRows& rows) {
   for (size_t row = 1; row < rows.size(); ++row) {
@@ -56,7 +47,7 @@ class Drawing {
     uint64_t unit = 0;
     for (CellWeights& weights : out) {
       for (size_t i = 0; i < weights.size(); i += kLanes, ++unit) {
-        const auto bits = draw(seed_, unit, block, kOfCells);
+        const auto bits = draw(seed_, unit, block, DrawStream::kOfCells);
         for (size_t lane = 0; lane < kLanes; ++lane)
           weights[i + lane] = static_cast<double>((*law_of_[unit])(bits[lane])) * rows_.weight(0);
       }
@@ -65,7 +56,7 @@ class Drawing {
   void draw_rows(std::vector<CellWeights>& out, size_t block) const {
     const Poisson once(1);
     for (size_t row = 0; row < rows_.size(); ++row) {
-      const auto bits = draw(seed_, row, block, kOfRows);
+      const auto bits = draw(seed_, row, block, DrawStream::kOfRows);
       std::array<double, kLanes> drawn;
       for (size_t lane = 0; lane < kLanes; ++lane)
         drawn[lane] = static_cast<double>(once(bits[lane])) * rows_.weight(row);

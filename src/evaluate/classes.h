@@ -31,6 +31,12 @@ class ClassRows {
     return probabilities_[row * classes_.size() + of_class];
   }
   double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
+  // The same rows with other weights, which outlive it too.
+  ClassRows weighing(std::span<const double> weights) const {
+    ClassRows out = *this;
+    out.weights_ = weights;
+    return out;
+  }
 
  private:
   const std::vector<std::string>& classes_;

@@ -44,6 +44,8 @@ std::optional<double> linear_variance(double squares, const Tally& rows) {
 
 std::optional<Interval> interval(const Estimate& estimate, double level) {
   if (!estimate.value) return std::nullopt;
+  if (estimate.method != IntervalMethod::kClosedForm)
+    return resampled_interval(*estimate.value, estimate.replicates, estimate.method, level);
   if (estimate.share) return wilson({*estimate.value, estimate.effective_rows}, level);
   if (!estimate.variance) return std::nullopt;
   return around(*estimate.value, *estimate.variance, estimate.effective_rows - 1, level);
@@ -51,6 +53,12 @@ std::optional<Interval> interval(const Estimate& estimate, double level) {
 
 std::optional<Interval> interval(const Estimate& a, const Estimate& b, double level) {
   if (!a.value || !b.value) return std::nullopt;
+  if (a.method != IntervalMethod::kClosedForm) {
+    if (a.replicates.size() != b.replicates.size()) return std::nullopt;
+    std::vector<double> differences;
+    for (size_t i = 0; i < a.replicates.size(); ++i) differences.push_back(a.replicates[i] - b.replicates[i]);
+    return resampled_interval(*a.value - *b.value, differences, a.method, level);
+  }
   if (a.share && b.share) return newcombe({*a.value, a.effective_rows}, {*b.value, b.effective_rows}, level);
   if (!a.variance || !b.variance) return std::nullopt;
   return around(*a.value - *b.value, *a.variance + *b.variance, welch_degrees(a, b), level);

@@ -2,14 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "evaluate/confusion.h"
-#include "evaluate/intervals.h"
+#include "evaluate/resampling.h"
 #include "evaluate/slices.h"
 
 namespace espalier {
@@ -21,6 +20,9 @@ struct Estimate {
   int64_t rows = 0;                     // that it counts
   double effective_rows = 0;            // of these: Tally::effective_rows
   bool share = false;                   // of rows, each of which counts once
+  // Where rows were drawn again: what each replicate says; none where one says nothing.
+  IntervalMethod method = IntervalMethod::kClosedForm;
+  std::vector<double> replicates = {};
 };
 
 // The variance of a figure: `squares` is the sum over rows of (w i)^2, where i, the row's influence, is the
@@ -30,7 +32,8 @@ struct Estimate {
 std::optional<double> linear_variance(double squares, const Tally& rows);
 
 // Of shares Wilson's and Newcombe's; else Student's t, for a - b of different rows with the degrees of
-// freedom of Welch, The generalization of 'Student's' problem, 1947. None without a variance.
+// freedom of Welch, The generalization of 'Student's' problem, 1947; where rows were drawn again
+// resampled_interval(). None without a variance or replicates.
 std::optional<Interval> interval(const Estimate& estimate, double level = kLevel);
 std::optional<Interval> interval(const Estimate& a, const Estimate& b, double level = kLevel);
 
@@ -59,7 +62,4 @@ struct Estimates {
   // [true * classes + said]: rows, where there are classes.
   std::vector<int64_t> matrix = {};
 };
-// Of each slice of a slicing.
-using Estimator = std::function<std::vector<Estimates>(const Slicing& slicing)>;
-
 }  // namespace espalier

@@ -1,16 +1,6 @@
 #include "evaluate/jackknife.h"
 
-#include "base/philox.h"
-
 namespace espalier {
-
-std::vector<uint8_t> jackknife_buckets(size_t rows, uint64_t seed) {
-  Philox random(seed, 1);
-  std::vector<uint8_t> out;
-  for (size_t row = 0; row < rows; ++row)
-    out.push_back(static_cast<uint8_t>(random.below(kJackknifeBuckets)));
-  return out;
-}
 
 std::vector<std::vector<Replicate>> jackknife(const ScoredRows& rows, const ScoreCells& slicing,
                                               std::span<const uint8_t> buckets) {

@@ -11,12 +11,8 @@
 
 namespace espalier {
 
-inline constexpr size_t kJackknifeBuckets = 20;  // TFMA's
 // Slices of at most so many rows are exact.
 inline constexpr size_t kJackknifeCells = 1024;
-
-// A bucket for each row, by chance.
-std::vector<uint8_t> jackknife_buckets(size_t rows, uint64_t seed);
 
 // [slices, buckets]: each slice without the rows of a bucket. REQUIRES: the cells and buckets are of these
 // rows, buckets lie below kJackknifeBuckets.

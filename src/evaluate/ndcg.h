@@ -25,6 +25,12 @@ class QueryRows {
   double gain(size_t row) const { return gains_[row]; }
   uint32_t query(size_t row) const { return queries_[row]; }
   double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
+  // The same rows with other weights, which outlive it too.
+  QueryRows weighing(std::span<const double> weights) const {
+    QueryRows out = *this;
+    out.weights_ = weights;
+    return out;
+  }
 
  private:
   std::span<const double> scores_, gains_;

@@ -23,6 +23,12 @@ class NumberRows {
   double prediction(size_t row) const { return predictions_[row]; }
   double truth(size_t row) const { return truths_[row]; }
   double weight(size_t row) const { return weights_.empty() ? 1 : weights_[row]; }
+  // The same rows with other weights, which outlive it too.
+  NumberRows weighing(std::span<const double> weights) const {
+    NumberRows out = *this;
+    out.weights_ = weights;
+    return out;
+  }
 
  private:
   std::span<const double> predictions_, truths_, weights_;

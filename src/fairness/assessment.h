@@ -70,15 +70,10 @@ struct Assessment {
 // Columns are of the rows. Raises as slice_by(), pass_thresholds() and score_sums() do.
 Assessment assess(const ScoredRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                   const AssessmentOptions& options = {});
-// Of rows whose figures are estimates; intervals are closed forms. Raises as slice_by() and the estimator do,
-// and ValueError[evaluate.interval] where others are asked for.
-Assessment assess(size_t rows, const Estimator& estimator,
-                  const std::vector<std::vector<const CategoryColumn*>>& slicings,
-                  const AssessmentOptions& options = {});
-
 // Rows of two classes, of several, of numbers, or of queries whose rows are put in order.
 using AnyRows = std::variant<ScoredRows, ClassRows, NumberRows, QueryRows>;
-// Of any of them; of numbers with tenths where histograms are asked for. Raises as these do.
+// Of any of them; of numbers with tenths where histograms are asked for. Where rows are drawn again, those of
+// a query are drawn together. Raises as assess() does.
 Assessment assess_any(const AnyRows& rows, const std::vector<std::vector<const CategoryColumn*>>& slicings,
                       const AssessmentOptions& options = {});
 

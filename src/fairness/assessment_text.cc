@@ -138,8 +138,7 @@ std::string text_of(const Assessment& assessment, const AssessmentView& view, co
     out += cat(out.empty() ? "" : "\n", "threshold ", shortest(assessment.options.thresholds[t]),
                ": a score ", from ? "from it on" : "above it", " says positive",
                positive.empty() ? "" : cat(", which is ", printable(positive)), "\n");
-    if (assessment.options.resampling.method != IntervalMethod::kClosedForm)
-      out += cat("intervals: ", text_of(assessment.options.resampling), "\n");
+    out += intervals_text(assessment, view.metrics);
     for (const SlicingFigures& by : assessment.by.empty() ? everything : assessment.by) {
       out += "\n";
       if (view.metrics.empty()) out += figures_text(assessment, by, t, terminal);

@@ -27,10 +27,7 @@ struct AssessedNumbers {
         group.codes.push_back(code);
       }
     }
-    const NumberRows rows(predictions, truths);
-    assessment =
-        assess(rows.size(), [&](const Slicing& slicing) { return regression_estimates(rows, slicing); },
-               {{&group}}, {.slices = {.min_rows = 30}});
+    assessment = assess_any(NumberRows(predictions, truths), {{&group}}, {.slices = {.min_rows = 30}});
   }
   EstimateGap gap(const std::string& metric, const AssessmentView& view = {}) const {
     const EstimateGapTables tables = estimate_gaps(assessment, view);
@@ -95,11 +92,6 @@ TEST(EstimateGaps, GroupsThatDoNotDifferAreSeldomToldApart) {
   }
   EXPECT_TRUE(6 <= falsely && falsely <= 25) << falsely;
   EXPECT_GE(found, 290);
-}
-
-TEST(EstimateGaps, ReplicatesAreNotForEstimates) {
-  const auto none = [](const Slicing& slicing) { return std::vector<Estimates>(slicing.slices.size()); };
-  EXPECT_THROW(assess(3, none, {}, {.resampling = {.method = IntervalMethod::kBootstrap}}), ValueError);
 }
 
 }  // namespace

@@ -108,7 +108,7 @@ Json gaps_json(const EstimateGaps& gaps) {
 
 std::string estimate_text(const Assessment& assessment, const AssessmentView& view,
                           const Terminal& terminal) {
-  std::string out = overall_text(assessment, terminal);
+  std::string out = intervals_text(assessment, view.metrics) + overall_text(assessment, terminal);
   const EstimateGapTables gaps = view.metrics.empty() ? estimate_gaps(assessment, view) : EstimateGapTables();
   for (size_t i = 0; i < assessment.by.size(); ++i) {
     const SlicingFigures& by = assessment.by[i];

@@ -99,6 +99,16 @@ std::string metric_text(const Assessment& assessment, const SlicingFigures& by, 
   return table.text(terminal);
 }
 
+std::string intervals_text(const Assessment& assessment, const std::vector<std::string>& metrics) {
+  if (assessment.options.resampling.method == IntervalMethod::kClosedForm) return "";
+  std::string others;
+  for (const std::string& name : metrics) {
+    if (assessment.has_thresholds() && SliceMetric(name).estimate())
+      others += cat(others.empty() ? "; by closed forms those of " : ", ", name);
+  }
+  return cat("intervals: ", text_of(assessment.options.resampling), others, "\n");
+}
+
 Json json_of(const std::optional<Interval>& interval) {
   return interval ? Json{interval->low, interval->high} : Json();
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -26,6 +27,10 @@ std::string thin_text(const Assessment& assessment, const SlicingFigures& by, co
 // its interval drawn; the metric has the name that was asked for, perhaps an alias.
 std::string metric_text(const Assessment& assessment, const SlicingFigures& by, const std::string& name,
                         size_t threshold, const Terminal& terminal);
+
+// A line that says how rows were drawn again, and of which of these metrics intervals do not follow from
+// that; "" where they were not.
+std::string intervals_text(const Assessment& assessment, const std::vector<std::string>& metrics);
 
 nlohmann::ordered_json json_of(const std::optional<double>& value);
 nlohmann::ordered_json json_of(const std::optional<Interval>& interval);

@@ -8,7 +8,8 @@ namespace {
 std::string interval_of(const PageFacts& facts, const SliceMetric& metric) {
   const Resampling& resampling = facts.given().options.resampling;
   const EstimateMetric* estimate = estimate_metric(metric.name());
-  if (!estimate && resampling.method != IntervalMethod::kClosedForm) return text_of(resampling);
+  const bool drawn = !estimate || !facts.given().has_thresholds();
+  if (drawn && resampling.method != IntervalMethod::kClosedForm) return text_of(resampling);
   if (metric.rate() && metric.rate()->is_proportion()) return "Wilson";
   if (metric.name() == "auc") return "DeLong";
   if (!estimate) return "none";
@@ -19,9 +20,8 @@ std::string interval_of(const PageFacts& facts, const SliceMetric& metric) {
 }
 
 std::string of_gaps(const PageFacts& facts) {
-  if (!facts.given().has_thresholds()) return "Newcombe's of shares, else Welch's";
-  return facts.given().options.resampling.method == IntervalMethod::kClosedForm ? "Newcombe's"
-                                                                                : "of the same draws";
+  if (facts.given().options.resampling.method != IntervalMethod::kClosedForm) return "of the same draws";
+  return facts.given().has_thresholds() ? "Newcombe's" : "Newcombe's of shares, else Welch's";
 }
 
 }  // namespace

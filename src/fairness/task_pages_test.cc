@@ -31,12 +31,8 @@ struct PricedHouses {
     }
   }
   Assessment assessed() const {
-    const NumberRows rows(predictions, truths);
-    const auto estimator = [&](const Slicing& slicing) { return regression_estimates(rows, slicing); };
-    Assessment out = assess(rows.size(), estimator, {{&age}, {&district}}, {.slices = {.min_rows = 30}});
-    const CategoryColumn parts = tenths("prediction", predictions);
-    out.tenths = assess(rows.size(), estimator, {{&parts}}).by[0];
-    return out;
+    return assess_any(NumberRows(predictions, truths), {{&age}, {&district}},
+                      {.slices = {.min_rows = 30}, .histograms = true});
   }
 };
 
@@ -60,9 +56,7 @@ struct ToldFlowers {
     return out;
   }
   Assessment assessed() const {
-    const ClassRows rows(classes, is, said);
-    return assess(rows.size(), [&](const Slicing& slicing) { return class_estimates(rows, slicing); },
-                  {{&place}}, {.slices = {.min_rows = 30}});
+    return assess_any(ClassRows(classes, is, said), {{&place}}, {.slices = {.min_rows = 30}});
   }
 };
 
@@ -167,9 +161,8 @@ TEST(TaskPages, ManyClassesStayWithinTwoMegabytes) {
     flowers.is.push_back(i % 400), flowers.said.push_back((i + i / 400 % 3) % 400);
     street.codes.push_back(i % 50);
   }
-  const ClassRows rows(flowers.classes, flowers.is, flowers.said);
-  const Assessment assessed = assess(
-      rows.size(), [&](const Slicing& slicing) { return class_estimates(rows, slicing); }, {{&street}});
+  const Assessment assessed =
+      assess_any(ClassRows(flowers.classes, flowers.is, flowers.said), {{&street}}, {});
   const std::string page = assessment_page(assessed);
   EXPECT_LE(page.size(), kMostPageBytes);
   EXPECT_NE(page.find("Of 400 classes no matrix is drawn"), page.npos);
