@@ -184,7 +184,8 @@ void check(const CheckRun& run) {
     next.insert(next.end(), {"--html", "report.html"});
   }
   if (run.results.json) {
-    nlohmann::ordered_json report = nlohmann::ordered_json::parse(json_report(verdict));
+    nlohmann::ordered_json report = {{"version", 1}, {"verb", "check"}};
+    report.update(nlohmann::ordered_json::parse(json_report(verdict)));
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);
     run.results.write(json_text(report));
   } else {

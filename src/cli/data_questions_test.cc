@@ -1,4 +1,6 @@
 // The verbs of `espalier data` that ask tables something: drift, leak, bias, split.
+#include <set>
+
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
@@ -351,6 +353,44 @@ TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test, "--replace"}).code,
             0);
+}
+
+// Names of columns aside.
+void collect_keys(const Json& json, std::set<std::string>& keys) {
+  for (const auto& [key, value] : json.items()) {
+    if (json.is_object()) keys.insert(key);
+    if (value.is_structured() && key != "cells") collect_keys(value, keys);
+  }
+}
+
+TEST_F(DataQuestions, EveryKeyOfJsonStandsInTheDocumentOfFormats) {
+  const std::string before = visits("before.csv", 1, true), now = visits("now.csv", 2, true, 90),
+                    shares = file("shares.csv", "column,group,share\nsex,Female,0.5\nsex,Male,0.5\n");
+  std::set<std::string> keys;
+  for (const std::string& line :
+       {cat("data check ", before, " ", now, " --label ill"), cat("data leak ", before, " --label ill"),
+        cat("data drift ", before, " ", now), cat("data skew ", before, " ", before, " --id weight"),
+        cat("data bias ", now, " --label ill --reference ", shares),
+        cat("data split ", before, " --train ", path("a.csv"), " --test ", path("b.csv")),
+        cat("data head ", before), cat("data rows ", before, " --where 'weight > 50'"),
+        cat("check --scores ", file("scores.csv", "y,p\n1,0.9\n0,0.2\n1,0.4\n0,0.6\n"),
+            " --label y --score p --gates ",
+            file("gates.toml", "[[gates]]\nmetric = \"accuracy\"\nmin = 0.1\n"))}) {
+    const Outcome said = call_command(line + " --json");
+    ASSERT_TRUE(said.code == 0 || said.code == 1) << line << said.error;
+    const Json json = Json::parse(said.output);
+    EXPECT_EQ(json["version"], 1) << line;
+    EXPECT_TRUE(line.starts_with(json["verb"].get<std::string>())) << line << json["verb"];
+    collect_keys(json, keys);
+  }
+  const std::string documents =
+      posix_env().read_file("docs/formats.md") + posix_env().read_file("docs/gates.md");
+  EXPECT_GE(keys.size(), 60u);
+  for (const std::string& key : keys) {
+    const bool there = documents.find(cat("`", key, "`")) != documents.npos ||
+                       documents.find(cat("\"", key, "\"")) != documents.npos;
+    EXPECT_TRUE(there) << key;
+  }
 }
 
 }  // namespace
