@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -17,6 +18,8 @@
 #include "cli/rows_section.h"
 #include "cli/where.h"
 #include "evaluate/slice_columns.h"
+#include "fairness/rare_slices.h"
+#include "fairness/rare_texts.h"
 #include "gate/check_page.h"
 #include "gate/data_section.h"
 #include "gate/gates.h"
@@ -84,13 +87,38 @@ void write_to(const std::string& path, const std::string& text) {
   if (!path.empty()) Results{.out = path}.write(text);
 }
 
-// A page is read elsewhere than where this program was called.
-std::string command_on_page(const std::vector<std::string>& words) {
-  return cat("espalier ", shell_words(words));
-}
+// A page is read elsewhere than where this program was called, by who may not see what is rare.
+class PageCommands {
+ public:
+  explicit PageCommands(const CloserLook& closer) {
+    const auto& [run, slicing, rows, assessment, tables] = closer;
+    const auto hide = [&](const std::string& name, const Expression& condition) {
+      if (without_rare_texts(condition, rows.table, run.rare) != condition.canonical())
+        instead_[name + condition.text()] = name + "...";
+    };
+    if (run.where) hide("", *run.where);
+    for (const auto& [name, condition] : slicing.conditions) hide(name + ":", condition);
+    constexpr std::string_view kOfClass = "recall[";
+    for (const std::string& name : names_of_few(assessment, run.rare)) {
+      if (!name.starts_with(kOfClass)) continue;
+      const std::string of = name.substr(kOfClass.size(), name.size() - kOfClass.size() - 1);
+      if (run.scored.score.find(of) != std::string::npos) instead_[run.scored.score] = "...";
+    }
+  }
+  std::string operator()(std::vector<std::string> words) const {
+    for (std::string& word : words) {
+      if (const auto found = instead_.find(word); found != instead_.end()) word = found->second;
+    }
+    return cat("espalier ", shell_words(words));
+  }
+
+ private:
+  std::map<std::string, std::string> instead_;
+};
 
 std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLook& closer) {
   const auto& [asked, slicing, rows, assessment, tables] = closer;
+  const PageCommands command(closer);
   std::vector<NamedFile> files = {{"judged", run.scores.empty() ? run.data : run.scores}};
   if (!run.baseline.empty())
     files.push_back({"baseline", run.baseline + (is_model_folder(run.baseline) ? "/model.json" : "")});
@@ -106,15 +134,16 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLoo
                                     tables->faults));
   if (run.with_rows > 0) sections.push_back(rows_section(rows, run.with_rows));
   sections.push_back(lineage_section(files, run.model));
-  return check_page(verdict, assessment,
-                    {.subject = cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data))
-                                                       : source_name(run.scores),
-                                    rows.kept ? cat(", where ", rows.kept->condition) : ""),
-                     .next = command_on_page(closer.all()),
-                     .sections = sections,
-                     .k = run.rare,
-                     .rows = std::min(run.with_rows, std::ssize(rows.rows)),
-                     .closer = [&](const Gate& gate) { return command_on_page(closer.at(gate)); }});
+  return check_page(
+      verdict, assessment,
+      {.subject =
+           cat(run.scores.empty() ? cat(run.model, " on ", source_name(run.data)) : source_name(run.scores),
+               asked.where ? cat(", where ", without_rare_texts(*asked.where, rows.table, run.rare)) : ""),
+       .next = command(closer.all()),
+       .sections = sections,
+       .k = run.rare,
+       .rows = std::min(run.with_rows, std::ssize(rows.rows)),
+       .closer = [&](const Gate& gate) { return command(closer.at(gate)); }});
 }
 
 // Holds the page against what the rows give; `anew` judges them, `closer` looks where they are worst.

@@ -336,6 +336,44 @@ TEST_F(CheckPage, NoFigureOfFewRowsStandsInItsVerdict) {
   }
 }
 
+TEST_F(CheckPage, ConditionsNameNoRareValue) {
+  write_file(folder + "/scores.csv", rare_people(1, true));
+  const std::string of_accuracy = "[[gates]]\nmetric = \"accuracy\"\nmax = 0.5\n",
+                    of_slice = "[[gates]]\nmetric = \"accuracy\"\nslice = \"city=Hamlet0\"\nmax = 0.5\n";
+  const std::string flag = "--where 'city!=\"Hamlet0\" and team != \"Newcomers\"'";
+  for (const std::string& written :
+       {page(of_accuracy, flag), page("where = 'city != \"Hamlet0\"'\n" + of_accuracy),
+        page(of_accuracy, "--slice-where 'small: city in [\"Bonn\", \"Hamlet0\"]'"),
+        page(of_accuracy + of_slice, "--where 'city!=\"Hamlet0\"'")}) {
+    EXPECT_EQ(written.find("Hamlet0"), written.npos);
+    EXPECT_EQ(written.find("Newcomers"), written.npos);
+    EXPECT_NE(written.find("..."), written.npos) << "in its commands";
+  }
+  const std::string written = page(of_accuracy, flag);
+  EXPECT_NE(written.find("scores.csv, where city != &quot;(rare)&quot; and team != &quot;(rare)&quot;: "),
+            written.npos);
+  EXPECT_EQ(call_command(cat("check --scores ", scores, " --label paid --score score --gates ", folder,
+                             "/gates.toml --today 2030-05-01 ", flag, " --verify ", folder, "/report.html"))
+                .code,
+            0);
+  const std::string looser = page(of_accuracy, flag + " --rare 2");
+  EXPECT_NE(looser.find("Hamlet0&quot; and team"), looser.npos);
+}
+
+TEST_F(CheckPage, CommandsAndVerdictNameNoRareClass) {
+  std::string rows = "kind,a,b,r\n";
+  for (int i = 0; i < 300; ++i) rows += cat(i < 3 ? "Oddity" : i % 2 ? "aa" : "bb", ",0.5,0.3,0.2\n");
+  write_file(folder + "/scores.csv", rows);
+  const Outcome said = call_command(
+      cat("check --scores ", scores, " --label kind --score aa=a,bb=b,Oddity=r --task classes --gates ",
+          write_file(folder + "/gates.toml", "[[gates]]\nmetric = \"recall[Oddity]\"\nmin = 0.9\n"),
+          " --html ", folder, "/report.html"));
+  EXPECT_EQ(said.code, 1) << said.error;
+  const std::string written = posix_env().read_file(folder + "/report.html");
+  EXPECT_EQ(written.find("Oddity"), written.npos);
+  EXPECT_NE(written.find("(rare) breaks its limit"), written.npos);
+}
+
 TEST_F(CheckPage, EachTableIsSavedAsCsvAndEachSectionHasALink) {
   write_file(folder + "/scores.csv", rare_people(1, true));
   const std::string train = write_file(folder + "/train.csv", rare_people(2, false));

@@ -42,6 +42,8 @@ std::string pointed_at(std::string_view text, size_t at, std::string_view messag
 
 // How a name of a column is written in an expression: in backticks where it must be.
 std::string column_in_expression(const std::string& name);
+// Expression::canonical() of what the node is the root of.
+std::string canonical(const ExpressionNode& root);
 // Whether it is a word of the language, which is no column without backticks.
 bool is_keyword(std::string_view word);
 

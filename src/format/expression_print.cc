@@ -116,7 +116,8 @@ std::string column_in_expression(const std::string& name) {
   return plain ? name : quoted(name, '`');
 }
 
-std::string Expression::canonical() const { return print(*root_, kOr); }
+std::string canonical(const ExpressionNode& root) { return print(root, kOr); }
+std::string Expression::canonical() const { return espalier::canonical(*root_); }
 
 std::vector<std::string> Expression::columns() const {
   std::vector<std::string> out;

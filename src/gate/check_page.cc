@@ -41,18 +41,39 @@ VerdictItem item_of(const GateResult& result, double level, const CheckPage& abo
   return out;
 }
 
-// The verdict as a page says it: its word, and the rest of its sentence.
-VerdictBanner banner_of(const Verdict& verdict, const CheckPage& about) {
+// The verdict as a page says it: its word, and the rest of its sentence, which names none of the `hidden`.
+VerdictBanner banner_of(const Verdict& verdict, const CheckPage& about,
+                        const std::vector<std::string>& hidden) {
   const size_t colon = std::min(verdict.sentence.find(": "), verdict.sentence.size());
   VerdictBanner out{.standing = standing_of(verdict.ruling),
                     .word = verdict.sentence.substr(0, colon),
-                    .sentence = verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())),
+                    .sentence = without_names(
+                        verdict.sentence.substr(std::min(colon + 2, verdict.sentence.size())), hidden),
                     .items = {},
                     .next = about.next};
   if (!out.sentence.empty())
     out.sentence[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out.sentence[0])));
-  for (const GateResult& result : verdict.results) out.items.push_back(item_of(result, verdict.level, about));
+  for (const GateResult& result : verdict.results) {
+    VerdictItem item = item_of(result, verdict.level, about);
+    for (std::string* text : {&item.what, &item.number, &item.note, &item.next})
+      *text = without_names(*text, hidden);
+    out.items.push_back(std::move(item));
+  }
   std::ranges::stable_sort(out.items, {}, &VerdictItem::standing);
+  return out;
+}
+
+// Slices that gates name and no row is of.
+std::vector<std::string> slices_of_none(const Verdict& verdict, const Assessment& assessment) {
+  std::vector<std::string> out;
+  for (const GateResult& result : verdict.results) {
+    for (const std::string& name : {result.gate.slice, result.gate.against}) {
+      const bool there = std::ranges::any_of(assessment.by, [&](const SlicingFigures& by) {
+        return std::ranges::any_of(by.slices, [&](const auto& its) { return its.slice.name == name; });
+      });
+      if (!there && name.find('=') != name.npos) out.push_back(name);
+    }
+  }
   return out;
 }
 
@@ -88,10 +109,12 @@ std::string around(const std::string& text, size_t place) {
 }  // namespace
 
 std::string check_page(const Verdict& verdict, const Assessment& assessment, const CheckPage& about) {
-  const Verdict said = without_figures(verdict, names_of_few(assessment, about.k));
+  std::vector<std::string> hidden = names_of_few(assessment, about.k);
+  const Verdict said = without_figures(verdict, hidden);
+  for (const std::string& slice : slices_of_none(verdict, assessment)) hidden.push_back(slice);
   return assessment_page(assessment, {.title = "Release check",
                                       .subject = about.subject,
-                                      .verdict = banner_of(said, about),
+                                      .verdict = banner_of(said, about, hidden),
                                       .k = about.k,
                                       .sections = about.sections,
                                       .rows = about.rows});
