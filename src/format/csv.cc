@@ -273,7 +273,7 @@ void CsvTable::guess_header(const std::vector<std::string>& expected) {
     first_ = 1;
     return;
   }
-  bool over_numbers = false, below = false;
+  bool over_numbers = false, all_over_numbers = true, below = false, nameless = false;
   for (int64_t c = 0; c < columns_; ++c) {
     const std::string_view top = cell(0, c);
     if (top == "?" || number(0, c)) return;
@@ -284,10 +284,14 @@ void CsvTable::guess_header(const std::vector<std::string>& expected) {
       ++(number(r, c) ? numbers : texts);
       below = below || text == top;
     }
-    if (top.empty() && c > 0 && numbers + texts > 0) return;
+    const bool cells_alone = top.empty() && c > 0 && numbers + texts > 0;
+    if (cells_alone && c + 1 == columns_) return;
+    nameless = nameless || cells_alone;
     over_numbers = over_numbers || (!top.empty() && numbers > texts);
+    all_over_numbers = all_over_numbers && (top.empty() || numbers > texts);
   }
-  if (over_numbers || !below) first_ = 1;
+  // A row of which a cell is missing has rarely words over numbers alone.
+  if (nameless ? all_over_numbers && over_numbers && !below : over_numbers || !below) first_ = 1;
 }
 
 void CsvTable::note_repeated(const std::vector<std::string>& wanted) {

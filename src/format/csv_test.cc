@@ -202,6 +202,9 @@ TEST(Csv, TheHeaderIsGuessed) {
   EXPECT_TRUE(header("color,likes\nblue,red\nred,green\n"));
   EXPECT_TRUE(header(",age\n0,39\n1,50\n"));
   EXPECT_FALSE(header("x,\n1,2\n"));
+  EXPECT_TRUE(header("a,,y\n1,2,3\n4,5,6\n"));
+  EXPECT_FALSE(header("Bob,,Oslo\nAnn,3,Bonn\n"));
+  EXPECT_FALSE(header("Bob,,Oslo\nAnn,3,7\n"));
   EXPECT_TRUE(header("x,\n1,\n"));
   EXPECT_FALSE(header("a,?\nb,1\n"));
   EXPECT_TRUE(header("only,names\n"));
