@@ -54,10 +54,21 @@ std::string command(const std::vector<std::string>& arguments) {
   return cat(shell_words({program}), " ", shell_words(arguments));
 }
 
+std::string file_word(const std::string& path) { return path.starts_with('-') ? "./" + path : path; }
+
+std::string free_name(const std::string& path) {
+  const std::filesystem::path whole = path;
+  std::filesystem::path out = whole;
+  for (int i = 2; posix_env().exists(out.string()); ++i)
+    out.replace_filename(cat(whole.stem().string(), "-", i, whole.extension().string()));
+  return file_word(out.string());
+}
+
 std::vector<std::string> check_words(const std::string& of_model, const std::string& of_data) {
   // As short as they can be: a plan in a folder says folder/../model.
   const auto plain = [](const std::string& path) {
-    return std::filesystem::path(path).lexically_normal().string();
+    const std::string out = std::filesystem::path(path).lexically_normal().string();
+    return path == "-" ? out : file_word(out);
   };
   const std::string model = plain(of_model), data = plain(of_data);
   // Beside the model: that of another folder is of another model.

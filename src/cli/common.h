@@ -63,6 +63,10 @@ void set_program(const std::string& name, const std::vector<std::string>& words 
 std::string called_again(const std::string& flag);
 // These words behind the name of this command, each quoted for a shell where it must be.
 std::string command(const std::vector<std::string>& arguments);
+// A file's name as a command takes it: "./" before one that begins with a dash.
+std::string file_word(const std::string& path);
+// That of the path, or, where something is there, of the first of NAME-2, NAME-3, ... that is free.
+std::string free_name(const std::string& path);
 // `check` of a model on rows: against its gates, or to write them where they are not there; gates.toml is of
 // `model`, NAME-gates.toml of others.
 std::vector<std::string> check_words(const std::string& model, const std::string& data);

@@ -68,7 +68,13 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   std::vector<std::string> out = {"train", "--data", run.file};
   if (shared) {
     const std::string stem = std::filesystem::path(run.file).stem().string();
-    out = {"data", "split", run.file, "--train", stem + "-train.csv", "--test", stem + "-test.csv"};
+    out = {"data",
+           "split",
+           run.file,
+           "--train",
+           free_name(stem + "-train.csv"),
+           "--test",
+           free_name(stem + "-test.csv")};
   } else if (label.empty()) {
     out = {"data", "stats", run.file};
   }

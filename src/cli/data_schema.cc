@@ -74,7 +74,7 @@ tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool
 }
 
 // The command that writes what was shown.
-std::vector<std::string> command_of(const SchemaOptions& options, const char* out) {
+std::vector<std::string> command_of(const SchemaOptions& options, const std::string& out) {
   std::vector<std::string> next = {"data", "schema", options.file};
   const std::vector<std::string> how = options.how.words();
   next.insert(next.end(), how.begin(), how.end());
@@ -109,8 +109,8 @@ void run(SchemaOptions options) {
   }
   const bool written = inferred || !options.edits.empty();
   results.suggest(results.out != "-" ? std::vector<std::string>{"data", "schema", results.out, "--show"}
-                  : written          ? command_of(options, inferred ? "schema.pbtxt" : "schema-new.pbtxt")
-                                     : std::vector<std::string>{"data", "validate", "--help"});
+                  : written ? command_of(options, free_name(inferred ? "schema.pbtxt" : "schema-new.pbtxt"))
+                            : std::vector<std::string>{"data", "validate", "--help"});
 }
 
 // One value for each flag: values may hold commas and blanks.

@@ -60,7 +60,7 @@ void split(const SplitRun& run) {
   }
   run.results.write(cat(run.train, ": ", rows.train.size(), " rows learn\n", run.test, ": ", rows.test.size(),
                         " rows judge\nsplit ", rows.by, "\n"));
-  std::vector<std::string> next = {"data", "leak", run.train, "--test", run.test};
+  std::vector<std::string> next = {"data", "leak", file_word(run.train), "--test", file_word(run.test)};
   if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
   if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});
   for (const std::string& word : run.table.words()) next.push_back(word);

@@ -54,6 +54,28 @@ struct Next : testing::Test {
   }
 };
 
+TEST_F(Next, NewFilesHaveFreeNames) {
+  const auto next = [&](const char* arguments) { return next_of(run(cat(program, " ", arguments))); };
+  EXPECT_TRUE(next("data schema people.csv").ends_with(" --out schema.pbtxt"));
+  run("touch schema.pbtxt rows.csv people-train.csv people-train-2.csv");
+  EXPECT_TRUE(next("data schema people.csv").ends_with(" --out schema-2.pbtxt"));
+  EXPECT_TRUE(next("data rows people.csv --where 'age > 70'").ends_with(" --out rows-2.csv"));
+  std::string rows = "x,z,y\n";
+  for (int i = 0; i < 90; ++i) rows += cat(i * 37 % 80, ".25,", i * 53 % 70, ".5,", i % 2, "\n");
+  write_file(home + "/people.csv", rows);
+  const std::string split = next("data leak people.csv --test people.csv");
+  EXPECT_NE(split.find(" --train people-train-3.csv --test people-test.csv"), std::string::npos) << split;
+}
+
+TEST_F(Next, FilesThatBeginWithADashStayFiles) {
+  run("cp people.csv ./-d.csv");
+  expect_next("train --data ./-d.csv --label paid --epochs 1");
+  EXPECT_NE(next_of(run(cat(program, " train --data ./-d.csv --label paid --epochs 1"))).find(" ./-d.csv "),
+            std::string::npos);
+  expect_next("data split ./-d.csv --train=-a.csv --test=-b.csv");
+  expect_next("data leak ./-d.csv --test ./-d.csv");
+}
+
 TEST_F(Next, OfEveryCommandWorksAsItStands) {
   for (const char* arguments : {
            "train --data people.csv --label paid --epochs 3",
