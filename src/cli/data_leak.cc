@@ -49,7 +49,9 @@ nlohmann::ordered_json json_of(const std::vector<LeakFinding>& findings) {
 
 std::string text_of(const LeakRun& run, const CsvTable& table, const std::vector<LeakFinding>& findings,
                     int64_t warnings, const Terminal& terminal) {
-  std::string out = warnings == 0 ? cat("No leak: ", table.rows(), " rows, ", table.columns(), " columns",
+  const bool few = table.rows() < kRowsForLeaks;
+  std::string out = warnings == 0 ? cat(few ? "Too few rows to say: " : "No leak: ", table.rows(), " rows, ",
+                                        table.columns(), " columns",
                                         run.test.empty() ? "" : cat(", and ", source_name(run.test)), ".\n")
                                   : cat(warnings == 1 ? "Leak: " : "Leaks: ", findings[0].text,
                                         warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");

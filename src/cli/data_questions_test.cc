@@ -252,6 +252,19 @@ TEST_F(DataQuestions, LeakNamesTheColumnAndIsAnExitCode) {
       << overlap.text;
 }
 
+TEST_F(DataQuestions, OfFewRowsLittleIsSaid) {
+  std::string rows = "x,z,y\n";
+  for (int i = 0; i < 10; ++i) rows += cat(i * 37 % 11, ".5,", i * i, ",", i % 2, "\n");
+  const std::string few = file("few.csv", rows);
+  const Said same = data({"leak", few, "--test", few});
+  EXPECT_EQ(same.code, 1);
+  EXPECT_TRUE(same.text.starts_with("Leak: 10 of 10 rows of the test train too.\n")) << same.text;
+  EXPECT_EQ(data({"check", few, few}).code, 1);
+  const Said alone = data({"leak", few});
+  EXPECT_EQ(alone.code, 0);
+  EXPECT_TRUE(alone.text.starts_with("Too few rows to say: 10 rows, 3 columns.\n")) << alone.text;
+}
+
 TEST_F(DataQuestions, BiasCountsTheLabelThatSaysYes) {
   const std::string rows = visits("rows.csv", 1, false, 35);
   const auto positive = [&](const std::string& file, const std::string& label) {

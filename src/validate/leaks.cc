@@ -1,6 +1,7 @@
 #include "validate/leaks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,7 +15,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kFewRows = 20;      // say nothing
+constexpr int64_t kFewRows = kRowsForLeaks;
 constexpr double kNoticeable = 0.01;  // of the rows
 
 // Rows as sums of hashes of their cells, from which one cell can be taken away.
@@ -77,7 +78,11 @@ class Search {
   }
 
   std::vector<LeakFinding> run() {
-    if (table_.rows() < kFewRows) return {};
+    if (table_.rows() < kFewRows) {
+      if (test_ && table_.rows() > 1) overlap();
+      std::erase_if(found_, [](const LeakFinding& finding) { return !finding.warning; });
+      return std::move(found_);
+    }
     labels();
     repeated();
     if (test_) overlap();
@@ -106,6 +111,13 @@ class Search {
   static constexpr double kBeyondChance = 10;
   // Of rows that are known by more than one column.
   bool most(int64_t rows, int64_t of) const { return compared_.size() >= 2 && 2 * rows >= of; }
+
+  // Whether all rows of a test of few would hardly train by chance, of which so many do.
+  bool whole_test(int64_t both, int64_t of, double by_chance) const {
+    constexpr double kRarely = 0.01;
+    const auto rows = static_cast<double>(of);
+    return both == of && std::pow(std::min(1.0, by_chance / rows), rows) < kRarely;
+  }
 
   void match_columns() {
     for (int64_t c = 0; c < table_.columns(); ++c) {
@@ -229,8 +241,10 @@ class Search {
     const double noticeable = kNoticeable * static_cast<double>(n);
     const double pairs = static_cast<double>(n) * static_cast<double>(train.rows());
     if (both > 0) {
-      const bool many = most(both, n) || static_cast<double>(both) >=
-                                             std::max(noticeable, kBeyondChance * by_chance(kNone, pairs));
+      const double chance = by_chance(kNone, pairs);
+      const bool few = table_.rows() < kFewRows;
+      const bool many = (few ? whole_test(both, n, chance) : most(both, n)) ||
+                        static_cast<double>(both) >= std::max(noticeable, kBeyondChance * chance);
       found_.push_back(
           {LeakKind::kOverlap, many, "", both, n, cat(share(both, n), " of the test train too")});
     }

@@ -32,6 +32,9 @@ struct LeakFinding {
   std::string text = {};     // one sentence; no value of any cell is in it
 };
 
+// Of fewer rows that train nothing is known but which of the test are among them.
+inline constexpr int64_t kRowsForLeaks = 20;
+
 struct LeakOptions {
   std::string label = {};  // "" without one
   std::string time = {};   // the column that says when a row is judged; "": the only one of dates, if it is

@@ -179,6 +179,35 @@ TEST(Leaks, RowsOfTheTestThatTrainAreCounted) {
   EXPECT_EQ(of_kind(of_near, LeakKind::kNearOverlap)->rows, 10);
 }
 
+TEST(Leaks, ATestOfFewRowsThatAllTrainIsNamed) {
+  for (const int64_t rows : {3, 10, 19}) {
+    const Cells train = sales(5, rows), other = sales(6, rows);
+    const auto all = found(train, &train);
+    ASSERT_EQ(all.size(), 1u) << rows;
+    EXPECT_EQ(all[0].kind, LeakKind::kOverlap);
+    EXPECT_TRUE(all[0].warning);
+    EXPECT_EQ(all[0].text, cat(rows, " of ", rows, " rows of the test train too"));
+    EXPECT_TRUE(found(train, &other).empty()) << rows;
+  }
+  EXPECT_TRUE(found(sales(5, 10)).empty()) << "nothing else is said of so few";
+}
+
+TEST(Leaks, FewRowsOfFewValuesAreAlikeByNature) {
+  int64_t alarms = 0;
+  for (uint64_t seed = 0; seed < 500; ++seed) {
+    Philox random(seed);
+    const auto some = [&] {
+      Cells out;
+      for (int i = 0; i < 10; ++i)
+        out.push_back({cat(random.below(4)), cat(random.below(4)), random.below(2) ? "yes" : "no"});
+      return table(out, {"a", "b", "late"});
+    };
+    const CsvTable train = some(), test = some();
+    alarms += std::ssize(find_leaks(train, &test, {.label = "late"}));
+  }
+  EXPECT_LE(alarms, 2);
+}
+
 TEST(Leaks, WhatLiesInTheFutureIsNamed) {
   const Cells train = sales(7, 400), beside = sales(8, 200);
   // A warning of the column that says when rows came, a note of one that may.
