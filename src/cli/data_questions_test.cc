@@ -362,6 +362,10 @@ TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   EXPECT_EQ(data({"split", rows, "--train", rows, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-group", "sex", "--by-time", "weight"}).code, 2);
   EXPECT_EQ(data({"split", rows, "--fraction", "0", "--train", train, "--test", test}).code, 2);
+  const std::string whole =
+      data({"split", rows, "--fraction", "1", "--train", train, "--test", test, "--replace"}).text;
+  EXPECT_NE(whole.find("0 rows would learn"), std::string::npos) << whole;
+  EXPECT_NE(whole.find("fix: a smaller --fraction\n"), std::string::npos) << whole;
   EXPECT_EQ(data({"split", rows, "--by-time", "sex", "--train", train, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test}).code, 2);
   EXPECT_EQ(data({"split", rows, "--by-time", "weight", "--train", train, "--test", test, "--replace"}).code,

@@ -44,8 +44,9 @@ void split(const SplitRun& run) {
     throw ValueError("split.rows",
                      cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
                          rows.test.size(), " judge; each side needs one"),
-                     run.group.empty() ? "a larger --fraction"
-                                       : "a larger --fraction, where each group is larger than it");
+                     rows.train.empty()  ? "a smaller --fraction"
+                     : run.group.empty() ? "a larger --fraction"
+                                         : "a larger --fraction, where each group is larger than it");
   }
   const std::vector<int64_t> columns = all_columns(table);
   Results{.out = run.train}.write(csv_text(table, rows.train, columns, table.delimiter()));
