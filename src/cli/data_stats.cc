@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
 #include "espalier/error.h"
@@ -19,6 +21,20 @@ tfmd::DatasetFeatureStatisticsList read_statistics(const TableFile& file) {
   if (list.datasets_size() == 0)
     throw FormatError("data.stats", cat(source_name(file.name), " holds statistics of no data"));
   return list;
+}
+
+// Of columns that --cross names and texts are in, which have no covariance.
+std::vector<std::string> uncrossed(const StatsOptions& options, const tfmd::DatasetFeatureStatistics& all) {
+  std::vector<std::string> out;
+  for (const std::string& name : comma_separated({options.how.cross})) {
+    const auto is = [&](const tfmd::FeatureNameStatistics& its) {
+      return its.has_string_stats() && its.path().step_size() == 1 && its.path().step(0) == name;
+    };
+    if (std::ranges::any_of(all.features(), is))
+      out.push_back(
+          cat("--cross is of columns of numbers, and \"", name, "\" is one of texts: it is left out"));
+  }
+  return out;
 }
 
 // The command that writes what was shown.
@@ -58,12 +74,13 @@ void run(const StatsOptions& options) {
       results.warn(
           {cat(source_name(options.files[0]), options.files.size() > 1 ? " and the others have" : " has",
                " no rows: there is nothing to describe")});
+    results.warn(uncrossed(options, list.datasets(0)));
     options.output.write("stats", {{"files", options.files}, {"rows", list.datasets(0).num_examples()}}, list,
                          statistics_tables);
   }
-  results.suggest(results.out == "-"
-                      ? command_of(options, holds ? "stats.pbtxt" : "stats.pb")
-                      : std::vector<std::string>{"data", "schema", results.out, "--out", "schema.pbtxt"});
+  results.suggest(results.out == "-" ? command_of(options, holds ? "stats.pbtxt" : "stats.pb")
+                                     : std::vector<std::string>{"data", "schema", results.out, "--out",
+                                                                free_name("schema.pbtxt")});
 }
 
 }  // namespace

@@ -76,6 +76,11 @@ TEST(DataStatsOfTables, HavePairsOfColumnsWhereTheyAreAskedFor) {
   EXPECT_EQ(json.at("stats").at("datasets").at(0).at("cross_features").size(), 1u);
   EXPECT_EQ(call_verb(add_data, {"stats", file}).find("covariance"), std::string::npos);
   EXPECT_THROW(call_verb(add_data, {"stats", file, "--cross", "none"}), ValueError);
+  std::string warned;
+  call_verb(add_data, {"stats", file, "--cross", "x,name"}, "", &warned);
+  EXPECT_TRUE(warned.ends_with(
+      "\nwarning: --cross is of columns of numbers, and \"name\" is one of texts: it is left out\n"))
+      << warned;
   // Of many pairs the strongest.
   std::string names, values, more;
   for (int c = 0; c < 8; ++c) {
