@@ -220,6 +220,12 @@ void choose(const ChooseRun& run) {
                      "--slice COLUMN, or groups = \"COLUMN\" among the answers");
   const std::vector<std::string> groups =
       run.groups.empty() ? comma_separated({answers["groups"]}) : run.groups;
+  for (const std::string& group : groups) {
+    if (const size_t equals = group.find('='); equals != group.npos)
+      throw ValueError("fairness.groups",
+                       cat("groups are columns, all of whose values are compared, got \"", group, "\""),
+                       cat("--slice ", group.substr(0, equals)));
+  }
   answers["groups"].clear();
   for (const std::string& group : groups)
     answers["groups"] += cat(answers["groups"].empty() ? "" : ",", group);

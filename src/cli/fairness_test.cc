@@ -139,6 +139,8 @@ TEST_F(FairnessChoose, WrongAnswersAreNamed) {
   EXPECT_TRUE(refusal("worry = 1\n").starts_with("answers.type: answers.toml, line 1"));
   EXPECT_TRUE(refusal("worry = \"selection\"\n", {}).starts_with("fairness.groups: "));
   EXPECT_EQ(refusal("worry = \"selection\"\ngroups = \"sex, race\"\n", {}), "accepted");
+  EXPECT_EQ(refusal("worry = \"selection\"\n", {"--slice", "sex=a"}),
+            "fairness.groups: groups are columns, all of whose values are compared, got \"sex=a\"");
 }
 
 }  // namespace
