@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 
@@ -69,12 +70,23 @@ void check_table_file(const std::string& path) {
 }
 
 void check_csv_name(const std::string& path) {
+  constexpr std::array kOthers = {".pb",   ".pbtxt", ".parquet", ".arrow", ".npy",  ".xlsx",
+                                  ".toml", ".html",  ".xml",     ".onnx",  ".mlir", ".safetensors"};
+  std::filesystem::path plain = path;
+  const bool packed = plain.extension() == ".gz";
+  if (packed) plain.replace_extension();
   const std::optional<TableForm> form = form_of_name(path);
+  const std::string ending = plain.extension().string();
+  std::string says;
   if (form && *form != TableForm::kCsv)
-    throw ValueError("results.csv",
-                     cat(path, " is to hold CSV, and its name says ",
-                         *form == TableForm::kExamples ? "TFRecords" : "JSON Lines"),
-                     cat("name it ", std::filesystem::path(path).replace_extension(".csv").string()));
+    says = *form == TableForm::kExamples ? "TFRecords" : "JSON Lines";
+  else if (std::ranges::count(kOthers, ending))
+    says = ending;
+  else if (packed)
+    says = "gzip";
+  if (!says.empty())
+    throw ValueError("results.csv", cat(path, " is to hold CSV, and its name says ", says),
+                     cat("name it ", plain.replace_extension(".csv").string()));
 }
 
 CsvTable TableFlags::read(const std::string& path, const std::vector<std::string>& expected) const {

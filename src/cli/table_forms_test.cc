@@ -103,6 +103,8 @@ TEST(TableForms, WhatIsWrittenIsNamedAsItIs) {
   for (const std::string& words :
        {cat("data head ", file, " --out ", folder, "/out.jsonl"),
         cat("data rows ", file, " --where 'age > 30' --out ", folder, "/out.JSON"),
+        cat("data rows ", file, " --where 'age > 30' --out ", folder, "/out.pb"),
+        cat("data rows ", file, " --where 'age > 30' --out ", folder, "/out.csv.gz"),
         cat("data split ", file, " --train ", folder, "/a.tfrecord --test ", folder, "/b.csv")}) {
     const Outcome outcome = call_command(words);
     EXPECT_EQ(outcome.code, 2) << words;
