@@ -149,15 +149,19 @@ class Editor {
   explicit Editor(tfmd::Schema& schema) : schema_(schema) { collect_paths(schema.feature(), {}, paths_); }
 
   void set(const std::string& words) {
+    const auto check = [&](size_t equals) {
+      if (equals == std::string::npos)
+        throw ValueError("schema_edit.set",
+                         cat("FEATURE.FIELD=VALUE is asked for, got \"", shortened(words), "\""));
+    };
+    check(words.find('='));
     std::string rest;
     const FeaturePath* path = feature_at(words, '.', rest);
     const bool dataset = !path && words.starts_with("dataset.");
     if (!path && !dataset) throw_feature(words.substr(0, words.find_first_of(".=")));
     if (dataset) rest = words.substr(std::string_view("dataset.").size());
     const size_t equals = rest.find('=');
-    if (equals == std::string::npos)
-      throw ValueError("schema_edit.set",
-                       cat("FEATURE.FIELD=VALUE is asked for, got \"", shortened(words), "\""));
+    check(equals);
     const std::string field = rest.substr(0, equals), value = rest.substr(equals + 1);
     if (dataset && field == "policy") return set_tag(schema_, field, value);
     if (!dataset && std::ranges::count(feature_tags(), field))

@@ -98,6 +98,7 @@ TEST(SchemaEdit, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(edit_rule_of({.set = {"compny.drift=1"}}), "schema_edit.feature");
   EXPECT_EQ(edit_rule_of({.set = {"company.drif=1"}}), "schema_edit.field");
   EXPECT_EQ(edit_rule_of({.set = {"company.drift"}}), "schema_edit.set");
+  EXPECT_EQ(edit_rule_of({.set = {"company"}}), "schema_edit.set");
   EXPECT_EQ(edit_rule_of({.set = {"company.drift=low"}}), "schema_edit.value");
   EXPECT_EQ(edit_rule_of({.set = {"age.max=1.5"}}), "schema_edit.value");
   EXPECT_EQ(edit_rule_of({.set = {"age.lifecycle=ALPH"}}), "schema_edit.value");
