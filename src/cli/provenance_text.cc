@@ -49,6 +49,7 @@ Source source_of(const nlohmann::ordered_json& json, const std::string& path, bo
 std::optional<Lineage> lineage_in(const nlohmann::ordered_json& history, const std::string& path) {
   const auto found = history.find("lineage");
   if (found == history.end()) return std::nullopt;
+  if (!found->is_object()) refuse_text(path, kHistoryFile, "the lineage is no object");
   Lineage out;
   try {
     out.data = source_of(found->at("data"), path);
