@@ -123,7 +123,13 @@ bool holds_messages(const TableFile& file) {
   }
   std::string first(1 << 12, '\0');
   first.resize(open_unpacked(file.path)->read(first.data(), first.size()));
-  if (is_records(first)) return !is_sketch_file(file.path) && table_form(file.path) != TableForm::kExamples;
+  if (is_records(first)) {
+    try {
+      return !is_sketch_file(file.path) && table_form(file.path) != TableForm::kExamples;
+    } catch (const FormatError& error) {
+      throw FormatError(error.rule(), cat(source_name(file.name), ": ", error.message()), error.fix());
+    }
+  }
   // The first field of a message; its length and the fields in it are no text.
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && !std::isspace(c); };
   return (first.starts_with('\n') && std::ranges::any_of(first, is_control)) || begins_with_field(first);

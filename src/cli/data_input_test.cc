@@ -93,6 +93,14 @@ TEST(DataInput, JsonLinesAreDataOfAllVerbs) {
       << refused.error;
 }
 
+TEST(DataInput, AFirstRecordThatIsBrokenNamesItsFile) {
+  const std::string file = write_file(fresh_folder("data-input-broken") + "/big.tfrecord",
+                                      record_bytes(std::string(100, 'x')).substr(0, 40));
+  EXPECT_NE(
+      call_command("data stats " + file).error.find("espalier: big.tfrecord: byte 0: a record of 100 bytes"),
+      std::string::npos);
+}
+
 TEST(DataInput, SchemasNoteWordsThatMeanMissingElsewhere) {
   const std::string rows = "job,age\nbaker,17\n?,18\nNA,20\n";
   std::string progress;
