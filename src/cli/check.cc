@@ -345,6 +345,7 @@ void add_check(CLI::App& app) {
     run->of_schema = SchemaSlices::read(run->schema, run->train.empty());
     run->of_schema.fill(run->slicing);
     if (!run->scores.empty()) run->of_schema.fill(run->scored);
+    run->scored.strip_label_dots = run->strip_label_dots;
     check_use(*run);
     check(*run);
   });

@@ -74,6 +74,7 @@ std::vector<std::string> gate_words(const EvaluateRun& run) {
     out.insert(out.end(), words.begin(), words.end());
   };
   add(run.scored.words());
+  if (run.strip_label_dots) add({"--strip-label-dots"});
   add(run.table.words());
   add(run.intervals.words());
   if (!run.schema.empty()) add({"--schema", run.schema});
@@ -219,6 +220,7 @@ void evaluate_scores(const EvaluateRun& run) {
     next.insert(next.end(), words.begin(), words.end());
   };
   add(run.scored.words());
+  if (run.strip_label_dots) add({"--strip-label-dots"});
   add(threshold_words(run));
   if (run.where) add({"--where", run.where->text()});
   if (!run.schema.empty()) add({"--schema", run.schema});
@@ -489,6 +491,7 @@ void add_evaluate(CLI::App& app) {
     run->of_schema = SchemaSlices::read(run->schema, true);
     run->of_schema.fill(run->slicing);
     if (!run->scores.empty()) run->of_schema.fill(run->scored);
+    run->scored.strip_label_dots = run->strip_label_dots;
     check_use(*run);
     evaluate(*run);
   });

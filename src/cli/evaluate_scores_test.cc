@@ -268,7 +268,7 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
             "--task regression, where scores are no probabilities");
   EXPECT_EQ(refusal("y,p\n1,0.5\n0,\n"),
             "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"\" / "
-            "--task regression, where scores are no probabilities");
+            "--where leaves rows without a score out");
   EXPECT_EQ(refusal("y,p\n1,nan\n0,1\n"),
             "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\" / "
             "--task regression, where scores are no probabilities");
@@ -288,6 +288,9 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
             "scores.label: scores.csv: column \"y\" holds \"bad\" and \"good\", and which of them do high "
             "scores stand for? / "
             "--positive 'bad'");
+  EXPECT_TRUE(refusal("y,p\n-1,0.5\n1,0.6\n1,0.1\n").ends_with(" / --positive '1'"));
+  EXPECT_TRUE(refusal("y,p\n<=50K,0.5\n>50K,0.6\n>50K,0.1\n").ends_with(" / --positive '>50K'"));
+  EXPECT_TRUE(refusal("y,p\nno,0.5\nunsure,0.6\nunsure,0.1\n").ends_with(" / --positive 'unsure'"));
   EXPECT_EQ(refusal("y,p\n?,0.5\n,0.6\n"), "scores.label: scores.csv: no row has a label");
   EXPECT_EQ(refusal("y,q\n1,0.5\n0,0.6\n").substr(0, 11), "csv.column:");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,x\n", {"--bucket", "a=1,2"}).substr(0, 24),
@@ -323,6 +326,16 @@ TEST_F(EvaluateScores, AColumnOfManyNumbersIsForBuckets) {
       Json({"column \"age\" is parted by each of its 20 numbers: --bucket age=5,10,15 makes quarters of "
             "them"}));
   EXPECT_EQ(json(path, {"--bucket", "age=5,10,15"})["warnings"], Json::array());
+}
+
+TEST_F(EvaluateScores, LabelsThatEndInADotAreThoseWithoutIt) {
+  std::string rows;
+  for (int i = 0; i < 40; ++i) rows += cat(i % 2 ? "yes" : "no", i < 20 ? "." : "", ",0.", 1 + i % 9, "\n");
+  const std::string path = file("y,p\n" + rows);
+  EXPECT_EQ(refusal("y,p\n" + rows).substr(0, 13), "scores.label:");
+  const Json said = json(path, {"--strip-label-dots"});
+  EXPECT_EQ(said["positive"], "yes");
+  EXPECT_NE(text_of(path, {"--strip-label-dots"}).find(" --strip-label-dots"), std::string::npos) << "next";
 }
 
 TEST_F(EvaluateScores, WrongUseIsNamed) {

@@ -9,6 +9,7 @@
 #include "cli/scored_table.h"
 #include "cli/scores.h"
 #include "data/column_steps.h"
+#include "data/label_dots.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -19,6 +20,17 @@ std::optional<bool> says_yes(std::string_view text) {
   if (text == "1" || text == "1.0") return true;
   if (text == "0" || text == "0.0") return false;
   return read_truth(text);
+}
+
+// Of two labels that do not say it themselves, the one that most call positive: "unsure" beside "no", 1
+// beside -1, ">50K" beside "<=50K"; else `rarer`.
+std::string likelier_positive(const std::string& a, const std::string& b, const std::string& rarer) {
+  for (const auto& [it, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (says_yes(it) == true || says_yes(other) == false || (it.starts_with('>') && !other.starts_with('>')))
+      return it;
+  }
+  const std::optional<double> x = read_number(a, {}), y = read_number(b, {});
+  return !x || !y ? rarer : *x > *y ? a : b;
 }
 
 std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
@@ -56,7 +68,7 @@ std::string positive_of(const std::map<std::string, int64_t>& counts, const std:
   throw ValueError("scores.label",
                    cat(file, ": column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
                        ", and which of them do high scores stand for?"),
-                   cat("--positive '", rarest->first, "'"));
+                   cat("--positive '", likelier_positive(first, second, rarest->first), "'"));
 }
 
 // A column of probabilities, and the class that it is of.
@@ -94,6 +106,7 @@ class ScoreReader {
                    const std::vector<std::string>& missing) {
     out_.table = reading.read(path_, flags_.columns());
     reading.check_parted(out_.table, path_);
+    if (flags_.strip_label_dots) out_.table = without_label_dots(out_.table, flags_.label);
     label_ = column(flags_.label);
     score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(flags_.score);
     const int64_t weight = flags_.weight.empty() ? -1 : column(flags_.weight);
@@ -152,8 +165,10 @@ class ScoreReader {
     fail(row, rule, cat(what, ", got ", in_quotes(out_.table.cell(row, column))), fix);
   }
   double probability(int64_t row, int64_t column) const {
+    const bool none = out_.table.cell(row, column).empty();
     return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1,
-                  "--task regression, where scores are no probabilities");
+                  none ? "--where leaves rows without a score out"
+                       : "--task regression, where scores are no probabilities");
   }
 
   void two_classes() {

@@ -25,6 +25,7 @@ struct ScoredFlags {
   std::string label = {}, score = {}, weight = {}, positive = {};
   std::string query = {};  // makes the task one of ranking
   Task task = Task::kTwoClasses;
+  bool strip_label_dots = false;  // of a flag that verbs have for models too
 
   // --label, --score, --weight, --positive.
   void add(CLI::App& verb);
