@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <memory>
+#include <optional>
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "base/shortest.h"
 #include "espalier/error.h"
 #include "validate/schema_parts.h"
 #include "validate/schema_tags.h"
@@ -68,6 +72,32 @@ Number number_of(const std::string& text, const std::string& what) {
   return value;
 }
 
+// Fields of numbers that cannot be any; what is beyond would switch a check off, or never hold.
+constexpr std::string_view kShares[] = {"min_fraction",
+                                        "min_domain_mass",
+                                        "min_coverage",
+                                        "minimum_supported_image_fraction",
+                                        "min_fraction_of_sequences",
+                                        "max_fraction_of_sequences"};
+constexpr std::string_view kFromZero[] = {
+    "threshold",          "min_fraction_threshold", "max_fraction_threshold",
+    "min_examples_count", "max_examples_count",     "min_count"};
+
+template <class Number>
+Number limit_of(const pb::FieldDescriptor& field, const std::string& text, const std::string& what) {
+  const Number value = number_of<Number>(text, what);
+  const bool share = std::ranges::count(kShares, field.name()) > 0;
+  const bool from_zero = share || std::ranges::count(kFromZero, field.name()) > 0;
+  const auto number = static_cast<double>(value);
+  if (!std::isfinite(number) || (from_zero && number < 0) || (share && number > 1))
+    throw ValueError("schema_edit.value", cat(what, " is ",
+                                              share       ? "a number from 0 to 1"
+                                              : from_zero ? "a number from 0 on"
+                                                          : "a finite number",
+                                              ", got \"", shortened(text), "\""));
+  return value;
+}
+
 bool bool_of(const std::string& text, const std::string& what) {
   if (text == "true" || text == "false") return text == "true";
   throw ValueError("schema_edit.value", cat(what, " is true or false, got \"", shortened(text), "\""));
@@ -93,11 +123,11 @@ void set_value(pb::Message& message, const pb::FieldDescriptor& field, const std
   };
   switch (field.cpp_type()) {
     case pb::FieldDescriptor::CPPTYPE_INT64:
-      return put(&pb::Reflection::SetInt64, &pb::Reflection::AddInt64, number_of<int64_t>(text, what));
+      return put(&pb::Reflection::SetInt64, &pb::Reflection::AddInt64, limit_of<int64_t>(field, text, what));
     case pb::FieldDescriptor::CPPTYPE_DOUBLE:
-      return put(&pb::Reflection::SetDouble, &pb::Reflection::AddDouble, number_of<double>(text, what));
+      return put(&pb::Reflection::SetDouble, &pb::Reflection::AddDouble, limit_of<double>(field, text, what));
     case pb::FieldDescriptor::CPPTYPE_FLOAT:
-      return put(&pb::Reflection::SetFloat, &pb::Reflection::AddFloat, number_of<float>(text, what));
+      return put(&pb::Reflection::SetFloat, &pb::Reflection::AddFloat, limit_of<float>(field, text, what));
     case pb::FieldDescriptor::CPPTYPE_BOOL:
       return put(&pb::Reflection::SetBool, &pb::Reflection::AddBool, bool_of(text, what));
     case pb::FieldDescriptor::CPPTYPE_STRING:
@@ -132,8 +162,55 @@ void set_field(pb::Message& message, std::string_view path, const std::string& t
   }
   if (!field->message_type() || field->is_repeated())
     throw ValueError("schema_edit.field", cat(what, ": ", name, " has no fields that have a name"));
-  set_field(*message.GetReflection()->MutableMessage(&message, field), path.substr(name.size() + 1), text,
-            what);
+  const pb::Reflection& reflection = *message.GetReflection();
+  const std::string_view rest = path.substr(name.size() + 1);
+  if (text.empty() && !reflection.HasField(message, field)) {
+    const std::unique_ptr<pb::Message> none(reflection.GetMessage(message, field).New());
+    return set_field(*none, rest, text, what);
+  }
+  set_field(*reflection.MutableMessage(&message, field), rest, text, what);
+}
+
+// Raises where both are set, and no number lies between them.
+template <class Number>
+void check_ends(const std::string& of, const char* least, std::optional<Number> from, const char* most,
+                std::optional<Number> to) {
+  if (!from || !to || *from <= *to) return;
+  const auto text = [](Number end) {
+    if constexpr (std::is_integral_v<Number>)
+      return cat(end);
+    else
+      return plain_number(end);
+  };
+  throw ValueError("schema_edit.limits", cat(of, ".", least, " is at most ", of, ".", most, ", got ",
+                                             text(*from), " and ", text(*to)));
+}
+
+// Of a message with min and max.
+template <class Message>
+void check_ends(const std::string& of, const char* least, const char* most, const Message& its) {
+  using Number = decltype(its.min());
+  check_ends<Number>(of, least, its.has_min() ? std::optional(its.min()) : std::nullopt, most,
+                     its.has_max() ? std::optional(its.max()) : std::nullopt);
+}
+
+void check_ends(const std::string& of, const tfmd::Feature& feature) {
+  check_ends(of, "min", "max", feature.float_domain());
+  check_ends(of, "min", "max", feature.int_domain());
+  check_ends(of, "least_values", "most_values", feature.value_count());
+  check_ends(of, "least_unique", "most_unique", feature.unique_constraints());
+  const FeatureTags tags = tags_of(feature);
+  check_ends(of, "min_mean", tags.mean.least, "max_mean", tags.mean.most);
+  check_ends(of, "min_deviation", tags.deviation.least, "max_deviation", tags.deviation.most);
+  check_ends(of, "min_zeros", tags.zeros.least, "max_zeros", tags.zeros.most);
+}
+
+void check_ends(const tfmd::DatasetConstraints& data) {
+  check_ends<int64_t>(
+      "dataset", "min_examples_count",
+      data.has_min_examples_count() ? std::optional(data.min_examples_count()) : std::nullopt,
+      "max_examples_count",
+      data.has_max_examples_count() ? std::optional(data.max_examples_count()) : std::nullopt);
 }
 
 void collect_paths(const auto& features, const FeaturePath& parent, std::vector<FeaturePath>& out) {
@@ -166,10 +243,18 @@ class Editor {
     if (dataset && field == "policy") return set_tag(schema_, field, value);
     if (!dataset && std::ranges::count(feature_tags(), field))
       return set_tag(*find_feature(schema_, *path), field, value);
-    pb::Message& message = dataset ? static_cast<pb::Message&>(*schema_.mutable_dataset_constraints())
-                                   : *find_feature(schema_, *path);
     const std::string what = words.substr(0, words.size() - rest.size() + equals);
-    set_field(message, full_name(message, field), value, what);
+    if (dataset) return set_of_dataset(field, value, what);
+    tfmd::Feature& feature = *find_feature(schema_, *path);
+    set_field(feature, full_name(feature, field), value, what);
+  }
+
+  // Of what was set; not while one end is set behind the other.
+  void check_limits(const std::string& words) {
+    std::string rest;
+    if (const FeaturePath* path = feature_at(words, '.', rest))
+      return check_ends(path_text(*path), *find_feature(schema_, *path));
+    check_ends(schema_.dataset_constraints());
   }
 
   void allow(const std::string& words) {
@@ -206,6 +291,13 @@ class Editor {
   }
 
  private:
+  void set_of_dataset(const std::string& field, const std::string& value, const std::string& what) {
+    tfmd::DatasetConstraints constraints = schema_.dataset_constraints();
+    set_field(constraints, full_name(constraints, field), value, what);
+    if (!value.empty() || schema_.has_dataset_constraints())
+      *schema_.mutable_dataset_constraints() = std::move(constraints);
+  }
+
   // The feature with the longest path that `words` begin with, up to `end`; `rest` is what stands behind
   // that.
   const FeaturePath* feature_at(const std::string& words, char end, std::string& rest) const {
@@ -244,6 +336,7 @@ tfmd::Schema edited_schema(const tfmd::Schema& schema, const SchemaEdits& edits)
   }
   Editor editor(out);
   for (const std::string& words : edits.set) editor.set(words);
+  for (const std::string& words : edits.set) editor.check_limits(words);
   for (const std::string& words : edits.allow) editor.allow(words);
   for (const std::string& words : edits.in) editor.place(words, true);
   for (const std::string& words : edits.not_in) editor.place(words, false);

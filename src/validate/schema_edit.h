@@ -12,7 +12,8 @@ struct SchemaEdits {
   // FEATURE.FIELD=VALUE. A field is named as in the schema's text, "presence.min_fraction", or by a short
   // name: min, max (of the domain that fits the type), min_count, min_fraction, min_domain_mass,
   // least_values, most_values, least_unique, most_unique, drift, drift_jensen_shannon, drift_difference, the
-  // same with skew, lifecycle, disallow_nan, disallow_inf. No value clears it; a list gets one more.
+  // same with skew, lifecycle, disallow_nan, disallow_inf. No value clears it; a list gets one more. Numbers
+  // are finite, shares from 0 to 1, thresholds and counts from 0 on, and no least is above its most.
   // "dataset" stands for the constraints of the data set. A tag's key is taken as a field, too (see
   // schema_tags.h): age.policy, age.default, age.max_mean, age.buckets, sex.role, income.favourable,
   // dataset.policy.

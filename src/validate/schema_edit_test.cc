@@ -82,6 +82,40 @@ TEST(SchemaEdit, SetsTagsAndRules) {
   EXPECT_TRUE(read.rules[1].warning);
 }
 
+TEST(SchemaEdit, RefusesLimitsThatCheckNothing) {
+  for (const char* wrong :
+       {"tips.min=nan", "tips.max=nan", "tips.max=inf", "company.min_domain_mass=nan",
+        "company.min_domain_mass=2", "company.min_domain_mass=-0.1", "age.presence.min_fraction=2",
+        "age.min_count=-1", "company.drift=-1", "company.skew_jensen_shannon=nan",
+        "tips.drift_difference=-0.5", "dataset.min_examples_count=-1",
+        "dataset.num_examples_drift_comparator.min_fraction_threshold=-1"})
+    EXPECT_EQ(edit_rule_of({.set = {wrong}}), "schema_edit.value") << wrong;
+  using Sets = std::vector<std::string>;
+  for (const Sets& wrong :
+       {Sets{"tips.min=5", "tips.max=1"}, Sets{"age.max=1", "age.min=2"},
+        Sets{"age.least_values=2", "age.most_values=1"}, Sets{"age.least_unique=2", "age.most_unique=1"},
+        Sets{"age.min_mean=2", "age.max_mean=1"},
+        Sets{"dataset.min_examples_count=2", "dataset.max_examples_count=1"}})
+    EXPECT_EQ(edit_rule_of({.set = wrong}), "schema_edit.limits") << wrong[0];
+  try {
+    edited({.set = {"tips.min=5", "tips.max=1"}});
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "tips.min is at most tips.max, got 5 and 1");
+  }
+  // Ends move together, whichever is named first.
+  const tfmd::Schema moved = edited({.set = {"age.min=0", "age.max=9", "age.min=20", "age.max=30"}});
+  EXPECT_EQ(moved.feature(3).int_domain().min(), 20);
+}
+
+TEST(SchemaEdit, ClearingWhatIsNotThereAddsNothing) {
+  const std::string before = edited({}).DebugString();
+  for (const char* words : {"tips.max=", "age.min_fraction=", "company.min_domain_mass=", "company.drift=",
+                            "dataset.min_examples_count="})
+    EXPECT_EQ(set(words).DebugString(), before) << words;
+  EXPECT_EQ(edit_rule_of({.set = {"tips.float_domain.mox="}}), "schema_edit.field");
+}
+
 TEST(SchemaEdit, AllowsValuesAndPlacesFeatures) {
   EXPECT_EQ(edited({.allow = {"company=A, B & C"}}).string_domain(0).value(1), "A, B & C");
   EXPECT_EQ(edited({.allow = {"payment_type=Prcard"}}).feature(1).string_domain().value(1), "Prcard");
