@@ -2,9 +2,12 @@
 // are refused with the line, the rule and what to do, or read as what they mean, which a plain table says
 // too.
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "cli/verb_test.h"
 
 namespace espalier::cli {
@@ -220,6 +223,28 @@ TEST_F(BadInput, WholeNumbersBeyondTheDoubles) {
   const Json kept =
       Json::parse(call_command(cat("evaluate", of_scores(path), "--where 'y == 1' --slice g --json")).output);
   EXPECT_EQ(kept["overall"]["rows"], 30);
+}
+
+// The text is right, and cells without one are wrong.
+TEST_F(BadInput, TextsThatReadAsTheNameOfMissingCells) {
+  std::string text = "y,p,g\n";
+  for (int i = 0; i < 80; ++i) {
+    const bool there = i % 2, yes = i / 2 % 2;
+    text += cat(yes, ",", yes == there ? 0.9 : 0.1, ",", there ? "(missing)" : "", "\n");
+  }
+  const std::string path = file("odd.csv", text), prometheus = folder + "/gates.prom";
+  const std::string gates = file("gates.toml",
+                                 "[[gates]]\nmetric = \"accuracy\"\nslice = \"g=(missing)\"\nmin = 0.5\n"
+                                 "[[gates]]\nmetric = \"accuracy\"\nslice = 'g=\"(missing)\"'\nmin = 0.5\n");
+  const Outcome said =
+      call_command(cat("check", of_scores(path), "--gates ", gates, " --json --prometheus ", prometheus));
+  const Json verdicts = Json::parse(said.output)["gates"];
+  EXPECT_EQ(verdicts[0]["findings"][0]["value"], 0) << said.output;
+  EXPECT_EQ(verdicts[1]["findings"][0]["value"], 1) << said.output;
+  std::set<std::string> series;
+  std::istringstream lines(posix_env().read_file(prometheus));
+  for (std::string line; std::getline(lines, line);)
+    EXPECT_TRUE(line.starts_with("#") || series.insert(line.substr(0, line.rfind(' '))).second) << line;
 }
 
 TEST_F(BadInput, ColumnsWithoutAnyCell) {

@@ -53,7 +53,7 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
     const RowSlice& before = slicing.slices[i / width];
     const size_t code = i % width;
     std::vector<std::string> values = before.values;
-    values.push_back(code + 1 == width ? "(missing)" : column.values[code]);
+    values.push_back(code + 1 == width ? "(missing)" : value_in_name(column.values[code]));
     std::vector<std::string> swatches = before.swatches;
     if (code < column.swatches.size()) std::ranges::copy(column.swatches[code], std::back_inserter(swatches));
     slices.push_back(
@@ -95,6 +95,13 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
                             : static_cast<uint32_t>(std::ranges::upper_bound(edges, number) - edges.begin()));
   }
   return out;
+}
+
+std::string value_in_name(const std::string& value) {
+  std::string_view bare = value;
+  while (bare.size() >= 2 && bare.front() == '"' && bare.back() == '"')
+    bare = bare.substr(1, bare.size() - 2);
+  return bare == "(missing)" || bare == "(rare)" ? cat("\"", value, "\"") : value;
 }
 
 CategoryColumn tenths(std::string name, std::span<const double> numbers) {

@@ -29,11 +29,15 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
 // REQUIRES: no NaN.
 CategoryColumn tenths(std::string name, std::span<const double> numbers);
 
+// Of a value in names of slices: in quotes where it would read as the name of other rows, so that (missing)
+// is no text of a cell, and (rare) no slice that a page shows by its name. Different for different values.
+std::string value_in_name(const std::string& value);
+
 struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"
   int64_t rows = 0;
   bool thin = false;                       // fewer rows than were asked for
-  std::vector<std::string> values = {};    // of each column it is by
+  std::vector<std::string> values = {};    // of each column it is by, as they stand in the name
   std::vector<std::string> swatches = {};  // of these values, where they stand for colours
 };
 

@@ -40,6 +40,15 @@ TEST(Slices, RowsWithoutAValueMayBeLeftOut) {
   EXPECT_EQ(slicing.of_row, (std::vector<uint32_t>{0, 1, Slicing::kNone, 0, Slicing::kNone, 1}));
 }
 
+TEST(Slices, NoTextOfACellIsNamedAsMissingRowsOrRareSlicesAre) {
+  const CategoryColumn texts{
+      "g", {"\"(missing)\"", "(missing)", "(rare)", "(none)", "\"a\""}, {0, 1, 2, 3, 4, kMissing}};
+  EXPECT_EQ(names(slice_by({&texts})),
+            (std::vector<std::string>{"g=\"\"(missing)\"\"", "g=\"(missing)\"", "g=\"(rare)\"", "g=(none)",
+                                      "g=\"a\"", "g=(missing)"}));
+  EXPECT_EQ(slice_by({&texts}).slices[1].values, std::vector<std::string>{"\"(missing)\""});
+}
+
 TEST(Slices, CrossesAreTheCombinationsThatRowsHave) {
   Philox random(3);
   std::vector<CategoryColumn> columns(3);

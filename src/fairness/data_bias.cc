@@ -83,7 +83,7 @@ class Biases {
     return code == ColumnProfile::kMissing ? groups.values.size() : code;
   }
   static std::string group_name(const ColumnProfile& groups, size_t group) {
-    return group == groups.values.size() ? kNoGroup : std::string(groups.values[group].text);
+    return group == groups.values.size() ? kNoGroup : value_in_name(std::string(groups.values[group].text));
   }
 
   ColumnBias of_column(int64_t column) const {
@@ -233,7 +233,7 @@ class Biases {
         const int64_t rows = counts[{i, k}];
         if (rows >= options_.min_rows) continue;
         out.push_back(
-            {cat(name(a), "=", first.values[i].text, ", ", name(b), "=", second.values[k].text), rows});
+            {cat(name(a), "=", group_name(first, i), ", ", name(b), "=", group_name(second, k)), rows});
       }
     }
   }

@@ -73,6 +73,15 @@ TEST(DataBias, GroupsAreCounted) {
   EXPECT_FALSE(groups[0].expected);
 }
 
+TEST(DataBias, NoGroupIsNamedAsMissingRowsAre) {
+  const CsvTable table = parse_csv("sex,paid\n(missing),yes\n(missing),no\n?,yes\n");
+  const auto groups = data_bias(table, {.columns = {"sex"}}).columns[0].groups;
+  ASSERT_EQ(groups.size(), 2u);
+  EXPECT_EQ(groups[0].group, "\"(missing)\"");
+  EXPECT_EQ(groups[0].rows.of, 2) << "of the rows that have a sex";
+  EXPECT_EQ(groups[1].group, kNoGroup);
+}
+
 TEST(DataBias, AGroupThatIsTooSmallIsOff) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const DataBias bias = of_people(people(seed, {.women = 40}));

@@ -22,7 +22,7 @@ Flips count_flips(std::span<const uint32_t> said, const CategoryColumn& attribut
                                           said_with.size(), " of ", attribute.values.size(), " values"));
   }
   Flips out{.overall = {.group = "overall"}, .groups = {}};
-  for (const std::string& value : attribute.values) out.groups.push_back({.group = value});
+  for (const std::string& value : attribute.values) out.groups.push_back({.group = value_in_name(value)});
   out.groups.push_back({.group = "(missing)"});
   for (size_t row = 0; row < said.size(); ++row) {
     const size_t own = std::min<size_t>(attribute.codes[row], attribute.values.size());

@@ -27,6 +27,13 @@ TEST(Flip, ARowFlipsWhenAnyOtherValueChangesItsDecision) {
   EXPECT_EQ(flips.groups[3].to_positive, 1);
 }
 
+TEST(Flip, NoValueIsNamedAsMissingRowsAre) {
+  const CategoryColumn texts{"colour", {"(missing)", "red"}, {0, 1, CategoryColumn::kMissing, 0, 1, 1}};
+  const Flips flips = count_flips(kSaid, texts, {kSaid, kSaid});
+  EXPECT_EQ(flips.groups[0].group, "\"(missing)\"");
+  EXPECT_EQ(flips.groups[2].group, "(missing)");
+}
+
 TEST(Flip, ItsOwnValueIsPassedOver) {
   // The third row is blue: that blue says otherwise is no flip of it.
   const Flips flips = count_flips(kSaid, kColour, {kSaid, kSaid, {1, 0, 0, 0, 0, 1}});

@@ -83,11 +83,11 @@ TEST(RareSlices, WhereAllAreRareNoneIsLeft) {
 // The figures of what was folded are those of its rows.
 TEST(RareSlices, TheFoldIsTheSumOfItsParts) {
   const CountedRows given({"g"}, {{{"a"}, 40}, {{"b"}, 5}, {{"c"}, 7}});
-  const CountedRows as_one({"g"}, {{{"a"}, 40}, {{"(rare)"}, 12}});
+  const CountedRows as_one({"g"}, {{{"a"}, 40}, {{"rest"}, 12}});
   const SliceFigures fold = fold_rare(given.assessed({{0}})).assessment.by[0].slices[1];
   const SliceFigures one = as_one.assessed({{0}}).by[0].slices[1];
-  EXPECT_EQ(fold.slice.name, one.slice.name);
-  EXPECT_EQ(fold.slice.values, one.slice.values);
+  EXPECT_EQ(fold.slice.name, "g=(rare)");
+  EXPECT_EQ(fold.slice.values, Names{"(rare)"});
   EXPECT_EQ(fold.slice.rows, one.slice.rows);
   EXPECT_TRUE(fold.slice.thin && one.slice.thin);
   for (size_t i = 0; i < kOutcomes; ++i) EXPECT_EQ(fold.at[0].of[i].rows, one.at[0].of[i].rows);
