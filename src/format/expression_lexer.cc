@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <optional>
 
 #include "base/digits.h"
@@ -36,6 +37,14 @@ bool begins_name(char c) {
   return std::isalpha(byte) || byte == '_' || byte >= 0x80;
 }
 bool is_of_name(char c) { return begins_name(c) || is_digit(c) || c == '.'; }
+
+// Whether digits alone spell a number that no double holds, `value` being the nearest.
+bool is_rounded(std::string_view digits, double value) {
+  if (value < static_cast<double>(decimal::kExact) || !std::ranges::all_of(digits, is_digit)) return false;
+  char exact[400];
+  const char* const end = std::to_chars(exact, exact + sizeof exact, value, std::chars_format::fixed, 0).ptr;
+  return digits.substr(digits.find_first_not_of('0')) != std::string_view(exact, end);
+}
 
 class Lexer {
  public:
@@ -121,6 +130,7 @@ class Lexer {
       fail(out.at, cat(digits, " may be ", *thousands, " or ", shortest(*value),
                        ": the decimal sign is a point, and nothing parts thousands"));
     out.number = *value;
+    if (is_rounded(digits, *value)) out.text = digits;
     return out;
   }
 

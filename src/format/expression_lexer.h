@@ -10,7 +10,8 @@ struct ExpressionToken {
   enum class Kind { kNumber, kText, kName, kQuotedName, kSymbol, kEnd };
   Kind kind = Kind::kEnd;
   size_t at = 0;
-  std::string text = {};  // without quotes; of a keyword in small letters
+  std::string text =
+      {};  // without quotes; of a keyword in small letters; of a number the digits that it loses
   double number = 0;
   bool keyword = false;
 

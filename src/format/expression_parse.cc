@@ -4,6 +4,8 @@
 
 #include "base/find_named.h"
 #include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
 #include "format/expression_lexer.h"
 #include "format/expression_node.h"
 #include "format/utf8.h"
@@ -198,6 +200,10 @@ class Parser {
     const Token& token = now();
     switch (token.kind) {
       case Token::Kind::kNumber:
+        if (!token.text.empty())
+          fail(cat("a number has 53 bits, and ", shortened(token.text), " would be ",
+                   plain_number(token.number)),
+               token.at, digits_fix(token));
         ++next_;
         return {.kind = Kind::kNumber, .at = token.at, .number = token.number};
       case Token::Kind::kText:
@@ -225,6 +231,24 @@ class Parser {
     Node out = any_of();
     expect(")", "behind what stands in parentheses");
     return out;
+  }
+
+  // Of a column that alone is = or != this number the same as text.
+  std::string digits_fix(const Token& number) const {
+    const auto ends = [](const Token& token) {
+      return token.keyword || token.kind == Token::Kind::kEnd || token.is("(") || token.is(")");
+    };
+    size_t at = next_;
+    const char* const minus = at > 0 && tokens_[at - 1].is("-") ? "-" : "";
+    if (*minus) --at;
+    if (at < 2 || !(tokens_[at - 1].is("=") || tokens_[at - 1].is("!=")) || !ends(tokens_[next_ + 1]))
+      return "";
+    const Token& name = tokens_[at - 2];
+    const bool is_name =
+        name.kind == Token::Kind::kQuotedName || (name.kind == Token::Kind::kName && !name.keyword);
+    if (!is_name || (at > 2 && !ends(tokens_[at - 3]))) return "";
+    return cat("text(", column_in_expression(name.text), ") ", tokens_[at - 1].text, " \"", minus,
+               number.text, "\"");
   }
 
   // What a blank parts from its parentheses is rather a column, `price (EUR)`, than a call.

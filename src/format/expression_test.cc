@@ -213,6 +213,31 @@ TEST(Expression, MistakesOfTheTextPointAtThePlace) {
       expression_error_of("min(age) > 3").starts_with("expression.function: min takes two values, not 1"));
 }
 
+TEST(Expression, WholeNumbersThatNoDoubleHoldsAreRefused) {
+  EXPECT_EQ(expression_error_of("zip = 9007199254740993"),
+            "expression.syntax: a number has 53 bits, and 9007199254740993 would be 9007199254740992\n"
+            "    zip = 9007199254740993\n"
+            "          ^ | text(zip) = \"9007199254740993\"");
+  for (const auto& [text, fix] : std::initializer_list<std::pair<const char*, const char*>>{
+           {"age > 1 and `capital-gain` != -9007199254740993",
+            " | text(`capital-gain`) != \"-9007199254740993\""},
+           {"age < 9007199254740993", ""},
+           {"age + 1 = 9007199254740993", ""},
+           {"1 + age = 9007199254740993", ""},
+           {"age = 9007199254740993 + 1", ""},
+           {"age in [1, 100000000000000000000001]", ""}}) {
+    const std::string said = expression_error_of(text);
+    EXPECT_TRUE(said.starts_with("expression.syntax: a number has 53 bits")) << text << ": " << said;
+    EXPECT_EQ(said.substr(said.find('^') + 1), fix) << text;
+  }
+  // What doubles hold is read, and reads back.
+  for (const char* number : {"9007199254740992", "36028797018963968", "10000000000000000000000", "0.1",
+                             "1e300", "009007199254740992", "9007199254740993e2"}) {
+    const std::string text = Expression(cat("age = ", number)).canonical();
+    EXPECT_EQ(Expression(text).canonical(), text);
+  }
+}
+
 TEST(Expression, LongTextsShowThePartAroundThePlace) {
   std::string text = "age > 1";
   for (int i = 0; i < 40; ++i) text += " and age > 1";
