@@ -5,8 +5,10 @@
 #include <optional>
 #include <unordered_map>
 
+#include "base/digits.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
+#include "format/decimal.h"
 
 namespace espalier {
 namespace {
@@ -68,6 +70,20 @@ void name_missing(Side& side, const Side& other) {
   }
 }
 
+// Of digits alone, with a sign or none, those from the first that counts on; "" of other text.
+std::string_view whole_digits(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of('0'), text.size()));
+  return std::ranges::all_of(text, is_digit) ? text : "";
+}
+
+// Whether these numbers are whole and different, and no double tells them apart.
+bool differ_beyond_doubles(std::string_view a, std::string_view b, double x, double y) {
+  if (x != y || std::abs(x) < static_cast<double>(decimal::kExact)) return false;
+  const std::string_view here = whole_digits(a), there = whole_digits(b);
+  return !here.empty() && !there.empty() && here != there;
+}
+
 // A column of both tables.
 class Compared {
  public:
@@ -85,7 +101,9 @@ class Compared {
       ++(none_here ? skew.only_second : skew.only_first);
     } else {
       const std::optional<double> x = a.table.number(row, first_), y = b.table.number(other, second_);
-      if (here == there || (x && y && std::abs(*x - *y) <= options.tolerance)) return true;
+      const bool close = x && y && std::abs(*x - *y) <= options.tolerance &&
+                         !(options.tolerance < 1 && differ_beyond_doubles(here, there, *x, *y));
+      if (here == there || close) return true;
       ++skew.differ;
     }
     name_line(skew.lines, a.line(row));

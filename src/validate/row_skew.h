@@ -20,8 +20,8 @@ struct SkewOptions {
 
 inline constexpr size_t kSkewLines = 5;  // that are named
 
-// Of pairs of rows with one id. Two missing cells are equal, so are numbers of one value ("1", "1.0"), and
-// texts byte by byte.
+// Of pairs of rows with one id. Two missing cells are equal, so are numbers of one value ("1", "1.0"; whole
+// ones beyond 2^53 by their digits), and texts byte by byte.
 struct ColumnSkew {
   std::string column = {};
   int64_t differ = 0;                       // both have a value

@@ -71,6 +71,16 @@ TEST(RowSkew, NumbersMayBeApartAndColumnsIgnored) {
   EXPECT_EQ(skew(first, second, {.id = {"id"}, .ignore = {"y"}, .tolerance = 0.2}).skewed, 1);
 }
 
+TEST(RowSkew, WholeNumbersBeyondThoseOfDoublesAreComparedByTheirDigits) {
+  const std::string large = "id,x\n1,9007199254740993\n", other = "id,x\n1,9007199254740992\n";
+  EXPECT_EQ(skew(large, other).skewed, 1);
+  EXPECT_EQ(skew(large, other, {.id = {"id"}, .tolerance = 0.5}).skewed, 1);
+  EXPECT_EQ(skew(large, other, {.id = {"id"}, .tolerance = 1}).skewed, 0);
+  EXPECT_EQ(skew("id,x\n1,-9007199254740993\n", "id,x\n1,-9007199254740992\n").skewed, 1);
+  EXPECT_EQ(skew(large, "id,x\n1,+09007199254740993\n").skewed, 0);
+  EXPECT_EQ(skew("id,x\n1,10000000000000000\n", "id,x\n1,1e16\n").skewed, 0);
+}
+
 TEST(RowSkew, IsTensorflowDataValidations) {
   const nlohmann::json golden = read_golden("tfdv_skew.json");
   SkewOptions options{.id = {"shop", "day"}};
