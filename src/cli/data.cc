@@ -1,6 +1,7 @@
 // espalier data: what data is, and what it should be.
 #include "cli/data_rows.h"
 #include "cli/data_verbs.h"
+#include "data/column_guess.h"
 
 namespace espalier::cli {
 
@@ -11,6 +12,14 @@ void MessageResults::add(CLI::App& verb) {
   results.add_out(verb);
   verb.get_option("--out")->description(
       "File to write it to: .pbtxt is text, .pb binary, .tfrecord a TFRecord; JSON with --json");
+}
+
+void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
+                   const std::vector<std::string>& missing) {
+  const ColumnProfile profile =
+      profile_column(table, all_rows(table), table.column(column), MissingWords(missing));
+  if (const std::string doubt = date_doubt(column, profile); !doubt.empty())
+    results.warn({cat("column \"", column, "\": ", doubt)});
 }
 
 void add_data(CLI::App& app) {

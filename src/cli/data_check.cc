@@ -114,6 +114,7 @@ void check(const FaultsRun& run) {
     train = without_label_dots(train, options.label);
     if (now) now = without_label_dots(*now, options.label);
   }
+  if (!options.time.empty()) warn_of_dates(run.results, train, options.time, options.missing);
   const std::vector<DataFault> faults = find_data_faults(train, now ? &*now : nullptr, options);
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);
   if (run.results.json) {
@@ -123,7 +124,8 @@ void check(const FaultsRun& run) {
                        {"now", run.now.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(run.now)},
                        {"sensitive", options.groups},
                        {"faults", warnings},
-                       {"findings", json_of(faults)}});
+                       {"findings", json_of(faults)},
+                       {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, train, faults, warnings, terminal));

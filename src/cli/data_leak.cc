@@ -107,12 +107,15 @@ void leak(const LeakRun& run) {
     table = without_label_dots(table, options.label);
     if (test) test = without_label_dots(*test, options.label);
   }
+  if (!options.time.empty()) warn_of_dates(run.results, table, options.time, options.missing);
   const std::vector<LeakFinding> findings = find_leaks(table, test ? &*test : nullptr, options);
   const int64_t warnings = std::ranges::count_if(findings, &LeakFinding::warning);
   if (run.results.json) {
-    run.results.write_json(
-        "data leak",
-        {{"file", run.file}, {"rows", table.rows()}, {"leaks", warnings}, {"findings", json_of(findings)}});
+    run.results.write_json("data leak", {{"file", run.file},
+                                         {"rows", table.rows()},
+                                         {"leaks", warnings},
+                                         {"findings", json_of(findings)},
+                                         {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();
     run.results.write(text_of(run, table, findings, warnings, terminal));

@@ -341,6 +341,29 @@ TEST_F(DataQuestions, BiasHoldsGroupsAgainstAPopulation) {
   EXPECT_EQ(data({"bias", file("bare.csv", "x\n1\n2\n")}).code, 2);
 }
 
+TEST_F(DataQuestions, DatesOfTwoReadingsAreWarnedOf) {
+  std::string either = "placed,y\n", sure = either;
+  for (int i = 0; i < 40; ++i) {
+    either += cat(1 + i % 12, "/", 1 + i % 11, "/2024,", i % 2, "\n");
+    sure += cat(1 + i % 12, "/", 1 + i % 28, "/2024,", i % 2, "\n");
+  }
+  const std::string path = file("either.csv", either), clear = file("sure.csv", sure);
+  const std::string out = cat(" --replace --train ", folder, "/train.csv --test ", folder, "/test.csv");
+  for (const auto& [verb, more] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"data split", cat(" --by-time placed", out)},
+           {"data leak", " --time placed"},
+           {"data check", " --time placed"}}) {
+    const Outcome said = call_command(cat(verb, " ", path, more));
+    EXPECT_NE(said.error.find("warning: column \"placed\": no day is above 12, so that 2/3/2022 is read as "
+                              "month 2, day 3, and may be the other way; dates that begin with the year, "
+                              "2022-02-03, leave no doubt\n"),
+              std::string::npos)
+        << verb << said.error;
+    EXPECT_EQ(Json::parse(call_command(cat(verb, " ", path, more, " --json")).output)["warnings"].size(), 1u);
+    EXPECT_EQ(call_command(cat(verb, " ", clear, more)).error.find("warning"), std::string::npos) << verb;
+  }
+}
+
 TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   const std::string rows = visits("rows.csv", 1, false), train = path("train.csv"), test = path("test.csv");
   const Said said =

@@ -35,6 +35,7 @@ void split(const SplitRun& run) {
   }
   run.results.keep({run.file});
   const CsvTable table = run.table.read(run.file);
+  if (!run.time.empty()) warn_of_dates(run.results, table, run.time, ColumnOptions().missing);
   const RowSplit rows = !run.time.empty() ? split_by_time(table, run.time, run.fraction)
                         : !run.group.empty()
                             ? split_by_group(table, run.group, run.label, run.fraction, run.seed)
@@ -56,7 +57,8 @@ void split(const SplitRun& run) {
                                           {"by", rows.by},
                                           {"seed", run.seed},
                                           {"train", {{"file", run.train}, {"rows", rows.train.size()}}},
-                                          {"test", {{"file", run.test}, {"rows", rows.test.size()}}}});
+                                          {"test", {{"file", run.test}, {"rows", rows.test.size()}}},
+                                          {"warnings", *run.results.warned}});
     return;
   }
   run.results.write(cat(run.train, ": ", rows.train.size(), " rows learn\n", run.test, ": ", rows.test.size(),

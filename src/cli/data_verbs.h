@@ -4,11 +4,13 @@
 #include <unistd.h>
 
 #include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "cli/common.h"
+#include "espalier/csv.h"
 #include "report/terminal.h"
 #include "validate/message_json.h"
 #include "validate/metadata_files.h"
@@ -33,6 +35,10 @@ Message read_message(const std::string& file) {
   parse_metadata(read_text(file), message);
   return message;
 }
+
+// Warns of dates in the column that may have the day or the month first.
+void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
+                   const std::vector<std::string>& missing);
 
 // How a message is written.
 struct MessageResults {

@@ -159,6 +159,11 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
   return std::nullopt;
 }
 
+std::string date_doubt(const std::string& name, const ColumnProfile& profile) {
+  const std::optional<DateStyle> style = date_style(name, profile);
+  return style ? doubt_of(*style, profile) : "";
+}
+
 ColumnGuess guess_column(const std::string& name, bool nameless, bool included,
                          const ColumnProfile& profile) {
   if (profile.present() == 0) return dropped("no cell holds a value");

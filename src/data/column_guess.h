@@ -33,5 +33,7 @@ ColumnProfile numbers_alone(const ColumnProfile& profile);
 
 // The style of its dates when nearly all are; Unix times count where the name says so.
 std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile& profile);
+// How dates of which each fits with the day and with the month first are read; "" of others.
+std::string date_doubt(const std::string& name, const ColumnProfile& profile);
 
 }  // namespace espalier
