@@ -53,6 +53,7 @@ class Biases {
     for (int64_t c = 0; c < table.columns(); ++c)
       profiles_.push_back(profile_column(table, rows_, c, missing_));
     if (!options.label.empty()) read_labels();
+    check_reference();
   }
 
   DataBias run() const {
@@ -75,6 +76,24 @@ class Biases {
                        cat("no row has the label \"", options_.positive, "\" in \"", options_.label, "\""));
     }
     positive_ = static_cast<uint32_t>(found - labels.values.begin());
+  }
+
+  // Of all columns that it has shares of, those that are not looked at too.
+  void check_reference() const {
+    for (const auto& [column, shares] : options_.reference) {
+      if (!std::ranges::count(table_.names(), column))
+        throw_unknown("bias.reference", "column of the reference", column, table_.names());
+      double sum = 0;
+      for (const auto& [group, share] : shares) {
+        if (!(share >= 0 && share <= 1))
+          throw ValueError("bias.reference",
+                           cat("the share of \"", group, "\" of \"", column, "\" is ", share));
+        sum += share;
+      }
+      if (std::abs(sum - 1) > 0.01)
+        throw ValueError("bias.reference",
+                         cat("the shares of \"", column, "\" add up to ", sum, ", not to 1"));
+    }
   }
 
   // The place of a row's group; that of kNoGroup is the last.
@@ -107,20 +126,8 @@ class Biases {
 
   void shares(const ColumnProfile& groups, ColumnBias& out) const {
     std::map<std::string, double> expected;
-    if (const auto found = options_.reference.find(out.column); found != options_.reference.end()) {
+    if (const auto found = options_.reference.find(out.column); found != options_.reference.end())
       expected = found->second;
-      double sum = 0;
-      for (const auto& [group, share] : expected) {
-        if (!(share >= 0 && share <= 1)) {
-          throw ValueError("bias.reference",
-                           cat("the share of \"", group, "\" of \"", out.column, "\" is ", share));
-        }
-        sum += share;
-      }
-      if (std::abs(sum - 1) > 0.01)
-        throw ValueError("bias.reference",
-                         cat("the shares of \"", out.column, "\" add up to ", sum, ", not to 1"));
-    }
     const size_t count = groups.values.size() + 1;
     std::vector<int64_t> labelled(count), positive(count);
     for (size_t row = 0; row < rows_.size() && label_ >= 0; ++row) {

@@ -74,9 +74,9 @@ struct DataBiasOptions {
   std::vector<std::string> missing = ColumnOptions{}.missing;  // words
   int64_t min_rows = 30;
 };
-// Raises ValueError: csv.column; bias.groups for a column of more than 50 values; bias.reference for a share
-// that is none, or shares of a column whose sum is not 1 within 0.01; bias.positive for a label that no row
-// has.
+// Raises ValueError: csv.column; bias.groups for a column of more than 50 values; bias.reference for a
+// column that the table has not, a share that is none, or shares of a column whose sum is not 1 within 0.01;
+// bias.positive for a label that no row has.
 DataBias data_bias(const CsvTable& table, const DataBiasOptions& options);
 
 }  // namespace espalier

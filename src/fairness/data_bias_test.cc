@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "espalier/error.h"
 
 namespace espalier {
 namespace {
@@ -156,6 +157,15 @@ TEST(DataBias, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(rule({.columns = {"sex"}, .label = "promoted", .positive = "maybe"}), "bias.positive");
   EXPECT_EQ(rule({.columns = {"sex"}, .reference = {{"sex", {{"F", 0.5}, {"M", 0.4}}}}}), "bias.reference");
   EXPECT_EQ(rule({.columns = {"sex"}, .reference = {{"sex", {{"F", 1.5}, {"M", -0.5}}}}}), "bias.reference");
+  EXPECT_EQ(rule({.columns = {"sex"}, .reference = {{"region", {{"north", 0.5}}}}}), "bias.reference")
+      << "of a column that is not looked at";
+  try {
+    data_bias(table, {.columns = {"sex"}, .reference = {{"Sex", {{"F", 0.5}, {"M", 0.5}}}}});
+    FAIL();
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "bias.reference");
+    EXPECT_NE(cat(error.message(), error.fix()).find("\"sex\""), std::string::npos) << error.message();
+  }
   std::string many = "name\n";
   for (int i = 0; i < 60; ++i) many += cat("n", i, "\n");
   EXPECT_EQ(rule_of([&] { data_bias(parse_csv(many), {.columns = {"name"}}); }), "bias.groups");
