@@ -276,7 +276,7 @@ TEST_F(BadInput, LabelsOfOneClass) {
 }
 
 TEST_F(BadInput, WeightsThatAreNone) {
-  for (const char* weight : {"-1", "NaN", "inf", "", "heavy"}) {
+  for (const char* weight : {"-1", "NaN", "inf", "", "heavy", "1e308"}) {
     std::string text = "y,p,g,w\n";
     for (int i = 0; i < 40; ++i) text += cat(i % 2, ",0.", i % 9, ",ab,", i == 7 ? weight : "1", "\n");
     const std::string path = file("weights.csv", text);
@@ -284,7 +284,7 @@ TEST_F(BadInput, WeightsThatAreNone) {
       expect_refused(cat("data ", verb, " ", path, " --weight w"), {"weights.csv: line 9", "[stats.weight]"});
     const std::string of_rows = of_scores(path) + "--weight w ";
     for (const std::string& command : {cat("evaluate", of_rows), cat("check", of_rows, gates())})
-      expect_refused(command, {"weights.csv, line 9: a weight is a number from 0 on", "[scores.weight]",
+      expect_refused(command, {"weights.csv, line 9: a weight is a number from 0 to 1e9", "[scores.weight]",
                                "fix: --where"});
   }
 }

@@ -272,11 +272,14 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("y,p\n1,nan\n0,1\n"),
             "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\" / "
             "--task regression, where scores are no probabilities");
-  for (const char* weight : {"-1", "nan", "inf", "heavy"}) {
+  for (const char* weight : {"-1", "nan", "inf", "heavy", "1e308"}) {
     EXPECT_EQ(refusal(cat("y,p,w\n1,0.5,1\n0,0.1,", weight, "\n"), {"--weight", "w"}),
-              cat("scores.weight: scores.csv, line 3: a weight is a number from 0 on, got \"", weight,
+              cat("scores.weight: scores.csv, line 3: a weight is a number from 0 to 1e9, got \"", weight,
                   "\" / --where leaves rows out, a weight of 0 too"));
   }
+  EXPECT_EQ(refusal("y,p,w\n1,0.5,0\n0,0.1,0\n", {"--weight", "w"}),
+            "scores.weight: scores.csv: every row has the weight 0 in column \"w\", and nothing is left to "
+            "judge");
   EXPECT_EQ(refusal("y,p\n1,0.5\n1,0.6\n"),
             "scores.label: scores.csv: every row of column \"y\" is \"1\": labels of one kind say little of "
             "scores / add rows whose label is another");

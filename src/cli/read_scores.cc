@@ -11,6 +11,7 @@
 #include "data/column_steps.h"
 #include "data/label_dots.h"
 #include "espalier/error.h"
+#include "validate/sketch_values.h"
 
 namespace espalier::cli {
 namespace {
@@ -123,9 +124,12 @@ class ScoreReader {
     if (out_.task == Task::kClasses) several_classes(counts);
     for (const int64_t row : out_.rows) {
       if (weight >= 0)
-        out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 on", 0,
-                                      kMost, "--where leaves rows out, a weight of 0 too"));
+        out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 to 1e9", 0,
+                                      kMostWeight, "--where leaves rows out, a weight of 0 too"));
     }
+    if (weight >= 0 && std::ranges::all_of(out_.weights, [](double its) { return its == 0; }))
+      throw ValueError("scores.weight", cat(source_name(path_), ": every row has the weight 0 in column \"",
+                                            flags_.weight, "\", and nothing is left to judge"));
     if (!flags_.query.empty()) out_.rank_by(flags_.query, source_name(path_));
     return std::move(out_);
   }
