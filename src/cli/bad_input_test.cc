@@ -235,7 +235,8 @@ TEST_F(BadInput, TextsThatReadAsTheNameOfMissingCells) {
   const std::string path = file("odd.csv", text), prometheus = folder + "/gates.prom";
   const std::string gates = file("gates.toml",
                                  "[[gates]]\nmetric = \"accuracy\"\nslice = \"g=(missing)\"\nmin = 0.5\n"
-                                 "[[gates]]\nmetric = \"accuracy\"\nslice = 'g=\"(missing)\"'\nmin = 0.5\n");
+                                 "[[gates]]\nmetric = \"accuracy\"\nslice = 'g=\"(missing)\"'\nmin = 0.5\n"
+                                 "[[gates]]\nmetric = \"accuracy\"\neach = \"g\"\nmin = 0.5\n");
   const Outcome said =
       call_command(cat("check", of_scores(path), "--gates ", gates, " --json --prometheus ", prometheus));
   const Json verdicts = Json::parse(said.output)["gates"];
