@@ -125,7 +125,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   if (run.schema.empty()) {
     out.options.schema = infer_train_schema(out.train, out.options);
   } else {
-    read_metadata(run.schema, out.options.schema.emplace());
+    out.options.schema = run.of_schema.schema;
     if (!run.environment.empty()) out.options.environment = run.environment;
   }
   out.faults = find_data_faults(out.train, &out.now, out.options);

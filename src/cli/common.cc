@@ -173,9 +173,9 @@ void Results::say_written() const {
 
 namespace {
 
-// What was read of standard input is gone: the help of the verb says how to go on.
+// What was read of a stream is gone: the help of the verb says how to go on.
 std::vector<std::string> at_hand(const std::vector<std::string>& arguments) {
-  if (!std::ranges::count(arguments, "-")) return arguments;
+  if (std::ranges::none_of(arguments, is_stream)) return arguments;
   const bool of_parts = arguments[0] == "data" || arguments[0] == "fairness";
   std::vector<std::string> out(arguments.begin(), arguments.begin() + (of_parts ? 2 : 1));
   out.emplace_back("--help");

@@ -42,7 +42,7 @@ struct Results {
   // {"version": 1, "verb": ..., and the fields of `body`}.
   void write_json(const std::string& verb, const nlohmann::ordered_json& body) const;
   // "next: " and a command as the last line of standard output; nothing with --json. For one that would read
-  // standard input again, its help.
+  // a stream again, its help.
   void suggest(const std::vector<std::string>& arguments) const;
   // Of a file that was written to `out`: the same; on standard error, where that is standard output and holds
   // the file, the call as it was with --out `name`.

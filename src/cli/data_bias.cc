@@ -11,6 +11,7 @@
 #include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
+#include "cli/near_files.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "data/column_profile.h"
@@ -198,7 +199,7 @@ void bias(const BiasRun& run) {
                                " in ", table.rows(), " rows.\n");
   for (const std::string& finding : said) text += cat("  ", finding, "\n");
   for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
-  if (run.options.columns.empty() && run.file != "-") text += cat("\n", proposal(run, options.columns));
+  if (run.options.columns.empty() && !is_stream(run.file)) text += cat("\n", proposal(run, options.columns));
   run.results.write(text);
   std::vector<std::string> next = {"data", "leak", run.file};
   if (!options.label.empty()) next.insert(next.end(), {"--label", options.label});

@@ -61,30 +61,34 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
 }  // namespace
 
 InputFiles::InputFiles(const std::vector<std::string>& paths) {
+  if (std::ranges::count(paths, "-") > 1)
+    throw ValueError("data.input", "standard input can be one of the files, not more");
   for (const std::string& path : paths) {
     if (path != "-") check_file(path);
-    files.push_back(path == "-" ? standard_input() : TableFile{path, path});
   }
+  for (const std::string& path : paths) files.push_back(is_stream(path) ? kept(path) : TableFile{path, path});
 }
 
 InputFiles::~InputFiles() {
-  if (copy_) std::fclose(copy_);
+  for (std::FILE* copy : copies_) std::fclose(copy);
 }
 
-TableFile InputFiles::standard_input() {
-  if (copy_) throw ValueError("data.input", "standard input can be one of the files, not more");
-  copy_ = std::tmpfile();
-  if (!copy_) throw IoError("file.write", "cannot keep standard input in a file: no temporary file");
+TableFile InputFiles::kept(const std::string& path) {
+  const auto fail = [&](const char* why) {
+    throw IoError("file.write", cat("cannot keep ", source_name(path), " in a file: ", why));
+  };
+  const std::unique_ptr<ByteSource> named = path == "-" ? nullptr : open_bytes(path);
+  std::FILE* const copy = std::tmpfile();
+  if (!copy) fail("no temporary file");
+  copies_.push_back(copy);
   char part[1 << 16];
-  bool written = true;
-  while (written && std::cin) {
-    std::cin.read(part, sizeof part);
-    const auto count = static_cast<size_t>(std::cin.gcount());
-    written = std::fwrite(part, 1, count, copy_) == count;
+  for (size_t count = sizeof part; count == sizeof part;) {
+    count = named ? named->read(part, sizeof part)
+                  : static_cast<size_t>(std::cin.read(part, sizeof part).gcount());
+    if (std::fwrite(part, 1, count, copy) != count) fail("no room");
   }
-  if (!written || std::fflush(copy_) != 0)
-    throw IoError("file.write", "cannot keep standard input in a file: no room");
-  return {cat("/proc/self/fd/", fileno(copy_)), source_name("-")};
+  if (std::fflush(copy) != 0) fail("no room");
+  return {cat("/proc/self/fd/", fileno(copy)), path == "-" ? source_name(path) : path};
 }
 
 void StatisticsFlags::add(CLI::App& verb) {

@@ -13,7 +13,8 @@
 
 namespace espalier::cli {
 
-// Files as verbs name them. Standard input is kept in a file that is gone with this process.
+// Files as verbs name them, which are read several times. Each stream is kept in a file that is gone with
+// this process.
 class InputFiles {
  public:
   // Raises ValueError[data.input] where standard input is named twice; IoError.
@@ -25,8 +26,8 @@ class InputFiles {
   std::vector<TableFile> files;
 
  private:
-  TableFile standard_input();
-  std::FILE* copy_ = nullptr;
+  TableFile kept(const std::string& path);
+  std::vector<std::FILE*> copies_;
 };
 
 // How tables are read of which statistics are wanted.

@@ -140,6 +140,32 @@ TEST(DataInput, SketchesOfDaysAreMerged) {
       << lost.error;
 }
 
+TEST(DataInput, EveryRowOfAStreamIsRead) {
+  const std::string folder = fresh_folder("data-input-streams"), pipe = folder + "/pipe";
+  std::string text = "age\n";
+  for (int i = 0; i < 100000; ++i) text += cat(i % 90, "\n");
+  const std::string file = write_file(folder + "/rows.csv", text), schema = folder + "/schema.pbtxt";
+  call_verb(add_data, {"schema", file, "--out", schema});
+  int pipes = 0;
+  const auto piped = [&](const std::string& arguments, const std::string& bytes) {
+    const std::string at = cat(pipe, pipes++);
+    return call_with_pipe(bytes, at, cat("data ", arguments, " ", at));
+  };
+  for (const Outcome& out :
+       {piped("stats", file), piped("schema", file), piped(cat("validate --schema ", schema), file),
+        piped(cat("validate ", file, " --schema ", schema, " --previous"), file)}) {
+    EXPECT_EQ(out.code, 0) << out.error;
+    EXPECT_NE(out.error.find("100000 rows read of pipe"), std::string::npos) << out.error;
+  }
+  EXPECT_EQ(piped("schema", schema).output, call_command(cat("data schema ", schema)).output);
+  const Outcome standard =
+      call_shell(cat("cat ", file, " | ", build_folder(), "/espalier data stats /dev/stdin"));
+  EXPECT_EQ(standard.code, 0) << standard.error;
+  EXPECT_NE(standard.error.find("100000 rows read of stdin"), std::string::npos) << standard.error;
+  EXPECT_TRUE(standard.output.ends_with("next: " + build_folder() + "/espalier data stats --help\n"))
+      << standard.output;
+}
+
 TEST(DataInput, FlagsOfTablesAreForTables) {
   const std::string folder = fresh_folder("data-input-flags");
   const std::string records = write_file(folder + "/rows.tfrecord", example({17}, "clerk"));

@@ -44,7 +44,7 @@ std::string text_of(Today state, const std::string& path) {
 std::string text_of(const char* head, const Source& source) {
   std::string out =
       headed_line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
-  out += headed_line("", source.sha256.empty() ? "read from standard input: what it held is not known"
+  out += headed_line("", source.sha256.empty() ? "read from a stream: what it held is not known"
                                                : cat(source.bytes, " bytes, sha256 ", source.sha256));
   if (!source.licence.empty()) out += headed_line("", cat("licence ", source.licence));
   if (!source.origin.empty()) out += headed_line("", cat("from ", source.origin));

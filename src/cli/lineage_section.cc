@@ -4,6 +4,7 @@
 #include "base/sha256.h"
 #include "base/version.h"
 #include "cli/common.h"
+#include "cli/near_files.h"
 #include "report/html_table.h"
 
 namespace espalier::cli {
@@ -42,7 +43,7 @@ PageSection lineage_section(const std::vector<NamedFile>& files, const std::stri
   };
   for (const NamedFile& file : files) {
     Source source{.file = file.path, .sha256 = {}, .licence = {}, .origin = {}};
-    if (file.path != "-") {
+    if (!is_stream(file.path)) {
       const FileDigest digest = digest_file(file.path);
       source.sha256 = digest.sha256;
       source.bytes = digest.bytes;

@@ -12,7 +12,7 @@ namespace espalier::cli {
 
 struct NamedFile {
   std::string what;  // "judged"
-  std::string path;  // "-" for standard input
+  std::string path;  // of a stream nothing more is known
 };
 // A table of these files by content, and of those that the model at `model` ("" for none) comes from.
 PageSection lineage_section(const std::vector<NamedFile>& files, const std::string& model);

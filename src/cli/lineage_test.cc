@@ -171,6 +171,34 @@ TEST_F(Lineage, RowsThatCameLaterJudgeBesideThoseKeptApart) {
   EXPECT_EQ(evaluated(file("people.csv", cut + " \n"))["rows"], 400);
 }
 
+TEST_F(Lineage, OfAPipeNothingMoreIsKnown) {
+  const std::string data = file("people.csv", people()), schema = folder + "/schema.pbtxt";
+  call_verb(add_data, {"schema", data, "--out", schema});
+  const std::string call = cat(" --label paid --epochs 1 --model ", model);
+  const Outcome table = call_with_pipe(data, folder + "/rows",
+                                       cat("train --schema ", schema, " --data ", folder, "/rows", call));
+  EXPECT_EQ(table.code, 0) << table.error;
+  EXPECT_EQ(lineage()["data"]["rows"], 400);
+  EXPECT_FALSE(lineage()["data"].contains("sha256"));
+  EXPECT_NE(call_verb(add_lineage, {model}).find("read from a stream: what it held is not known"),
+            std::string::npos);
+  const Outcome rules = call_with_pipe(schema, folder + "/rules",
+                                       cat("train --data ", data, " --schema ", folder, "/rules", call));
+  EXPECT_EQ(rules.code, 0) << rules.error;
+  const std::string gates = folder + "/gates.toml", page = folder + "/page.html";
+  call_verb(add_check, {model, data, "--init", "--all-rows", "--out", gates});
+  const Outcome judged = call_with_pipe(
+      data, folder + "/judged",
+      cat("check --all-rows ", model, " ", folder, "/judged --gates ", gates, " --html ", page));
+  EXPECT_NE(judged.code, 124) << judged.error;
+  EXPECT_NE(posix_env().read_file(page).find("judged"), std::string::npos);
+  file("other.csv", people());
+  const Outcome held = call_with_pipe(schema, folder + "/held",
+                                      cat("check --all-rows ", model, " ", data, " --train ", folder,
+                                          "/other.csv --schema ", folder, "/held --gates ", gates));
+  EXPECT_NE(held.code, 124) << held.error;
+}
+
 TEST_F(Lineage, ABrokenFolderIsRefused) {
   const std::string data = file("people.csv", people());
   train(data);

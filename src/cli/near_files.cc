@@ -20,4 +20,10 @@ void check_file(const std::string& path) {
     throw IoError("file.read", cat("cannot read ", path, ": no such file"), near_files(path));
 }
 
+bool is_stream(const std::string& path) {
+  std::error_code none;
+  const fs::file_status status = fs::status(path, none);
+  return path == "-" || fs::is_other(status);
+}
+
 }  // namespace espalier::cli

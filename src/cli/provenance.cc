@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/sha256.h"
+#include "cli/near_files.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
   Json out = {{"file", file}};
   if (table) out["rows"] = table->rows();
-  if (file == "-") return out;
+  if (is_stream(file)) return out;
   const FileDigest digest = digest_file(file);
   out["bytes"] = digest.bytes;
   out["sha256"] = digest.sha256;
@@ -29,7 +30,7 @@ Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
 enum class Begins { kElse, kWithMore, kAlone };
 Begins begins(const std::string& data, const Source& source) {
   std::error_code none;
-  if (source.sha256.empty() || data == "-") return Begins::kElse;
+  if (source.sha256.empty() || is_stream(data)) return Begins::kElse;
   const uint64_t bytes = std::filesystem::file_size(data, none);
   if (none || bytes < source.bytes || digest_file(data, source.bytes).sha256 != source.sha256)
     return Begins::kElse;

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/near_files.h"
 #include "report/table.h"
 #include "validate/sketch_files.h"
 
@@ -24,7 +25,7 @@ std::string joined(const std::vector<int64_t>& lines) {
 }
 
 bool is_table(const std::string& path) {
-  return path != "-" && !holds_messages({path, path}) && !is_sketch_file(path);
+  return !is_stream(path) && !holds_messages({path, path}) && !is_sketch_file(path);
 }
 
 }  // namespace

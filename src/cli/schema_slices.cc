@@ -18,9 +18,8 @@ void add_schema(CLI::App& verb, std::string& path) {
 SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
   SchemaSlices out;
   if (path.empty()) return out;
-  tfmd::Schema schema;
-  read_metadata(path, schema);
-  for (const tfmd::Feature& feature : schema.feature()) {
+  read_metadata(path, out.schema);
+  for (const tfmd::Feature& feature : out.schema.feature()) {
     const FeatureTags tags = tags_of(feature);
     if (tags.sensitive) out.sensitive.push_back(feature.name());
     if (!tags.favourable.empty()) out.favourable.emplace(feature.name(), tags.favourable);

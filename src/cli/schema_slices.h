@@ -18,6 +18,7 @@ struct SchemaSlices {
   std::vector<std::string> sensitive = {};             // features whose values rows are parted by
   std::map<std::string, Buckets> buckets = {};         // by feature, how
   std::map<std::string, std::string> favourable = {};  // by label, its value that scores stand for
+  tfmd::Schema schema = {};                            // which says so
 
   // Of the file at `path`, unless it is "". Raises as read_metadata(), and FormatError[schema.tag]; with
   // `needed` ValueError[schema.tag] where no tag says anything of this.

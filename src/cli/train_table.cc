@@ -17,6 +17,7 @@
 #include "base/shortest.h"
 #include "cli/learned_rows.h"
 #include "cli/linear_model.h"
+#include "cli/near_files.h"
 #include "cli/provenance.h"
 #include "cli/replaced_model.h"
 #include "cli/resumable_fit.h"
@@ -71,7 +72,7 @@ CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
   CsvTable table = reading.read(data.file);
   if (!table.numbered() || reading.header != "guess" || !data.names.empty()) return table;
   for (int64_t c = 0; c < table.columns(); ++c) {
-    if (table.rows() > 0 && table.cell(0, c) == data.label && data.file != "-") {
+    if (table.rows() > 0 && table.cell(0, c) == data.label && !is_stream(data.file)) {
       TableFlags named = reading;
       named.header = "yes";
       return named.read(data.file);
@@ -102,7 +103,7 @@ std::vector<int64_t> in_both(const std::vector<int64_t>& labelled, const std::ve
 
 // Days that are split at random are judged by their neighbours.
 void show_split(const ColumnProgram& columns, const CsvTable& table, const DataPlan& data) {
-  if (data.split != "random" || !data.test.empty() || data.file == "-") return;
+  if (data.split != "random" || !data.test.empty() || is_stream(data.file)) return;
   for (const Note& note : columns.notes()) {
     if (!note.text.starts_with("date") || note.column == columns.label()) continue;
     const int64_t column = table.column(note.column);

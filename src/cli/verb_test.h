@@ -58,17 +58,25 @@ struct Outcome {
   int code = 0;
   std::string output, error;
 };
-inline Outcome call_command(const std::string& arguments) {
+inline Outcome call_shell(const std::string& line) {
   const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
   const std::string folder = fresh_folder("command-" + name), out = folder + "/out", err = folder + "/err";
-  const int status = std::system(
-      cat(build_folder(), "/espalier ", arguments, " > ", out, " 2> ", err, " < /dev/null").c_str());
+  const int status = std::system(cat("{ ", line, "; } > ", out, " 2> ", err, " < /dev/null").c_str());
   const auto text = [](const std::string& path) {
     std::stringstream all;
     all << std::ifstream(path).rdbuf();
     return all.str();
   };
   return {WEXITSTATUS(status), text(out), text(err)};
+}
+inline Outcome call_command(const std::string& arguments) {
+  return call_shell(cat(build_folder(), "/espalier ", arguments));
+}
+// With the bytes of `file` written once into a new pipe at `pipe`: one that opens it again ends with 124.
+inline Outcome call_with_pipe(const std::string& file, const std::string& pipe,
+                              const std::string& arguments) {
+  return call_shell(cat("mkfifo ", pipe, " && { cat ", file, " > ", pipe, " & timeout 20 ", build_folder(),
+                        "/espalier ", arguments, "; }"));
 }
 
 }  // namespace espalier::cli
