@@ -2,7 +2,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/env.h"
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
+#include "espalier/csv.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
