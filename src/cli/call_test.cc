@@ -64,5 +64,41 @@ TEST_F(Call, AnOutputThatCannotBeWrittenIsOneSentence) {
   }
 }
 
+TEST_F(Call, OutputsAreFilesOfTheirOwn) {
+  const std::string file = table(), one = folder + "/one", link = folder + "/link",
+                    schema = folder + "/s.pbtxt";
+  const std::string gates = write_file(folder + "/g.toml", "[[gates]]\nmetric = \"accuracy\"\nmin = 0\n");
+  const std::string scores = cat("check --scores ", file, " --label y --score p --gates ", gates);
+  EXPECT_EQ(call_command(cat("data schema ", file, " --out ", schema)).code, 0);
+  const auto refused = [&](const std::string& arguments, const std::string& first,
+                           const std::string& second) {
+    const Outcome out = call_command(arguments);
+    EXPECT_EQ(out.code, 2) << arguments << "\n" << out.error;
+    EXPECT_NE(out.error.find(first), std::string::npos) << arguments << "\n" << out.error;
+    EXPECT_NE(out.error.find(second), std::string::npos) << arguments << "\n" << out.error;
+  };
+  const std::string other = cat(folder, "/./one");
+  refused(cat("data split ", file, " --train ", one, " --test ", other, " --replace"), "--train", "--test");
+  refused(cat("data split ", file, " --train ", one, " --test ", one, "2 --out ", one), "--train", "--out");
+  for (const char* flag : {"--junit", "--prometheus", "--csv", "--out"})
+    refused(cat(scores, " --html ", one, " ", flag, " ", other), "--html", flag);
+  refused(cat("data stats ", file, " --sketch ", one, " --out ", other), "--sketch", "--out");
+  refused(cat("data validate ", file, " --schema ", schema, " --apply-fix ", one, ".pb --out ", other, ".pb"),
+          "--apply-fix", "--out");
+  refused(cat("predict m ", file, " --schema s --quarantine ", one, " --out ", other), "--quarantine",
+          "--out");
+  refused(cat("train --data ", file, " --label y --schema ", schema, " --quarantine ", one, " --out ", other),
+          "--quarantine", "--out");
+  EXPECT_FALSE(std::filesystem::exists(one));
+  const std::string here = cat("cd ", folder, " && ", std::filesystem::absolute(build_folder()).string());
+  EXPECT_EQ(call_shell(cat(here, "/espalier data split s.csv --train a --test ./a")).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder + "/a"));
+  write_file(one, "kept");
+  std::filesystem::create_symlink("one", link);
+  refused(cat(scores, " --html ", one, " --junit ", link), "--html", "--junit");
+  EXPECT_EQ(call_command(cat(scores, " --html ", one, " --junit ", one, "2")).code, 0);
+  EXPECT_EQ(call_command(cat(scores, " --junit /dev/null --csv /dev/null")).code, 0);
+}
+
 }  // namespace
 }  // namespace espalier::cli

@@ -175,6 +175,11 @@ void check(const CheckRun& run) {
   const std::vector<std::string> inputs = {run.scores, run.data,  run.baseline, run.gates,
                                            run.verify, run.train, run.from,     run.schema};
   run.results.keep(inputs);
+  keep_apart({{"--html", run.html},
+              {"--junit", run.junit},
+              {"--prometheus", run.prometheus},
+              {"--csv", run.csv},
+              {"--out", run.results.out}});
   for (const std::string* out : {&run.html, &run.junit, &run.prometheus, &run.csv}) {
     if (!out->empty()) Results{.out = *out}.keep(inputs);
   }

@@ -152,6 +152,27 @@ void Results::keep(const std::vector<std::string>& inputs) const {
   }
 }
 
+void keep_apart(const std::vector<Written>& files) {
+  namespace fs = std::filesystem;
+  const auto same = [](const std::string& a, const std::string& b) {
+    std::error_code none;
+    const auto whole = [&](const std::string& path) {
+      return fs::weakly_canonical(fs::absolute(path, none), none);
+    };
+    return fs::equivalent(a, b, none) || (!whole(a).empty() && whole(a) == whole(b));
+  };
+  for (auto second = files.begin(); second != files.end(); ++second) {
+    if (second->path.empty() || is_stream(second->path)) continue;
+    for (auto first = files.begin(); first != second; ++first) {
+      if (first->path.empty() || is_stream(first->path) || !same(first->path, second->path)) continue;
+      throw ValueError("results.apart",
+                       cat(first->flag, " ", first->path, " and ", second->flag, " ", second->path,
+                           " are one file, and the second would replace the first"),
+                       "name two files");
+    }
+  }
+}
+
 void Results::warn(const std::vector<std::string>& texts) const {
   for (const std::string& text : texts) std::fputs(cat("warning: ", text, "\n").c_str(), stderr);
   warned->insert(warned->end(), texts.begin(), texts.end());

@@ -51,6 +51,15 @@ struct Results {
   void say_written() const;
 };
 
+// A file that a flag names to be written.
+struct Written {
+  const char* flag;
+  std::string path;
+};
+// Raises ValueError[results.apart] where two of them are one file, which the second would replace; "" and "-"
+// are none, and a stream takes both.
+void keep_apart(const std::vector<Written>& files);
+
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 

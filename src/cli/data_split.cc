@@ -26,6 +26,7 @@ struct SplitRun {
 };
 
 void split(const SplitRun& run) {
+  keep_apart({{"--train", run.train}, {"--test", run.test}, {"--out", run.results.out}});
   for (const std::string& out : {run.train, run.test}) {
     Results{.out = out}.keep({run.file});
     check_csv_name(out);

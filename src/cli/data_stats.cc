@@ -52,6 +52,7 @@ std::vector<std::string> command_of(const StatsOptions& options, const char* out
 void run(const StatsOptions& options) {
   const Results& results = options.output.results;
   results.keep(options.files);
+  keep_apart({{"--sketch", options.sketch}, {"--out", results.out}});
   if (!options.sketch.empty()) Results{.out = options.sketch}.keep(options.files);
   const InputFiles input(options.files);
   const bool holds = holds_messages(input.files[0]);

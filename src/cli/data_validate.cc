@@ -147,6 +147,7 @@ void run(const ValidateOptions& options) {
   const std::vector<std::string> files = {options.file,    options.schema,  options.previous,
                                           options.serving, options.version, options.rows};
   options.results.keep(files);
+  keep_apart({{"--apply-fix", options.fix}, {"--out", options.results.out}});
   if (std::ranges::count(files, "-") > 1)
     throw ValueError("data.input", "standard input can be one of the files, not more");
   if (!options.fix.empty()) Results{.out = options.fix}.keep(files);

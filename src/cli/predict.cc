@@ -191,6 +191,7 @@ void predict(const PredictRun& run) {
   std::vector<std::string> read = run.inputs;
   read.push_back(run.rows.schema);
   run.results.keep(read);
+  keep_apart({{"--quarantine", run.rows.quarantine}, {"--out", run.results.out}});
   if (!run.results.json) check_csv_name(run.results.out);
   check_order(run.model, run.data);
   if (!posix_env().exists(cat(run.model, "/", kColumnsFile))) {

@@ -259,10 +259,14 @@ void train(const TrainFlags& flags) {
     check_folders(plan);
     probe_save_place(plan.model.path);
   }
+  std::vector<Written> written = {{"--quarantine", plan.data.quarantine}, {"--out", flags.results.out}};
   for (const CallbackPlan& callback : plan.callbacks) {
     const auto* logger = std::get_if<CSVLoggerPlan>(&callback);
-    if (logger) Results{.out = logger->path}.keep(inputs);
+    if (!logger) continue;
+    Results{.out = logger->path}.keep(inputs);
+    written.push_back({"the log", logger->path});
   }
+  keep_apart(written);
   if (flags.resume) name_near_checkpoints(plan);
   if (!plan.data.label.empty()) {
     check_no_images(plan);
