@@ -64,6 +64,40 @@ TEST_F(Call, AnOutputThatCannotBeWrittenIsOneSentence) {
   }
 }
 
+TEST_F(Call, PathsOfNoUseAreWrongUse) {
+  const std::string file = table(), loop = folder + "/loop", at_length(5000, 'a');
+  std::filesystem::create_symlink("loop", loop);
+  for (const std::string& arguments :
+       {cat("data head ", file, " --out ''"), cat("data leak ", file, " --test ", at_length),
+        cat("data head ", file, " --out ", at_length), cat("data stats ", at_length), cat("data leak ", loop),
+        cat("data stats ", loop), cat("data head ", file, " --out ", loop, "/a"), cat("data split ", loop),
+        cat("evaluate ", loop, " ", loop), cat("train --data ", loop, " --label y"),
+        cat("train --data ", file, " --label y --model ", at_length), std::string("info --out ''"),
+        cat("check --scores ", loop, " --label y --score p --gates ", loop)}) {
+    const Outcome out = call_command(arguments);
+    EXPECT_EQ(out.code, 2) << arguments << "\n" << out.error;
+    EXPECT_TRUE(out.error.starts_with("espalier: ")) << arguments << "\n" << out.error;
+  }
+  EXPECT_NE(call_command(cat("data leak ", loop)).error.find("Too many levels of symbolic links"),
+            std::string::npos);
+}
+
+TEST_F(Call, EveryOutputHasAName) {
+  const std::string file = table(), scores = cat("check --scores ", file, " --label y --score p --gates g");
+  for (const std::string& arguments :
+       {scores + " --html ''", scores + " --junit ''", scores + " --prometheus ''", scores + " --csv ''",
+        cat("data split ", file, " --train '' --test ", folder, "/b"),
+        cat("data split ", file, " --test '' --train ", folder, "/a"),
+        cat("data stats ", file, " --sketch ''"), cat("data validate ", file, " --schema s --apply-fix ''"),
+        cat("export m --to c --out ''"), cat("import m --out ''"), cat("quantize m --out ''"),
+        cat("run m --outputs ''"), cat("predict m ", file, " --quarantine ''"),
+        cat("train --data ", file, " --label y --quarantine '' --model ", folder, "/m")}) {
+    const Outcome out = call_command(arguments);
+    EXPECT_EQ(out.code, 2) << arguments;
+    EXPECT_NE(out.error.find("a file needs a name"), std::string::npos) << arguments << "\n" << out.error;
+  }
+}
+
 TEST_F(Call, OutputsAreFilesOfTheirOwn) {
   const std::string file = table(), one = folder + "/one", link = folder + "/link",
                     schema = folder + "/s.pbtxt";

@@ -326,7 +326,7 @@ void add_check(CLI::App& app) {
   run->table.add(*verb);
   verb->option_defaults()->group("What is written");
   CLI::Option* html = verb->add_option("--html", run->html, "A page of the verdict and of every slice");
-  html->option_text("FILE");
+  html->option_text("FILE")->check(a_name());
   verb->add_option("--verify", run->verify,
                    "Hold a page that --html wrote against what these rows and gates give, and judge nothing")
       ->option_text("FILE")
@@ -339,9 +339,13 @@ void add_check(CLI::App& app) {
   verb->add_option("--rare", run->rare, "Slices and values of fewer rows are not named on the page")
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("K [10]");
-  verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE");
-  verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")->option_text("FILE");
-  verb->add_option("--csv", run->csv, "Every figure of every slice as a table")->option_text("FILE");
+  verb->add_option("--junit", run->junit, "The verdict as JUnit XML")->option_text("FILE")->check(a_name());
+  verb->add_option("--prometheus", run->prometheus, "The verdict as Prometheus text")
+      ->option_text("FILE")
+      ->check(a_name());
+  verb->add_option("--csv", run->csv, "Every figure of every slice as a table")
+      ->option_text("FILE")
+      ->check(a_name());
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   add_threads(*verb);

@@ -122,13 +122,14 @@ void Results::add_json(CLI::App& verb) { verb.add_flag("--json", json, "Results 
 void Results::add_out(CLI::App& verb) {
   // Before the work, not after it.
   const auto writable = [](const std::string& path) {
-    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
     std::error_code error;
+    const std::filesystem::path folder = std::filesystem::absolute(path, error).parent_path();
     if (path == "-" || std::filesystem::is_directory(folder, error)) return std::string();
     return cat("there is no folder ", folder.string());
   };
   verb.add_option("--out", out, "File for the results; - is standard output")
       ->option_text("FILE [-]")
+      ->check(a_name())
       ->check(CLI::Validator(writable, ""));
 }
 
@@ -258,6 +259,10 @@ CLI::Validator one_of_words(std::vector<std::string> words) {
 }
 CLI::Validator number_from(int64_t low, int64_t high) { return number_between(low, high, "whole number"); }
 CLI::Validator number_from(double low, double high) { return number_between(low, high, "number"); }
+CLI::Validator a_name() {
+  return CLI::Validator([](const std::string& text) { return text.empty() ? "a file needs a name" : ""; },
+                        "");
+}
 
 std::vector<std::string> comma_separated(const std::vector<std::string>& texts) {
   std::vector<std::string> out;

@@ -80,10 +80,11 @@ std::string free_name(const std::string& path);
 // `model`, NAME-gates.toml of others.
 std::vector<std::string> check_words(const std::string& model, const std::string& data);
 
-// What a flag takes: one of these words; a number from `low` to `high`.
+// What a flag takes: one of these words; a number from `low` to `high`; the name of what is written.
 CLI::Validator one_of_words(std::vector<std::string> words);
 CLI::Validator number_from(int64_t low, int64_t high);
 CLI::Validator number_from(double low, double high);
+CLI::Validator a_name();
 // The words between commas of each text, without blanks around them.
 std::vector<std::string> comma_separated(const std::vector<std::string>& texts);
 

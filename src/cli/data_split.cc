@@ -101,8 +101,12 @@ void add_data_split(CLI::App& data) {
   verb->add_option("--fraction", run->fraction, "Share of the rows that judge")
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.2]");
-  verb->add_option("--train", run->train, "File of the rows that learn")->option_text("FILE [train.csv]");
-  verb->add_option("--test", run->test, "File of the rows that judge")->option_text("FILE [test.csv]");
+  verb->add_option("--train", run->train, "File of the rows that learn")
+      ->option_text("FILE [train.csv]")
+      ->check(a_name());
+  verb->add_option("--test", run->test, "File of the rows that judge")
+      ->option_text("FILE [test.csv]")
+      ->check(a_name());
   verb->add_flag("--replace", run->replace, "Write them even where files of these names are");
   add_seed(*verb, run->seed)->description("Decides which rows judge");
   run->table.add(*verb);

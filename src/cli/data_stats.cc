@@ -102,7 +102,8 @@ void add_data_stats(CLI::App& data) {
                    "Columns of numbers; each two have covariance and correlation")
       ->option_text("COLUMN,...|all");
   verb->add_option("--sketch", options->sketch, "Write a file that can be merged with others by this verb")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(a_name());
   options->output.add(*verb);
   add_threads(*verb);
   verb->footer(

@@ -218,7 +218,8 @@ void add_data_validate(CLI::App& data) {
       ->option_text("TYPE,...")
       ->allow_extra_args(false);
   CLI::Option* fix = verb->add_option("--apply-fix", options->fix, "Write a new schema that the data fits")
-                         ->option_text("FILE");
+                         ->option_text("FILE")
+                         ->check(a_name());
   verb->add_option("--feature", options->features, "Fix this feature alone; once for each")
       ->option_text("NAME")
       ->allow_extra_args(false)

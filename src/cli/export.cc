@@ -264,7 +264,7 @@ void add_export(CLI::App& app) {
       ->transform([](const std::string& word) { return CLI::detail::to_lower(word); }, "", "")
       ->option_text("FORMAT")
       ->required();
-  verb->add_option("--out", run->out, "The file to write")->option_text("FILE")->required();
+  verb->add_option("--out", run->out, "The file to write")->option_text("FILE")->check(a_name())->required();
   verb->add_option("--name", run->name, "c: what the names in the file begin with")
       ->option_text("NAME [that of --out]");
   verb->add_flag("--caller-scratch", run->caller_scratch,

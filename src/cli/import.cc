@@ -109,7 +109,10 @@ void add_import(CLI::App& app) {
   auto run = std::make_shared<ImportRun>();
   CLI::App* verb = app.add_subcommand("import", "Make a saved model of an ONNX file that others wrote");
   verb->add_option("file", run->file, "ONNX, operator sets 11 to 28")->required();
-  verb->add_option("--out", run->out, "Folder for the model")->option_text("FOLDER")->required();
+  verb->add_option("--out", run->out, "Folder for the model")
+      ->option_text("FOLDER")
+      ->check(a_name())
+      ->required();
   verb->add_option("--size", run->sizes, "Of a symbol in the inputs' shapes but the batch; 1 when not told")
       ->option_text("NAME=N");
   run->results.add_json(*verb);

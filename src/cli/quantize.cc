@@ -208,7 +208,10 @@ void add_quantize(CLI::App& app) {
                    "the ranges of activations are taken on them, and with labels what accuracy it costs")
       ->option_text("ROWS")
       ->required();
-  verb->add_option("--out", run->out, "Folder for the quantised model")->option_text("FOLDER")->required();
+  verb->add_option("--out", run->out, "Folder for the quantised model")
+      ->option_text("FOLDER")
+      ->check(a_name())
+      ->required();
   verb->add_option("--percentile", run->percentile,
                    "Below 100: as many activations at each end may be cut off")
       ->capture_default_str();

@@ -89,7 +89,8 @@ void RowFlags::add(CLI::App& verb) {
   verb.add_option("--environment", environment, "Where the rows are used: one of the schema's")
       ->option_text("NAME");
   verb.add_option("--quarantine", quarantine, "Set bad rows aside in this CSV, each with its reason")
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(a_name());
   verb.add_option("--slice", slice,
                   "Count by this column what becomes of rows that are not as the schema says")
       ->option_text("COLUMN");

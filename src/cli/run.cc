@@ -125,7 +125,8 @@ void add_run(CLI::App& app) {
       ->required();
   verb->add_option("--inputs", options->inputs, "One .npy file an argument of @main");
   CLI::Option* folder = verb->add_option("--outputs", options->outputs,
-                                         "Folder for out0.npy, out1.npy, ... (default: print the values)");
+                                         "Folder for out0.npy, out1.npy, ... (default: print the values)")
+                            ->check(a_name());
   verb->add_flag("--reference", options->reference, "Run the reference interpreter");
   options->results.add_json(*verb);
   options->results.add_out(*verb);

@@ -57,8 +57,10 @@ CsvOptions csv_options(const TableFlags& flags, const std::vector<std::string>& 
 void check_table_file(const std::string& path) {
   namespace fs = std::filesystem;
   constexpr size_t kNamed = 3;
-  if (path == "-" || (fs::exists(path) && !fs::is_directory(path))) return;
+  std::error_code none;
+  if (path == "-") return;
   check_file(path);
+  if (!fs::is_directory(path, none)) return;
   std::vector<std::string> names = posix_env().list_folder(path);
   std::erase_if(names, [](const std::string& name) { return !form_of_name(name); });
   std::string fix;

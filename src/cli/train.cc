@@ -375,7 +375,8 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("NAME");
   add_change<std::string>(verb, flags, "--quarantine", "Set bad rows aside in this CSV, each with its reason",
                           [](TrainPlan& plan) -> std::string& { return plan.data.quarantine; })
-      ->option_text("FILE");
+      ->option_text("FILE")
+      ->check(a_name());
   add_change<std::string>(verb, flags, "--slice",
                           "Count by this column what becomes of rows that are not as the schema says",
                           [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
