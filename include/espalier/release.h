@@ -76,8 +76,8 @@ struct EvaluationOptions {
   bool missing_group = true;
   // Cells that hold no value.
   std::vector<std::string> missing = ColumnOptions{}.missing;
-  // Of two classes: intervals from so many Poisson bootstrap replicates, which every figure has; 0: closed
-  // forms (Wilson, Newcombe, DeLong).
+  // Intervals from so many Poisson bootstrap replicates, of queries those of whole queries; 0: closed forms
+  // (Wilson, Newcombe, DeLong, linearisation).
   int64_t bootstrap = 0;
   uint64_t seed = 0;
 };
@@ -117,7 +117,7 @@ class Evaluation {
 // Raises ValueError: evaluate.rows for columns of another length, evaluate.score, evaluate.label,
 // evaluate.probability, evaluate.weight for the first row of no use; evaluate.slice for slices without
 // columns, of more than 50 values or of a condition with the name of a column; evaluate.bucket,
-// evaluate.thresholds, csv.column, expression.*, evaluate.interval for a bootstrap of other than two classes.
+// evaluate.thresholds, csv.column, expression.*, evaluate.interval for a bootstrap of less than 0 replicates.
 Evaluation evaluate_scores(const ModelScores& scores, const EvaluationOptions& options = {},
                            Location at = Location::here());
 

@@ -109,10 +109,6 @@ TEST(EvaluateScores, WhatDoesNotFitIsRefused) {
               evaluate_scores(ClassScores{.classes = {"a", "b"}, .labels = {0}, .probabilities = {.2, .1}});
             }),
             "evaluate.probability");
-  EXPECT_EQ(rule_of([&] {
-              evaluate_scores(NumberScores{.predictions = {1, 2}, .truths = {1, 2}}, {.bootstrap = 9});
-            }),
-            "evaluate.interval");
 }
 
 const std::string kOpportunity =
