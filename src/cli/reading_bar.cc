@@ -1,5 +1,6 @@
 #include "cli/reading_bar.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/format.h"
@@ -34,17 +35,18 @@ void ReadingBar::update(const std::string& path, const std::string& name, uint64
 }
 
 std::string read_with_bar(const std::string& path) {
-  constexpr size_t kPart = 1 << 20;
   const std::unique_ptr<ByteSource> source = open_bytes(path);
   const uint64_t size = size_of_file(path);
+  // Small files, of which there may be many, need no large part.
+  const size_t part = std::clamp<uint64_t>(size + 1, 1 << 16, 1 << 20);
   std::string out;
-  out.reserve(size + kPart);
+  out.reserve(size + part);
   ProgressBar bar;
   bar.start(cat("reading ", path), static_cast<int64_t>(size / kMega), " MB");
-  for (size_t count = kPart; count == kPart;) {
+  for (size_t count = part; count == part;) {
     const size_t before = out.size();
-    out.resize(before + kPart);
-    count = source->read(out.data() + before, kPart);
+    out.resize(before + part);
+    count = source->read(out.data() + before, part);
     out.resize(before + count);
     bar.update(static_cast<int64_t>(out.size() / kMega));
   }
