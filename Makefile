@@ -16,8 +16,7 @@ help:  ## list the targets
 quickstart: bootstrap build/release/build.ninja  ## install what is missing, build, train a first model
 	@$(if $(MAKE_TERMOUT),:,[ -x build/release/espalier ] || echo "building the command: this takes minutes" >&2)
 	cmake --build build/release -j $(JOBS) --target espalier_command $(if $(MAKE_TERMOUT),,-- --quiet)
-	@[ -d ../shared/data/mnist ] || scripts/fetch-digits
-	build/release/espalier quickstart
+	build/release/espalier quickstart $(if $(wildcard ../shared/data/mnist),--data ../shared/data/mnist)
 
 bootstrap:  ## install the missing Debian packages (silent when none is)
 	@scripts/bootstrap

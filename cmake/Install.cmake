@@ -9,6 +9,7 @@ foreach(page plan gates formats expressions rows anomalies)
   list(APPEND pages ${PROJECT_SOURCE_DIR}/docs/${page}.md)
 endforeach()
 install(FILES ${pages} ${PROJECT_SOURCE_DIR}/docs/report-1280-light.png DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/examples/digits.csv.gz DESTINATION ${CMAKE_INSTALL_DATADIR}/espalier)
 install(EXPORT EspalierTargets NAMESPACE Espalier:: DESTINATION ${package_folder})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/EspalierConfig.cmake.in

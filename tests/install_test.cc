@@ -80,6 +80,15 @@ TEST_F(Install, SlowPkgConfig) {
   EXPECT_NE(log().find("3.0"), std::string::npos) << log();
   EXPECT_NE(log().find("13 pixels"), std::string::npos) << log();
   ASSERT_EQ(shell(cat(prefix, "/bin/espalier --version")), 0) << log();
+  // Where nothing but what was installed is there, and no network.
+  ASSERT_EQ(shell(cat("cd ", folder, "/project && unshare -rn true 2> /dev/null && no=\"unshare -rn\"; $no ",
+                      prefix, "/bin/espalier quickstart")),
+            0)
+      << log();
+  EXPECT_NE(log().find(cat("training on the digits of ", prefix, "/share/espalier/digits.csv.gz")),
+            std::string::npos)
+      << log();
+  EXPECT_NE(log().find("accuracy "), std::string::npos) << log();
 }
 
 // Inside of another project there is the library alone; its build is the one that is tested everywhere else.

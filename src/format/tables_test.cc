@@ -132,7 +132,7 @@ TEST(CsvNumbers, FilesMayBeGzip) {
   std::filesystem::remove(path);
 }
 
-// Real files, where they are: the shared MNIST and the digits that scripts/fetch-digits gets.
+// Real files: the shared MNIST, where it is, and the digits of the quickstart.
 TEST(Idx, Mnist) {
   const std::string folder = "../shared/data/mnist/";
   if (!posix_env().exists(folder + "t10k-images-idx3-ubyte.gz")) GTEST_SKIP() << folder << " is not here";
@@ -143,9 +143,7 @@ TEST(Idx, Mnist) {
 }
 
 TEST(CsvNumbers, Digits) {
-  const std::string path = "build/data/digits.csv.gz";
-  if (!posix_env().exists(path)) GTEST_SKIP() << path << " is not here: scripts/fetch-digits";
-  const Literal digits = read_csv_numbers(path);
+  const Literal digits = read_csv_numbers("examples/digits.csv.gz");
   EXPECT_EQ(to_string(digits.type()), "f32[1797,65]");
   const float* row = digits.view().as<float>();
   EXPECT_EQ(row[2], 5);
