@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,16 @@ namespace {
 std::string read(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Of a terminal of 24 lines.
+TEST(Readme, ItsFirstScreenSaysWhatItIsForAndWhatItDoesNotDoYet) {
+  std::istringstream lines(read("README.md"));
+  std::string screen, line;
+  for (int i = 0; i < 24 && std::getline(lines, line); ++i) screen += line + "\n";
+  for (const char* part :
+       {"What it is for", "What it runs on", "Linux on x86-64", "What it does not do yet", "No GPUs"})
+    EXPECT_NE(screen.find(part), std::string::npos) << part << "\n" << screen;
 }
 
 TEST(Readme, ItsProgramsAreTheCompiledExamples) {
