@@ -6,6 +6,7 @@
 #include "cli/verb_test.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
+#include "train/unsealed_test.h"
 
 namespace espalier::cli {
 namespace {
@@ -21,8 +22,12 @@ struct ModelVerbs : testing::Test {
       text += cat("k-", i, ";", i * 7 % 60, ";", i * 7 % 60 < 30 ? "small" : "big", "\n");
     return write_file(folder + "/table.csv", text);
   }
-  std::string train(const std::string& label, const std::string& epochs = "2") const {
-    return call_verb(add_train, {"--data", table(), "--label", label, "--model", model, "--epochs", epochs});
+  std::string train(const std::string& label, const std::string& epochs = "2",
+                    const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words = {"--data",  table(), "--label",  label,
+                                      "--model", model,   "--epochs", epochs};
+    words.insert(words.end(), more.begin(), more.end());
+    return call_verb(add_train, words);
   }
 };
 
@@ -97,8 +102,16 @@ TEST_F(ModelVerbs, AModelOfAnotherLabelIsNotReplaced) {
   train("kind");
   const std::string before = posix_env().read_file(model + "/model.json");
   EXPECT_NE(train("kind").find("replaced "), std::string::npos);
-  EXPECT_EQ(rule_of([&] { train("size"); }), "train.model");
+  try {
+    train("size");
+    ADD_FAILURE() << "it was replaced";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "train.model");
+    EXPECT_EQ(error.fix(), "name another folder with --model, or replace that one with --force");
+  }
   EXPECT_EQ(posix_env().read_file(model + "/model.json"), before);
+  EXPECT_NE(train("size", "2", {"--force"}).find("replaced "), std::string::npos);
+  EXPECT_NE(posix_env().read_file(model + "/columns.json").find("\"size\""), std::string::npos);
 }
 
 TEST_F(ModelVerbs, AModelIsNotReplacedByOneThatLearnedNothing) {
@@ -129,6 +142,7 @@ TEST_F(ModelVerbs, InfoSaysWhatAModelIs) {
   EXPECT_EQ(json["parameters"], elements);
   EXPECT_EQ(elements, 1 * 128 + 128 + 128 * 64 + 64 + 64 * 2 + 2);
   // A damaged note is named.
+  drop_checksums(model);
   write_file(model + "/training.json", "{");
   EXPECT_EQ(rule_of([&] { call_verb(add_info, {model}); }), "json.syntax");
 }

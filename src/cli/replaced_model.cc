@@ -51,8 +51,9 @@ std::string question_of(const std::vector<std::string>& image_classes) {
 
 std::string question_of(const ColumnProgram& columns) { return cat("\"", columns.label(), "\""); }
 
-void check_replaced(const std::string& path, const std::string& question, int epochs) {
-  const char* other = "name another folder with --model, or remove that one";
+void check_replaced(const std::string& path, const std::string& question, int epochs, bool force) {
+  if (force) return;
+  const char* other = "name another folder with --model, or replace that one with --force";
   const std::string now = question_at(path);
   if (now.empty()) return;
   if (epochs == 0 && learned(path)) {

@@ -18,8 +18,9 @@ nlohmann::ordered_json history_at(const std::string& path);
 std::string question_of(const std::vector<std::string>& image_classes);
 std::string question_of(const ColumnProgram& columns);
 
-// Raises ValueError[train.model] where the model saved at `path` answers another question: `model`, the
-// folder of who names none, is soon met again; and where it learned and one of 0 `epochs` would follow it.
-void check_replaced(const std::string& path, const std::string& question, int epochs);
+// Unless it is forced, raises ValueError[train.model] where the model saved at `path` answers another
+// question: `model`, the folder of who names none, is soon met again; and where it learned and one of 0
+// `epochs` would follow it.
+void check_replaced(const std::string& path, const std::string& question, int epochs, bool force);
 
 }  // namespace espalier::cli

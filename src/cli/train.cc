@@ -30,7 +30,7 @@ struct TrainFlags {
   MissingFlag missing;
   uint64_t seed = 0;
   std::string dtype = "f32";
-  bool resume = false, write_plan = false;
+  bool resume = false, force = false, write_plan = false;
   Results results;
   const CLI::App* verb = nullptr;
 };
@@ -190,8 +190,9 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const HashedExamples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);
-  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
-               [&] { return rows_of_digits(examples, plan.data); });
+  train_images(
+      {.verb = "train", .plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results},
+      [&] { return rows_of_digits(examples, plan.data); });
   flags.results.suggest({"evaluate", plan.model.path, data});
 }
 
@@ -210,8 +211,9 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images({.verb = "train", .plan = plan, .resume = flags.resume, .results = flags.results},
-               [&] { return rows_of_folder(folder, plan.data); });
+  train_images(
+      {.verb = "train", .plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results},
+      [&] { return rows_of_folder(folder, plan.data); });
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model has not learned from.
   flags.results.suggest(
@@ -278,7 +280,8 @@ void train(const TrainFlags& flags) {
          {std::pair{"data.file", &plan.data.file}, {"data.test", &plan.data.test}}) {
       if (!file->empty()) said_at(plan, path, [&] { check_table_file(*file); });
     }
-    return train_table({.plan = plan, .resume = flags.resume, .results = flags.results});
+    return train_table(
+        {.plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results});
   }
   check_images_of(plan, source_name(flags.plan));
   is_image_folder(plan.data.file) ? train_folder(flags, plan) : train_digits(flags, plan);
@@ -439,6 +442,7 @@ void add_saving_flags(CLI::App& verb, TrainFlags& flags) {
       "Folder that the model is saved in; a saved model of the same label or images there is replaced",
       [](TrainPlan& plan) -> std::string& { return plan.model.path; })
       ->option_text("FOLDER [model]");
+  verb.add_flag("--force", flags.force, "Replace the model that is there, whatever it was learned for");
   add_change<int64_t>(
       verb, flags, "--checkpoint-every",
       "Steps after which the run is saved, as MODEL.checkpoint, to go on after a crash; Ctrl-C saves it at "

@@ -262,7 +262,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   }
   const ImageRows rows = read();
   const auto classes = std::ssize(rows.classes);
-  if (saved) check_replaced(plan.model.path, question_of(rows.classes), plan.fit.epochs);
+  if (saved) check_replaced(plan.model.path, question_of(rows.classes), plan.fit.epochs, run.force);
   std::fputs(rows.said.c_str(), stderr);
   if (const int64_t unseen = unseen_rows(rows))
     run.results.warn({cat(unseen, " test rows have a label that no training row has; is the file sorted?")});

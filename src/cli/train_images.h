@@ -18,6 +18,7 @@ struct ImagesRun {
   std::string verb = {};
   TrainPlan plan = image_plan();
   bool resume = false;
+  bool force = false;  // replaces a model that answers another question
   Results results = {};
   bool show_images = true;
 };

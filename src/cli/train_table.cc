@@ -275,7 +275,7 @@ void train_table(const TableRun& run) {
   const std::vector<int64_t> labelled = in_both(labelled_rows(table, options), found.kept, data.file);
   const Split rows = split_rows(labelled, table, options, data, plan.fit.seed);
   const ColumnProgram columns = fit_columns(table, rows.train, options);
-  check_replaced(plan.model.path, question_of(columns), plan.fit.epochs);
+  check_replaced(plan.model.path, question_of(columns), plan.fit.epochs, run.force);
   std::optional<CsvTable> judging;
   if (!data.test.empty()) {
     judging = reading.read(data.test, columns.column_names());

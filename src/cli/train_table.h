@@ -9,6 +9,7 @@ namespace espalier::cli {
 struct TableRun {
   TrainPlan plan = table_plan();
   bool resume = false;  // the run whose checkpoint lies at `plan.model.path`.checkpoint
+  bool force = false;   // replaces a model that answers another question
   Results results = {};
 };
 

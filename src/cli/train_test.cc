@@ -189,6 +189,12 @@ TEST(TrainVerb, AModelOfOtherImagesIsNotReplaced) {
       write_file(folder + "/table.csv", "a,kind\n1,x\n2,y\n3,x\n4,y\n5,x\n6,y\n7,x\n8,y\n");
   EXPECT_EQ(again(table, {"--label", "kind"}), "train.model");
   EXPECT_EQ(posix_env().exists(model + "/images.json"), true);
+  EXPECT_EQ(again(table, {"--label", "kind", "--force"}), "nothing");
+  EXPECT_FALSE(posix_env().exists(model + "/images.json"));
+  EXPECT_EQ(again(fewer, {"--test-fraction", "0.5", "--force"}), "nothing");
+  EXPECT_FALSE(posix_env().exists(model + "/columns.json"));
+  std::ofstream(model + "/mine.txt") << "mine";
+  EXPECT_EQ(again(table, {"--label", "kind", "--force"}), "save.path") << "what is no model's is kept";
   std::filesystem::remove_all(model);
   EXPECT_EQ(again(table, {"--label", "kind"}), "nothing");
   EXPECT_EQ(again(data, {"--epochs", "2"}), "train.model") << "and neither is a table's by one of images";
@@ -320,24 +326,20 @@ TEST(QuickstartVerb, TrainsOnGivenDigitsAndNamesWhatComesNext) {
   EXPECT_THROW(call_verb(add_quickstart, {"--data", "/nowhere"}), IoError);
 }
 
-// As where the command is installed: no scripts, no Makefile, no digits.
-TEST(QuickstartVerb, ElsewhereItNamesWhatIsThere) {
-  const std::string data = csv(fresh_folder("quickstart-elsewhere"));
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(std::filesystem::path(data).parent_path());
-  const std::string text = call_verb(add_quickstart, {"--data", "squares.csv"});
-  std::string fix;
-  try {
-    call_verb(add_quickstart, {});
-  } catch (const IoError& error) {
-    fix = error.fix();
-    EXPECT_EQ(error.message().find("scripts/"), std::string::npos) << error.message();
-  }
-  std::filesystem::current_path(before);
-  EXPECT_EQ(text.find("make test"), std::string::npos) << text;
+// As where the command is installed: no sources, no Makefile.
+TEST(QuickstartVerb, ElsewhereItHasDigitsOfItsOwn) {
+  const std::string folder = fresh_folder("quickstart-elsewhere"), data = csv(folder);
+  const std::string command = std::filesystem::absolute(cat(build_folder(), "/espalier")).string();
+  Outcome outcome = call_shell(cat("cd ", folder, " && ", command, " quickstart --data squares.csv"));
+  EXPECT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_EQ(outcome.output.find("make test"), std::string::npos) << outcome.output;
   for (const char* part : {"info --ops", "train --data table.csv --label COLUMN", "train --data squares.csv"})
-    EXPECT_NE(text.find(part), std::string::npos) << text;
-  EXPECT_NE(fix.find("train --data table.csv"), std::string::npos) << fix;
+    EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
+  // A copy without them names what is there.
+  outcome = call_shell(cat("cd ", folder, " && cp ", command, " alone && ./alone quickstart"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_NE(outcome.error.find("no digits lie beside"), std::string::npos) << outcome.error;
+  EXPECT_NE(outcome.error.find("train --data table.csv --label COLUMN"), std::string::npos) << outcome.error;
 }
 
 }  // namespace
