@@ -50,8 +50,8 @@ class LoadedModel : public Model {
 };
 
 // Reads a folder of Model::save; while another process saves there, the model of before or the new one,
-// whole. Raises IoError, or FormatError[saved_model.*] that names the file and what is wrong with it; safe on
-// any bytes.
+// whole. Raises IoError, or FormatError[saved_model.*] that names the file and what is wrong with it, as that
+// its checksum is another than when it was saved; safe on any bytes.
 LoadedModel load_model(const std::string& path, Location at = Location::here());
 // The same from the contents of such a folder by file name, for programs that carry a model inside or get it
 // from elsewhere. Messages call the folder `path`.

@@ -13,6 +13,7 @@
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
+#include "train/unsealed_test.h"
 
 namespace espalier::cli {
 namespace {
@@ -364,6 +365,9 @@ TEST_F(Judging, RareClassesHaveAThreshold) {
   EXPECT_NE(call_verb(add_info, {model}).find("decided   a row is yes from a probability of 0.125 on\n"),
             std::string::npos);
 
+  write_file(model + "/decision.json", "{}");
+  EXPECT_EQ(rule_of([&] { evaluated({}); }), "saved_model.content") << "the checksum is another";
+  drop_checksums(model);
   write_file(model + "/decision.json", "{\"positive\": \"maybe\"}");
   EXPECT_EQ(rule_of([&] { evaluated({}); }), "model.decision");
   write_file(model + "/decision.json", "{\"positive\": \"no\", \"threshold\": 2}");

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/rule_of_test.h"
+#include "cli/common.h"
 #include "cli/verb_test.h"
 #include "espalier/rows.h"
 #include "espalier/validation.h"

@@ -20,6 +20,7 @@ void add_evaluate(CLI::App& app);
 void add_check(CLI::App& app);
 void add_fairness(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_threshold(CLI::App& app);
 void add_export(CLI::App& app);
 void add_quantize(CLI::App& app);
 void add_import(CLI::App& app);
@@ -30,8 +31,9 @@ void add_run(CLI::App& app);
 void add_bench(CLI::App& app);
 void add_data(CLI::App& app);
 
-inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,  add_evaluate, add_check,  add_fairness,
-                                     add_predict,    add_export, add_quantize, add_import, add_run,
-                                     add_graph,      add_data,   add_bench,    add_info,   add_lineage};
+inline constexpr AddVerb kVerbs[] = {add_quickstart, add_train,   add_evaluate,  add_check,
+                                     add_fairness,   add_predict, add_threshold, add_export,
+                                     add_quantize,   add_import,  add_run,       add_graph,
+                                     add_data,       add_bench,   add_info,      add_lineage};
 
 }  // namespace espalier::cli

@@ -171,6 +171,7 @@ void Model::save(const std::string& path, const SaveOptions& options, Location a
   if (!options.files.empty()) {
     for (const auto& [name, text] : options.files) description["files"].push_back(name);
   }
+  put_checksums(description, files);
   files[kDescription] = description.dump(2) + "\n";
   env.write_folder(path, files);
 }

@@ -87,6 +87,7 @@ void LoadedModel::Saved::read_description(const Json& json) {
     throw UnsupportedError("saved_model.version", cat(path, " has version ", json["version"].get<int64_t>(),
                                                       ", this program reads up to ", kVersion));
   }
+  check_checksums(json, files, path);
   name = text(json, "name");
   constexpr int64_t kMost = int64_t{1} << 31;
   fixed_batch = integer(json.value("fixed_batch", Json()), "fixed_batch", 0, kMost);

@@ -11,6 +11,8 @@
 #include "base/format.h"
 #include "base/rule_of_test.h"
 #include "espalier/espalier.h"
+#include "train/saved_files.h"
+#include "train/unsealed_test.h"
 
 namespace espalier {
 namespace {
@@ -137,6 +139,7 @@ TEST(SavedModel, KeepsTheNamesOfItsInputs) {
     text.erase(comma, begin + cat("\"name\": \"", name, "\"").size() - comma);
   }
   posix_env().write_file(path + "/model.json", text);
+  drop_checksums(path);
   LoadedModel old = load_model(path);
   EXPECT_TRUE(old.input_names().empty());
   EXPECT_EQ(old.predict({x, x * 2}).to_vector<float>(), said);
@@ -430,6 +433,7 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
     if (named.empty()) named = file;
     std::filesystem::remove_all(path);
     model.save(path);
+    drop_checksums(path);
     std::string text = posix_env().read_file(path + "/" + file);
     const size_t at = text.find(from);
     if (at == std::string::npos) return cat("no ", from);
@@ -464,6 +468,57 @@ TEST(SavedModel, DamageIsNamedWithItsFile) {
   EXPECT_EQ(refused("inference.mlir", "dense/kernel", "dense/colonel"), "");
   EXPECT_NE(refused("model.json", "\"version\": 1", "\"version\": 2").find("UnsupportedError"),
             std::string::npos);
+  std::filesystem::remove_all(path);
+}
+
+// A byte more in any file, a file less, a file more: each is named. CRC-32 finds every change of one byte.
+TEST(SavedModel, EveryFileIsUnderItsChecksum) {
+  Sequential model{Dense({.units = 2})};
+  model.predict(saved_model_rows(4));
+  const std::string path = fresh("checksums");
+  const SaveOptions options{.files = {{"columns.json", "{\"a\": 1}"}, {"decision.json", "{}"}}};
+  model.save(path, options);
+  const auto files = posix_env().read_folder(path);
+  EXPECT_EQ(files.size(), 6u);
+  const auto said = [&](const std::map<std::string, std::string>& changed) {
+    return saved_complaint([&] { read_model(changed, "model"); });
+  };
+  EXPECT_EQ(said(files), "nothing");
+  for (const auto& [name, bytes] : files) {
+    auto changed = files;
+    char& byte = changed[name][bytes.size() / 2];
+    byte = byte == 'x' ? 'y' : 'x';
+    EXPECT_TRUE(said(changed).starts_with(cat("FormatError[saved_model.content] model/", name, ": ")))
+        << said(changed);
+    changed.erase(name);
+    EXPECT_TRUE(
+        said(changed).starts_with(cat("FormatError[saved_model.content] model/", name, ": is missing")))
+        << said(changed);
+  }
+  // Of the description what it says, however it is written.
+  auto changed = files;
+  std::erase_if(changed["model.json"], [](char c) { return c == '\n' || c == ' '; });
+  EXPECT_EQ(said(changed), "nothing");
+  changed = files;
+  const size_t units = changed["model.json"].find("\"fixed_batch\": 0");
+  ASSERT_NE(units, std::string::npos);
+  changed["model.json"].replace(units, 16, "\"fixed_batch\": 4");
+  EXPECT_TRUE(
+      said(changed).starts_with("FormatError[saved_model.content] model/model.json: is not as it was"))
+      << said(changed);
+  changed = files;
+  changed["schema.pbtxt"] = "feature {}";
+  EXPECT_TRUE(
+      said(changed).starts_with("FormatError[saved_model.content] model/schema.pbtxt: is not the model's"))
+      << said(changed);
+  changed = files;
+  changed[".directory"] = "of a file manager";
+  EXPECT_EQ(said(changed), "nothing");
+  changed = saved_files::with_file(files, "decision.json", "{\"threshold\": 0.3}");
+  EXPECT_EQ(said(changed), "nothing");
+  EXPECT_EQ(read_model(changed).file("decision.json"), "{\"threshold\": 0.3}");
+  changed = saved_files::with_file(files, "note.txt", "one more");
+  EXPECT_EQ(read_model(changed).file("note.txt"), "one more");
   std::filesystem::remove_all(path);
 }
 

@@ -1,0 +1,100 @@
+// espalier threshold: from which probability on a saved model of two classes says one of them.
+#include <filesystem>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/format.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
+#include "cli/save_place.h"
+#include "cli/table_data.h"
+#include "espalier/error.h"
+#include "train/saved_files.h"
+
+namespace espalier::cli {
+namespace {
+
+struct ThresholdRun {
+  std::string model, threshold, out;
+  Results results;
+};
+
+std::string text_of(const Decision& decision, const std::vector<std::string>& classes) {
+  const std::string positive = shortened(classes[static_cast<size_t>(decision.positive)]);
+  return decision.threshold
+             ? cat("a row is ", positive, " from a probability of ", shortest(*decision.threshold), " on")
+             : "a row is of the likelier class";
+}
+
+nlohmann::ordered_json json_of(const std::optional<double>& threshold) {
+  return threshold ? nlohmann::ordered_json(*threshold) : nullptr;
+}
+
+void set_threshold(const ThresholdRun& run) {
+  const TableModel saved = TableModel::load(run.model);
+  const std::vector<std::string>& classes = saved.columns.classes();
+  if (classes.size() != 2) {
+    throw ValueError("table.threshold",
+                     cat("a threshold is of two classes, and \"", saved.columns.label(), "\" of ", run.model,
+                         classes.empty() ? " is a number" : cat(" has ", classes.size())));
+  }
+  Decision decision = saved.decision;
+  decision.threshold.reset();
+  if (run.threshold != "none") decision.threshold = std::stod(run.threshold);
+  const std::string& out = run.out.empty() ? run.model : run.out;
+  const auto files =
+      saved_files::with_file(posix_env().read_folder(run.model), kDecisionFile, decision.to_json(classes));
+  read_model(files, run.model);  // whoever edited it meanwhile
+  check_save_path(out, files);
+  probe_save_place(out);
+  posix_env().write_folder(out, files);
+  if (run.results.json) {
+    return run.results.write_json("threshold", {{"model", run.model},
+                                                {"out", out},
+                                                {"positive", classes[static_cast<size_t>(decision.positive)]},
+                                                {"before", json_of(saved.decision.threshold)},
+                                                {"threshold", json_of(decision.threshold)}});
+  }
+  run.results.write(cat("wrote ", out, ": ", text_of(decision, classes),
+                        "; before: ", text_of(saved.decision, classes), "\n"));
+  run.results.suggest({"info", out});
+}
+
+constexpr const char* kThresholdExamples =
+    R"(Examples:
+  espalier threshold model/ 0.3
+      a row is of the positive class from a probability of 0.3 on
+  espalier threshold model/ none --out model2
+      a copy that says the likelier class again
+
+`espalier evaluate MODEL ROWS --threshold 0.2,0.3,0.4` compares thresholds
+before one is written.
+
+Exit codes: 0 done, 2 wrong use or bad input.)";
+
+}  // namespace
+
+void add_threshold(CLI::App& app) {
+  auto run = std::make_shared<ThresholdRun>();
+  CLI::App* verb = app.add_subcommand(
+      "threshold", "Set the probability from which on a saved model says its positive class");
+  verb->add_option("model", run->model, "Folder that `espalier train` wrote, of a table and two classes")
+      ->required();
+  verb->add_option("threshold", run->threshold,
+                   "A probability from 0 to 1; none for the likelier class, whatever its probability")
+      ->option_text("X|none")
+      ->check([](const std::string& text) {
+        return text == "none" ? std::string() : number_from(0.0, 1.0)(text);
+      })
+      ->required();
+  verb->add_option("--out", run->out, "Folder for the model with it, instead of the model's own")
+      ->option_text("FOLDER")
+      ->check(a_name());
+  run->results.add_json(*verb);
+  verb->footer(kThresholdExamples);
+  verb->callback([run] { set_threshold(*run); });
+}
+
+}  // namespace espalier::cli
