@@ -36,7 +36,7 @@ void read_held_out(const std::string& text) {
 void read_decision(const std::string& text) {
   const std::vector<std::string> classes = {"no", "yes"};
   const Decision decision = Decision::from_json(text, classes);
-  require(decision.positive == 0 || decision.positive == 1, "the class");
+  require(!decision.positive || *decision.positive == 0 || *decision.positive == 1, "the class");
   require(!decision.threshold || (*decision.threshold >= 0 && *decision.threshold <= 1), "the threshold");
   const Decision again = Decision::from_json(decision.to_json(classes), classes);
   require(again.positive == decision.positive && again.threshold == decision.threshold,

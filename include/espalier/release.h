@@ -33,7 +33,9 @@ struct BinaryScores {
   std::vector<double> scores;   // probabilities of the positive class, or numbers larger for likelier ones
   std::vector<uint8_t> labels;  // 1 for positives, 0 for negatives
   std::vector<double> weights = {};
-  std::string positive = "positive";  // what those rows are, for people
+  // What those rows are: the class, "yes", or with its column, "paid=yes", which gates' `positive` is held
+  // against.
+  std::string positive = "positive";
 };
 struct ClassScores {
   std::vector<std::string> classes;
@@ -178,8 +180,10 @@ class ReleaseGates {
   static ReleaseGates parse(const std::string& toml, const std::string& source = "gates",
                             Location at = Location::here());
   // Raises what evaluate_scores() does; csv.column, with the place of the gate, for a column that it names
-  // and `columns` lacks; gates.options for a proof that no interval can give; where.rows where the gates'
-  // condition leaves no row. Without a baseline or training rows the gates that ask for them are undecided.
+  // and `columns` lacks; gates.positive where the gates count from another class than the scores, or the rows
+  // are not of two; positive.differs where the baseline does; gates.options for a proof that no interval can
+  // give; where.rows where the gates' condition leaves no row. Without a baseline or training rows the gates
+  // that ask for them are undecided.
   ReleaseVerdict judge(const ModelScores& scores, const ReleaseOptions& options = {},
                        Location at = Location::here()) const;
 

@@ -267,12 +267,12 @@ TEST_F(BadInput, ColumnsWithoutAnyCell) {
 
 TEST_F(BadInput, LabelsOfOneClass) {
   std::string text = "y,p,g\n";
-  for (int i = 0; i < 40; ++i) text += cat("1,0.", i % 9, ",ab\n");
+  for (int i = 0; i < 40; ++i) text += cat("good,0.", i % 9, ",ab\n");
   const std::string path = file("one.csv", text);
   for (const std::string& command :
        {cat("evaluate", of_scores(path)), cat("check", of_scores(path), gates())})
-    expect_refused(command, {"one.csv: every row of column \"y\" is \"1\"", "[scores.label]",
-                             "fix: add rows whose label is another"});
+    expect_refused(command, {"one.csv: every row of column \"y\" is \"good\"", "[scores.label]",
+                             "fix: --positive good, or --positive with the label that no row has"});
   EXPECT_EQ(call_command("data stats " + path).code, 0);
 }
 
@@ -316,8 +316,8 @@ TEST_F(BadInput, LabelsYesAndNo) {
   EXPECT_EQ(said.first, "yes");
   EXPECT_EQ(said.second, plain.second);
   EXPECT_EQ(figures(good_bad, "--positive good").second, plain.second);
-  expect_refused("evaluate" + of_scores(good_bad),
-                 {"other.csv", "which of them do high scores stand for", "--positive '"});
+  expect_refused("evaluate" + of_scores(good_bad), {"other.csv", "which of them do high scores stand for",
+                                                    "--positive bad, or --positive good"});
 }
 
 // Of a group that no gate and no schema has met.

@@ -169,7 +169,10 @@ AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const Slic
                                               const std::vector<std::string>& missing,
                                               const Results& results) const {
   check_task(now);
-  const ScoredTable before = read_scores(from, reading, scored, missing, results);
+  ScoredFlags of_before = scored;  // its scores are of the same class
+  of_before.positive = now.positive.value;
+  of_before.favourable.clear();
+  const ScoredTable before = read_scores(from, reading, of_before, missing, results);
   std::vector<size_t> places = joined(now, before, from, id);
   check_truths(now, before, places, from);
   return Comparison(now, before, std::move(places)).of(slicing, moved_by, missing);

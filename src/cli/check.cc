@@ -63,9 +63,20 @@ void warn_of_thresholds(const CheckRun& run, const Gates& gates, const ScoredTab
   });
   if (found == gates.gates.end()) return;
   const std::string own = shortest(*rows.decided);
-  run.results.warn({cat("the model says ", rows.positive, " from a probability of ", own, " on, and gate \"",
-                        found->name, "\" asks at ", shortest(found->threshold), ": with threshold = ", own,
-                        " in ", source_name(run.gates), " what the model says is judged")});
+  run.results.warn(
+      {cat("the model says ", rows.positive.value, " from a probability of ", own, " on, and gate \"",
+           found->name, "\" asks at ", shortest(found->threshold), ": with threshold = ", own, " in ",
+           source_name(run.gates), " what the model says is judged")});
+}
+
+// Gates count from a class that is known.
+void need_positive(const Gates& gates, const ScoredTable& rows) {
+  if (rows.task != Task::kTwoClasses || rows.positive.known()) return;
+  const auto found =
+      std::ranges::find_if(gates.gates, [](const Gate& gate) { return counts_positives(gate); });
+  if (found != gates.gates.end())
+    throw_no_positive(cat("label \"", rows.label, "\""), rows.classes,
+                      cat("gate \"", found->name, "\" counts"));
 }
 
 // What both a flag and the gates ask of rows.
@@ -78,9 +89,19 @@ std::optional<Expression> both(const std::optional<Expression>& flag,
 // Of the rows of the baseline: those of `now` where it is a model.
 ScoredTable baseline_rows(const CheckRun& run, const ScoredTable& now,
                           const std::optional<Expression>& where) {
-  if (!is_model_folder(run.baseline)) return rows_of(run, run.baseline, where);
+  if (!is_model_folder(run.baseline)) {
+    CheckRun before = run;
+    before.scored.positive = now.positive.value;
+    before.scored.favourable.clear();
+    before.read_gates = nullptr;
+    return rows_of(before, run.baseline, where);
+  }
   return score_again(run.baseline, now, run.data,
-                     {.strip_label_dots = run.strip_label_dots, .query = run.scored.query}, {}, run.results);
+                     {.strip_label_dots = run.strip_label_dots,
+                      .query = run.scored.query,
+                      .favourable = run.of_schema.favourable,
+                      .positive = run.scored.positive},
+                     {}, run.results);
 }
 
 void write_to(const std::string& path, const std::string& text) {
@@ -171,7 +192,7 @@ void verify(const CheckRun& run, const std::string& now, std::vector<std::string
   if (!differences.empty()) throw Exit{1};
 }
 
-void check(const CheckRun& run) {
+void check(CheckRun run) {
   const std::vector<std::string> inputs = {run.scores, run.data,  run.baseline, run.gates,
                                            run.verify, run.train, run.from,     run.schema};
   run.results.keep(inputs);
@@ -185,13 +206,16 @@ void check(const CheckRun& run) {
   }
   if (run.init) return write_gates(run);
   const Gates gates = read_gates(read_text(run.gates), source_name(run.gates));
+  run.read_gates = &gates;
   const SliceFlags slicing = slicing_of(run.slicing, gates);
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
   check_columns(gates, slicing.conditions, rows.table);
+  need_positive(gates, rows);
   warn_of_thresholds(run, gates, rows);
   run.results.warn(slicing.unread(rows, rows.missing));
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
+  check_positive(gates, assessment);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
   if (!run.baseline.empty())
@@ -205,6 +229,9 @@ void check(const CheckRun& run) {
   if (run.rare != kRareRows) next.insert(next.end(), {"--rare", cat(run.rare)});
   CheckRun narrowed = run;
   narrowed.where = where;
+  // Who looks closer has no gates that say it.
+  if (!run.scores.empty() && rows.positive.because == PositiveBecause::kGates)
+    narrowed.scored.positive = rows.positive.value;
   const CloserLook closer{narrowed, slicing, rows, assessment, tables};
   const auto page = [&] { return page_of(run, verdict, closer); };
   if (!run.verify.empty()) return verify(run, page(), next, closer.all());
@@ -220,24 +247,41 @@ void check(const CheckRun& run) {
   if (run.results.json) {
     nlohmann::ordered_json report = {{"version", 1}, {"verb", "check"}};
     report.update(nlohmann::ordered_json::parse(json_report(verdict)));
+    if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
-    const std::string& positive = assessment.options.positive_rows;
     run.results.write(text_report(verdict, terminal) + (rows.kept ? cli::text_of(*rows.kept) : "") +
-                      (positive.empty() ? "" : cat("positive is ", printable(positive), "\n")) +
+                      (rows.task == Task::kTwoClasses
+                           ? positive_line(rows.positive, rows.label, rows.classes, terminal)
+                           : "") +
                       (run.html.empty() ? "" : cat(source_name(run.html), " is the page, for a browser.\n")));
     run.results.suggest(next);
   }
   if (verdict.ruling != Ruling::kPass) throw Exit{exit_code(verdict.ruling)};
 }
 
+// Gates of an EvalConfig are of no rows.
+void check_import(const CheckRun& run) {
+  std::vector<std::string> others = run.scored.words();
+  const std::vector<std::string> slicing = run.slicing.words();
+  others.insert(others.end(), slicing.begin(), slicing.end());
+  for (const auto& [flag, value] : {std::pair{"MODEL", &run.model},
+                                    {"--scores", &run.scores},
+                                    {"--baseline", &run.baseline},
+                                    {"--train", &run.train}}) {
+    if (!value->empty()) others.emplace_back(flag);
+  }
+  if (!others.empty()) throw CLI::ExcludesError("--from", others[0]);
+}
+
 void check_use(const CheckRun& run) {
-  if (!run.from.empty()) return;
+  if (!run.from.empty()) return check_import(run);
   if (run.scores.empty() && (run.model.empty() || run.data.empty()))
     throw CLI::RequiredError("MODEL and DATA, or --scores,");
   if (!run.scores.empty() && !run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (!run.scores.empty() && run.all_rows) throw CLI::ExcludesError("--scores", "--all-rows");
   const bool before = is_model_folder(run.baseline);
   if (before && !run.scores.empty()) {
     throw ValueError("baseline.kind", cat("--baseline ", run.baseline,
@@ -247,6 +291,7 @@ void check_use(const CheckRun& run) {
     if (run.scored.label.empty()) throw CLI::RequiredError("--label");
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
+  if (run.scores.empty() && (run.baseline.empty() || before)) run.scored.check_beside_model("check.flags");
   if (run.with_rows > 0 && run.html.empty() && run.verify.empty())
     throw CLI::RequiresError("--with-rows", "--html or --verify");
   if (run.init && run.results.json)

@@ -54,6 +54,8 @@ void write_gates(CheckRun run) {
   }
   if (!run.from.empty()) return import_gates(run);
   const ScoredTable rows = rows_of(run, run.scores, run.where);
+  if (rows.task == Task::kTwoClasses && !rows.positive.known())
+    throw_no_positive(cat("label \"", rows.label, "\""), rows.classes, "gates count");
   std::vector<std::string> remarks;
   if (!run.slicing.any()) {
     std::vector<std::string> others = run.scored.columns();
@@ -79,6 +81,7 @@ void write_gates(CheckRun run) {
   for (const auto& [column, parts] : run.slicing.parted()) {
     if (!parts.tones) of.buckets.emplace(column, parts.edges);
   }
+  of.positive = rows.positive.value;
   const std::string text = gates_of(assessment, of, faults, remarks);
   run.results.write(text);
   run.results.say_written();

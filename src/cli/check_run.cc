@@ -24,14 +24,22 @@ std::chrono::year_month_day date_of(const std::string& text) {
 }
 
 ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::optional<Expression>& where) {
-  if (!scores.empty())
-    return read_scores(scores, run.table, run.scored, ColumnOptions().missing, run.results, where);
+  const auto gates = [&](const std::string& label) {
+    return run.read_gates ? run.read_gates->positive_of(label) : std::string();
+  };
+  if (!scores.empty()) {
+    ScoredFlags flags = run.scored;
+    flags.gates = gates(flags.label);
+    return read_scores(scores, run.table, flags, ColumnOptions().missing, run.results, where);
+  }
   return score_table(run.model, run.data, run.table,
                      {.strip_label_dots = run.strip_label_dots,
                       .query = run.scored.query,
                       .all_rows = run.all_rows,
                       .where = where,
-                      .favourable = run.of_schema.favourable},
+                      .favourable = run.of_schema.favourable,
+                      .positive = run.scored.positive,
+                      .gates = gates},
                      run.results);
 }
 

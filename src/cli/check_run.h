@@ -12,6 +12,7 @@
 #include "cli/slice_flags.h"
 #include "format/expression.h"
 #include "gate/data_faults.h"
+#include "gate/gates.h"
 
 namespace espalier::cli {
 
@@ -24,6 +25,7 @@ struct CheckRun {
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;
   SliceFlags slicing;
+  const Gates* read_gates = nullptr;  // those of `gates`, once they are read
   IntervalFlags intervals;
   TableFlags table;
   Results results;

@@ -250,8 +250,8 @@ TEST_F(Check, FirstGatesAreWrittenReadAndHeldAgainstTheSameRows) {
   EXPECT_NE(init.output.find(cat("--gates ", gates)), std::string::npos) << init.output;
   const Outcome said = call_command(cat("check --scores ", rows, " --label y --score p --gates ", gates));
   EXPECT_EQ(said.code, 0) << said.output << said.error;
-  EXPECT_NE(said.output.find("\npositive is y=true\n"), std::string::npos) << said.output;
-  EXPECT_NE(text("first.toml").find("\n# Positive is y=true.\n"), std::string::npos);
+  EXPECT_NE(said.output.find("\npositive is y=true: "), std::string::npos) << said.output;
+  EXPECT_NE(text("first.toml").find("\npositive = \"true\" "), std::string::npos);
   // Limits that somebody chose stay.
   const Outcome again =
       call_command(cat("check --scores ", rows, " --label y --score p --init --slice g --out ", gates));

@@ -12,6 +12,7 @@
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/near_files.h"
+#include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
 #include "data/column_profile.h"
@@ -147,20 +148,24 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
              "\n");
 }
 
-// Of two labels the one that says yes, else the rarer.
-std::string positive_of(const CsvTable& table, const std::string& file, const DataBiasOptions& options) {
+// Which of two labels is counted.
+PositiveClass positive_of(const CsvTable& table, const std::string& file, const DataBiasOptions& options) {
   const ColumnProfile labels =
       profile_column(table, all_rows(table), table.column(options.label), MissingWords(options.missing));
-  if (labels.different() != 2)
-    throw ValueError(
-        "bias.positive",
-        cat(source_name(file), ": \"", options.label, "\" has ", counted(labels.different(), "value"),
-            ", and which of them is counted is not said"),
-        labels.values.empty() ? "" : shell_words({"--positive", std::string(labels.values[0].text)}));
-  const ColumnProfile::Value &first = labels.values[0], &second = labels.values[1];
-  const auto yes = [](std::string_view text) { return read_truth_or_bit(text) == true; };
-  const bool is_first = yes(first.text) != yes(second.text) ? yes(first.text) : first.count < second.count;
-  return std::string(is_first ? first.text : second.text);
+  std::map<std::string, int64_t> rows;
+  for (const ColumnProfile::Value& value : labels.values) rows.emplace(value.text, value.count);
+  if (!options.positive.empty()) return {options.positive, PositiveBecause::kFlag, ""};
+  PositiveClass out;
+  if (rows.size() == 1 || rows.size() == 2) out = positive_class(PositiveSaid(), rows);
+  if (out.known()) return out;
+  std::vector<std::string> flags;
+  for (const auto& [label, count] : rows) {
+    if (flags.size() < 2) flags.push_back(label);
+  }
+  throw ValueError("bias.positive",
+                   cat(source_name(file), ": \"", options.label, "\" has ",
+                       counted(labels.different(), "value"), ", and which of them is counted is not said"),
+                   positive_flags(flags));
 }
 
 void bias(const BiasRun& run) {
@@ -169,8 +174,9 @@ void bias(const BiasRun& run) {
   DataBiasOptions options = run.options;
   options.missing = run.missing.all();
   if (options.label == "last") options.label = table.names().back();
-  if (!options.label.empty() && options.positive.empty())
-    options.positive = positive_of(table, run.file, options);
+  PositiveClass positive;
+  if (!options.label.empty()) positive = positive_of(table, run.file, options);
+  options.positive = positive.value;
   if (!run.reference.empty()) options.reference = read_reference(run.reference);
   if (options.columns.empty()) {
     options.columns = sensitive_columns(table);
@@ -187,7 +193,7 @@ void bias(const BiasRun& run) {
                  {"rows", table.rows()},
                  {"sensitive", options.columns},
                  {"proposed", run.options.columns.empty()}};
-    if (!options.label.empty()) body["positive"] = options.positive;
+    if (!options.label.empty()) add_positive(body, positive);
     body.update(json_of(found));
     return run.results.write_json("data bias", body);
   }
@@ -198,6 +204,8 @@ void bias(const BiasRun& run) {
                          : cat("Worth a look: ", said.size(), said.size() == 1 ? " finding" : " findings",
                                " in ", table.rows(), " rows.\n");
   for (const std::string& finding : said) text += cat("  ", finding, "\n");
+  if (positive.because == PositiveBecause::kRarer)
+    text += positive_line(positive, options.label, {}, terminal);
   for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
   if (run.options.columns.empty() && !is_stream(run.file)) text += cat("\n", proposal(run, options.columns));
   run.results.write(text);
@@ -232,9 +240,10 @@ void add_data_bias(CLI::App& data) {
           "Columns whose values are groups; those that look so are taken where none is named")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  CLI::Option* positive =
-      verb->add_option("--positive", run->options.positive,
-                       "The label that is counted; of two the one that says yes, else the rarer");
+  CLI::Option* positive = verb->add_option(
+      "--positive", run->options.positive,
+      "The label that is counted; known of pairs as yes and no, of other two the rarer one of at "
+      "most 40 % of the rows");
   positive->option_text("VALUE");
   positive->needs(verb->add_option("--label", run->options.label, "The column to learn, or `last`")
                       ->option_text("COLUMN"));

@@ -8,7 +8,6 @@
 
 #include "base/env.h"
 #include "base/format.h"
-#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/baseline_flags.h"
 #include "cli/envelope.h"
@@ -27,6 +26,7 @@
 #include "cli/where.h"
 #include "cli/worst_flags.h"
 #include "fairness/assessment_text.h"
+#include "gate/gates.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -159,7 +159,7 @@ std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const A
         matrix ? cat(confusion_matrix(assessment.overall.matrix, scored.classes, terminal), "\n") : "");
   }
   return cat(scored.rows.size(), " rows, of which ", assessment.overall.at[0].positives().rows, " are ",
-             scored.positive, run.thresholds.size() > 1 ? "\n" : "; ");
+             scored.positive.value, run.thresholds.size() > 1 ? "\n" : "; ");
 }
 
 // Columns of the label and of scores, and those that `predict` writes beside those of the rows.
@@ -197,7 +197,7 @@ void evaluate_scores(const EvaluateRun& run) {
     nlohmann::ordered_json body = {
         {"scores", run.scores}, {"label", run.scored.label}, {"score", run.scored.score}};
     if (!run.scored.query.empty()) body["query"] = run.scored.query;
-    if (assessment.has_thresholds()) body["positive"] = scored.positive;
+    if (assessment.has_thresholds()) add_positive(body, scored.positive);
     if (scored.task == Task::kClasses) body["classes"] = scored.classes;
     add_conditions(body, run, scored.kept);
     body.update(json_of(assessment, view));
@@ -209,11 +209,13 @@ void evaluate_scores(const EvaluateRun& run) {
     return run.results.write_json("evaluate", body);
   }
   const Terminal terminal = run.results.terminal();
-  run.results.write(cat(conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
-                        assessed_text(run, assessment, view, terminal), text_of(given, terminal),
-                        run.worst.any() ? cli::text_of(worst, options, terminal) : "",
-                        individual ? text_of(*individual, terminal) : "",
-                        run.baseline.any() ? text_of(against, terminal) : ""));
+  run.results.write(cat(
+      conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
+      assessed_text(run, assessment, view, terminal), text_of(given, terminal),
+      run.worst.any() ? cli::text_of(worst, options, terminal) : "",
+      individual ? text_of(*individual, terminal) : "", run.baseline.any() ? text_of(against, terminal) : "",
+      assessment.has_thresholds() ? positive_line(scored.positive, scored.label, scored.classes, terminal)
+                                  : ""));
   if (run.slicing.any() && !run.slicing.metrics.empty()) return run.results.suggest(gate_words(run));
   std::vector<std::string> next = {"evaluate", "--scores", run.scores};
   const auto add = [&](const std::vector<std::string>& words) {
@@ -253,9 +255,25 @@ void add_thresholds(CLI::App& verb, std::vector<double>& thresholds) {
             }
             thresholds.assign(all.begin(), all.end());
           },
-          "Of two classes: the probability from which on a row is said to be of the rarer one; several "
-          "are compared")
+          "Of two classes: the probability from which on a row is said to be of the positive one; "
+          "several are compared")
       ->option_text("X,...");
+}
+
+// What is asked counts from one of two classes: raises where nothing says which.
+void need_positive(const EvaluateRun& run, const TableModel& saved) {
+  const std::vector<std::string>& metrics = run.slicing.metrics;
+  const bool worst = run.worst.any() && std::ranges::any_of(metrics, [](const std::string& name) {
+                       return counts_positives(SliceMetric(name), 0.5);
+                     });
+  const std::pair<bool, const char*> asked[] = {{!run.thresholds.empty(), "--threshold is of"},
+                                                {run.slicing.any(), "figures of slices count"},
+                                                {!run.scored.query.empty(), "--query ranks by"},
+                                                {run.individual.on, "--individual counts"},
+                                                {worst, "this --metric counts"}};
+  for (const auto& [is_asked, who] : asked) {
+    if (is_asked) saved.need_positive(who);
+  }
 }
 
 void evaluate(const EvaluateRun& run) {
@@ -271,7 +289,10 @@ void evaluate(const EvaluateRun& run) {
     }
   }
   TableModel saved = TableModel::load(run.model, threshold_of(run));
-  saved.count_from(run.of_schema.of_label(saved.columns.label()), threshold_of(run).has_value());
+  const ScoringOptions counted{.favourable = run.of_schema.favourable, .positive = run.scored.positive};
+  saved.count_from(counted.said(saved.columns.label()), run.model, threshold_of(run).has_value(),
+                   "--threshold X, of the class that is to be positive");
+  need_positive(run, saved);
   for (const double threshold : run.thresholds) check_decision(saved.columns, {.threshold = threshold});
   const CsvTable table = saved.read(run.table, run.data);
   const ColumnProgram columns =
@@ -290,7 +311,8 @@ void evaluate(const EvaluateRun& run) {
   run.results.warn(cut_warning(predictions.cuts(), columns, labels.size(0)));
   const Scores scores = score(columns, predictions, labels);
   const bool two = columns.classes().size() == 2;
-  const int64_t positive = saved.decision.positive;
+  const bool known = saved.positive.known();
+  const int64_t positive = predictions.positive;
   const std::vector<FlippedColumn> flips = run.flips.any()
                                                ? run.flips.flip(saved, table, rows, inputs, predictions)
                                                : std::vector<FlippedColumn>();
@@ -300,9 +322,11 @@ void evaluate(const EvaluateRun& run) {
   const Envelope envelope = envelope_of(report, scored, threshold);
   AgainstBaseline against;
   if (run.baseline.any()) {
-    const ScoredTable before =
-        score_again(run.baseline.from, scored, run.data, {.strip_label_dots = run.strip_label_dots},
-                    threshold_of(run), run.results);
+    const ScoredTable before = score_again(run.baseline.from, scored, run.data,
+                                           {.strip_label_dots = run.strip_label_dots,
+                                            .favourable = run.of_schema.favourable,
+                                            .positive = run.scored.positive},
+                                           threshold_of(run), run.results);
     against = run.baseline.compare(scored, before, run.slicing, scored.missing);
   }
   WorstSlices worst;
@@ -328,14 +352,14 @@ void evaluate(const EvaluateRun& run) {
   std::optional<IndividualFairness> individual;
   if (run.individual.on)
     individual = run.individual.find(saved, inputs, predictions, labels, assessment ? &*assessment : nullptr);
-  const BestThreshold best = two ? best_threshold(predictions, labels, positive) : BestThreshold();
+  const BestThreshold best = known ? best_threshold(predictions, labels, positive) : BestThreshold();
   if (run.results.json) {
     nlohmann::ordered_json body = {{"model", run.model}, {"data", run.data}, {"label", columns.label()}};
     add_conditions(body, run, kept);
     body.update(json_of(scores, columns));
     if (!columns.classification()) body["cut"] = predictions.cuts();
     if (two) {
-      body["positive"] = columns.classes()[static_cast<size_t>(positive)];
+      add_positive(body, saved.positive);
       if (saved.decision.threshold) body["threshold"] = *saved.decision.threshold;
       if (best.f1 >= 0) body["best_of_these_rows"] = {{"threshold", best.threshold}, {"f1", best.f1}};
     }
@@ -352,8 +376,9 @@ void evaluate(const EvaluateRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   std::string text = conditions_text(run, kept) + report_of(scores, columns, terminal);
+  if (two) text += positive_line(saved.positive, columns.label(), columns.classes(), terminal);
   if (saved.decision.threshold) text += cli::text_of(saved.decision, columns) + "\n";
-  if (two)
+  if (known)
     text +=
         better_text(columns, positive, scores, best, "was chosen on these very rows: let others judge it");
   if (assessment) text += cat("\n", assessed_text(run, *assessment, view, terminal));
@@ -374,6 +399,8 @@ void evaluate(const EvaluateRun& run) {
   slicing.references.clear();
   for (const auto& words : {slicing.words(), run.scored.words(), run.intervals.words(), run.table.words()})
     next.insert(next.end(), words.begin(), words.end());
+  // First gates count a class that is known.
+  if (two && !known) next = {"info", run.model};
   run.results.suggest(next);
 }
 
@@ -394,21 +421,15 @@ void check_baseline(const EvaluateRun& run) {
 
 void check_use(const EvaluateRun& run) {
   check_baseline(run);
-  if (!run.scored.query.empty() && !(run.thresholds.empty() && run.scored.positive.empty()))
-    throw CLI::ExcludesError("--query", "--threshold and --positive");
+  const bool of_file = !run.scores.empty();
+  if (!run.scored.query.empty() && (!run.thresholds.empty() || (of_file && !run.scored.positive.empty())))
+    throw CLI::ExcludesError("--query", of_file ? "--threshold and --positive" : "--threshold");
   if (!run.scored.query.empty() && run.scored.task == Task::kClasses)
     throw CLI::ExcludesError("--query", "--task classes");
   if (run.given.any() && !run.slicing.any()) throw CLI::RequiresError("--given", "--slice");
   if (run.scores.empty()) {
     if (run.model.empty() || run.data.empty()) throw CLI::RequiredError("MODEL and DATA, or --scores,");
-    if (const std::vector<std::string> flags = run.scored.only_for_files(); !flags.empty())
-      throw ValueError(
-          "evaluate.flags",
-          cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
-              " for a file of scores: a model knows its label, and what it says of it"),
-          run.scored.positive.empty()
-              ? "without them, or --scores FILE in place of the model"
-              : "--schema FILE, whose tag `favourable` of the label says which class is positive");
+    run.scored.check_beside_model("evaluate.flags");
     if (!run.slicing.any() && run.scored.query.empty() && !run.worst.any() && !run.intervals.words().empty())
       throw CLI::RequiresError("--interval, --replicates and --seed", "--slice or --worst");
     const bool assessed = run.slicing.any() || !run.scored.query.empty() || run.thresholds.size() > 1;
@@ -419,6 +440,7 @@ void check_use(const EvaluateRun& run) {
     return;
   }
   if (!run.model.empty()) throw CLI::ExcludesError("--scores", "a model");
+  if (run.all_rows) throw CLI::ExcludesError("--scores", "--all-rows");
   if (run.flips.any()) throw CLI::RequiredError("--flip needs a model: MODEL and DATA");
   if (run.scored.label.empty()) throw CLI::RequiredError("--label");
   if (run.scored.score.empty()) throw CLI::RequiredError("--score");

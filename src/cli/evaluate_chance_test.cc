@@ -123,7 +123,8 @@ TEST_F(EvaluateChance, DecisionsFlipWithWhatAModelReads) {
   }
   const std::string data = write_file(folder + "/kinds.csv", text);
   const auto flips = [&](const std::string& model, const Words& more) {
-    Words train = {"--data", data, "--label", "kind", "--model", model, "--epochs", "30"};
+    Words train = {"--data", data,       "--label", "kind",       "--model",
+                   model,    "--epochs", "30",      "--positive", "big"};
     train.insert(train.end(), more.begin(), more.end());
     call_verb(add_train, train);
     return Json::parse(call_verb(add_evaluate, {model, data, "--flip", "colour,flag", "--json"}))["flips"];

@@ -212,7 +212,8 @@ TEST_F(EvaluateScores, SeveralThresholdsAreComparedAndEachIsWhatItIsAlone) {
                        "threshold  accuracy  selected     tpr     fpr  precision      f1\n"
                        "---------  --------  --------  ------  ------  ---------  ------\n"
                        "      0.3    0.4444    0.7778  0.7500  0.8000     0.4286  0.5455\n"
-                       "      0.5    0.6667    0.5556  0.7500  0.4000     0.6000  0.6667\nnext: "))
+                       "      0.5    0.6667    0.5556  0.7500  0.4000     0.6000  0.6667\n"
+                       "positive is y=yes: yes and no are a known pair\nnext: "))
       << text;
   EXPECT_NE(text.find(" --threshold 0.3,0.5"), std::string::npos) << text;
   EXPECT_NE(text_of(path, {"--threshold", "0.3,0.5", "--slice", "g"}).find("\n\nthreshold 0.5: a score"),
@@ -280,9 +281,9 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("y,p,w\n1,0.5,0\n0,0.1,0\n", {"--weight", "w"}),
             "scores.weight: scores.csv: every row has the weight 0 in column \"w\", and nothing is left to "
             "judge");
-  EXPECT_EQ(refusal("y,p\n1,0.5\n1,0.6\n"),
-            "scores.label: scores.csv: every row of column \"y\" is \"1\": labels of one kind say little of "
-            "scores / add rows whose label is another");
+  EXPECT_EQ(refusal("y,p\ngood,0.5\ngood,0.6\n"),
+            "scores.label: scores.csv: every row of column \"y\" is \"good\", and nothing says whether high "
+            "scores stand for it / --positive good, or --positive with the label that no row has");
   EXPECT_EQ(
       refusal("y,p\n1,0.5\n2,0.6\n3,0.1\n"),
       "scores.label: scores.csv: labels are of two kinds, and column \"y\" has 3: \"1\", \"2\", \"3\" / "
@@ -290,10 +291,11 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
   EXPECT_EQ(refusal("y,p\nbad,0.5\ngood,0.6\ngood,0.1\n"),
             "scores.label: scores.csv: column \"y\" holds \"bad\" and \"good\", and which of them do high "
             "scores stand for? / "
-            "--positive 'bad'");
-  EXPECT_TRUE(refusal("y,p\n-1,0.5\n1,0.6\n1,0.1\n").ends_with(" / --positive '1'"));
-  EXPECT_TRUE(refusal("y,p\n<=50K,0.5\n>50K,0.6\n>50K,0.1\n").ends_with(" / --positive '>50K'"));
-  EXPECT_TRUE(refusal("y,p\nno,0.5\nunsure,0.6\nunsure,0.1\n").ends_with(" / --positive 'unsure'"));
+            "--positive bad, or --positive good");
+  EXPECT_TRUE(refusal("y,p\n<=50K,0.5\n>50K,0.6\n>50K,0.1\n")
+                  .ends_with(" / --positive '<=50K', or --positive '>50K'"));
+  EXPECT_TRUE(
+      refusal("y,p\nno,0.5\nunsure,0.6\nunsure,0.1\n").ends_with(" / --positive no, or --positive unsure"));
   EXPECT_EQ(refusal("y,p\n?,0.5\n,0.6\n"), "scores.label: scores.csv: no row has a label");
   EXPECT_EQ(refusal("y,q\n1,0.5\n0,0.6\n").substr(0, 11), "csv.column:");
   EXPECT_EQ(refusal("y,p,a\n1,0.5,1\n0,0.6,x\n", {"--bucket", "a=1,2"}).substr(0, 24),
@@ -361,7 +363,8 @@ TEST_F(EvaluateScores, AModelsSlicesAreThoseOfItsScores) {
                 size + random.below(40) > (red ? 50 : 80) ? "big" : "small", "\n");
   }
   const std::string data = write_file(folder + "/kinds.csv", text), model = folder + "/model";
-  call_verb(add_train, {"--data", data, "--label", "kind", "--model", model, "--epochs", "3"});
+  call_verb(add_train,
+            {"--data", data, "--label", "kind", "--model", model, "--epochs", "3", "--positive", "big"});
   EXPECT_THROW(call_verb(add_evaluate, {model, data, "--metric", "recall"}), CLI::RequiresError);
   EXPECT_THROW(call_verb(add_evaluate, {model, data, "--reference-group", "colour=red"}), CLI::RequiresError);
   const Json of_model =

@@ -63,7 +63,7 @@ TEST(Export, ATableModelGoesToC) {
 TEST(Export, TheCommentSaysWhichCellsAreMissingAndHowAClassIsChosen) {
   const std::string model = trained() + "/chosen", out = trained() + "/chosen.c";
   call_verb(add_train, {"--data", trained() + "/flowers.csv", "--label", "kind", "--model", model, "--epochs",
-                        "1", "--hidden", "4", "--threshold", "0.2"});
+                        "1", "--hidden", "4", "--threshold", "0.2", "--positive", "rose"});
   std::string said;
   call_verb(add_export, {model, "--to", "c", "--out", out}, "", &said);
   const ColumnProgram columns = ColumnProgram::from_json(posix_env().read_file(model + "/columns.json"));
@@ -71,7 +71,7 @@ TEST(Export, TheCommentSaysWhichCellsAreMissingAndHowAClassIsChosen) {
       Decision::from_json(posix_env().read_file(model + "/decision.json"), columns.classes());
   const std::string chosen =
       cat("`espalier predict` does not take the likeliest class: a row is ",
-          columns.classes()[static_cast<size_t>(decision.positive)], " from a probability of 0.2 on");
+          columns.classes()[static_cast<size_t>(*decision.positive)], " from a probability of 0.2 on");
   EXPECT_EQ(said, cat("note: ", chosen, "\n"));
   const std::string source = posix_env().read_file(out);
   EXPECT_NE(source.find(cat(" * ", chosen, "\n")), std::string::npos) << source.substr(0, 900);

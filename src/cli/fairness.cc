@@ -116,11 +116,9 @@ Priced priced(std::string_view metric, const SlicingFigures& by, const Confusion
   return out;
 }
 
-std::vector<Priced> prices(const ChooseRun& run, const std::vector<std::string>& groups,
-                           std::string_view metric) {
-  if (run.data.empty()) return {};
+std::vector<Priced> prices(const ChooseRun& run, const ScoredTable& rows,
+                           const std::vector<std::string>& groups, std::string_view metric) {
   const std::vector<std::string> missing = ColumnOptions().missing;
-  const ScoredTable rows = read_scores(run.data, run.table, run.scored, missing, run.results);
   const SliceFlags slicing{.slices = groups};
   const Assessment assessment = slicing.assess(rows, missing);
   std::vector<Priced> out;
@@ -145,7 +143,8 @@ std::string comment(std::string text) {
   return cat("# ", text, "\n");
 }
 std::string gates_text(const ChooseRun& run, const TreeAnswers& answers, const TreePath& path,
-                       const std::vector<std::string>& groups, const std::vector<Priced>& all) {
+                       const std::vector<std::string>& groups, const std::vector<Priced>& all,
+                       const std::string& positive) {
   std::string out =
       comment("A gate of fairness, chosen by `espalier fairness choose`; docs/gates.md has all keys.");
   for (size_t i = 0; i < path.asked.size(); ++i)
@@ -156,6 +155,8 @@ std::string gates_text(const ChooseRun& run, const TreeAnswers& answers, const T
       out += comment(cat("  ", one.groups[i].group, ": base rate ", fixed(one.groups[i].base_rate, 3), ", ",
                          one.price->what, " ", shown(one.price->of_groups[i])));
   }
+  if (!positive.empty())
+    out += cat("\npositive = ", toml_quoted(positive), "  # the class that rates count\n");
   out += "\n[answers]\n";
   for (const auto& [key, answer] : answers) out += cat(key, " = ", toml_quoted(answer), "\n");
   for (const std::string& group : groups)
@@ -229,8 +230,12 @@ void choose(const ChooseRun& run) {
   answers["groups"].clear();
   for (const std::string& group : groups)
     answers["groups"] += cat(answers["groups"].empty() ? "" : ",", group);
-  const std::vector<Priced> all = prices(run, groups, path.metric);
-  const std::string gates = gates_text(run, answers, path, groups, all);
+  std::optional<ScoredTable> rows;
+  if (!run.data.empty())
+    rows = read_scores(run.data, run.table, run.scored, ColumnOptions().missing, run.results);
+  const std::vector<Priced> all = rows ? prices(run, *rows, groups, path.metric) : std::vector<Priced>();
+  const std::string gates =
+      gates_text(run, answers, path, groups, all, rows ? rows->positive.value : run.scored.positive);
   if (run.results.json) return run.results.write_json("fairness choose", json(answers, path, all, gates));
   const bool to_file = run.results.out != "-";
   const std::string said = report(path, all, Terminal::of(to_file ? STDOUT_FILENO : STDERR_FILENO));
@@ -295,6 +300,11 @@ void add_fairness(CLI::App& app) {
   verb->footer(kFairnessExamples);
   verb->callback([run] {
     if (!run->data.empty() && run->scored.label.empty()) throw CLI::RequiredError("--label");
+    ScoredFlags of_rows = run->scored;
+    of_rows.positive.clear();  // the gates keep it
+    std::vector<std::string> flags = of_rows.words();
+    if (flags.empty()) flags = run->table.words();
+    if (run->data.empty() && !flags.empty()) throw CLI::RequiresError(flags[0], "--data");
     choose(*run);
   });
 }

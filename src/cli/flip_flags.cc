@@ -136,7 +136,7 @@ std::vector<uint32_t> decisions(const Predictions& predictions, const TableModel
   const bool two = saved.columns.classes().size() == 2;
   std::vector<uint32_t> out;
   for (const int64_t best : predictions.best)
-    out.push_back(static_cast<uint32_t>(two ? best == saved.decision.positive : best));
+    out.push_back(static_cast<uint32_t>(two ? best == predictions.positive : best));
   return out;
 }
 
@@ -166,7 +166,7 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
   }
   FlippedColumn out{.column = column,
                     .kind = attribute.kind,
-                    .two_classes = saved.columns.classes().size() == 2,
+                    .two_classes = saved.positive.known(),
                     .values = attribute.values,
                     .flips = count_flips(said, own, said_with)};
   if (out.values.empty()) out.flips.groups.clear();

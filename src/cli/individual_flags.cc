@@ -59,8 +59,8 @@ IndividualFairness IndividualFlags::find(const TableModel& saved, const Tensor& 
   }
   const std::vector<int32_t> truths = labels.to_vector<int32_t>();
   std::vector<uint8_t> said;
-  for (const int32_t best : predictions.best) said.push_back(best == saved.decision.positive);
-  const auto is = [&](size_t row) { return truths[row] == saved.decision.positive; };
+  for (const int32_t best : predictions.best) said.push_back(best == predictions.positive);
+  const auto is = [&](size_t row) { return truths[row] == predictions.positive; };
   return fairness_of(inputs, said, is, neighbours, assessment);
 }
 

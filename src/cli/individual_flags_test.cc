@@ -28,7 +28,7 @@ struct IndividualFlagsTest : testing::Test {
           cat(size, ",", red ? "red" : "blue", ",", random.below(10) < (red ? 2 : 7) ? "big" : "small", "\n");
     }
     write_file(data, text);
-    Words all = {"--data", data, "--label", "kind", "--model", model, "--epochs", "10"};
+    Words all = {"--data", data, "--label", "kind", "--model", model, "--epochs", "10", "--positive", "big"};
     all.insert(all.end(), more.begin(), more.end());
     call_verb(add_train, all);
   }

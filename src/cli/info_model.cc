@@ -33,6 +33,11 @@ Json columns_json(const ColumnProgram& columns, const Decision& decision) {
               {"features", columns.feature_names()},
               {"notes", json_of_notes(columns)}};
   if (columns.classification()) out["classes"] = columns.classes();
+  if (columns.classes().size() == 2) {
+    out["positive"] =
+        decision.positive ? Json(columns.classes()[static_cast<size_t>(*decision.positive)]) : Json();
+    out["positive_because"] = decision.because.empty() ? Json() : Json(decision.because);
+  }
   if (decision.threshold) out["threshold"] = *decision.threshold;
   return out;
 }
@@ -123,8 +128,10 @@ void info_model(const std::string& path, const Results& results) {
     const ColumnProgram columns = columns_of(model, path);
     text += headed_line("learned",
                         cat(columns.label(), " as ", columns.classification() ? "a class" : "a number"));
-    if (const std::string decided = cli::text_of(decision_of(model, columns, path), columns);
-        !decided.empty())
+    const Decision decision = decision_of(model, columns, path);
+    if (decision.positive)
+      text += headed_line("positive", columns.classes()[static_cast<size_t>(*decision.positive)]);
+    if (const std::string decided = cli::text_of(decision, columns); !decided.empty())
       text += headed_line("decided", decided);
     if (training.is_object()) text += training_text(training, "rows");
     text += "\n";

@@ -100,7 +100,8 @@ struct ModelPlan {
   std::string path = "model";
   std::vector<LayerPlan> layers;         // a Dense layer that fits the label follows them
   bool compare_linear = false;           // a linear model is kept where it is better on the validation rows
-  std::optional<double> threshold = {};  // of two classes, from which on a row is said to be of the rarer
+  std::optional<double> threshold = {};  // of two classes, from which on a row is said to be of the positive
+  std::string positive = {};             // that class; "": by the schema, a known pair, or the rarer one
 };
 
 using DecayPlan =

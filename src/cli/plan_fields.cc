@@ -73,9 +73,13 @@ Fields model_fields(ModelPlan& plan, bool images) {
          "beside layers, false"});
     out.push_back(
         {"threshold", &plan.threshold,
-         "Of two classes: the probability from which on a row is said to be of the rarer one; none: "
+         "Of two classes: the probability from which on a row is said to be of the positive one; none: "
          "of the likelier",
          between(0, 1)});
+    out.push_back(
+        {"positive", &plan.positive,
+         "Of two classes the positive one; left out, the schema's favourable, that of a known pair, or "
+         "the rarer of at most 40 % of the rows"});
   }
   return out;
 }

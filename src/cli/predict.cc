@@ -23,6 +23,7 @@ struct PredictRun {
   bool all = false, keep = false, mark = false;
   std::vector<std::string> id;
   std::optional<double> threshold = {};
+  std::string positive;
   TableFlags table;
   RowFlags rows;
   Results results;
@@ -164,7 +165,7 @@ void predict_json(const PredictRun& run, TableModel& saved, const GoodRows& good
   nlohmann::ordered_json body = {{"model", run.model}, {"label", columns.label()}};
   if (columns.classification()) body["classes"] = classes;
   if (saved.decision.threshold) {
-    body["positive"] = classes[static_cast<size_t>(saved.decision.positive)];
+    add_positive(body, saved.positive);
     body["threshold"] = *saved.decision.threshold;
   }
   if (!good.schema.is_null()) body["schema"] = good.schema;
@@ -202,6 +203,7 @@ void predict(const PredictRun& run) {
     throw ValueError("predict.tables",
                      cat(run.inputs.size(), " tables were named, and one is predicted at a time"));
   TableModel saved = TableModel::load(run.model, run.threshold);
+  saved.count_from({.flag = run.positive}, run.model, run.threshold.has_value());
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);
   const RowJudgement& found =
@@ -253,7 +255,7 @@ void add_predict(CLI::App& app) {
       ->option_text("COLUMN,...")
       ->excludes(keep)
       ->excludes("--json");
-  add_threshold(*verb, run->threshold);
+  add_positive(*verb, run->positive)->needs(add_threshold(*verb, run->threshold));
   run->table.add(*verb);
   run->rows.add(*verb);
   run->results.add_out(*verb);

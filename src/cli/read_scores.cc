@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -16,60 +17,32 @@
 namespace espalier::cli {
 namespace {
 
-// Whether a label says yes by itself: 1, true, yes; nothing for words that say neither.
-std::optional<bool> says_yes(std::string_view text) {
-  if (text == "1" || text == "1.0") return true;
-  if (text == "0" || text == "0.0") return false;
-  return read_truth(text);
-}
-
-// Of two labels that do not say it themselves, the one that most call positive: "unsure" beside "no", 1
-// beside -1, ">50K" beside "<=50K"; else `rarer`.
-std::string likelier_positive(const std::string& a, const std::string& b, const std::string& rarer) {
-  for (const auto& [it, other] : {std::pair(a, b), std::pair(b, a)}) {
-    if (says_yes(it) == true || says_yes(other) == false || (it.starts_with('>') && !other.starts_with('>')))
-      return it;
-  }
-  const std::optional<double> x = read_number(a, {}), y = read_number(b, {});
-  return !x || !y ? rarer : *x > *y ? a : b;
-}
-
 std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
 
-// Of the labels and how often each occurs.
-std::string positive_of(const std::map<std::string, int64_t>& counts, const std::string& wanted,
-                        const std::string& column, const std::string& file) {
-  const auto rarest = std::ranges::min_element(counts, {}, [](const auto& entry) { return entry.second; });
-  if (!wanted.empty()) {
-    std::vector<std::string> known;
-    for (const auto& [label, count] : counts) known.push_back(label);
-    if (!counts.contains(wanted)) throw_unknown("scores.label", "label", wanted, known);
-  }
-  if (counts.size() > 2) {
+// Of labels of two kinds, or of one, what is positive.
+PositiveClass positive_of(const std::vector<std::string>& kinds, const ScoredFlags& flags,
+                          const std::string& file) {
+  if (kinds.size() > 2) {
     std::string names;
-    size_t shown = 0;
-    for (const auto& [label, count] : counts) {
-      if (shown++ < 5) names += cat(names.empty() ? "" : ", ", in_quotes(label));
-    }
+    for (size_t i = 0; i < std::min<size_t>(kinds.size(), 5); ++i)
+      names += cat(names.empty() ? "" : ", ", in_quotes(kinds[i]));
     throw ValueError("scores.label",
-                     cat(file, ": labels are of two kinds, and column \"", column, "\" has ", counts.size(),
-                         ": ", names, counts.size() > 5 ? ", ..." : ""),
+                     cat(file, ": labels are of two kinds, and column \"", flags.label, "\" has ",
+                         kinds.size(), ": ", names, kinds.size() > 5 ? ", ..." : ""),
                      "--task classes, or --task regression where it holds numbers");
   }
-  if (counts.size() < 2) {
+  PositiveClass out = positive_class(flags.said(), kinds);
+  if (out.known()) return out;
+  if (kinds.size() == 1) {
     throw ValueError("scores.label",
-                     cat(file, ": every row of column \"", column, "\" is ", in_quotes(counts.begin()->first),
-                         ": labels of one kind say little of scores"),
-                     "add rows whose label is another");
+                     cat(file, ": every row of column \"", flags.label, "\" is ", in_quotes(kinds[0]),
+                         ", and nothing says whether high scores stand for it"),
+                     cat(positive_flags(kinds), ", or --positive with the label that no row has"));
   }
-  if (!wanted.empty()) return wanted;
-  const std::string &first = counts.begin()->first, &second = counts.rbegin()->first;
-  const std::optional<bool> a = says_yes(first), b = says_yes(second);
-  if (a && b && *a != *b) return *a ? first : second;
   throw ValueError("scores.label",
-                   cat(file, ": column \"", column, "\" holds ", in_quotes(first), " and ", in_quotes(second),
-                       ", and which of them do high scores stand for?"),
-                   cat("--positive '", likelier_positive(first, second, rarest->first), "'"));
+                   cat(file, ": column \"", flags.label, "\" holds ", in_quotes(kinds[0]), " and ",
+                       in_quotes(kinds[1]), ", and which of them do high scores stand for?"),
+                   positive_flags(kinds));
 }
 
 // A column of probabilities, and the class that it is of.
@@ -116,8 +89,7 @@ class ScoreReader {
     out_.task = ranks ? Task::kRegression : flags_.task;
     out_.label = flags_.label;
     out_.missing = missing;
-    if (out_.task == Task::kTwoClasses)
-      out_.positive = positive_of(counts, flags_.positive, flags_.label, source_name(path_));
+    if (out_.task == Task::kTwoClasses) find_positive(counts, results);
     if (where) out_.kept = keep_rows(*where, out_.table, out_.rows, missing);
     if (out_.task == Task::kTwoClasses) two_classes();
     if (out_.task == Task::kRegression) numbers();
@@ -153,6 +125,24 @@ class ScoreReader {
     return out;
   }
 
+  // Which labels are positive; 1, 1.0 and true are one.
+  void find_positive(const std::map<std::string, int64_t>& counts, const Results& results) {
+    std::vector<std::string> kinds;
+    for (const auto& [label, count] : counts) {
+      if (std::ranges::none_of(kinds, [&](const std::string& kind) { return same_label(kind, label); }))
+        kinds.push_back(label);
+    }
+    out_.positive = positive_of(kinds, flags_, source_name(path_));
+    out_.classes = kinds;
+    for (const auto& [label, count] : counts) {
+      if (same_label(label, out_.positive.value)) positives_.insert(label);
+    }
+    if (kinds.size() == 1) {
+      results.warn({cat("every row of column \"", flags_.label, "\" is ", in_quotes(kinds[0]),
+                        ": what needs rows of both classes, as auc, is undefined")});
+    }
+  }
+
   int64_t column(const std::string& name) const {
     if (!std::ranges::count(out_.table.names(), name))
       throw_unknown("csv.column", cat("column of ", source_name(path_)), name, out_.table.names());
@@ -177,7 +167,7 @@ class ScoreReader {
 
   void two_classes() {
     for (const int64_t row : out_.rows) {
-      out_.labels.push_back(out_.table.cell(row, label_) == out_.positive);
+      out_.labels.push_back(positives_.contains(out_.table.cell(row, label_)));
       out_.scores.push_back(score_ < 0 ? out_.labels.back() : probability(row, score_));
     }
   }
@@ -245,6 +235,7 @@ class ScoreReader {
   const MissingWords none_;
   std::vector<ClassColumn> classes_;
   ScoredTable out_;
+  std::set<std::string, std::less<>> positives_;
   int64_t label_ = -1, score_ = -1;
 };
 

@@ -30,6 +30,7 @@ TEST(ReleaseApi, SaysWhatTheCommandSays) {
   }
   const std::string file = write_file(folder + "/scores.csv", text);
   const std::string gates = write_file(folder + "/gates.toml", R"(where = "age < 70"
+positive = 1
 [buckets]
 age = [30, 50]
 [slices]

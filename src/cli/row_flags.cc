@@ -14,6 +14,7 @@
 #include "format/csv_writer.h"
 #include "report/table.h"
 #include "validate/metadata_files.h"
+#include "validate/schema_tags.h"
 
 namespace espalier::cli {
 namespace {
@@ -261,6 +262,14 @@ Json RowChecks::json() const {
     out["tables"].push_back(table);
   }
   return out;
+}
+
+std::string RowChecks::favourable(const std::string& label) const {
+  if (!schema_) return "";
+  for (const tfmd::Feature& feature : schema_->feature()) {
+    if (feature.name() == label) return tags_of(feature).favourable;
+  }
+  return "";
 }
 
 std::string RowChecks::schema_text() const {

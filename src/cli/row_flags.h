@@ -48,6 +48,8 @@ class RowChecks {
   void write() const;
   // What was found in each table; null without a schema.
   nlohmann::ordered_json json() const;
+  // What the schema calls favourable of this label; "" where it says nothing, or there is none.
+  std::string favourable(const std::string& label) const;
   // The schema as text; "" without one.
   std::string schema_text() const;
 

@@ -51,7 +51,7 @@ void SchemaSlices::fill(ScoredFlags& scored) const {
                      cat("--label ", favourable.begin()->first));
   }
   if (scored.label.empty() && !favourable.empty()) scored.label = favourable.begin()->first;
-  if (scored.positive.empty()) scored.positive = of_label(scored.label);
+  scored.favourable = of_label(scored.label);
 }
 
 std::string SchemaSlices::of_label(const std::string& label) const {

@@ -66,13 +66,15 @@ TEST_F(SchemaSlicesTest, SliceAndNameWhatIsFavourableWhereNoFlagDoes) {
                                "--slice", "sex,age", "--bucket", "age=30,45"});
   EXPECT_EQ(said["slices"], flags["slices"]);
   EXPECT_EQ(said["gaps"], flags["gaps"]);
-  // Flags say otherwise: other slices, other edges, the other outcome; edges stay where no flag has any.
+  // Flags say otherwise: other slices, other edges; edges stay where no flag has any. Not the other outcome.
   EXPECT_EQ(slices(evaluate({"--scores", rows, "--score", "p", "--schema", schema, "--slice", "age"})),
             "age=(-inf,30); age=[30,45); age=[45,inf)");
   EXPECT_EQ(slices(evaluate({"--scores", rows, "--score", "p", "--schema", schema, "--bucket", "age=50"})),
             "age=(-inf,50); age=[50,inf)");
-  EXPECT_EQ(evaluate({"--scores", rows, "--score", "p", "--schema", schema, "--positive", "yes"})["positive"],
-            "yes");
+  EXPECT_EQ(rule_of([&] {
+              evaluate({"--scores", rows, "--score", "p", "--schema", schema, "--positive", "yes"});
+            }),
+            "positive.differs");
   const std::string text = call_verb(add_evaluate, {"--scores", rows, "--score", "p", "--schema", schema});
   EXPECT_NE(text.find(cat("--schema ", schema)), std::string::npos)
       << "the command that comes next: " << text;
@@ -148,7 +150,7 @@ TEST_F(SchemaSlicesTest, ModelsCountFromTheFavourableClass) {
   EXPECT_EQ(rule_of([&] { said("y.favourable=maybe "); }), "schema.favourable");
   drop_checksums(model);
   write_file(model + "/decision.json", "{\"positive\": \"yes\", \"threshold\": 0.3}");
-  EXPECT_EQ(rule_of([&] { said("y.favourable=no "); }), "schema.favourable") << "the threshold is of yes";
+  EXPECT_EQ(rule_of([&] { said("y.favourable=no "); }), "positive.threshold") << "it is of yes";
 }
 
 TEST_F(SchemaSlicesTest, GatesTakeTheirEdgesAndFirstGatesTheirSlices) {
@@ -197,7 +199,7 @@ TEST_F(SchemaSlicesTest, SchemasThatSayNothingOfItAreNamed) {
   EXPECT_EQ(rule("age.unit=years ", {"--label", "y"}), "schema.tag");
   EXPECT_EQ(rule("age.buckets=4,3 ", {"--label", "y"}), "schema.tag");
   EXPECT_EQ(rule("y.favourable=no sex.favourable=F ", {}), "schema.favourable");
-  EXPECT_EQ(rule("y.favourable=maybe ", {}), "scores.label");
+  EXPECT_EQ(rule("y.favourable=maybe ", {}), "schema.favourable");
 }
 
 TEST_F(SchemaSlicesTest, TheTableOfASchemaShowsHowTonesLook) {

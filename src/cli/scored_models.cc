@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/learned_rows.h"
 #include "cli/provenance.h"
@@ -34,11 +35,11 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
     out.scores.assign(predictions.outputs.begin(), predictions.outputs.end());
     return out;
   }
-  const auto positive = static_cast<size_t>(saved.decision.positive);
-  out.positive = out.classes[positive];
+  const auto positive = static_cast<size_t>(saved.decision.positive.value_or(1));
+  out.positive = saved.positive;
   for (const int32_t label : truth) {
     out.scores.push_back(static_cast<double>(predictions.outputs[2 * out.scores.size() + positive]));
-    out.labels.push_back(label == saved.decision.positive);
+    out.labels.push_back(static_cast<size_t>(label) == positive);
   }
   return out;
 }
@@ -64,7 +65,37 @@ void check_alike(const TableModel& saved, const std::string& model, const Scored
   }
 }
 
+// Of two classes `saved` counts from the one that is positive now, scoring its other probability where it
+// must.
+void count_from_same(TableModel& saved, const std::string& model, const ScoredTable& now,
+                     const ScoringOptions& options, bool threshold) {
+  if (now.task != Task::kTwoClasses || !now.positive.known()) return;
+  const PositiveClass own = saved.positive;
+  if (own.because == PositiveBecause::kModel && own.value != now.positive.value) {
+    const std::string both = cat(shortened(own.value), own.detail.empty() ? "" : ", " + own.detail,
+                                 ", and now ", shortened(now.positive.value), " is positive");
+    if (saved.decision.threshold && !threshold)
+      throw ValueError("positive.threshold", cat("the threshold of the baseline ", model, " is of ", both));
+    const PositiveSaid said = options.said(now.label);
+    if (said.flag.empty() && said.schema.empty()) {
+      throw ValueError("positive.differs", cat("the baseline ", model, " counts from ", both),
+                       cat(shell_words({"--positive", now.positive.value}),
+                           " scores the other probability of the baseline"));
+    }
+  }
+  const std::vector<std::string>& classes = saved.columns.classes();
+  saved.positive = now.positive;
+  saved.decision.positive = std::ranges::find(classes, now.positive.value) - classes.begin();
+}
+
 }  // namespace
+
+PositiveSaid ScoringOptions::said(const std::string& label) const {
+  const auto found = favourable.find(label);
+  return {.gates = gates ? gates(label) : "",
+          .flag = positive,
+          .schema = found == favourable.end() ? "" : found->second};
+}
 
 ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
                         const ScoringOptions& options, const std::optional<double>& threshold,
@@ -76,13 +107,11 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
     results.warn({cat("the baseline learned from ", learned, " of these ", now.rows.size(),
                       " rows, which flatters it: judge rows that neither model knows")});
   }
-  const std::ptrdiff_t positive =
-      std::ranges::find(saved.columns.classes(), now.positive) - saved.columns.classes().begin();
-  if (threshold) saved.decision = {.positive = positive, .threshold = threshold};
+  count_from_same(saved, model, now, options, threshold.has_value());
+  if (threshold) saved.decision.threshold = threshold;
   const Tensor labels = read_labels(saved.columns, now.table, data, now.rows);
   const Tensor inputs = read_inputs(saved.columns, now.table, data, now.rows);
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
-  if (now.task == Task::kTwoClasses) saved.decision.positive = positive;
   ScoredTable out = scored_by(saved, now.table, now.rows, predictions, labels);
   if (now.task == Task::kRanking) out.rank_by(options.query, source_name(data));
   return out;
@@ -92,8 +121,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
                         const ScoringOptions& options, const Results& results) {
   check_order(model, data);
   TableModel saved = TableModel::load(model);
-  if (const auto found = options.favourable.find(saved.columns.label()); found != options.favourable.end())
-    saved.count_from(found->second, false);
+  saved.count_from(options.said(saved.columns.label()), model);
   const CsvTable table = saved.read(reading, data);
   if (options.strip_label_dots) saved.columns = saved.columns.with_strip_label_dots(true);
   std::vector<int64_t> rows =
@@ -111,7 +139,10 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
   out.kept = std::move(kept);
   if (const std::optional<Lineage> lineage = read_lineage(saved.model, model))
     out.learned_from = lineage->data.file;
-  if (!options.query.empty()) out.rank_by(options.query, source_name(data));
+  if (!options.query.empty()) {
+    saved.need_positive("--query ranks by");
+    out.rank_by(options.query, source_name(data));
+  }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "data/column_steps.h"
 #include "espalier/error.h"
@@ -24,7 +25,10 @@ void ScoredFlags::add(CLI::App& verb) {
   verb.add_option("--label", label, "The column of what is true")->option_text("COLUMN");
   verb.add_option("--score", score, "The column of the probability that a model gave")->option_text("COLUMN");
   verb.add_option("--weight", weight, "The column of what each row counts")->option_text("COLUMN");
-  verb.add_option("--positive", positive, "The label that high scores stand for; known for 1, true and yes")
+  verb.add_option(
+          "--positive", positive,
+          "The class that is positive, whose probability scores are; known of pairs as yes and no, 1 and "
+          "0, and of models that keep it")
       ->option_text("VALUE");
 }
 
@@ -58,12 +62,17 @@ std::vector<std::string> ScoredFlags::words() const {
   return out;
 }
 
-std::vector<std::string> ScoredFlags::only_for_files() const {
+void ScoredFlags::check_beside_model(const char* rule) const {
   ScoredFlags of_file = *this;
   of_file.query.clear();
-  std::vector<std::string> out = of_file.words();  // each flag before its value
-  for (size_t i = 1; i <= out.size(); ++i) out.erase(out.begin() + static_cast<std::ptrdiff_t>(i));
-  return out;
+  of_file.positive.clear();
+  std::vector<std::string> flags = of_file.words();  // each before its value
+  for (size_t i = 1; i <= flags.size(); ++i) flags.erase(flags.begin() + static_cast<std::ptrdiff_t>(i));
+  if (flags.empty()) return;
+  throw ValueError(rule,
+                   cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
+                       " for a file of scores: a model knows its label, and what it says of it"),
+                   "without them, or --scores FILE in place of the model");
 }
 
 void ScoredTable::rank_by(const std::string& query, const std::string& file) {
@@ -87,7 +96,7 @@ void ScoredTable::rank_by(const std::string& query, const std::string& file) {
     queries.push_back(codes.emplace(text, static_cast<uint32_t>(codes.size())).first->second);
   }
   task = Task::kRanking;
-  positive.clear();
+  positive = {};
   labels.clear();
 }
 
@@ -107,7 +116,8 @@ AnyRows ScoredTable::any() const {
 Assessment ScoredTable::assess(const std::vector<std::vector<const CategoryColumn*>>& slicings,
                                const AssessmentOptions& options) const {
   Assessment out = assess_any(any(), slicings, options);
-  if (task == Task::kTwoClasses) out.options.positive_rows = cat(label, "=", positive);
+  if (task == Task::kTwoClasses && positive.known())
+    out.options.positive_rows = cat(label, "=", positive.value);
   return out;
 }
 

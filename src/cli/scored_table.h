@@ -1,6 +1,7 @@
 // A file of what a model said: a label and a score in each row.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,7 +24,8 @@ enum class Task {
 
 struct ScoredFlags {
   std::string label = {}, score = {}, weight = {}, positive = {};
-  std::string query = {};  // makes the task one of ranking
+  std::string favourable = {}, gates = {};  // what a schema, and a file of gates, calls positive
+  std::string query = {};                   // makes the task one of ranking
   Task task = Task::kTwoClasses;
   bool strip_label_dots = false;  // of a flag that verbs have for models too
 
@@ -35,8 +37,10 @@ struct ScoredFlags {
   std::vector<std::string> columns() const;
   // Those that were given; of a model --query alone has a meaning.
   std::vector<std::string> words() const;
-  // The given flags that have a meaning for files of scores alone.
-  std::vector<std::string> only_for_files() const;
+  PositiveSaid said() const { return {.gates = gates, .flag = positive, .schema = favourable}; }
+  // Raises ValueError[rule] for given flags that have a meaning for files of scores alone: a model knows
+  // them.
+  void check_beside_model(const char* rule) const;
 };
 
 // The rows of a table that have a label, with what a model said of them.
@@ -47,11 +51,11 @@ struct ScoredTable {
   std::vector<double> scores;  // of several classes [rows, classes], or none
   std::vector<double> weights;
   std::vector<uint8_t> labels;               // of two classes
-  std::vector<std::string> classes = {};     // of several, and of two that a model tells apart
+  std::vector<std::string> classes = {};     // of several, and of two; of a file those that it has
   std::vector<uint32_t> is = {}, said = {};  // places in `classes`
   std::vector<double> truths;                // of a regression; of a ranking what rows are worth
   std::vector<uint32_t> queries = {};        // of a ranking
-  std::string positive;                      // the label of those that are; "" but of two classes
+  PositiveClass positive = {};               // the label of those that are, and why; of two classes
   std::string label;                         // the column
   std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
   std::vector<std::string> missing = ColumnOptions().missing;  // cells that hold no value
@@ -71,16 +75,16 @@ struct ScoredTable {
 };
 
 // Rows without a label are left out, and warned of; without --score the labels are the scores. Raises
-// ValueError with the file and the line: csv.column, scores.label for a label of more than two, of one alone,
-// or where nobody knows which of the two is positive, whatever `where` leaves of the rows, or of a regression
-// for one that is no number; scores.score for one that is no probability, or no number, or where those of
-// several classes do not add up to 1; those of rank_by(); scores.classes for columns that are of no class;
-// scores.weight for one that is negative or no number.
+// ValueError with the file and the line: csv.column, those of positive_class(); scores.label for a label of
+// more than two, or where nothing says which of the two is positive, whatever `where` leaves of the rows, or
+// of a regression for one that is no number; scores.score for one that is no probability, or no number, or
+// where those of several classes do not add up to 1; those of rank_by(); scores.classes for columns that are
+// of no class; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const std::vector<std::string>& missing, const Results& results,
                         const std::optional<Expression>& where = {});
 
-// The same of a model: what it says of these rows. Of two classes the positive one is the rarer.
+// The same of a model: what it says of these rows.
 ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vector<int64_t> rows,
                       const Predictions& predictions, const Tensor& labels);
 
@@ -89,12 +93,19 @@ struct ScoringOptions {
   std::string query = {};                // of rank_by()
   bool all_rows = false;                 // of judging_rows()
   std::optional<Expression> where = {};  // of these rows
-  // By label the class that figures of two classes count from, instead of the model's.
+  // By label the class that a schema calls favourable, the class of --positive, and what gates say of a
+  // label.
   std::map<std::string, std::string> favourable = {};
+  std::string positive = {};
+  std::function<std::string(const std::string& label)> gates = {};
+  // Of a model's label, what these name.
+  PositiveSaid said(const std::string& label) const;
 };
 // The same rows of the table at `data` as another model scores them, of two classes the one that is positive
 // now; a warning says how many of them it learned from. `threshold` counts more than the model's. Raises
-// ValueError[baseline.model] for a model of another label, task or other classes.
+// ValueError: baseline.model for a model of another label, task or other classes; positive.differs where it
+// counts from the other class and no flag or schema says which is meant, positive.threshold where its
+// threshold does.
 ScoredTable score_again(const std::string& model, const ScoredTable& now, const std::string& data,
                         const ScoringOptions& options, const std::optional<double>& threshold,
                         const Results& results);

@@ -102,9 +102,19 @@ Tensor outputs_of(Model& model, const Tensor& inputs) {
 }  // namespace
 
 std::string text_of(const Decision& decision, const ColumnProgram& columns) {
-  if (!decision.threshold) return "";
-  return cat("a row is ", columns.classes()[static_cast<size_t>(decision.positive)],
+  if (!decision.threshold || !decision.positive) return "";
+  return cat("a row is ", columns.classes()[static_cast<size_t>(*decision.positive)],
              " from a probability of ", shortest(*decision.threshold), " on");
+}
+
+std::string positive_line(const PositiveClass& positive, const std::string& label,
+                          const std::vector<std::string>& classes, const Terminal& terminal) {
+  return terminal.paint(Ink::kBold, espalier::text_of(positive, label, classes)) + "\n";
+}
+
+void add_positive(Json& body, const PositiveClass& positive) {
+  body["positive"] = positive.known() ? Json(positive.value) : Json();
+  body["positive_because"] = positive.known() ? Json(name(positive.because)) : Json();
 }
 
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
@@ -116,7 +126,7 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
                                           width, columns.classification() ? " classes" : " number"));
   }
   Predictions out;
-  out.positive = decision.positive;
+  out.positive = decision.positive.value_or(1);
   if (!columns.classification()) {
     out.outputs = outputs.to_vector<float>();
     out.values = columns.predicted_values(out.outputs);

@@ -20,7 +20,7 @@ struct Predictions {
   std::vector<int64_t> best;   // the class that is said: the likeliest, or by a threshold
   std::vector<double> values;  // of a regression, in the label's unit, within the training rows' labels
   std::vector<bool> cut;       // whether each of them lay beyond those
-  int64_t positive = 1;        // of two classes the one that others count from: the decision's
+  int64_t positive = 1;        // of two classes the one that others count from: the decision's, if it has one
   int64_t cuts() const { return std::ranges::count(cut, true); }
 };
 Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tensor& inputs,
@@ -29,6 +29,11 @@ Predictions predict_rows(Model& model, const ColumnProgram& columns, const Tenso
 inline constexpr std::string_view kProbabilityOf = "probability of ";
 // "a row is yes from a probability of 0.3 on"; empty without a threshold.
 std::string text_of(const Decision& decision, const ColumnProgram& columns);
+// A line that says which of two classes is positive, and why, in bold.
+std::string positive_line(const PositiveClass& positive, const std::string& label,
+                          const std::vector<std::string>& classes, const Terminal& terminal);
+// "positive" and "positive_because" of results, null where nothing says it.
+void add_positive(nlohmann::ordered_json& body, const PositiveClass& positive);
 // What to warn of when `cut` of `rows` predictions are.
 std::vector<std::string> cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
 

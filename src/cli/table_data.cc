@@ -10,6 +10,8 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/shell_words.h"
+#include "base/shortened.h"
+#include "base/shortest.h"
 #include "cli/train_images.h"
 #include "report/table.h"
 #include "train/saved_files.h"
@@ -25,6 +27,15 @@ auto read_file_of(const LoadedModel& model, const std::string& path, const std::
   } catch (const FormatError& error) {
     throw FormatError(error.rule(), cat(path, "/", name, ": ", error.message()));
   }
+}
+
+// Why training chose the class that a model keeps.
+std::string why_trained(const std::string& because) {
+  if (because == name(PositiveBecause::kRarer)) return "the rarer one in training";
+  if (because == name(PositiveBecause::kPair)) return "of a known pair";
+  if (because == name(PositiveBecause::kFlag)) return "named in training";
+  if (because == name(PositiveBecause::kSchema)) return "favourable by the schema of its training";
+  return "";
 }
 
 }  // namespace
@@ -54,10 +65,26 @@ void check_decision(const ColumnProgram& columns, const Decision& decision) {
                        columns.classification() ? cat(" has ", columns.classes().size()) : " is a number"));
 }
 
+void check_positive(const ColumnProgram& columns, const std::string& positive) {
+  if (positive.empty() || columns.classes().size() == 2) return;
+  throw ValueError("table.positive",
+                   cat("--positive is for two classes, and ", columns.label(),
+                       columns.classification() ? cat(" has ", columns.classes().size()) : " is a number"));
+}
+
+CLI::Option* add_positive(CLI::App& verb, std::string& positive) {
+  return verb
+      .add_option(
+          "--positive", positive,
+          "Of two classes the positive one; else the schema's favourable, the model's own, or that of a "
+          "known pair, as yes and no")
+      ->option_text("VALUE");
+}
+
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold) {
   return verb
       .add_option("--threshold", threshold,
-                  "Of two classes: the probability from which on a row is said to be of the rarer one")
+                  "Of two classes: the probability from which on a row is said to be of the positive one")
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
 }
@@ -76,25 +103,56 @@ TableModel TableModel::load(const std::string& path, const std::optional<double>
   LoadedModel model = load_model(path);
   ColumnProgram columns = columns_of(model, path);
   Decision decision = decision_of(model, columns, path);
+  PositiveClass positive;
+  if (decision.positive) {
+    positive = {columns.classes()[static_cast<size_t>(*decision.positive)], PositiveBecause::kModel,
+                why_trained(decision.because)};
+  } else if (columns.classes().size() == 2) {
+    positive = positive_class(PositiveSaid(), columns.classes());  // of a model that says nothing
+    if (positive.known())
+      decision.positive = std::ranges::find(columns.classes(), positive.value) - columns.classes().begin();
+  }
   if (threshold) decision.threshold = threshold;
   check_decision(columns, decision);
-  return {std::move(model), std::move(columns), decision};
+  return {std::move(model), std::move(columns), decision, positive};
 }
 
-void TableModel::count_from(const std::string& favourable, bool threshold) {
-  if (favourable.empty() || columns.classes().size() != 2) return;
-  const auto& classes = columns.classes();
-  const auto found = std::ranges::find(classes, favourable);
-  if (found == classes.end())
-    throw_unknown("schema.favourable", cat("class of \"", columns.label(), "\""), favourable, classes);
-  const std::ptrdiff_t positive = found - classes.begin();
-  if (decision.threshold && !threshold && positive != decision.positive) {
-    throw ValueError("schema.favourable",
-                     cat("the model's threshold is of ", classes[static_cast<size_t>(decision.positive)],
-                         ", and favourable is ", favourable),
-                     cat("--threshold X, of ", favourable));
+void TableModel::count_from(const PositiveSaid& said, const std::string& path, bool threshold,
+                            const std::string& fix) {
+  check_positive(columns, said.flag);
+  const std::vector<std::string>& classes = columns.classes();
+  if (classes.size() != 2) return;
+  PositiveSaid all = said;
+  const bool own = positive.because == PositiveBecause::kModel;
+  if (own) {
+    all.model = positive.value;
+    all.why_model = positive.detail;
   }
-  decision.positive = positive;
+  const PositiveClass now = positive_class(all, classes);
+  if (own && now.value != positive.value) {
+    if (decision.threshold && !threshold) {
+      throw ValueError("positive.threshold",
+                       cat("the threshold of ", path, ", ", shortest(*decision.threshold), ", is of ",
+                           shortened(positive.value), ", and ", shortened(now.value), " is to be positive"),
+                       fix);
+    }
+    if (said.flag.empty() && said.schema.empty()) {
+      throw ValueError(
+          "positive.differs",
+          cat("the gates count from ", shortened(now.value), ", and ", path, " from ",
+              shortened(positive.value), positive.detail.empty() ? "" : ", " + positive.detail),
+          cat(shell_words({"--positive", now.value}), " scores the other probability of the model"));
+    }
+  }
+  positive = now;
+  decision.positive.reset();
+  if (now.known()) decision.positive = std::ranges::find(classes, now.value) - classes.begin();
+  if (decision.threshold) need_positive("a threshold is of");
+}
+
+void TableModel::need_positive(const std::string& who) const {
+  if (columns.classes().size() == 2 && !positive.known())
+    throw_no_positive(cat("label \"", columns.label(), "\""), columns.classes(), who);
 }
 
 CsvTable TableModel::read(const TableFlags& flags, const std::string& path) const {

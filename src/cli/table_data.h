@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common.h"
+#include "data/positive_class.h"
 #include "espalier/columns.h"
 #include "espalier/decision.h"
 #include "espalier/saved_model.h"
@@ -38,8 +39,11 @@ void check_csv_name(const std::string& path);
 // Raises ValueError[model.order] where the model and its rows are named the other way round.
 void check_order(const std::string& model, const std::string& data);
 
-// Raises ValueError[table.threshold] for a threshold where there are not two classes.
+// Raises ValueError: table.threshold, table.positive where there are not two classes.
 void check_decision(const ColumnProgram& columns, const Decision& decision);
+void check_positive(const ColumnProgram& columns, const std::string& positive);
+// --positive.
+CLI::Option* add_positive(CLI::App& verb, std::string& positive);
 // --threshold.
 CLI::Option* add_threshold(CLI::App& verb, std::optional<double>& threshold);
 
@@ -54,14 +58,21 @@ struct TableModel {
   LoadedModel model;
   ColumnProgram columns;
   Decision decision;
+  PositiveClass positive = {};  // the decision's, and why; nothing of other than two classes
 
   // `threshold` counts more than the model's. Raises IoError, FormatError, ValueError[model.columns] for a
   // model that takes no tables, ValueError[table.threshold].
   static TableModel load(const std::string& path, const std::optional<double>& threshold = {});
-  // Of two classes figures count from the one that is `favourable`, unless that is "". Raises
-  // ValueError[schema.favourable] for what is none of them, and where the model's own threshold is of the
-  // other one: `threshold` says that it was given instead.
-  void count_from(const std::string& favourable, bool threshold);
+  // What is positive of two classes: what `said` names, else the model's own, else what a known pair tells;
+  // the other probability is scored where that is not the model's. `path` is what errors call the model.
+  // Raises as positive_class(), table.positive; positive.threshold where the model's own threshold is of the
+  // other class, with this `fix`, unless `threshold` was given instead; positive.differs where gates alone
+  // name the other one; positive.unknown for a threshold of nobody knows which class.
+  void count_from(const PositiveSaid& said, const std::string& path, bool threshold = false,
+                  const std::string& fix = {});
+  // Raises ValueError[positive.unknown] where nothing says which of two classes is positive, and `who` counts
+  // it.
+  void need_positive(const std::string& who) const;
   // The table at `path`, which must have this model's columns. A line on standard error says when they are
   // taken by position.
   CsvTable read(const TableFlags& flags, const std::string& path) const;

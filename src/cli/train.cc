@@ -112,6 +112,7 @@ TrainPlan with_flags(TrainPlan plan, const TrainFlags& flags) {
   forget("data.image_size", plan.data.image_size != written.data.image_size);
   forget("model.path", plan.model.path != written.model.path);
   forget("model.threshold", plan.model.threshold != written.model.threshold);
+  forget("model.positive", plan.model.positive != written.model.positive);
   forget("fit.class_weight", plan.fit.class_weight != written.fit.class_weight);
   if (!flags.hidden.empty()) {
     plan.model.layers = hidden_layers(flags.hidden, plan.data.label.empty());
@@ -162,9 +163,10 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
 // Raises for flags that would count for nothing: without a label `data` holds images.
 void check_no_table_flags(const TrainFlags& flags, const std::string& data) {
   std::string wrong;
-  for (const char* name : {"--test", "--split", "--ignore", "--include", "--missing", "--task",
-                           "--strip-label-dots", "--merge-labels", "--schema", "--environment",
-                           "--quarantine", "--slice", "--threshold", "--delimiter", "--header", "--names"}) {
+  for (const char* name :
+       {"--test", "--split", "--ignore", "--include", "--missing", "--task", "--strip-label-dots",
+        "--merge-labels", "--schema", "--environment", "--quarantine", "--slice", "--threshold", "--positive",
+        "--delimiter", "--header", "--names"}) {
     if (flags.verb->count(name)) wrong += cat(wrong.empty() ? "" : ", ", name);
   }
   if (wrong.empty()) return;
@@ -420,11 +422,17 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
       ->allow_extra_args(false)
       ->option_text("N,... [128; of a table 128,64]");
   add_change<double>(verb, flags, "--threshold",
-                     "Of two classes: the probability from which on a row is said to be of the rarer one; "
+                     "Of two classes: the probability from which on a row is said to be of the positive one; "
                      "the model keeps it",
                      [](TrainPlan& plan, double threshold) { plan.model.threshold = threshold; })
       ->check(number_from(0.0, 1.0))
       ->option_text("X");
+  add_change<std::string>(
+      verb, flags, "--positive",
+      "Of two classes the positive one, which the model keeps and rates count; else the schema's favourable, "
+      "that of a known pair, as yes and no, or the rarer one of at most 40 % of the rows",
+      [](TrainPlan& plan) -> std::string& { return plan.model.positive; })
+      ->option_text("VALUE");
   add_change<double>(verb, flags, "--learning-rate,--lr",
                      "Of the optimizer, which is Adam unless a plan names another",
                      [](TrainPlan& plan, double rate) {

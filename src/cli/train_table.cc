@@ -188,11 +188,32 @@ std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& colu
   return {};
 }
 
-// Of two classes the one of fewer training rows, the second of equal ones.
-int64_t rarer_class(const ColumnProgram& columns, const Tensor& y) {
-  if (columns.classes().size() != 2) return 1;
+// Of two classes the positive one: what the plan and the schema name, else a known pair, else the rarer one
+// of the training rows.
+PositiveClass positive_in(const ColumnProgram& columns, const TrainPlan& plan, const Tensor& y,
+                          const std::string& favourable) {
+  const std::vector<std::string>& classes = columns.classes();
+  said_at(plan, "model.positive", [&] { check_positive(columns, plan.model.positive); });
+  if (classes.size() != 2) return {};
   const auto labels = y.data<int32_t>();
-  return 2 * std::ranges::count(labels, 1) <= std::ssize(labels) ? 1 : 0;
+  std::map<std::string, int64_t> rows;
+  for (size_t c = 0; c < 2; ++c) rows[classes[c]] = std::ranges::count(labels, static_cast<int32_t>(c));
+  const PositiveClass out = said_at(plan, "model.positive", [&] {
+    return positive_class({.flag = plan.model.positive, .schema = favourable}, rows);
+  });
+  if (plan.model.threshold && !out.known()) {
+    said_at(plan, "model.threshold",
+            [&] { throw_no_positive(cat("label \"", columns.label(), "\""), classes, "a threshold is of"); });
+  }
+  return out;
+}
+
+Decision decision_for(const PositiveClass& positive, const ColumnProgram& columns, const TrainPlan& plan) {
+  Decision out{
+      .positive = {}, .threshold = plan.model.threshold, .because = std::string(name(positive.because))};
+  if (positive.known())
+    out.positive = std::ranges::find(columns.classes(), positive.value) - columns.classes().begin();
+  return out;
 }
 
 std::map<std::string, std::string> files_of(const ColumnProgram& columns, const Decision& decision,
@@ -282,6 +303,8 @@ void train_table(const TableRun& run) {
     check_test(columns, *judging, data.test);
   }
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
+  const Tensor y = columns.labels(table, rows.train);
+  const PositiveClass positive = positive_in(columns, plan, y, checks.favourable(columns.label()));
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
@@ -313,7 +336,7 @@ void train_table(const TableRun& run) {
   // Before the training: a label that cannot be read is said at once.
   const Tensor test_y = read_labels(columns, test_table, test_path, test_rows);
   const Tensor test_x = read_inputs(columns, test_table, test_path, test_rows, &report);
-  const Tensor x = columns.inputs(table, rows.train), y = columns.labels(table, rows.train);
+  const Tensor x = columns.inputs(table, rows.train);
   if (data.test.empty()) {
     const int64_t again = rows_repeated(table, rows.train, rows.test);
     if (4 * again > std::ssize(rows.test)) {
@@ -344,7 +367,7 @@ void train_table(const TableRun& run) {
       {"dtype", plan.fit.dtype},
       {"lineage", lineage_of(plan, table, other, rows, count_alike(row_hashes(validation_x), hashes))}};
   if (!data.schema.empty()) body["schema"] = checks.json();
-  const Decision decision{rarer_class(columns, y), plan.model.threshold};
+  const Decision decision = decision_for(positive, columns, plan);
   const auto files = [&] {
     std::map<std::string, std::string> out = files_of(columns, decision, body, rows, learned);
     if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
@@ -393,8 +416,8 @@ void train_table(const TableRun& run) {
   body["epochs"] = epochs;
   body["test"] = json_of(scores, columns);
   if (linear) body["linear"] = compared;
-  if (columns.classes().size() == 2)
-    body["positive"] = columns.classes()[static_cast<size_t>(decision.positive)];
+  const bool two = columns.classes().size() == 2;
+  if (two) add_positive(body, positive);
   if (decision.threshold) body["threshold"] = *decision.threshold;
   model.save(plan.model.path, {.files = files()});
   remove_checkpoint(plan);
@@ -406,10 +429,11 @@ void train_table(const TableRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   std::string text = report_of(scores, columns, terminal);
+  if (two) text += positive_line(positive, columns.label(), columns.classes(), terminal);
   if (decision.threshold)
     text += text_of(decision, columns) + "\n";
-  else if (columns.classes().size() == 2)
-    text += better_threshold(columns, decision.positive, predict_rows(model, columns, fit.validation_x[0]),
+  else if (decision.positive)
+    text += better_threshold(columns, *decision.positive, predict_rows(model, columns, fit.validation_x[0]),
                              fit.validation_y[0], predictions, test_y);
   run.results.write(cat(text, replaced ? "replaced " : "saved ", plan.model.path,
                         plan.model.path.ends_with('/') ? "" : "/", ": the model, and how a row is read\n"));
@@ -418,6 +442,8 @@ void train_table(const TableRun& run) {
   std::vector<std::string> next = check_words(plan.model.path, test_path);
   if (data.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : reading.words()) next.push_back(word);
+  // First gates count a class that is known.
+  if (two && !positive.known()) next = {"evaluate", plan.model.path, test_path};
   run.results.suggest(next);
 }
 

@@ -20,20 +20,25 @@ TEST(Decisions, AThresholdOrTheLikelierClass) {
   EXPECT_EQ(rule_of([&] { Decision{}(rows, 4); }), "decision.classes");
   EXPECT_EQ(rule_of([&] { Decision{}(rows, 0); }), "decision.classes");
   EXPECT_EQ(rule_of([&] { Decision{1, 0.5}(rows, 3); }), "decision.classes");
+  EXPECT_EQ(rule_of([&] { Decision{{}, 0.5}(rows, 2); }), "decision.classes") << "a threshold of no class";
 }
 
 TEST(Decisions, TextParsesBack) {
-  for (const Decision& decision : {Decision{}, Decision{0, {}}, Decision{0, 0.1}, Decision{1, 1.0}}) {
+  for (const Decision& decision :
+       {Decision{}, Decision{0, {}}, Decision{0, 0.1}, Decision{1, 1.0}, Decision{1, {}, "pair"}}) {
     const Decision back = Decision::from_json(decision.to_json(kTwo), kTwo);
     EXPECT_EQ(back.positive, decision.positive);
     EXPECT_EQ(back.threshold, decision.threshold);
+    EXPECT_EQ(back.because, decision.because);
   }
   EXPECT_FALSE(Decision::from_json(Decision{}.to_json(kThree), kThree).threshold);
   for (const char* wrong :
        {"{}", "{\"positive\": 1}", "{\"positive\": \"maybe\"}", "[]", "3",
-        "{\"positive\": \"no\", \"threshold\": 2}", "{\"positive\": \"no\", \"threshold\": \"0.5\"}"}) {
+        "{\"positive\": \"no\", \"threshold\": 2}", "{\"positive\": \"no\", \"threshold\": \"0.5\"}",
+        "{\"positive\": null, \"threshold\": 0.5}"}) {
     EXPECT_EQ(rule_of([&] { Decision::from_json(wrong, kTwo); }), "model.decision") << wrong;
   }
+  EXPECT_EQ(Decision::from_json("{\"positive\": null}", kTwo).positive, std::nullopt);
   EXPECT_NE(rule_of([&] { Decision::from_json("{", kTwo); }), "");
 }
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "format/toml.h"
@@ -41,9 +42,9 @@ class Reader {
   explicit Reader(const TomlDocument& document) : document_(document) {}
 
   Gates gates() {
-    const TableKeys root(
-        document_, document_.root(), "",
-        {"level", "threshold", "least_rows", "where", "slices", "buckets", "answers", "gates", "waivers"});
+    const TableKeys root(document_, document_.root(), "",
+                         {"level", "threshold", "positive", "least_rows", "where", "slices", "buckets",
+                          "answers", "gates", "waivers"});
     Gates out;
     if (root.has("level")) {
       out.level = root.number("level", 0, 1);
@@ -52,6 +53,10 @@ class Reader {
     }
     if (root.has("threshold")) defaults_.threshold = root.number("threshold", 0, 1);
     if (root.has("least_rows")) defaults_.least_rows = root.count("least_rows");
+    if (root.has("positive")) {
+      out.positive = root.label("positive");
+      out.positive_place = root.place("positive");
+    }
     if (root.has("where")) out.where = root.condition("where");
     if (root.has("slices")) {
       for_keys("slices", [&](const TableKeys& table, const std::string& name) {
@@ -398,8 +403,57 @@ void check_columns(const Gates& gates, const std::map<std::string, Expression>& 
   }
 }
 
+std::string Gates::positive_of(const std::string& label) const {
+  if (!positive.empty() || positive_comment.empty()) return positive;
+  const std::string begin = printable(label) + "=";
+  if (positive_comment.starts_with(begin)) return positive_comment.substr(begin.size());
+  return positive_comment.substr(positive_comment.find('=') + 1);
+}
+
+bool counts_positives(const SliceMetric& metric, double threshold) {
+  // The same whichever class is called positive, whose scores are those of the other from 1.
+  constexpr std::string_view kOfBoth[] = {
+      "accuracy",     "error_rate", "balanced_accuracy",     "markedness", "matthews_correlation",
+      "informedness", "auc",        "diagnostic_odds_ratio", "log_loss",   "brier_score",
+      "rows"};
+  return !std::ranges::count(kOfBoth, metric.name()) || (metric.rate() && threshold != 0.5);
+}
+
+bool counts_positives(const Gate& gate) {
+  return std::ranges::any_of(
+      gate.metrics, [&](const SliceMetric& metric) { return counts_positives(metric, gate.threshold); });
+}
+
+void check_positive(const Gates& gates, const Assessment& assessment) {
+  if (gates.positive.empty() || assessment.has_thresholds()) return;
+  throw FormatError("gates.positive",
+                    cat(gates.positive_place, ": positive is of two classes, and these rows have ",
+                        assessment.overall.matrix.empty() ? "none" : "several"),
+                    "leave positive out");
+}
+
+namespace {
+
+// "paid=yes" of the line "# Positive is paid=yes." that stands above the gates in files of earlier versions.
+std::string positive_comment(const std::string& text) {
+  constexpr std::string_view kBegin = "# Positive is ";
+  for (size_t at = 0; at < text.size() && text[at] == '#';) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    std::string line = text.substr(at, end - at);
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.starts_with(kBegin) && line.ends_with('.') && line.find('=') != line.npos)
+      return line.substr(kBegin.size(), line.size() - kBegin.size() - 1);
+    at = end + 1;
+  }
+  return "";
+}
+
+}  // namespace
+
 Gates read_gates(const std::string& text, const std::string& source) {
-  return Reader(TomlDocument(text, source, "gates")).gates();
+  Gates out = Reader(TomlDocument(text, source, "gates")).gates();
+  if (out.positive.empty()) out.positive_comment = positive_comment(text);
+  return out;
 }
 
 }  // namespace espalier

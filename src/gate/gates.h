@@ -76,7 +76,12 @@ struct Gates {
   std::map<std::string, Expression> slices = {};  // "name=yes" and "name=no" by what is true of a row
   std::map<std::string, std::vector<double>> buckets = {};  // edges, ascending, at which numbers are parted
   std::map<std::string, std::string> answers = {};  // why they are as they are: `espalier fairness choose`
+  std::string positive = {};          // of two classes the one that rates count; "": it is not said
+  std::string positive_place = {};    // "gates.toml, line 2, column 12"
+  std::string positive_comment = {};  // of files of earlier versions, which have no such key: "paid=yes"
 
+  // What is positive of this label; "" where the file does not say it.
+  std::string positive_of(const std::string& label) const;
   // What they ask of an Assessment; thresholds ascend.
   std::vector<double> thresholds() const;
   bool ask_data() const;
@@ -91,10 +96,17 @@ Gates read_gates(const std::string& text, const std::string& source);
 // file of gates: raises ValueError[csv.column] with the place of the gate.
 void check_columns(const Gates& gates, const std::map<std::string, Expression>& conditions,
                    const CsvTable& table);
+// Whether the metric, or a gate, counts from the positive one of two classes, so that another one gives
+// another figure: not accuracy, log loss or the area under the curve.
+bool counts_positives(const SliceMetric& metric, double threshold);
+bool counts_positives(const Gate& gate);
+// What gates and rows say of it. Raises FormatError[gates.positive] for the key where rows are not of two
+// classes.
+void check_positive(const Gates& gates, const Assessment& assessment);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. `of`: where, slices and buckets, that the file keeps; of `faults` unless null, there are
-// gates too; `remarks`: comments at the top.
-// Raises ValueError[toml.utf8] for the name of a column. REQUIRES: thresholds in [0, 1].
+// today beside each. `of`: where, slices, buckets and positive, that the file keeps; of `faults` unless null,
+// there are gates too; `remarks`: comments at the top. Raises ValueError[toml.utf8] for the name of a column.
+// REQUIRES: thresholds in [0, 1].
 std::string gates_of(const Assessment& assessment, const Gates& of = {},
                      const std::vector<DataFault>* faults = nullptr,
                      const std::vector<std::string>& remarks = {});

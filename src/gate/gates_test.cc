@@ -68,6 +68,45 @@ expires = 2031-12-31
   EXPECT_EQ(gates.waivers[0].expires, std::chrono::year(2031) / 12 / 31);
 }
 
+TEST(Gates, TheKeyPositiveCountsMoreThanTheCommentOfEarlierVersions) {
+  const std::string gate = "[[gates]]\nmetric = \"recall\"\nmin = 0\n";
+  const auto positive = [&](const std::string& head, const std::string& label = "paid") {
+    return read_gates(head + gate, "gates.toml").positive_of(label);
+  };
+  EXPECT_EQ(positive(""), "");
+  EXPECT_EQ(positive("positive = \"yes\"\n"), "yes");
+  EXPECT_EQ(positive("positive = 1\n"), "1");
+  EXPECT_EQ(positive("positive = 1.0\n"), "1");
+  EXPECT_EQ(positive("positive = true\n"), "true");
+  const std::string old = "# Gates of a release.\r\n# Positive is paid=>50K=.\r\n";
+  EXPECT_EQ(positive(old), ">50K=");
+  EXPECT_EQ(positive(old, "a=b"), ">50K=") << "of another label";
+  EXPECT_EQ(positive("# Positive is a=b=yes.\n", "a=b"), "yes");
+  EXPECT_EQ(positive(old + "positive = \"no\"\n"), "no");
+  EXPECT_EQ(positive("# Positive is good.\n"), "");
+  EXPECT_EQ(positive("level = 0.9\n# Positive is paid=yes.\n"), "") << "not above all keys";
+  EXPECT_EQ(rule_of([&] { positive("positive = \"\"\n"); }), "gates.range");
+  EXPECT_EQ(rule_of([&] { positive("positive = [1]\n"); }), "gates.type");
+}
+
+// The other class has 1 - p.
+TEST(Gates, MetricsCountFromOneClassWhereTheOtherGivesAnotherFigure) {
+  RandomRows rows = random_rows(400, 3);
+  for (double& score : rows.scores) score = score * 0.98 + 0.0051;  // none at 0.5
+  RandomRows other = rows;
+  for (double& score : other.scores) score = 1 - score;
+  for (uint8_t& label : other.labels) label = !label;
+  const Assessment one = assess(rows.view(), {}), two = assess(other.view(), {});
+  for (const std::string& name : slice_metrics(one)) {
+    if (name == "calibration_error") continue;  // of parts whose edges have a side
+    const SliceMetric metric(name);
+    const auto a = metric(one.overall, 0).value, b = metric(two.overall, 0).value;
+    ASSERT_TRUE(a && b) << name;
+    EXPECT_EQ(counts_positives(metric, 0.5), std::abs(*a - *b) > 1e-9) << name << " " << *a << " " << *b;
+    EXPECT_EQ(counts_positives(metric, 0.4), counts_positives(metric, 0.5) || metric.rate()) << name;
+  }
+}
+
 TEST(Gates, MistakesNameTheirPlaceAndWhatIsKnown) {
   const std::string good = "[[gates]]\nmetric = \"accuracy\"\nmin = 0.5\n";
   const struct {

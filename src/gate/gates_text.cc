@@ -23,9 +23,9 @@ class Writer {
       : assessment_(assessment), faults_(faults) {
     const std::vector<double>& all = assessment.options.thresholds;
     for (const std::string& remark : remarks) head_ += comment(remark);
-    if (const std::string& positive = assessment.options.positive_rows; !positive.empty())
-      head_ += comment(cat("Positive is ", positive, "."));
     head_ += cat("level = ", shortest(assessment.options.level), "\n");
+    if (!of.positive.empty() && is_utf8(of.positive))
+      head_ += cat("positive = ", toml_quoted(of.positive), "  # the class that rates count\n");
     if (assessment.has_thresholds()) {
       threshold_ = std::ranges::count(all, 0.5) ? 0.5 : all.at(all.size() / 2);
       head_ += cat("threshold = ", shortest(threshold_), "\n");

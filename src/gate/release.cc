@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "base/shortest.h"
+#include "data/positive_class.h"
 #include "data/table_truths.h"
 #include "evaluate/slice_columns.h"
 #include "fairness/assessment_text.h"
@@ -220,7 +221,36 @@ struct ReleaseVerdict::State {
   std::optional<CsvTable> training, columns;
   std::optional<TrainedOn> trained;
   std::vector<std::string> missing;
+  std::string positive = {};  // of two classes
+  bool positive_by_gates = false;
 };
+
+namespace {
+
+// The class of "paid=yes"; "" where nothing but a word for people was given.
+std::string class_of(const ModelScores& scores, const std::string& label) {
+  const std::string rows = positive_of(scores);
+  if (rows == BinaryScores().positive) return "";
+  if (!label.empty() && rows.starts_with(label + "=")) return rows.substr(label.size() + 1);
+  return label.empty() && rows.find('=') != rows.npos ? rows.substr(rows.find('=') + 1) : rows;
+}
+
+// Gates, scores and baseline count from one class.
+void check_counted(const Gates& gates, const ModelScores& scores, const ReleaseOptions& options) {
+  const std::string now = class_of(scores, options.label), asked = gates.positive_of(options.label);
+  if (!now.empty() && !asked.empty() && !same_label(now, asked)) {
+    throw ValueError("gates.positive",
+                     cat("the gates count from \"", asked, "\", and the scores are of \"", now, "\""));
+  }
+  if (!options.baseline) return;
+  const std::string before = class_of(*options.baseline, options.label);
+  if (!now.empty() && !before.empty() && !same_label(now, before)) {
+    throw ValueError("positive.differs",
+                     cat("the scores are of \"", now, "\", and those of the baseline of \"", before, "\""));
+  }
+}
+
+}  // namespace
 
 ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOptions& options,
                                    Location at) const {
@@ -245,12 +275,16 @@ ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOption
       assessment.thresholds.clear();
     return assessed(scores, options.columns, rows, parts, options.missing, assessment);
   };
+  check_counted(gates, all, options);
   ReleaseVerdict::State out{.verdict = {},
                             .assessment = assess_rows(all),
                             .training = options.training,
                             .columns = options.columns,
                             .trained = trained_on(options),
                             .missing = options.missing};
+  out.positive = class_of(all, options.label);
+  out.positive_by_gates = !gates.positive.empty() || !gates.positive_comment.empty();
+  check_positive(gates, out.assessment);
   check_proofs(gates, out.assessment);
   std::optional<Assessment> baseline;
   if (options.baseline) baseline = assess_rows(with_classes_said(*options.baseline));
@@ -265,7 +299,15 @@ Ruling ReleaseVerdict::ruling() const { return state_->verdict.ruling; }
 int ReleaseVerdict::exit_code() const { return espalier::exit_code(ruling()); }
 const std::string& ReleaseVerdict::sentence() const { return state_->verdict.sentence; }
 std::string ReleaseVerdict::text() const { return text_report(state_->verdict, {}); }
-std::string ReleaseVerdict::json() const { return json_report(state_->verdict); }
+std::string ReleaseVerdict::json() const {
+  if (!state_->assessment.has_thresholds()) return json_report(state_->verdict);
+  auto out = nlohmann::ordered_json::parse(json_report(state_->verdict));
+  const std::string& positive = state_->positive;
+  out["positive"] = positive.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(positive);
+  out["positive_because"] = nullptr;
+  if (!positive.empty()) out["positive_because"] = state_->positive_by_gates ? "gates" : "scores";
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
 std::string ReleaseVerdict::junit() const { return junit_report(state_->verdict); }
 std::string ReleaseVerdict::prometheus() const { return prometheus_report(state_->verdict); }
 std::string ReleaseVerdict::csv() const { return slices_csv(state_->assessment); }

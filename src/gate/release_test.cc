@@ -170,6 +170,27 @@ TEST(ReleaseGates, WhatIsNotGivenLeavesThemUndecided) {
   EXPECT_NE(drifted.page("p").find("training"), std::string::npos);
 }
 
+TEST(ReleaseGates, CountFromTheClassThatScoresAreOf) {
+  const std::string gate = "[[gates]]\nmetric = 'recall'\nmin = 0\n";
+  People people, before;
+  const auto judge = [&](const std::string& head, const ReleaseOptions& options = {}) {
+    return ReleaseGates::parse(head + gate).judge(people.scores, options).json();
+  };
+  EXPECT_NE(judge("").find("\"positive\": null"), std::string::npos) << "nobody says it";
+  people.scores.positive = "paid=yes";
+  EXPECT_NE(judge("positive = 'yes'\n").find("\"positive\": \"yes\",\n  \"positive_because\": \"gates\""),
+            std::string::npos);
+  EXPECT_NE(judge("").find("\"positive_because\": \"scores\""), std::string::npos);
+  EXPECT_EQ(rule_of([&] { judge("positive = 'no'\n"); }), "gates.positive");
+  EXPECT_EQ(rule_of([&] { judge("# Positive is paid=no.\n"); }), "gates.positive");
+  before.scores.positive = "no";
+  EXPECT_EQ(rule_of([&] { judge("", {.baseline = before.scores}); }), "positive.differs");
+  before.scores.positive = "yes";
+  EXPECT_NE(judge("", {.baseline = before.scores}), "");
+  const NumberScores numbers{.predictions = {1, 2}, .truths = {1, 3}};
+  EXPECT_EQ(rule_of([&] { ReleaseGates::parse("positive = 1\n" + gate).judge(numbers); }), "gates.positive");
+}
+
 TEST(ReleaseGates, WaiversAreHeldAgainstTheDay) {
   using namespace std::chrono_literals;
   const People people(20);

@@ -56,6 +56,14 @@ class TableKeys {
     if (out->get().empty()) fail("gates.range", key, cat(path(key), " is text, not \"\""));
     return out->get();
   }
+  // A label as tables have it: text, or a number or truth without quotes.
+  std::string label(const char* key) const {
+    const toml::node& value = node(key, "a label");
+    if (const auto* whole = value.as_integer()) return std::to_string(whole->get());
+    if (const auto* real = value.as_floating_point()) return shortest(real->get());
+    if (const auto* truth = value.as_boolean()) return truth->get() ? "true" : "false";
+    return text(key);
+  }
   double number(const char* key, double low, double high) const {
     const std::string what =
         std::isinf(low) ? "a number" : cat("a number from ", shortest(low), " to ", shortest(high));
