@@ -75,7 +75,9 @@ void count_from_same(TableModel& saved, const std::string& model, const ScoredTa
     const std::string both = cat(shortened(own.value), own.detail.empty() ? "" : ", " + own.detail,
                                  ", and now ", shortened(now.positive.value), " is positive");
     if (saved.decision.threshold && !threshold)
-      throw ValueError("positive.threshold", cat("the threshold of the baseline ", model, " is of ", both));
+      throw ValueError("positive.threshold", cat("the threshold of the baseline ", model, " is of ", both),
+                       cat(command({"threshold", model, "X", "--positive", now.positive.value}),
+                           " sets one of that class"));
     const PositiveSaid said = options.said(now.label);
     if (said.flag.empty() && said.schema.empty()) {
       throw ValueError("positive.differs", cat("the baseline ", model, " counts from ", both),

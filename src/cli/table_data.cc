@@ -134,7 +134,9 @@ void TableModel::count_from(const PositiveSaid& said, const std::string& path, b
       throw ValueError("positive.threshold",
                        cat("the threshold of ", path, ", ", shortest(*decision.threshold), ", is of ",
                            shortened(positive.value), ", and ", shortened(now.value), " is to be positive"),
-                       fix);
+                       fix.empty() ? cat(command({"threshold", path, "X", "--positive", now.value}),
+                                         " sets one of that class")
+                                   : fix);
     }
     if (said.flag.empty() && said.schema.empty()) {
       throw ValueError(

@@ -17,15 +17,16 @@ namespace espalier::cli {
 namespace {
 
 struct ThresholdRun {
-  std::string model, threshold, out;
+  std::string model, threshold, positive, out;
   Results results;
 };
 
 std::string text_of(const Decision& decision, const std::vector<std::string>& classes) {
-  const std::string positive = shortened(classes[static_cast<size_t>(decision.positive)]);
+  if (!decision.positive) return "a row is of the likelier class, and none is positive";
+  const std::string positive = shortened(classes[static_cast<size_t>(*decision.positive)]);
   return decision.threshold
              ? cat("a row is ", positive, " from a probability of ", shortest(*decision.threshold), " on")
-             : "a row is of the likelier class";
+             : cat("a row is of the likelier class, and ", positive, " is positive");
 }
 
 nlohmann::ordered_json json_of(const std::optional<double>& threshold) {
@@ -33,16 +34,20 @@ nlohmann::ordered_json json_of(const std::optional<double>& threshold) {
 }
 
 void set_threshold(const ThresholdRun& run) {
-  const TableModel saved = TableModel::load(run.model);
+  TableModel saved = TableModel::load(run.model);
   const std::vector<std::string>& classes = saved.columns.classes();
   if (classes.size() != 2) {
     throw ValueError("table.threshold",
                      cat("a threshold is of two classes, and \"", saved.columns.label(), "\" of ", run.model,
                          classes.empty() ? " is a number" : cat(" has ", classes.size())));
   }
+  const Decision before = saved.decision;
+  saved.decision.threshold.reset();
+  if (run.threshold != "none") saved.decision.threshold = std::stod(run.threshold);
+  saved.count_from({.flag = run.positive}, run.model, true);
   Decision decision = saved.decision;
-  decision.threshold.reset();
-  if (run.threshold != "none") decision.threshold = std::stod(run.threshold);
+  if (decision.positive != before.positive || decision.because.empty())
+    decision.because = name(saved.positive.because);
   const std::string& out = run.out.empty() ? run.model : run.out;
   const auto files =
       saved_files::with_file(posix_env().read_folder(run.model), kDecisionFile, decision.to_json(classes));
@@ -53,12 +58,14 @@ void set_threshold(const ThresholdRun& run) {
   if (run.results.json) {
     return run.results.write_json("threshold", {{"model", run.model},
                                                 {"out", out},
-                                                {"positive", classes[static_cast<size_t>(decision.positive)]},
-                                                {"before", json_of(saved.decision.threshold)},
+                                                {"positive", saved.positive.known()
+                                                                 ? nlohmann::ordered_json(saved.positive.value)
+                                                                 : nlohmann::ordered_json()},
+                                                {"before", json_of(before.threshold)},
                                                 {"threshold", json_of(decision.threshold)}});
   }
   run.results.write(cat("wrote ", out, ": ", text_of(decision, classes),
-                        "; before: ", text_of(saved.decision, classes), "\n"));
+                        "; before: ", text_of(before, classes), "\n"));
   run.results.suggest({"info", out});
 }
 
@@ -68,6 +75,8 @@ constexpr const char* kThresholdExamples =
       a row is of the positive class from a probability of 0.3 on
   espalier threshold model/ none --out model2
       a copy that says the likelier class again
+  espalier threshold model/ none --positive approved
+      the class that rates count, kept by the model
 
 `espalier evaluate MODEL ROWS --threshold 0.2,0.3,0.4` compares thresholds
 before one is written.
@@ -89,6 +98,8 @@ void add_threshold(CLI::App& app) {
         return text == "none" ? std::string() : number_from(0.0, 1.0)(text);
       })
       ->required();
+  verb->add_option("--positive", run->positive, "The class that is positive, instead of the model's")
+      ->option_text("VALUE");
   verb->add_option("--out", run->out, "Folder for the model with it, instead of the model's own")
       ->option_text("FOLDER")
       ->check(a_name());

@@ -67,6 +67,20 @@ TEST_F(ThresholdVerb, TheModelSaysWhatItIsToldFromThenOn) {
                 model, "\n"));
 }
 
+TEST_F(ThresholdVerb, SetsTheClassThatIsPositiveToo) {
+  train();
+  EXPECT_EQ(set({"none", "--positive", "good"})["positive"], "good");
+  const auto of_good = set({"0.75"});
+  EXPECT_EQ(of_good["positive"], "good");
+  // Good from 0.75 on is late from above 0.25 on.
+  const auto said = nlohmann::json::parse(call_verb(add_predict, {model, data, "--json", "--all"}));
+  EXPECT_EQ(said["positive_because"], "model");
+  for (const auto& row : said["predictions"])
+    EXPECT_EQ(row["prediction"] == "good", row["probabilities"][0].get<double>() >= 0.75);
+  EXPECT_EQ(nlohmann::json::parse(call_verb(add_info, {model, "--json"}))["columns"]["positive_because"], "flag");
+  EXPECT_EQ(rule_of([&] { set({"0.75", "--positive", "god"}); }), "positive.class");
+}
+
 TEST_F(ThresholdVerb, WhatIsNoModelOfTwoClassesIsRefused) {
   train("kind");
   const std::string before = posix_env().read_file(model + "/model.json");
