@@ -1,4 +1,5 @@
-// The kernels, one preparing function each; registry.cc lists them.
+// The kernels, one preparing function each; registry.cc lists them. REQUIRES: a result has an element.
+// Operands may have none: sums over them are their initial values.
 #pragma once
 
 #include <optional>

@@ -5,7 +5,10 @@
 namespace espalier {
 
 Tensor Flatten::call(const Tensor& x) {
-  return reshape(x, {x.size(0), x.size(0) ? x.type().elements() / x.size(0) : 0});
+  // Not by a division, which says nothing of no rows.
+  int64_t row = 1;
+  for (size_t axis = 1; axis < x.rank(); ++axis) row *= x.shape()[axis];
+  return reshape(x, {x.size(0), row});
 }
 
 Reshape::Reshape(Shape target_shape, std::string name, DTypePolicy dtype, Location at)

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/indexed.h"
 
 namespace espalier {
@@ -131,9 +133,15 @@ Tensor take_along_axis(Operand operand, Operand indices, int64_t axis) {
   const Tensor& x = operand.tensor();
   axis = normalize_axis("take_along_axis", axis, x.rank());
   const Tensor places = checked_indices("take_along_axis", indices.tensor(), x.shape()[axis]);
-  Shape shape = places.shape();
+  if (x.shape()[axis] == 0 && places.type().elements() > 0) {
+    throw ShapeError("take_along_axis.range",
+                     cat("picks from axis ", axis, " of ", x.type(), ", which is empty"));
+  }
+  Shape shape = places.shape(), sizes;
   shape.push_back(1);
-  return gather(x, reshape(places, shape), along_axis(x.rank(), axis), Dims::filled(x.rank(), 1));
+  // One element of each axis, or none where there is none.
+  for (const int64_t size : x.shape()) sizes.push_back(std::min<int64_t>(size, 1));
+  return gather(x, reshape(places, shape), along_axis(x.rank(), axis), sizes);
 }
 
 }  // namespace espalier

@@ -6,7 +6,8 @@
 //                                  kAnyDType})};
 //   }
 //
-// registers the object for the completeness test and runs check_op() on it as the test Op.add.
+// registers the object for the completeness test and runs check_op() on it as the test Op.add,
+// check_zero_sizes() as ZeroSizes.add.
 #pragma once
 
 #include <functional>
@@ -156,6 +157,11 @@ std::vector<OpCase> elementwise_cases(const OpCall& call, const Oracle& oracle,
 // - composites: the reference body and gradient equal those of the decomposition, which ends in primitives;
 // and that some case has an axis of size zero and some a single element.
 void check_op(const OpDef& op, const OpTest& test);
+// Checks each case with each axis of size 0, alone and together with others, as far as the op's rule takes
+// it: eagerly, through plans and in the interpreter results are alike and nothing is written beside them; so
+// are the reference body and the kernel alone, a composite's decomposition and, in f64, the gradient. At
+// least one call must be taken.
+void check_zero_sizes(const OpDef& op, const OpTest& test);
 
 // The pieces, for ops with needs of their own.
 std::vector<Tensor> draw_inputs(const OpCase& c, DType dtype, uint64_t seed);
@@ -167,9 +173,10 @@ bool has_op_test(const OpDef& op);
 
 }  // namespace espalier
 
-#define OP_TEST(name)                                                               \
-  static ::espalier::OpTest op_test_##name();                                       \
-  [[maybe_unused]] static const bool op_test_registered_##name =                    \
-      ::espalier::register_op_test(::espalier::op_##name);                          \
-  TEST(Op, name) { ::espalier::check_op(::espalier::op_##name, op_test_##name()); } \
+#define OP_TEST(name)                                                                              \
+  static ::espalier::OpTest op_test_##name();                                                      \
+  [[maybe_unused]] static const bool op_test_registered_##name =                                   \
+      ::espalier::register_op_test(::espalier::op_##name);                                         \
+  TEST(Op, name) { ::espalier::check_op(::espalier::op_##name, op_test_##name()); }                \
+  TEST(ZeroSizes, name) { ::espalier::check_zero_sizes(::espalier::op_##name, op_test_##name()); } \
   static ::espalier::OpTest op_test_##name()

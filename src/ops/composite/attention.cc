@@ -43,7 +43,9 @@ std::vector<Tensor> decompose_attention(const DecomposeContext& c) {
   const auto last = static_cast<int64_t>(q.rank()) - 1;
   const Dims stack = Dims::range(q.rank() - 2);
   const DType wide = q.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
-  const double scale = o.scale != 0 ? o.scale : 1 / std::sqrt(static_cast<double>(q.shape().back()));
+  // Scores of no depth are all 0, not 0 / 0.
+  const auto depth = static_cast<double>(std::max<int64_t>(q.shape().back(), 1));
+  const double scale = o.scale != 0 ? o.scale : 1 / std::sqrt(depth);
   Tensor scores = dot_general(q, k, {stack, stack, {last}, {last}}, wide) * scale;
   const double never = wide == DType::kF64 ? -1e300 : -1e38;
   if (c.inputs.size() == 4) scores = select(c.in(3), scores, never);
