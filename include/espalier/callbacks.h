@@ -45,8 +45,7 @@ std::shared_ptr<Callback> ReduceLROnPlateau(ReduceLROnPlateauOptions options = {
 std::shared_ptr<Callback> LearningRateScheduler(
     std::function<double(int epoch, double learning_rate)> schedule, Location at = Location::here());
 
-// Ends the run when the loss of the epoch so far is NaN or infinite, as it is known after the first step,
-// every eighth from there, and the last one.
+// Ends the run behind the step that makes the loss of the epoch NaN or infinite.
 std::shared_ptr<Callback> TerminateOnNaN();
 
 // Calls these functions, those that are given.

@@ -355,9 +355,10 @@ struct EmbeddingOptions {
   std::string name = "embedding";
   DTypePolicy dtype = {};
 };
-// Integer ids [...] give rows f[..., output_dim]. Rows are taken in variable_dtype() and then cast, by take()
-// of ops.h: -1 is the last row, and an id below -input_dim or from input_dim on raises ShapeError[take.range]
-// in an eager call and is clamped in fit and predict, which are traced.
+// Integer ids [...] give rows f[..., output_dim], taken in variable_dtype() and then cast. An id that is none
+// is refused, as a label that is no class: ValueError[embedding.ids] in an eager call, and [fit.ids],
+// [evaluate.ids], [predict.ids] where ids are an input of the model, before the first step. Where a traced
+// call computes its ids from others, those that are none give rows of NaN.
 class Embedding : public Layer {
  public:
   // Raises ValueError for sizes below 1 and unknown names.

@@ -17,7 +17,8 @@ struct LossSums {
   Tensor sum;     // of row_weight * loss, f[]
   Tensor weight;  // of row_weight, f[]
 
-  // Losses and weights of rows, both f[batch] of one dtype. Raises ShapeError[loss.row_weight].
+  // Losses and weights of rows, both f[batch] of one dtype. A row of weight 0 is not there, whatever its
+  // loss. Raises ShapeError[loss.row_weight].
   static LossSums of(const Tensor& losses, const Tensor& row_weight, Location at = Location::here());
   // sum / weight; 0 of rows that weigh nothing. What fit minimises, where Keras divides a batch's sum by its
   // number of rows.
@@ -47,7 +48,8 @@ struct Loss {
   // per_example, held against what it promises; raises as said there, and ValueError[loss.labels] for class
   // labels outside of the outputs' last axis, as far as they have values: a traced call gives NaN for them.
   Tensor of_rows(const Tensor& labels, const Tensor& outputs, Location at = Location::here()) const;
-  // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. Raises what of_rows and
+  // Of these rows, each of weight 1 where `row_weight`, f32[batch], is not given. A row of weight 0 is not
+  // there: nothing that its label or output holds reaches sums or gradients. Raises what of_rows and
   // LossSums::of do.
   LossSums sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight = {},
                 Location at = Location::here()) const;

@@ -19,7 +19,8 @@ namespace espalier {
 
 class Model;
 
-// Loss and metrics by their names, as a std::map holds them; at() says which there are.
+// Loss and metrics by their names, as a std::map holds them; asked for a name that is not there, they say
+// which there are.
 class Logs {
  public:
   using Values = std::map<std::string, double>;
@@ -34,9 +35,17 @@ class Logs {
   Logs(Values values) : values_(std::move(values)) {}
   operator const Values&() const { return values_; }
 
-  // Raises ValueError[logs.name] for a name that is not there.
+  // Both raise ValueError[logs.name] for a name that is not there.
   double at(const std::string& name, Location at = Location::here()) const;
-  double& operator[](const std::string& name) { return values_[name]; }
+  struct Name {
+    template <class T>
+    requires std::convertible_to<T, std::string> Name(const T& text, Location at = Location::here())
+        : text(text), at(at) {}
+    std::string text;
+    Location at;
+  };
+  double operator[](const Name& name) const { return at(name.text, name.at); }
+  void set(const std::string& name, double value) { values_[name] = value; }
   iterator find(const std::string& name) { return values_.find(name); }
   const_iterator find(const std::string& name) const { return values_.find(name); }
   bool contains(const std::string& name) const { return values_.contains(name); }
@@ -85,7 +94,8 @@ class Callback {
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
-  // Logs of the epoch so far after its first step and every eighth from there; empty after the others.
+  // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
+  // loss NaN or infinite; empty after the others.
   virtual void on_batch_end(int64_t, const Logs&) {}
   virtual void on_epoch_end(int, const Logs&) {}
   virtual void on_train_end(const Logs&) {}
@@ -200,14 +210,17 @@ class Model : public Layer {
   // Trains on rows of x and y (equal first axes); y has one tensor for each output, in the order of
   // output_names(), whatever the order of ModelOptions::outputs. Loss and metrics of each
   // epoch, "val_" ones where validation data is given. The row order of every epoch follows from seed()
-  // alone. A loss that becomes NaN or infinite ends nothing, as in Keras: the logs say it, TerminateOnNaN
-  // (callbacks.h) ends the run there, and ModelOptions::check_numerics says where it began. Raises
+  // alone. A row of weight 0 is not there, whatever it holds: a row that counts stands in its place. A loss
+  // that becomes NaN or infinite ends nothing, as in Keras: the logs say it, ConsoleProgress says from which
+  // step on, TerminateOnNaN (callbacks.h) ends the run there, and ModelOptions::check_numerics says where it
+  // began. Raises
   // ShapeError[fit.rows], StateError[fit.compile], ValueError[fit.batch_size] for less than 1,
   // ValueError[fit.epochs], [fit.steps_per_epoch] and [fit.initial_epoch] for less than 0,
   // ValueError[fit.validation] when validation_x or validation_y is missing or validation_split leaves no
   // rows on either side, [fit.validation_sample_weight] for weights without those rows or that do not fit,
   // ValueError[fit.labels] for a class number that the outputs have no place for, for a label outside of [0,
   // 1] where the loss takes shares, and for another number of tensors than compile() knows outputs of,
+  // [fit.ids] for an input's id that an Embedding has no row for,
   // ValueError[fit.outputs] when the model gives another number, ValueError[fit.sample_weight] and
   // [fit.class_weight] for weights that do not fit and for the weight of a class that the outputs have no
   // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own,
@@ -242,7 +255,8 @@ class Model : public Layer {
   Logs evaluate(const Dataset& batches, const EvaluateOptions& options = {}, Location at = Location::here());
   // Outputs for all rows, in order, in the dtype of the last layer; needs no compile(). Raises
   // ShapeError[predict.rows] without rows or when outputs are not one row for each row of x,
-  // ValueError[predict.batch_size] for less than 1, ValueError[layer.outputs] when there are several.
+  // ValueError[predict.batch_size] for less than 1, ValueError[layer.outputs] when there are several,
+  // ValueError[predict.ids] as fit does [fit.ids].
   Tensor predict(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());
   // The same for models of several outputs.
   Tensors predict_all(const TensorList& x, int64_t batch_size = 256, Location at = Location::here());

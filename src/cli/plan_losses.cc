@@ -1,9 +1,9 @@
-#include <cmath>
 #include <cstdio>
 
 #include "base/format.h"
 #include "base/shortest.h"
 #include "cli/plan_fields.h"
+#include "train/loss_watch.h"
 
 namespace espalier::cli {
 namespace {
@@ -22,16 +22,23 @@ std::string rate_text(const TrainPlan& plan) {
 class EndingProgress final : public Callback {
  public:
   explicit EndingProgress(std::string rate) : rate_(std::move(rate)) {}
-  void on_train_begin(const Run& run) override { progress_->on_train_begin(run); }
-  void on_epoch_begin(int epoch) override { progress_->on_epoch_begin(epoch); }
-  void on_batch_end(int64_t step, const Logs& logs) override { progress_->on_batch_end(step, logs); }
+  void on_train_begin(const Run& run) override {
+    loss_ = {};
+    progress_->on_train_begin(run);
+  }
+  void on_epoch_begin(int epoch) override {
+    loss_.begin_epoch(epoch);
+    progress_->on_epoch_begin(epoch);
+  }
+  void on_batch_end(int64_t step, const Logs& logs) override {
+    loss_.on_batch_end(step, logs);
+    progress_->on_batch_end(step, loss_.found() ? Logs{} : logs);
+  }
   void on_epoch_end(int epoch, const Logs& logs) override {
-    const auto loss = logs.find("loss");
-    const bool number = loss == logs.end() || std::isfinite(loss->second);
-    progress_->on_epoch_end(epoch, number ? logs : Logs{});
-    if (number) return;
-    std::fputs(cat("the loss of epoch ", epoch + 1,
-                   " is no finite number: the training diverged with the learning rate ", rate_,
+    loss_.on_epoch_end(logs);
+    progress_->on_epoch_end(epoch, loss_.found() ? Logs{} : logs);
+    if (!loss_.found()) return;
+    std::fputs(cat(loss_.text(), ": the training diverged with the learning rate ", rate_,
                    " and ends; --learning-rate sets a smaller one\n")
                    .c_str(),
                stderr);
@@ -42,6 +49,7 @@ class EndingProgress final : public Callback {
  private:
   const std::shared_ptr<Callback> progress_ = ConsoleProgress();
   const std::string rate_;
+  LossWatch loss_;
 };
 
 }  // namespace

@@ -74,7 +74,7 @@ FitPosition Backups::position() const {
   FitPosition out{static_cast<int>(found_->epoch), found_->step, found_->stopped, {}, found_->cursor};
   for (const auto& [name, values] : found_->history) {
     out.history.resize(values.size());
-    for (size_t i = 0; i < values.size(); ++i) out.history[i][name] = values[i];
+    for (size_t i = 0; i < values.size(); ++i) out.history[i].set(name, values[i]);
   }
   return out;
 }

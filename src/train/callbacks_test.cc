@@ -262,16 +262,27 @@ TEST(Callbacks, KnowTheirModelInsideOfHooksOnly) {
   EXPECT_EQ(model.fit(x, y, {.epochs = 4}).size(), 4u) << "the wish ends with its run";
 }
 
-TEST(Callbacks, TerminateOnNaNSeesTheLastSteps) {
+// Its loss is its input, row by row.
+Sequential echo() {
   Sequential model{Dense({.units = 1, .use_bias = false, .kernel_initializer = "ones"})};
   model.compile(
       {.optimizer = SGD{.learning_rate = 0},
        .loss = {"output",
                 [](const Tensor&, const Tensor& outputs) { return reshape(outputs, {outputs.size(0)}); }},
        .metrics = {}});
-  const Tensor x = Tensor::of<float>({1, 2, 3, NAN}, {4, 1});
-  const FitOptions options{.epochs = 5, .batch_size = 1, .shuffle = false, .callbacks = {TerminateOnNaN()}};
-  EXPECT_EQ(model.fit(x, x, options).size(), 1u);
+  return model;
+}
+
+TEST(Callbacks, TerminateOnNaNEndsTheRunBehindTheStep) {
+  for (const std::vector<float>& rows : {std::vector<float>{1, 2, 3, NAN}, {1, 2, 3, NAN, 5, 6}}) {
+    int64_t steps = 0;
+    const auto count = LambdaCallback({.on_batch_end = [&](int64_t, const Logs&) { ++steps; }});
+    const Tensor x = Tensor::of(rows, {static_cast<int64_t>(rows.size()), 1});
+    const FitOptions options{
+        .epochs = 5, .batch_size = 1, .shuffle = false, .callbacks = {TerminateOnNaN(), count}};
+    EXPECT_EQ(echo().fit(x, x, options).size(), 1u);
+    EXPECT_EQ(steps, 4);
+  }
 }
 
 TEST(ConsoleProgress, SaysThatAClassIsNotAmongTheRowsThatValidate) {
@@ -296,13 +307,31 @@ TEST(ConsoleProgress, IsQuietInALog) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-TEST(ConsoleProgress, SaysOnceThatTheLossIsNoNumber) {
+TEST(ConsoleProgress, SaysAtWhichStepTheLossBecameNoNumber) {
+  const auto said = [](float last) {
+    // Two steps an epoch.
+    const Tensor x = Tensor::of<float>({1, 2, 3, last}, {4, 1});
+    testing::internal::CaptureStderr();
+    echo().fit(x, x,
+               {.epochs = 2,
+                .batch_size = 1,
+                .shuffle = false,
+                .steps_per_epoch = 2,
+                .callbacks = {ConsoleProgress()}});
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_TRUE(said(NAN).starts_with("the loss is NaN from step 2 of epoch 2 on: ")) << said(NAN);
+  EXPECT_TRUE(said(-INFINITY).starts_with("the loss is infinite from step 2 of epoch 2 on: "));
+  EXPECT_EQ(said(4), "");
+}
+
+TEST(ConsoleProgress, SaysAgainAtTheEndThatTheLossIsNoNumber) {
   Scripted script({1, NAN, NAN});
   testing::internal::CaptureStderr();
   script.run(ConsoleProgress());
   const std::string said = testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(said.starts_with("the loss of epoch 2 is no finite number")) << said;
-  EXPECT_EQ(said.find("the loss of", 1), std::string::npos) << said;
+  EXPECT_TRUE(said.starts_with("the loss is NaN from step 1 of epoch 2 on: the training diverged")) << said;
+  EXPECT_TRUE(said.ends_with("\nthe loss is NaN from step 1 of epoch 2 on\n")) << said;
   for (const char* remedy : {"TerminateOnNaN ends such a run", "check_numerics says where it begins"})
     EXPECT_NE(said.find(remedy), std::string::npos) << said;
 }

@@ -126,8 +126,10 @@ std::span<const Tensor> StepArguments::of(Tensors element) {
     if (!ones_.defined() || ones_.size(0) != rows) ones_ = full({rows}, 1);
     element.push_back(ones_);
   }
-  if (format_.check_labels) format_.check_labels(y);
+  const bool counted = weighted || !format_.class_weight.empty();
   arguments_ = std::move(element);
+  if (format_.check)
+    format_.check(std::span(arguments_).first(inputs), y, counted ? arguments_.back() : Tensor());
   return arguments_;
 }
 
@@ -154,8 +156,7 @@ std::span<const Tensor> DatasetBatches::next() {
 }
 
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t known_inputs, size_t labels,
-                                                  std::function<void(const TensorList& y)> check_labels) {
+                                                  size_t known_inputs, size_t labels, RowsCheck check) {
   const int64_t batches = dataset.cardinality();
   check_options(options);
   if (options.validation_split != 0)
@@ -163,8 +164,8 @@ std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const 
                      "give take() and skip() of the dataset to fit and validation_data");
   if (options.sample_weight.defined()) refuse_beside_dataset("fit");
   if (batches == 0) no_batches("fit.rows", dataset);
-  StepArguments arguments({"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight,
-                           std::move(check_labels)});
+  StepArguments arguments(
+      {"fit", "fit.rows", 0, known_inputs, labels, options.weighted, options.class_weight, std::move(check)});
   if (options.steps_per_epoch == 0 && batches == Dataset::kUnknown)
     return std::make_unique<DatasetPasses>(dataset, options, std::move(arguments));
   if (options.steps_per_epoch == 0 && batches == Dataset::kInfinite)

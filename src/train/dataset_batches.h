@@ -11,6 +11,9 @@
 
 namespace espalier {
 
+// Sees the rows of a batch before its step, with their weights where they have some.
+using RowsCheck = std::function<void(std::span<const Tensor> x, const TensorList& y, const Tensor& weights)>;
+
 struct DatasetFormat {
   std::string verb, rows_rule;  // of errors
   // The number of tensors of x. When it is known, one more than x and y is the weights of rows; 0: all but y
@@ -20,8 +23,7 @@ struct DatasetFormat {
   size_t labels = 1;        // tensors of y
   bool weighted = false;
   std::map<int64_t, double> class_weight = {};
-  // Sees the labels of a batch before its step.
-  std::function<void(const TensorList& y)> check_labels = {};
+  RowsCheck check = {};
 };
 
 // Elements as arguments of steps.
@@ -60,7 +62,6 @@ class DatasetBatches final : public StepBatches {
 // What fit trains on: epochs of so many batches, or passes over the dataset. Raises what Model::fit says of
 // options for datasets.
 std::unique_ptr<TrainingBatches> training_batches(const Dataset& dataset, const FitOptions& options,
-                                                  size_t known_inputs, size_t labels,
-                                                  std::function<void(const TensorList& y)> check_labels);
+                                                  size_t known_inputs, size_t labels, RowsCheck check);
 
 }  // namespace espalier

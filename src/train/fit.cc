@@ -5,6 +5,11 @@
 #include "train/step.h"
 
 namespace espalier {
+namespace {
+
+constexpr const char* kOfBatch = " of its batch";
+
+}  // namespace
 
 Model& Callback::model(Location at) {
   const CallScope scope(at);
@@ -50,8 +55,11 @@ std::vector<Logs> Model::fit(const TensorList& x, const TensorList& y, const Fit
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
   const FitRows rows(x, y, options);
-  const std::function<Logs()> validate = training->validation(rows.validation, options);
-  training->take_labels("fit.labels", y, "", options.class_weight);
+  const std::function<Logs()> validate = training->validation(rows.validation, options, shared_->ids);
+  const Tensor weights = rows.training.weighted ? rows.training.arrays.back() : Tensor();
+  training->take_labels("fit.labels", y, weights, "", options.class_weight);
+  IdsCheck ids(shared_->ids, "fit.ids");
+  ids.take(x.tensors(), weights);
   Passes passes(rows.training, options);
   return training->fit(passes, options, validate, shared_->stop, rows.notes);
 }
@@ -60,40 +68,49 @@ std::vector<Logs> Model::fit(const Dataset& batches, const FitOptions& options, 
   const CallScope scope(at);
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("fit.compile");
+  IdsCheck ids(shared_->ids, "fit.ids", kOfBatch);
   const auto passes = training_batches(batches, options, input_names().size(), training->outputs.size(),
-                                       training->labels_check("fit.labels", options.class_weight));
+                                       training->rows_check("fit.labels", ids, options.class_weight));
   const Rows rows = validation_rows(options);
-  return training->fit(*passes, options, training->validation(rows, options), shared_->stop);
+  return training->fit(*passes, options, training->validation(rows, options, shared_->ids), shared_->stop);
 }
 
-std::function<void(const TensorList& y)> Model::Training::labels_check(const char* rule,
-                                                                       const ClassWeight& class_weight) {
-  return [this, rule, class_weight](const TensorList& y) {
-    take_labels(rule, y, " of its batch", class_weight);
+RowsCheck Model::Training::rows_check(const char* rule, IdsCheck& ids, const ClassWeight& class_weight) {
+  return [this, rule, class_weight, &ids](std::span<const Tensor> x, const TensorList& y,
+                                          const Tensor& weights) {
+    take_labels(rule, y, weights, kOfBatch, class_weight);
+    ids.take(x, weights);
   };
 }
 
-std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options) {
-  constexpr const char* kLabels = "fit.validation_labels";
+std::function<Logs()> Model::Training::validation(const Rows& rows, const FitOptions& options,
+                                                  KnownIds& known) {
+  constexpr const char *kLabels = "fit.validation_labels", *kIds = "fit.validation_ids";
   if (options.validation_data.defined()) {
-    return [this, &options] {
+    return [this, &options, &known] {
+      IdsCheck ids(known, kIds, kOfBatch);
       // They are known by now.
       const size_t inputs = Running::model()->input_types().size();
       DatasetBatches batches(options.validation_data, {.verb = "fit",
                                                        .rows_rule = "fit.validation",
                                                        .inputs = inputs,
                                                        .labels = outputs.size(),
-                                                       .check_labels = labels_check(kLabels)});
+                                                       .check = rows_check(kLabels, ids)});
       return test(batches);
     };
   }
   if (rows.count == 0) return {};
-  const auto take_validation_labels = [this, &options] {
-    if (options.validation_y.defined()) take_labels(kLabels, options.validation_y);
+  // Labels of a validation_split were taken with those before them.
+  const auto take = [this, &rows, &options](IdsCheck& ids) {
+    const Tensor weights = rows.weighted ? rows.arrays.back() : Tensor();
+    if (options.validation_y.defined()) take_labels(kLabels, options.validation_y, weights);
+    ids.take(std::span(rows.arrays).first(rows.arrays.size() - outputs.size() - rows.weighted), weights);
   };
-  take_validation_labels();
-  return [this, &rows, &options, take_validation_labels] {
-    take_validation_labels();
+  IdsCheck first(known, kIds);
+  take(first);
+  return [this, &rows, &options, &known, take] {
+    IdsCheck ids(known, kIds);
+    take(ids);
     RowBatches batches(rows, options.batch_size);
     return test(batches);
   };
@@ -105,7 +122,10 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("train_on_batch.compile");
   const Rows rows = rows_of("train_on_batch", x, y, sample_weight);
-  training->take_labels("train_on_batch.labels", y);
+  const Tensor weights = rows.weighted ? rows.arrays.back() : Tensor();
+  training->take_labels("train_on_batch.labels", y, weights);
+  IdsCheck ids(shared_->ids, "train_on_batch.ids");
+  ids.take(x.tensors(), weights);
   training->reset();
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
@@ -125,7 +145,10 @@ Logs Model::evaluate(const TensorList& x, const TensorList& y, const EvaluateOpt
     throw ValueError("evaluate.weighted", "rows in memory have their weights in sample_weight");
   const Rows rows = rows_of("evaluate", x, y, options.sample_weight);
   check_batch_size("evaluate", options.batch_size);
-  training->take_labels("evaluate.labels", y);
+  const Tensor weights = rows.weighted ? rows.arrays.back() : Tensor();
+  training->take_labels("evaluate.labels", y, weights);
+  IdsCheck ids(shared_->ids, "evaluate.ids");
+  ids.take(x.tensors(), weights);
   RowBatches batches(rows, options.batch_size);
   return training->test(batches);
 }
@@ -135,12 +158,13 @@ Logs Model::evaluate(const Dataset& batches, const EvaluateOptions& options, Loc
   const Running run_this(*this);
   const std::shared_ptr<Training> training = this->training("evaluate.compile");
   if (options.sample_weight.defined()) refuse_beside_dataset("evaluate");
+  IdsCheck ids(shared_->ids, "evaluate.ids", kOfBatch);
   DatasetBatches all(batches, {.verb = "evaluate",
                                .rows_rule = "evaluate.rows",
                                .known_inputs = input_names().size(),
                                .labels = training->outputs.size(),
                                .weighted = options.weighted,
-                               .check_labels = training->labels_check("evaluate.labels")});
+                               .check = training->rows_check("evaluate.labels", ids)});
   return training->test(all);
 }
 
@@ -169,6 +193,8 @@ Tensors Model::predict_all(const TensorList& x, int64_t batch_size, Location at)
   const BuildTransaction transaction;
   check_batch_size("predict", batch_size);
   const Rows rows = rows_to_predict(x);
+  IdsCheck ids(shared_->ids, "predict.ids");
+  ids.take(x.tensors());
   const std::vector<int64_t> order = rows.numbers();
   std::vector<Tensors> parts;
   std::vector<int64_t> sizes;
@@ -189,10 +215,12 @@ Tensors Model::predict_all(const Dataset& batches, Location at) {
   std::vector<Tensors> parts;
   std::vector<int64_t> sizes;
   DatasetIterator iterator(batches, 0);
+  IdsCheck ids(shared_->ids, "predict.ids", kOfBatch);
   while (std::optional<Tensors> element = iterator.next()) {
     const size_t inputs = input_types().size();
     if (inputs > 0 && inputs < element->size()) element->resize(inputs);
     sizes.push_back(rows_to_predict(*element).count);
+    ids.take(*element);
     parts.push_back(shared_->predict(*element));
   }
   if (parts.empty()) throw ShapeError("predict.rows", cat("there are no batches: ", batches, " is empty"));

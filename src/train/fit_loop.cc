@@ -1,8 +1,15 @@
+#include <cmath>
+
+#include "eager/trace.h"
 #include "nn/build_transaction.h"
 #include "train/backup.h"
 #include "train/step.h"
 
 namespace espalier {
+
+bool Model::Training::loss_is_finite() const {
+  return std::isfinite(*static_cast<const float*>(loss.total.state()->value.bytes()));
+}
 
 std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOptions& options,
                                        const std::function<Logs()>& validate, bool& stop,
@@ -51,13 +58,17 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     }
     const Logs not_due;
     Logs logs = this->logs();
+    bool finite = true;
     while ((steps == 0 || now.step < steps) && !stop) {
       const std::span<const Tensor> arguments = batches.next();
       if (arguments.empty()) break;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(arguments, batches.numbers()); });
       const int64_t step = ++now.step;
-      const bool due = step % 8 == 1 && !options.callbacks.empty();
+      // NaN and infinity stay in the epoch's sum.
+      const bool diverged = finite && !loss_is_finite();
+      finite = finite && !diverged;
+      const bool due = (step % 8 == 1 || diverged) && !options.callbacks.empty();
       if (due) refresh(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
       if (backups.due_after_step(++steps_of_run)) save(now);
@@ -66,7 +77,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     if (interrupted && backups.used()) save(now);
     refresh(logs);
     if (validate) {
-      for (const auto& [name, value] : validate()) logs["val_" + name] = value;
+      for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
     }
     for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));

@@ -158,6 +158,61 @@ TEST(Fit, RowsCountByTheirWeight) {
   EXPECT_EQ(rule_of([&] { model.train_on_batch(x, fit_rows_zeros_of(3)); }), "train_on_batch.rows");
 }
 
+// What a row of weight 0 holds - no number in x, y or the layers, no class - changes no loss, metric or
+// weight: all is as if others of its kind stood there.
+TEST(Fit, ARowOfWeightZeroIsNotThere) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor weights = Tensor::of<float>({0, 1, 2, 0, 1, 0, 0, 0});
+  const Tensor x =
+      Tensor::of<float>({nan, 1, 1, 2, 2, -1, inf, nan, -1, 1, 3, nan, inf, inf, nan, 0}, {8, 2});
+  const auto run = [&](const Loss& loss, const Tensor& y, const std::vector<Metric>& metrics, bool eager,
+                       bool dataset) {
+    set_seed(5);
+    const int64_t units = y.rank() == 1 ? 3 : 2;
+    Sequential model{Dense({.units = 4, .activation = "tanh"}), BatchNormalization(),
+                     Dense({.units = units})};
+    model.compile({.optimizer = Adam{}, .loss = loss, .metrics = metrics, .run_eagerly = eager});
+    const Dataset batches = Dataset::from_tensor_slices({x, y, weights}).batch(5);
+    const auto history = dataset
+                             ? model.fit(batches, {.epochs = 3, .validation_data = batches, .weighted = true})
+                             : model.fit(x, y,
+                                         {.epochs = 3,
+                                          .batch_size = 5,
+                                          .shuffle = false,
+                                          .validation_x = x,
+                                          .validation_y = y,
+                                          .validation_sample_weight = weights,
+                                          .sample_weight = weights});
+    for (const Logs& logs : history) {
+      for (const auto& [name, value] : logs) EXPECT_TRUE(std::isfinite(value)) << name;
+    }
+    for (const Variable& variable : model.variables()) {
+      for (const float value : variable.read().to_vector<float>())
+        EXPECT_TRUE(std::isfinite(value)) << variable.path();
+    }
+    const Logs one = model.train_on_batch(x, y, weights),
+               judged = model.evaluate(x, y, {.sample_weight = weights});
+    EXPECT_TRUE(std::isfinite(one.at("loss")) && std::isfinite(judged.at("loss")));
+    // Those that count, alone.
+    const Tensor counted = Tensor::of<int32_t>({1, 2, 4});
+    const Logs alone =
+        model.evaluate(take(x, counted), take(y, counted), {.sample_weight = take(weights, counted)});
+    for (const auto& [name, value] : alone) EXPECT_NEAR(judged.at(name), value, 1e-5) << name;
+  };
+  const Tensor classes = Tensor::of<int32_t>({-1, 2, 0, 99, 1, -7, 3, 1000});
+  const Tensor shares =
+      Tensor::of<float>({nan, 7, 0.5f, 1, 0, 0.25f, -1, nan, 1, 1, nan, nan, 2, 3, inf, nan}, {8, 2});
+  for (const bool eager : {false, true}) {
+    for (const bool dataset : {false, true}) {
+      run(SparseCategoricalCrossentropy({.from_logits = true}), classes,
+          {"accuracy", "sparse_top_k_categorical_accuracy"}, eager, dataset);
+      run(MeanSquaredError(), shares, {"mae", "rmse", "r2", metrics::Mean("mean")}, eager, dataset);
+      run(BinaryCrossentropy({.from_logits = true}), shares,
+          {"binary_accuracy", "auc", "precision", "recall"}, eager, dataset);
+    }
+  }
+}
+
 TEST(Fit, RowsThatValidateAndAreEvaluatedCountByTheirWeight) {
   Given model;
   const Tensor x = fit_rows_counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});

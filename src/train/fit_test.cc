@@ -425,9 +425,27 @@ TEST(Logs, SayWhichValuesThereAre) {
   }
 }
 
+TEST(Logs, ThoseOfFitRaiseForANameThatIsNotThere) {
+  Sequential model{Dense({.units = 1})};
+  model.compile({.loss = MeanSquaredError()});
+  std::vector<Logs> history = model.fit(full({4, 2}, 1), full({4, 1}, 1));
+  const size_t size = history[0].size();
+  EXPECT_TRUE(std::isfinite(history[0]["loss"]));
+  try {
+    static_cast<void>(history[0]["val_loss"]);
+    FAIL() << "a value that nobody measured";
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.rule(), "logs.name");
+    EXPECT_EQ(error.message(), "unknown value \"val_loss\": known are loss");
+    EXPECT_NE(std::string(error.what()).find(" at fit_test.cc:"), std::string::npos) << error.what();
+  }
+  EXPECT_EQ(history[0].size(), size);
+}
+
 TEST(Logs, AreUsedAsAMapIs) {
   Logs logs;
-  logs["loss"] = 2;
+  logs.set("loss", 2);
+  EXPECT_EQ(logs["loss"], 2);
   const std::map<std::string, double> copy = logs;
   EXPECT_EQ(logs, copy);
   EXPECT_EQ(logs.find("accuracy"), logs.end());

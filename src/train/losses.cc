@@ -6,6 +6,7 @@
 #include "base/format.h"
 #include "espalier/array.h"
 #include "espalier/ops.h"
+#include "train/rows.h"
 
 namespace espalier {
 namespace {
@@ -32,7 +33,7 @@ LossSums LossSums::of(const Tensor& losses, const Tensor& row_weight, Location a
     throw ShapeError("loss.row_weight", cat("a row has a loss and a weight of one dtype: losses ",
                                             losses.type(), ", weights ", row_weight.type()));
   }
-  return {reduce_sum(losses * row_weight, {0}), reduce_sum(row_weight, {0})};
+  return {reduce_sum(counted_rows(losses, row_weight) * row_weight, {0}), reduce_sum(row_weight, {0})};
 }
 
 Tensor LossSums::mean() const { return sum / maximum(weight, 1e-12); }
@@ -65,7 +66,12 @@ Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) c
 LossSums Loss::sums(const Tensor& labels, const Tensor& outputs, const Tensor& row_weight,
                     Location at) const {
   const CallScope scope(at);
-  const Tensor losses = of_rows(labels, outputs, at);
+  // What does not fit is refused below.
+  const bool some = row_weight.defined() && row_weight.rank() == 1;
+  const auto counted = [&](const Tensor& x) {
+    return some && x.rank() > 0 && x.size(0) == row_weight.size(0) ? counted_rows(x, row_weight) : x;
+  };
+  const Tensor losses = of_rows(counted(labels), counted(outputs), at);
   return LossSums::of(losses, row_weight.defined() ? row_weight : full(losses.shape(), 1, losses.dtype()));
 }
 

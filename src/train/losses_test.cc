@@ -183,6 +183,50 @@ TEST(Losses, SumsOfPartsAddUpToThoseOfTheWhole) {
   }
 }
 
+// A row of weight 0 is not there, whatever its label and its output hold: by closed form, and as if it were
+// cut.
+TEST(Losses, WhatARowOfWeightZeroHoldsReachesNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const auto mean = [](const Tensor& labels, const Tensor& outputs) {
+    return MeanSquaredError().sums(labels, outputs, Tensor::of<float>({0, 1})).mean().item<float>();
+  };
+  EXPECT_EQ(mean(Tensor::of<float>({nan, 1}), Tensor::of<float>({2, 3})), 4);
+  EXPECT_EQ(mean(Tensor::of<float>({inf, 1}), Tensor::of<float>({-inf, 3})), 4);
+  EXPECT_EQ(LossSums::of(Tensor::of<float>({nan, 4, inf}), Tensor::of<float>({0, 2, 0})).mean().item<float>(),
+            4);
+
+  const Tensor weights = Tensor::of<float>({2, 0, 1, 0});
+  const Tensor counted = Tensor::of<int32_t>({0, 2});
+  const auto check = [&](const Loss& loss, const Tensor& labels, const Tensor& outputs) {
+    SCOPED_TRACE(loss.name);
+    const Tensor own_outputs = take(outputs, counted);
+    GradientTape tape, own_tape;
+    tape.watch(outputs);
+    own_tape.watch(own_outputs);
+    const LossSums all = loss.sums(labels, outputs, weights),
+                   own = loss.sums(take(labels, counted), own_outputs, Tensor::of<float>({2, 1}));
+    EXPECT_EQ(all.sum.item<float>(), own.sum.item<float>());
+    EXPECT_EQ(all.weight.item<float>(), 3);
+    const Tensor gradient = tape.gradient(all.mean(), outputs),
+                 own_gradient = own_tape.gradient(own.mean(), own_outputs);
+    EXPECT_EQ(take(gradient, counted).to_vector<float>(), own_gradient.to_vector<float>());
+    EXPECT_EQ(take(gradient, Tensor::of<int32_t>({1, 3})).to_vector<float>(), std::vector<float>(6, 0));
+  };
+  const Tensor outputs =
+      Tensor::of<float>({0.2f, 0.3f, 0.5f, nan, inf, 1, 0.6f, 0.1f, 0.3f, -inf, nan, 2}, {4, 3});
+  const Tensor shares = Tensor::of<float>({0.1f, 0.2f, 0.7f, 7, nan, -1, 0, 1, 0, nan, nan, inf}, {4, 3});
+  const Tensor classes = Tensor::of<int32_t>({2, -1, 0, 99});
+  for (const Loss& loss : {MeanSquaredError(), MeanAbsoluteError(), Huber()}) check(loss, shares, outputs);
+  for (const bool from_logits : {false, true}) {
+    check(SparseCategoricalCrossentropy({.from_logits = from_logits}), classes, outputs);
+    check(CategoricalCrossentropy({.from_logits = from_logits, .label_smoothing = 0.1}), shares, outputs);
+    check(BinaryCrossentropy({.from_logits = from_logits}), shares, outputs);
+  }
+  // One of the user's, which has no number for the zeros that stand in for the row.
+  check({"log", [](const Tensor& y, const Tensor& out) { return reduce_sum(y * log(out), {1}) * 1; }}, shares,
+        outputs);
+}
+
 TEST(Losses, RowsWeighOneUnlessSaidAndNothingIsDividedByNothing) {
   const Tensor labels = full({4, 2}, 1), outputs = full({4, 2}, 3);
   EXPECT_EQ(MeanSquaredError().sums(labels, outputs).sum.item<float>(), 16);

@@ -6,6 +6,7 @@
 #include "base/shortest.h"
 #include "espalier/array.h"
 #include "nn/build_transaction.h"
+#include "train/rows.h"
 
 namespace espalier {
 namespace {
@@ -40,6 +41,8 @@ constexpr Known kKnown[] = {
     {"r2", metrics::R2Score},
 };
 
+}  // namespace
+
 Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {
   if (outputs.rank() == 0)
     throw ShapeError("metric.outputs", cat("outputs must be [batch, ...], got ", outputs.type()));
@@ -56,8 +59,6 @@ Tensor checked_weights(const Tensor& weights, const Tensor& outputs) {
   return convert(weights, DType::kF32);
 }
 
-}  // namespace
-
 Metric::Metric(const std::string& name, Location at) {
   const CallScope scope(at);
   *this = find_named("metric.name", "metric", name, kKnown).make(name);
@@ -69,7 +70,14 @@ const std::string& Metric::name() const { return rule_->name; }
 void Metric::update(const Tensor& labels, const Tensor& outputs, const Tensor& weights, Location at) {
   const CallScope scope(at);
   const BuildTransaction transaction;
-  rule_->update(labels, outputs, checked_weights(weights, outputs));
+  const Tensor checked = checked_weights(weights, outputs);
+  const auto counted = [&](const Tensor& x) {
+    // A metric may have no use for labels.
+    return weights.defined() && x.defined() && x.rank() > 0 && x.size(0) == checked.size(0)
+               ? counted_rows(x, checked)
+               : x;
+  };
+  rule_->update(counted(labels), counted(outputs), checked);
 }
 
 double Metric::result() const { return rule_->result(); }

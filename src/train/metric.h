@@ -9,7 +9,7 @@ namespace espalier {
 struct Metric::Rule {
   explicit Rule(std::string metric_name) : name(std::move(metric_name)) {}
   virtual ~Rule() = default;
-  // Adds rows; `weights` are f32[batch].
+  // Adds rows; `weights` are f32[batch]. Rows of weight 0 hold what rows that count may hold.
   virtual void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) = 0;
   virtual double result() const = 0;
   virtual std::vector<Variable> variables() const = 0;
@@ -26,6 +26,9 @@ constexpr char kAutoMetric[] = "auto";
 
 // Raises ValueError[<kind>.threshold] unless it is finite.
 void require_threshold(const char* kind, double threshold);
+
+// The weights that a metric is given, f32[batch], or ones. Raises what Metric::update says of them.
+Tensor checked_weights(const Tensor& weights, const Tensor& outputs);
 
 // A variable of a metric, zeros.
 Variable metric_variable(const std::string& metric, const std::string& part, const TensorType& type = {});

@@ -79,6 +79,32 @@ TEST(Metrics, AreKerasAfterEveryBatch) {
   EXPECT_EQ(golden.at("metrics").size(), 62u);
 }
 
+// As if the row were cut: no metric has heard of it.
+TEST(Metrics, WhatARowOfWeightZeroHoldsReachesNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const Tensor weights = Tensor::of<float>({0, 2, 1, 0}), counted = Tensor::of<int32_t>({1, 2});
+  const auto check = [&](const auto& make, const Tensor& labels, const Tensor& outputs) {
+    Metric all = make(), own = make();
+    all.update(labels, outputs, weights);
+    own.update(take(labels, counted), take(outputs, counted), take(weights, counted));
+    EXPECT_EQ(all.result(), own.result()) << all.name();
+    EXPECT_TRUE(std::isfinite(all.result())) << all.name();
+  };
+  const Tensor outputs = Tensor::of<float>({nan, inf, 0.7f, 0.3f, 0.1f, 0.9f, -inf, nan}, {4, 2});
+  const Tensor shares = Tensor::of<float>({nan, 7, 1, 0, 0, 0.5f, inf, nan}, {4, 2});
+  for (const char* name :
+       {"accuracy", "binary_accuracy", "categorical_accuracy", "top_k_categorical_accuracy", "mean",
+        "precision", "recall", "auc", "mae", "mse", "rmse", "r2"})
+    check([&] { return Metric(name); }, shares, outputs);
+  for (const char* name : {"accuracy", "sparse_categorical_accuracy", "sparse_top_k_categorical_accuracy"})
+    check([&] { return Metric(name); }, Tensor::of<int32_t>({-1, 0, 1, 99}), outputs);
+  const auto of_user = [](const Tensor&, const Tensor& out) { return log(reduce_sum(out, {1})); };
+  check([&] { return metrics::MeanMetricWrapper("log", of_user); }, shares, outputs);
+  Metric squares = metrics::MeanSquaredError();
+  squares.update(Tensor::of<float>({nan, 1}), Tensor::of<float>({2, 3}), Tensor::of<float>({0, 1}));
+  EXPECT_EQ(squares.result(), 4);
+}
+
 // Labels and outputs in halves and weights in quarters: every sum is exact.
 TEST(Metrics, PartsGiveWhatTheWholeGives) {
   constexpr int64_t kRows = 24, kWidth = 4;

@@ -74,9 +74,9 @@ class Saver final : public Callback {
     best_.reset();
     Logs fields{{"epoch", 1}};
     if (options_.save_freq > 0) {
-      fields["batch"] = 1;
+      fields.set("batch", 1);
     } else {
-      for (const std::string& name : run.logs) fields[name] = 0.5;
+      for (const std::string& name : run.logs) fields.set(name, 0.5);
     }
     // Before the epochs, not after the first.
     const std::string first = filled(options_.path, fields);
@@ -101,7 +101,7 @@ class Saver final : public Callback {
       best_ = value;
     }
     Logs fields = logs;
-    fields["epoch"] = epoch + 1;
+    fields.set("epoch", epoch + 1);
     save(fields);
   }
 

@@ -1,12 +1,12 @@
 #include "report/progress.h"
 
-#include <cmath>
 #include <iostream>
 #include <optional>
 
 #include "base/format.h"
 #include "espalier/model.h"
 #include "report/table.h"
+#include "train/loss_watch.h"
 
 namespace espalier {
 namespace {
@@ -23,7 +23,8 @@ class Progress final : public Callback {
     run_ = run;
     bar_.emplace();
     last_.clear();
-    diverged_ = false;
+    loss_ = {};
+    epochs_ = diverged_ = 0;
     step_ = 0;
     for (const std::string& note : run.notes) std::cerr << "note: " << note << "\n";
   }
@@ -33,29 +34,37 @@ class Progress final : public Callback {
     const std::string last = cat(run_.epochs), number = cat(epoch + 1);
     const std::string blanks(last.size() - std::min(last.size(), number.size()), ' ');
     bar_->start(cat("epoch ", blanks, number, "/", last), total);
+    loss_.begin_epoch(epoch);
   }
   void on_batch_end(int64_t step, const Logs& logs) override {
     step_ = step;
-    for (const auto& [name, value] : logs) last_[name] = value;
+    loss_.on_batch_end(step, logs);
+    for (const auto& [name, value] : logs) last_.set(name, value);
     const int64_t done =
         run_.examples ? std::min(run_.examples, run_.examples * step / run_.steps_per_epoch) : step;
     bar_->update(done, [this] { return metrics_text(last_); });
   }
-  void on_epoch_end(int epoch, const Logs& logs) override {
+  void on_epoch_end(int, const Logs& logs) override {
     bar_->finish(metrics_text(logs));
-    const auto loss = logs.find("loss");
-    if (diverged_ || loss == logs.end() || std::isfinite(loss->second)) return;
-    diverged_ = true;
-    std::cerr << "the loss of epoch " << epoch + 1
-              << " is no finite number: the training diverged, or its rows hold NaN; TerminateOnNaN ends "
-                 "such a run, and compile with check_numerics says where it begins\n";
+    loss_.on_epoch_end(logs);
+    ++epochs_;
+    if (!loss_.found() || diverged_) return;
+    diverged_ = epochs_;
+    std::cerr << loss_.text()
+              << ": the training diverged, or its rows hold NaN; TerminateOnNaN ends such a run, and compile "
+                 "with check_numerics says where it begins\n";
+  }
+  // The last line of a run says it, too.
+  void on_train_end(const Logs&) override {
+    if (loss_.found() && diverged_ < epochs_) std::cerr << loss_.text() << "\n";
   }
 
  private:
   Run run_;
   Logs last_;
   int64_t step_ = 0;  // the last one
-  bool diverged_ = false;
+  LossWatch loss_;
+  int epochs_ = 0, diverged_ = 0;  // those that ended, and that of them in which it did
   std::optional<ProgressBar> bar_;
 };
 

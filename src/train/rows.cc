@@ -75,4 +75,9 @@ Tensor row_mean(const Tensor& values) {
   return mean(values, axes);
 }
 
+Tensor counted_rows(const Tensor& values, const Tensor& row_weight) {
+  const Tensor counts = compare(row_weight, 0, Comparison::kNE);
+  return select(broadcast_in_dim(counts, values.shape(), {0}), values, zeros_like(values));
+}
+
 }  // namespace espalier

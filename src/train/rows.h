@@ -22,4 +22,8 @@ void require_class_numbers(const std::string& name, const Tensor& labels, const 
 // [batch, ...] to [batch]: the mean over the other axes.
 Tensor row_mean(const Tensor& values);
 
+// `values` [batch, ...] with zeros in the rows of weight 0, which are not there: selected, since a product
+// would keep NaN, in the gradient too. REQUIRES: weights are of those rows.
+Tensor counted_rows(const Tensor& values, const Tensor& row_weight);
+
 }  // namespace espalier

@@ -3,6 +3,7 @@
 #include "eager/trace.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "train/counted_rows.h"
 #include "train/culprit.h"
 
 namespace espalier {
@@ -67,6 +68,11 @@ Step::Step(Body body, Options options)
           {.name = options_.name}) {}
 
 void Step::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+  const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
+  if (counted) {
+    arguments = counted->arguments;
+    numbers = counted->numbers;
+  }
   bool finite = true;
   const auto accept = [&](std::span<const Tensor> flag) { return finite = all_finite(flag); };
   if (options_.eager) {

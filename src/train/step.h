@@ -7,6 +7,8 @@
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "train/dataset_batches.h"
+#include "train/ids.h"
 #include "train/metric.h"
 #include "train/step_batches.h"
 
@@ -20,7 +22,11 @@ class Running {
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
   static Model* model() { return now_; }
-  static Tensors apply(std::span<const Tensor> x) { return now_->apply(Tensors(x.begin(), x.end())); }
+  // REQUIRES: `x` are the first arguments of the trace, if there is one.
+  static Tensors apply(std::span<const Tensor> x) {
+    const IdsCheck::Applied inputs;
+    return now_->apply(Tensors(x.begin(), x.end()));
+  }
 
  private:
   static inline thread_local Model* now_ = nullptr;
@@ -66,15 +72,15 @@ class Step {
 struct Model::Training {
   // `names` are the model's for its outputs, if it has some.
   Training(ModelOptions options, const std::vector<std::string>& names);
-  // Remembers which class numbers `y` holds, and checks them against outputs that are known already. Raises
+  // Remembers which class numbers `y` holds in rows that count, by `weights` where they are given, and checks
+  // them against outputs that are known already. Raises
   // ValueError[rule]; rows are those `of` something. ValueError[fit.class_weight] for a class with a weight
   // that the outputs have no place for.
   using ClassWeight = std::map<int64_t, double>;
-  void take_labels(const char* rule, const TensorList& y, const char* of = "",
+  void take_labels(const char* rule, const TensorList& y, const Tensor& weights, const char* of = "",
                    const ClassWeight& class_weight = {});
-  // The same, for batch after batch.
-  std::function<void(const TensorList& y)> labels_check(const char* rule,
-                                                        const ClassWeight& class_weight = {});
+  // The same, for batch after batch, and of its inputs.
+  RowsCheck rows_check(const char* rule, IdsCheck& ids, const ClassWeight& class_weight = {});
   // What the running model gives for `x`, floats in f32. Raises ValueError[fit.outputs], and [loss.logits]
   // and [loss.probabilities] for outputs that their losses do not take.
   Tensors run(std::span<const Tensor> x) const;
@@ -86,6 +92,8 @@ struct Model::Training {
   void observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
                const Tensors& outputs, const Tensor& weights);
   Logs logs() const;
+  // Whether what the epoch's loss is so far is a number, without a look at its weight.
+  bool loss_is_finite() const;
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
   void reset();
@@ -98,7 +106,7 @@ struct Model::Training {
                         const std::function<Logs()>& validate, bool& stop,
                         const std::vector<std::string>& notes = {});
   // What fit's validate is, for these rows or validation_data; empty without. Both outlive it.
-  std::function<Logs()> validation(const Rows& rows, const FitOptions& options);
+  std::function<Logs()> validation(const Rows& rows, const FitOptions& options, KnownIds& ids);
   // Loss and metrics over these batches.
   Logs test(StepBatches& batches);
 
@@ -109,9 +117,8 @@ struct Model::Training {
 
     std::string prefix;                                          // of its names in logs
     std::vector<std::pair<std::string, RunningMean>> mean_loss;  // by its name, of one of several
-    struct {
+    struct Labels : Extremes {
       const char *rule = "fit.labels", *of = "";
-      int64_t least = 0, most = 0, least_row = 0, most_row = 0;
       int64_t least_weighted = 0, most_weighted = 0;
     } labels;
     int64_t classes = -1;
@@ -128,6 +135,7 @@ struct Model::Shared {
   // The model's code by eager calls when it is compiled so, else traced.
   Tensors predict(std::span<const Tensor> x);
 
+  KnownIds ids;
   TracedFunction forward;
   std::shared_ptr<Training> training;  // null before compile()
   bool stop = false;                   // asked of the run of fit()

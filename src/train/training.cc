@@ -35,15 +35,21 @@ std::vector<OutputOptions> ordered(const std::vector<OutputOptions>& given,
   return out;
 }
 
-// Raises ValueError[rule] for a label outside of [0, 1]; rows are those `of` something.
-void check_shares(const char* rule, const Tensor& y, const char* of, const std::string& loss) {
+// Raises ValueError[rule] for a label outside of [0, 1] in a row that counts; rows are those `of` something.
+void check_shares(const char* rule, const Tensor& y, const Tensor& weights, const char* of,
+                  const std::string& loss) {
   const Tensor wide = convert(y, DType::kF32);
   const auto values = wide.data<float>();
-  const auto bad = std::ranges::find_if(values, [](float label) { return !(label >= 0 && label <= 1); });
-  if (bad == values.end()) return;
-  const int64_t a_row = wide.type().elements() / wide.size(0);
-  throw ValueError(rule, cat("label ", shortest(*bad), " of row ", (bad - values.begin()) / a_row, of,
-                             " is no share: loss \"", loss, "\" takes labels from 0 to 1"));
+  const int64_t rows = wide.size(0), a_row = rows ? wide.type().elements() / rows : 0;
+  for (int64_t i = 0; i < rows * a_row; ++i) {
+    const float label = values[static_cast<size_t>(i)];
+    const int64_t row = i / a_row;
+    if ((label >= 0 && label <= 1) ||
+        (weights.defined() && weights.data<float>()[static_cast<size_t>(row)] == 0))
+      continue;
+    throw ValueError(rule, cat("label ", shortest(label), " of row ", row, of, " is no share: loss \"", loss,
+                               "\" takes labels from 0 to 1"));
+  }
 }
 
 // A metric by name takes what the loss takes.
@@ -121,8 +127,8 @@ Model::Training::Training(ModelOptions given, const std::vector<std::string>& na
   }
 }
 
-void Model::Training::take_labels(const char* rule, const TensorList& y, const char* of,
-                                  const ClassWeight& class_weight) {
+void Model::Training::take_labels(const char* rule, const TensorList& y, const Tensor& weights,
+                                  const char* of, const ClassWeight& class_weight) {
   if (y.size() != outputs.size()) {
     throw ValueError(rule,
                      cat("y has ", counted(y.size(), "tensor"), " of labels, the model is compiled for ",
@@ -131,16 +137,12 @@ void Model::Training::take_labels(const char* rule, const TensorList& y, const c
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     Output& output = outputs[i];
-    output.labels = {rule, of};
-    if (output.loss.share_labels) check_shares(rule, y[i], of, output.loss.name);
+    output.labels = {{}, rule, of};
+    if (output.loss.share_labels) check_shares(rule, y[i], weights, of, output.loss.name);
     if (!output.loss.class_labels || !is_integer(y[i].dtype())) continue;
-    const Tensor wide = convert(y[i], DType::kI64);
-    const auto values = wide.data<int64_t>();
-    const auto least = std::ranges::min_element(values), most = std::ranges::max_element(values);
-    if (least == values.end()) continue;
-    const int64_t a_row = wide.type().elements() / wide.size(0);
-    output.labels = {
-        rule, of, *least, *most, (least - values.begin()) / a_row, (most - values.begin()) / a_row};
+    const std::optional<Extremes> found = extremes_of(y[i], weights);
+    if (!found) continue;
+    output.labels = {*found, rule, of};
     if (!class_weight.empty()) {
       output.labels.least_weighted = class_weight.begin()->first;
       output.labels.most_weighted = class_weight.rbegin()->first;
@@ -208,7 +210,9 @@ void Model::Training::observe(const Tensor& total, const Tensors& losses, std::s
   loss.add(total, weights);
   for (size_t i = 0; i < outputs.size(); ++i) {
     for (auto& [log, mean] : outputs[i].mean_loss) mean.add(losses[i], weights);
-    for (Metric& metric : outputs[i].metrics) metric.update(labels[i], values[i], weights);
+    // A step's rows count, or hold what rows that count hold.
+    for (Metric& metric : outputs[i].metrics)
+      metric.rule()->update(labels[i], values[i], checked_weights(weights, values[i]));
   }
 }
 
@@ -219,14 +223,14 @@ Logs Model::Training::logs() const {
 }
 
 void Model::Training::refresh(Logs& logs) const {
-  logs["loss"] = loss.result();
+  logs.set("loss", loss.result());
   for (const Output& output : outputs) {
-    for (const auto& [log, mean] : output.mean_loss) logs[log] = mean.result();
+    for (const auto& [log, mean] : output.mean_loss) logs.set(log, mean.result());
     for (const Metric& metric : output.metrics) {
       if (output.prefix.empty()) {
-        logs[metric.name()] = metric.result();
+        logs.set(metric.name(), metric.result());
       } else {
-        logs[output.prefix + metric.name()] = metric.result();
+        logs.set(output.prefix + metric.name(), metric.result());
       }
     }
   }

@@ -35,7 +35,7 @@ std::vector<Tensor> decompose_batch_normalization(const DecomposeContext& c) {
   const auto& a = c.attributes<BatchNormalizationAttributes>();
   const Shape& shape = c.in(0).shape();
   const DType dtype = normalization_dtype(c.in(0).dtype());
-  const Tensor x = convert(c.in(0), dtype);
+  Tensor x = convert(c.in(0), dtype);
   Dims others;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (static_cast<int64_t>(i) != a.axis) others.push_back(static_cast<int64_t>(i));
@@ -47,6 +47,8 @@ std::vector<Tensor> decompose_batch_normalization(const DecomposeContext& c) {
   Tensor weight, total;
   if (weighted) {
     weight = broadcast_in_dim(c.in(3), shape, {0});
+    // Not by the products alone: they, and their gradients, keep NaN.
+    x = select(compare(weight, 0, Comparison::kEQ), 0, x);
     total = reduce_sum(c.in(3), {0}) * (each / static_cast<double>(shape[0]));
   }
   const auto mean_of = [&](const Tensor& t) {
@@ -70,7 +72,8 @@ const OpDef op_batch_normalization = {
         "results: y, mean, "
         "variance. With row_weight, one number for each index of axis 0, they are weighted means; rows of "
         "weight zero "
-        "count for nothing, whatever they hold. Computed in f32, or f64 for f64. c1: floating-point x. c2: "
+        "count for nothing: they are taken as zeros, whatever they hold. Computed in f32, or f64 for f64. "
+        "c1: floating-point x. c2: "
         "scale and "
         "offset have one element a feature and x's dtype or f32. c3: feature_index in range. c4: row_weight "
         "has the "

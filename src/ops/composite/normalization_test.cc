@@ -1,4 +1,7 @@
-#include "ops/op_test.h"
+#include <algorithm>
+#include <cmath>
+
+#include "ops/op_checks_test.h"
 
 namespace espalier {
 namespace {
@@ -96,6 +99,28 @@ TEST(BatchNormalization, RowsOfWeightZeroCountForNothing) {
   const auto out = batch_normalization(x, one, one, {}, Tensor::of<double>({1, 1, 0}));
   EXPECT_EQ(out[1].to_vector<double>(), (std::vector<double>{2, 4}));
   EXPECT_EQ(out[2].to_vector<double>(), (std::vector<double>{1, 4}));
+}
+
+TEST(BatchNormalization, WhatRowsOfWeightZeroHoldReachesNoGradient) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto gradients = [](const Tensor& x, const Tensor& w) {
+    const Tensor scale = full({2}, 2, DType::kF64), offset = full({2}, 1, DType::kF64);
+    CallLog log;
+    const auto out = batch_normalization(x, scale, offset, {}, w);
+    // Their own results count for nothing either.
+    const Tensor factor = broadcast_in_dim(w * Tensor::of<double>({1, 3, 1}), x.shape(), {0});
+    const Tensor loss = reduce_sum(out[0] * out[0] * factor, {0, 1});
+    const std::vector<TapeEntry> calls = log.calls;
+    return reverse(calls, std::vector{loss}, {}, std::vector{x, scale, offset});
+  };
+  const Tensor w = Tensor::of<double>({1, 1, 0});
+  const auto found = gradients(Tensor::of<double>({1, 2, 3, 6, nan, INFINITY}, {3, 2}), w);
+  const auto wanted = gradients(Tensor::of<double>({1, 2, 3, 6, 7, -1}, {3, 2}), w);
+  for (size_t i = 0; i < found.size(); ++i) {
+    const auto values = found[i].to_vector<double>();
+    EXPECT_TRUE(std::ranges::all_of(values, [](double x) { return std::isfinite(x); })) << i;
+    EXPECT_EQ(values, wanted[i].to_vector<double>()) << i;
+  }
 }
 
 TEST(BatchNormalization, InferenceUsesGivenStatistics) {

@@ -1,0 +1,51 @@
+#include "train/counted_rows.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "ir/sink.h"
+
+namespace espalier {
+
+std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
+                                          std::span<const int64_t> numbers) {
+  const Literal& given = arguments.back().node()->literal;
+  const auto* weights = reinterpret_cast<const float*>(given.raw());
+  const auto rows = static_cast<size_t>(given.is_splat() ? 1 : given.type().elements());
+  if (std::none_of(weights, weights + rows, [](float weight) { return weight == 0; })) return std::nullopt;
+
+  constexpr size_t kNone = static_cast<size_t>(-1);
+  const auto count = static_cast<size_t>(given.type().elements());
+  std::vector<size_t> counted, from;
+  for (size_t i = 0; i < count; ++i) {
+    if (weights[given.is_splat() ? 0 : i] != 0) counted.push_back(i);
+  }
+  for (size_t i = 0, next = 0; i < count; ++i) {
+    if (weights[given.is_splat() ? 0 : i] != 0) {
+      from.push_back(i);
+    } else {
+      from.push_back(counted.empty() ? kNone : counted[next++ % counted.size()]);
+    }
+  }
+  StepRows out;
+  for (const Tensor& argument : arguments.first(arguments.size() - 1)) {
+    const TensorType& type = argument.type();
+    const size_t bytes = type.bytes() / count;
+    const Buffer buffer = allocate_buffer(type.bytes());
+    const auto* source = static_cast<const std::byte*>(argument.bytes());
+    for (size_t i = 0; i < count && bytes; ++i) {
+      std::byte* const to = buffer.get() + i * bytes;
+      if (from[i] == kNone) {
+        std::memset(to, 0, bytes);
+      } else {
+        std::memcpy(to, source + from[i] * bytes, bytes);
+      }
+    }
+    out.arguments.push_back(make_concrete(Literal(type, buffer)));
+  }
+  out.arguments.push_back(arguments.back());
+  for (size_t i = 0; i < numbers.size(); ++i) out.numbers.push_back(numbers[from[i] == kNone ? i : from[i]]);
+  return out;
+}
+
+}  // namespace espalier

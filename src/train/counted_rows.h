@@ -1,0 +1,23 @@
+// The rows of a step that count for something.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "espalier/tensor.h"
+
+namespace espalier {
+
+// A step's arguments and the numbers of their rows.
+struct StepRows {
+  std::vector<Tensor> arguments;
+  std::vector<int64_t> numbers;
+};
+// The arguments (x and y, then f32[rows] of weights) with a row that counts in the place of each of weight 0,
+// in turn: that is not there, and what it holds, perhaps NaN or no class, would reach gradients through the
+// layers. Zeros where no row counts. Nothing where all rows count.
+std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
+                                          std::span<const int64_t> numbers);
+
+}  // namespace espalier
