@@ -75,10 +75,10 @@ struct LoadWeightsOptions {
   bool partial = false;  // variables that the file does not have keep their values
 };
 // Gives the variables of `layer`, which must be built, the arrays of a safetensors file; floating-point ones
-// are converted to the variable's dtype. Returns the names of the arrays that nobody took, in order. Nothing
-// has changed when it raises: ValueError[load_weights.name] for a variable without an array, with the nearest
-// names, [load_weights.path] for a path in `names` that the layer does not have, ShapeError and
-// DTypeError[load_weights.array], StateError[load_weights.built], IoError, FormatError.
+// are converted. Returns the names of the arrays that nobody took, in order, last those of types that are not
+// read (UnsupportedError for who asks for them). Nothing has changed when it raises: ValueError for a
+// variable without an array [load_weights.name] and a path in `names` that is none [load_weights.path],
+// ShapeError and DTypeError[load_weights.array], StateError[load_weights.built], IoError, FormatError.
 std::vector<std::string> load_weights(const Layer& layer, const std::string& path,
                                       const LoadWeightsOptions& options = {}, Location at = Location::here());
 

@@ -83,6 +83,9 @@ class Reader {
   }
 
   Checkpoint read() {
+    if (!file_.unread.empty())
+      fail("array", cat("array \"", file_.unread.begin()->first, "\" is of the type ",
+                        file_.unread.begin()->second, ", which no checkpoint holds"));
     constexpr int64_t kMostSteps = int64_t{1} << 48;
     out_.seed = number("seed", std::numeric_limits<uint64_t>::max());
     out_.epoch = number<int64_t>("epoch", std::numeric_limits<int32_t>::max());

@@ -39,6 +39,7 @@ constexpr Word kWords[] = {{DType::kBool, "BOOL"}, {DType::kI8, "I8"},     {DTyp
 struct ArrayEntry {
   std::string name = {};
   std::optional<DType> dtype = {};
+  std::string word = {};  // of the dtype
   Shape shape = {};
   std::vector<uint64_t> offsets = {};
   bool has_shape = false;
@@ -58,7 +59,7 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override {
     if (depth_-- == 2 && !in_metadata_) {
       const ArrayEntry& entry = entries.back();
-      if (!entry.dtype || !entry.has_shape || entry.offsets.size() != 2)
+      if (entry.word.empty() || !entry.has_shape || entry.offsets.size() != 2)
         bad_safetensors("entry", cat("array \"", entry.name, "\" needs dtype, shape and two data_offsets"));
     }
     if (depth_ == 1) in_metadata_ = false;
@@ -85,9 +86,7 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
         bad_safetensors("entry",
                         cat("array \"", entries.back().name, "\" has an unknown field \"", text, "\""));
       const ArrayEntry& entry = entries.back();
-      if (text == "dtype"   ? entry.dtype.has_value()
-          : text == "shape" ? entry.has_shape
-                            : !entry.offsets.empty())
+      if (text == "dtype" ? !entry.word.empty() : text == "shape" ? entry.has_shape : !entry.offsets.empty())
         bad_safetensors("entry", cat("array \"", entry.name, "\" has two fields \"", text, "\""));
     }
     key_ = std::move(text);
@@ -99,11 +98,10 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
       return true;
     }
     if (depth_ != 2 || in_list_ || key_ != "dtype") wrong("a string");
+    if (text.empty()) bad_safetensors("dtype", cat("array \"", entries.back().name, "\" has the dtype \"\""));
     const auto it = std::ranges::find(kWords, text, &Word::text);
-    if (it == std::end(kWords))
-      bad_safetensors("dtype",
-                      cat("array \"", entries.back().name, "\" has the unknown dtype \"", text, "\""));
-    entries.back().dtype = it->dtype;
+    if (it != std::end(kWords)) entries.back().dtype = it->dtype;
+    entries.back().word = std::move(text);
     return true;
   }
   bool number_unsigned(uint64_t value) override {
@@ -142,8 +140,10 @@ class Header final : public nlohmann::json_sax<nlohmann::json> {
   std::unordered_set<std::string> names_;
 };
 
-// The bytes that an array of this type takes; nothing when no file could hold them.
+// The bytes that an array of this type takes; nothing when no file could hold them. Of a type that is not
+// read they are what the file says.
 std::optional<uint64_t> bytes_of(const ArrayEntry& entry, uint64_t most) {
+  if (!entry.dtype) return entry.offsets[1] - entry.offsets[0];
   if (std::ranges::find(entry.shape, 0) != entry.shape.end()) return 0;
   uint64_t bytes = size_of(*entry.dtype);
   for (const int64_t size : entry.shape) {
@@ -164,6 +164,9 @@ void check_bools(const ArrayEntry& entry, std::span<const std::byte> elements) {
 }  // namespace
 
 const Literal* SafeTensors::find(const std::string& name) const {
+  if (const auto it = unread.find(name); it != unread.end())
+    throw UnsupportedError("safetensors.dtype", cat("array \"", name, "\" has elements of the type ",
+                                                    it->second, ", which is not read"));
   const auto it = std::ranges::find(arrays, name, &NamedArray::name);
   return it == arrays.end() ? nullptr : &it->value;
 }
@@ -203,6 +206,10 @@ SafeTensors parse_safetensors(std::span<const std::byte> bytes) {
   SafeTensors out;
   out.metadata = std::move(header.metadata);
   for (ArrayEntry& entry : header.entries) {
+    if (!entry.dtype) {
+      out.unread.emplace(std::move(entry.name), std::move(entry.word));
+      continue;
+    }
     const auto elements = data.subspan(entry.offsets[0], entry.offsets[1] - entry.offsets[0]);
     check_bools(entry, elements);
     out.arrays.push_back(

@@ -18,12 +18,15 @@ struct NamedArray {
 struct SafeTensors {
   std::vector<NamedArray> arrays;  // each name once
   std::map<std::string, std::string> metadata;
+  // Arrays whose elements are of a type that is not read, and the file's word for it: "F8_E4M3".
+  std::map<std::string, std::string> unread = {};
 
-  // Null when there is none of that name.
+  // Null when there is none of that name. Raises UnsupportedError[safetensors.dtype] for one of `unread`.
   const Literal* find(const std::string& name) const;
 };
 
-// The arrays in the bytes of a safetensors file: a length, a JSON header, the elements without holes. Raises
+// The arrays in the bytes of a safetensors file: a length, a JSON header, the elements without holes. An
+// array of a type that is not read is listed and matters only to who asks for it. Raises
 // FormatError[safetensors.*] with the name of the array for anything else; memory stays within a few times
 // the bytes' size.
 SafeTensors parse_safetensors(std::span<const std::byte> bytes);

@@ -98,7 +98,7 @@ TEST(SafeTensors, RefusesWhatTheFormatForbids) {
   EXPECT_EQ(refusal(safetensors_file("{\"a\":[]}", 0)), "safetensors.header");
   EXPECT_EQ(refusal(safetensors_file("{" + a + "," + a + "}", 8)), "safetensors.names");
   EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F32","shape":[2]}})", 8)), "safetensors.entry");
-  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F33","shape":[2],"data_offsets":[0,8]}})", 8)),
+  EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"","shape":[2],"data_offsets":[0,8]}})", 8)),
             "safetensors.dtype");
   EXPECT_EQ(refusal(safetensors_file(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8)),
             "safetensors.header");
@@ -117,6 +117,21 @@ TEST(SafeTensors, RefusesWhatTheFormatForbids) {
   EXPECT_EQ(
       refusal(safetensors_file(R"({"a":{"dtype":"BOOL","shape":[1],"data_offsets":[0,1]}})", 0) + "\x02"),
       "safetensors.bool");
+}
+
+TEST(SafeTensors, ArraysOfTypesThatAreNotReadAreListedAndRefusedToWhoAsks) {
+  const std::string a = R"("a":{"dtype":"I8","shape":[2],"data_offsets":[0,2]})";
+  const std::string x = R"("x":{"dtype":"F8_E4M3","shape":[4],"data_offsets":[2,6]})";
+  const std::string bytes = safetensors_file("{" + a + "," + x + "}", 6);
+  const SafeTensors file = parse_safetensors(std::as_bytes(std::span(bytes)));
+  ASSERT_EQ(file.arrays.size(), 1u);
+  EXPECT_NE(file.find("a"), nullptr);
+  EXPECT_EQ(file.find("y"), nullptr);
+  EXPECT_EQ(file.unread, (std::map<std::string, std::string>{{"x", "F8_E4M3"}}));
+  EXPECT_EQ(rule_of([&] { file.find("x"); }), "safetensors.dtype");
+  // Its bytes are accounted for all the same.
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "," + x + "}", 7)), "safetensors.offsets");
+  EXPECT_EQ(refusal(safetensors_file("{" + a + "," + x + "}", 5)), "safetensors.offsets");
 }
 
 TEST(SafeTensors, NamesThatCannotStandAreRefused) {

@@ -54,6 +54,7 @@ std::vector<std::string> load_weights(const Layer& layer, const std::string& pat
   }
   const SafeTensors file = read_safetensors(path);
   for (const NamedArray& array : file.arrays) known.push_back(array.name);
+  for (const auto& [name, type] : file.unread) known.push_back(name);
 
   const std::string namesake = namesake_of(layer, known);
   std::set<std::string> taken;

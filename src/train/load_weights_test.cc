@@ -53,6 +53,26 @@ TEST_F(LoadWeights, ByAMapOfNamesWithAxesMoved) {
   EXPECT_EQ(model.predict(full({1, 2}, 1)).item<float>(), 45.5f);
 }
 
+TEST_F(LoadWeights, AnArrayOfATypeThatIsNotReadMattersWhereItIsAskedFor) {
+  const std::string root = model.path();
+  write({{root + "/dense/kernel", array({1, 2, 3, 4, 5, 6}, {2, 3})},
+         {root + "/dense/bias", array({7, 8, 9}, {3})},
+         {root + "/dense_1/kernel", array({1, 1, 1}, {3, 1})},
+         {root + "/dense_1/bias", array({0.5}, {1})},
+         {"x", array({1}, {1}, DType::kI32)}});
+  std::string bytes = posix_env().read_file(path);
+  bytes.replace(bytes.find("I32"), 3, "F8X");
+  posix_env().write_file(path, bytes);
+  EXPECT_EQ(load_weights(model, path), std::vector<std::string>{"x"});
+  EXPECT_EQ(values(place("dense/bias")), (std::vector<float>{7, 8, 9}));
+  try {
+    load_weights(model, path, {.names = {{root + "/dense_1/bias", "x"}}});
+    ADD_FAILURE() << "loaded";
+  } catch (const UnsupportedError& error) {
+    EXPECT_EQ(error.message(), "array \"x\" has elements of the type F8X, which is not read");
+  }
+}
+
 TEST_F(LoadWeights, WhatDoesNotFitIsNamedAndChangesNothing) {
   const std::string root = model.path();
   const auto before = values(place("dense/kernel"));

@@ -129,6 +129,10 @@ void LoadedModel::Saved::read_description(const Json& json) {
   } catch (const FormatError& error) {
     fail(path, kWeights, error.message());
   }
+  if (!arrays.unread.empty()) {
+    const auto& [array, type] = *arrays.unread.begin();
+    fail(path, kWeights, cat("array \"", array, "\" has elements of the type ", type, ", which is not read"));
+  }
   const Json variables = json.value("variables", Json());
   if (!variables.is_array()) fail(path, kDescription, "needs \"variables\"");
   std::set<std::string> names;
