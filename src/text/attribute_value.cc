@@ -154,12 +154,24 @@ void parse_list(Lexer& lexer, AttributeValue& out) {
   lexer.advance();
 }
 
+// A layout of memory, dense<[0, 1]> : tensor<2xindex>, says nothing of what a program computes. True when
+// such a type was there.
+bool skip_index_type(Lexer& lexer) {
+  if (!lexer.at_word("tensor")) return false;
+  const std::string_view rest = lexer.source().substr(lexer.offset());
+  const size_t end = rest.find('>');
+  if (end == std::string_view::npos || !rest.substr(0, end).ends_with("index")) return false;
+  lexer.reset(lexer.offset() + end + 1);
+  return true;
+}
+
 // Behind "dense". The type stands after the elements, so the body is read twice.
 void parse_dense(Lexer& lexer, AttributeValue& out) {
   if (!lexer.at('<')) lexer.fail_expected("'<'");
   const size_t open = lexer.end();
   lexer.skip_balanced();
   lexer.expect(':');
+  if (skip_index_type(lexer)) return;
   const TensorType type = parse_tensor_type(lexer);
   const size_t after = lexer.offset();
   lexer.reset(open);

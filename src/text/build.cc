@@ -7,6 +7,7 @@
 #include "ops/registry.h"
 #include "text/chlo.h"
 #include "text/fields.h"
+#include "text/lapack.h"
 #include "text/regions.h"
 
 namespace espalier::text {
@@ -36,6 +37,15 @@ class NameRegions final : public WordVisitor {
   std::string_view name_;
   size_t next_ = 0;
 };
+
+constexpr std::string_view kCustomCall = "stablehlo.custom_call";
+
+// Null when there is none of that name.
+const OpDef* op_of(std::string_view name) {
+  const size_t dot = name.find('.');
+  const std::string_view dialect = name.substr(0, dot == std::string_view::npos ? 0 : dot);
+  return dialect == "stablehlo" || dialect == "chlo" ? find_op(name.substr(dot + 1)) : nullptr;
+}
 
 bool is_terminator(std::string_view name) {
   return name == "stablehlo.return" || name == "func.return" || name == "return" || name == "mhlo.return";
@@ -135,7 +145,6 @@ ValueId Builder::parse_operand(Scope& scope) {
 }
 
 void Builder::parse_generic(Scope& scope, OpText& op) {
-  lexer_.advance();
   lexer_.expect('(');
   while (!lexer_.at(')')) {
     if (!op.operands.empty()) lexer_.expect(',');
@@ -200,6 +209,8 @@ bool Builder::parse_op(Scope& scope) {
     }
     lexer_.fail_expected("an op");
   }
+  lexer_.advance();
+  require_known(op);
   parse_generic(scope, op);
   lexer_.skip_location();
   if (is_terminator(op.name)) {
@@ -392,22 +403,59 @@ std::vector<ValueId> Builder::build(Scope& scope, OpText& op) {
     return inline_call(scope, op, *functions_.function_graph(callee->string, op.offset));
   }
   if (op.name == "stablehlo.composite") return build_composite(scope, op);
-  if (op.name == "stablehlo.custom_call") {
-    const AttributeValue* target = op.find("call_target_name");
-    const std::string name = target ? target->string : "";
-    if (name == "Sharding" && op.operands.size() == 1) return op.operands;
-    lexer_.fail("text.unsupported", cat("unsupported custom_call @", name), op.offset);
-  }
+  if (op.name == kCustomCall) return build_custom_call(scope, op);
   if (op.name == "sdy.sharding_constraint" && op.operands.size() == 1) return op.operands;
   if (op.name == "stablehlo.dot") return build_dot(scope, op);
   if (op.name == "chlo.digamma" && op.operands.size() == 1 &&
       is_float(scope.graph->type(op.operands[0]).dtype))
     return inline_call(scope, op, *chlo_digamma(scope.graph->type(op.operands[0])));
-  const size_t dot = op.name.find('.');
-  const std::string_view dialect = op.name.substr(0, dot == std::string_view::npos ? 0 : dot);
-  const OpDef* def = dialect == "stablehlo" || dialect == "chlo" ? find_op(op.name.substr(dot + 1)) : nullptr;
+  const OpDef* def = op_of(op.name);
   if (!def) unsupported(op, "op ");
   return build_op(scope, op, *def);
+}
+
+std::vector<ValueId> Builder::build_custom_call(Scope& scope, OpText& op) {
+  const AttributeValue* target = op.find("call_target_name");
+  const std::string name = target ? target->string : "";
+  if (name == "Sharding" && op.operands.size() == 1) return op.operands;
+  if (!is_lapack(name)) lexer_.fail("text.unsupported", cat("unsupported custom_call @", name), op.offset);
+  // Where JAX writes them, and where StableHLO's own tools move them to.
+  const AttributeValue* flags = op.find("backend_config");
+  if (!flags || flags->kind != AttributeValue::kDict) flags = op.find("mhlo.backend_config");
+  std::vector<TensorType> types;
+  for (const ValueId operand : op.operands) types.push_back(scope.graph->type(operand));
+  try {
+    if (const auto graph = lapack_graph(name, types, flags)) return inline_call(scope, op, *graph);
+  } catch (const ShapeError& error) {
+    lexer_.fail("text.op", cat("custom_call @", name, ": ", error.message(), " (", error.rule(), ")"),
+                op.offset);
+  }
+  lexer_.fail("text.unsupported", cat("unsupported operands or flags of custom_call @", name), op.offset);
+}
+
+// A custom call is known by its target, every other op by its name. An error about an attribute or a type
+// would stand in the way of what matters, so this comes before they are read.
+void Builder::require_known(const OpText& op) {
+  const std::string_view others[] = {"func.call", "call", "stablehlo.composite", "sdy.sharding_constraint",
+                                     "stablehlo.dot"};
+  if (op.name != kCustomCall) {
+    const bool known = std::ranges::find(others, op.name) != std::end(others) || is_terminator(op.name);
+    if (!known && !op_of(op.name)) unsupported(op, "op ");
+    return;
+  }
+  const size_t here = lexer_.offset();
+  std::string target;
+  for (int depth = 0; lexer_.kind() != Token::kEnd && !(depth == 0 && lexer_.at(':')); lexer_.advance()) {
+    if (lexer_.at('(') || lexer_.at('{')) ++depth;
+    if (lexer_.at(')') || lexer_.at('}')) --depth;
+    if (!lexer_.at_word("call_target_name")) continue;
+    lexer_.advance();
+    if (lexer_.accept('=') && lexer_.kind() == Token::kString) target = lexer_.text();
+    break;
+  }
+  lexer_.reset(here);
+  if (!target.empty() && target != "Sharding" && !is_lapack(target))
+    lexer_.fail("text.unsupported", cat("unsupported custom_call @", target), op.offset);
 }
 
 }  // namespace espalier::text

@@ -84,6 +84,10 @@ class Builder {
   std::vector<ValueId> build_op(Scope& scope, OpText& op, const OpDef& def);
   std::vector<ValueId> build_composite(Scope& scope, OpText& op);
   std::vector<ValueId> build_dot(Scope& scope, OpText& op);
+  std::vector<ValueId> build_custom_call(Scope& scope, OpText& op);
+  // Behind the op's name: raises FormatError[text.unsupported] naming an op or a custom call that is not
+  // read.
+  void require_known(const OpText& op);
   std::vector<ValueId> add_node(Scope& scope, const OpText& op, const OpDef& def, AttributesPtr attributes,
                                 std::span<const ValueId> inputs, std::span<const GraphPtr> regions);
   std::vector<ValueId> inline_call(Scope& scope, const OpText& op, const Graph& callee);

@@ -109,8 +109,16 @@ TEST(TextParse, NamesWhatIsUnsupportedAndWhere) {
   EXPECT_EQ(
       text_error_of(main_of("%0 = \"stablehlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<?xf32>")),
       "unsupported type tensor<?xf32> at 2:60");
-  EXPECT_EQ(text_error_of(main_of("%0 = \"x.y\"() : () -> tensor<2xcomplex<f32>>")),
-            "unsupported type tensor<2xcomplex<f32> at 2:22");
+  EXPECT_EQ(text_error_of(
+                main_of("%0 = \"chlo.iota\"() {iota_dimension = 0 : i64} : () -> tensor<2xcomplex<f32>>")),
+            "unsupported type tensor<2xcomplex<f32> at 2:55");
+  // What is not read is named before its attributes and types.
+  EXPECT_EQ(text_error_of(main_of("%0 = \"x.y\"() {a = #x.y<?>} : () -> tensor<2xcomplex<f32>>")),
+            "unsupported op x.y at 2:6");
+  EXPECT_EQ(text_error_of(
+                main_of("%0 = \"stablehlo.custom_call\"() <{a = dense<1> : tensor<1xui4>, call_target_name = "
+                        "\"lapack_sgetrf_ffi\"}> : () -> tensor<2xcomplex<f32>>")),
+            "unsupported custom_call @lapack_sgetrf_ffi at 2:6");
   EXPECT_EQ(text_error_of(main_of("\"stablehlo.custom_call\"() {call_target_name = \"magic\"} : () -> ()")),
             "unsupported custom_call @magic at 2:1");
   EXPECT_EQ(text_error_of(main_of(
@@ -147,9 +155,9 @@ TEST(TextParse, RefusesWrongPrograms) {
   EXPECT_EQ(text_error_of("func.func @main(%a: tensor<2xf32>, %a: tensor<2xf32>) {}"),
             "a second value %a at 1:1");
   EXPECT_EQ(text_error_of(std::string(100, '(')), "expected a module or a function, found ( at 1:1");
-  EXPECT_EQ(text_error_of(
-                main_of("\"a\"() {x = " + std::string(100, '[') + std::string(100, ']') + "} : () -> ()")),
-            "nested deeper than 64 levels at 2:74");
+  EXPECT_EQ(text_error_of(main_of("\"stablehlo.add\"() {x = " + std::string(100, '[') +
+                                  std::string(100, ']') + "} : () -> ()")),
+            "nested deeper than 64 levels at 2:86");
   EXPECT_EQ(text_error_of("func.func @main() {\"a"), "a string without its end at 1:20");
 }
 
@@ -194,6 +202,55 @@ module @jit_f attributes {mhlo.num_replicas = 1 : i32} {
   const Literal x = Literal::copy({DType::kF32, {2, 3}}, std::vector<float>{1, 2, 3, 4, 5, 6}.data());
   const Literal ten = Literal::splat({DType::kF32, {}}, 10.0);
   EXPECT_EQ(values<float>(interpret(*graph, std::vector{x, ten})[0]), (std::vector<float>{16, 25}));
+}
+
+// A x = b is checked by multiplying, L L^T = A likewise.
+TEST(TextParse, ReadsTheRoutinesOfLapackThatMeanTheSameAsOpsOfOurs) {
+  const auto call = [](const char* target, const std::string& flags, const std::string& types) {
+    return cat("\"stablehlo.custom_call\"", types.starts_with("(tensor<2x2xf64>, ") ? "(%a, %b)" : "(%a)",
+               " <{api_version = 1 : i32, backend_config = \"\", call_target_name = \"", target,
+               "\", operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<> : "
+               "tensor<0xindex>]}> {mhlo.backend_config = {",
+               flags,
+               "}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([k, l], []) {i=3, j=3}, custom>} : ",
+               types, "\n");
+  };
+  const auto cholesky_of = [&](const std::string& flags) {
+    return "func.func @main(%a: tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<i32>) {\n%0:2 = " +
+           call("lapack_dpotrf_ffi", flags, "(tensor<2x2xf64>) -> (tensor<2x2xf64>, tensor<i32>)") +
+           "\"func.return\"(%0#0, %0#1) : (tensor<2x2xf64>, tensor<i32>) -> ()\n}";
+  };
+  const auto matrix = [](std::vector<double> values) {
+    return Literal::copy({DType::kF64, {2, 2}}, values.data());
+  };
+  // [[4, 2], [2, 5]] is [[2, 0], [1, 2]] times its transpose; the other triangle keeps what stood there.
+  const Literal positive = matrix({4, 7, 2, 5}), other = matrix({4, 2, 7, 5}), bad = matrix({1, 2, 2, 1});
+  auto got = interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{positive});
+  EXPECT_EQ(values<double>(got[0]), (std::vector<double>{2, 7, 1, 2}));
+  EXPECT_EQ(values<int32_t>(got[1]), std::vector<int32_t>{0});
+  got = interpret(*parse_program(cholesky_of("uplo = 85 : ui8")), std::vector{other});
+  EXPECT_EQ(values<double>(got[0]), (std::vector<double>{2, 1, 7, 2}));
+  EXPECT_EQ(values<int32_t>(interpret(*parse_program(cholesky_of("uplo = 76 : ui8")), std::vector{bad})[1]),
+            std::vector<int32_t>{1});
+
+  const auto solve_of = [&](const std::string& flags) {
+    return "func.func @main(%a: tensor<2x2xf64>, %b: tensor<2x2xf64>) -> tensor<2x2xf64> {\n%0 = " +
+           call("lapack_dtrsm_ffi", flags, "(tensor<2x2xf64>, tensor<2x2xf64>) -> tensor<2x2xf64>") +
+           "\"func.return\"(%0) : (tensor<2x2xf64>) -> ()\n}";
+  };
+  const Literal a = matrix({2, 99, 1, 4}), b = matrix({2, 4, 9, 6});
+  const auto solved = [&](const std::string& flags) {
+    return values<double>(interpret(*parse_program(solve_of(flags)), std::vector{a, b})[0]);
+  };
+  const std::string lower = "uplo = 76 : ui8, ";
+  EXPECT_EQ(solved(lower + "diag = 78 : ui8, side = 76 : ui8, trans_x = 78 : ui8"),
+            (std::vector<double>{1, 2, 2, 1}));  // [[2, 0], [1, 4]] x = b
+  EXPECT_EQ(solved(lower + "diag = 78 : ui8, side = 82 : ui8, trans_x = 78 : ui8"),
+            (std::vector<double>{0.5, 1, 3.75, 1.5}));  // x [[2, 0], [1, 4]] = b
+  EXPECT_EQ(solved(lower + "diag = 85 : ui8, side = 76 : ui8, trans_x = 84 : ui8"),
+            (std::vector<double>{-7, -2, 9, 6}));  // [[1, 1], [0, 1]] x = b
+  EXPECT_EQ(text_error_of(solve_of(lower + "diag = 78 : ui8, side = 76 : ui8")),
+            "unsupported operands or flags of custom_call @lapack_dtrsm_ffi at 2:6");
 }
 
 TEST(TextParse, AnUnknownReducerStaysARegionThatMayCapture) {
