@@ -113,7 +113,9 @@ void add_import(CLI::App& app) {
       ->option_text("FOLDER")
       ->check(a_name())
       ->required();
-  verb->add_option("--size", run->sizes, "Of a symbol in the inputs' shapes but the batch; 1 when not told")
+  verb->add_option(
+          "--size", run->sizes,
+          "Of a symbol in the inputs' shapes: 1 when not told, any for the batch, which is fixed when told")
       ->option_text("NAME=N");
   run->results.add_json(*verb);
   verb->callback([run] { import_model(*run); });

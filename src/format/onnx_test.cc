@@ -298,6 +298,172 @@ TEST(Onnx, ErrorsNameTheNode) {
   EXPECT_EQ(parse_error(model_bytes(many)), "UnsupportedError[onnx.size]: more than 32768 nodes");
 }
 
+// The operator's specification: for a negative step, starts are clamped to [0, n - 1] and ends to [-1, n -
+// 1].
+TEST(Onnx, SlicesWithNegativeStepsBeginAtTheFirstElementAtLeast) {
+  const auto sliced = [](int64_t size, int64_t start, int64_t end, int64_t step) {
+    const auto constant = [](const char* name, int64_t value) {
+      return onnx::Node{
+          .op = "Constant", .outputs = {name}, .attributes = {{"value_ints", std::vector{value}}}};
+    };
+    Model model = model_of({constant("s", start),
+                            constant("e", end),
+                            constant("a", 0),
+                            constant("step", step),
+                            {.op = "Slice", .inputs = {"x", "s", "e", "a", "step"}, .outputs = {"y"}}});
+    model.inputs[0].shape = std::vector<onnx::Dimension>{{size, ""}};
+    std::vector<float> numbers(static_cast<size_t>(size));
+    for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<float>(i);
+    const Literal x = Literal::copy({DType::kF32, {size}}, numbers.data());
+    const Literal y = interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x})[0];
+    const auto* first = static_cast<const float*>(y.raw());
+    return std::vector<float>(first, first + y.type().elements());
+  };
+  using Values = std::vector<float>;
+  constexpr int64_t kFar = -9;
+  EXPECT_EQ(sliced(4, kFar, kFar, -1), Values{0});
+  EXPECT_EQ(sliced(4, kFar, 0, -1), Values{});
+  EXPECT_EQ(sliced(4, 99, kFar, -1), (Values{3, 2, 1, 0}));
+  EXPECT_EQ(sliced(4, 99, kFar, -3), (Values{3, 0}));
+  EXPECT_EQ(sliced(4, -2, kFar, -2), (Values{2, 0}));
+  EXPECT_EQ(sliced(4, 2, 2, -1), Values{});
+  EXPECT_EQ(sliced(4, kFar, 2, 1), (Values{0, 1}));
+  EXPECT_EQ(sliced(4, 99, 100, 1), Values{});
+  EXPECT_EQ(sliced(0, kFar, kFar, -1), Values{});
+}
+
+// An exponent of another type keeps its fraction: 9^0.5 is 3, not 9^0.
+TEST(Onnx, PowOfIntegersTakesFractions) {
+  Model model = model_of({{.op = "Constant", .outputs = {"e"}, .attributes = {{"value_float", 0.5f}}},
+                          {.op = "Pow", .inputs = {"x", "e"}, .outputs = {"y"}}});
+  model.inputs = {{"x", DType::kI32, std::vector<onnx::Dimension>{{2, ""}}}};
+  const Literal y =
+      interpret(*onnx_parse(model_bytes(model)).graph, std::vector{Literal::of<int32_t>({9, 10})})[0];
+  EXPECT_EQ(y, Literal::of<int32_t>({3, 3}));
+}
+
+TEST(Onnx, NormsWhoseSquaresOverflowAreRead) {
+  const Model model = model_of(
+      {{.op = "ReduceL2", .inputs = {"x"}, .outputs = {"y"}, .attributes = {{"keepdims", int64_t{0}}}}});
+  const Literal x = Literal::copy({DType::kF32, {2, 3}}, std::vector<float>{3e30f, 0, 0, 0, 4e30f, 0}.data());
+  const Literal y = interpret(*onnx_parse(model_bytes(model)).graph, std::vector{x})[0];
+  EXPECT_FLOAT_EQ(*static_cast<const float*>(y.raw()), 5e30f);
+}
+
+// An AttributeProto of strings, as RNN has them.
+std::string node_with_strings(const char* op, const char* domain = "") {
+  WireWriter attribute, node;
+  attribute.bytes(1, "activations");
+  attribute.bytes(9, "Tanh");
+  attribute.integer(20, 8);
+  node.bytes(1, "x");
+  node.bytes(2, "y");
+  node.bytes(3, "n");
+  node.bytes(4, op);
+  node.bytes(5, attribute.take());
+  node.bytes(7, domain);
+  return node.take();
+}
+
+// f writes what else the graph and the model have.
+template <class F>
+std::string model_with(const std::string& node, F f) {
+  const std::string plain = model_bytes(model_of({}));
+  std::string graph_bytes;
+  for (onnx::WireReader field(plain); field.next();) {
+    if (field.number() == 7) graph_bytes = field.bytes();
+  }
+  WireWriter graph, out;
+  graph.bytes(1, node);
+  f(graph, out);
+  out.bytes(7, graph.take() + graph_bytes);
+  return out.take();
+}
+
+TEST(Onnx, AnOperatorThatIsNotReadIsNamedBeforeItsDetails) {
+  const std::string refusal = "UnsupportedError[onnx.op]: node 0 \"n\" (RNN): the operator RNN is not read";
+  EXPECT_EQ(parse_error(model_with(node_with_strings("RNN"), [](auto&, auto&) {})), refusal);
+  // A tensor of a type that is not read, one outside of the file, functions and sparse tensors say less.
+  for (const bool outside : {false, true}) {
+    EXPECT_EQ(parse_error(model_with(node_with_strings("RNN"),
+                                     [&](WireWriter& graph, WireWriter&) {
+                                       WireWriter tensor;
+                                       tensor.integer(2, outside ? 1 : 17);
+                                       tensor.bytes(8, "w");
+                                       if (outside) tensor.integer(14, 1);
+                                       graph.bytes(5, tensor.take());
+                                       if (outside) graph.bytes(15, "");
+                                     })),
+              refusal);
+  }
+  EXPECT_EQ(parse_error(model_with(node_with_strings("Fused", "com.example"), [](auto&, auto&) {})),
+            "UnsupportedError[onnx.op]: node 0 \"n\" (Fused): the operator com.example.Fused is not read");
+  // A function of the model's own matters where it is called.
+  const auto with_function = [](const char* op, const char* domain) {
+    return parse_error(model_with(node_with_strings(op, domain), [](WireWriter&, WireWriter& out) {
+      WireWriter function;
+      function.bytes(1, "Fused");
+      function.bytes(10, "com.example");
+      out.bytes(25, function.take());
+    }));
+  };
+  EXPECT_EQ(
+      with_function("Fused", "com.example"),
+      "UnsupportedError[onnx.function]: node 0 \"n\" (Fused): com.example.Fused is a function of the model's "
+      "own");
+  // And so does an attribute that nobody asks for: Relu has none of that name.
+  EXPECT_EQ(with_function("Relu", ""), "done");
+  WireWriter mode, node;
+  mode.bytes(1, "perm");
+  mode.integer(20, 8);
+  node.bytes(1, "x");
+  node.bytes(2, "y");
+  node.bytes(3, "n");
+  node.bytes(4, "Transpose");
+  node.bytes(5, mode.take());
+  EXPECT_EQ(
+      parse_error(model_with(node.take(), [](auto&, auto&) {})),
+      "UnsupportedError[onnx.op]: node 0 \"n\" (Transpose): the attribute \"perm\" is of AttributeType 8");
+}
+
+// The batch that an exporter saw stands in a reshape, and the file says that it is open.
+TEST(Onnx, ABatchThatIsBakedInNamesTheWayOut) {
+  const auto model = [](const std::vector<int64_t>& sizes, const char* symbol) {
+    Model out = model_of({{.op = "Constant", .outputs = {"s"}, .attributes = {{"value_ints", sizes}}},
+                          {.op = "Reshape", .name = "r", .inputs = {"x", "s"}, .outputs = {"y"}}});
+    out.inputs[0].shape = std::vector<onnx::Dimension>{{std::nullopt, symbol}, {4, ""}};
+    return model_bytes(out);
+  };
+  const auto thrown = [](const std::string& bytes, const OnnxReadOptions& options = {}) {
+    try {
+      onnx_parse(bytes, options);
+    } catch (const Error& error) {
+      return cat(error.rule(), ": ", error.message(), " fix: ", error.fix());
+    }
+    return std::string("done");
+  };
+  const std::string baked = model({3, 2, 2}, "batch");
+  EXPECT_EQ(
+      thrown(baked),
+      "onnx.node: node 1 \"r\" (Reshape): element counts must be equal: f32[1,4] has 4, [3,2,2] has 12; here "
+      "batch = 1, which the file leaves open (--size NAME=N) fix: --size batch=3");
+  EXPECT_EQ(thrown(baked, {.sizes = {{"batch", 3}}}), "done");
+  // Where more is in the way, that is said too.
+  Model causal = model_of(
+      {{.op = "Constant", .outputs = {"s"}, .attributes = {{"value_ints", std::vector<int64_t>{3, 2, 2}}}},
+       {.op = "Reshape", .name = "r", .inputs = {"x", "s"}, .outputs = {"z"}},
+       {.op = "Trilu", .name = "t", .inputs = {"z"}, .outputs = {"y"}}});
+  causal.inputs[0].shape = std::vector<onnx::Dimension>{{std::nullopt, "batch"}, {4, ""}};
+  EXPECT_TRUE(
+      thrown(model_bytes(causal))
+          .ends_with("(--size NAME=N); besides, node 2 \"t\" (Trilu): the operator Trilu is not read fix: "
+                     "--size batch=3"))
+      << thrown(model_bytes(causal));
+  // No way out is told that does not lead out: of no batch are there 6 elements, nor has this one a name.
+  EXPECT_TRUE(thrown(model({3, 2}, "batch")).ends_with("(--size NAME=N) fix: "));
+  EXPECT_TRUE(thrown(model({3, 2, 2}, "")).ends_with("[3,2,2] has 12 fix: "));
+}
+
 TEST(Onnx, ATensorOfTooManyElementsIsRefused) {
   WireWriter tensor, graph, out;
   for (int i = 0; i < 2; ++i) tensor.integer(1, int64_t{1} << 30);

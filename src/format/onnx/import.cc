@@ -41,26 +41,56 @@ class FoldingSink final : public Sink {
   GraphBuilder& builder_;
 };
 
+// Null for an operator that is not read.
+Results (*rule_of(const Node& node))(const Operator&) {
+  if (!node.domain.empty() && node.domain != "ai.onnx") return nullptr;
+  for (const auto rules : {elementwise_imports(), shape_imports(), reduction_imports(), product_imports()}) {
+    for (const ImportRule& rule : rules) {
+      if (node.op == rule.op) return rule.run;
+    }
+  }
+  return nullptr;
+}
+
+std::string place_of(const Node& node, size_t index) {
+  return cat("node ", index, " \"", node.name, "\" (", node.op, ")");
+}
+
+// The first operator that is not read. Raises UnsupportedError[onnx.opset].
+std::optional<UnsupportedError> unread_operator(std::string_view bytes) {
+  const Outline outline = read_outline(bytes);
+  if (outline.opset < kFirstOpset || outline.opset > kLastOpset)
+    throw UnsupportedError("onnx.opset", cat("the model uses operator set ", outline.opset, ", read are ",
+                                             kFirstOpset, " to ", kLastOpset));
+  for (size_t i = 0; i < outline.nodes.size(); ++i) {
+    const Node& node = outline.nodes[i];
+    if (rule_of(node)) continue;
+    const std::string full = cat(node.domain, ".", node.op), place = place_of(node, i);
+    if (outline.functions.contains(full))
+      return UnsupportedError("onnx.function", cat(place, ": ", full, " is a function of the model's own"));
+    return UnsupportedError(
+        "onnx.op", cat(place, ": the operator ", node.domain.empty() ? node.op : full, " is not read"));
+  }
+  return std::nullopt;
+}
+
+// The symbol of the first axis of an input, and the size that a node was written for.
+using BakedBatch = std::optional<std::pair<std::string, int64_t>>;
+
 class Importer {
  public:
   Importer(std::string_view bytes, const OnnxReadOptions& options)
-      : reader_(bytes), options_(options), builder_(reader_.model().graph_name), sink_(builder_) {
-    for (const auto rules :
-         {elementwise_imports(), shape_imports(), reduction_imports(), product_imports()}) {
-      for (const ImportRule& rule : rules) rules_.emplace(rule.op, rule.run);
-    }
-  }
+      : reader_(bytes), options_(options), builder_(reader_.model().graph_name), sink_(builder_) {}
 
-  OnnxProgram run() {
+  // When it raises, `baked` says for which batch a node was written, where that is not 1.
+  OnnxProgram run(BakedBatch& baked) {
+    baked.reset();
     const Model& model = reader_.model();
-    if (model.opset < kFirstOpset || model.opset > kLastOpset)
-      throw UnsupportedError("onnx.opset", cat("the model uses operator set ", model.opset, ", read are ",
-                                               kFirstOpset, " to ", kLastOpset));
     SinkScope scope(sink_);
     check_sizes(model);
     declare_inputs(model);
     size_t index = 0;
-    reader_.each_node([&](const Node& node) { add(node, index++); });
+    reader_.each_node([&](const Node& node) { add(node, index++, baked); });
     std::unordered_map<std::string, bool> named;
     for (const ValueInfo& output : model.outputs) {
       if (!named.emplace(output.name, true).second) twice(output.name);
@@ -96,16 +126,20 @@ class Importer {
     }
   }
 
-  TensorType type_of(const ValueInfo& input) const {
+  TensorType type_of(const ValueInfo& input) {
     if (!input.shape)
       throw UnsupportedError("onnx.input", cat("the input \"", input.name, "\" has no shape"));
     TensorType type{input.dtype, {}};
     for (const Dimension& dimension : *input.shape) {
       const auto named = options_.sizes.find(dimension.symbol);
-      const int64_t unnamed = type.shape.empty() && options_.batch ? options_.batch : 1;
-      type.shape.push_back(dimension.size                  ? *dimension.size
-                           : named == options_.sizes.end() ? unnamed
-                                                           : named->second);
+      const bool first = type.shape.empty();
+      const int64_t unnamed = first && options_.batch ? options_.batch : 1;
+      const bool chosen_here = !dimension.size && named == options_.sizes.end();
+      if (chosen_here && !dimension.symbol.empty()) {
+        open_[dimension.symbol] = unnamed;
+        if (first && unnamed == 1) batch_symbol_ = dimension.symbol;
+      }
+      type.shape.push_back(dimension.size ? *dimension.size : chosen_here ? unnamed : named->second);
     }
     try {
       check_type(type);
@@ -133,13 +167,28 @@ class Importer {
     }
   }
 
-  void add(const Node& node, size_t index) {
-    const std::string place = cat("node ", index, " \"", node.name, "\" (", node.op, ")");
-    const auto rule = rules_.find(node.op);
-    const bool standard = node.domain.empty() || node.domain == "ai.onnx";
-    if (!standard || rule == rules_.end())
-      throw UnsupportedError("onnx.op", cat(place, ": the operator ", standard ? "" : node.domain + ".",
-                                            node.op, " is not read"));
+  // "; here batch = 1, which the file leaves open": a node may have been written for another size.
+  std::string open_sizes() const {
+    std::string out;
+    for (const auto& [symbol, size] : open_) out += cat(out.empty() ? "; here " : ", ", symbol, " = ", size);
+    return out.empty() ? out : cat(out, ", which the file leaves open (--size NAME=N)");
+  }
+
+  // A reshape to `sizes` that do not fit x may have been written for a batch of more rows.
+  void note_batch(const Tensor& x, const Tensor& sizes, BakedBatch& baked) const {
+    if (batch_symbol_.empty() || !sizes.defined() || !sizes.concrete() || !is_integer(sizes.dtype())) return;
+    int64_t wanted = 1;
+    for (const int64_t size : read_indices(sizes.node()->dense().view())) {
+      if (size < 1 || __builtin_mul_overflow(wanted, size, &wanted)) return;
+    }
+    const int64_t elements = x.type().elements();
+    if (elements > 0 && wanted % elements == 0) baked = {batch_symbol_, wanted / elements};
+  }
+
+  void add(const Node& node, size_t index, BakedBatch& baked) {
+    const std::string place = place_of(node, index);
+    const auto rule = rule_of(node);
+    if (!rule) throw UnsupportedError("onnx.op", cat(place, ": the operator is not read"));
     if (node.op == "BatchNormalization" && node.inputs.size() == 5)
       averages_.insert({node.inputs[3], node.inputs[4]});
     std::vector<Tensor> inputs;
@@ -147,13 +196,15 @@ class Importer {
       inputs.push_back(name.empty() ? Tensor() : value(name, cat("inputs of ", place)));
     Results results;
     try {
-      results = rule->second(Operator(node, reader_.model().opset, std::move(inputs)));
+      results = rule(Operator(node, reader_.model().opset, inputs));
     } catch (const InternalError&) {
       throw;
     } catch (const UnsupportedError& error) {
       throw UnsupportedError(error.rule(), cat(place, ": ", error.message()));
     } catch (const Error& error) {
-      throw FormatError("onnx.node", cat(place, ": ", error.message()));
+      if (node.op == "Reshape" && inputs.size() > 1 && inputs[0].defined())
+        note_batch(inputs[0], inputs[1], baked);
+      throw FormatError("onnx.node", cat(place, ": ", error.message(), open_sizes()));
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i].empty()) continue;
@@ -167,7 +218,8 @@ class Importer {
   const OnnxReadOptions& options_;
   GraphBuilder builder_;
   FoldingSink sink_;
-  std::unordered_map<std::string_view, Results (*)(const Operator&)> rules_;
+  std::map<std::string, int64_t> open_;  // sizes that were chosen here, by symbol
+  std::string batch_symbol_;
   std::unordered_map<std::string, Tensor> values_;
   std::map<std::string, Literal> variables_;
   std::set<std::string> averages_;
@@ -196,6 +248,8 @@ const T* Operator::find(const char* name) const {
   for (const Attribute& attribute : node_.attributes) {
     if (attribute.name != name) continue;
     if (const T* value = std::get_if<T>(&attribute.value)) return value;
+    if (const auto* unread = std::get_if<Unread>(&attribute.value))
+      unread_node(cat("the attribute \"", name, "\" is of AttributeType ", unread->attribute_type));
     bad_node(cat("the attribute ", name, " is of another type"));
   }
   return nullptr;
@@ -249,7 +303,30 @@ Tensor broadcast_like(const Tensor& x, const Shape& shape) {
 }  // namespace onnx
 
 OnnxProgram parse_onnx(std::span<const std::byte> bytes, const OnnxReadOptions& options) {
-  return onnx::Importer({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, options).run();
+  const std::string_view text{reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  const std::optional<UnsupportedError> unread = onnx::unread_operator(text);
+  onnx::BakedBatch baked;
+  try {
+    return onnx::Importer(text, options).run(baked);
+  } catch (const UnsupportedError&) {
+    // Its attributes, tensors and types say less than its name.
+    if (unread) throw *unread;
+    throw;
+  } catch (const FormatError& error) {
+    if (!baked) throw;
+    const auto [symbol, size] = *baked;
+    OnnxReadOptions other = options;
+    other.sizes[symbol] = size;
+    bool leads_on = true;
+    try {
+      onnx::Importer(text, other).run(baked);
+    } catch (const UnsupportedError&) {
+    } catch (const Error&) {
+      leads_on = false;
+    }
+    throw FormatError(error.rule(), cat(error.message(), unread ? "; besides, " + unread->message() : ""),
+                      leads_on ? cat("--size ", symbol, "=", size) : "");
+  }
 }
 
 }  // namespace espalier

@@ -22,6 +22,13 @@ Tensor mod(const Tensor& a, const Tensor& b, bool by_sign_of_dividend) {
   return select(moved, rest + b, rest);
 }
 
+// The result has the base's type; an exponent keeps its fraction until then.
+Tensor pow(const Tensor& base, const Tensor& exponent) {
+  if (is_float(base.dtype()) || !is_float(exponent.dtype()))
+    return power(base, convert(exponent, base.dtype()));
+  return convert(power(convert(base, DType::kF64), convert(exponent, DType::kF64)), base.dtype());
+}
+
 Tensor where(const Tensor& predicate, const Tensor& yes, const Tensor& no) {
   const Shape shape =
       broadcast_shapes("where", broadcast_shapes("where", yes.shape(), no.shape()), predicate.shape());
@@ -114,7 +121,7 @@ const ImportRule kElementwiseRules[] = {
     {"Sum", [](const Operator& o) { return fold(o, add); }},
     {"Max", [](const Operator& o) { return fold(o, maximum); }},
     {"Min", [](const Operator& o) { return fold(o, minimum); }},
-    {"Pow", [](const Operator& o) -> Results { return {power(o.in(0), convert(o.in(1), o.in(0).dtype()))}; }},
+    {"Pow", [](const Operator& o) -> Results { return {pow(o.in(0), o.in(1))}; }},
     {"Mod", [](const Operator& o) -> Results { return {mod(o.in(0), o.in(1), o.integer("fmod", 0) != 0)}; }},
     {"Where", [](const Operator& o) -> Results { return {where(o.in(0), o.in(1), o.in(2))}; }},
     {"Clip", [](const Operator& o) -> Results { return {clip(o)}; }},

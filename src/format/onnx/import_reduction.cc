@@ -1,5 +1,6 @@
 #include "format/onnx/importer.h"
 #include "ops/call.h"
+#include "ops/composite/power_of_two.h"
 
 namespace espalier::onnx {
 namespace {
@@ -30,14 +31,25 @@ Tensor mean(const Tensor& x, const Dims& axes) {
   return reduce_sum(x, axes) / make_concrete(Literal::splat({x.dtype(), {}}, count));
 }
 
-Tensor log_sum_exp(const Tensor& x, const Dims& axes) {
-  const Tensor top = reduce_max(x, axes);
+// `reduced` over x's shape again.
+Tensor spread(const Tensor& reduced, const Tensor& x, const Dims& axes) {
   Dims kept;
   for (size_t i = 0; i < x.rank(); ++i) {
     if (!axes.contains(static_cast<int64_t>(i))) kept.push_back(static_cast<int64_t>(i));
   }
-  const Tensor below = exponential(x - broadcast_in_dim(top, x.shape(), kept));
-  return log(reduce_sum(below, axes)) + top;
+  return broadcast_in_dim(reduced, x.shape(), kept);
+}
+
+Tensor log_sum_exp(const Tensor& x, const Dims& axes) {
+  const Tensor top = reduce_max(x, axes), shift = select(is_finite(top), top, 0);
+  return log(reduce_sum(exponential(x - spread(shift, x, axes)), axes)) + shift;
+}
+
+// Of squares that are scaled so as not to overflow before the root.
+Tensor l2(const Tensor& x, const Dims& axes) {
+  if (x.dtype() != DType::kF32 && x.dtype() != DType::kF64) return sqrt(reduce_sum(x * x, axes));
+  const Tensor scale = power_of_two_near(reduce_max(abs(x), axes)), scaled = x / spread(scale, x, axes);
+  return sqrt(reduce_sum(scaled * scaled, axes)) * scale;
 }
 
 template <class F>
@@ -77,10 +89,7 @@ const ImportRule kReductionRules[] = {
      [](const Operator& o) {
        return reduce(o, [](const Tensor& x, const Dims& axes) { return reduce_sum(x * x, axes); });
      }},
-    {"ReduceL2",
-     [](const Operator& o) {
-       return reduce(o, [](const Tensor& x, const Dims& axes) { return sqrt(reduce_sum(x * x, axes)); });
-     }},
+    {"ReduceL2", [](const Operator& o) { return reduce(o, l2); }},
     {"ArgMax", [](const Operator& o) { return arg(o, argmax); }},
     {"ArgMin", [](const Operator& o) { return arg(o, argmin); }},
     {"Softmax", [](const Operator& o) { return along_axis(o, softmax); }},

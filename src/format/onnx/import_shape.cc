@@ -100,9 +100,10 @@ Tensor slice(const Operator& o) {
     if (step > 0) {
       first = std::clamp<int64_t>(place(starts[i]), 0, size);
       last = std::clamp<int64_t>(place(ends[i]), first, size);
-    } else {
-      // From `from` down to behind `to`, counted on the reversed axis.
-      const int64_t from = std::clamp<int64_t>(place(starts[i]), -1, size - 1);
+    } else if (size > 0) {
+      // From `from` down to behind `to`, counted on the reversed axis. A start before the first element is
+      // that element, which is ONNX's rule; NumPy takes none.
+      const int64_t from = std::clamp<int64_t>(place(starts[i]), 0, size - 1);
       const int64_t to = std::clamp<int64_t>(place(ends[i]), -1, size - 1);
       first = size - 1 - from;
       last = std::max(first, size - 1 - to);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -15,8 +16,14 @@ namespace espalier::onnx {
 inline constexpr int64_t kIrVersion = 8;
 inline constexpr int64_t kOpset = 17;  // the operator set that we write
 
+// An attribute of a type that is not read, which matters to who asks for it alone.
+struct Unread {
+  int64_t attribute_type = 0;
+};
+
 struct Attribute {
-  using Value = std::variant<float, int64_t, std::string, Literal, std::vector<float>, std::vector<int64_t>>;
+  using Value =
+      std::variant<float, int64_t, std::string, Literal, std::vector<float>, std::vector<int64_t>, Unread>;
   std::string name;
   Value value;
 };
@@ -63,9 +70,19 @@ std::string model_bytes(const Model& model);
 int64_t data_type(DType dtype);
 DType dtype_of_data_type(int64_t number, std::string_view what);
 
+// What a file asks for, without its data: its operators, and the functions of its own, "domain.name".
+struct Outline {
+  int64_t opset = kOpset;
+  std::vector<Node> nodes;  // without inputs, outputs and attributes
+  std::set<std::string> functions;
+};
+// Raises FormatError[onnx.*] for bytes that are no model, UnsupportedError[onnx.size] for more than 2^15
+// nodes or functions.
+Outline read_outline(std::string_view bytes);
+
 // Everything but the nodes is in the result; each node is handed to `on_node` in order, after the rest has
 // been read. Raises FormatError[onnx.*] for bytes that are no model, UnsupportedError[onnx.*] for data
-// outside of the file, sparse tensors, functions, and more than 2^15 nodes, initializers, inputs or outputs.
+// outside of the file, sparse tensors, and more than 2^15 nodes, initializers, inputs or outputs.
 class ModelReader {
  public:
   explicit ModelReader(std::string_view bytes);

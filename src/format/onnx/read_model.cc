@@ -167,30 +167,25 @@ Attribute read_attribute(std::string_view message) {
     out.value = value && value->index() == i ? *value : absent[i];
     return out;
   }
-  throw UnsupportedError("onnx.attribute",
-                         cat("the attribute \"", out.name, "\" is of AttributeType ", kind));
+  out.value = Unread{kind};
+  return out;
+}
+
+Node read_node_names(std::string_view message) {
+  Node out;
+  for (WireReader field(message); field.next();) {
+    if (field.number() == 3) out.name = text(field);
+    if (field.number() == 4) out.op = text(field);
+    if (field.number() == 7) out.domain = text(field);
+  }
+  return out;
 }
 
 Node read_node(std::string_view message) {
-  Node out;
+  Node out = read_node_names(message);
   for (WireReader field(message); field.next();) {
-    switch (field.number()) {
-      case 1:
-        append(out.inputs, "inputs of a node") = text(field);
-        break;
-      case 2:
-        append(out.outputs, "outputs of a node") = text(field);
-        break;
-      case 3:
-        out.name = text(field);
-        break;
-      case 4:
-        out.op = text(field);
-        break;
-      case 7:
-        out.domain = text(field);
-        break;
-    }
+    if (field.number() == 1) append(out.inputs, "inputs of a node") = text(field);
+    if (field.number() == 2) append(out.outputs, "outputs of a node") = text(field);
   }
   // After the names, so that an error can say whose attribute it is.
   for (WireReader field(message); field.next();) {
@@ -240,6 +235,44 @@ ValueInfo read_value_info(std::string_view message) {
 
 }  // namespace
 
+namespace {
+
+// Sets the version of ONNX's own operators where the message is of them.
+void read_opset(std::string_view message, int64_t& opset) {
+  std::string_view domain;
+  int64_t version = 0;
+  for (WireReader part(message); part.next();) {
+    if (part.number() == 1) domain = part.bytes();
+    if (part.number() == 2) version = part.integer();
+  }
+  if (domain.empty() || domain == "ai.onnx") opset = version;
+}
+
+}  // namespace
+
+Outline read_outline(std::string_view bytes) {
+  Outline out;
+  std::optional<std::string_view> graph;
+  for (WireReader field(bytes); field.next();) {
+    if (field.number() == 7) graph = field.bytes();
+    if (field.number() == 8) read_opset(field.bytes(), out.opset);
+    if (field.number() != 25) continue;
+    std::string name, domain;
+    for (WireReader part(field.bytes()); part.next();) {
+      if (part.number() == 1) name = text(part);
+      if (part.number() == 10) domain = text(part);
+    }
+    if (out.functions.size() == kMaxItems)
+      throw UnsupportedError("onnx.size", cat("more than ", kMaxItems, " functions"));
+    out.functions.insert(cat(domain, ".", name));
+  }
+  if (!graph) throw FormatError("onnx.model", "the bytes hold no graph");
+  for (WireReader field(*graph); field.next();) {
+    if (field.number() == 1) append(out.nodes, "nodes") = read_node_names(field.bytes());
+  }
+  return out;
+}
+
 ModelReader::ModelReader(std::string_view bytes) {
   bool has_graph = false;
   for (WireReader field(bytes); field.next();) {
@@ -247,15 +280,7 @@ ModelReader::ModelReader(std::string_view bytes) {
       graph_ = field.bytes();
       has_graph = true;
     }
-    if (field.number() == 8) {
-      std::string_view domain;
-      int64_t version = 0;
-      for (WireReader part(field.bytes()); part.next();) {
-        if (part.number() == 1) domain = part.bytes();
-        if (part.number() == 2) version = part.integer();
-      }
-      if (domain.empty() || domain == "ai.onnx") model_.opset = version;
-    }
+    if (field.number() == 8) read_opset(field.bytes(), model_.opset);
     if (field.number() == 14) {
       if (model_.metadata.size() == kMaxItems)
         throw UnsupportedError("onnx.size", cat("more than ", kMaxItems, " metadata_props"));
@@ -266,8 +291,6 @@ ModelReader::ModelReader(std::string_view bytes) {
       }
       model_.metadata[key] = std::move(value);
     }
-    if (field.number() == 25)
-      throw UnsupportedError("onnx.function", "the model defines functions of its own");
   }
   if (!has_graph) throw FormatError("onnx.model", "the bytes hold no graph");
   for (WireReader field(graph_); field.next();) {

@@ -56,6 +56,7 @@ struct AttributeWriter {
     out.packed(8, values);
     out.integer(20, 7);
   }
+  void operator()(const Unread& unread) { out.integer(20, unread.attribute_type); }
 };
 
 std::string value_info_bytes(const ValueInfo& value) {
