@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 
 namespace espalier {
 namespace {
@@ -154,8 +155,8 @@ void throw_unknown(std::string_view rule, std::string_view what, std::string_vie
   const auto join = [&](const std::vector<std::string>& words, const char* between, bool quoted) {
     std::string out;
     for (size_t i = 0; i < std::min(words.size(), kMostNamed); ++i) {
-      const char* quote = quoted || words[i].find(',') != words[i].npos ? "\"" : "";
-      out += cat(out.empty() ? "" : between, quote, words[i], quote);
+      const std::string listed = name_in_list(words[i]);
+      out += cat(out.empty() ? "" : between, quoted && listed == words[i] ? quoted_text(words[i]) : listed);
     }
     return words.size() > kMostNamed ? cat(out, " and ", words.size() - kMostNamed, " more") : out;
   };

@@ -150,7 +150,8 @@ void BaselineFlags::add(CLI::App& verb) {
       ->option_text("MODEL|FILE");
   verb.add_option("--id", id,
                   "The column that tells which rows of both tables are the same; else their place")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb.add_option("--moved-by", moved_by, "Of numbers: a prediction has moved when it differs by more")
       ->check(number_from(0.0, 1e300))
       ->option_text("X [0]");

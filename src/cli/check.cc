@@ -7,6 +7,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
@@ -33,7 +34,7 @@ namespace {
 SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
   SliceFlags out = flags;
   for (const std::vector<std::string>& columns : gates.slicings())
-    (columns.size() == 1 ? out.slices : out.crosses).push_back(cross_of(columns));
+    columns.size() == 1 ? out.slices.push_back(columns[0]) : out.crosses.push_back(cross_of(columns));
   out.thresholds = gates.thresholds();
   for (const Gate& gate : gates.gates) {
     for (const SliceMetric& metric : gate.metrics) out.metrics.push_back(metric.name());
@@ -50,7 +51,7 @@ SliceFlags slicing_of(const SliceFlags& flags, const Gates& gates) {
     if (flag != given.end()) continue;
     std::string list;
     for (const double edge : edges) list += cat(list.empty() ? "" : ",", plain_number(edge));
-    out.buckets.push_back(cat(column, "=", list));
+    out.buckets.push_back(cat(name_in_list(column), "=", list));
   }
   return out;
 }
@@ -118,7 +119,7 @@ class PageCommands {
         instead_[name + condition.text()] = name + "...";
     };
     if (run.where) hide("", *run.where);
-    for (const auto& [name, condition] : slicing.conditions) hide(name + ":", condition);
+    for (const auto& [name, condition] : slicing.conditions) hide(name_in_list(name) + ":", condition);
     constexpr std::string_view kOfClass = "recall[";
     for (const std::string& name : names_of_few(assessment, run.rare)) {
       if (!name.starts_with(kOfClass)) continue;

@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "cli/slice_choice.h"
 #include "espalier/error.h"
@@ -96,9 +97,8 @@ void write_gates(CheckRun run) {
   }
   // What the gates hold.
   run.where.reset();
-  std::erase_if(run.slicing.buckets, [&](const std::string& bucket) {
-    return of.buckets.contains(bucket.substr(0, bucket.find('=')));
-  });
+  std::erase_if(run.slicing.buckets,
+                [&](const std::string& bucket) { return of.buckets.contains(named_part(bucket)->name); });
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.results.out});
   next.insert(next.end(), {"--html", "report.html"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
@@ -126,7 +127,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   }
   if (std::ranges::count(out.train.names(), rows.label)) out.options.label = rows.label;
   out.options.k = run.rare;
-  out.options.ignored = {run.scored.score, run.scored.weight, run.scored.query};
+  out.options.ignored = {name_alone(run.scored.score), run.scored.weight, run.scored.query};
   out.options.missing = rows.missing;
   const std::vector<std::string>& sensitive = run.of_schema.sensitive;
   out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortest.h"
 #include "evaluate/slice_columns.h"
 
@@ -17,11 +18,12 @@ SliceFlags slices_by(const SliceFlags& all, const std::vector<std::vector<std::s
   for (const std::vector<std::string>& columns : slicings) {
     if (columns.empty()) continue;
     std::vector<std::string>& into = columns.size() == 1 ? out.slices : out.crosses;
-    if (!std::ranges::count(into, cross_of(columns))) into.push_back(cross_of(columns));
+    const std::string by = columns.size() == 1 ? columns[0] : cross_of(columns);
+    if (!std::ranges::count(into, by)) into.push_back(by);
     used.insert(columns.begin(), columns.end());
   }
   for (const std::string& bucket : all.buckets) {
-    if (used.contains(bucket.substr(0, bucket.find('=')))) out.buckets.push_back(bucket);
+    if (used.contains(named_part(bucket)->name)) out.buckets.push_back(bucket);
   }
   for (const auto& [name, condition] : all.conditions) {
     if (used.contains(name)) out.conditions.emplace(name, condition);
@@ -84,13 +86,13 @@ std::vector<std::string> CloserLook::at(const Gate& gate) const {
   if (!shown.any()) return all();
   std::vector<std::string> out = evaluated(run, shown);
   const std::vector<std::string> known = slice_metrics(assessment);
-  std::string metrics;
+  std::vector<std::string> metrics;
   bool rates = false;
   for (const SliceMetric& metric : gate.metrics) {
     rates = rates || metric.rate();
-    if (std::ranges::count(known, metric.name())) metrics += cat(metrics.empty() ? "" : ",", metric.name());
+    if (std::ranges::count(known, metric.name())) metrics.push_back(metric.name());
   }
-  if (!metrics.empty()) out.insert(out.end(), {"--metric", metrics});
+  if (!metrics.empty()) out.insert(out.end(), {"--metric", names_in_list(metrics)});
   if (rates && rows.task == Task::kTwoClasses)
     out.insert(out.end(), {"--threshold", shortest(gate.threshold)});
   return out;

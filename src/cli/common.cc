@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
@@ -264,20 +265,19 @@ CLI::Validator a_name() {
                         "");
 }
 
+CLI::Validator a_column() {
+  return CLI::Validator(
+      [](std::string& text) {
+        text = name_alone(text);
+        return std::string();
+      },
+      "");
+}
+
 std::vector<std::string> comma_separated(const std::vector<std::string>& texts) {
   std::vector<std::string> out;
   for (const std::string& text : texts) {
-    out.emplace_back();
-    for (const char c : text) {
-      if (c == ',')
-        out.emplace_back();
-      else
-        out.back() += c;
-    }
-  }
-  for (std::string& word : out) {
-    word.erase(0, word.find_first_not_of(' '));
-    word.erase(word.find_last_not_of(' ') + 1);
+    for (std::string& name : names_listed(text)) out.push_back(std::move(name));
   }
   return out;
 }

@@ -85,7 +85,9 @@ CLI::Validator one_of_words(std::vector<std::string> words);
 CLI::Validator number_from(int64_t low, int64_t high);
 CLI::Validator number_from(double low, double high);
 CLI::Validator a_name();
-// The words between commas of each text, without blanks around them.
+// The name of a column by itself, which may stand in quotes.
+CLI::Validator a_column();
+// The words between commas of each text, without blanks and quotes around them (base/listed_names.h).
 std::vector<std::string> comma_separated(const std::vector<std::string>& texts);
 
 // --seed.

@@ -246,7 +246,8 @@ void add_data_bias(CLI::App& data) {
       "most 40 % of the rows");
   positive->option_text("VALUE");
   positive->needs(verb->add_option("--label", run->options.label, "The column to learn, or `last`")
-                      ->option_text("COLUMN"));
+                      ->option_text("COLUMN")
+                      ->transform(a_column()));
   verb->add_option("--reference", run->reference, "CSV of the population: column, group, share")
       ->option_text("FILE");
   verb->add_option("--min-group", run->options.min_rows, "Crosses of fewer rows are named")

@@ -156,9 +156,12 @@ void add_data_check(CLI::App& data) {
                    "CSV, JSON Lines or TFRecord that a model learns from; - is standard input")
       ->required();
   verb->add_option("now", run->now, "The rows that it meets");
-  verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
+  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb->add_option("--time", run->options.time, "The column that says when a row is judged")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb->add_option_function<std::vector<std::string>>(
           "--sensitive",
           [run](const std::vector<std::string>& given) { run->options.groups = comma_separated(given); },

@@ -97,7 +97,9 @@ void StatisticsFlags::add(CLI::App& verb) {
   verb.add_option("--empty-cell", empty, "Whether a cell without text is missing, or present without value")
       ->check(one_of_words({"missing", "present"}))
       ->option_text("missing|present [missing]");
-  verb.add_option("--weight", weight, "Column that says how much a row counts")->option_text("COLUMN");
+  verb.add_option("--weight", weight, "Column that says how much a row counts")
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb.add_flag("--semantic-domains", semantic_domains, "Ask of columns whether their values are times");
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/table_data.h"
@@ -82,12 +83,13 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   }
   if (out[0] == "train" && !run.test.empty()) out.insert(out.end(), {"--test", run.test});
   if (!label.empty()) out.insert(out.end(), {"--label", label});
-  std::string ignored;
+  std::vector<std::string> ignored;
   for (const LeakFinding& finding : findings) {
     if (finding.kind == LeakKind::kLabel || finding.kind == LeakKind::kFutureColumn)
-      ignored += cat(ignored.empty() ? "" : ",", finding.column);
+      ignored.push_back(finding.column);
   }
-  if (!shared && !label.empty() && !ignored.empty()) out.insert(out.end(), {"--ignore", ignored});
+  if (!shared && !label.empty() && !ignored.empty())
+    out.insert(out.end(), {"--ignore", names_in_list(ignored)});
   for (const std::string& word : run.table.words()) out.push_back(word);
   if (shared) return out;
   if (run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
@@ -141,10 +143,13 @@ void add_data_leak(CLI::App& data) {
   CLI::App* verb =
       data.add_subcommand("leak", "Columns that know the label, rows that stand twice, time travel");
   verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
-  verb->add_option("--label", run->options.label, "The column to learn, or `last`")->option_text("COLUMN");
+  verb->add_option("--label", run->options.label, "The column to learn, or `last`")
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb->add_option("--test", run->test, "The rows that judge, with the same columns")->option_text("FILE");
   verb->add_option("--time", run->options.time, "The column that says when a row is judged")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
   run->table.add(*verb);
   run->missing.add(*verb);

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <set>
 
+#include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "cli/data_input.h"
@@ -28,19 +29,20 @@ struct SchemaOptions {
 
 // A word that elsewhere means that a value is missing is one here, as TensorFlow Data Validation has it.
 void note_words(const tfmd::Schema& schema) {
-  std::string words, columns;
-  std::set<std::string> said;
+  std::string columns;
+  std::vector<std::string> said;
   for (const tfmd::Feature& feature : schema.feature()) {
     const tfmd::StringDomain* const domain = string_domain_of(schema, feature);
     bool has = false;
     for (const std::string& word : ColumnOptions().missing) {
       if (!domain || !std::ranges::count(domain->value(), word)) continue;
       has = true;
-      if (said.insert(word).second) words += cat(words.empty() ? "" : ",", word);
+      if (!std::ranges::count(said, word)) said.push_back(word);
     }
     if (has) columns += cat(columns.empty() ? "" : ", ", printable(feature.name()));
   }
-  if (words.empty()) return;
+  if (said.empty()) return;
+  const std::string words = names_in_list(said);
   std::fputs(cat("note: ", words, said.size() == 1 ? " is a value" : " are values", " of ",
                  shortened(columns), said.size() == 1 ? "; to say that it means" : "; to say that they mean",
                  " that none is there: ", shell_words({"--missing", words}), "\n")

@@ -161,12 +161,17 @@ void add_data_skew(CLI::App& data) {
                    "CSV, JSON Lines or TFRecord, as what a model learned from; - is standard input")
       ->required();
   verb->add_option("second", run->second, "The same ids, as what it is served")->required();
-  verb->add_option("--id", run->options.id, "Columns that together name a row, between commas")
-      ->delimiter(',')
+  verb->add_option_function<std::vector<std::string>>(
+          "--id", [run](const std::vector<std::string>& given) { run->options.id = comma_separated(given); },
+          "Columns that together name a row, between commas")
+      ->allow_extra_args(false)
       ->option_text("COLUMN,...")
       ->required();
-  verb->add_option("--ignore", run->options.ignore, "Columns that may differ, between commas")
-      ->delimiter(',')
+  verb->add_option_function<std::vector<std::string>>(
+          "--ignore",
+          [run](const std::vector<std::string>& given) { run->options.ignore = comma_separated(given); },
+          "Columns that may differ, between commas")
+      ->allow_extra_args(false)
       ->option_text("COLUMN,...");
   verb->add_option("--tolerance", run->options.tolerance, "Numbers at most so far apart are the same")
       ->check(number_from(0.0, 1e300))

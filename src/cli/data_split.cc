@@ -89,14 +89,16 @@ void add_data_split(CLI::App& data) {
   verb->add_option("file", run->file, "CSV, JSON Lines or TFRecord; - is standard input")->required();
   verb->add_option("--label", run->label,
                    "Of each of its classes the same share judges; nearly, with --by-group")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   CLI::Option* group = verb->add_option("--by-group", run->group, "Rows of one value stay on one side");
-  group->option_text("COLUMN");
+  group->option_text("COLUMN")->transform(a_column());
   verb->add_option(
           "--by-time", run->time,
           "The last rows by this column of dates or numbers judge; where the file is in their order, train "
           "--split order does so by itself")
       ->option_text("COLUMN")
+      ->transform(a_column())
       ->excludes(group);
   verb->add_option("--fraction", run->fraction, "Share of the rows that judge")
       ->check(number_from(0.0, 1.0))

@@ -97,7 +97,8 @@ void add_data_stats(CLI::App& data) {
   options->how.add(*verb);
   verb->add_option("--slice", options->how.slice,
                    "Column; the rows of each of its values have statistics too")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb->add_option("--cross", options->how.cross,
                    "Columns of numbers; each two have covariance and correlation")
       ->option_text("COLUMN,...|all");

@@ -10,6 +10,8 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "cli/scored_table.h"
 #include "cli/slice_flags.h"
@@ -161,7 +163,7 @@ std::string gates_text(const ChooseRun& run, const TreeAnswers& answers, const T
   for (const auto& [key, answer] : answers) out += cat(key, " = ", toml_quoted(answer), "\n");
   for (const std::string& group : groups)
     out += cat("\n[[gates]]\nmetric = ", toml_quoted(std::string(path.metric)),
-               "\nbetween = ", toml_quoted(group), "\nmax = ", shortest(run.max),
+               "\nbetween = ", toml_quoted(name_in_list(group)), "\nmax = ", shortest(run.max),
                "\nleast_rows = 30\nthin = \"left-out\"\n");
   return out;
 }
@@ -204,6 +206,18 @@ std::string report(const TreePath& path, const std::vector<Priced>& all, const T
   return out;
 }
 
+// The columns in a list. Raises ValueError[fairness.groups] for a value.
+std::vector<std::string> groups_in(const std::string& text) {
+  for (const std::string& group : listed_parts(text)) {
+    if (const auto value = named_part(group))
+      throw ValueError("fairness.groups",
+                       cat("groups are columns, all of whose values are compared, got \"", group, "\""),
+                       cat("--slice ", shell_words({name_in_list(value->name)}),
+                           ", or, of a column of this name, ", shell_words({"--slice", quoted_text(group)})));
+  }
+  return names_listed(text);
+}
+
 void choose(const ChooseRun& run) {
   run.results.keep({run.answers, run.data});
   TreeAnswers answers = run.answers.empty() ? ask_all(run) : read_answers(run.answers);
@@ -219,17 +233,8 @@ void choose(const ChooseRun& run) {
   if (run.groups.empty() && answers["groups"].empty())
     throw ValueError("fairness.groups", "a gate of fairness is between groups, and none are named",
                      "--slice COLUMN, or groups = \"COLUMN\" among the answers");
-  const std::vector<std::string> groups =
-      run.groups.empty() ? comma_separated({answers["groups"]}) : run.groups;
-  for (const std::string& group : groups) {
-    if (const size_t equals = group.find('='); equals != group.npos)
-      throw ValueError("fairness.groups",
-                       cat("groups are columns, all of whose values are compared, got \"", group, "\""),
-                       cat("--slice ", group.substr(0, equals)));
-  }
-  answers["groups"].clear();
-  for (const std::string& group : groups)
-    answers["groups"] += cat(answers["groups"].empty() ? "" : ",", group);
+  const std::vector<std::string> groups = run.groups.empty() ? groups_in(answers["groups"]) : run.groups;
+  answers["groups"] = names_in_list(groups);
   std::optional<ScoredTable> rows;
   if (!run.data.empty())
     rows = read_scores(run.data, run.table, run.scored, ColumnOptions().missing, run.results);
@@ -281,7 +286,7 @@ void add_fairness(CLI::App& app) {
                    "Answers in TOML, or the gates of another time, which keep them; nothing is asked then")
       ->option_text("FILE");
   verb->add_option_function<std::string>(
-          "--slice", [run](const std::string& text) { run->groups = comma_separated({text}); },
+          "--slice", [run](const std::string& text) { run->groups = groups_in(text); },
           "Columns of the groups, a gate for each")
       ->option_text("COLUMN,...");
   verb->add_option("--max", run->max, "How far the groups may lie apart")

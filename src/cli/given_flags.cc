@@ -5,8 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
+#include "evaluate/slice_columns.h"
 #include "fairness/figure_text.h"
 #include "report/table.h"
 
@@ -24,11 +26,11 @@ std::string joined(const std::vector<std::string>& words, const char* between) {
 }
 
 std::string table_of(const GivenGap& gap, const GivenGaps& all, const Terminal& terminal) {
-  Table table({cat(spaced(kRate), " by ", joined(gap.by, "*"), " within ", joined(all.given, "*")), "rows",
+  Table table({cat(spaced(kRate), " by ", cross_of(gap.by), " within ", cross_of(all.given)), "rows",
                "weight", "difference", percent(all.level, 0) + " interval", "lowest", "highest"});
   const auto side = [&](size_t group, double rate) {
     const std::string& name = gap.of.groups[group].name;
-    return cat(name.substr(name.find('=') + 1), " ", number_of(rate));
+    return cat(named_part(name)->rest, " ", number_of(rate));
   };
   const std::vector<StandardisedGroup>& groups = gap.of.groups;
   int64_t rows = 0;
@@ -44,7 +46,7 @@ std::string table_of(const GivenGap& gap, const GivenGaps& all, const Terminal& 
 }
 
 std::string text_of(const GivenGap& gap, const GivenGaps& all, const Terminal& terminal) {
-  const std::string by = joined(gap.by, "*"), given = joined(all.given, "*");
+  const std::string by = cross_of(gap.by), given = cross_of(all.given);
   std::string out = "\n";
   if (gap.of.gap.value) {
     out += table_of(gap, all, terminal);
@@ -76,7 +78,7 @@ void GivenFlags::add(CLI::App& verb) {
 }
 
 std::vector<std::string> GivenFlags::words() const {
-  return any() ? std::vector<std::string>{"--given", joined(columns, ",")} : std::vector<std::string>{};
+  return any() ? std::vector<std::string>{"--given", names_in_list(columns)} : std::vector<std::string>{};
 }
 
 GivenGaps GivenFlags::find(const Assessment& assessment, const AssessmentView& view,
@@ -92,7 +94,7 @@ GivenGaps GivenFlags::find(const Assessment& assessment, const AssessmentView& v
     const auto is_given = [&](const std::string& name) { return std::ranges::count(columns, name) > 0; };
     if (std::ranges::any_of(by.columns, is_given)) continue;
     slicings.push_back(&by);
-    crossed.crosses.push_back(cat(by.name(), "*", joined(columns, "*")));
+    crossed.crosses.push_back(cat(by.name(), "*", cross_of(columns)));
   }
   if (slicings.empty())
     throw ValueError("evaluate.given", "--given compares the slices of other columns, and there are none",

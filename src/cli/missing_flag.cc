@@ -1,6 +1,7 @@
 #include "cli/missing_flag.h"
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "espalier/columns.h"
 
 namespace espalier::cli {
@@ -21,9 +22,7 @@ std::vector<std::string> MissingFlag::all() const {
 
 std::vector<std::string> MissingFlag::words() const {
   if (more.empty()) return {};
-  std::string list;
-  for (const std::string& word : more) list += cat(list.empty() ? "" : ",", word);
-  return {"--missing", list};
+  return {"--missing", names_in_list(more)};
 }
 
 }  // namespace espalier::cli

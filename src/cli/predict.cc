@@ -250,8 +250,10 @@ void add_predict(CLI::App& app) {
   run->results.add_json(*verb);
   CLI::Option* keep = verb->add_flag("--keep", run->keep, "Each row's own cells before its prediction");
   keep->excludes("--json");
-  verb->add_option("--id", run->id, "Of each row's own cells those of these columns, between commas")
-      ->delimiter(',')
+  verb->add_option_function<std::vector<std::string>>(
+          "--id", [run](const std::vector<std::string>& given) { run->id = comma_separated(given); },
+          "Of each row's own cells those of these columns, between commas")
+      ->allow_extra_args(false)
       ->option_text("COLUMN,...")
       ->excludes(keep)
       ->excludes("--json");

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/scored_table.h"
@@ -53,11 +54,11 @@ struct ClassColumn {
 // "a=x,b=y", or "a,b" of columns that are named by their class, "probability of a" too.
 std::vector<ClassColumn> class_columns(const std::string& text) {
   std::vector<ClassColumn> out;
-  for (const std::string& word : comma_separated({text})) {
-    const size_t equals = word.find('=');
-    const std::string column = equals == word.npos ? word : word.substr(equals + 1);
-    std::string of = word.substr(0, equals);
-    if (equals == word.npos && of.starts_with(kProbabilityOf)) of.erase(0, kProbabilityOf.size());
+  for (const std::string& part : listed_parts(text)) {
+    const std::optional<NamedPart> named = named_part(part);
+    const std::string column = name_of_part(named ? named->rest : part);
+    std::string of = named ? named->name : column;
+    if (!named && of.starts_with(kProbabilityOf)) of.erase(0, kProbabilityOf.size());
     if (std::ranges::count(out, of, &ClassColumn::of))
       throw ValueError("scores.classes", cat("--score has two columns of the class ", in_quotes(of)));
     out.push_back({of, column});
@@ -66,7 +67,7 @@ std::vector<ClassColumn> class_columns(const std::string& text) {
 }
 
 bool has_class_columns(const ScoredFlags& flags) {
-  return flags.task == Task::kClasses && flags.score.find_first_of(",=") != std::string::npos;
+  return flags.task == Task::kClasses && (listed_parts(flags.score).size() > 1 || named_part(flags.score));
 }
 
 class ScoreReader {
@@ -82,7 +83,7 @@ class ScoreReader {
     reading.check_parted(out_.table, path_);
     if (flags_.strip_label_dots) out_.table = without_label_dots(out_.table, flags_.label);
     label_ = column(flags_.label);
-    score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(flags_.score);
+    score_ = flags_.score.empty() || !classes_.empty() ? -1 : column(name_alone(flags_.score));
     const int64_t weight = flags_.weight.empty() ? -1 : column(flags_.weight);
     const std::map<std::string, int64_t> counts = count_labels(results);
     const bool ranks = !flags_.query.empty() && flags_.task != Task::kClasses;
@@ -247,7 +248,7 @@ std::vector<std::string> ScoredFlags::columns() const {
     if (!column.empty()) out.push_back(column);
   }
   if (!has_class_columns(*this)) {
-    if (!score.empty()) out.push_back(score);
+    if (!score.empty()) out.push_back(name_alone(score));
     return out;
   }
   for (const ClassColumn& each : class_columns(score)) out.push_back(each.column);

@@ -94,7 +94,8 @@ void RowFlags::add(CLI::App& verb) {
       ->check(a_name());
   verb.add_option("--slice", slice,
                   "Count by this column what becomes of rows that are not as the schema says")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
 }
 
 RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inputs,

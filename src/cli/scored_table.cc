@@ -22,9 +22,13 @@ constexpr NamedTask kTasks[] = {
 }  // namespace
 
 void ScoredFlags::add(CLI::App& verb) {
-  verb.add_option("--label", label, "The column of what is true")->option_text("COLUMN");
+  verb.add_option("--label", label, "The column of what is true")
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb.add_option("--score", score, "The column of the probability that a model gave")->option_text("COLUMN");
-  verb.add_option("--weight", weight, "The column of what each row counts")->option_text("COLUMN");
+  verb.add_option("--weight", weight, "The column of what each row counts")
+      ->option_text("COLUMN")
+      ->transform(a_column());
   verb.add_option(
           "--positive", positive,
           "The class that is positive, whose probability scores are; known of pairs as yes and no, 1 and "
@@ -45,7 +49,8 @@ void ScoredFlags::add_task(CLI::App& verb) {
           "--query", query,
           "The column whose values are queries: scores order the rows of each, and labels, numbers from "
           "0 on, say what a row is worth to it: NDCG")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
 }
 
 std::vector<std::string> ScoredFlags::words() const {

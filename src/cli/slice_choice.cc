@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortest.h"
 #include "data/column_profile.h"
 #include "fairness/sensitive.h"
@@ -74,7 +75,6 @@ ChosenSlices choose_slices(const CsvTable& table, const std::vector<int64_t>& ro
       const std::string& name = table.names()[static_cast<size_t>(c)];
       const std::string by = sensitive_by(table, rows, c);
       if (by.empty() == sensitive || std::ranges::count(others, name)) continue;
-      if (name.find_first_of(",*=") != name.npos) continue;  // flags part their words there
       const std::string who = sensitive ? cat(by, by.ends_with('s') ? " tell" : " tells",
                                               " who a row is about, for a person to confirm; ")
                                         : "it parts the rows well; ";
@@ -82,7 +82,7 @@ ChosenSlices choose_slices(const CsvTable& table, const std::vector<int64_t>& ro
         out.flags.slices.push_back(name);
         out.reasons.push_back(cat(name, ": ", who, count, " groups"));
       } else if (const auto edges = sensitive ? thirds(table, rows, c) : std::nullopt) {
-        out.flags.buckets.push_back(cat(name, "=", *edges));
+        out.flags.buckets.push_back(cat(name_in_list(name), "=", *edges));
         out.reasons.push_back(cat(name, ": ", who, "thirds of its numbers, parted at ", *edges));
       }
     }

@@ -3,30 +3,32 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "espalier/error.h"
+#include "evaluate/slice_columns.h"
 
 namespace espalier::cli {
 namespace {
 
 // "a=b" as its two sides.
-std::pair<std::string, std::string> sides(const std::string& text, const char* flag, const char* example) {
-  const size_t equals = text.find('=');
-  if (equals == text.npos || equals == 0) {
+NamedPart sides(const std::string& text, const char* flag, const char* example) {
+  std::optional<NamedPart> out = named_part(text);
+  if (!out || out->name.empty())
     throw ValueError("evaluate.slice", cat(flag, " takes ", example, ", got \"", text, "\""));
-  }
-  return {text.substr(0, equals), text.substr(equals + 1)};
+  return *out;
 }
 
 // "name: expression" as both.
 std::pair<std::string, Expression> named_condition(const std::string& text) {
-  const size_t colon = text.find(':');
-  std::string name = text.substr(0, colon);
-  name.erase(name.find_last_not_of(' ') + 1);
-  if (colon == text.npos || name.empty() || name.find_first_of("=*,\"'`<>()") != name.npos) {
+  const std::optional<NamedPart> named = named_part(text, ':');
+  const bool quoted = text.find_first_not_of(' ') == text.find_first_of("\"`");
+  if (!named || named->name.empty() ||
+      (!quoted && named->name.find_first_of("=*,\"'`<>()") != std::string::npos)) {
     throw ValueError("evaluate.slice",
                      cat("--slice-where takes NAME: EXPRESSION, as 'senior: age >= 60', got \"", text, "\""));
   }
-  return {name, Expression(text.substr(colon + 1))};
+  return {named->name, Expression(named->rest)};
 }
 
 CLI::Option* add_words(CLI::App& verb, const char* name, std::vector<std::string>& into, const char* help) {
@@ -53,7 +55,17 @@ void SliceFlags::add(CLI::App& verb) {
 void SliceFlags::add_slices(CLI::App& verb) {
   add_words(verb, "--slice", slices, "Columns by whose values the rows are parted")
       ->option_text("COLUMN,...");
-  add_words(verb, "--cross", crosses, "Columns by whose values together the rows are parted, as sex*race")
+  verb.add_option_function<std::vector<std::string>>(
+          "--cross",
+          [this](const std::vector<std::string>& given) {
+            crosses.clear();
+            for (const std::string& text : given) {
+              for (const std::string& cross : listed_parts(text))
+                crosses.push_back(cross_of(factors_of(cross)));
+            }
+          },
+          "Columns by whose values together the rows are parted, as sex*race")
+      ->allow_extra_args(false)
       ->option_text("A*B,...");
   verb.add_option("--bucket", buckets,
                   "The edges at which a column of numbers is parted; monk or monk3 for one of Monk's skin "
@@ -96,7 +108,9 @@ std::vector<std::string> SliceFlags::words() const {
     }
     if (joined && !values.empty()) out.insert(out.end(), {flag, text});
   };
-  add("--slice", slices, true);
+  std::vector<std::string> listed;
+  for (const std::string& name : slices) listed.push_back(name_in_list(name));
+  add("--slice", listed, true);
   add("--cross", crosses, true);
   add("--bucket", buckets, false);
   for (const std::string& word : condition_words()) out.push_back(word);
@@ -110,7 +124,7 @@ std::vector<std::string> SliceFlags::words() const {
 std::vector<std::string> SliceFlags::condition_words() const {
   std::vector<std::string> out;
   for (const auto& [name, condition] : conditions)
-    out.insert(out.end(), {"--slice-where", cat(name, ":", condition.text())});
+    out.insert(out.end(), {"--slice-where", cat(name_in_list(name), ":", condition.text())});
   return out;
 }
 
@@ -199,18 +213,19 @@ Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::
 std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& assessment) const {
   std::map<std::string, size_t> out;
   for (const std::string& text : references) {
-    const std::string column = sides(text, "--reference-group", "COLUMN=VALUE").first;
-    const auto by = std::ranges::find(assessment.by, column, &SlicingFigures::name);
+    const std::string column = sides(text, "--reference-group", "COLUMN=VALUE").name;
+    const std::string name = slice_named(text);
+    const auto by = std::ranges::find(assessment.by, cross_of({column}), &SlicingFigures::name);
     if (by == assessment.by.end()) {
       throw ValueError("evaluate.reference",
                        cat("--reference-group ", text, ": the rows are not parted by \"", column, "\""),
-                       cat("add --slice ", column));
+                       cat("add --slice ", shell_words({name_in_list(column)})));
     }
     std::vector<std::string> known;
     for (const SliceFigures& slice : by->slices) known.push_back(slice.slice.name);
-    const auto group = std::ranges::find(known, text);
-    if (group == known.end()) throw_unknown("evaluate.reference", "group", text, known);
-    out[column] = static_cast<size_t>(group - known.begin());
+    const auto group = std::ranges::find(known, name);
+    if (group == known.end()) throw_unknown("evaluate.reference", "group", name, known);
+    out[by->name()] = static_cast<size_t>(group - known.begin());
   }
   return out;
 }

@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
 #include "cli/csv_options.h"
 #include "cli/near_files.h"
@@ -34,9 +35,7 @@ std::vector<std::string> TableFlags::words() const {
   };
   if (!delimiter.empty()) add("--delimiter", delimiter);
   if (header != "guess") add("--header", header);
-  std::string joined;
-  for (const std::string& name : names) joined += cat(&name == &names[0] ? "" : ",", name);
-  if (!names.empty()) add("--names", joined);
+  if (!names.empty()) add("--names", names_in_list(names));
   return out;
 }
 

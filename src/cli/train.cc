@@ -315,7 +315,8 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
       ->option_text("FILE");
   verb.add_option("--label", flags.label,
                   "The column of the table to learn: its name, its number from 1, or `last`")
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   add_change<std::string>(verb, flags, "--test",
                           "Table whose rows judge the model, instead of a share of --data",
                           [](TrainPlan& plan) -> std::string& { return plan.data.test; })
@@ -385,7 +386,8 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   add_change<std::string>(verb, flags, "--slice",
                           "Count by this column what becomes of rows that are not as the schema says",
                           [](TrainPlan& plan) -> std::string& { return plan.data.slice; })
-      ->option_text("COLUMN");
+      ->option_text("COLUMN")
+      ->transform(a_column());
   flags.table.add(verb);
 }
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "data/column_guess.h"
 #include "evaluate/multiplicity.h"
 #include "evaluate/sample_walk.h"
@@ -242,7 +243,7 @@ std::string text(const ColumnDrift& drift) {
       return cat("distributions of ", drift.column, " are ", fixed(drift.effect, 3), " apart (", interval,
                  ")");
     case DriftOf::kValues:
-      return cat(drift.column, "=", drift.value, " was ", fixed(drift.share_before, 3),
+      return cat(name_in_list(drift.column), "=", drift.value, " was ", fixed(drift.share_before, 3),
                  " of the rows and is ", fixed(drift.share_now, 3), " ", difference);
     case DriftOf::kMissing:
       return cat(drift.column, " was missing in ", fixed(drift.share_before, 3), " of the rows and is in ",

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
@@ -14,22 +15,9 @@
 
 namespace espalier {
 
-std::vector<std::string> factors_of(const std::string& cross) {
-  std::vector<std::string> out{""};
-  for (const char c : cross) {
-    if (c == '*')
-      out.emplace_back();
-    else
-      out.back() += c;
-  }
-  return out;
-}
+std::vector<std::string> factors_of(const std::string& cross) { return names_listed(cross, '*'); }
 
-std::string cross_of(const std::vector<std::string>& columns) {
-  std::string out;
-  for (const std::string& column : columns) out += cat(out.empty() ? "" : "*", column);
-  return out;
-}
+std::string cross_of(const std::vector<std::string>& columns) { return names_in_list(columns, "*"); }
 
 const CategoryColumn* SliceColumns::named(const std::string& name) {
   const auto found = std::ranges::find(columns_, name, &CategoryColumn::name);
@@ -99,7 +87,7 @@ CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, c
                      cat("line ", table_.line(others[0]), ": \"", shortened(table_.cell(others[0], column)),
                          "\" of column \"", name, "\" is no number, and cannot be put into a bucket",
                          others.size() > 1 ? cat(", as ", others.size() - 1, " more") : ""),
-                     cat("--slice ", shell_words({name}), " parts the column by its values"));
+                     cat("--slice ", shell_words({name_in_list(name)}), " parts the column by its values"));
   }
   if (!others.empty()) {
     notes_.push_back(cat("column \"", name, "\": ",
@@ -151,7 +139,7 @@ std::string SliceColumns::quarters(const std::string& name, int64_t column) cons
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   std::string out;
   for (const double edge : edges) out += cat(out.empty() ? "" : ",", plain_number(edge));
-  return shell_words({"--bucket", cat(name, "=", out)});
+  return shell_words({"--bucket", cat(name_in_list(name), "=", out)});
 }
 
 void SliceColumns::refuse(const std::string& name, int64_t column, size_t values) const {

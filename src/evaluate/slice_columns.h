@@ -21,7 +21,7 @@ struct Buckets {
   std::vector<double> edges = {};
   std::optional<MonkGroups> tones = {};
 };
-// The names in "sex*age".
+// The names in "sex*age", in quotes where they hold signs of lists. Raises ValueError[names.quote].
 std::vector<std::string> factors_of(const std::string& cross);
 // "sex*age" of these names.
 std::string cross_of(const std::vector<std::string>& columns);

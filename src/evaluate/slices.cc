@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
 
@@ -57,7 +58,7 @@ void refine(Slicing& slicing, const CategoryColumn& column, MissingGroup missing
     std::vector<std::string> swatches = before.swatches;
     if (code < column.swatches.size()) std::ranges::copy(column.swatches[code], std::back_inserter(swatches));
     slices.push_back(
-        {.name = cat(before.name, before.name.empty() ? "" : ", ", column.name, "=", values.back()),
+        {.name = cat(before.name, before.name.empty() ? "" : ", ", slice_part(column.name, values.back())),
          .rows = rows[i],
          .values = std::move(values),
          .swatches = std::move(swatches)});
@@ -97,11 +98,62 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
   return out;
 }
 
+namespace {
+
+bool is_special(std::string_view value) { return value == "(missing)" || value == "(rare)"; }
+
+}  // namespace
+
 std::string value_in_name(const std::string& value) {
-  std::string_view bare = value;
-  while (bare.size() >= 2 && bare.front() == '"' && bare.back() == '"')
-    bare = bare.substr(1, bare.size() - 2);
-  return bare == "(missing)" || bare == "(rare)" ? cat("\"", value, "\"") : value;
+  const bool plain = !value.empty() && !is_special(value) && value.front() != '"' && value.front() != '`' &&
+                     value.front() != ' ' && value.back() != ' ' && value.find(", ") == value.npos;
+  return plain ? value : quoted_text(value);
+}
+
+std::string slice_part(const std::string& column, const std::string& value_in_name) {
+  return cat(name_in_list(column), "=", value_in_name);
+}
+
+std::vector<SlicePart> parts_of_slice(const std::string& name) {
+  constexpr std::string_view kBetween = ", ";
+  const std::string_view text = name;
+  std::vector<SlicePart> out;
+  std::vector<bool> bare;
+  for (size_t at = 0; at < text.size();) {
+    const size_t comma = std::min(text.find(kBetween, at), text.size());
+    const bool quoted = text[at] == '"' || text[at] == '`';
+    auto part = named_part(text.substr(at, quoted ? text.npos : comma - at));
+    if (!part) {
+      // Of the value before; without one it is no name of a slice.
+      if (out.empty()) return {};
+      out.back().value += cat(kBetween, text.substr(at, comma - at));
+      at = comma + kBetween.size();
+      continue;
+    }
+    at = quoted ? text.size() - part->rest.size() : at + text.substr(at).find('=') + 1;
+    while (at < text.size() && text[at] == ' ') ++at;
+    size_t end = at;
+    const auto ends = [&](size_t quote) {
+      return quote + 1 == text.size() || text.substr(quote + 1).starts_with(kBetween);
+    };
+    const bool opens = at < text.size() && (text[at] == '"' || text[at] == '`');
+    const std::optional<std::string> value = opens ? read_quoted(text, end, ends) : std::nullopt;
+    if (!value) end = std::min(text.find(kBetween, at), text.size());
+    out.push_back({part->name, value ? value_in_name(*value) : std::string(text.substr(at, end - at))});
+    bare.push_back(!value);
+    at = end + kBetween.size();
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (bare[i] && !is_special(out[i].value)) out[i].value = value_in_name(out[i].value);
+  }
+  return out;
+}
+
+std::string slice_named(const std::string& name) {
+  std::string out;
+  for (const SlicePart& part : parts_of_slice(name))
+    out += cat(out.empty() ? "" : ", ", slice_part(part.column, part.value));
+  return out.empty() ? name : out;
 }
 
 CategoryColumn tenths(std::string name, std::span<const double> numbers) {

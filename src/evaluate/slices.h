@@ -30,8 +30,21 @@ CategoryColumn bucket(std::string name, std::span<const double> numbers, std::sp
 CategoryColumn tenths(std::string name, std::span<const double> numbers);
 
 // Of a value in names of slices: in quotes where it would read as the name of other rows, so that (missing)
-// is no text of a cell, and (rare) no slice that a page shows by its name. Different for different values.
+// is no text of a cell, (rare) no slice that a page shows by its name, and ", " parts columns alone.
+// Different for different values.
 std::string value_in_name(const std::string& value);
+// "sex=Female": a column, in quotes where it must be, and a value as it stands in names.
+std::string slice_part(const std::string& column, const std::string& value_in_name);
+
+// The columns and values in the name of a slice, "sex=Female, age=[25,45)", in which quotes may be left out
+// that are not needed: a ", " without a = behind it is of a value. None where it is no such name. Raises
+// ValueError[names.quote].
+struct SlicePart {
+  std::string column, value;  // the latter as it stands in names
+};
+std::vector<SlicePart> parts_of_slice(const std::string& name);
+// The name as slices have it; others as they are. Raises as parts_of_slice().
+std::string slice_named(const std::string& name);
 
 struct RowSlice {
   std::string name;  // "sex=Female, age=[25,45)"

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -44,9 +45,47 @@ TEST(Slices, NoTextOfACellIsNamedAsMissingRowsOrRareSlicesAre) {
   const CategoryColumn texts{
       "g", {"\"(missing)\"", "(missing)", "(rare)", "(none)", "\"a\""}, {0, 1, 2, 3, 4, kMissing}};
   EXPECT_EQ(names(slice_by({&texts})),
-            (std::vector<std::string>{"g=\"\"(missing)\"\"", "g=\"(missing)\"", "g=\"(rare)\"", "g=(none)",
-                                      "g=\"a\"", "g=(missing)"}));
+            (std::vector<std::string>{R"(g="""(missing)""")", R"(g="(missing)")", R"(g="(rare)")", "g=(none)",
+                                      R"(g="""a""")", "g=(missing)"}));
   EXPECT_EQ(slice_by({&texts}).slices[1].values, std::vector<std::string>{"\"(missing)\""});
+}
+
+// Of names and values with all signs that names of slices know: each name is read back as what it is of, and
+// no two are alike.
+TEST(Slices, NamesAreReadBackWhateverIsInThem) {
+  constexpr std::string_view kLetters = "ab,=*:\"` ()\n\xc3\xa4";
+  Philox random(11);
+  const auto word = [&] {
+    std::string out;
+    for (auto length = random.below(5); out.size() < length;) out += kLetters[random.below(kLetters.size())];
+    return out;
+  };
+  for (int round = 0; round < 3000; ++round) {
+    CategoryColumn a{word(), {"(missing)", word() + "1", word() + "2", "x, y=z"}, {0, 1, 2, 3, kMissing}};
+    CategoryColumn b{word() + "b", {word() + "1", "[25,45)", "(rare)", "\"q"}, {3, 2, 1, 0, kMissing}};
+    std::set<std::string> different;
+    for (const RowSlice& slice : slice_by({&a, &b}).slices) {
+      const std::vector<SlicePart> parts = parts_of_slice(slice.name);
+      ASSERT_EQ(parts.size(), 2u) << slice.name;
+      ASSERT_EQ(parts[0].column, a.name) << slice.name;
+      ASSERT_EQ(parts[1].column, b.name) << slice.name;
+      ASSERT_EQ(parts[0].value, slice.values[0]) << slice.name;
+      ASSERT_EQ(parts[1].value, slice.values[1]) << slice.name;
+      ASSERT_EQ(slice_named(slice.name), slice.name);
+      different.insert(slice.name);
+    }
+    ASSERT_EQ(different.size(), 5u);
+  }
+}
+
+TEST(Slices, NamesAreReadWithoutTheQuotesThatTheyCanDoWithout) {
+  EXPECT_EQ(slice_named("city=Paris, France"), "city=\"Paris, France\"");
+  EXPECT_EQ(slice_named("city=Paris, France, age=[25,45)"), "city=\"Paris, France\", age=[25,45)");
+  EXPECT_EQ(slice_named("`a=b` = q\"x"), "\"a=b\"=q\"x");
+  EXPECT_EQ(slice_named("sex=(missing)"), "sex=(missing)");
+  EXPECT_EQ(slice_named("sex"), "sex");
+  EXPECT_TRUE(parts_of_slice("overall").empty());
+  EXPECT_EQ(rule_of([] { parts_of_slice("\"a=b"); }), "names.quote");
 }
 
 TEST(Slices, CrossesAreTheCombinationsThatRowsHave) {

@@ -14,7 +14,8 @@ namespace {
 std::string name_of(const std::vector<std::string>& columns, const RowSlice& slice, size_t begin,
                     size_t end) {
   std::string out;
-  for (size_t i = begin; i < end; ++i) out += cat(out.empty() ? "" : ", ", columns[i], "=", slice.values[i]);
+  for (size_t i = begin; i < end; ++i)
+    out += cat(out.empty() ? "" : ", ", slice_part(columns[i], slice.values[i]));
   return out;
 }
 

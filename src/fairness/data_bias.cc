@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "data/column_profile.h"
 #include "espalier/error.h"
 #include "evaluate/ranking.h"
@@ -239,8 +240,9 @@ class Biases {
       for (uint32_t k = 0; k < second.values.size(); ++k) {
         const int64_t rows = counts[{i, k}];
         if (rows >= options_.min_rows) continue;
-        out.push_back(
-            {cat(name(a), "=", group_name(first, i), ", ", name(b), "=", group_name(second, k)), rows});
+        out.push_back({cat(name_in_list(name(a)), "=", group_name(first, i), ", ", name_in_list(name(b)), "=",
+                           group_name(second, k)),
+                       rows});
       }
     }
   }

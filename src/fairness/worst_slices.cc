@@ -262,8 +262,8 @@ class Search {
                    .p = costs_.share ? chance_of(slice, rest) : chance_of_more(its, of_rest).value_or(1)};
     for (const auto& [column, value] : candidate.where) {
       out.where.emplace_back(columns_[column]->name, columns_[column]->values[value]);
-      out.name += cat(out.name.empty() ? "" : ", ", out.where.back().first, "=",
-                      value_in_name(out.where.back().second));
+      out.name += cat(out.name.empty() ? "" : ", ",
+                      slice_part(out.where.back().first, value_in_name(out.where.back().second)));
     }
     return std::pair(surety_of(slice, everything), std::move(out));
   }

@@ -7,6 +7,7 @@
 
 #include "base/digits.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "format/decimal.h"
@@ -76,13 +77,11 @@ class Lexer {
 
   Token quoted(char quote) {
     Token out{.kind = quote == '`' ? Token::Kind::kQuotedName : Token::Kind::kText, .at = at_};
-    for (++at_;; ++at_) {
-      if (at_ == text_.size())
-        fail(out.at, cat(quote == '`' ? "a name" : "a text", " begins here and does not end: a ",
-                         std::string(1, quote), " is missing"));
-      if (text_[at_] == quote && (++at_ == text_.size() || text_[at_] != quote)) break;
-      out.text += text_[at_];
-    }
+    const std::optional<std::string> text = read_quoted(text_, at_);
+    if (!text)
+      fail(out.at, cat(quote == '`' ? "a name" : "a text", " begins here and does not end: a ",
+                       std::string(1, quote), " is missing"));
+    out.text = *text;
     if (quote == '`' && out.text.empty()) fail(out.at, "a name of a column is not empty");
     return out;
   }

@@ -2,6 +2,7 @@
 #include <cctype>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortest.h"
 #include "format/expression_node.h"
 
@@ -12,12 +13,6 @@ using Kind = ExpressionNode::Kind;
 
 // How tightly operands are bound.
 enum Level { kOr, kAnd, kNot, kComparison, kSum, kProduct, kUnary, kPrimary };
-
-std::string quoted(std::string_view text, char quote) {
-  std::string out(1, quote);
-  for (const char c : text) out.append(c == quote ? 2 : 1, c);
-  return out + quote;
-}
 
 bool has_negation(Kind kind) {
   return kind == Kind::kIn || kind == Kind::kBetween || kind == Kind::kIsMissing;
@@ -69,7 +64,7 @@ std::string bare(const ExpressionNode& node) {
     case Kind::kNumber:
       return plain_number(node.number);
     case Kind::kText:
-      return quoted(node.text, '"');
+      return quoted_text(node.text);
     case Kind::kTruth:
       return node.truth ? "true" : "false";
     case Kind::kColumn:
@@ -113,7 +108,7 @@ std::string column_in_expression(const std::string& name) {
   const auto within = [&](unsigned char c) { return letter(c) || std::isdigit(c) || c == '.'; };
   const bool plain = !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
                      std::ranges::all_of(name, within) && !is_keyword(name);
-  return plain ? name : quoted(name, '`');
+  return plain ? name : quoted_text(name, '`');
 }
 
 std::string canonical(const ExpressionNode& root) { return print(root, kOr); }

@@ -5,6 +5,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "evaluate/slices.h"
 #include "fairness/assessment_page.h"
 #include "gate/sentence.h"
 
@@ -71,7 +72,7 @@ std::vector<std::string> slices_of_none(const Verdict& verdict, const Assessment
       const bool there = std::ranges::any_of(assessment.by, [&](const SlicingFigures& by) {
         return std::ranges::any_of(by.slices, [&](const auto& its) { return its.slice.name == name; });
       });
-      if (!there && name.find('=') != name.npos) out.push_back(name);
+      if (!there && !parts_of_slice(name).empty()) out.push_back(name);
     }
   }
   return out;

@@ -155,7 +155,6 @@ TEST(EvalConfigs, WhatHasNoPlaceIsNamed) {
        "slicing_specs[1]: gates know no slices by SQL"},
       {"slicing_specs {} slicing_specs { feature_keys: 'a' feature_values { key: 'b' value: 'x' } }",
        "slicing_specs[1]: no gate is of each slice"},
-      {"slicing_specs {} slicing_specs { feature_keys: 'a*b' }", "slicing_specs[1]: no gate can name"},
       {"metrics_specs { metrics { class_name: 'Recall' } }",
        "metrics_specs[1].metrics[0]: true_positive_rate has no"},
       {"metrics_specs { metrics { class_name: 'Nothing' threshold {} } }",

@@ -5,9 +5,12 @@
 #include <set>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
+#include "evaluate/slice_columns.h"
+#include "evaluate/slices.h"
 #include "format/toml.h"
 #include "gate/table_keys.h"
 
@@ -25,14 +28,16 @@ constexpr NamedChoice<Thin> kThins[] = {{"undecided", Thin::kUndecided}, {"left-
 constexpr NamedChoice<Where> kPlaces[] = {
     {"slice", Where::kSlice}, {"each", Where::kEach}, {"between", Where::kBetween}};
 
-std::vector<std::string> split(const std::string& text, const std::string& between) {
+// Of "sex=Female, age=old".
+std::vector<std::string> columns_of(const std::string& slice) {
   std::vector<std::string> out;
-  for (size_t at = 0;;) {
-    const size_t end = text.find(between, at);
-    out.push_back(text.substr(at, end - at));
-    if (end == text.npos) return out;
-    at = end + between.size();
-  }
+  for (const SlicePart& part : parts_of_slice(slice)) out.push_back(part.column);
+  return out;
+}
+
+// Of "sex=Female" or "sex*a=b", a value behind a column.
+bool names_value(const std::string& text) {
+  return std::ranges::any_of(listed_parts(text, '*'), [](const auto& part) { return !!named_part(part); });
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -60,16 +65,11 @@ class Reader {
     if (root.has("where")) out.where = root.condition("where");
     if (root.has("slices")) {
       for_keys("slices", [&](const TableKeys& table, const std::string& name) {
-        if (!can_be_named(name))
-          table.fail("gates.slice", name.c_str(),
-                     cat("no gate can name slices by \"", name, "\": a name holds no *, = or comma"));
         out.slices.emplace(name, table.condition(name.c_str()));
       });
     }
     if (root.has("buckets")) {
       for_keys("buckets", [&](const TableKeys& table, const std::string& name) {
-        if (name.find('=') != name.npos)
-          table.fail("gates.slice", name.c_str(), cat("no gate can name slices by \"", name, "\""));
         out.buckets.emplace(name, table.edges(name.c_str()));
       });
     }
@@ -121,10 +121,14 @@ class Reader {
     const TableKeys table(document_, *node.as_table(), key, names);
     for (const std::string& name : names) f(table, name);
   }
-  static bool can_be_named(const std::string& slicing) {
-    const Gate slice{.name = {}, .of = {}, .metrics = {}, .where = Where::kSlice, .slice = slicing + "=yes"};
-    const Gate each{.name = {}, .of = {}, .metrics = {}, .where = Where::kEach, .slice = slicing};
-    return slice.columns() == std::vector{slicing} && each.columns() == std::vector{slicing};
+  // A mistake in the quotes of a name is one of this key.
+  template <class F>
+  static auto named_by(const TableKeys& table, const char* key, F f) {
+    try {
+      return f(table.text(key));
+    } catch (const ValueError& error) {
+      table.fail("gates.slice", key, cat(table.path(key), ": ", error.message()), error.fix());
+    }
   }
 
   Gate gate(const toml::table& from, const std::string& path) const {
@@ -203,16 +207,18 @@ class Reader {
       if (out.where != Where::kOverall)
         table.fail("gates.options", key, "a gate has one of slice, each, between, or none for all rows");
       out.where = where;
-      out.slice = table.text(key);
+      const bool has_value = named_by(table, key, names_value);
+      out.slice = named_by(table, key, where == Where::kSlice ? slice_named : same_cross);
       out.place = table.place(key);
-      const bool has_value = out.slice.find('=') != out.slice.npos;
       if (has_value != (where == Where::kSlice)) {
         table.fail(
             "gates.slice", key,
             has_value
                 ? cat(table.path(key), " is of columns, as \"sex\" or \"sex*age\", not \"", out.slice, "\"")
                 : cat(table.path(key), " is of a value, as \"sex=Female\", not \"", out.slice, "\""),
-            has_value ? cat("slice = ", toml_quoted(out.slice)) : cat("each = ", toml_quoted(out.slice)));
+            has_value ? cat("slice = ", toml_quoted(out.slice), ", or, of a column of this name, ", key,
+                            " = ", toml_quoted(quoted_text(out.slice)))
+                      : cat("each = ", toml_quoted(out.slice)));
       }
       check_columns(table, key, out);
     }
@@ -226,11 +232,15 @@ class Reader {
     if (table.has("against")) against(table, out);
   }
 
+  static std::string same_cross(const std::string& text) {
+    return names_value(text) ? text : cross_of(factors_of(text));
+  }
+
   static void against(const TableKeys& table, Gate& out) {
     if (out.where == Where::kBetween)
       table.fail("gates.options", "against",
                  "between compares slices with each other, against with one of them");
-    out.against = table.text("against");
+    out.against = named_by(table, "against", slice_named);
     const std::vector<std::string> columns = out.against_columns();
     if ((columns.empty() && out.against != kAllRows) || std::ranges::count(columns, "")) {
       table.fail("gates.slice", "against",
@@ -249,7 +259,7 @@ class Reader {
         table.fail("gates.options", "given",
                    cat("given is of shares of rows, and ", metric.name(), " is none"));
     }
-    out.given = split(table.text("given"), "*");
+    out.given = named_by(table, "given", factors_of);
     check_columns(table, "given", out);
   }
 
@@ -328,6 +338,7 @@ class Reader {
     if (gate == gates.end()) {
       table.unknown("gates.waiver", "gate", out.gate, {names_.begin(), names_.end()});
     }
+    if (gate->where == Where::kEach && !out.slice.empty()) out.slice = named_by(table, "slice", slice_named);
     if (!out.slice.empty() && gate->where != Where::kEach && gate->where != Where::kData) {
       table.fail("gates.waiver", "slice",
                  "a waiver has a slice where its gate is one of each slice, or of data, alone");
@@ -340,21 +351,12 @@ class Reader {
   std::set<std::string> names_;
 };
 
-// Of "sex=Female, age=old"; a comma of a bucket has no column behind it.
-std::vector<std::string> columns_of(const std::string& slice) {
-  std::vector<std::string> out;
-  for (const std::string& part : split(slice, ", ")) {
-    if (const size_t sign = part.find('='); sign != part.npos) out.push_back(part.substr(0, sign));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::string> Gate::columns() const {
   if (where == Where::kOverall || where == Where::kData) return {};
   if (where == Where::kSlice) return columns_of(slice);
-  std::vector<std::string> out = split(slice, "*");
+  std::vector<std::string> out = factors_of(slice);
   out.insert(out.end(), given.begin(), given.end());
   return out;
 }
@@ -363,11 +365,7 @@ std::vector<std::string> Gate::against_columns() const { return columns_of(again
 
 bool Gate::apart() const { return where != Where::kOverall && columns() == against_columns(); }
 
-std::string Gate::within() const {
-  std::string out;
-  for (const std::string& column : given) out += cat(out.empty() ? " within " : "*", column);
-  return out;
-}
+std::string Gate::within() const { return given.empty() ? "" : cat(" within ", cross_of(given)); }
 
 std::vector<double> Gates::thresholds() const {
   std::set<double> out;

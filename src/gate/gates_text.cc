@@ -101,11 +101,6 @@ class Writer {
   }
   void fairness(const SlicingFigures& by) {
     const std::string name = by.name();
-    const Gate named{.name = {}, .of = {}, .metrics = {}, .where = Where::kEach, .slice = name};
-    if (name.find('=') != name.npos || named.columns() != by.columns) {
-      text_ += "\n" + comment(cat("No gate can name the slices by ", name, "."));
-      return;
-    }
     const std::string thin = "least_rows = 30\nthin = \"left-out\"\n", columns = toml_quoted(name);
     if (has("mae")) {
       gate("Whether predictions are in no slice much further off than in another.",

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
+#include "evaluate/slice_columns.h"
 #include "fairness/conditional.h"
 
 namespace espalier {
@@ -52,7 +53,7 @@ class Meter {
     } else if (const SlicingFigures* by = slicing(gate_.columns())) {
       in(*by);
     } else {
-      absent(cat("no slices by ", joined(gate_.columns(), "*"), " were assessed"));
+      absent(cat("no slices by ", cross_of(gate_.columns()), " were assessed"));
     }
     return std::move(out_);
   }
@@ -216,8 +217,7 @@ class Meter {
     out_.left_out.insert(all.thin.begin(), all.thin.end());
     out_.left_out.insert(all.left_out.begin(), all.left_out.end());
     if (!all.gap.value)
-      return absent(
-          cat("within no ", joined(gate_.given, "*"), " do all slices count ", counted_by(metric_)));
+      return absent(cat("within no ", cross_of(gate_.given), " do all slices count ", counted_by(metric_)));
     const StandardisedGroup &low = all.groups[all.low], &high = all.groups[all.high];
     Finding& out = add(low.name);
     out.other = high.name;

@@ -79,7 +79,7 @@ Parts with_unnamed(Parts parts) {
     const bool named = std::ranges::any_of(parts.slicings, [&](const std::string& slicing) {
       return std::ranges::count(factors_of(slicing), name) > 0;
     });
-    if (!named) parts.slicings.push_back(name);
+    if (!named) parts.slicings.push_back(cross_of({name}));
   };
   for (const auto& [name, buckets] : parts.buckets) add(name);
   for (const auto& [name, condition] : parts.conditions) add(name);

@@ -1,0 +1,155 @@
+// Names with the signs of lists, in flags, gates and conditions.
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "base/env.h"
+#include "base/rule_of_test.h"
+#include "base/shell_words.h"
+#include "cli/verb_test.h"
+#include "espalier/error.h"
+
+namespace espalier::cli {
+namespace {
+
+using Json = nlohmann::json;
+
+// The same rows twice, with nasty names and values and with plain ones.
+struct QuotedNames : testing::Test {
+  std::string folder =
+      fresh_folder(cat("quoted-names-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+  std::string nasty = table("nasty.csv", "\"age, years\",\"a=b\",\"c*\"\"d\"\"\",p,\"y:z\"",
+                            {"\"u, v=2\"", "\"q\"\"x\"", "\"(missing)\""});
+  std::string plain = table("plain.csv", "age,group,cell,p,y", {"u", "q", "m"});
+
+  std::string table(const std::string& name, const std::string& header,
+                    const std::vector<std::string>& values) const {
+    std::string out = header + "\n";
+    for (size_t i = 0; i < 400; ++i)
+      out +=
+          cat(20 + i * 7 % 60, ",", values[i % 3], ",", i % 2 ? "one" : "two", ",",
+              static_cast<double>(i * 37 % 100) / 100, ",", (i * 37 % 100 + i * 11 % 40) > 70 ? 1 : 0, "\n");
+    return write_file(folder + "/" + name, out);
+  }
+  // A command that must end well; what it says.
+  Outcome said(const std::string& words, int code = 0) const {
+    const Outcome out = call_command(words);
+    EXPECT_EQ(out.code, code) << words << "\n" << out.output << out.error;
+    return out;
+  }
+  Json evaluated(const std::string& file, const std::string& flags) const {
+    return Json::parse(said(cat("evaluate --scores ", file, " --score p --json ", flags)).output);
+  }
+};
+
+// Each slice's rows and figures, without the names.
+Json figures(Json said) {
+  Json out = Json::array();
+  for (Json& slice : said["slices"]) {
+    slice.erase("slice");
+    slice.erase("values");
+    out.push_back(slice);
+  }
+  return out;
+}
+
+TEST_F(QuotedNames, FlagsTakeThemAndGiveTheFiguresOfPlainNames) {
+  const Json here = evaluated(
+      nasty,
+      R"(--label '"y:z"' --slice '"a=b","c*""d"""' --cross '"a=b"*"c*""d"""' --bucket '"age, years"=30,50' --slice-where '"o:k": `age, years` > 50')");
+  const Json there = evaluated(
+      plain,
+      "--label y --slice group,cell --cross 'group*cell' --bucket age=30,50 --slice-where 'ok: age > 50'");
+  EXPECT_EQ(here["auc"], there["auc"]);
+  EXPECT_EQ(figures(here), figures(there));
+  EXPECT_EQ(figures(here).size(), 3u + 2 + 6 + 3 + 2);
+  std::vector<std::string> names;
+  for (const Json& slice : here["slices"]) names.push_back(slice["slice"]);
+  EXPECT_EQ(names[0], R"("a=b"="(missing)")
+  ");
+      EXPECT_EQ(names[1], R"("a=b"=q"x)");
+  EXPECT_EQ(names[2], R"("a=b"="u, v=2")");
+  EXPECT_EQ(names[3], R"("c*""d"""=one)");
+  EXPECT_TRUE(std::ranges::count(names, R"("age, years"=[30,50))")) << here["slices"];
+  EXPECT_TRUE(std::ranges::count(names, R"("a=b"="u, v=2", "c*""d"""=two)")) << here["slices"];
+  // As a name is read that nobody quoted.
+  const Outcome split =
+      said(cat("evaluate --scores ", nasty, " --label 'y:z' --score p --slice 'age, years'"), 2);
+  EXPECT_NE(split.error.find("\"age, years\""), std::string::npos) << split.error;
+  EXPECT_NE(said(cat("evaluate --scores ", nasty, " --label 'y:z' --score p --slice '\"a=b'"), 2)
+                .error.find("names.quote"),
+            std::string::npos);
+}
+
+TEST_F(QuotedNames, AReferenceGroupIsFoundWithQuotesAndWithout) {
+  for (const char* group : {R"("a=b"="u, v=2")", R"("a=b"=q"x)"}) {
+    const Json out =
+        evaluated(nasty, cat("--label y:z --slice '\"a=b\"' --reference-group ", shell_words({group})));
+    EXPECT_EQ(out["slices"].size(), 3u);
+  }
+}
+
+// What --init writes judges every slice that was asked for, and what it says next works as it stands.
+TEST_F(QuotedNames, GatesAreWrittenReadAndJudgedAsThoseOfPlainNames) {
+  const std::string rows = cat("--scores ", nasty, " --label y:z --score p "), gates = folder + "/gates.toml";
+  const Outcome first = said(cat(
+      "check ", rows,
+      R"(--slice '"a=b"' --cross '"c*""d"""*"a=b"' --bucket '"age, years"=50' --slice-where '"o:k": `age, years` > 50' --init --out )",
+      gates));
+  const std::string text = posix_env().read_file(gates), plain_gates = folder + "/plain.toml";
+  said(cat("check --scores ", plain,
+           " --label y --score p --slice group --cross 'cell*group' --bucket age=50 ",
+           "--slice-where 'ok: age > 50' --init --out ", plain_gates));
+  const auto verdict = [&](const std::string& words) {
+    std::vector<std::pair<std::string, Json>> out;
+    for (const Json& gate : Json::parse(call_command(words + " --json").output)["gates"]) {
+      for (const Json& finding : gate["findings"]) out.emplace_back(gate["verdict"], finding["value"]);
+    }
+    return out;
+  };
+  const auto here = verdict(cat("check ", rows, "--gates ", gates));
+  EXPECT_EQ(here, verdict(cat("check --scores ", plain, " --label y --score p --gates ", plain_gates)))
+      << text;
+  EXPECT_GE(here.size(), 4u * 4) << text;
+  for (const auto& [ruling, value] : here) EXPECT_NE(ruling, "undecided") << text;
+  const size_t next = first.output.rfind("next: ");
+  ASSERT_NE(next, std::string::npos) << first.output;
+  const Outcome again =
+      call_shell(cat("cd ", std::filesystem::current_path().string(), " && ",
+                     first.output.substr(next + 6, first.output.find('\n', next) - next - 6)));
+  EXPECT_TRUE(again.code == 0 || again.code == 1) << first.output << again.error;
+}
+
+TEST_F(QuotedNames, GatesOfOneSliceTakeItsNameAsItIsPrinted) {
+  const auto judged = [&](const std::string& keys) {
+    const std::string gates =
+        write_file(folder + "/gates.toml", cat("[[gates]]\nmetric = \"accuracy\"\n", keys, "\nmin = 0\n"));
+    return call_command(cat("check --scores ", nasty, " --label y:z --score p --gates ", gates));
+  };
+  for (const char* slice : {
+    R"('"a=b"="u, v=2"')", R"('"a=b"=q"x')", R"('"a=b"="q""x", "c*""d"""=one')",
+        R"('`a=b` = "(missing)"')"}) { const Outcome one = judged(cat("slice = ", slice));
+    EXPECT_EQ(one.code, 0) << slice << one.output << one.error;
+  }
+  EXPECT_EQ(judged("slice = '\"a=b\"=(missing)'").code, 3) << "no cell is missing";
+  // As `between` was meant: the fix works.
+  const Outcome bare = judged("between = 'a=b'\nmeasure = 'ratio'");
+  EXPECT_EQ(bare.code, 2);
+  EXPECT_NE(bare.error.find("between = \"\\\"a=b\\\"\""), std::string::npos) << bare.error;
+  EXPECT_EQ(judged("between = \"\\\"a=b\\\"\"\nmeasure = 'ratio'").code, 0);
+  EXPECT_EQ(judged("each = '\"a=b'").code, 2);
+}
+
+TEST_F(QuotedNames, TrainLeavesOutWhatIsNamedSo) {
+  const std::string model = folder + "/model";
+  const Outcome out = said(cat("train --data ", nasty,
+                               " --label '\"y:z\"' --ignore '\"age, years\",p' --epochs 1 --model ", model));
+  const std::string columns = posix_env().read_file(model + "/columns.json");
+  const auto steps = Json::parse(columns)["steps"];
+  std::vector<std::string> read;
+  for (const auto& step : steps) read.push_back(step["column"]);
+  EXPECT_EQ(read, (std::vector<std::string>{"a=b", "c*\"d\""})) << columns;
+}
+
+}  // namespace
+}  // namespace espalier::cli
