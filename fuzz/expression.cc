@@ -17,7 +17,8 @@ const CsvTable& table() {
 }
 
 std::vector<Truth> truths_of(const Expression& expression) {
-  return truths(expression, table(), [](std::string_view cell) { return cell.empty() || cell == "?"; });
+  return truths(expression, table(),
+                [](std::string_view cell, const std::string&) { return cell.empty() || cell == "?"; });
 }
 
 bool accept(const std::string& text) {

@@ -43,7 +43,8 @@ bool accept(const std::string& bytes) {
     if (found.kept.size() + found.set_aside.size() != static_cast<size_t>(table.rows()))
       throw InternalError("a row is neither kept nor set aside");
     if (found.table.lines() != table.lines()) throw InternalError("a default moves lines");
-    const RowGuard guard = RowGuard::parse(bytes.substr(0, at), table.names(), {.missing = options.missing});
+    const RowGuard guard =
+        RowGuard::parse(bytes.substr(0, at), table.names(), {.missing = options.missing.words()});
     for (int64_t row = 0; row < table.rows(); ++row) {
       std::vector<std::string_view> values;
       for (int64_t c = 0; c < table.columns(); ++c) values.push_back(table.cell(row, c));

@@ -43,6 +43,8 @@ struct ColumnOptions {
   // Cells that hold no value.
   std::vector<std::string> missing = {"",     "?",   "-",   "NA",   "N/A",  "n/a", "#N/A",
                                       "<NA>", "NaN", "nan", "null", "NULL", "None"};
+  // By column those of `missing` that are values there.
+  std::map<std::string, std::vector<std::string>> values = {};
   // The most frequent ones have an input each, all others share one.
   int64_t max_categories = 64;
   // Labels "x." are "x", as in UCI's adult.test.
@@ -151,8 +153,9 @@ class ColumnProgram {
   std::vector<std::string> columns_read() const;
   // Those of a table's columns: its own, or, where they are found by position, those of the fitted table.
   std::vector<std::string> names_of(const CsvTable& table) const;
-  // Cells that hold no value.
+  // Cells that hold no value, but for those of these words that are values in a column, by its name.
   const std::vector<std::string>& missing_words() const;
+  std::map<std::string, std::vector<std::string>> value_words() const;
 
   bool classification() const;
   const std::string& label() const;
@@ -174,7 +177,8 @@ class ColumnProgram {
   int64_t width() const;
   std::vector<std::string> feature_names() const;
   // How each of them follows from the cell x of its column: "(x - 38.5) / 13.6, at least -10, at most 10; x
-  // is 37 where missing". Missing are missing_words() and what is no number, date or truth value where the
+  // is 37 where missing". Missing are missing_words(), but for
+  // value_words(), and what is no number, date or truth value where the
   // column holds them.
   std::vector<std::string> feature_formulas() const;
   // The label's first, then the columns in order.

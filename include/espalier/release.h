@@ -61,7 +61,8 @@ using ModelScores = std::variant<BinaryScores, ClassScores, NumberScores, QueryS
 struct EvaluationOptions {
   // Of the rows, in their order: what slices are by.
   std::optional<CsvTable> columns = {};
-  // Names of columns or conditions, and crosses of them: "sex", "sex*age".
+  // Names of columns or conditions, and crosses of them: "sex", "sex*age"; in quotes where they hold one of ,
+  // = * : or a quote, which is doubled.
   std::vector<std::string> slices = {};
   // Ascending edges at which columns of numbers are parted: {"age", {25, 45}} gives (-inf,25), [25,45),
   // [45,inf), and (missing) of cells without a number.

@@ -160,7 +160,12 @@ void throw_unknown(std::string_view rule, std::string_view what, std::string_vie
     }
     return words.size() > kMostNamed ? cat(out, " and ", words.size() - kMostNamed, " more") : out;
   };
-  const std::vector<std::string> close = nearest(word, known);
+  std::vector<std::string> close = nearest(word, known);
+  // What stands before the comma of a name that a list took for two.
+  for (const std::string& name : known) {
+    if (close.empty() && !word.empty() && name.starts_with(word) && name_in_list(name) != name)
+      close.push_back(name);
+  }
   throw ValueError(rule,
                    cat("unknown ", what, " \"", word,
                        "\": ", known.empty() ? "there is none" : cat("known are ", join(known, ", ", false))),

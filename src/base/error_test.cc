@@ -10,6 +10,15 @@ std::string first_line() {
   return text.substr(0, text.find('\n'));
 }
 
+TEST(Errors, ANameThatAListTookForTwoIsMeant) {
+  try {
+    throw_unknown("csv.column", "column", "age", {"sex", "age, years", "a\"b"});
+  } catch (const ValueError& error) {
+    EXPECT_EQ(error.message(), "unknown column \"age\": known are sex, \"age, years\", \"a\"\"b\"");
+    EXPECT_EQ(error.fix(), "did you mean \"age, years\"?");
+  }
+}
+
 TEST(Errors, TakeMoreAtTheEndOfTheirMessage) {
   for (const char* fix : {"", "less"}) {
     ValueError error("rule", "message", fix);

@@ -1,5 +1,7 @@
 #include "base/listed_names.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "base/shortened.h"
 #include "espalier/error.h"
@@ -26,6 +28,20 @@ std::string read_name(std::string_view text, size_t& at) {
   if (const auto name = read_quoted(text, at, ends)) return *name;
   throw ValueError("names.quote", cat("the quotes around a name do not end: ", shortened(rest)),
                    "a quote inside of them is doubled");
+}
+
+// The first of this sign from `at` on that stands outside of quotes, or the end.
+size_t find_outside(std::string_view text, char sign, size_t at) {
+  for (bool may_begin = true; at < text.size() && text[at] != sign;) {
+    if (may_begin && is_quote(text[at])) {
+      read_name(text, at);
+      may_begin = false;
+    } else {
+      if (text[at] != ' ') may_begin = kSigns.find(text[at]) != kSigns.npos;
+      ++at;
+    }
+  }
+  return std::min(at, text.size());
 }
 
 }  // namespace
@@ -66,20 +82,10 @@ std::string names_in_list(const std::vector<std::string>& names, std::string_vie
 
 std::vector<std::string> listed_parts(std::string_view list, char separator) {
   std::vector<std::string> out;
-  size_t begin = 0;
-  bool may_begin = true;  // quotes
-  for (size_t at = 0; at <= list.size();) {
-    if (at == list.size() || list[at] == separator) {
-      out.emplace_back(without_blanks(list.substr(begin, at - begin)));
-      begin = ++at;
-      may_begin = true;
-    } else if (may_begin && is_quote(list[at])) {
-      read_name(list, at);
-      may_begin = false;
-    } else {
-      if (list[at] != ' ') may_begin = kSigns.find(list[at]) != kSigns.npos;
-      ++at;
-    }
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t end = find_outside(list, separator, begin);
+    out.emplace_back(without_blanks(list.substr(begin, end - begin)));
+    begin = end + 1;
   }
   return out;
 }
@@ -108,11 +114,8 @@ std::string name_alone(std::string_view text) {
 }
 
 std::optional<NamedPart> named_part(std::string_view part, char sign) {
-  size_t at = part.find_first_not_of(' ');
-  if (at == part.npos) return std::nullopt;
-  if (is_quote(part[at])) read_name(part, at);
-  at = part.find(sign, at);
-  if (at == part.npos) return std::nullopt;
+  const size_t at = find_outside(part, sign, 0);
+  if (at == part.size()) return std::nullopt;
   return NamedPart{name_of_part(part.substr(0, at)), std::string(part.substr(at + 1))};
 }
 

@@ -31,6 +31,8 @@ TEST(ListedNames, AreQuotedWhereASignIsInThem) {
   EXPECT_EQ(named_part("\"a=b\"=x,y")->rest, "x,y");
   EXPECT_EQ(named_part("a==")->rest, "=");
   EXPECT_FALSE(named_part("\"a=b\""));
+  EXPECT_FALSE(named_part("\"c*\"*\"a=b\""));
+  EXPECT_FALSE(named_part("sex*\"a=b\""));
   EXPECT_EQ(name_alone("\"age, years\""), "age, years");
   EXPECT_EQ(name_alone("a=b, c"), "a=b, c");
   EXPECT_EQ(name_alone("\"a\" or \"b"), "\"a\" or \"b");

@@ -97,8 +97,7 @@ class Comparison {
   Comparison(const ScoredTable& now, const ScoredTable& before, std::vector<size_t> places)
       : now_(now), before_(before), places_(std::move(places)) {}
 
-  AgainstBaseline of(const SliceFlags& slicing, double moved_by,
-                     const std::vector<std::string>& missing) const {
+  AgainstBaseline of(const SliceFlags& slicing, double moved_by, const MissingWords& missing) const {
     AgainstBaseline out;
     if (moved_by > 0 && now_.task != Task::kRegression)
       throw ValueError("baseline.moved", "--moved-by is for predicted numbers, not for decisions");
@@ -167,8 +166,7 @@ std::vector<std::string> BaselineFlags::words() const {
 
 AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const SliceFlags& slicing,
                                               const TableFlags& reading, const ScoredFlags& scored,
-                                              const std::vector<std::string>& missing,
-                                              const Results& results) const {
+                                              const MissingWords& missing, const Results& results) const {
   check_task(now);
   ScoredFlags of_before = scored;  // its scores are of the same class
   of_before.positive = now.positive.value;
@@ -180,8 +178,7 @@ AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const Slic
 }
 
 AgainstBaseline BaselineFlags::compare(const ScoredTable& now, const ScoredTable& before,
-                                       const SliceFlags& slicing,
-                                       const std::vector<std::string>& missing) const {
+                                       const SliceFlags& slicing, const MissingWords& missing) const {
   check_task(now);
   std::vector<size_t> places(now.rows.size());
   std::iota(places.begin(), places.end(), size_t{0});

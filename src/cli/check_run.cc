@@ -13,6 +13,7 @@
 #include "espalier/error.h"
 #include "format/csv_writer.h"
 #include "gate/schema_faults.h"
+#include "validate/schema_parts.h"
 
 namespace espalier::cli {
 
@@ -31,7 +32,8 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
   if (!scores.empty()) {
     ScoredFlags flags = run.scored;
     flags.gates = gates(flags.label);
-    return read_scores(scores, run.table, flags, ColumnOptions().missing, run.results, where);
+    return read_scores(scores, run.table, flags, with_domains(ColumnOptions().missing, run.of_schema.schema),
+                       run.results, where);
   }
   return score_table(run.model, run.data, run.table,
                      {.strip_label_dots = run.strip_label_dots,
@@ -94,7 +96,7 @@ void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& 
     throw ValueError(
         "check.train",
         cat(source_name(run.train), " has no column of the rows that are judged, but ", shortened(lacking)),
-        "--names says what columns are called where no line does");
+        out.numbered() ? "--names says what columns are called where no line does" : "");
   if (lacks > 0)
     run.results.warn({cat(source_name(run.train), ": ", counted(lacks, "column"), lacks == 1 ? " is" : " are",
                           " not among the rows that are judged, and not compared: ", shortened(lacking))});

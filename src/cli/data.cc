@@ -15,9 +15,8 @@ void MessageResults::add(CLI::App& verb) {
 }
 
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
-                   const std::vector<std::string>& missing) {
-  const ColumnProfile profile =
-      profile_column(table, all_rows(table), table.column(column), MissingWords(missing));
+                   const MissingWords& missing) {
+  const ColumnProfile profile = profile_column(table, all_rows(table), table.column(column), missing);
   if (const std::string doubt = date_doubt(column, profile); !doubt.empty())
     results.warn({cat("column \"", column, "\": ", doubt)});
 }

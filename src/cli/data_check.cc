@@ -14,6 +14,7 @@
 #include "data/label_dots.h"
 #include "gate/data_faults.h"
 #include "report/table.h"
+#include "validate/schema_parts.h"
 
 namespace espalier::cli {
 namespace {
@@ -104,7 +105,10 @@ void check(const FaultsRun& run) {
   CsvTable train = read(run, run.train, {});
   DataFaultOptions options = run.options;
   options.missing = run.missing.all();
-  if (!run.schema.empty()) options.schema = read_message<tfmd::Schema>(run.schema);
+  if (!run.schema.empty()) {
+    options.schema = read_message<tfmd::Schema>(run.schema);
+    options.missing = with_domains(options.missing, *options.schema);
+  }
   if (!run.environment.empty()) options.environment = run.environment;
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);

@@ -12,6 +12,7 @@
 #include "espalier/error.h"
 #include "format/byte_source.h"
 #include "format/tfrecord.h"
+#include "validate/schema_parts.h"
 #include "validate/sketch_files.h"
 
 namespace espalier::cli {
@@ -50,7 +51,7 @@ TableStatistics read_tables(const StatisticsFlags& flags, const std::vector<Tabl
   return statistics_of_tables(
       files,
       {.csv = csv_options(flags.table),
-       .empty = {missing, flags.empty == "present"},
+       .empty = {with_domains(missing, flags.schema), flags.empty == "present"},
        .weight = flags.weight,
        .slice = flags.slice,
        .semantic_domains = flags.semantic_domains,

@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "cli/table_data.h"
 #include "espalier/error.h"
+#include "validate/metadata_files.h"
 #include "validate/statistics.h"
 
 namespace espalier::cli {
@@ -35,6 +36,7 @@ struct StatisticsFlags {
   TableFlags table;
   std::string missing, empty = "missing", weight, slice, cross;
   bool semantic_domains = false;
+  tfmd::Schema schema = {};  // whose domains' words are values, whatever `missing` says
 
   // All flags but --slice and --cross.
   void add(CLI::App& verb);

@@ -143,7 +143,7 @@ void suggest(const ValidateOptions& options, const Validation& validation,
   options.results.suggest(next);
 }
 
-void run(const ValidateOptions& options) {
+void run(ValidateOptions options) {
   const std::vector<std::string> files = {options.file,    options.schema,  options.previous,
                                           options.serving, options.version, options.rows};
   options.results.keep(files);
@@ -152,6 +152,7 @@ void run(const ValidateOptions& options) {
     throw ValueError("data.input", "standard input can be one of the files, not more");
   if (!options.fix.empty()) Results{.out = options.fix}.keep(files);
   const auto schema = read_message<tfmd::Schema>(options.schema);
+  options.how.schema = schema;
   Lists lists;
   const ValidateInputs inputs = inputs_of(options, lists);
   const Validation validation = validate(schema, inputs);

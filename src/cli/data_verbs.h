@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "cli/common.h"
+#include "data/missing_words.h"
 #include "espalier/csv.h"
 #include "report/terminal.h"
 #include "validate/message_json.h"
@@ -38,7 +39,7 @@ Message read_message(const std::string& file) {
 
 // Warns of dates in the column that may have the day or the month first.
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
-                   const std::vector<std::string>& missing);
+                   const MissingWords& missing);
 
 // How a message is written.
 struct MessageResults {

@@ -28,6 +28,7 @@
 #include "fairness/assessment_text.h"
 #include "gate/gates.h"
 #include "report/table.h"
+#include "validate/schema_parts.h"
 
 namespace espalier::cli {
 namespace {
@@ -173,7 +174,7 @@ std::vector<std::string> no_inputs(const EvaluateRun& run, const CsvTable& table
 
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores, run.baseline.from, run.schema});
-  const std::vector<std::string> missing = ColumnOptions().missing;
+  const MissingWords missing = with_domains(ColumnOptions().missing, run.of_schema.schema);
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
   slicing.thresholds = run.thresholds;
@@ -301,7 +302,7 @@ void evaluate(const EvaluateRun& run) {
       judging_rows(saved, run.model, table, run.data,
                    labelled_test_rows(columns, table, run.data, run.results), run.all_rows, run.results);
   std::optional<KeptRows> kept;
-  if (run.where) kept = keep_rows(*run.where, table, rows, columns.missing_words());
+  if (run.where) kept = keep_rows(*run.where, table, rows, missing_words_of(columns));
   const Tensor labels = read_labels(columns, table, run.data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(columns, table, run.data, rows, &report);

@@ -53,6 +53,12 @@ std::string missing_note(const ColumnProgram& columns) {
   std::string words;
   for (const std::string& word : columns.missing_words())
     words += cat(words.empty() ? "" : ", ", c_quoted(word));
+  std::string values;
+  for (const auto& [column, its] : columns.value_words()) {
+    for (const std::string& word : its)
+      values += cat(values.empty() ? "" : ", ", c_quoted(word), " of ", c_quoted(column));
+  }
+  if (!values.empty()) words += cat(" (but ", values, ")");
   return cat("Blanks around a cell are no part of it. Missing are ", words, words.empty() ? "" : ", and ",
              "what is no number, date or truth value where the column holds them; "
              "truth values are read in any case.");

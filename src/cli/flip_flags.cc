@@ -155,7 +155,7 @@ FlippedColumn flipped(TableModel& saved, const std::string& column, Rows& rows, 
   Attribute attribute = attribute_of(saved.columns, column);
   if (attribute.kind == FlipKind::kUnread) attribute.values = values_in(rows.table, column, rows.rows);
   const CategoryColumn own = attribute.kind == FlipKind::kNumber
-                                 ? own_numbers(attribute, rows, MissingWords(saved.columns.missing_words()))
+                                 ? own_numbers(attribute, rows, missing_words_of(saved.columns))
                                  : own_values(attribute, rows.table, rows.rows);
   std::vector<std::vector<uint32_t>> said_with;
   for (const std::vector<float>& inputs : attribute.inputs) {

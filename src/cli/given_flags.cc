@@ -83,7 +83,7 @@ std::vector<std::string> GivenFlags::words() const {
 
 GivenGaps GivenFlags::find(const Assessment& assessment, const AssessmentView& view,
                            const ScoredTable& scored, const SliceFlags& slicing,
-                           const std::vector<std::string>& missing) const {
+                           const MissingWords& missing) const {
   scored.view("--given");
   GivenGaps out{.given = columns, .level = assessment.options.level};
   SliceFlags crossed = slicing;

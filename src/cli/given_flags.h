@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/slice_flags.h"
+#include "data/missing_words.h"
 #include "fairness/assessment_text.h"
 #include "fairness/conditional.h"
 #include "report/terminal.h"
@@ -37,7 +38,7 @@ struct GivenFlags {
   // one of the columns. Raises ValueError: evaluate.task but of two classes, evaluate.given where no slicing
   // is left, and as SliceFlags::assess() does.
   GivenGaps find(const Assessment& assessment, const AssessmentView& view, const ScoredTable& scored,
-                 const SliceFlags& slicing, const std::vector<std::string>& missing) const;
+                 const SliceFlags& slicing, const MissingWords& missing) const;
 };
 
 std::string text_of(const GivenGaps& all, const Terminal& terminal);

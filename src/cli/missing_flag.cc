@@ -1,8 +1,10 @@
 #include "cli/missing_flag.h"
 
-#include "base/format.h"
+#include <algorithm>
+
 #include "base/listed_names.h"
 #include "espalier/columns.h"
+#include "espalier/error.h"
 
 namespace espalier::cli {
 
@@ -12,17 +14,30 @@ void MissingFlag::add(CLI::App& verb) {
           "More words for cells that hold no value, besides ?, NA, null ...")
       ->allow_extra_args(false)
       ->option_text("WORD,...");
+  verb.add_option_function<std::vector<std::string>>(
+          "--not-missing", [this](const std::vector<std::string>& given) { fewer = comma_separated(given); },
+          "Of these words some that are values, as NA of countries; those that a schema lists are anyway")
+      ->allow_extra_args(false)
+      ->option_text("WORD,...");
 }
 
-std::vector<std::string> MissingFlag::all() const {
-  std::vector<std::string> out = ColumnOptions().missing;
-  out.insert(out.end(), more.begin(), more.end());
-  return out;
+std::vector<std::string> MissingFlag::changed(std::vector<std::string> words) const {
+  words.insert(words.end(), more.begin(), more.end());
+  for (const std::string& word : fewer) {
+    if (!std::ranges::count(words, word))
+      throw_unknown("missing.word", "word for a missing value", word, words);
+    std::erase(words, word);
+  }
+  return words;
 }
+
+std::vector<std::string> MissingFlag::all() const { return changed(ColumnOptions().missing); }
 
 std::vector<std::string> MissingFlag::words() const {
-  if (more.empty()) return {};
-  return {"--missing", names_in_list(more)};
+  std::vector<std::string> out;
+  if (!more.empty()) out.insert(out.end(), {"--missing", names_in_list(more)});
+  if (!fewer.empty()) out.insert(out.end(), {"--not-missing", names_in_list(fewer)});
+  return out;
 }
 
 }  // namespace espalier::cli

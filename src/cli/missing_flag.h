@@ -9,13 +9,16 @@
 namespace espalier::cli {
 
 struct MissingFlag {
-  std::vector<std::string> more = {};
+  std::vector<std::string> more = {}, fewer = {};
 
-  // --missing.
+  // --missing and --not-missing.
   void add(CLI::App& verb);
-  // Those of ColumnOptions and these.
+  // These words with `more` and without `fewer`. Raises ValueError[missing.word] for one to be without that
+  // is none of them.
+  std::vector<std::string> changed(std::vector<std::string> words) const;
+  // Those of ColumnOptions, changed.
   std::vector<std::string> all() const;
-  // The flag as it was given.
+  // The flags as they were given.
   std::vector<std::string> words() const;
 };
 

@@ -34,7 +34,7 @@ struct MissingWordsFlag : testing::Test {
       const int at = (i * 7 + shift + i / 13) % 5, country = at == 3 && i % 5 >= of_na ? 0 : at;
       const int x = (i * 37 + shift * 11) % 1000;
       const bool rich = country == 3 || (country < 3 && x > 500);
-      out += cat(kNames[country], ",", i % 50 == 9 ? "NA" : cat(x), ",", rich ? 0.75 : 0.25, ",",
+      out += cat(kNames[country], ",", i % 50 == 9 ? "NA" : cat(x, ".5"), ",", rich ? 0.75 : 0.25, ",",
                  rich ? "rich" : "poor", "\n");
     }
     return write_file(folder + "/" + name, out);
@@ -112,11 +112,16 @@ TEST_F(MissingWordsFlag, QuestionsOfTablesHearTheSchemaAndTheFlag) {
     const std::string text = said(words);
     EXPECT_NE(text.find(part), std::string::npos) << words << "\n" << text;
   };
-  tells(cat("drift ", train, " ", fewer), "country was missing in");
-  tells(cat("drift ", train, " ", fewer, " --not-missing NA"), "country=NA was");
-  tells(cat("check ", train, " ", fewer), "country was missing in");
-  tells(cat("check ", train, " ", fewer, " --schema ", schema), "country=NA was");
-  tells(cat("check ", train, " ", fewer, " --not-missing NA"), "country=NA was");
+  for (const char* verb : {"drift", "check"}) {
+    const std::string words = cat(verb, " ", train, " ", fewer);
+    tells(words, "country was missing in 0.400 of the rows");
+    std::vector<std::string> heard = {" --not-missing NA"};
+    if (verb == std::string("check")) heard.push_back(cat(" --schema ", schema));
+    for (const std::string& flags : heard) {
+      tells(words + flags, "country=DE was 0.250 of the rows");
+      EXPECT_EQ(said(words + flags).find("country was missing"), std::string::npos) << words << flags;
+    }
+  }
   tells(cat("bias ", train, " --sensitive country --not-missing NA"), "NA");
   EXPECT_EQ(said(cat("bias ", train, " --sensitive country")).find("NA "), std::string::npos);
   // Though NA is said to mean that none is there, in the column of the domain it is a value.

@@ -207,7 +207,7 @@ void predict(const PredictRun& run) {
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);
   const RowJudgement& found =
-      checks.check(run.data, table, saved.columns.names_of(table), saved.columns.missing_words(),
+      checks.check(run.data, table, saved.columns.names_of(table), missing_words_of(saved.columns),
                    {saved.columns.label()}, run.results);
   checks.write();
   const GoodRows good = {found.table, found.kept, checks.json()};

@@ -65,9 +65,8 @@ TEST_F(QuotedNames, FlagsTakeThemAndGiveTheFiguresOfPlainNames) {
   EXPECT_EQ(figures(here).size(), 3u + 2 + 6 + 3 + 2);
   std::vector<std::string> names;
   for (const Json& slice : here["slices"]) names.push_back(slice["slice"]);
-  EXPECT_EQ(names[0], R"("a=b"="(missing)")
-  ");
-      EXPECT_EQ(names[1], R"("a=b"=q"x)");
+  EXPECT_EQ(names[0], R"x("a=b"="(missing)")x");
+  EXPECT_EQ(names[1], R"x("a=b"=q"x)x");
   EXPECT_EQ(names[2], R"("a=b"="u, v=2")");
   EXPECT_EQ(names[3], R"("c*""d"""=one)");
   EXPECT_TRUE(std::ranges::count(names, R"("age, years"=[30,50))")) << here["slices"];
@@ -126,9 +125,9 @@ TEST_F(QuotedNames, GatesOfOneSliceTakeItsNameAsItIsPrinted) {
         write_file(folder + "/gates.toml", cat("[[gates]]\nmetric = \"accuracy\"\n", keys, "\nmin = 0\n"));
     return call_command(cat("check --scores ", nasty, " --label y:z --score p --gates ", gates));
   };
-  for (const char* slice : {
-    R"('"a=b"="u, v=2"')", R"('"a=b"=q"x')", R"('"a=b"="q""x", "c*""d"""=one')",
-        R"('`a=b` = "(missing)"')"}) { const Outcome one = judged(cat("slice = ", slice));
+  for (const char* slice : {R"x('"a=b"="u, v=2"')x", R"x('"a=b"=q"x')x", R"x('"a=b"="q""x", "c*""d"""=one')x",
+                            R"x('`a=b` = "(missing)"')x"}) {
+    const Outcome one = judged(cat("slice = ", slice));
     EXPECT_EQ(one.code, 0) << slice << one.output << one.error;
   }
   EXPECT_EQ(judged("slice = '\"a=b\"=(missing)'").code, 3) << "no cell is missing";

@@ -14,6 +14,7 @@
 #include "format/csv_writer.h"
 #include "report/table.h"
 #include "validate/metadata_files.h"
+#include "validate/schema_parts.h"
 #include "validate/schema_tags.h"
 
 namespace espalier::cli {
@@ -126,7 +127,7 @@ RowChecks::RowChecks(const RowFlags& flags, const std::vector<std::string>& inpu
   }
 }
 
-void RowChecks::refuse(const Checked& of) const {
+void RowChecks::refuse(const Checked& of, bool may_set_aside) const {
   const RowJudgement& found = of.judgement;
   std::string message = cat(source_name(of.path), ": ", found.refused, " of ", rows_text(found.rows),
                             found.refused == 1 ? " is" : " are", " not as ", name_, " says");
@@ -134,8 +135,7 @@ void RowChecks::refuse(const Checked& of) const {
     if (!finding.warning && finding.policy == RowPolicy::kRefuse) message += "\n  " + text_of(finding);
   }
   if (!flags_.slice.empty()) message += cat("\n", slices_text(flags_.slice, of.slices));
-  throw ValueError("rows.refused", message,
-                   flags_.quarantine.empty() ? "--quarantine FILE sets such rows aside" : "");
+  throw ValueError("rows.refused", message, may_set_aside ? "--quarantine FILE sets such rows aside" : "");
 }
 
 // What is no reason to stop.
@@ -183,7 +183,7 @@ void RowChecks::count_slices(Checked& of) const {
 }
 
 const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& table,
-                                     std::vector<std::string> names, const std::vector<std::string>& missing,
+                                     std::vector<std::string> names, const MissingWords& missing,
                                      const std::vector<std::string>& passed_over, const Results& results) {
   Checked& out = tables_.emplace_back(Checked{.path = path, .table = table, .names = std::move(names)});
   if (!schema_) {
@@ -206,7 +206,12 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
     throw FormatError(error.rule(), cat(name_, ": ", error.message()), error.fix());
   }
   if (!flags_.slice.empty()) count_slices(out);
-  if (out.judgement.refused > 0) refuse(out);
+  if (out.judgement.refused > 0) {
+    // A policy that the schema names counts more than the flag.
+    options.policy = RowPolicy::kQuarantine;
+    refuse(out, flags_.quarantine.empty() &&
+                    judge_rows(RowValidator(*schema_, out.names, options), table).refused == 0);
+  }
   const size_t aside = out.judgement.set_aside.size();
   if (aside > 0 && flags_.quarantine.empty())
     throw ValueError(
@@ -217,6 +222,10 @@ const RowJudgement& RowChecks::check(const std::string& path, const CsvTable& ta
         "--quarantine FILE");
   say(out, results);
   return out.judgement;
+}
+
+MissingWords RowChecks::missing(const std::vector<std::string>& words) const {
+  return schema_ ? with_domains(words, *schema_) : words;
 }
 
 void RowChecks::write() const {

@@ -11,6 +11,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/common.h"
+#include "data/missing_words.h"
 #include "espalier/csv.h"
 #include "validate/row_judgement.h"
 
@@ -42,8 +43,10 @@ class RowChecks {
   // judgement lives as long as this. Raises ValueError: rows.refused with lines, columns and limits;
   // rows.quarantine for rows to set aside without a file for them; rows.slice; as RowValidator.
   const RowJudgement& check(const std::string& path, const CsvTable& table, std::vector<std::string> names,
-                            const std::vector<std::string>& missing,
-                            const std::vector<std::string>& passed_over, const Results& results);
+                            const MissingWords& missing, const std::vector<std::string>& passed_over,
+                            const Results& results);
+  // These words, without those that the schema lists as values of a column.
+  MissingWords missing(const std::vector<std::string>& words) const;
   // Writes the rows that were set aside, none among them: file, line, reason and their cells.
   void write() const;
   // What was found in each table; null without a schema.
@@ -64,7 +67,7 @@ class RowChecks {
     std::map<std::string, std::array<int64_t, 4>, std::less<>> slices = {};  // rows by RowOutcome
   };
   void count_slices(Checked& of) const;
-  [[noreturn]] void refuse(const Checked& of) const;
+  [[noreturn]] void refuse(const Checked& of, bool may_set_aside) const;
   void say(const Checked& of, const Results& results) const;
 
   RowFlags flags_;

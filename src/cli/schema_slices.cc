@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "espalier/error.h"
+#include "validate/schema_parts.h"
 #include "validate/schema_tags.h"
 
 namespace espalier::cli {
@@ -27,7 +28,8 @@ SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
     if (!buckets.empty())
       out.buckets.emplace(feature.name(), read_buckets(buckets, cat("buckets of ", feature.name())));
   }
-  if (needed && !out.any()) {
+  const bool has_words = !with_domains(ColumnOptions().missing, out.schema).values().empty();
+  if (needed && !out.any() && !has_words) {
     throw ValueError(
         "schema.tag",
         cat(source_name(path), " has no tag of how a model is judged: role, favourable, buckets, scale"),

@@ -18,7 +18,7 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
   out.table = table;
   out.rows = std::move(rows);
   out.label = saved.columns.label();
-  out.missing = saved.columns.missing_words();
+  out.missing = missing_words_of(saved.columns);
   out.decided = saved.decision.threshold;
   if (!saved.columns.classification()) {
     out.task = Task::kRegression;
@@ -130,7 +130,7 @@ ScoredTable score_table(const std::string& model, const std::string& data, const
       judging_rows(saved, model, table, data, labelled_test_rows(saved.columns, table, data, results),
                    options.all_rows, results);
   std::optional<KeptRows> kept;
-  if (options.where) kept = keep_rows(*options.where, table, rows, saved.columns.missing_words());
+  if (options.where) kept = keep_rows(*options.where, table, rows, missing_words_of(saved.columns));
   const Tensor labels = read_labels(saved.columns, table, data, rows);
   ColumnReport report;
   const Tensor inputs = read_inputs(saved.columns, table, data, rows, &report);

@@ -10,6 +10,7 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/where.h"
+#include "data/missing_words.h"
 #include "fairness/assessment.h"
 
 namespace espalier::cli {
@@ -50,17 +51,17 @@ struct ScoredTable {
   Task task = Task::kTwoClasses;
   std::vector<double> scores;  // of several classes [rows, classes], or none
   std::vector<double> weights;
-  std::vector<uint8_t> labels;               // of two classes
-  std::vector<std::string> classes = {};     // of several, and of two; of a file those that it has
-  std::vector<uint32_t> is = {}, said = {};  // places in `classes`
-  std::vector<double> truths;                // of a regression; of a ranking what rows are worth
-  std::vector<uint32_t> queries = {};        // of a ranking
-  PositiveClass positive = {};               // the label of those that are, and why; of two classes
-  std::string label;                         // the column
-  std::optional<KeptRows> kept = {};         // what a condition made of the rows with a label
-  std::vector<std::string> missing = ColumnOptions().missing;  // cells that hold no value
-  std::optional<double> decided = {};  // the threshold of a model that has one of its own
-  std::string learned_from = {};       // the table that a model says it learned from
+  std::vector<uint8_t> labels;                     // of two classes
+  std::vector<std::string> classes = {};           // of several, and of two; of a file those that it has
+  std::vector<uint32_t> is = {}, said = {};        // places in `classes`
+  std::vector<double> truths;                      // of a regression; of a ranking what rows are worth
+  std::vector<uint32_t> queries = {};              // of a ranking
+  PositiveClass positive = {};                     // the label of those that are, and why; of two classes
+  std::string label;                               // the column
+  std::optional<KeptRows> kept = {};               // what a condition made of the rows with a label
+  MissingWords missing = ColumnOptions{}.missing;  // cells that hold no value
+  std::optional<double> decided = {};              // the threshold of a model that has one of its own
+  std::string learned_from = {};                   // the table that a model says it learned from
 
   // Makes of two classes or a regression a ranking of the rows of each value of the column; labels are what
   // a row is worth. Raises ValueError with `file` and the line: csv.column, scores.query for a row without a
@@ -81,7 +82,7 @@ struct ScoredTable {
 // where those of several classes do not add up to 1; those of rank_by(); scores.classes for columns that are
 // of no class; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
-                        const std::vector<std::string>& missing, const Results& results,
+                        const MissingWords& missing, const Results& results,
                         const std::optional<Expression>& where = {});
 
 // The same of a model: what it says of these rows.

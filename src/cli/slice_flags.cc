@@ -156,7 +156,7 @@ std::vector<std::string> unread_in(const SliceFlags& flags, SliceColumns& column
 
 }  // namespace
 
-void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+void SliceFlags::with_slicings(const ScoredTable& scored, const MissingWords& missing_words,
                                const UseSlicings& use) const {
   const std::map<std::string, Buckets> asked = parted(), known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
@@ -178,14 +178,14 @@ void SliceFlags::with_slicings(const ScoredTable& scored, const std::vector<std:
 }
 
 std::vector<std::string> SliceFlags::unread(const ScoredTable& scored,
-                                            const std::vector<std::string>& missing_words) const {
+                                            const MissingWords& missing_words) const {
   const std::map<std::string, Buckets> known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   return unread_in(*this, columns);
 }
 
 std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
-                                            const std::vector<std::string>& missing_words) const {
+                                            const MissingWords& missing_words) const {
   const std::map<std::string, Buckets> known = known_buckets(*this);
   SliceColumns columns(scored.table, scored.rows, missing_words, known, conditions);
   std::vector<std::string> names = slices, out = unread_in(*this, columns);
@@ -197,7 +197,7 @@ std::vector<std::string> SliceFlags::advice(const ScoredTable& scored,
   return out;
 }
 
-Assessment SliceFlags::assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+Assessment SliceFlags::assess(const ScoredTable& scored, const MissingWords& missing_words,
                               AssessmentOptions options) const {
   if (!thresholds.empty()) options.thresholds = thresholds;
   options.backgrounds = std::ranges::count(metrics, "bpsn_auc") + std::ranges::count(metrics, "bnsp_auc") > 0;

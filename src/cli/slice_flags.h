@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/read_buckets.h"
 #include "cli/scored_table.h"
+#include "data/missing_words.h"
 #include "fairness/assessment.h"
 #include "format/expression.h"
 
@@ -38,18 +39,16 @@ struct SliceFlags {
   // csv.column, expression.*, evaluate.slice, evaluate.bucket.
   using UseSlicings = std::function<void(const std::vector<std::vector<const CategoryColumn*>>& slicings,
                                          const SliceOptions& options)>;
-  void with_slicings(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+  void with_slicings(const ScoredTable& scored, const MissingWords& missing_words,
                      const UseSlicings& use) const;
   // What to say of cells that no bucket takes. Raises as assess().
-  std::vector<std::string> unread(const ScoredTable& scored,
-                                  const std::vector<std::string>& missing_words) const;
+  std::vector<std::string> unread(const ScoredTable& scored, const MissingWords& missing_words) const;
   // That, and what to say of columns of numbers that are parted by each of many values. Raises as assess().
-  std::vector<std::string> advice(const ScoredTable& scored,
-                                  const std::vector<std::string>& missing_words) const;
+  std::vector<std::string> advice(const ScoredTable& scored, const MissingWords& missing_words) const;
   // Figures of these rows; flags count more than `options`. Raises
   // ValueError: csv.column, expression.*, evaluate.slice, evaluate.bucket, evaluate.reference,
   // evaluate.metric, evaluate.thresholds.
-  Assessment assess(const ScoredTable& scored, const std::vector<std::string>& missing_words,
+  Assessment assess(const ScoredTable& scored, const MissingWords& missing_words,
                     AssessmentOptions options = {}) const;
   // The group of each slicing that others are compared with. Raises ValueError[evaluate.reference] where no
   // row is of it.

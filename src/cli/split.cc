@@ -61,7 +61,8 @@ std::vector<size_t> places_of(const ColumnProfile& labels, const NumberForm& for
 Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                 const DataPlan& data, uint64_t seed) {
   const int64_t label = table.column(options.label);
-  const ColumnProfile profile = profile_column(table, rows, label, MissingWords(options.missing));
+  const ColumnProfile profile =
+      profile_column(table, rows, label, MissingWords(options.missing, options.values));
   const FormCount numbers = number_form(profile);
   const bool classes = may_be_classes(profile, numbers, options.task);
   const std::vector<size_t> places = places_of(profile, numbers.form, rows, table.rows());

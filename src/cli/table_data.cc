@@ -177,6 +177,10 @@ CsvTable TableModel::read(const TableFlags& flags, const std::string& path) cons
   return table;
 }
 
+MissingWords missing_words_of(const ColumnProgram& columns) {
+  return {columns.missing_words(), columns.value_words()};
+}
+
 nlohmann::ordered_json json_of_notes(const ColumnProgram& columns) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const Note& note : columns.notes())

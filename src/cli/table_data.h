@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/common.h"
+#include "data/missing_words.h"
 #include "data/positive_class.h"
 #include "espalier/columns.h"
 #include "espalier/decision.h"
@@ -79,6 +80,8 @@ struct TableModel {
 };
 // The columns of a model. Raises ValueError[model.columns] for one that takes no tables, FormatError.
 ColumnProgram columns_of(const LoadedModel& model, const std::string& path);
+// Words of cells that hold no value to it.
+MissingWords missing_words_of(const ColumnProgram& columns);
 inline constexpr const char* kColumnsFile = "columns.json";
 inline constexpr const char* kDecisionFile = "decision.json";
 

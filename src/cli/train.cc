@@ -164,9 +164,9 @@ std::string text_beside(TrainPlan plan, const std::string& out) {
 void check_no_table_flags(const TrainFlags& flags, const std::string& data) {
   std::string wrong;
   for (const char* name :
-       {"--test", "--split", "--ignore", "--include", "--missing", "--task", "--strip-label-dots",
-        "--merge-labels", "--schema", "--environment", "--quarantine", "--slice", "--threshold", "--positive",
-        "--delimiter", "--header", "--names"}) {
+       {"--test", "--split", "--ignore", "--include", "--missing", "--not-missing", "--task",
+        "--strip-label-dots", "--merge-labels", "--schema", "--environment", "--quarantine", "--slice",
+        "--threshold", "--positive", "--delimiter", "--header", "--names"}) {
     if (flags.verb->count(name)) wrong += cat(wrong.empty() ? "" : ", ", name);
   }
   if (wrong.empty()) return;
@@ -478,7 +478,7 @@ Examples:
       installed as share/doc/espalier/plan.md
   espalier train --data pictures/
       learns images: pictures/cats/*.jpg, pictures/dogs/*.png, ...
-  espalier train --data ../shared/data/mnist --hidden 256 --epochs 10
+  espalier train --data mnist/ --hidden 256 --epochs 10
       learns digits in IDX files
 
 Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
@@ -513,10 +513,9 @@ void add_train(CLI::App& app) {
     };
     const TableFlags& table = flags->table;
     given("--label", [&](TrainPlan& plan) { plan.data.label = flags->label; });
-    given("--missing", [&](TrainPlan& plan) {
-      const auto& more = flags->missing.more;
-      plan.data.missing.insert(plan.data.missing.end(), more.begin(), more.end());
-    });
+    if (verb->count("--missing") + verb->count("--not-missing") > 0)
+      flags->changes.push_back(
+          [&](TrainPlan& plan) { plan.data.missing = flags->missing.changed(plan.data.missing); });
     given("--seed", [&](TrainPlan& plan) { plan.fit.seed = flags->seed; });
     given("--dtype", [&](TrainPlan& plan) { plan.fit.dtype = flags->dtype; });
     given("--header", [&](TrainPlan& plan) { plan.data.header = table.header; });

@@ -276,13 +276,15 @@ void train_table(const TableRun& run) {
                    {data.file, data.test});
   const CsvTable read = read_training(reading, data);
   reading.check_parted(read, data.file);
-  const RowJudgement& found = checks.check(data.file, read, read.names(), data.missing, {}, run.results);
+  const MissingWords missing = checks.missing(data.missing);
+  const RowJudgement& found = checks.check(data.file, read, read.names(), missing, {}, run.results);
   const CsvTable& table = found.table;
   const auto column_at = [&](const std::string& path, const std::string& name) {
     return said_at(plan, path, [&] { return column_named(table, name); });
   };
   ColumnOptions options{.label = column_at("data.label", data.label),
-                        .missing = data.missing,
+                        .missing = missing.words(),
+                        .values = missing.values(),
                         .max_categories = data.max_categories,
                         .strip_label_dots = data.strip_label_dots,
                         .merge_labels = data.merge_labels,
@@ -317,8 +319,7 @@ void train_table(const TableRun& run) {
   show_split(columns, table, data);
 
   RowJudgement test;
-  if (judging)
-    test = checks.check(data.test, *judging, columns.names_of(*judging), data.missing, {}, run.results);
+  if (judging) test = checks.check(data.test, *judging, columns.names_of(*judging), missing, {}, run.results);
   checks.write();
   const CsvTable& other = test.table;
   const CsvTable& test_table = data.test.empty() ? table : other;

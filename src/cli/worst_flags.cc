@@ -30,14 +30,14 @@ std::vector<double> quarters(std::vector<double> numbers) {
 
 // A column of a few values, or of numbers in quarters; none of another one.
 std::optional<CategoryColumn> searched(const ScoredTable& scored, int64_t column,
-                                       const std::vector<std::string>& missing) {
+                                       const MissingWords& missing) {
   const std::string& name = scored.table.names()[static_cast<size_t>(column)];
   std::map<std::string_view, uint32_t> codes;
   std::vector<double> numbers, known;
   size_t values = 0;
   for (const int64_t row : scored.rows) {
     const std::string_view text = scored.table.cell(row, column);
-    const bool absent = std::ranges::find(missing, text) != missing.end();
+    const bool absent = missing.of(name).contains(text);
     numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN()
                              : scored.table.number_or_nan(row, column));
     if (absent) continue;
@@ -93,7 +93,7 @@ std::vector<std::string> WorstFlags::words() const {
 }
 
 WorstSlices WorstFlags::find(const ScoredTable& scored, const std::vector<std::string>& others,
-                             const std::vector<std::string>& missing, const WorstOptions& options,
+                             const MissingWords& missing, const WorstOptions& options,
                              const Results& results) const {
   std::vector<CategoryColumn> columns;
   std::string left_out;

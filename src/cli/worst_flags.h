@@ -9,6 +9,7 @@
 
 #include "cli/common.h"
 #include "cli/scored_table.h"
+#include "data/missing_words.h"
 #include "fairness/worst_slices.h"
 #include "report/terminal.h"
 
@@ -25,8 +26,7 @@ struct WorstFlags {
   // Of the table's columns but for `others`: those of a few values, and numbers in quarters; the rest are
   // warned of. Raises as worst_slices().
   WorstSlices find(const ScoredTable& scored, const std::vector<std::string>& others,
-                   const std::vector<std::string>& missing, const WorstOptions& options,
-                   const Results& results) const;
+                   const MissingWords& missing, const WorstOptions& options, const Results& results) const;
 };
 
 std::string text_of(const WorstSlices& worst, const WorstOptions& options, const Terminal& terminal);

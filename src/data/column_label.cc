@@ -201,8 +201,9 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
   const ColumnProfile profile = profile_column(table, rows, column, missing);
   const std::string what = cat("label \"", options.label, "\"");
   if (profile.missing) {
-    const int64_t row =
-        row_without(table, rows, column, [&](std::string_view text) { return !missing.contains(text); });
+    const int64_t row = row_without(table, rows, column, [&](std::string_view text) {
+      return !missing.of(options.label).contains(text);
+    });
     refuse(cat(what, " is missing in ", profile.missing, " of ", profile.rows(),
                " training rows, first in line ", table.line(row)),
            "train on labelled_rows(table, options)");

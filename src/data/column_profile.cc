@@ -13,7 +13,8 @@
 namespace espalier {
 
 ColumnProfile profile_column(const CsvTable& table, std::span<const int64_t> rows, int64_t column,
-                             const MissingWords& missing) {
+                             const MissingWords& words) {
+  const MissingWords& missing = words.of(table.names()[static_cast<size_t>(column)]);
   ColumnProfile out;
   out.table = &table;
   out.delimiter = table.delimiter();

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 
 namespace espalier {
@@ -272,22 +273,6 @@ struct LabelStep {
   double unscaled(double output) const;
 
   std::unordered_map<std::string, int32_t> places;
-};
-
-// The words for no value.
-class MissingWords {
- public:
-  MissingWords() = default;
-  explicit MissingWords(std::vector<std::string> words);
-  bool contains(std::string_view text) const;
-  // Whether one of them is a number, as -999.
-  bool numbers() const { return numbers_; }
-  const std::vector<std::string>& words() const { return words_; }
-
- private:
-  std::vector<std::string> words_;
-  bool empty_ = false, numbers_ = false;
-  bool first_[256] = {};  // of any word
 };
 
 struct ColumnProgram::Data {

@@ -116,15 +116,16 @@ class Application {
   void read(const Step& step, size_t index, int64_t begin, int64_t end, float* out) {
     ColumnReport::Column& report = report_.columns[index];
     const int64_t column = places_[index];
+    const MissingWords& missing = data_.missing.of(data_.steps[index].column);
     for (int64_t i = begin; i < end; ++i, out += width_) {
       const int64_t row = rows_[i];
       CellOutcome outcome = CellOutcome::kUnreadable;
       if constexpr (std::is_same_v<Step, NumericStep>) {
-        if (!data_.missing.numbers()) outcome = step.read_plain(table_, row, column, out);
+        if (!missing.numbers()) outcome = step.read_plain(table_, row, column, out);
       }
       if (outcome == CellOutcome::kUnreadable) {
         const Cell cell{table_, row, column, table_.cell(row, column)};
-        if (data_.missing.contains(cell.text)) {
+        if (missing.contains(cell.text)) {
           step.read_missing(out);
           ++report.missing;
           continue;
@@ -293,7 +294,7 @@ std::vector<std::vector<std::string>> ColumnProgram::beyond(const CsvTable& tabl
     for (size_t i = 0; i < out.size(); ++i) {
       const int64_t row = list[static_cast<int64_t>(i)];
       const Cell cell{table, row, places[s], table.cell(row, places[s])};
-      if (data_->missing.contains(cell.text)) continue;
+      if (data_->missing.of(step.column).contains(cell.text)) continue;
       const CellOutcome outcome =
           number && other_point
               ? with_other_point(*number).read(cell, inputs.data())
@@ -323,7 +324,7 @@ Tensor ColumnProgram::labels(const CsvTable& table, Rows rows, Location at) cons
   std::vector<float> numbers;
   for (int64_t i = 0; i < list.size(); ++i) {
     const std::string_view text = table.cell(list[i], place);
-    if (data_->missing.contains(text)) {
+    if (data_->missing.of(label.column).contains(text)) {
       throw ValueError("columns.label",
                        cat("line ", table.line(list[i]), ": the label \"", label.column, "\" is missing"));
     }
@@ -350,7 +351,7 @@ std::vector<int64_t> ColumnProgram::labelled_rows(const CsvTable& table, Locatio
   const int64_t column = find_columns(*data_, table, false).label;
   std::vector<int64_t> out;
   for (int64_t row = 0; row < table.rows(); ++row) {
-    if (column < 0 || !data_->missing.contains(table.cell(row, column))) out.push_back(row);
+    if (column < 0 || !data_->missing.of(label()).contains(table.cell(row, column))) out.push_back(row);
   }
   return out;
 }
@@ -375,6 +376,9 @@ std::vector<std::string> ColumnProgram::names_of(const CsvTable& table) const {
 }
 
 const std::vector<std::string>& ColumnProgram::missing_words() const { return data_->missing.words(); }
+std::map<std::string, std::vector<std::string>> ColumnProgram::value_words() const {
+  return data_->missing.values();
+}
 
 bool ColumnProgram::classification() const { return data_->label.classification; }
 const std::string& ColumnProgram::label() const { return data_->label.column; }

@@ -126,7 +126,7 @@ ColumnProgram ColumnProgram::fit(const CsvTable& table, std::span<const int64_t>
   auto data = std::make_shared<Data>();
   data->columns = table.names();
   data->numbered = table.numbered();
-  data->missing = MissingWords(options.missing);
+  data->missing = MissingWords(options.missing, options.values);
   Fitter(table, training_rows, options, *data).run();
   return ColumnProgram(std::move(data));
 }
@@ -134,7 +134,8 @@ ColumnProgram ColumnProgram::fit(const CsvTable& table, std::span<const int64_t>
 std::vector<int64_t> labelled_rows(const CsvTable& table, const ColumnOptions& options, Location at) {
   const CallScope scope(at);
   const int64_t column = table.column(options.label);
-  const MissingWords missing(options.missing);
+  const MissingWords all(options.missing, options.values);
+  const MissingWords& missing = all.of(options.label);
   std::vector<int64_t> out;
   for (int64_t row = 0; row < table.rows(); ++row) {
     if (!missing.contains(table.cell(row, column))) out.push_back(row);

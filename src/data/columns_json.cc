@@ -163,6 +163,7 @@ std::string ColumnProgram::to_json() const {
   writer("columns", data_->columns);
   writer("numbered", data_->numbered);
   writer("missing", data_->missing.words());
+  if (const auto values = data_->missing.values(); !values.empty()) json["values"] = values;
   json["label"] = Json::object();
   LabelStep::fields(data_->label, Writer(json["label"]));
   json["steps"] = Json::array();
@@ -193,7 +194,13 @@ ColumnProgram ColumnProgram::from_json(std::string_view text, Location at) {
   reader("columns", data->columns);
   reader("numbered", data->numbered);
   reader("missing", missing);
-  data->missing = MissingWords(std::move(missing));
+  MissingWords::Values values;
+  if (const auto found = json.find("values"); found != json.end()) {
+    if (!found->is_object()) fail("values", "must be an object");
+    Reader of_columns(*found, "values");
+    for (const auto& [column, words] : found->items()) of_columns(column.c_str(), values[column]);
+  }
+  data->missing = MissingWords(std::move(missing), values);
   data->label = read_step<LabelStep>(field(json, "label", ""), "label");
   read_steps(json, *data);
   const Json& notes = array(json, "notes", "");

@@ -70,16 +70,19 @@ std::optional<CellMeanings::Dates> dates_of(const std::string& name, const Colum
 }  // namespace
 
 std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,
-                                                   const std::vector<std::string>& missing_words) {
-  return amounts_of(profile_column(table, all_rows(table), column, MissingWords(missing_words)));
+                                                   const MissingWords& missing_words) {
+  return amounts_of(profile_column(table, all_rows(table), column, missing_words));
 }
 
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
-                                const std::vector<std::string>& missing_words) {
-  const MissingWords missing(missing_words);
+                                const MissingWords& missing_words) {
   const std::vector<int64_t> rows = all_rows(table);
-  const auto profile = [&](int64_t column) { return profile_column(table, rows, column, missing); };
-  return truths(condition, table, [&](std::string_view cell) { return missing.contains(cell); }, {},
+  const auto profile = [&](int64_t column) { return profile_column(table, rows, column, missing_words); };
+  return truths(condition, table,
+                [&](std::string_view cell, const std::string& column) {
+                  return missing_words.of(column).contains(cell);
+                },
+                {},
                 {.amounts = [&](int64_t column) { return amounts_of(profile(column)); },
                  .dates =
                      [&](int64_t column) {
@@ -88,7 +91,7 @@ std::vector<Truth> table_truths(const Expression& condition, const CsvTable& tab
 }
 
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
-                   const std::vector<std::string>& missing_words) {
+                   const MissingWords& missing_words) {
   KeptRows out{.condition = condition.canonical(), .of = std::ssize(rows)};
   const std::vector<Truth> all = table_truths(condition, table, missing_words);
   std::erase_if(rows, [&](int64_t row) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/csv.h"
 #include "format/expression.h"
 
@@ -16,11 +17,11 @@ namespace espalier {
 // ValueError: expression.*; expression.date also where no day is above 12, so that dates can be read in two
 // ways.
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
-                                const std::vector<std::string>& missing_words);
+                                const MissingWords& missing_words);
 
 // A column whose cells are mostly amounts in one form, other than plain numbers.
 std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,
-                                                   const std::vector<std::string>& missing_words);
+                                                   const MissingWords& missing_words);
 
 // What a condition made of some rows.
 struct KeptRows {
@@ -31,6 +32,6 @@ struct KeptRows {
 // Leaves in `rows` those of which the condition is true. Raises ValueError: expression.*, where.rows when
 // there is none.
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
-                   const std::vector<std::string>& missing_words);
+                   const MissingWords& missing_words);
 
 }  // namespace espalier

@@ -256,7 +256,7 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
                                     const DriftOptions& options) {
   std::vector<ColumnDrift> out;
   if (before.rows() < kFewRows || now.rows() < kFewRows) return out;
-  const MissingWords missing(options.missing);
+  const MissingWords& missing = options.missing;
   const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
   for (int64_t c = 0; c < before.columns(); ++c) {
     const std::string& name = before.names()[static_cast<size_t>(c)];

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 #include "evaluate/intervals.h"
@@ -37,7 +38,7 @@ struct DriftOptions {
   double least_numbers = 0.03;  // distances that matter: of distribution functions,
   double least_values = 0.03;   // of the shares of a value,
   double least_missing = 0.03;  // of the shares of missing cells
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
 };
 
 enum class DriftOf { kNumbers, kValues, kMissing };

@@ -17,7 +17,7 @@ double beyond_chance(int64_t beyond, int64_t before, int64_t now) {
 std::vector<ColumnBeyond> find_beyond(const CsvTable& before, const CsvTable& now,
                                       const BeyondOptions& options) {
   constexpr int64_t kFewRows = 20;
-  const MissingWords missing(options.missing);
+  const MissingWords& missing = options.missing;
   const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
   std::vector<ColumnBeyond> out;
   for (size_t c = 0; c < before.names().size(); ++c) {

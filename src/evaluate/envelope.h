@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 
@@ -25,7 +26,7 @@ struct ColumnBeyond {
 
 struct BeyondOptions {
   double alpha = 0.05;  // of all columns together
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
 };
 
 // Of each column of which all cells are numbers in both tables, in their order. Nothing is said of fewer than

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "base/format.h"
 #include "base/listed_names.h"
@@ -36,15 +37,21 @@ std::vector<const CategoryColumn*> SliceColumns::by(const std::string& cross) {
   return out;
 }
 
-bool SliceColumns::is_missing(std::string_view text) const {
-  return std::ranges::find(missing_, text) != missing_.end();
+bool SliceColumns::is_missing(std::string_view text, int64_t column) const {
+  return missing_.of(table_.names()[static_cast<size_t>(column)]).contains(text);
+}
+
+bool SliceColumns::words_are_few(int64_t column) const {
+  std::set<std::string_view> different;
+  for (const int64_t row : rows_) different.insert(table_.cell(row, column));
+  return different.size() <= kMostValues;
 }
 
 CategoryColumn SliceColumns::words(const std::string& name, int64_t column) const {
   std::map<std::string_view, uint32_t> codes;
   for (const int64_t row : rows_) {
     const std::string_view text = table_.cell(row, column);
-    if (!is_missing(text)) codes.emplace(text, 0);
+    if (!is_missing(text, column)) codes.emplace(text, 0);
   }
   if (codes.size() > kMostValues) refuse(name, column, codes.size());
   CategoryColumn out{.name = name, .values = {}, .codes = {}};
@@ -54,7 +61,7 @@ CategoryColumn SliceColumns::words(const std::string& name, int64_t column) cons
   }
   for (const int64_t row : rows_) {
     const std::string_view text = table_.cell(row, column);
-    out.codes.push_back(is_missing(text) ? CategoryColumn::kMissing : codes.at(text));
+    out.codes.push_back(is_missing(text, column) ? CategoryColumn::kMissing : codes.at(text));
   }
   return out;
 }
@@ -78,7 +85,8 @@ CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, c
   const std::vector<double> numbers = this->numbers(column);
   std::vector<int64_t> others;
   for (size_t i = 0; i < numbers.size(); ++i) {
-    if (std::isnan(numbers[i]) && !is_missing(table_.cell(rows_[i], column))) others.push_back(rows_[i]);
+    if (std::isnan(numbers[i]) && !is_missing(table_.cell(rows_[i], column), column))
+      others.push_back(rows_[i]);
   }
   const auto read =
       static_cast<size_t>(std::ranges::count_if(numbers, [](double number) { return !std::isnan(number); }));
@@ -87,7 +95,9 @@ CategoryColumn SliceColumns::bucketed(const std::string& name, int64_t column, c
                      cat("line ", table_.line(others[0]), ": \"", shortened(table_.cell(others[0], column)),
                          "\" of column \"", name, "\" is no number, and cannot be put into a bucket",
                          others.size() > 1 ? cat(", as ", others.size() - 1, " more") : ""),
-                     cat("--slice ", shell_words({name_in_list(name)}), " parts the column by its values"));
+                     words_are_few(column) ? cat("--slice ", shell_words({name_in_list(name)}),
+                                                 " parts the column by its values")
+                                           : "");
   }
   if (!others.empty()) {
     notes_.push_back(cat("column \"", name, "\": ",
@@ -103,7 +113,7 @@ std::vector<double> SliceColumns::numbers(int64_t column) const {
   std::vector<double> out;
   bool plain = true;
   for (const int64_t row : rows_) {
-    const bool missing = is_missing(table_.cell(row, column));
+    const bool missing = is_missing(table_.cell(row, column), column);
     out.push_back(missing ? std::numeric_limits<double>::quiet_NaN() : table_.number_or_nan(row, column));
     plain = plain && (missing || !std::isnan(out.back()));
   }
@@ -119,7 +129,7 @@ CategoryColumn SliceColumns::tones(const std::string& name, int64_t column, Monk
     const std::string_view text = table_.cell(row, column);
     const double value = table_.number_or_nan(row, column);
     const bool tone = value >= 1 && value <= kMonkTones.size() && value == std::trunc(value);
-    if (!tone && !is_missing(text) && text != "not sure") {
+    if (!tone && !is_missing(text, column) && text != "not sure") {
       throw ValueError("evaluate.bucket",
                        cat("line ", table_.line(row), ": \"", shortened(text), "\" of column \"", name,
                            "\" is no tone of the Monk Skin Tone Scale: 1 to 10, or not sure"));

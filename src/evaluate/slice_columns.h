@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/csv.h"
 #include "evaluate/monk.h"
 #include "evaluate/slices.h"
@@ -33,8 +34,8 @@ class SliceColumns {
   static constexpr size_t kMostValues = 50;
 
   // `conditions` are columns "yes" and "no" by their names.
-  SliceColumns(const CsvTable& table, const std::vector<int64_t>& rows,
-               const std::vector<std::string>& missing, const std::map<std::string, Buckets>& buckets,
+  SliceColumns(const CsvTable& table, const std::vector<int64_t>& rows, const MissingWords& missing,
+               const std::map<std::string, Buckets>& buckets,
                const std::map<std::string, Expression>& conditions)
       : table_(table), rows_(rows), missing_(missing), buckets_(buckets), conditions_(conditions) {}
 
@@ -51,7 +52,8 @@ class SliceColumns {
   std::string advice(const std::string& name);
 
  private:
-  bool is_missing(std::string_view text) const;
+  bool is_missing(std::string_view text, int64_t column) const;
+  bool words_are_few(int64_t column) const;
   CategoryColumn words(const std::string& name, int64_t column) const;
   CategoryColumn answers(const std::string& name, const Expression& condition) const;
   CategoryColumn bucketed(const std::string& name, int64_t column, const Buckets& buckets);
@@ -64,7 +66,7 @@ class SliceColumns {
 
   const CsvTable& table_;
   const std::vector<int64_t>& rows_;
-  const std::vector<std::string>& missing_;
+  const MissingWords missing_;
   const std::map<std::string, Buckets>& buckets_;
   const std::map<std::string, Expression>& conditions_;
   std::list<CategoryColumn> columns_;

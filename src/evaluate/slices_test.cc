@@ -45,8 +45,8 @@ TEST(Slices, NoTextOfACellIsNamedAsMissingRowsOrRareSlicesAre) {
   const CategoryColumn texts{
       "g", {"\"(missing)\"", "(missing)", "(rare)", "(none)", "\"a\""}, {0, 1, 2, 3, 4, kMissing}};
   EXPECT_EQ(names(slice_by({&texts})),
-            (std::vector<std::string>{R"(g="""(missing)""")", R"(g="(missing)")", R"(g="(rare)")", "g=(none)",
-                                      R"(g="""a""")", "g=(missing)"}));
+            (std::vector<std::string>{R"x(g="""(missing)""")x", R"x(g="(missing)")x", R"x(g="(rare)")x",
+                                      "g=(none)", R"x(g="""a""")x", "g=(missing)"}));
   EXPECT_EQ(slice_by({&texts}).slices[1].values, std::vector<std::string>{"\"(missing)\""});
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 #include "evaluate/intervals.h"
@@ -70,8 +71,8 @@ struct DataBiasOptions {
   std::vector<std::string> columns;       // whose values are groups
   std::string label = {}, positive = {};  // "" without one
   std::map<std::string, std::map<std::string, double>> reference =
-      {};                                                      // column, group: share of the population
-  std::vector<std::string> missing = ColumnOptions{}.missing;  // words
+      {};                                          // column, group: share of the population
+  MissingWords missing = ColumnOptions{}.missing;  // words
   int64_t min_rows = 30;
 };
 // Raises ValueError: csv.column; bias.groups for a column of more than 50 values; bias.reference for a

@@ -41,8 +41,8 @@ class Expression {
 // false and missing is false, true or missing is true.
 enum class Truth : uint8_t { kFalse, kTrue, kMissing };
 
-// Whether the text of a cell says that there is no value.
-using IsMissing = std::function<bool(std::string_view cell)>;
+// Whether the text of a cell of this column says that there is no value.
+using IsMissing = std::function<bool(std::string_view cell, const std::string& column)>;
 
 // What a column is, whatever its cells are: cells of a column of numbers that are none are missing.
 enum class ColumnType { kByCells, kNumber, kText };

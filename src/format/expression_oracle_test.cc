@@ -177,7 +177,9 @@ TEST(ExpressionOracle, EveryRowIsWhatItIsByItself) {
     csv += cat(row.x ? shortest(*row.x) : "?", ",", row.y ? shortest(*row.y) : "", ",", row.s.value_or("?"),
                "\n");
   const CsvTable table = parse_csv(csv, {.delimiter = ',', .header = CsvHeader::kYes});
-  const auto is_missing = [](std::string_view cell) { return cell.empty() || cell == "?"; };
+  const auto is_missing = [](std::string_view cell, const std::string&) {
+    return cell.empty() || cell == "?";
+  };
   int of_each[3] = {};
   for (uint64_t seed = 0; seed < 120; ++seed) {
     const Pair<bool> condition = Writer(seed).condition(4);

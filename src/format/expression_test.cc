@@ -26,8 +26,9 @@ const CsvTable& people() {
 // A character a row: 0, 1, or ? for missing.
 std::string of(const std::string& text) {
   std::string out;
-  for (const Truth truth :
-       truths(Expression(text), people(), [](std::string_view cell) { return cell.empty() || cell == "?"; }))
+  for (const Truth truth : truths(Expression(text), people(), [](std::string_view cell, const std::string&) {
+         return cell.empty() || cell == "?";
+       }))
     out += truth == Truth::kMissing ? '?' : truth == Truth::kTrue ? '1' : '0';
   return out;
 }
@@ -275,7 +276,12 @@ TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
             "    pay > 10\n"
             "        ^ | number(pay), which takes other cells for missing");
   EXPECT_TRUE(expression_error_of("name > 10").ends_with("^"));
-  EXPECT_TRUE(expression_error_of("zip = \"02138\"").ends_with("a number has no quotes: 02138"));
+  EXPECT_TRUE(expression_error_of("age = \"40\"").ends_with("a number has no quotes: 40"));
+  EXPECT_TRUE(expression_error_of("age = \"4.50\"").ends_with("a number has no quotes: 4.50"));
+  // As a number it is 2138, too.
+  EXPECT_TRUE(expression_error_of("zip = \"02138\"").ends_with("| text(zip) = \"02138\""));
+  EXPECT_TRUE(expression_error_of("\"02138\" != zip").ends_with("| \"02138\" != text(zip)"));
+  EXPECT_TRUE(expression_error_of("zip in [\"02138\"]").ends_with("| text(zip), which are as they stand"));
   EXPECT_TRUE(expression_error_of("\"age\" > 10").ends_with("a column has no quotes: age"));
   EXPECT_EQ(expression_error_of("age > 1 and \"name\" = \"Ann\""),
             "expression.type: \"name\" is a text here, and no column is compared with it\n"
@@ -313,7 +319,7 @@ TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
 
 TEST(Expression, ColumnsAreOfTheTypesThatAreSaidOfThem) {
   const CsvTable table = parse_csv("age,zip,free\n7,02138,1\nx,90210,2\n,,\n");
-  const auto is_missing = [](std::string_view cell) { return cell.empty(); };
+  const auto is_missing = [](std::string_view cell, const std::string&) { return cell.empty(); };
   const ColumnTypes types = [](const std::string& name) {
     return name == "age" ? ColumnType::kNumber : name == "zip" ? ColumnType::kText : ColumnType::kByCells;
   };
@@ -333,7 +339,9 @@ TEST(Expression, ColumnsAreOfTheTypesThatAreSaidOfThem) {
 TEST(Expression, DatesThatEndWithTheirYearHaveNoOrder) {
   const CsvTable table = parse_csv("day,code\n31.1.2023,a\n01.02.2024,b\n");
   const auto rule = [&](const char* condition) {
-    return rule_of([&] { truths(Expression(condition), table, [](std::string_view) { return false; }); });
+    return rule_of([&] {
+      truths(Expression(condition), table, [](std::string_view, const std::string&) { return false; });
+    });
   };
   for (const char* wrong :
        {"day > \"01.01.2023\"", "day between \"1/31/2023\" and \"2024-01-01\"", "\"1.1.2023\" <= day"})

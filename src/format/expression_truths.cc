@@ -5,7 +5,9 @@
 
 #include "base/find_named.h"
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/shortened.h"
+#include "base/shortest.h"
 #include "format/decimal.h"
 #include "format/expression_node.h"
 #include "format/expression_values.h"
@@ -45,6 +47,7 @@ class Binder {
     throw ValueError(rule, pointed_at(text_, node.at, message), fix);
   }
 
+  const std::string& name_of(int64_t column) const { return table_.names()[static_cast<size_t>(column)]; }
   static bool reads_column(const Node& node) {
     return node.kind == Kind::kColumn || std::ranges::any_of(node.children, reads_column);
   }
@@ -129,7 +132,7 @@ class Binder {
     }
     auto numbers = std::make_shared<Numbers>(static_cast<size_t>(table_.rows()), kNone);
     for (int64_t row = 0; row < table_.rows() && out.first_text < 0; ++row) {
-      if (is_missing_(table_.cell(row, column))) continue;
+      if (is_missing_(table_.cell(row, column), name_of(column))) continue;
       const double value = table_.number_or_nan(row, column);
       if (is_missing(value) && out.type == ColumnType::kNumber) continue;
       if (is_missing(value))
@@ -153,7 +156,9 @@ class Binder {
     return [this, column](const Rows& rows) {
       Numbers out;
       for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row)
-        out.push_back(is_missing_(table_.cell(row, column)) ? kNone : table_.number_or_nan(row, column));
+        out.push_back(is_missing_(table_.cell(row, column), name_of(column))
+                          ? kNone
+                          : table_.number_or_nan(row, column));
       return out;
     };
   }
@@ -162,7 +167,7 @@ class Binder {
       Texts out;
       for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row) {
         const std::string_view cell = table_.cell(row, column);
-        out.of.push_back(is_missing_(cell) ? std::string_view() : cell);
+        out.of.push_back(is_missing_(cell, name_of(column)) ? std::string_view() : cell);
       }
       return out;
     };
@@ -284,6 +289,21 @@ class Binder {
     return out.texts;
   }
 
+  // What to write for digits in quotes beside a column of numbers: as a number those of a code, "02134", are
+  // those of another one too.
+  static std::string number_in_quotes(const Node& node, const Node& text, const Node& column) {
+    const std::string& digits = text.text;
+    const std::optional<double> number = parse_decimal(digits);
+    const bool plain = plain_number(*number) == digits || shortest(*number) == digits ||
+                       digits.find_first_of(".eE") != digits.npos;
+    if (plain) return cat("a number has no quotes: ", digits);
+    const std::string cells = cat("text(", column_in_expression(column.text), ")");
+    const bool first = node.kind == Kind::kCompare && &node.children[0] == &text;
+    return node.kind == Kind::kCompare ? cat(first ? quoted_text(digits) : cells, " ", node.text, " ",
+                                             first ? cells : quoted_text(digits))
+                                       : cat(cells, ", which are as they stand");
+  }
+
   // The type of both, as far as one is known.
   Type common(const Node& node, const Node& a, const Bound& first, const Node& b, const Bound& second) {
     if (first.type == Type::kUnknown) return second.type;
@@ -291,7 +311,7 @@ class Binder {
     std::string help;
     for (const auto& [text, other] : {std::pair{&a, &b}, std::pair{&b, &a}}) {
       if (text->kind == Kind::kText && other->kind == Kind::kColumn) {
-        if (parse_decimal(text->text)) help = cat("a number has no quotes: ", text->text);
+        if (parse_decimal(text->text)) help = number_in_quotes(node, *text, *other);
       } else if (text->kind == Kind::kText && std::ranges::count(table_.names(), text->text)) {
         help = column_fix(text->text);
       }

@@ -12,6 +12,7 @@
 #include "fairness/rare_slices.h"
 #include "gate/schema_faults.h"
 #include "validate/leaks.h"
+#include "validate/schema_parts.h"
 
 namespace espalier {
 namespace {
@@ -20,10 +21,10 @@ class Faults {
  public:
   Faults(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options)
       : train_(train), now_(now), options_(options) {
-    const MissingWords missing(options.missing);
+    if (options.schema) options_.missing = with_domains(options.missing, *options.schema);
     const std::vector<int64_t> rows = all_rows(train);
     for (int64_t c = 0; c < train.columns(); ++c)
-      profiles_.push_back(profile_column(train, rows, c, missing));
+      profiles_.push_back(profile_column(train, rows, c, options_.missing));
   }
 
   std::vector<DataFault> run() {
@@ -150,7 +151,7 @@ class Faults {
 
   const CsvTable& train_;
   const CsvTable* now_;
-  const DataFaultOptions& options_;
+  DataFaultOptions options_;
   std::vector<ColumnProfile> profiles_;  // of what trains
   std::vector<DataFault> found_;
 };

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 #include "fairness/rare_slices.h"
@@ -43,7 +44,7 @@ struct DataFaultOptions {
   std::optional<std::string> environment = {};  // of new rows: one of the schema's
   int64_t k = kRareRows;                        // a value of fewer rows is not named
   double alpha = 0.05;  // the chance of an alarm by drift or range where nothing changed
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
 };
 
 // Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,

@@ -86,7 +86,7 @@ std::string text_of(const ColumnLimits& limits) {
 
 // By column what drifted furthest.
 std::map<std::string, ColumnDrift> furthest_drifts(const CsvTable& train, const CsvTable& now,
-                                                   const std::vector<std::string>& missing) {
+                                                   const MissingWords& missing) {
   const auto rank = [](const ColumnDrift& drift) { return std::pair(drift.drifted, drift.effect); };
   std::map<std::string, ColumnDrift> out;
   for (const ColumnDrift& drift : find_drift(train, now, {.missing = missing})) {
@@ -114,7 +114,7 @@ DataSpreads spreads_of(const CsvTable& train, const CsvTable& now, const DataSpr
     out.others.insert(out.others.begin(), out.columns.back().name);
     out.columns.pop_back();
   }
-  const MissingWords missing(options.missing);
+  const MissingWords& missing = options.missing;
   const std::vector<int64_t> train_rows = all_rows(train), now_rows = all_rows(now);
   for (ColumnSpread& column : out.columns) {
     const ColumnProfile x = profile_column(train, train_rows, train.column(column.name), missing);

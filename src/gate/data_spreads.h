@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "evaluate/drift.h"
 #include "fairness/rare_slices.h"
 #include "gate/schema_limits.h"
@@ -17,7 +18,7 @@ struct DataSpreadOptions {
   int64_t k = kRareRows;               // no value of fewer rows is named
   size_t most_columns = 200;           // those that drifted furthest; the others are named
   std::set<std::string> ignored = {};  // columns that are left out
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
   std::map<std::string, ColumnLimits> limits = {};  // by column
 };
 

@@ -63,8 +63,8 @@ struct Parts {
 };
 
 Assessment assessed(const ModelScores& scores, const std::optional<CsvTable>& columns,
-                    const std::vector<int64_t>& rows, const Parts& parts,
-                    const std::vector<std::string>& missing, const AssessmentOptions& options) {
+                    const std::vector<int64_t>& rows, const Parts& parts, const MissingWords& missing,
+                    const AssessmentOptions& options) {
   if (parts.slicings.empty()) return assess_any(rows_of(scores), {}, options);
   const CsvTable& table = table_of(columns, cat("slices are by ", parts.slicings[0]));
   SliceColumns by_name(table, rows, missing, parts.buckets, parts.conditions);

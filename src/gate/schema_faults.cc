@@ -18,8 +18,7 @@ namespace {
 
 using Info = tfmd::AnomalyInfo;
 
-tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table,
-                                              const std::vector<std::string>& missing) {
+tfmd::DatasetFeatureStatisticsList statistics(const CsvTable& table, const MissingWords& missing) {
   StatisticsOptions how;
   how.empty.missing = missing;
   return statistics_of_table(table, how).list();
@@ -45,7 +44,7 @@ class SchemaFaults {
         now_(now),
         options_(options),
         schema_(options.schema ? *options.schema : infer_train_schema(train, options)),
-        missing_(words_without_domain(schema_, options.missing)) {}
+        missing_(with_domains(options.missing, schema_)) {}
 
   std::vector<DataFault> run() {
     anomalies();
@@ -123,7 +122,7 @@ class SchemaFaults {
   const CsvTable& now_;
   const DataFaultOptions& options_;
   const tfmd::Schema schema_;
-  const std::vector<std::string> missing_;
+  const MissingWords missing_;
   std::vector<DataFault> found_;
 };
 
@@ -132,7 +131,7 @@ class SchemaFaults {
 // Dates go on: those of new rows are no values of a domain.
 tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& options) {
   const std::vector<int64_t> rows = all_rows(train);
-  const MissingWords missing(options.missing);
+  const MissingWords& missing = options.missing;
   tfmd::Schema out = infer_schema(statistics(train, options.missing), {.shapes = false});
   for (tfmd::Feature& feature : *out.mutable_feature()) {
     const ColumnProfile column = profile_column(train, rows, train.column(feature.name()), missing);

@@ -139,11 +139,12 @@ class Search {
     if (label_ < 0) return;
     std::vector<int64_t> labelled;
     for (const int64_t row : rows_) {
-      if (!missing_.contains(table_.cell(row, label_))) labelled.push_back(row);
+      if (!missing_.of(options_.label).contains(table_.cell(row, label_))) labelled.push_back(row);
     }
     if (std::ssize(labelled) < kFewRows) return;
-    const FittedLabel label =
-        fit_label(table_, labelled, {.label = options_.label, .missing = options_.missing}, missing_);
+    const FittedLabel label = fit_label(
+        table_, labelled, {.label = options_.label, .missing = missing_.words(), .values = missing_.values()},
+        missing_);
     for (int64_t c = 0; c < table_.columns(); ++c) {
       if (c == label_) continue;
       const Leak leak = find_leak(profile_column(table_, labelled, c, missing_), label);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 
@@ -38,7 +39,7 @@ inline constexpr int64_t kRowsForLeaks = 20;
 struct LeakOptions {
   std::string label = {};  // "" without one
   std::string time = {};   // the column that says when a row is judged; "": the only one of dates, if it is
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
 };
 
 // Of a table, and of another one with the same columns that judges (null without). Columns whose values all

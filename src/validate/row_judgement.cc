@@ -11,7 +11,8 @@ namespace {
 
 std::vector<Truth> ask(const SchemaRule& rule, const RowValidator& validator, const CsvTable& table) {
   return truths(
-      rule.condition, table, [&](std::string_view cell) { return validator.is_missing(cell); },
+      rule.condition, table,
+      [&](std::string_view cell, const std::string& column) { return validator.is_missing(cell, column); },
       validator.types());
 }
 
@@ -145,8 +146,8 @@ RowJudgement judge_rows(const RowValidator& validator, const CsvTable& table) {
 }
 
 RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::string>& columns,
-                         std::vector<std::string> missing) {
-  RowOptions options{.missing = std::move(missing)};
+                         const MissingWords& missing) {
+  RowOptions options{.missing = missing};
   for (const tfmd::Feature& feature : schema.feature()) options.passed_over.push_back(feature.name());
   return RowValidator(schema, columns, options);
 }

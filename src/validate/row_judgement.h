@@ -55,7 +55,7 @@ struct RuleCount {
 };
 // Of a schema nothing but its rules, for count_rules(). Raises as RowValidator's constructor.
 RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::string>& columns,
-                         std::vector<std::string> missing);
+                         const MissingWords& missing);
 std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table);
 
 }  // namespace espalier

@@ -43,7 +43,7 @@ class Side {
     std::string id;
     for (const int64_t column : id_) {
       const std::string_view cell = table.cell(row, column);
-      if (missing.contains(cell)) {
+      if (missing.of(table.names()[static_cast<size_t>(column)]).contains(cell)) {
         ++found.without_id;
         return name_line(found.without_id_lines, line(row));
       }
@@ -95,7 +95,8 @@ class Compared {
   bool add(const Side& a, int64_t row, const Side& b, int64_t other, const SkewOptions& options,
            const MissingWords& missing) {
     const std::string_view here = a.table.cell(row, first_), there = b.table.cell(other, second_);
-    const bool none_here = missing.contains(here), none_there = missing.contains(there);
+    const MissingWords& words = missing.of(skew.column);
+    const bool none_here = words.contains(here), none_there = words.contains(there);
     if (none_here && none_there) return true;
     if (none_here || none_there) {
       ++(none_here ? skew.only_second : skew.only_first);
@@ -144,7 +145,7 @@ RowSkew row_skew(const CsvTable& first, const CsvTable& second, const SkewOption
   for (const std::string& name : options.ignore) {
     if (std::ranges::find(second.names(), name) == second.names().end()) first.column(name);
   }
-  const MissingWords missing(options.missing);
+  const MissingWords& missing = options.missing;
   Side a(first, options, missing), b(second, options, missing);
   std::vector<Compared> columns = compared_columns(a, b, options);
   RowSkew out;

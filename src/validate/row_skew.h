@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 
@@ -15,7 +16,7 @@ struct SkewOptions {
   std::vector<std::string> id = {};      // columns that together name a row, one or more
   std::vector<std::string> ignore = {};  // columns that may differ
   double tolerance = 0;                  // numbers at most so far apart are equal
-  std::vector<std::string> missing = ColumnOptions{}.missing;
+  MissingWords missing = ColumnOptions{}.missing;
 };
 
 inline constexpr size_t kSkewLines = 5;  // that are named

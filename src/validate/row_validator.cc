@@ -132,7 +132,7 @@ std::string RowFeature::text_of(RowRule rule) const {
 
 RowValidator::RowValidator(const tfmd::Schema& schema, const std::vector<std::string>& columns,
                            const RowOptions& options)
-    : missing_(options.missing), types_(column_types(schema)) {
+    : missing_(with_domains(options.missing, schema)), types_(column_types(schema)) {
   require_environment(schema, options.environment);
   const SchemaTags tags = tags_of(schema);
   const RowPolicy policy = tags.policy.value_or(options.policy);

@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "data/column_steps.h"
+#include "data/missing_words.h"
 #include "validate/schema_tags.h"
 
 namespace espalier {
 
 struct RowOptions {
   std::optional<std::string> environment = {};  // one of the schema's
-  std::vector<std::string> missing = {""};      // words that mean that a cell is missing
+  MissingWords missing = {""};                  // words that mean that a cell is missing
   std::vector<std::string> passed_over = {};    // features of which nothing is asked, as the label
   RowPolicy policy = RowPolicy::kRefuse;        // of what neither feature nor schema says one
 };
@@ -80,7 +81,9 @@ class RowValidator {
   // What becomes of rows that break a rule: there is no one cell to replace, so kDefault is kRefuse.
   RowPolicy rule_policy() const { return rule_policy_; }
   const ColumnTypes& types() const { return types_; }
-  bool is_missing(std::string_view cell) const { return missing_.contains(cell); }
+  bool is_missing(std::string_view cell, const std::string& column) const {
+    return missing_.of(column).contains(cell);
+  }
   // Columns that the schema does not know.
   const std::vector<std::string>& new_columns() const { return new_columns_; }
 

@@ -101,13 +101,19 @@ const tfmd::StringDomain* string_domain_of(const tfmd::Schema& schema, const tfm
   return find_by_name(schema.string_domain(), feature.domain());
 }
 
-std::vector<std::string> words_without_domain(const tfmd::Schema& schema, std::vector<std::string> words) {
-  const auto drop = [&](const tfmd::StringDomain& domain) {
-    for (const std::string& value : domain.value()) std::erase(words, value);
-  };
-  for (const tfmd::StringDomain& domain : schema.string_domain()) drop(domain);
-  for (const tfmd::Feature& feature : schema.feature()) drop(feature.string_domain());
-  return words;
+MissingWords with_domains(const MissingWords& words, const tfmd::Schema& schema) {
+  MissingWords::Values values = words.values();
+  for (const tfmd::Feature& feature : schema.feature()) {
+    const auto add = [&](const std::string& value) {
+      if (std::ranges::find(words.words(), value) != words.words().end())
+        values[feature.name()].push_back(value);
+    };
+    if (const tfmd::StringDomain* domain = string_domain_of(schema, feature))
+      std::ranges::for_each(domain->value(), add);
+    if (feature.bool_domain().has_true_value()) add(feature.bool_domain().true_value());
+    if (feature.bool_domain().has_false_value()) add(feature.bool_domain().false_value());
+  }
+  return {words.words(), values};
 }
 
 bool is_deprecated(const tfmd::Feature& feature) {

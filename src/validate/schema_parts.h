@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "validate/feature_path.h"
 
 namespace espalier {
@@ -30,9 +31,9 @@ void require_environment(const tfmd::Schema& schema, const std::optional<std::st
 bool is_in_environment(const tfmd::Schema& schema, const tfmd::Feature& feature,
                        const std::optional<std::string>& environment);
 
-// The words, of those that mean that a value is missing, which no domain of texts lists: to a schema that was
-// inferred of data where they were values, they are.
-std::vector<std::string> words_without_domain(const tfmd::Schema& schema, std::vector<std::string> words);
+// Words that mean that a value is missing are values in the columns whose domain of texts, or of two words,
+// lists them.
+MissingWords with_domains(const MissingWords& words, const tfmd::Schema& schema);
 
 // Stages of which validation takes no notice.
 bool is_deprecated(const tfmd::Feature& feature);

@@ -196,7 +196,8 @@ void check_rule(const tfmd::Schema& schema, const Expression& condition) {
   names.end_row();
   const CsvTable none = parse_csv(names.text(), {.delimiter = ',', .header = CsvHeader::kYes});
   truths(
-      condition, none, [](std::string_view cell) { return cell.empty(); }, column_types(schema));
+      condition, none, [](std::string_view cell, const std::string&) { return cell.empty(); },
+      column_types(schema));
 }
 
 const std::vector<std::string>& feature_tags() {

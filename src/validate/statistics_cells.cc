@@ -80,7 +80,7 @@ struct CellPlaces {
 class Reader {
  public:
   Reader(const CellPlaces& cells, const EmptyCells& empty, CellBatch& out)
-      : cells_(cells), empty_(empty), out_(out) {
+      : cells_(cells), empty_(empty), words_(empty.missing.words()), out_(out) {
     out_.ends.clear();
     out_.full = false;
     out_.counts.clear();
@@ -88,7 +88,7 @@ class Reader {
 
   CellType texts() {
     const size_t rows = cells_.count, empty = cells_.bare ? find_texts<true>() : find_texts<false>();
-    if (empty == 0 && empty_.missing.empty()) return fill(CellType::kText);
+    if (empty == 0 && words_.empty()) return fill(CellType::kText);
     out_.states.resize(rows);
     bool found = false;
     for (size_t i = 0; i < rows; ++i) found |= is_value(i, out_.texts[i]);
@@ -136,9 +136,8 @@ class Reader {
     const DigitForm form = type == CellType::kInt ? DigitForm::kWhole : DigitForm::kSingle;
     const NumberCells cells =
         read_number_cells(cells_.text, cells_.starts, cells_.stride, rows, form, out_.numbers.data());
-    const bool some_missing =
-        std::any_of(empty_.missing.begin(), empty_.missing.end(),
-                    [](const std::string& word) { return real_cell(word).has_value(); });
+    const bool some_missing = std::any_of(
+        words_.begin(), words_.end(), [](const std::string& word) { return real_cell(word).has_value(); });
     if (cells.numbers == rows && !some_missing) {
       out_.zeros = cells.zeros;
       return fill(type);
@@ -197,14 +196,14 @@ class Reader {
       out_.states[row] = empty_.present ? CellState::kEmpty : CellState::kMissing;
       return false;
     }
-    const bool missing = !empty_.missing.empty() && std::find(empty_.missing.begin(), empty_.missing.end(),
-                                                              cell) != empty_.missing.end();
+    const bool missing = !words_.empty() && std::find(words_.begin(), words_.end(), cell) != words_.end();
     out_.states[row] = missing ? CellState::kMissing : CellState::kValue;
     return !missing;
   }
 
   const CellPlaces& cells_;
   const EmptyCells& empty_;
+  const std::vector<std::string>& words_;
   CellBatch& out_;
 };
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/missing_words.h"
 #include "format/csv_blocks.h"
 #include "validate/equal_cells.h"
 #include "validate/placed_texts.h"
@@ -25,8 +26,8 @@ std::optional<double> real_cell(std::string_view cell);
 
 // What counts as missing, and as present but empty.
 struct EmptyCells {
-  std::vector<std::string> missing = {};  // words beside no text
-  bool present = false;                   // a cell without text is present and holds no value
+  MissingWords missing = {};  // words beside no text
+  bool present = false;       // a cell without text is present and holds no value
 };
 
 enum class CellState : uint8_t { kMissing, kEmpty, kValue };

@@ -35,14 +35,18 @@ std::string CsvTableRows::place(size_t row) const {
   return cat("line ", cells_.line(static_cast<int64_t>(row)));
 }
 
-CellType CsvTableRows::read(size_t column, std::string_view, CellType type, CellBatch& out) const {
-  return read_cells(cells_, static_cast<int64_t>(column), empty_, type, out);
+EmptyCells CsvTableRows::empty_in(std::string_view name) const {
+  return {empty_.missing.of(name), empty_.present};
+}
+
+CellType CsvTableRows::read(size_t column, std::string_view name, CellType type, CellBatch& out) const {
+  return read_cells(cells_, static_cast<int64_t>(column), empty_in(name), type, out);
 }
 
 CellType CsvTableRows::read_counted(size_t column, std::string_view name, CellType type, EqualCells& equal,
                                     CellBatch& out) const {
   if (!equal.count(cells_, static_cast<int64_t>(column))) return read(column, name, type, out);
-  return read_equal_cells(cells_, equal, empty_, type, out);
+  return read_equal_cells(cells_, equal, empty_in(name), type, out);
 }
 
 std::unique_ptr<TableBlocks> open_csv(const std::string& path, const TableOptions& options) {

@@ -19,6 +19,8 @@ class CsvTableRows : public TableRows {
   std::string release() override { return cells_.release(); }
 
  private:
+  EmptyCells empty_in(std::string_view column) const;
+
   CsvRows cells_;
   EmptyCells empty_;
 };
