@@ -269,14 +269,19 @@ TEST_F(EvaluateScores, RowsOfNoUseAreNamedWithTheirLine) {
             "--task regression, where scores are no probabilities");
   EXPECT_EQ(refusal("y,p\n1,0.5\n0,\n"),
             "scores.score: scores.csv, line 3: a score is a probability from 0 to 1, got \"\" / "
-            "--where leaves rows without a score out");
+            "--where 'p is not missing'");
   EXPECT_EQ(refusal("y,p\n1,nan\n0,1\n"),
             "scores.score: scores.csv, line 2: a score is a probability from 0 to 1, got \"nan\" / "
-            "--task regression, where scores are no probabilities");
-  for (const char* weight : {"-1", "nan", "inf", "heavy", "1e308"}) {
+            "--where 'p is not missing'");
+  const std::pair<const char*, const char*> weights[] = {{"-1", "w between 0 and 1e9"},
+                                                         {"nan", "w is not missing"},
+                                                         {"inf", "w != \"inf\""},
+                                                         {"heavy", "w != \"heavy\""},
+                                                         {"1e308", "w between 0 and 1e9"}};
+  for (const auto& [weight, condition] : weights) {
     EXPECT_EQ(refusal(cat("y,p,w\n1,0.5,1\n0,0.1,", weight, "\n"), {"--weight", "w"}),
               cat("scores.weight: scores.csv, line 3: a weight is a number from 0 to 1e9, got \"", weight,
-                  "\" / --where leaves rows out, a weight of 0 too"));
+                  "\" / --where '", condition, "'"));
   }
   EXPECT_EQ(refusal("y,p,w\n1,0.5,0\n0,0.1,0\n", {"--weight", "w"}),
             "scores.weight: scores.csv: every row has the weight 0 in column \"w\", and nothing is left to "

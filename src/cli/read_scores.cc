@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/scored_table.h"
@@ -13,6 +14,7 @@
 #include "data/column_steps.h"
 #include "data/label_dots.h"
 #include "espalier/error.h"
+#include "format/expression_node.h"
 #include "validate/sketch_values.h"
 
 namespace espalier::cli {
@@ -72,13 +74,13 @@ bool has_class_columns(const ScoredFlags& flags) {
 
 class ScoreReader {
  public:
-  ScoreReader(const std::string& path, const ScoredFlags& flags, const std::vector<std::string>& missing)
+  ScoreReader(const std::string& path, const ScoredFlags& flags, const MissingWords& missing)
       : path_(path), flags_(flags), none_(missing) {
     if (has_class_columns(flags)) classes_ = class_columns(flags.score);
   }
 
   ScoredTable read(const TableFlags& reading, const Results& results, const std::optional<Expression>& where,
-                   const std::vector<std::string>& missing) {
+                   const MissingWords& missing) {
     out_.table = reading.read(path_, flags_.columns());
     reading.check_parted(out_.table, path_);
     if (flags_.strip_label_dots) out_.table = without_label_dots(out_.table, flags_.label);
@@ -98,7 +100,7 @@ class ScoreReader {
     for (const int64_t row : out_.rows) {
       if (weight >= 0)
         out_.weights.push_back(number(row, weight, "scores.weight", "a weight is a number from 0 to 1e9", 0,
-                                      kMostWeight, "--where leaves rows out, a weight of 0 too"));
+                                      kMostWeight, [&] { return rows_where(weight, "between 0 and 1e9"); }));
     }
     if (weight >= 0 && std::ranges::all_of(out_.weights, [](double its) { return its == 0; }))
       throw ValueError("scores.weight", cat(source_name(path_), ": every row has the weight 0 in column \"",
@@ -115,7 +117,7 @@ class ScoreReader {
     std::map<std::string, int64_t> out;
     for (int64_t row = 0; row < out_.table.rows(); ++row) {
       const std::string_view text = out_.table.cell(row, label_);
-      if (none_.contains(text)) continue;
+      if (none_.of(flags_.label).contains(text)) continue;
       out_.rows.push_back(row);
       ++out[std::string(text)];
     }
@@ -153,17 +155,38 @@ class ScoreReader {
                          const std::string& fix = "") const {
     throw ValueError(rule, cat(source_name(path_), ", line ", out_.table.line(row), ": ", what), fix);
   }
+  // The rows of which this is true of a column, too.
+  std::string rows_where(int64_t column, const std::string& is) const {
+    const std::string condition =
+        cat(column_in_expression(out_.table.names()[static_cast<size_t>(column)]), " ", is);
+    return shell_words(
+        {"--where", out_.kept ? cat("(", out_.kept->condition, ") and ", condition) : condition});
+  }
+  // A number within bounds; fix() where most cells are none, or numbers beyond.
+  template <class F>
   double number(int64_t row, int64_t column, const char* rule, const char* what, double least, double most,
-                const char* fix) const {
+                F fix) const {
     const double value = out_.table.number_or_nan(row, column);
     if (value >= least && value <= most) return value;
-    fail(row, rule, cat(what, ", got ", in_quotes(out_.table.cell(row, column))), fix);
+    const std::string_view cell = out_.table.cell(row, column);
+    const auto is_number = [&](int64_t other) {
+      return !std::isnan(out_.table.number_or_nan(other, column));
+    };
+    const bool missing = none_.of(out_.table.names()[static_cast<size_t>(column)]).contains(cell);
+    const bool word =
+        std::isnan(value) && 2 * std::ranges::count_if(out_.rows, is_number) >= std::ssize(out_.rows);
+    fail(row, rule, cat(what, ", got ", in_quotes(cell)),
+         missing ? rows_where(column, "is not missing")
+         : word  ? rows_where(column, cat("!= ", quoted_text(cell)))
+                 : std::string(fix()));
   }
   double probability(int64_t row, int64_t column) const {
-    const bool none = out_.table.cell(row, column).empty();
-    return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1,
-                  none ? "--where leaves rows without a score out"
-                       : "--task regression, where scores are no probabilities");
+    return number(row, column, "scores.score", "a score is a probability from 0 to 1", 0, 1, [&] {
+      const bool beyond = !std::isnan(out_.table.number_or_nan(row, column));
+      return flags_.task == Task::kTwoClasses && beyond
+                 ? "--task regression, where scores are no probabilities"
+                 : "";
+    });
   }
 
   void two_classes() {
@@ -175,9 +198,9 @@ class ScoreReader {
   void numbers() {
     for (const int64_t row : out_.rows) {
       out_.truths.push_back(number(row, label_, "scores.label", "a label is a number", -kMost, kMost,
-                                   "--task classes, where labels are words"));
-      out_.scores.push_back(number(row, score_, "scores.score", "a prediction is a number", -kMost, kMost,
-                                   "--where leaves rows without a prediction out"));
+                                   [] { return "--task classes, where labels are words"; }));
+      out_.scores.push_back(
+          number(row, score_, "scores.score", "a prediction is a number", -kMost, kMost, [] { return ""; }));
     }
   }
 
@@ -185,7 +208,8 @@ class ScoreReader {
     if (classes_.empty()) {
       for (const int64_t row : out_.rows) {
         const std::string_view text = out_.table.cell(row, score_);
-        if (none_.contains(text)) fail(row, "scores.score", "no class is said");
+        if (none_.of(out_.table.names()[static_cast<size_t>(score_)]).contains(text))
+          fail(row, "scores.score", "no class is said", rows_where(score_, "is not missing"));
         counts.try_emplace(std::string(text));
       }
       for (const auto& [name, count] : counts) out_.classes.push_back(name);
@@ -256,7 +280,7 @@ std::vector<std::string> ScoredFlags::columns() const {
 }
 
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
-                        const std::vector<std::string>& missing, const Results& results,
+                        const MissingWords& missing, const Results& results,
                         const std::optional<Expression>& where) {
   return ScoreReader(path, flags, missing).read(reading, results, where, missing);
 }

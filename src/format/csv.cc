@@ -362,7 +362,7 @@ CsvTable parse_csv(std::string text, const CsvOptions& options, Location at) {
         "csv.columns",
         "every line ends in a delimiter, and there are no names: whether the last column is empty or "
         "none cannot be told",
-        "add a line of names, or keep the column by header = no");
+        "add a line of names, or keep the column: --header no, in C++ CsvHeader::kNo");
   }
   if (trailing && (table.first_ || known == table.columns_)) {
     table.notes_.push_back("every line ends in a delimiter: the empty column behind it is left out");

@@ -6,7 +6,9 @@
 #include <optional>
 
 #include "base/format.h"
+#include "base/listed_names.h"
 #include "base/philox.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "data/column_guess.h"
 #include "data/column_profile.h"
@@ -35,6 +37,12 @@ struct Keys {
   std::vector<double> of_row;
   std::optional<DateStyle> dates;
 };
+// What is true of rows that have a time, and not of one whose cell is this.
+std::string have_one(const std::string& name, std::string_view cell, bool dates) {
+  const std::string column = column_in_expression(name);
+  if (MissingWords(ColumnOptions().missing).contains(cell)) return cat(column, " is not missing");
+  return dates ? cat(column, " != ", quoted_text(cell)) : cat("number(", column, ") is not missing");
+}
 Keys keys_of(const CsvTable& table, const std::string& name) {
   constexpr double kDay = 86400;
   const int64_t column = table.column(name);
@@ -61,8 +69,8 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
                            cell.empty() ? "empty"
                            : out.dates  ? "no date as the others are"
                                         : "no date and no number"),
-                       cat("part the rows that have one: data rows FILE --where '",
-                           column_in_expression(name), " is not missing' --out DATED.csv"));
+                       cat("part the rows that have one: data rows FILE --where ",
+                           shell_words({have_one(name, cell, out.dates.has_value())}), " --out DATED.csv"));
     }
     out.of_row.push_back(key);
   }
