@@ -76,6 +76,13 @@ inline T elementary_logistic(T x) {
   return 1 / (1 + elementary_exp(-x));
 }
 
+// 1 / cosh^2 x as 4 e / (1 + e)^2 with e = e^-2|x|, which is small where tanh is 1 to the last digit.
+template <class T>
+inline T elementary_tanh_slope(T x) {
+  const T e = elementary_exp((x < 0 ? x : -x) * 2), sum = 1 + e;
+  return 4 * e / (sum * sum);
+}
+
 // x / 2 (1 + tanh u) as x / (1 + e^-2u), which keeps its digits where tanh is almost -1;
 // u = sqrt(2 / pi) (x + 0.044715 x^3).
 template <class T>

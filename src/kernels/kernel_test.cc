@@ -121,11 +121,13 @@ TEST(Tiles, TablesAgree) {
         CHECK_F32(sqrt_f32);
     CHECK_F32(relu_f32), CHECK_F32(relu_gradient_f32), CHECK_F32(exp_f32), CHECK_F32(tanh_f32),
         CHECK_F32(logistic_f32);
-    CHECK_F32(rsqrt_f32), CHECK_F32(gelu_by_tanh_f32);
+    CHECK_F32(rsqrt_f32), CHECK_F32(gelu_by_tanh_f32), CHECK_F32(tanh_slope_f32);
     compare(table.exp_f32, tile_table_portable.exp_f32, DType::kF32, far, far, far, "exp_f32 far");
     compare(table.tanh_f32, tile_table_portable.tanh_f32, DType::kF32, far, far, far, "tanh_f32 far");
     compare(table.logistic_f32, tile_table_portable.logistic_f32, DType::kF32, far, far, far,
             "logistic_f32 far");
+    compare(table.tanh_slope_f32, tile_table_portable.tanh_slope_f32, DType::kF32, far, far, far,
+            "tanh_slope_f32 far");
     compare(table.rsqrt_f32, tile_table_portable.rsqrt_f32, DType::kF32, far, far, far, "rsqrt_f32 far");
     compare(table.gelu_by_tanh_f32, tile_table_portable.gelu_by_tanh_f32, DType::kF32, far, far, far,
             "gelu_by_tanh_f32 far");
@@ -153,7 +155,7 @@ TEST(Tiles, TablesAgree) {
         CHECK_BF16(sqrt_bf16);
     CHECK_BF16(relu_bf16), CHECK_BF16(relu_gradient_bf16), CHECK_BF16(exp_bf16), CHECK_BF16(tanh_bf16),
         CHECK_BF16(logistic_bf16);
-    CHECK_BF16(rsqrt_bf16), CHECK_BF16(gelu_by_tanh_bf16);
+    CHECK_BF16(rsqrt_bf16), CHECK_BF16(gelu_by_tanh_bf16), CHECK_BF16(tanh_slope_bf16);
     CHECK_BF16_BOOL(eq_bf16), CHECK_BF16_BOOL(ne_bf16), CHECK_BF16_BOOL(ge_bf16), CHECK_BF16_BOOL(gt_bf16),
         CHECK_BF16_BOOL(le_bf16), CHECK_BF16_BOOL(lt_bf16);
     compare(table.select_16, tile_table_portable.select_16, DType::kBF16, p, u, v, "select_16");

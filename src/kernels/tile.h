@@ -19,7 +19,7 @@ using TileFunction = void (*)(void* out, const void* a, const void* b, const voi
 #define ESPALIER_TILE_OPS(X)                                                                 \
   X(add_f32) X(subtract_f32) X(multiply_f32) X(divide_f32) X(maximum_f32) X(minimum_f32)     \
   X(negate_f32) X(abs_f32) X(sqrt_f32) X(relu_f32) X(relu_gradient_f32) X(exp_f32)           \
-  X(tanh_f32) X(logistic_f32)                                                                \
+  X(tanh_f32) X(logistic_f32) X(tanh_slope_f32)                                              \
   X(rsqrt_f32) X(gelu_by_tanh_f32) X(rsqrt_bf16) X(gelu_by_tanh_bf16)                        \
   X(eq_f32) X(ne_f32) X(ge_f32) X(gt_f32) X(le_f32) X(lt_f32)                                \
   X(add_i32) X(subtract_i32) X(multiply_i32) X(add_i64)                                      \
@@ -28,7 +28,8 @@ using TileFunction = void (*)(void* out, const void* a, const void* b, const voi
   X(add_bf16) X(subtract_bf16) X(multiply_bf16) X(divide_bf16) X(maximum_bf16)               \
   X(minimum_bf16) X(negate_bf16) X(abs_bf16) X(sqrt_bf16) X(relu_bf16)                       \
   X(relu_gradient_bf16) X(exp_bf16)                                                          \
-  X(tanh_bf16) X(logistic_bf16) X(eq_bf16) X(ne_bf16) X(ge_bf16) X(gt_bf16) X(le_bf16)       \
+  X(tanh_bf16) X(logistic_bf16) X(tanh_slope_bf16)                                           \
+  X(eq_bf16) X(ne_bf16) X(ge_bf16) X(gt_bf16) X(le_bf16)                                     \
   X(lt_bf16) X(select_16) X(f32_to_bf16) X(bf16_to_f32) X(bool_to_bf16)
 // clang-format on
 

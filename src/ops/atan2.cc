@@ -1,4 +1,4 @@
-#include "ops/elementwise.h"
+#include "ops/composite/power_of_two.h"
 
 namespace espalier {
 namespace {
@@ -10,11 +10,21 @@ struct Atan2Apply {
   }
 };
 
+// (b, -a) / (a^2 + b^2), over a and b that are scaled first: squares of what is large or small leave the
+// range.
+std::vector<Tensor> slopes_atan2(const Tensor& a, const Tensor& b) {
+  const Tensor scale = power_of_two_near(maximum(abs(a), abs(b)));
+  const Tensor y = a / scale, x = b / scale, squares = y * y + x * x;
+  return {x / squares / scale, -(y / squares / scale)};
+}
+
 void gradient_atan2(GradientContext& c) {
-  const Tensor &a = c.in(0), &b = c.in(1);
-  const Tensor scaled = c.cotangent() / (a * a + b * b);
-  if (c.wants(0)) c.set(0, scaled * b);
-  if (c.wants(1)) c.set(1, -(scaled * a));
+  const DType dtype = c.in(0).dtype();
+  const DType wide = size_of(dtype) == 2 ? DType::kF32 : dtype;
+  const std::vector<Tensor> slopes = slopes_atan2(convert(c.in(0), wide), convert(c.in(1), wide));
+  for (size_t i = 0; i < 2; ++i) {
+    if (c.wants(i)) c.set(i, c.cotangent() * convert(slopes[i], dtype));
+  }
 }
 
 }  // namespace

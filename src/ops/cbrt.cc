@@ -10,7 +10,8 @@ struct CbrtApply {
   }
 };
 
-void gradient_cbrt(GradientContext& c) { c.set(0, c.cotangent() / (c.out(0) * c.out(0) * 3)); }
+// Divided twice: the derivative of a square in the denominator would be 0 times infinity at 0.
+void gradient_cbrt(GradientContext& c) { c.set(0, c.cotangent() / 3 / c.out(0) / c.out(0)); }
 
 }  // namespace
 

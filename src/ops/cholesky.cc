@@ -52,7 +52,7 @@ Tensor half_lower(const Tensor& a) {
 void gradient_cholesky(GradientContext& c) {
   const bool lower = c.attributes<CholeskyAttributes>().lower;
   const auto flip = [&](const Tensor& t) { return lower ? t : matrix_transpose(t); };
-  const Tensor l = flip(c.out(0)), g = flip(c.cotangent());
+  const Tensor l = flip(c.out(0)), g = keep_triangle(flip(c.cotangent()), Comparison::kGE);
   const Tensor inner = half_lower(matrix_product(matrix_transpose(l), g));
   const Tensor left = triangular_solve(l, inner, {.lower = true, .transpose_a = true});
   const Tensor s = triangular_solve(l, left, {.left_side = false, .lower = true});

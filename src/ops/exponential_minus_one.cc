@@ -10,7 +10,8 @@ struct ExponentialMinusOneApply {
   }
 };
 
-void gradient_exponential_minus_one(GradientContext& c) { c.set(0, c.cotangent() * (c.out(0) + 1)); }
+// Not from the result, which rounds to -1 where exp(x) is still a number.
+void gradient_exponential_minus_one(GradientContext& c) { c.set(0, c.cotangent() * exponential(c.in(0))); }
 
 }  // namespace
 

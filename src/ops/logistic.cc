@@ -1,5 +1,5 @@
 #include "base/elementary.h"
-#include "ops/elementwise.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -11,7 +11,7 @@ struct LogisticApply {
   }
 };
 
-void gradient_logistic(GradientContext& c) { c.set(0, c.cotangent() * c.out(0) * (1 - c.out(0))); }
+void gradient_logistic(GradientContext& c) { c.set(0, c.cotangent() * logistic_slope(c.in(0))); }
 
 }  // namespace
 

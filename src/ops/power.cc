@@ -29,7 +29,8 @@ void gradient_power(GradientContext& c) {
     c.set(0, select(flat, zero, c.cotangent() * b * power(a, select(flat, one, b - one))));
   }
   if (c.wants(1)) {
-    const Tensor origin = compare(a, zero, Comparison::kEQ);
+    // 0^b is 0 for every b above 0, and infinite below, where it stays so.
+    const Tensor origin = bitwise_and(compare(a, zero, Comparison::kEQ), compare(b, zero, Comparison::kGE));
     c.set(1, c.cotangent() * c.out(0) * log(select(origin, one, a)));
   }
 }
@@ -40,7 +41,8 @@ const OpDef op_power = {
     .name = "power",
     .doc =
         "a to the power of b, as C's pow on floats. Integers wrap; a negative exponent gives 1 / a^|b| "
-        "toward zero, and 0 for a = 0. The gradient for b at a = 0 is 0; for a at b = 0 it is 0. c1: "
+        "toward zero, and 0 for a = 0. The gradient for b at a = 0 is 0, for b < 0 -inf; for a at b = 0 it "
+        "is 0. c1: "
         "floating-point or integer elements. c2: operands have one type.",
     .infer = infer_binary<kNumbers>,
     .eval = eval_binary<PowerApply, kNumbers>,

@@ -158,13 +158,21 @@ void gradient_reduce(GradientContext& c) {
       return;
     case Reducer::kMax:
     case Reducer::kMin: {
-      const Tensor hits = convert(compare(c.in(0), spread(c.out(0)), Comparison::kEQ), c.in(0).dtype());
+      // Which of them won is not known where one is NaN: then all of them get NaN.
+      const Tensor &x = c.in(0), &out = c.out(0);
+      const Comparison loses = a.reducer == Reducer::kMax ? Comparison::kLT : Comparison::kGT;
+      const Tensor hits = bitwise_not(compare(x, spread(out), loses));
+      Tensor count = reduce_sum(convert(hits, x.dtype()), a.axes), own;
       // An initial value that takes part shares a tie like any element; an identity has no say.
-      const Tensor own = c.wants(1) ? convert(compare(c.out(0), c.in(1), Comparison::kEQ), c.in(0).dtype())
-                                    : constant_like(c.out(0).type(), 0);
-      const Tensor share = c.cotangent() / maximum(reduce_sum(hits, a.axes) + own, 1);
-      if (c.wants(0)) c.set(0, hits * spread(share));
-      if (c.wants(1)) c.set(1, reduce_sum(own * share, Dims::range(c.out(0).rank())));
+      if (c.wants(1)) {
+        own = bitwise_not(compare(broadcast_to(c.in(1), out.shape()), out, loses));
+        count = count + convert(own, x.dtype());
+      }
+      const Tensor known = compare(out, out, Comparison::kEQ);
+      const Tensor nan = constant_like(out.type(), std::numeric_limits<double>::quiet_NaN());
+      const Tensor share = c.cotangent() / select(known, count, nan);
+      if (c.wants(0)) c.set(0, select(hits, spread(share), 0));
+      if (c.wants(1)) c.set(1, reduce_sum(select(own, share, 0), Dims::range(out.rank())));
       return;
     }
     case Reducer::kProd:

@@ -204,13 +204,18 @@ void gradient_scatter(GradientContext& c) {
       }
       case Reducer::kMax:
       case Reducer::kMin: {
+        // As reduce does: where one is NaN all get NaN.
         const Tensor& out = c.out(k);
-        const Tensor kept = convert(compare(x, out, Comparison::kEQ), x.dtype());
-        const Tensor won = convert(compare(updates, fetch(out), Comparison::kEQ), x.dtype());
-        const Tensor ties = scatter_add(kept, indices, won, a.axes, a.hints);
-        const Tensor share = g / maximum(ties, 1);
-        if (c.wants(k)) c.set(k, kept * share);
-        if (c.wants(u)) c.set(u, won * fetch(share));
+        const Comparison loses = a.reducer == Reducer::kMax ? Comparison::kLT : Comparison::kGT;
+        const Tensor kept = bitwise_not(compare(x, out, loses));
+        const Tensor won = bitwise_not(compare(updates, fetch(out), loses));
+        const Tensor ties =
+            scatter_add(convert(kept, x.dtype()), indices, convert(won, x.dtype()), a.axes, a.hints);
+        const Tensor known = compare(out, out, Comparison::kEQ);
+        const Tensor nan = constant_like(x.type(), std::numeric_limits<double>::quiet_NaN());
+        const Tensor share = g / select(known, ties, nan);
+        if (c.wants(k)) c.set(k, select(kept, share, 0));
+        if (c.wants(u)) c.set(u, select(won, fetch(share), 0));
         break;
       }
       default:

@@ -1,5 +1,5 @@
 #include "base/elementary.h"
-#include "ops/elementwise.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -11,7 +11,7 @@ struct TanhApply {
   }
 };
 
-void gradient_tanh(GradientContext& c) { c.set(0, c.cotangent() * (1 - c.out(0) * c.out(0))); }
+void gradient_tanh(GradientContext& c) { c.set(0, c.cotangent() * tanh_slope(c.in(0))); }
 
 }  // namespace
 

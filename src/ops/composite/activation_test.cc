@@ -33,6 +33,11 @@ OP_TEST(relu_gradient) {
   }
   return test;
 }
+OP_TEST(tanh_slope) {
+  return {cases([](Inputs x) { return emit(op_tanh_slope, nullptr, {x[0]}); },
+                [](double x) { return 1 / (std::cosh(x) * std::cosh(x)); },
+                {.low = -4, .high = 4, .kinks = {0}, .tolerance = {.ulp = 8}})};
+}
 OP_TEST(relu6) {
   return {cases([](Inputs x) { return relu6(x[0]); },
                 [](double x) { return std::min(std::max(x, 0.0), 6.0); },

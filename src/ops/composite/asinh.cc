@@ -1,4 +1,4 @@
-#include "ops/composite/formula.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -19,7 +19,12 @@ struct AsinhApply {
   }
 };
 
-void gradient_asinh(GradientContext& c) { c.set(0, c.cotangent() * rsqrt(1 + c.in(0) * c.in(0))); }
+// 1 / sqrt(1 + x^2), where x^2 may overflow.
+void gradient_asinh(GradientContext& c) {
+  c.set(0, c.cotangent() * near_or_far(
+                               c.in(0), [](const Tensor& x) { return rsqrt(1 + x * x); },
+                               [](const Tensor& x) { return 1 / abs(x); }));
+}
 
 }  // namespace
 

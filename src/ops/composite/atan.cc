@@ -1,4 +1,4 @@
-#include "ops/composite/formula.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -13,7 +13,12 @@ struct AtanApply {
   }
 };
 
-void gradient_atan(GradientContext& c) { c.set(0, c.cotangent() / (1 + c.in(0) * c.in(0))); }
+// 1 / (1 + x^2), whose own derivatives divide by powers of x that overflow.
+void gradient_atan(GradientContext& c) {
+  c.set(0, c.cotangent() * near_or_far(
+                               c.in(0), [](const Tensor& x) { return 1 / (1 + x * x); },
+                               [](const Tensor& x) { return 1 / x / x; }));
+}
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-#include "ops/composite/formula.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -13,7 +13,7 @@ struct AtanhApply {
   }
 };
 
-void gradient_atanh(GradientContext& c) { c.set(0, c.cotangent() / ((1 - c.in(0)) * (1 + c.in(0)))); }
+void gradient_atanh(GradientContext& c) { c.set(0, c.cotangent() / one_minus_square(c.in(0))); }
 
 }  // namespace
 

@@ -1,33 +1,20 @@
 #include "ops/composite/cumulative.h"
+#include "ops/composite/slopes.h"
 #include "ops/registry.h"
 
 namespace espalier {
 namespace {
 
-// log(exp(a) + exp(b)); equal infinities stay themselves.
-template <class T>
-T log_add(T a, T b) {
-  const T gap = a == b ? T(0) : -std::abs(a - b);
-  return std::max(a, b) + std::log1p(std::exp(gap));
-}
-
 void eval_cumlogsumexp(EvalContext& c) {
   visit_float(c.in(0).type->dtype, [&](auto tag) {
     using T = typename decltype(tag)::type;
-    run_along<T, double>(c, [](double total, double next) {
-      return std::isnan(total) || std::isnan(next) ? total + next : log_add(total, next);
-    });
+    run_along<T, double>(c, log_of_sum<double>);
   });
 }
 
 std::vector<Tensor> decompose_cumlogsumexp(const DecomposeContext& c) {
   return decompose_cumulative(c, make_concrete(reducer_identity(Reducer::kMax, c.in(0).dtype())),
-                              [](const Tensor& a, const Tensor& b) {
-                                const Tensor zero = constant_like(a.type(), 0);
-                                const Tensor down = select(compare(a, b, Comparison::kGT), b - a, a - b);
-                                const Tensor gap = select(compare(a, b, Comparison::kEQ), zero, down);
-                                return maximum(a, b) + log_plus_one(exponential(gap));
-                              });
+                              log_add_exp);
 }
 
 }  // namespace

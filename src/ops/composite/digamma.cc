@@ -36,25 +36,15 @@ std::vector<Tensor> decompose_digamma(const DecomposeContext& c) {
   return {widened(formula_digamma, c.in(0))};
 }
 
-// polygamma(1, x), reflected below 0.
-void gradient_digamma(GradientContext& c) {
-  const Tensor trigamma = widened(
-      [](const Tensor& x) {
-        const GammaArgument a(x);
-        const Tensor value = polygamma(constant_like(x.type(), 1), a.z),
-                     cosecant = kPi / sine(a.fraction * kPi);
-        return select(a.reflected, cosecant * cosecant - value, value);
-      },
-      c.in(0));
-  c.set(0, c.cotangent() * trigamma);
-}
+void gradient_digamma(GradientContext& c) { c.set(0, c.cotangent() * widened(trigamma, c.in(0))); }
 
 }  // namespace
 
 const OpDef op_digamma = {
     .name = "digamma",
     .doc =
-        "The derivative of lgamma; NaN at 0, -1, -2, .... Decomposes into Chebyshev series on [1, 3] and for "
+        "The derivative of lgamma; NaN at 0, -1, -2, ..., where its own derivative is infinite. Decomposes "
+        "into Chebyshev series on [1, 3] and for "
         "the remainder of the asymptotic series, a recurrence below 1 and the reflection below 0, where its "
         "error is relative to max(1, |result|). c1: floating-point elements.",
     .composite = true,

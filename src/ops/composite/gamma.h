@@ -30,4 +30,13 @@ struct GammaArgument {
   Tensor far_argument() const { return 18 / far / far - 1; }
 };
 
+// The derivative of digamma: polygamma(1, x), reflected below 0. At 0, -1, -2, ... it is infinite; that is
+// why the fraction is not kept away from 0 here.
+inline Tensor trigamma(const Tensor& x) {
+  const GammaArgument a(x);
+  const Tensor value = polygamma(constant_like(x.type(), 1), a.z);
+  const Tensor cosecant = kPi / sine(guarded(a.reflected, x - round_nearest_even(x), 0.5) * kPi);
+  return select(a.reflected, cosecant * cosecant - value, value);
+}
+
 }  // namespace espalier

@@ -1,5 +1,5 @@
 #include "base/elementary.h"
-#include "ops/composite/formula.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -39,10 +39,11 @@ std::vector<Tensor> decompose_gelu(const DecomposeContext& c) {
 Tensor exact_slope(const Tensor& x) {
   return erfc(x * -kRootHalf) * 0.5 + x * exponential(x * x * -0.5) * kDensityAtZero;
 }
+// logistic(2 u) is (1 + tanh(u)) / 2 without a difference of numbers near 1.
 Tensor slope_by_tanh(const Tensor& x) {
-  const Tensor t = tanh(inner(x));
+  const Tensor u = inner(x);
   const Tensor steepness = (x * x * (3 * kCubic) + 1) * kRootTwoOverPi;
-  return (t + 1) * 0.5 + x * 0.5 * (1 - t * t) * steepness;
+  return logistic(u * 2) + x * 0.5 * tanh_slope(u) * steepness;
 }
 
 void gradient_gelu(GradientContext& c) {

@@ -33,8 +33,12 @@ void eval_log_softmax(EvalContext& c) {
 
 void gradient_log_softmax(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
-  const Tensor g = c.cotangent();
-  c.set(0, g - exponential(c.out(0)) * spread(reduce_sum(g, {axis}), g.shape(), axis));
+  const Tensor g = c.cotangent(), p = exponential(c.out(0));
+  const auto along = [&](const Tensor& t) { return spread(reduce_sum(t, {axis}), g.shape(), axis); };
+  // Of a class that has more than half, g (1 - p) - p (sum of the others' g), where 1 - p is the others' sum.
+  const Tensor most = compare(p, 0.5, Comparison::kGT);
+  const auto others = [&](const Tensor& t) { return along(select(most, 0, t)); };
+  c.set(0, select(most, g * others(p) - p * others(g), g - p * along(g)));
 }
 
 }  // namespace

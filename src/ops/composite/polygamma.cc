@@ -1,4 +1,4 @@
-#include "ops/composite/formula.h"
+#include "ops/composite/gamma.h"
 
 namespace espalier {
 namespace {
@@ -17,6 +17,19 @@ std::vector<Tensor> decompose_polygamma(const DecomposeContext& c) {
   return {widened(formula_polygamma, c.in(0), c.in(1))};
 }
 
+// polygamma(n + 1, x); at n = 0, which is digamma, also below 0.
+void gradient_polygamma(GradientContext& c) {
+  if (!c.wants(1)) return;
+  const Tensor slope = widened(
+      [](const Tensor& n, const Tensor& x) {
+        const Tensor zero = is_equal(n, 0), other = bitwise_not(zero);
+        return select(zero, trigamma(guarded(zero, x, 1)),
+                      polygamma(guarded(other, n, 1) + 1, guarded(other, x, 1)));
+      },
+      c.in(0), c.in(1));
+  c.set(1, c.cotangent() * slope);
+}
+
 }  // namespace
 
 const OpDef op_polygamma = {
@@ -29,6 +42,7 @@ const OpDef op_polygamma = {
     .composite = true,
     .infer = infer_binary<kFloats>,
     .decompose = decompose_polygamma,
+    .gradient = gradient_polygamma,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
     .color = Color::kDeny,

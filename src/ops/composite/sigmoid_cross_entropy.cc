@@ -16,7 +16,9 @@ struct SigmoidCrossEntropyApply {
 };
 
 void gradient_sigmoid_cross_entropy(GradientContext& c) {
-  if (c.wants(0)) c.set(0, (logistic(c.in(0)) - c.in(1)) * c.cotangent());
+  const Tensor &x = c.in(0), &y = c.in(1);
+  // s - y, without 1 - s where y is 1 and s rounds to it.
+  if (c.wants(0)) c.set(0, (logistic(x) * (1 - y) - logistic(-x) * y) * c.cotangent());
   if (c.wants(1)) c.set(1, negate(c.in(0) * c.cotangent()));
 }
 

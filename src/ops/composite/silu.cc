@@ -1,4 +1,4 @@
-#include "ops/composite/formula.h"
+#include "ops/composite/slopes.h"
 
 namespace espalier {
 namespace {
@@ -14,8 +14,7 @@ struct SiluApply {
 };
 
 void gradient_silu(GradientContext& c) {
-  const Tensor s = logistic(c.in(0));
-  c.set(0, c.cotangent() * s * (1 + c.in(0) * (1 - s)));
+  c.set(0, c.cotangent() * (logistic(c.in(0)) + c.in(0) * logistic_slope(c.in(0))));
 }
 
 }  // namespace

@@ -30,8 +30,12 @@ void eval_softmax(EvalContext& c) {
 
 void gradient_softmax(GradientContext& c) {
   const int64_t axis = c.attributes<AxisAttributes>().axis;
-  const Tensor &s = c.out(0), g = c.cotangent();
-  c.set(0, s * (g - spread(reduce_sum(g * s, {axis}), s.shape(), axis)));
+  const Tensor& s = c.out(0);
+  const auto along = [&](const Tensor& t) { return spread(reduce_sum(t, {axis}), s.shape(), axis); };
+  // A constant added to g changes nothing. Where one class has more than half, g is counted from that
+  // class's, so that its own derivative, s (1 - s), does not come of 1 - s.
+  const Tensor g = c.cotangent() - along(select(compare(s, 0.5, Comparison::kGT), c.cotangent(), 0));
+  c.set(0, s * (g - along(g * s)));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
+#include "ops/call.h"
 #include "ops/op_test.h"
+#include "ops/registry.h"
 
 namespace espalier {
 namespace {
@@ -17,6 +19,17 @@ OP_TEST(acosh) {
 }
 OP_TEST(asin) {
   return {cases(asin, [](double x) { return std::asin(x); }, {.low = -0.9, .high = 0.9})};
+}
+OP_TEST(one_minus_square) {
+  return {elementwise_cases<1>([](Inputs x) { return unary(op_one_minus_square, x[0]); },
+                               elementwise([](double x) { return (1 - x) * (1 + x); }),
+                               {.tolerance = {.ulp = 2}})};
+}
+OP_TEST(log_add_exp) {
+  return {elementwise_cases<2>(
+      [](Inputs x) { return binary(op_log_add_exp, x[0], x[1]); },
+      elementwise([](double a, double b) { return std::log(std::exp(a) + std::exp(b)); }),
+      {.tolerance = {.ulp = 4, .absolute = 2}})};
 }
 OP_TEST(asinh) {
   return {cases(asinh, [](double x) { return std::asinh(x); }, {.kinks = {0}})};
