@@ -167,7 +167,7 @@ inline Tensor cos(Operand x) { return cosine(std::move(x)); }
 inline Tensor pow(Operand x, Operand y) { return power(std::move(x), std::move(y)); }
 inline Tensor sigmoid(Operand x) { return logistic(std::move(x)); }
 inline Tensor round(Operand x) { return round_nearest_even(std::move(x)); }
-// Elements below `low` become low, above `high` become high; NaN stays.
+// Elements below `low` become low, above `high` become high; NaN stays. On a bound the gradient is 0.
 Tensor clip(Operand x, Operand low, Operand high);
 // floor(a / b) and what it leaves, with the sign of b: Python's // and %. A whole number divided by 0 is -1
 // and leaves a, as in ops.h.
@@ -230,9 +230,9 @@ Tensor tensordot(Operand a, Operand b, const Dims& axes_a, const Dims& axes_b);
 Tensor outer(Operand a, Operand b);
 // Einstein's summation: "bij,bjk->bik", "...ij->...ji", "ii->i", "i,i", for any number of operands,
 // contracted from left to right. Without "->" the result has the letters that occur once, in alphabetical
-// order, after the axes of "...". A letter's sizes are equal or 1. Raises ValueError[einsum.spec] for text
-// that is no such string and ShapeError[einsum.rank], ShapeError[einsum.size] when the operands do not fit
-// it.
+// order, after the axes of "...". A letter's sizes are equal in one operand, and equal or 1 across operands.
+// Raises ValueError[einsum.spec] for text that is no such string and ShapeError[einsum.rank],
+// ShapeError[einsum.size] when the operands do not fit it.
 Tensor einsum(std::string_view spec, const std::vector<Tensor>& operands, Location at = Location::here());
 
 }  // namespace espalier

@@ -88,6 +88,12 @@ class Einsum {
     dots_ = std::max(dots_, tensor.rank() - letters);
     for (size_t axis = 0; axis < term.labels.size(); ++axis) {
       const int64_t size = tensor.shape()[axis];
+      const int64_t twin = tensor.shape()[static_cast<size_t>(place(term.labels, term.labels[axis]))];
+      if (size != twin) {
+        throw ShapeError("einsum.size",
+                         cat(label_text(term.labels[axis]), " is ", twin, " and ", size, " in operand ", i,
+                             " (", tensor.type(), "): a size of 1 stands for another across operands alone"));
+      }
       int64_t& known = sizes_.emplace(term.labels[axis], size).first->second;
       if (known == 1) known = size;
       if (size != known && size != 1) {

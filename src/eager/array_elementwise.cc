@@ -56,8 +56,11 @@ Tensor mod(Operand a, Operand b) {
   const auto [x, y] = same_dtype("mod", a, b);
   const Tensor left = remainder(x, y);
   if (is_unsigned_integer(x.dtype())) return left;
-  const Tensor crosses = not_equal(left, 0) & not_equal(less(left, 0), less(y, 0));
-  return where(crosses, left + y, left);
+  const Tensor below = less(y, 0);
+  const Tensor crosses = not_equal(left, 0) & not_equal(less(left, 0), below);
+  // Exact multiples leave a zero, which has b's sign too: adding 0 or taking from 0 makes a zero positive.
+  const Tensor same = is_float(x.dtype()) ? where(below, -(0 - left), left + 0) : left;
+  return where(crosses, left + y, same);
 }
 
 Tensor floor_divide(Operand a, Operand b) {
@@ -81,7 +84,11 @@ Tensor floor_divide(Operand a, Operand b) {
 
 Tensor clip(Operand x, Operand low, Operand high) {
   CallScope scope(x.at());
-  return minimum(maximum(x, low), high);
+  const auto [operand, lower] = same_dtype("clip", x, low);
+  const Tensor upper = same_dtype("clip", operand, high).second;
+  const Shape shape =
+      broadcast_shapes("clip", broadcast_shapes("clip", operand.shape(), lower.shape()), upper.shape());
+  return clamp(lower, broadcast_to(operand, shape), upper);
 }
 
 }  // namespace espalier

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "eager/array.h"
+#include "ops/composite/power_of_two.h"
 
 namespace espalier {
 namespace {
@@ -50,6 +51,12 @@ Tensor mean_over(const Tensor& x, const Dims& axes) { return reduce_sum(x, axes)
 Tensor variance(const Tensor& x, const Dims& axes, double correction) {
   const Tensor distance = x - spread(mean_over(x, axes), x.shape(), axes);
   return reduce_sum(distance * distance, axes) / std::max(count(x, axes) - correction, 0.0);
+}
+
+// A power of two near the largest magnitude along `axes`: what squares are taken of is divided by it, so that
+// they neither overflow nor underflow; the root is multiplied by it again. Other bits stay.
+Tensor largest_scale(const Tensor& x, const Dims& axes) {
+  return power_of_two_near(reduce_max(abs(x), axes));
 }
 
 void require_bool(const char* rule, const Tensor& x) {
@@ -121,24 +128,34 @@ Tensor var(Operand x, Axes axes, bool keepdims, double correction) {
 }
 
 Tensor stddev(Operand x, Axes axes, bool keepdims, double correction) {
-  return reduce_wide("stddev", x, axes, keepdims,
-                     [&](const Tensor& t, const Dims& list) { return sqrt(variance(t, list, correction)); });
+  return reduce_wide("stddev", x, axes, keepdims, [&](const Tensor& t, const Dims& list) {
+    const Tensor scale = largest_scale(t, list);
+    return sqrt(variance(t / spread(scale, t.shape(), list), list, correction)) * scale;
+  });
 }
 
 Tensor logsumexp(Operand x, Axes axes, bool keepdims) {
   return reduce_wide("logsumexp", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
-    const Tensor top = reduce_max(t, list);
-    // An infinite maximum would give inf - inf.
-    const Tensor finite = equal(top - top, 0);
-    const Tensor shift = select(finite, top, zeros_like(top));
-    return log(reduce_sum(exponential(t - spread(shift, t.shape(), list)), list)) + shift;
+    if (list.size() == 1) return logsumexp(t, list[0]);
+    // The axes behind the others, as one.
+    Dims order = other_axes(t.rank(), list);
+    Shape lines;
+    for (const int64_t axis : order) lines.push_back(t.shape()[axis]);
+    const auto last = static_cast<int64_t>(lines.size());
+    int64_t size = 1;
+    for (const int64_t axis : list) order.push_back(axis), size *= t.shape()[axis];
+    lines.push_back(size);
+    return logsumexp(reshape(transpose(t, order), lines), last);
   });
 }
 
 Tensor norm(Operand x, double order, Axes axes, bool keepdims) {
   return reduce_wide("norm", x, axes, keepdims, [&](const Tensor& t, const Dims& list) {
     if (order == 1) return reduce_sum(abs(t), list);
-    if (order == 2) return sqrt(reduce_sum(t * t, list));
+    if (order == 2) {
+      const Tensor scale = largest_scale(t, list), scaled = t / spread(scale, t.shape(), list);
+      return sqrt(reduce_sum(scaled * scaled, list)) * scale;
+    }
     if (order == std::numeric_limits<double>::infinity()) return maximum(reduce_max(abs(t), list), 0);
     throw ValueError("norm.order", cat("is 1, 2 or infinity, got ", order));
   });

@@ -245,6 +245,79 @@ TEST(ArrayGradient, FlowsThroughReductionsAndContractions) {
   EXPECT_NEAR(softmax_values[2], 0.66524096, 1e-6);
 }
 
+TEST(ArrayElementwise, ZerosOfModHaveTheDivisorsSign) {
+  using Doubles = std::vector<double>;
+  const Tensor a = Tensor::of<double>({-1, 1, -3, 0, -0.0, 2.5, -2.5}),
+               b = Tensor::of<double>({1, -1, 3, -2, 2, 2, 2});
+  const Doubles got = mod(a, b).to_vector<double>();
+  EXPECT_EQ(got, (Doubles{0, 0, 0, 0, 0, 0.5, 1.5}));
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(std::signbit(got[i]), i == 1 || i == 3) << i;
+  EXPECT_EQ(mod(Tensor::of<int32_t>({-4, 4, -5}), Tensor::of<int32_t>({2, -2, 2})).to_vector<int32_t>(),
+            (std::vector<int32_t>{0, 0, 1}));
+  GradientTape tape;
+  tape.watch(a);
+  EXPECT_EQ(tape.gradient(sum(mod(a, b)), a).to_vector<double>(), Doubles(7, 1));
+}
+
+TEST(ArrayContract, AxesOfOneOperandDoNotBroadcastInEinsum) {
+  for (const char* spec : {"ii", "ii->i", "iij->j"}) {
+    EXPECT_EQ(rule_of([&] {
+                einsum(spec, {ones(std::string(spec)[2] == 'j' ? Shape{3, 1, 2} : Shape{3, 1})});
+              }),
+              "einsum.size")
+        << spec;
+    EXPECT_EQ(rule_of([&] {
+                einsum(spec, {ones(std::string(spec)[2] == 'j' ? Shape{1, 3, 2} : Shape{1, 3})});
+              }),
+              "einsum.size")
+        << spec;
+  }
+  EXPECT_EQ(einsum("ii", {ones({3, 3})}).item<float>(), 3);
+  EXPECT_EQ(einsum("i,i->i", {ones({3}), ones({1})}).shape(), (Shape{3}));
+}
+
+TEST(ArrayReduce, NormsOfWhatIsLargeOrSmallAreExact) {
+  for (const float size : {1e-30f, 1.0f, 1e30f}) {
+    const Tensor x = Tensor::of<float>({3 * size, 4 * size, 0, 0}, {2, 2});
+    EXPECT_FLOAT_EQ(norm(x).item<float>() / size, 5);
+    EXPECT_FLOAT_EQ(f(norm(x, 2, {1}))[0] / size, 5);
+    EXPECT_EQ(f(norm(x, 2, {1}))[1], 0);
+    EXPECT_FLOAT_EQ(stddev(Tensor::of<float>({size, -size})).item<float>() / size, 1);
+    GradientTape tape;
+    tape.watch(x);
+    const Floats g = f(tape.gradient(norm(x), x));
+    EXPECT_FLOAT_EQ(g[0], 0.6f);
+    EXPECT_FLOAT_EQ(g[1], 0.8f);
+  }
+  EXPECT_DOUBLE_EQ(norm(Tensor::of<double>({3e200, 4e200})).item<double>(), 5e200);
+  const auto narrow_norm = [](float a, float b, DType dtype) {
+    return convert(norm(convert(Tensor::of<float>({a, b}), dtype)), DType::kF32).item<float>();
+  };
+  EXPECT_EQ(narrow_norm(3 * 0x1p100f, 4 * 0x1p100f, DType::kBF16), 5 * 0x1p100f);
+  EXPECT_EQ(narrow_norm(300, 400, DType::kF16), 500);
+  // Scaling by powers of two leaves every bit as it was.
+  const Tensor any = default_generator().normal({1000});
+  EXPECT_EQ(norm(any).item<float>(), sqrt(reduce_sum(any * any, {0})).item<float>());
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(norm(Tensor::of<float>({1, -inf})).item<float>(), inf);
+  EXPECT_TRUE(std::isnan(norm(Tensor::of<float>({1, std::nanf("")})).item<float>()));
+  EXPECT_EQ(norm(zeros({0})).item<float>(), 0);
+}
+
+TEST(ArrayGradient, OnABoundIsZero) {
+  const Tensor x = Tensor::of<float>({-1, 0, 0.5f, 6, 7});
+  const auto gradient = [&](auto function) {
+    GradientTape tape;
+    tape.watch(x);
+    return f(tape.gradient(sum(function(x)), x));
+  };
+  EXPECT_EQ(gradient([](const Tensor& t) { return clip(t, 0, 6); }), (Floats{0, 0, 1, 0, 0}));
+  EXPECT_EQ(gradient([](const Tensor& t) { return clip(t, zeros({5}), 6); }), (Floats{0, 0, 1, 0, 0}));
+  // Bounds may be larger than x, and cross.
+  EXPECT_EQ(f(clip(full({}, 1), Tensor::of<float>({0, 2}), 3)), (Floats{1, 2}));
+  EXPECT_EQ(f(clip(Tensor::of<float>({0, 9}), 5, 2)), (Floats{2, 2}));
+}
+
 TEST(ArrayTrace, TracedCallsGiveTheSameValues) {
   const auto compute = [](const Tensor& t) {
     return std::vector<Tensor>{sum(t, 0),

@@ -22,7 +22,8 @@ Tensor ReLU::call(const Tensor& x) {
   const bool bounded = max_value != std::numeric_limits<double>::infinity();
   if (slope != 0 && threshold == 0 && !bounded) return leaky_relu(x, slope);
   Tensor out = threshold == 0 ? relu(x) : where(greater(x, threshold), x, zeros_like(x));
-  if (bounded) out = minimum(out, max_value);
+  // Not minimum(), which has half a slope on the bound.
+  if (bounded) out = where(greater_equal(out, max_value), full_like(out, max_value), out);
   return slope == 0 ? out : out - relu(threshold - x) * slope;
 }
 

@@ -5,6 +5,7 @@
 #include "base/rule_of_test.h"
 #include "espalier/layers.h"
 #include "espalier/ops.h"
+#include "espalier/tape.h"
 
 namespace espalier {
 namespace {
@@ -25,6 +26,21 @@ TEST(ReLULayer, FollowsItsFormula) {
               << v << " " << max_value << " " << slope << " " << threshold;
         }
       }
+    }
+  }
+}
+
+TEST(ReLULayer, HasNoSlopeOnItsBounds) {
+  for (const double max_value : {6.0, 4.0}) {
+    for (const double threshold : {0.0, 0.5}) {
+      ReLU layer({.max_value = max_value, .threshold = threshold});
+      const Tensor x =
+          Tensor::of<float>({static_cast<float>(threshold), 1, static_cast<float>(max_value), 9});
+      GradientTape tape;
+      tape.watch(x);
+      EXPECT_EQ(tape.gradient(reduce_sum(layer(x), {0}), x).to_vector<float>(),
+                (std::vector<float>{0, 1, 0, 0}))
+          << max_value << " " << threshold;
     }
   }
 }

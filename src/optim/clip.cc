@@ -3,18 +3,27 @@
 #include <cmath>
 #include <span>
 
+#include "ops/composite/power_of_two.h"
+
 namespace espalier {
 namespace {
 
-// bound / norm, at most 1; NaN where the norm of all gradients is no finite number.
+// bound / norm, at most 1; NaN where the norm of all gradients is no finite number. Squares are taken of what
+// is divided by a power of two near the largest element, so that they do not overflow before the root.
 Tensor norm_scale(std::span<const Tensor> gradients, double bound) {
-  Tensor squares = full({}, 0);
+  std::vector<Tensor> given;
+  Tensor largest = full({}, 0), squares = largest;
   for (const Tensor& gradient : gradients) {
     if (!gradient.defined()) continue;
-    const Tensor g = convert(gradient, DType::kF32);
+    given.push_back(convert(gradient, DType::kF32));
+    largest = maximum(largest, reduce_max(abs(given.back()), Dims::range(gradient.rank())));
+  }
+  const Tensor scale = power_of_two_near(largest);
+  for (const Tensor& gradient : given) {
+    const Tensor g = gradient / scale;
     squares = squares + reduce_sum(g * g, Dims::range(g.rank()));
   }
-  const Tensor norm = sqrt(squares);
+  const Tensor norm = sqrt(squares) * scale;
   return bound / maximum(norm, bound) + (norm - norm);
 }
 

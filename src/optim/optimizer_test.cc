@@ -42,6 +42,27 @@ TEST(Optimizers, ARefusedApplyChangesNothing) {
   }
 }
 
+TEST(Optimizers, NormsWhoseSquaresOverflowClip) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const bool global : {false, true}) {
+    const auto change = [&](std::vector<float> gradient) {
+      Optimizer optimizer =
+          SGD{.learning_rate = 1, .clipnorm = global ? 0.0 : 1.0, .global_clipnorm = global ? 1.0 : 0.0};
+      Variable w(full({2}, 0), {.name = "w"});
+      optimizer.apply({Tensor::of(std::move(gradient))}, {w});
+      return w.read().to_vector<float>();
+    };
+    for (const float size : {1e20f, 1e30f}) {
+      const auto got = change({3 * size, 4 * size});
+      EXPECT_FLOAT_EQ(got[0], -0.6f);
+      EXPECT_FLOAT_EQ(got[1], -0.8f);
+    }
+    EXPECT_EQ(change({3e-30f, 4e-30f}), (std::vector<float>{-3e-30f, -4e-30f}));
+    EXPECT_EQ(change({0, 0}), (std::vector<float>{0, 0}));
+    EXPECT_TRUE(std::isnan(change({inf, 1})[1]));
+  }
+}
+
 TEST(Optimizers, OptionsOutsideOfTheirRangeAreRefused) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   const auto refused = [](auto options, const std::string& rule) {
