@@ -108,8 +108,8 @@ Metric MeanSquaredError(const std::string& name = "mean_squared_error");
 Metric MeanAbsoluteError(const std::string& name = "mean_absolute_error");
 Metric RootMeanSquaredError(const std::string& name = "root_mean_squared_error");
 // The mean over the outputs of a row of 1 - (sum of squared errors) / (sum of squared distances of the labels
-// from their mean); an output whose labels are all equal counts 0, or NaN where there is no error either and
-// of no rows. Sums are f64. Raises ShapeError[r2_score.outputs] when the number of outputs changes.
+// from their mean); an output whose labels are all equal counts 1 where there is no error and else 0; NaN of
+// no rows. Sums are f64. Raises ShapeError[r2_score.outputs] when the number of outputs changes.
 Metric R2Score(const std::string& name = "r2_score");
 
 }  // namespace metrics

@@ -56,8 +56,9 @@ struct R2Rule final : Metric::Rule {
     double scores = 0;
     for (size_t i = 0; i < width; ++i) {
       const double y = sum.data<double>()[i];
-      const double score = 1 - residual.data<double>()[i] / (squared.data<double>()[i] - y * y / count);
-      scores += std::isinf(score) ? 0 : score;
+      const double rest = residual.data<double>()[i], spread = squared.data<double>()[i] - y * y / count;
+      // Labels that are all equal: right or not.
+      scores += spread == 0 ? (rest == 0 ? 1 : 0) : 1 - rest / spread;
     }
     return scores / static_cast<double>(width);
   }

@@ -197,6 +197,20 @@ TEST(Metrics, R2ScoreOfLabelsThatAreAllEqual) {
   }
 }
 
+TEST(Metrics, R2ScoreOfEqualLabelsThatAreMetIsOne) {
+  Metric r2 = "r2_score";
+  for (int part = 0; part < 2; ++part) {
+    r2.update(full({3, 1}, 0.1), full({3, 1}, 0.1));
+    EXPECT_EQ(r2.result(), 1);
+  }
+  // Of two outputs, one that is met and one that is not.
+  Metric two = "r2_score";
+  two.update(full({3, 2}, 2), Tensor::of<float>({2, 2, 2, 2, 2, 3}, {3, 2}));
+  EXPECT_EQ(two.result(), 0.5);
+  Metric none = "r2_score";
+  EXPECT_TRUE(std::isnan(none.result()));
+}
+
 TEST(Metrics, CountsGoOnBeyondWhatAFloatHolds) {
   const Tensor y = full({1, 1}, 1), x = full({1, 1}, 0.9);
   for (const char* name : {"auc", "precision", "recall"}) {
