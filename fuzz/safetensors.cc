@@ -39,8 +39,9 @@ int main(int argc, char** argv) {
     tensors.metadata = {{"key", "value"}};
     seeds.push_back(safetensors_bytes(tensors));
   }
-  return fuzz::run(argc, argv, "fuzz_safetensors", seeds,
-                   {"\"F32\"", "\"BOOL\"", "[281474976710656]", "[0,0]", "{}", "\"__metadata__\":{", "-1",
-                    "[", "}", ",\"a\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]}"},
-                   accept);
+  return fuzz::run(
+      argc, argv, "fuzz_safetensors", seeds,
+      {"\"F32\"", "\"F8_E4M3\"", "\"BOOL\"", "[281474976710656]", "[0,0]", "{}", "\"__metadata__\":{", "-1",
+       "[", "}", ",\"a\":{\"dtype\":\"I8\",\"shape\":[0],\"data_offsets\":[0,0]}"},
+      accept);
 }

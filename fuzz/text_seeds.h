@@ -24,6 +24,13 @@ inline constexpr const char* kPrograms[] = {
   }) : () -> ()
 }) : () -> ()
 )",
+    // Routines of LAPACK, with attributes that are skipped.
+    R"(func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<i32>) {
+  %0:2 = "stablehlo.custom_call"(%a) <{call_target_name = "lapack_spotrf_ffi", backend_config = "", operand_layouts = [dense<[0, 1]> : tensor<2xindex>], result_layouts = [dense<[0, 1]> : tensor<2xindex>, dense<> : tensor<0xindex>]}> {mhlo.backend_config = {uplo = 76 : ui8}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([k, l], []) {i=2, j=2}, custom>} : (tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<i32>)
+  %1 = "stablehlo.custom_call"(%0#0, %b) {call_target_name = "lapack_strsm_ffi", backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  "func.return"(%1, %0#1) : (tensor<2x3xf32>, tensor<i32>) -> ()
+}
+)",
     // A loop that carries two values and captures a third.
     R"(func.func @main(%n: tensor<i32>, %x: tensor<4xf32>, %c: tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>) {
   %zero = "stablehlo.constant"() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
