@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
@@ -87,8 +88,9 @@ nlohmann::ordered_json json_of(const std::vector<ColumnDrift>& all) {
 // The columns of one table that the other has not.
 std::vector<std::string> only_in(const CsvTable& table, const CsvTable& other) {
   std::vector<std::string> out;
+  const std::unordered_set<std::string_view> known(other.names().begin(), other.names().end());
   for (const std::string& name : table.names()) {
-    if (!std::ranges::count(other.names(), name)) out.push_back(name);
+    if (!known.contains(name)) out.push_back(name);
   }
   return out;
 }
@@ -110,11 +112,13 @@ void warn_of_words(const CsvTable& table, const std::string& path, const DriftRu
                    const std::vector<ColumnDrift>& all) {
   const MissingWords missing(run.missing.all());
   const std::vector<int64_t> rows = all_rows(table);
+  std::unordered_set<std::string_view> by_values;
+  for (const ColumnDrift& drift : all) {
+    if (drift.of == DriftOf::kValues) by_values.insert(drift.column);
+  }
   for (int64_t c = 0; c < table.columns(); ++c) {
     const std::string& name = table.names()[static_cast<size_t>(c)];
-    const bool by_values = std::ranges::any_of(
-        all, [&](const ColumnDrift& drift) { return drift.column == name && drift.of == DriftOf::kValues; });
-    if (!by_values) continue;
+    if (!by_values.contains(name)) continue;
     const std::string hint = words_among_numbers(profile_column(table, rows, c, missing));
     if (!hint.empty()) run.results.warn({cat(source_name(path), ", ", name, ": ", hint)});
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <numbers>
 #include <vector>
 
@@ -38,6 +40,21 @@ double standard_normal(Philox& random) {
   return radius * std::cos(2 * std::numbers::pi * static_cast<double>(random.uniform()));
 }
 
+// The first normal numbers of one stream, at least so many: drawn once for all columns.
+std::shared_ptr<const std::vector<double>> normals(size_t count) {
+  static std::mutex mutex;
+  static std::shared_ptr<const std::vector<double>> drawn = std::make_shared<std::vector<double>>();
+  const std::scoped_lock lock(mutex);
+  if (drawn->size() < count) {
+    auto more = std::make_shared<std::vector<double>>();
+    more->reserve(2 * count);
+    Philox random(0, 0x57A55);
+    while (more->size() < 2 * count) more->push_back(standard_normal(random));
+    drawn = std::move(more);
+  }
+  return drawn;
+}
+
 }  // namespace
 
 double wasserstein(std::span<const double> a, std::span<const double> b) {
@@ -52,19 +69,27 @@ Interval wasserstein_interval(std::span<const double> a, std::span<const double>
   constexpr int kDraws = 400;
   const std::vector<GridPoint> grid = grid_of(a, b);
   const auto n = static_cast<double>(a.size()), m = static_cast<double>(b.size());
-  Philox random(0, 0x57A55);
+  const std::shared_ptr<const std::vector<double>> drawn = normals(2 * kDraws * grid.size());
+  const double* next = drawn->data();
+  // The deviation of each step.
+  const auto steps = [&](double GridPoint::*share, double rows) {
+    std::vector<double> out;
+    double before = 0;
+    for (const GridPoint& point : grid) {
+      out.push_back(std::sqrt((point.*share - before) / rows));
+      before = point.*share;
+    }
+    return out;
+  };
+  const std::vector<double> steps_a = steps(&GridPoint::of_a, n), steps_b = steps(&GridPoint::of_b, m);
   std::vector<double> areas, walk_a(grid.size()), walk_b(grid.size());
   for (int draw = 0; draw < kDraws; ++draw) {
-    const auto walk = [&](std::vector<double>& into, double GridPoint::*share, double rows) {
-      double at = 0, before = 0;
-      for (size_t i = 0; i < grid.size(); ++i) {
-        at += std::sqrt((grid[i].*share - before) / rows) * standard_normal(random);
-        before = grid[i].*share;
-        into[i] = at;
-      }
-    };
-    walk(walk_a, &GridPoint::of_a, n);
-    walk(walk_b, &GridPoint::of_b, m);
+    double at_a = 0, at_b = 0;
+    for (size_t i = 0; i < grid.size(); ++i) {
+      walk_a[i] = at_a += steps_a[i] * next[i];
+      walk_b[i] = at_b += steps_b[i] * next[grid.size() + i];
+    }
+    next += 2 * grid.size();
     double area = 0;
     for (size_t i = 0; i + 1 < grid.size(); ++i) {
       const double error =
