@@ -4,7 +4,7 @@ find_package(Threads REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(PkgConfig REQUIRED)
 # GLOBAL: for projects around this one too, which link what the library leaves to its users.
-pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg nettle)
+pkg_check_modules(espalier_files REQUIRED IMPORTED_TARGET GLOBAL libpng libturbojpeg nettle libutf8proc)
 # The archive: loading the shared library takes 2 ms of every start of the command.
 # A project around this one may have chosen already.
 if(NOT TARGET protobuf::libprotobuf)

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -16,11 +17,19 @@ std::string at(const ScoredTable& scored, const std::string& file, size_t row) {
   return cat(source_name(file), ", line ", scored.table.line(scored.rows[row]));
 }
 
+// Of ids in both tables.
+EqualValues equal_ids(const ScoredTable& now, const ScoredTable& before, const std::string& id) {
+  const auto profile = [&](const ScoredTable& of) {
+    return profile_column(of.table, of.rows, of.table.column(id), MissingWords());
+  };
+  return {profile(before), profile(now)};
+}
+
 // Of each row of `now` the place of the same one in `before`.
 std::vector<size_t> joined(const ScoredTable& now, const ScoredTable& before, const std::string& file,
                            const std::string& id) {
   std::vector<size_t> out;
-  std::map<std::string_view, size_t> places;
+  std::map<std::string, size_t> places;
   const int64_t key_before = id.empty() ? -1 : before.table.column(id),
                 key_now = id.empty() ? -1 : now.table.column(id);
   if (id.empty() && before.table.rows() != now.table.rows()) {
@@ -29,11 +38,13 @@ std::vector<size_t> joined(const ScoredTable& now, const ScoredTable& before, co
                          before.table.rows(), " where there are ", now.table.rows(), " now"),
                      "--id COLUMN");
   }
+  const std::optional<EqualValues> equal =
+      id.empty() ? std::nullopt : std::optional(equal_ids(now, before, id));
   std::map<int64_t, size_t> by_place;
   for (size_t row = 0; row < before.rows.size(); ++row) {
     by_place.emplace(before.rows[row], row);
     if (id.empty()) continue;
-    const std::string_view key = before.table.cell(before.rows[row], key_before);
+    const std::string key = equal->spelling(before.table.cell(before.rows[row], key_before));
     if (!places.emplace(key, row).second)
       throw ValueError("baseline.rows",
                        cat(at(before, file, row), ": the id \"", shortened(key), "\" comes twice"));
@@ -47,7 +58,7 @@ std::vector<size_t> joined(const ScoredTable& now, const ScoredTable& before, co
       out.push_back(found->second);
       continue;
     }
-    const std::string_view key = now.table.cell(row, key_now);
+    const std::string key = equal->spelling(now.table.cell(row, key_now));
     const auto found = places.find(key);
     if (found == places.end()) {
       throw ValueError("baseline.rows", cat("line ", now.table.line(row), ": ", source_name(file),

@@ -15,8 +15,8 @@
 #include "cli/scores.h"
 #include "cli/slice_choice.h"
 #include "cli/table_data.h"
-#include "data/column_profile.h"
 #include "data/column_steps.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 #include "report/table.h"
 
@@ -151,7 +151,7 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
 // Which of two labels is counted.
 PositiveClass positive_of(const CsvTable& table, const std::string& file, const DataBiasOptions& options) {
   const ColumnProfile labels =
-      profile_column(table, all_rows(table), table.column(options.label), MissingWords(options.missing));
+      profile_values(table, all_rows(table), table.column(options.label), options.missing);
   std::map<std::string, int64_t> rows;
   for (const ColumnProfile::Value& value : labels.values) rows.emplace(value.text, value.count);
   if (!options.positive.empty()) return {options.positive, PositiveBecause::kFlag, ""};

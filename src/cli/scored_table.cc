@@ -1,12 +1,11 @@
 #include "cli/scored_table.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/format.h"
 #include "base/shell_words.h"
 #include "base/shortest.h"
-#include "data/column_steps.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 #include "format/expression_node.h"
 
@@ -88,22 +87,20 @@ void ScoredTable::rank_by(const std::string& query, const std::string& file) {
   if (!std::ranges::count(table.names(), query))
     throw_unknown("csv.column", cat("column of ", file), query, table.names());
   const int64_t column = table.column(query);
-  const MissingWords& none = missing.of(query);
-  std::unordered_map<std::string_view, uint32_t> codes;
+  const ColumnProfile profile = profile_values(table, rows, column, missing);
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto fail = [&](const char* rule, const std::string& what, const std::string& condition) {
       throw ValueError(
           rule, cat(file, ", line ", table.line(rows[i]), ": ", what),
           shell_words({"--where", kept ? cat("(", kept->condition, ") and ", condition) : condition}));
     };
-    const std::string_view text = table.cell(rows[i], column);
-    if (none.contains(text))
+    if (profile.codes[i] == ColumnProfile::kMissing)
       fail("scores.query", cat("column \"", query, "\" names no query"),
            cat(column_in_expression(query), " is not missing"));
     if (truths[i] < 0)
       fail("scores.label", cat("a row is worth a number from 0 on to its query, got ", shortest(truths[i])),
            cat(column_in_expression(label), " >= 0"));
-    queries.push_back(codes.emplace(text, static_cast<uint32_t>(codes.size())).first->second);
+    queries.push_back(profile.codes[i]);
   }
   task = Task::kRanking;
   positive = {};

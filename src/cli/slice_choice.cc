@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "base/shortest.h"
-#include "data/column_profile.h"
+#include "data/equal_values.h"
 #include "fairness/sensitive.h"
 
 namespace espalier::cli {
@@ -19,14 +19,12 @@ constexpr int64_t kLeastRows = 30;  // as SliceFlags has it
 
 // The values of a column, where two or more have enough rows and they are few altogether; else 0.
 int64_t groups(const CsvTable& table, const std::vector<int64_t>& rows, int64_t column) {
-  std::map<std::string_view, int64_t> counts;
-  for (const int64_t row : rows) {
-    ++counts[table.cell(row, column)];
-    if (counts.size() > kMostValues) return 0;
-  }
+  const ColumnProfile profile = profile_values(table, rows, column, MissingWords(ColumnOptions().missing));
+  const int64_t all = profile.different() + (profile.missing > 0);
+  if (all > static_cast<int64_t>(kMostValues)) return 0;
   const auto large =
-      std::ranges::count_if(counts, [](const auto& entry) { return entry.second >= kLeastRows; });
-  return large >= 2 ? std::ssize(counts) : 0;
+      std::ranges::count_if(profile.values, [](const auto& value) { return value.count >= kLeastRows; });
+  return large + (profile.missing >= kLeastRows) >= 2 ? all : 0;
 }
 
 // What tells that a column says who a row is about; empty when nothing does.

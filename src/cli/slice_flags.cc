@@ -223,7 +223,8 @@ std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& ass
     }
     std::vector<std::string> known;
     for (const SliceFigures& slice : by->slices) known.push_back(slice.slice.name);
-    const auto group = std::ranges::find(known, name);
+    auto group = std::ranges::find(known, name);
+    if (group == known.end()) group = std::ranges::find(known, with_plain_numbers(name));
     if (group == known.end()) throw_unknown("evaluate.reference", "group", name, known);
     out[by->name()] = static_cast<size_t>(group - known.begin());
   }

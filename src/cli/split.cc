@@ -6,8 +6,9 @@
 #include <unordered_set>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "base/philox.h"
-#include "data/column_profile.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 
 namespace espalier::cli {
@@ -62,16 +63,16 @@ Split at_random(std::vector<int64_t> rows, const CsvTable& table, const ColumnOp
                 const DataPlan& data, uint64_t seed) {
   const int64_t label = table.column(options.label);
   const ColumnProfile profile =
-      profile_column(table, rows, label, MissingWords(options.missing, options.values));
+      profile_values(table, rows, label, MissingWords(options.missing, options.values));
   const FormCount numbers = number_form(profile);
   const bool classes = may_be_classes(profile, numbers, options.task);
   const std::vector<size_t> places = places_of(profile, numbers.form, rows, table.rows());
   constexpr uint64_t kStream = 0x5B117;  // of the seed: no shuffle of fit
   Philox random(seed, kStream);
   for (size_t i = rows.size(); i > 1; --i) std::swap(rows[i - 1], rows[random.below(i)]);
-  std::unordered_set<std::string_view> met;
+  std::unordered_set<size_t> met;
   std::stable_partition(rows.begin(), rows.end(),
-                        [&](int64_t row) { return met.insert(table.cell(row, label)).second; });
+                        [&](int64_t row) { return met.insert(places[static_cast<size_t>(row)]).second; });
   // Labels that hardly ever come again are numbers.
   const size_t kept = classes && 2 * met.size() <= rows.size() ? met.size() : 0;
   std::stable_sort(rows.begin() + static_cast<std::ptrdiff_t>(kept), rows.end(), [&](int64_t a, int64_t b) {
@@ -100,28 +101,21 @@ Split in_order(std::vector<int64_t> rows, const DataPlan& data) {
   return out;
 }
 
-// Rows that are told apart by their cells.
-using KnownRows = std::unordered_set<std::string>;
-
-// A row's cells in the order of `columns`.
-std::string joined(const CsvTable& table, int64_t row, const std::vector<int64_t>& columns) {
-  std::string out;
-  for (const int64_t column : columns) {
-    out += table.cell(row, column);
-    out += '\0';
-  }
+// Hashes of what the cells of rows say, column after column.
+void add_column(std::vector<uint64_t>& hashes, const ColumnProfile& column) {
+  const std::vector<uint64_t> of_column = value_hashes(column, 0);
+  for (size_t row = 0; row < hashes.size(); ++row) hashes[row] = hash_combine(hashes[row], of_column[row]);
+}
+std::unordered_set<uint64_t> known_rows(const std::vector<uint64_t>& hashes,
+                                        const std::vector<int64_t>& rows) {
+  std::unordered_set<uint64_t> out;
+  for (const int64_t row : rows) out.insert(hashes[static_cast<size_t>(row)]);
   return out;
 }
-KnownRows known_rows(const CsvTable& table, const std::vector<int64_t>& rows,
-                     const std::vector<int64_t>& columns) {
-  KnownRows out;
-  for (const int64_t row : rows) out.insert(joined(table, row, columns));
-  return out;
-}
-int64_t count_known(const KnownRows& known, const CsvTable& table, const std::vector<int64_t>& rows,
-                    const std::vector<int64_t>& columns) {
+int64_t count_known(const std::unordered_set<uint64_t>& known, const std::vector<uint64_t>& hashes,
+                    const std::vector<int64_t>& rows) {
   return std::ranges::count_if(rows,
-                               [&](int64_t row) { return known.contains(joined(table, row, columns)); });
+                               [&](int64_t row) { return known.contains(hashes[static_cast<size_t>(row)]); });
 }
 
 }  // namespace
@@ -145,33 +139,35 @@ int64_t rows_repeated(const CsvTable& table, const std::vector<int64_t>& rows,
                       const std::vector<int64_t>& test_rows) {
   constexpr int64_t kLooked = 10000;
   constexpr double kBeyondChance = 10;
-  const std::vector<int64_t> columns = all_columns(table);
+  const MissingWords missing(ColumnOptions().missing);
   // As many rows could differ as the columns have values together, at least.
   double possible = 1;
-  for (const int64_t column : columns) {
-    std::unordered_set<std::string_view> values;
-    for (int64_t row = 0; row < std::min(table.rows(), kLooked); ++row)
-      values.insert(table.cell(row, column));
+  std::vector<uint64_t> hashes(static_cast<size_t>(table.rows()));
+  for (const int64_t column : all_columns(table)) {
+    const ColumnProfile profile = profile_values(table, all_rows(table), column, missing);
+    add_column(hashes, profile);
+    const auto first = profile.codes.begin();
+    const std::unordered_set<uint32_t> values(first, first + std::min(table.rows(), kLooked));
     possible = std::min(possible * static_cast<double>(values.size()), 1e18);
   }
   if (possible < kBeyondChance * static_cast<double>(rows.size())) return 0;
-  return count_known(known_rows(table, rows, columns), table, test_rows, columns);
+  return count_known(known_rows(hashes, rows), hashes, test_rows);
 }
 
 int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
                      const std::vector<int64_t>& test_rows) {
-  std::vector<int64_t> ours, theirs;
-  const bool by_position = table.numbered() || test.numbered();
-  for (int64_t c = 0; c < table.columns(); ++c) {
-    const auto& names = test.names();
-    const auto found = std::ranges::find(names, table.names()[static_cast<size_t>(c)]);
-    if (by_position ? c >= test.columns() : found == names.end()) continue;
-    ours.push_back(c);
-    theirs.push_back(by_position ? c : found - names.begin());
+  const MissingWords missing(ColumnOptions().missing);
+  std::vector<uint64_t> ours(static_cast<size_t>(table.rows())), theirs(static_cast<size_t>(test.rows()));
+  for (const ColumnPair& pair : columns_of_both(table, test)) {
+    const ColumnProfile a = profile_column(table, all_rows(table), pair.ours, missing),
+                        b = profile_column(test, all_rows(test), pair.theirs, missing);
+    const EqualValues equal(a, b);
+    add_column(ours, by_value(a, equal));
+    add_column(theirs, by_value(b, equal));
   }
-  const KnownRows known = known_rows(table, rows, ours);
+  const std::unordered_set<uint64_t> known = known_rows(ours, rows);
   if (10 * known.size() < 9 * rows.size()) return 0;
-  return count_known(known, test, test_rows, theirs);
+  return count_known(known, theirs, test_rows);
 }
 
 }  // namespace espalier::cli

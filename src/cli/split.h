@@ -19,8 +19,8 @@ struct Split {
 Split split_rows(std::vector<int64_t> rows, const CsvTable& table, const ColumnOptions& options,
                  const DataPlan& data, uint64_t seed);
 
-// How many of the rows of `test` stand in `table` among `rows` too, cell by cell; 0 where rows of `table` are
-// mostly not unlike each other, so that this says nothing.
+// How many of the rows of `test` stand in `table` among `rows` too, cell by cell and equal as
+// EqualValues has it; 0 where rows of `table` are mostly not unlike each other, so that this says nothing.
 int64_t rows_in_both(const CsvTable& table, const std::vector<int64_t>& rows, const CsvTable& test,
                      const std::vector<int64_t>& test_rows);
 

@@ -67,8 +67,9 @@ struct TableModel {
   // What is positive of two classes: what `said` names, else the model's own, else what a known pair tells;
   // the other probability is scored where that is not the model's. `path` is what errors call the model.
   // Raises as positive_class(), table.positive; positive.threshold where the model's own threshold is of the
-  // other class, with this `fix`, or the verb that sets another, unless `threshold` was given instead; positive.differs where gates alone
-  // name the other one; positive.unknown for a threshold of nobody knows which class.
+  // other class, with this `fix`, or the verb that sets another, unless `threshold` was given instead;
+  // positive.differs where gates alone name the other one; positive.unknown for a threshold of nobody knows
+  // which class.
   void count_from(const PositiveSaid& said, const std::string& path, bool threshold = false,
                   const std::string& fix = {});
   // Raises ValueError[positive.unknown] where nothing says which of two classes is positive, and `who` counts

@@ -56,16 +56,16 @@ void set_threshold(const ThresholdRun& run) {
   probe_save_place(out);
   posix_env().write_folder(out, files);
   if (run.results.json) {
-    return run.results.write_json("threshold", {{"model", run.model},
-                                                {"out", out},
-                                                {"positive", saved.positive.known()
-                                                                 ? nlohmann::ordered_json(saved.positive.value)
-                                                                 : nlohmann::ordered_json()},
-                                                {"before", json_of(before.threshold)},
-                                                {"threshold", json_of(decision.threshold)}});
+    return run.results.write_json(
+        "threshold", {{"model", run.model},
+                      {"out", out},
+                      {"positive", saved.positive.known() ? nlohmann::ordered_json(saved.positive.value)
+                                                          : nlohmann::ordered_json()},
+                      {"before", json_of(before.threshold)},
+                      {"threshold", json_of(decision.threshold)}});
   }
-  run.results.write(cat("wrote ", out, ": ", text_of(decision, classes),
-                        "; before: ", text_of(before, classes), "\n"));
+  run.results.write(
+      cat("wrote ", out, ": ", text_of(decision, classes), "; before: ", text_of(before, classes), "\n"));
   run.results.suggest({"info", out});
 }
 

@@ -77,7 +77,8 @@ TEST_F(ThresholdVerb, SetsTheClassThatIsPositiveToo) {
   EXPECT_EQ(said["positive_because"], "model");
   for (const auto& row : said["predictions"])
     EXPECT_EQ(row["prediction"] == "good", row["probabilities"][0].get<double>() >= 0.75);
-  EXPECT_EQ(nlohmann::json::parse(call_verb(add_info, {model, "--json"}))["columns"]["positive_because"], "flag");
+  EXPECT_EQ(nlohmann::json::parse(call_verb(add_info, {model, "--json"}))["columns"]["positive_because"],
+            "flag");
   EXPECT_EQ(rule_of([&] { set({"0.75", "--positive", "god"}); }), "positive.class");
 }
 

@@ -365,7 +365,7 @@ void add_data_flags(CLI::App& verb, TrainFlags& flags) {
   verb.add_flag_callback(
       "--merge-labels",
       [&flags] { flags.changes.push_back([](TrainPlan& plan) { plan.data.merge_labels = true; }); },
-      "Labels that differ in capitals or blanks alone are one");
+      "Labels that differ in capitals or blanks alone, or look the same, are one");
   add_change<std::string>(verb, flags, "--licence", "What allows the use of the data; kept with the model",
                           [](TrainPlan& plan) -> std::string& { return plan.data.licence; })
       ->option_text("TEXT");

@@ -10,6 +10,7 @@
 
 #include "base/format.h"
 #include "cli/read_buckets.h"
+#include "data/equal_values.h"
 #include "report/table.h"
 
 namespace espalier::cli {
@@ -32,33 +33,30 @@ std::vector<double> quarters(std::vector<double> numbers) {
 std::optional<CategoryColumn> searched(const ScoredTable& scored, int64_t column,
                                        const MissingWords& missing) {
   const std::string& name = scored.table.names()[static_cast<size_t>(column)];
-  std::map<std::string_view, uint32_t> codes;
-  std::vector<double> numbers, known;
-  size_t values = 0;
-  for (const int64_t row : scored.rows) {
-    const std::string_view text = scored.table.cell(row, column);
-    const bool absent = missing.of(name).contains(text);
-    numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN()
-                             : scored.table.number_or_nan(row, column));
-    if (absent) continue;
-    ++values;
-    if (!std::isnan(numbers.back())) known.push_back(numbers.back());
-    if (codes.size() <= SliceColumns::kMostValues) codes.emplace(text, 0);
-  }
-  if (codes.size() > SliceColumns::kMostValues) {
-    if (2 * known.size() <= values) return std::nullopt;
+  const ColumnProfile profile = profile_values(scored.table, scored.rows, column, missing);
+  if (profile.values.size() > SliceColumns::kMostValues) {
+    std::vector<double> numbers, known;
+    for (size_t i = 0; i < scored.rows.size(); ++i) {
+      const bool absent = profile.codes[i] == ColumnProfile::kMissing;
+      numbers.push_back(absent ? std::numeric_limits<double>::quiet_NaN()
+                               : scored.table.number_or_nan(scored.rows[i], column));
+      if (!std::isnan(numbers.back())) known.push_back(numbers.back());
+    }
+    if (2 * std::ssize(known) <= profile.present()) return std::nullopt;
     const std::vector<double> edges = quarters(std::move(known));
     if (edges.empty()) return std::nullopt;
     return bucket(name, numbers, edges);
   }
+  std::map<std::string_view, uint32_t> codes;
+  for (const ColumnProfile::Value& value : profile.values) codes.emplace(value.text, 0);
   CategoryColumn out{.name = name, .values = {}, .codes = {}};
   for (auto& [text, code] : codes) {
     code = static_cast<uint32_t>(out.values.size());
     out.values.emplace_back(text);
   }
-  for (const int64_t row : scored.rows) {
-    const auto found = codes.find(scored.table.cell(row, column));
-    out.codes.push_back(found == codes.end() ? CategoryColumn::kMissing : found->second);
+  for (const uint32_t code : profile.codes) {
+    out.codes.push_back(code == ColumnProfile::kMissing ? CategoryColumn::kMissing
+                                                        : codes.at(profile.values[code].text));
   }
   return out;
 }

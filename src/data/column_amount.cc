@@ -7,7 +7,9 @@
 
 #include "base/digits.h"
 #include "base/format.h"
+#include "base/shortest.h"
 #include "data/column_steps.h"
+#include "format/canonical_decimal.h"
 #include "format/decimal.h"
 
 namespace espalier {
@@ -112,17 +114,6 @@ std::string plain_marks(std::string_view text) {
   return out;
 }
 
-std::string spelling_key(std::string_view text) {
-  std::string out;
-  for (const char c : plain_marks(text)) {
-    if (c == ' ' || c == '\t' || c == '\r' || c == '\n') continue;
-    const auto byte = static_cast<uint8_t>(c);
-    const bool latin = !out.empty() && out.back() == '\xc3' && byte >= 0x80 && byte <= 0x9e && byte != 0x97;
-    out += (c >= 'A' && c <= 'Z') || latin ? static_cast<char>(c | 32) : c;
-  }
-  return out;
-}
-
 bool is_symbol(std::string_view unit) {
   return std::find(std::begin(kSymbols), std::end(kSymbols), unit) != std::end(kSymbols);
 }
@@ -148,33 +139,63 @@ std::string unit_of(std::string_view text) {
   return is_unit_word(rest.substr(begin)) ? std::string(rest.substr(begin)) : std::string();
 }
 
-std::optional<double> read_number(std::string_view text, const NumberForm& form) {
+namespace {
+
+// What parse_decimal() is to read of an amount, without its sign: in `text`, or in `kept`. Empty for other
+// text.
+struct PlainAmount {
+  std::string_view digits;
+  bool negative = false;
+};
+PlainAmount plain_amount(std::string_view text, const NumberForm& form, std::string& kept) {
   struct Marks {
     char group, point;
   };
   constexpr Marks kMarks[] = {{0, '.'},   {',', '.'}, {'.', ','}, {'\'', '.'},
                               {' ', '.'}, {' ', ','}, {'\'', ','}};
   const auto [group, point] = kMarks[static_cast<size_t>(form.style)];
-  std::string plain;
   if (text.size() <= kLongest && std::any_of(text.begin(), text.end(), is_high))
-    text = plain = plain_marks(text);
+    text = kept = plain_marks(text);
   const BareAmount amount = bare_amount(text, form.unit);
   const std::string_view digits = amount.digits;
-  if (digits.empty() || (!is_digit(digits[0]) && digits[0] != point)) return std::nullopt;
-  std::optional<double> value;
-  if (group == 0) {
-    value = parse_decimal(digits);
-  } else if (digits.size() <= kLongest) {
-    value = parse_decimal(plain_digits(digits, group, point));
-  }
+  if (digits.empty() || (!is_digit(digits[0]) && digits[0] != point)) return {};
+  if (group == 0) return {digits, amount.negative};
+  if (digits.size() > kLongest) return {};
+  return {kept = plain_digits(digits, group, point), amount.negative};
+}
+
+std::optional<double> value_of(const PlainAmount& amount) {
+  if (amount.digits.empty()) return std::nullopt;
+  const std::optional<double> value = parse_decimal(amount.digits);
   return in_range(value && amount.negative ? std::optional(-*value) : value);
+}
+
+}  // namespace
+
+std::optional<double> read_number(std::string_view text, const NumberForm& form) {
+  if (form.style == NumberStyle::kClock) return form.unit.empty() ? in_range(read_clock(text)) : std::nullopt;
+  std::string kept;
+  return value_of(plain_amount(text, form, kept));
+}
+
+std::optional<std::string> exact_number(std::string_view text, const NumberForm& form) {
+  if (form.style == NumberStyle::kClock) {
+    const std::optional<double> value = read_number(text, form);
+    return value ? std::optional(shortest(*value)) : std::nullopt;
+  }
+  std::string kept;
+  const PlainAmount amount = plain_amount(text, form, kept);
+  if (!value_of(amount)) return std::nullopt;
+  std::optional<std::string> out = canonical_decimal(amount.digits);
+  if (out && amount.negative && *out != "0") out->insert(0, 1, '-');
+  return out;
 }
 
 NumberStyle other_point(NumberStyle style) {
   constexpr NumberStyle kOthers[] = {NumberStyle::kDecimalComma,       NumberStyle::kDecimalComma,
                                      NumberStyle::kThousands,          NumberStyle::kApostrophesDecimalComma,
                                      NumberStyle::kSpacesDecimalComma, NumberStyle::kSpaces,
-                                     NumberStyle::kApostrophes};
+                                     NumberStyle::kApostrophes,        NumberStyle::kClock};
   return kOthers[static_cast<size_t>(style)];
 }
 

@@ -49,7 +49,84 @@ class DateReader {
     return day_first ? rest(year, second, first) : rest(year, first, second);
   }
 
+  // 15-Jun-2024, 15 June 2024, Jun 15, 2024, Sat, 15 Jun 2024 12:30:00 +0200 (RFC 2822), and as C's ctime()
+  // has it: Sat Jun 15 12:30:00 2024. English names, whole or their first three letters.
+  std::optional<Moment> read_named() {
+    if (one_of(kWeekdays) > 0) {
+      accept(".");
+      accept(",");
+      accept(" ");
+    }
+    int64_t month = one_of(kMonths);
+    if (month > 0) {
+      accept(".");
+      if (!accept("- /")) return std::nullopt;
+      accept(" ");  // ctime() has days in two places
+      const int64_t day = day_of_month();
+      const bool comma = accept(",");
+      if (!accept("- /") && !comma) return std::nullopt;
+      if (!comma && text_.size() > 2 && (text_[1] == ':' || text_[2] == ':')) return read_ctime(month, day);
+      return rest(named_year(), month, day);
+    }
+    const int64_t day = day_of_month();
+    accept(".");
+    if (!accept("- /")) return std::nullopt;
+    month = one_of(kMonths);
+    accept(".");
+    accept(",");
+    if (month == 0 || !accept("- /")) return std::nullopt;
+    return rest(named_year(), month, day);
+  }
+
  private:
+  static constexpr std::string_view kMonths[] = {"january",   "february", "march",    "april",
+                                                 "may",       "june",     "july",     "august",
+                                                 "september", "october",  "november", "december"};
+  static constexpr std::string_view kWeekdays[] = {"monday", "tuesday",  "wednesday", "thursday",
+                                                   "friday", "saturday", "sunday"};
+  // From 1, of the word that comes: such a name, its first three letters, or "Sept"; 0, and nothing is taken.
+  template <size_t kCount>
+  int64_t one_of(const std::string_view (&names)[kCount]) {
+    size_t size = 0;
+    const auto letter = [&](size_t i) { return static_cast<char>(text_[i] | 32); };
+    while (size < text_.size() && letter(size) >= 'a' && letter(size) <= 'z') ++size;
+    if (size < 3) return 0;
+    for (size_t i = 0; i < kCount; ++i) {
+      if (size != 3 && size != names[i].size() && !(size == 4 && names[i] == "september")) continue;
+      size_t same = 0;
+      while (same < size && same < names[i].size() && letter(same) == names[i][same]) ++same;
+      if (same < size) continue;
+      text_.remove_prefix(size);
+      return static_cast<int64_t>(i) + 1;
+    }
+    return 0;
+  }
+  // 5, 15, 15th.
+  int64_t day_of_month() {
+    const int64_t out = one_or_two();
+    for (const std::string_view ending : {"st", "nd", "rd", "th"}) {
+      if (!text_.starts_with(ending)) continue;
+      text_.remove_prefix(ending.size());
+      break;
+    }
+    return out;
+  }
+  int64_t named_year() {
+    const size_t before = text_.size();
+    int64_t year = digits(2);
+    if (!text_.empty() && is_digit(text_[0])) year = 100 * year + digits(2);
+    return before - text_.size() == 2 ? year + (year < 69 ? 2000 : 1900) : year;
+  }
+  std::optional<Moment> read_ctime(int64_t month, int64_t day) {
+    Moment clock;
+    time(clock);
+    if (!accept(" ")) return std::nullopt;
+    std::optional<Moment> out = rest(digits(4), month, day);
+    if (!out || out->seconds != 0) return std::nullopt;
+    clock.days = out->days;
+    return clock;
+  }
+
   // The character that was accepted, or 0.
   char accept_any(std::string_view any) {
     if (text_.empty() || any.find(text_[0]) == any.npos) return 0;
@@ -66,12 +143,12 @@ class DateReader {
   std::optional<Moment> rest(int64_t year, int64_t month, int64_t day) {
     if (failed_ || year < 1 || month < 1 || month > 12 || day < 1) return std::nullopt;
     const int64_t next = month == 12 ? days_of_civil(year + 1, 1, 1) : days_of_civil(year, month + 1, 1);
-    Moment out{days_of_civil(year, month, day), 0};
+    Moment out{.days = days_of_civil(year, month, day)};
     if (out.days >= next) return std::nullopt;
     if (!text_.empty()) {
-      if (!accept("Tt ")) return std::nullopt;
-      out.seconds = time();
-      zone();
+      if (accept(",") ? !accept(" ") : !accept("Tt ")) return std::nullopt;
+      time(out);
+      zone(out);
     }
     if (failed_ || !text_.empty()) return std::nullopt;
     return out;
@@ -94,7 +171,7 @@ class DateReader {
     return value;
   }
   // 12:30, 123000, 12:30:00.5, 2:30 PM.
-  int64_t time() {
+  void time(Moment& out) {
     const bool short_hour = text_.size() > 1 && text_[1] == ':';
     int64_t hour = short_hour ? digits(1) : below(24);
     const bool extended = accept(":");
@@ -103,9 +180,9 @@ class DateReader {
     if (more) {
       seconds += std::min<int64_t>(below(61), 59);
       if (accept(".,")) {
-        digits(1);
-        while (accept("0123456789")) {
-        }
+        if (text_.empty() || !is_digit(text_[0])) failed_ = true;
+        for (double unit = 0.1; !text_.empty() && is_digit(text_[0]); unit /= 10)
+          out.fraction += unit * static_cast<double>(digits(1));
       }
     }
     const std::string_view half = text_.substr(text_.starts_with(' '));
@@ -114,18 +191,35 @@ class DateReader {
       hour = hour % 12 + ((half[0] | 32) == 'p' ? 12 : 0);
       text_ = {};
     }
-    return 3600 * hour + seconds;
+    out.seconds = 3600 * hour + seconds;
   }
-  // Checked, but not applied.
-  void zone() {
-    if (accept("Zz") || text_.empty()) return;
+  // Z, +02:00, +0200, +02, UTC, and the other names of RFC 2822.
+  void zone(Moment& out) {
+    constexpr struct {
+      std::string_view name;
+      int64_t hours;
+    } kNamed[] = {{"UTC", 0},  {"GMT", 0},  {"UT", 0},   {"EST", -5}, {"EDT", -4}, {"CST", -6},
+                  {"CDT", -5}, {"MST", -7}, {"MDT", -6}, {"PST", -8}, {"PDT", -7}};
+    if (text_.empty()) return;
+    if (accept("Zz")) {
+      out.offset = 0;
+      return;
+    }
     accept(" ");
-    if (!accept("+-")) {
+    for (const auto& [name, hours] : kNamed) {
+      if (text_ != name) continue;
+      out.offset = 3600 * hours;
+      text_ = {};
+      return;
+    }
+    const char sign = accept_any("+-");
+    if (!sign) {
       failed_ = true;
       return;
     }
-    below(24);
-    if (accept(":") || !text_.empty()) below(60);
+    const int64_t hours = below(24);
+    const int64_t minutes = accept(":") || !text_.empty() ? below(60) : 0;
+    out.offset = (sign == '-' ? -60 : 60) * (60 * hours + minutes);
   }
 
   std::string_view text_;
@@ -138,7 +232,10 @@ std::optional<Moment> of_seconds(std::optional<double> seconds) {
   if (!seconds || *seconds < kFirst || *seconds >= kEnd) return std::nullopt;
   const auto whole = static_cast<int64_t>(std::floor(*seconds));
   const int64_t days = (whole >= 0 ? whole : whole - kDaySeconds + 1) / kDaySeconds;
-  return Moment{days, whole - days * kDaySeconds};
+  return Moment{.days = days,
+                .seconds = whole - days * kDaySeconds,
+                .fraction = *seconds - static_cast<double>(whole),
+                .offset = 0};
 }
 
 // Sine and cosine of a place in a cycle.
@@ -160,6 +257,10 @@ CivilDate civil_of_days(int64_t days) {
   return {year + era * 400 + (month <= 2), month, static_cast<int>(of_year - (153 * shifted + 2) / 5 + 1)};
 }
 
+double Moment::instant() const {
+  return static_cast<double>(days * kDaySeconds + seconds - offset.value_or(0)) + fraction;
+}
+
 std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
   switch (style) {
     case DateStyle::kIso:
@@ -168,6 +269,8 @@ std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
       return DateReader(text).read_civil(true);
     case DateStyle::kMonthFirst:
       return DateReader(text).read_civil(false);
+    case DateStyle::kMonthName:
+      return DateReader(text).read_named();
     case DateStyle::kSeconds:
       return of_seconds(parse_decimal(text));
     case DateStyle::kMilliseconds: {
@@ -180,7 +283,8 @@ std::optional<Moment> read_moment(std::string_view text, DateStyle style) {
 
 std::optional<Moment> read_date(std::string_view text, DateStyle style) {
   std::optional<Moment> out = read_moment(text, style);
-  const bool civil = style == DateStyle::kDayFirst || style == DateStyle::kMonthFirst;
+  const bool civil =
+      style == DateStyle::kDayFirst || style == DateStyle::kMonthFirst || style == DateStyle::kMonthName;
   return out || !civil ? out : read_moment(text, DateStyle::kIso);
 }
 
@@ -204,8 +308,8 @@ std::string DateStep::seen() const {
 }
 
 std::string DateStep::written() const {
-  constexpr const char* kExamples[] = {"2022-06-15", "1655251200", "1655251200000", "15.06.2022",
-                                       "06/15/2022"};
+  constexpr const char* kExamples[] = {"2022-06-15", "1655251200", "1655251200000",
+                                       "15.06.2022", "06/15/2022", "15-Jun-2022"};
   return kExamples[static_cast<size_t>(style)];
 }
 
@@ -223,9 +327,12 @@ std::vector<std::string> DateStep::names(const std::string& column) const {
 
 std::vector<std::string> DateStep::formulas() const {
   constexpr const char* kForms[] = {
-      "2024-02-29, 2024/02/29 or 20240229", "seconds since 1970-01-01", "milliseconds since 1970-01-01",
+      "2024-02-29, 2024/02/29 or 20240229",
+      "seconds since 1970-01-01",
+      "milliseconds since 1970-01-01",
       "29.2.2024, 29/2/24, 29-2-2024 or 2024-02-29, 69 to 99 being 1969 to 1999",
-      "2/29/2024, 2.29.24, 2-29-2024 or 2024-02-29, 69 to 99 being 1969 to 1999"};
+      "2/29/2024, 2.29.24, 2-29-2024 or 2024-02-29, 69 to 99 being 1969 to 1999",
+      "29-Feb-2024, 29 February 2024, Feb 29, 2024, Thu, 29 Feb 2024 or 2024-02-29"};
   const bool written = style != DateStyle::kSeconds && style != DateStyle::kMilliseconds;
   const char* const time =
       written ? "; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which does not count" : "";

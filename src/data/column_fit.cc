@@ -42,7 +42,7 @@ std::string unreadable_text(const ColumnProfile& profile, const char* what, Read
 // How numbers of this style are written; without a mark between thousands where no cell has one.
 const char* example_of(NumberStyle style, const ColumnProfile& profile) {
   constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1.234,5", "1'234.5",
-                                       "1 234.5", "1 234,5", "1'234,5"};
+                                       "1 234.5", "1 234,5", "1'234,5", "14:30:00, in seconds"};
   const auto none = [&](std::string_view marks) {
     return profile.count([&](std::string_view text) { return text.find_first_of(marks) != text.npos; }) == 0;
   };
@@ -96,20 +96,21 @@ std::string rare_hashes(std::span<const ColumnProfile::Value> values) {
 // bonn, Bonn, BONN: each has an input of its own.
 std::string spellings_hint(const ColumnProfile& profile) {
   std::unordered_map<std::string, std::string_view> spellings;
-  std::string first;
+  std::string first, difference;
   int64_t more = 0;
   for (const ColumnProfile::Value& value : profile.values) {
     const auto [found, is_new] = spellings.emplace(spelling_key(value.text), value.text);
     if (is_new) continue;
-    if (first.empty())
+    if (first.empty()) {
       first = cat("\"", shortened(found->second), "\" and \"", shortened(value.text), "\"");
-    else
+      difference = spelling_difference(found->second, value.text);
+    } else {
       ++more;
+    }
   }
   if (first.empty()) return "";
-  return cat(
-      first, more ? cat(", and ", more, more == 1 ? " other," : " others,") : "",
-      " differ in capitals or blanks alone, and count as different: where they are one, write them alike");
+  return cat(first, more ? cat(", and ", more, more == 1 ? " other," : " others,") : "", " differ in ",
+             difference, " alone, and count as different: where they are one, write them alike");
 }
 
 FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
@@ -175,7 +176,8 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   return {{.how = step},
           cat("date, ", step.seen(), step.hours ? ", with the hour" : "",
               style == DateStyle::kDayFirst ? ", day before month" : "",
-              style == DateStyle::kMonthFirst ? ", month before day" : "", missing_text(profile),
+              style == DateStyle::kMonthFirst ? ", month before day" : "",
+              style == DateStyle::kMonthName ? ", with the month's name" : "", missing_text(profile),
               unreadable_text(profile, "date",
                               [&](std::string_view cell) { return read_date(cell, style).has_value(); }))};
 }

@@ -7,15 +7,20 @@
 #include "base/shortened.h"
 
 namespace espalier {
+
+bool nearly_all(int64_t cells, int64_t present) {
+  constexpr double kNearlyAll = 0.95;
+  return cells > 0 && static_cast<double>(cells) >= kNearlyAll * static_cast<double>(present);
+}
+
 namespace {
 
 // Below this many rows, values that all differ say nothing.
 constexpr int64_t kFewRows = 20;
-constexpr double kNearlyAll = 0.95;
 constexpr double kMostMissing = 0.95;
 
 bool nearly_all(int64_t cells, const ColumnProfile& profile) {
-  return cells > 0 && static_cast<double>(cells) >= kNearlyAll * static_cast<double>(profile.present());
+  return espalier::nearly_all(cells, profile.present());
 }
 
 std::string lower(std::string_view text) {
@@ -135,6 +140,7 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
     return profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
   };
   if (nearly_all(dates(DateStyle::kIso), profile)) return DateStyle::kIso;
+  if (nearly_all(dates(DateStyle::kMonthName), profile)) return DateStyle::kMonthName;
   const int64_t day_first = dates(DateStyle::kDayFirst), month_first = dates(DateStyle::kMonthFirst);
   if (nearly_all(std::max(day_first, month_first), profile)) {
     const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
@@ -217,8 +223,8 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
     out.numbers = numbers.form;
     fitting = numbers.cells;
   } else if (kind == ColumnKind::kDate) {
-    for (const DateStyle style :
-         {DateStyle::kIso, DateStyle::kDayFirst, DateStyle::kMonthFirst, DateStyle::kSeconds}) {
+    for (const DateStyle style : {DateStyle::kIso, DateStyle::kDayFirst, DateStyle::kMonthFirst,
+                                  DateStyle::kMonthName, DateStyle::kSeconds}) {
       out.dates = style;
       fitting = profile.count([&](std::string_view text) { return read_moment(text, style).has_value(); });
       if (fitting > 0) break;

@@ -21,6 +21,9 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included, 
 // booleans not every cell, is of the kind.
 ColumnGuess styled_column(const std::string& name, ColumnKind kind, const ColumnProfile& profile);
 
+// Whether so many of so many cells make a column of a kind: 95 of 100, and one.
+bool nearly_all(int64_t cells, int64_t present);
+
 // Whether it is nothing but names of rows, no two alike: what guess_column() drops for that, also the numbers
 // that a program wrote in front of the rows without a name.
 bool names_rows(const std::string& name, const ColumnProfile& profile);

@@ -1,5 +1,7 @@
 #include "data/column_guess.h"
 
+#include <ctime>
+
 #include <gtest/gtest.h>
 
 #include "base/rule_of_test.h"
@@ -192,6 +194,42 @@ TEST(ColumnGuess, DatesOfDaysAndMonths) {
             "date, 2024-02-10 to 2024-02-28");
 }
 
+TEST(ColumnGuess, DatesWithTheNameOfTheMonth) {
+  const auto form = [](const char* before, const char* between, const char* after) {
+    return noted(fit_all(table_of("x", [&](int i) { return cat(before, i % 28 + 1, between, after); }),
+                         {.label = "y"}),
+                 "x");
+  };
+  EXPECT_EQ(form("", "-Feb-", "2024"), "date, 2024-02-01 to 2024-02-28, with the month's name");
+  EXPECT_EQ(form("", " February ", "2024"), "date, 2024-02-01 to 2024-02-28, with the month's name");
+  EXPECT_EQ(form("Feb ", ", ", "2024"), "date, 2024-02-01 to 2024-02-28, with the month's name");
+  const CsvTable table = table_of("x", [](int i) { return cat(i % 28 + 1, "-feb-24"); });
+  const ColumnProgram program = fit_all(table, {.label = "y"});
+  EXPECT_EQ(ColumnProgram::from_json(program.to_json()).inputs(table).to_vector<float>(),
+            program.inputs(table).to_vector<float>());
+  // The same days in digits are the same inputs.
+  const CsvTable digits =
+      table_of("x", [](int i) { return cat("2024-02-", i % 28 < 9 ? "0" : "", i % 28 + 1); });
+  EXPECT_EQ(program.inputs(digits).to_vector<float>(), program.inputs(table).to_vector<float>());
+}
+
+TEST(ColumnGuess, TimesOfDayAndDurationsAreNumbers) {
+  const auto two = [](int i) { return cat(i < 10 ? "0" : "", i); };
+  EXPECT_EQ(noted(fit_all(table_of("x", [&](int i) { return cat(two(i / 2), ":", two(i), ":30"); }),
+                          {.label = "y"}),
+                  "x"),
+            "numeric, 30 to 70770, written as 14:30:00, in seconds");
+  EXPECT_EQ(noted(fit_all(table_of("x", [&](int i) { return cat(i, " days 0", i % 10, ":00:00"); }),
+                          {.label = "y"}),
+                  "x"),
+            "numeric, 0 to 3402000, written as 14:30:00, in seconds");
+  // A program is read again with its way of writing.
+  const CsvTable table = table_of("x", [&](int i) { return cat(i + 1, ":", two(i)); });
+  const ColumnProgram program = fit_all(table, {.label = "y"});
+  EXPECT_EQ(ColumnProgram::from_json(program.to_json()).inputs(table).to_vector<float>(),
+            program.inputs(table).to_vector<float>());
+}
+
 TEST(ColumnGuess, KindsMayBeGiven) {
   const CsvTable table = table_of("x", [](int i) { return cat(i % 4); });
   EXPECT_EQ(noted(fit_all(table, {.label = "y", .kinds = {{"x", ColumnKind::kCategory}}}), "x"),
@@ -268,6 +306,105 @@ TEST(Dates, DayAndMonthFirstFollowTheCalendar) {
     EXPECT_FALSE(read_moment(bad, DateStyle::kDayFirst)) << bad;
   EXPECT_FALSE(read_moment("13/1/2024", DateStyle::kMonthFirst));
   EXPECT_FALSE(read_moment("1/13/2024", DateStyle::kDayFirst));
+}
+
+TEST(Clocks, SecondsOfTimesAndDurations) {
+  constexpr std::pair<const char*, double> kSeconds[] = {{"14:30", 52200},
+                                                         {"04:53:31", 17611},
+                                                         {"0:00:00.25", 0.25},
+                                                         {"2:30 PM", 52200},
+                                                         {"12:05am", 300},
+                                                         {"12:00 pm", 43200},
+                                                         {"26:10:00", 94200},
+                                                         {"-1:30:00", -5400},
+                                                         {"100:00:01", 360001},
+                                                         {"1 day, 2:03:04", 93784},
+                                                         {"3 days 04:05:06", 273906},
+                                                         {"2d 00:00:01", 172801},
+                                                         {"PT2H30M", 9000},
+                                                         {"P1DT12H", 129600},
+                                                         {"P2W", 1209600},
+                                                         {"PT0.5S", 0.5},
+                                                         {"-PT90M", -5400}};
+  for (const auto& [text, seconds] : kSeconds) EXPECT_EQ(read_clock(text), seconds) << text;
+  for (const char* text : {"",
+                           "14",
+                           "14:3",
+                           "14:60",
+                           "14:30:60",
+                           "14:30:",
+                           "13:00 pm",
+                           "0:30 am",
+                           "1:2:3",
+                           ":30",
+                           "14:300",
+                           "3 days",
+                           "P",
+                           "PT",
+                           "P1Y",
+                           "P1M",
+                           "PT5",
+                           "P1H",
+                           "PT1S1M",
+                           "2024-01-01 14:30",
+                           "14:30+02:00",
+                           "14.30",
+                           "a14:30",
+                           "1 day 2"})
+    EXPECT_FALSE(read_clock(text)) << text;
+}
+
+TEST(Dates, MonthsByName) {
+  // 15 June 2024 is day 19889; C's strptime and strftime give the others below.
+  for (const char* text : {"15-Jun-2024", "15 Jun 2024", "15 June 2024", "15. June 2024", "15/JUN/2024",
+                           "15-jun-24", "15th June, 2024", "Jun 15, 2024", "June 15th, 2024", "june 15 2024",
+                           "Jun-15-2024", "Sat, 15 Jun 2024", "Saturday, 15 June 2024", "Sat 15 Jun 2024"}) {
+    const std::optional<Moment> moment = read_moment(text, DateStyle::kMonthName);
+    ASSERT_TRUE(moment) << text;
+    EXPECT_EQ(moment->days, 19889) << text;
+    EXPECT_FALSE(moment->offset) << text;
+  }
+  constexpr std::pair<const char*, double> kInstants[] = {
+      {"Sat, 15 Jun 2024 12:30:05 +0200", 1718447405}, {"Sat, 15 Jun 2024 10:30:05 GMT", 1718447405},
+      {"15 Jun 2024 06:30:05 EDT", 1718447405},        {"Sat Jun 15 10:30:05 2024", 1718447405},
+      {"Sat Jun  5 10:30:05 2024", 1717583405},        {"Jun 15, 2024, 10:30:05 AM", 1718447405}};
+  for (const auto& [text, seconds] : kInstants) {
+    const std::optional<Moment> moment = read_moment(text, DateStyle::kMonthName);
+    ASSERT_TRUE(moment) << text;
+    EXPECT_EQ(moment->instant(), seconds) << text;
+  }
+  for (const char* text : {"15 Juni 2024", "31 Jun 2024", "15 Ju 2024", "Jun 2024", "15-Jun", "15Jun2024",
+                           "2024-Jun-15", "15 Jun 2024 25:00", "Sat", "Jun 15, 2024 +0200", "June"})
+    EXPECT_FALSE(read_moment(text, DateStyle::kMonthName)) << text;
+  // Against the C library, day for day.
+  for (int64_t day = -25000; day < 47000; day += 13) {
+    const time_t seconds = day * 86400;
+    std::tm civil{};
+    gmtime_r(&seconds, &civil);
+    for (const char* form :
+         {"%d-%b-%Y", "%a, %d %b %Y 00:00:00 +0000", "%B %d, %Y", "%a %b %e 00:00:00 %Y"}) {
+      char text[64];
+      ASSERT_GT(std::strftime(text, sizeof text, form, &civil), 0u);
+      const std::optional<Moment> moment = read_moment(text, DateStyle::kMonthName);
+      ASSERT_TRUE(moment) << text;
+      ASSERT_EQ(moment->instant(), static_cast<double>(seconds)) << text;
+    }
+  }
+}
+
+TEST(Dates, OffsetsMakeInstants) {
+  constexpr std::pair<const char*, double> kInstants[] = {
+      {"2024-01-01T03:10:00-08:00", 1704107400}, {"2024-01-01T11:10:00Z", 1704107400},
+      {"2024-01-01 12:10:00+0100", 1704107400},  {"2024-01-01 11:10:00 UTC", 1704107400},
+      {"20240101T1640+05:30", 1704107400},       {"2024-01-01T11:10:00.5+00", 1704107400.5}};
+  for (const auto& [text, seconds] : kInstants) {
+    const std::optional<Moment> moment = read_moment(text, DateStyle::kIso);
+    ASSERT_TRUE(moment) << text;
+    EXPECT_TRUE(moment->offset) << text;
+    EXPECT_EQ(moment->instant(), seconds) << text;
+  }
+  EXPECT_FALSE(read_moment("2024-01-01T11:10:00", DateStyle::kIso)->offset);
+  EXPECT_EQ(read_moment("1704107400.25", DateStyle::kSeconds)->instant(), 1704107400.25);
 }
 
 TEST(Dates, OnlyTheStandardsForms) {

@@ -80,10 +80,11 @@ void note_spellings(FittedLabel& label) {
   for (const std::string& text : label.step.classes) {
     const auto [found, first] = spellings.emplace(spelling_key(text), text);
     if (first) continue;
-    label.notes.push_back({label.step.column,
-                           cat("classes ", found->second, " and ", text,
-                               " differ in capitals or blanks alone: are they one? (--merge-labels)"),
-                           true});
+    label.notes.push_back(
+        {label.step.column,
+         cat("classes ", found->second, " and ", text, " differ in ",
+             spelling_difference(found->second, text), " alone: are they one? (--merge-labels)"),
+         true});
   }
 }
 

@@ -39,6 +39,29 @@ TEST(ColumnLabel, SpellingsOfOneClassAreNamed) {
             "classes Yes and yes differ in capitals or blanks alone: are they one? (--merge-labels)");
 }
 
+// Composed and decomposed letters, full-width ones and capitals beyond Latin-1.
+TEST(ColumnLabel, ClassesThatLookTheSameAreNamedAndMerged) {
+  const auto spelled = [](int i) {
+    constexpr const char* kSpellings[] = {"männlich", "ma\u0308nnlich", "Łódź", "łÓDŹ"};
+    return kSpellings[i % 4];
+  };
+  const std::string notes = noted(learned(spelled), "y");
+  EXPECT_NE(
+      notes.find(
+          " differ in the codes of characters that look alike (U+0061 U+0308 and U+00E4) alone: are they "
+          "one? (--merge-labels)"),
+      notes.npos)
+      << notes;
+  EXPECT_NE(notes.find("classes Łódź and łÓDŹ differ in capitals or blanks alone"), notes.npos) << notes;
+  const ColumnProgram program = learned(spelled, {.merge_labels = true});
+  EXPECT_EQ(program.classes().size(), 2u);
+  const CsvTable other = parse_csv("x,y\n1,MÄNNLICH\n2,ｍännlich\n3,Lo\u0301dz\n");
+  EXPECT_EQ(rule_of([&] { program.labels(other); }), "columns.label") << "L is no Ł";
+  EXPECT_EQ(
+      program.labels(parse_csv("x,y\n1,MÄNNLICH\n2,ｍännlich\n3,ŁO\u0301DZ\u0301\n")).to_vector<int32_t>(),
+      (std::vector<int32_t>{0, 0, 1}));
+}
+
 TEST(ColumnLabel, SpellingsOfOneClassMayBeMerged) {
   const auto spelled = [](int i) {
     constexpr const char* kSpellings[] = {"no",  "Yes", " NO", "yes", "no",

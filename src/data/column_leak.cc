@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "data/column_guess.h"
 
 namespace espalier {
 namespace {

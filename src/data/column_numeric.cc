@@ -26,8 +26,9 @@ std::vector<std::string> NumericStep::names(const std::string& column) const {
 
 std::vector<std::string> NumericStep::formulas() const {
   std::vector<std::string> out = {cat("(", log ? "log(1 + max(x, 0))" : "x", " - ", shortest(mean), ") / ",
-                                      shortest(scale), ", at least -10, at most 10; x is ", shortest(median),
-                                      " where missing")};
+                                      shortest(scale), ", at least -10, at most 10; x is ",
+                                      form.style == NumberStyle::kClock ? "in seconds, and " : "",
+                                      shortest(median), " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
 }
@@ -62,8 +63,8 @@ void NumericStep::read_missing(float* out) const {
 }
 
 std::string NumericStep::written() const {
-  constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1234,5", "1'234.5",
-                                       "1 234.5", "1 234,5", "1'234,5"};
+  constexpr const char* kExamples[] = {"1234.5",  "1,234.5", "1234,5",  "1'234.5",
+                                       "1 234.5", "1 234,5", "1'234,5", "14:30:00"};
   return cat(kExamples[static_cast<size_t>(form.style)], form.unit.empty() ? "" : " ", form.unit);
 }
 

@@ -127,7 +127,8 @@ auto number_styles(const ColumnProfile& profile, const std::string& unit) {
                     NumberStyle::kApostrophes,
                     NumberStyle::kSpaces,
                     NumberStyle::kSpacesDecimalComma,
-                    NumberStyle::kApostrophesDecimalComma};
+                    NumberStyle::kApostrophesDecimalComma,
+                    NumberStyle::kClock};
   // Semicolons part cells where commas are decimal.
   if (profile.delimiter == ';') std::swap(styles[1], styles[2]);
   if (profile.delimiter == ';' && all_points_group(profile, unit)) std::swap(styles[0], styles[1]);
@@ -198,7 +199,8 @@ FormCount number_form(const ColumnProfile& profile) {
 }
 
 bool has_leading_zero(std::string_view text) {
-  return text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  const bool zero = text.size() > 1 && text[0] == '0' && text[1] >= '0' && text[1] <= '9';
+  return zero && text.find(':') == text.npos;
 }
 
 std::string share_of_rows(int64_t part, int64_t whole) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -22,8 +23,9 @@ struct ColumnProfile {
   std::vector<Value> values;    // different ones, in the order of the rows
   std::vector<uint32_t> codes;  // for each training row the place in `values`, or kMissing
   int64_t missing = 0;
-  const CsvTable* table = nullptr;  // lives as long
-  char delimiter = ',';             // of the table: between semicolons a comma is likely decimal
+  const CsvTable* table = nullptr;        // lives as long
+  std::shared_ptr<const void> kept = {};  // texts that stand in no cell
+  char delimiter = ',';                   // of the table: between semicolons a comma is likely decimal
 
   int64_t rows() const { return static_cast<int64_t>(codes.size()); }
   int64_t present() const { return rows() - missing; }
@@ -75,7 +77,7 @@ struct FormCount {
 };
 FormCount number_form(const ColumnProfile& profile);
 
-// 007: digits that begin with 0, which are no amount.
+// 007: digits that begin with 0, which are no amount; 07:30 is one.
 bool has_leading_zero(std::string_view text);
 // "12 %" of the rows, "99.95 %", and "3 rows" where it is less than one.
 std::string share_of_rows(int64_t part, int64_t whole);

@@ -34,15 +34,17 @@ struct Cell {
 // kUnmet: that no training row had, too.
 enum class CellOutcome { kRead, kBeyond, kUnreadable, kOther, kUnmet };
 
-// How numbers are written: what stands between groups of three digits, and whether a comma is the point.
+// How numbers are written: what stands between groups of three digits, and whether a comma is the point; or
+// as times of day and durations, which are seconds.
 enum class NumberStyle {
-  kPlain,                   // 1234.5
-  kThousands,               // 1,234.5
-  kDecimalComma,            // 1.234,5
-  kApostrophes,             // 1'234.5
-  kSpaces,                  // 1 234.5
-  kSpacesDecimalComma,      // 1 234,5
-  kApostrophesDecimalComma  // 1'234,5
+  kPlain,                    // 1234.5
+  kThousands,                // 1,234.5
+  kDecimalComma,             // 1.234,5
+  kApostrophes,              // 1'234.5
+  kSpaces,                   // 1 234.5
+  kSpacesDecimalComma,       // 1 234,5
+  kApostrophesDecimalComma,  // 1'234,5
+  kClock                     // 14:30:00, 2:30 PM, 26:10:00, 1 day 02:03:04, PT1H30M
 };
 inline constexpr std::string_view kNumberStyles[] = {"plain",
                                                      "thousands",
@@ -50,7 +52,8 @@ inline constexpr std::string_view kNumberStyles[] = {"plain",
                                                      "apostrophes",
                                                      "spaces",
                                                      "spaces, decimal comma",
-                                                     "apostrophes, decimal comma"};
+                                                     "apostrophes, decimal comma",
+                                                     "clock"};
 // Such a number with a unit before or behind it, as $, % or kg; empty: none. Cells without it are read too.
 struct NumberForm {
   NumberForm(NumberStyle style = NumberStyle::kPlain, std::string unit = {})
@@ -60,6 +63,11 @@ struct NumberForm {
 };
 // Within f32's range; a number in parentheses is negative. Nothing for other text.
 std::optional<double> read_number(std::string_view text, const NumberForm& form);
+// The canonical_decimal() of what read_number() reads, every digit of it.
+std::optional<std::string> exact_number(std::string_view text, const NumberForm& form);
+// The seconds of a time of day or of a duration: 14:30, 14:30:00.5, 2:30 PM, 26:10:00, 1 day 02:03:04,
+// P1DT2H; nothing for other text.
+std::optional<double> read_clock(std::string_view text);
 // 1,234.5 for 1.234,5, and the other way.
 NumberStyle other_point(NumberStyle style);
 // Whether a text is a number with the one and none with the other.
@@ -68,21 +76,29 @@ bool is_whole(std::string_view text, const NumberForm& form);
 // What stands around the digits of an amount: "$" in "$ 12", "-$1.50", "EUR" in "12 EUR", "kg" in "70 kg".
 // Empty for all other text, and for words in front of the digits that are no currency.
 std::string unit_of(std::string_view text);
-// `text` without blanks and in small letters, À to Þ too: what two spellings of a word have in common.
+// `text` without blanks, in small letters, and in one code of all that look the same (look_alike_key()): what
+// two spellings of a word have in common.
 std::string spelling_key(std::string_view text);
+// In what two such spellings differ: "capitals or blanks", or "the codes of characters that look alike
+// (U+00E4 and U+0061 U+0308)".
+std::string spelling_difference(std::string_view a, std::string_view b);
 // $ and %, other than kg and EUR.
 bool is_symbol(std::string_view unit);
 // Typographic apostrophes, minus signs and spaces as those of ASCII.
 std::string plain_marks(std::string_view text);
 
 // How dates are written.
-enum class DateStyle { kIso, kSeconds, kMilliseconds, kDayFirst, kMonthFirst };
-inline constexpr std::string_view kDateStyles[] = {"iso", "seconds", "milliseconds", "day first",
-                                                   "month first"};
-// A moment on a calendar without zones.
+enum class DateStyle { kIso, kSeconds, kMilliseconds, kDayFirst, kMonthFirst, kMonthName };
+inline constexpr std::string_view kDateStyles[] = {"iso",       "seconds",     "milliseconds",
+                                                   "day first", "month first", "month name"};
+// A moment on the calendar and the clock of where it was written.
 struct Moment {
-  int64_t days = 0;     // since 1970-01-01
-  int64_t seconds = 0;  // of the day
+  int64_t days = 0;                    // since 1970-01-01
+  int64_t seconds = 0;                 // of the day
+  double fraction = 0;                 // of a second
+  std::optional<int64_t> offset = {};  // seconds that its clock is ahead of UTC, where it says so
+  // Seconds since 1970: by UTC where it has an offset, else by its own clock.
+  double instant() const;
 };
 // From 0001 to 9999; nothing for other text.
 std::optional<Moment> read_moment(std::string_view text, DateStyle style);
@@ -235,7 +251,7 @@ struct LabelStep {
   std::vector<std::string> classes;
   bool whole_numbers = false;  // classes are written as whole numbers: 1, 1.0 and 01 are one
   bool strip_dots = false;
-  bool merge = false;  // spellings that differ in letter case and blanks alone are one class
+  bool merge = false;  // texts of one spelling_key() are one class
   NumberForm form = {};
   bool log = false;
   double mean = 0, scale = 1;

@@ -37,7 +37,8 @@ bool writes_other_point(const ColumnProgram::Data& data, const CsvTable& table, 
   const auto look_at = [&](int64_t place, const NumberForm& form) {
     if (place < 0) return;
     numbers.emplace_back(place, form);
-    plain = plain && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kThousands);
+    plain = plain && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kThousands ||
+                      form.style == NumberStyle::kClock);
   };
   for (size_t i = 0; i < places.inputs.size(); ++i) {
     if (const auto* step = std::get_if<NumericStep>(&data.steps[i].how))

@@ -1,12 +1,16 @@
 #include "data/table_truths.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
+#include <map>
+#include <memory>
 #include <optional>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "data/column_guess.h"
+#include "data/instants.h"
 
 namespace espalier {
 namespace {
@@ -27,7 +31,9 @@ std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
   const FormCount numbers = number_form(profile);
   if (2 * numbers.cells <= profile.present()) return std::nullopt;
   const NumberForm& form = numbers.form;
-  if (form.unit.empty() && form.style == NumberStyle::kPlain) return std::nullopt;
+  // Of a time of day nobody knows whether 12 is an hour.
+  if (form.unit.empty() && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kClock))
+    return std::nullopt;
   const double none = std::numeric_limits<double>::quiet_NaN();
   CellMeanings::Amounts out{.of = read_rows(profile, none, [&](std::string_view text) {
                               return read_number(text, form).value_or(none);
@@ -39,33 +45,197 @@ std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
   return out;
 }
 
-std::string time_text(const Moment& moment) {
-  std::string out = date_text(moment.days);
-  if (moment.seconds == 0) return out;
-  char text[32];
-  std::snprintf(text, sizeof text, "T%02d:%02d:%02d", static_cast<int>(moment.seconds / 3600),
-                static_cast<int>(moment.seconds / 60 % 60), static_cast<int>(moment.seconds % 60));
-  return out + text;
+// What texts are in time.
+enum class TimeKind { kNone, kDates, kClock };
+
+std::optional<Moment> literal_date(std::string_view text) {
+  const std::optional<Moment> iso = read_moment(text, DateStyle::kIso);
+  return iso ? iso : read_moment(text, DateStyle::kMonthName);
+}
+TimeKind kind_of(std::string_view text) {
+  if (literal_date(text)) return TimeKind::kDates;
+  return read_clock(text) ? TimeKind::kClock : TimeKind::kNone;
+}
+const char* name_of(TimeKind kind) {
+  return kind == TimeKind::kDates   ? "dates"
+         : kind == TimeKind::kClock ? "times of day or durations"
+                                    : "texts";
 }
 
-std::optional<CellMeanings::Dates> dates_of(const std::string& name, const ColumnProfile& profile) {
-  const auto all_are = [&](DateStyle style) {
-    return profile.count([&](std::string_view text) { return read_date(text, style).has_value(); }) ==
-           profile.present();
+// A column as it is in time.
+struct TimeColumn {
+  std::string name;
+  ColumnProfile profile;
+  TimeKind kind = TimeKind::kNone;
+  bool plain = false;      // dates whose texts are in the order of time
+  bool ambiguous = false;  // dates that may begin with the day or with the month
+  Instants instants = {};
+  std::vector<double> of_row = {};  // NaN where missing
+};
+
+// `others_missing`: a column is what most of its cells are, and the others are missing.
+TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords& missing,
+                       bool others_missing) {
+  TimeColumn out{.name = table.names()[static_cast<size_t>(column)],
+                 .profile = profile_column(table, all_rows(table), column, missing)};
+  const ColumnProfile& profile = out.profile;
+  if (profile.present() == 0) return out;
+  const auto all = [&](auto&& reads) {
+    const int64_t cells = profile.count(reads);
+    return others_missing ? 2 * cells > profile.present() : cells == profile.present();
   };
-  if (profile.present() == 0 || all_are(DateStyle::kIso)) return std::nullopt;
-  const bool day_first = all_are(DateStyle::kDayFirst), month_first = all_are(DateStyle::kMonthFirst);
-  if (!day_first && !month_first) return std::nullopt;
-  const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
-  if (day_first && month_first && !points)
-    throw ValueError("expression.date",
-                     cat("no day of column \"", name,
-                         "\" is above 12, so that its dates may begin with the day or with the month"),
-                     "dates that begin with the year, 2022-02-03, leave no doubt");
-  const DateStyle style = day_first ? DateStyle::kDayFirst : DateStyle::kMonthFirst;
-  return read_rows(profile, std::string(),
-                   [&](std::string_view text) { return time_text(*read_date(text, style)); });
+  const auto all_are = [&](DateStyle style) {
+    return all([&](std::string_view text) { return read_date(text, style).has_value(); });
+  };
+  std::optional<DateStyle> style;
+  if (all_are(DateStyle::kIso)) {
+    style = DateStyle::kIso;
+  } else if (all_are(DateStyle::kMonthName)) {
+    style = DateStyle::kMonthName;
+  } else {
+    const bool day_first = all_are(DateStyle::kDayFirst), month_first = all_are(DateStyle::kMonthFirst);
+    const bool points = profile.values[0].text.find('.') < profile.values[0].text.find_first_of("/-");
+    out.ambiguous = day_first && month_first && !points;
+    if (day_first || month_first) style = day_first ? DateStyle::kDayFirst : DateStyle::kMonthFirst;
+  }
+  std::vector<double> of_value;
+  if (style) {
+    out.kind = TimeKind::kDates;
+    out.instants = instants_of(cat("column \"", out.name, "\""), profile, *style);
+    out.plain = style == DateStyle::kIso && out.instants.with.empty();
+    of_value = out.instants.of_value;
+  } else if (all([](std::string_view text) { return read_clock(text).has_value(); })) {
+    out.kind = TimeKind::kClock;
+    for (const ColumnProfile::Value& value : profile.values)
+      of_value.push_back(read_clock(value.text).value_or(std::numeric_limits<double>::quiet_NaN()));
+  } else {
+    return out;
+  }
+  for (const uint32_t code : profile.codes) {
+    out.of_row.push_back(code == ColumnProfile::kMissing ? std::numeric_limits<double>::quiet_NaN()
+                                                         : of_value[code]);
+  }
+  return out;
 }
+
+// The sides of comparisons of one table in time.
+class TableTimes {
+ public:
+  TableTimes(const CsvTable& table, const MissingWords& missing, bool others_missing)
+      : table_(table), missing_(missing), others_missing_(others_missing) {}
+
+  std::optional<CellMeanings::Times> operator()(const CellMeanings::Side& a, const CellMeanings::Side& b,
+                                                bool orders) {
+    if (!others_missing_) return times(a, b, orders);
+    try {
+      return times(a, b, orders);
+    } catch (const ValueError&) {
+      const double none = std::numeric_limits<double>::quiet_NaN();
+      const std::vector<double> all(static_cast<size_t>(std::max<int64_t>(table_.rows(), 1)), none);
+      return CellMeanings::Times{all, all};
+    }
+  }
+
+ private:
+  std::optional<CellMeanings::Times> times(const CellMeanings::Side& a, const CellMeanings::Side& b,
+                                           bool orders) {
+    if (a.column < 0 && b.column < 0) return std::nullopt;
+    if (a.column < 0) {
+      auto out = with_text(column(b.column), a.text, orders);
+      return out ? std::optional(CellMeanings::Times{std::move(out->b), std::move(out->a)}) : std::nullopt;
+    }
+    return b.column < 0 ? with_text(column(a.column), b.text, orders)
+                        : with_column(column(a.column), column(b.column), orders);
+  }
+  const TimeColumn& column(int64_t place) {
+    const auto known = columns_.find(place);
+    return known != columns_.end()
+               ? known->second
+               : columns_.emplace(place, time_column(table_, place, missing_, others_missing_)).first->second;
+  }
+
+  [[noreturn]] static void fail(const std::string& message, std::string_view fix = "") {
+    throw ValueError("expression.date", message, fix);
+  }
+  static void check_order(const TimeColumn& column) {
+    if (!column.ambiguous) return;
+    fail(cat("no day of column \"", column.name,
+             "\" is above 12, so that its dates may begin with the day or with the month"),
+         "dates that begin with the year, 2022-02-03, leave no doubt");
+  }
+  // A text of such a form meets a column of other cells, or the other way.
+  [[noreturn]] void refuse(const TimeColumn& column, std::string_view text, TimeKind wanted) const {
+    const char* const forms =
+        "; known are 2024-01-31, 31.1.2024, 1/31/2024, 31-Jan-2024, Wed, 31 Jan 2024 "
+        "14:30:00 +0100, 14:30:00, 2:30 PM, 1 day 02:30:00 and PT2H30M";
+    const auto reads = [&](std::string_view cell) {
+      return wanted == TimeKind::kClock
+                 ? read_clock(cell).has_value()
+                 : read_date(cell, DateStyle::kDayFirst) || read_date(cell, DateStyle::kMonthFirst) ||
+                       read_date(cell, DateStyle::kMonthName);
+    };
+    if (wanted == TimeKind::kNone)
+      fail(cat("column \"", column.name, "\" is of ", name_of(column.kind), ", and \"", shortened(text),
+               "\" has no form that is read as such", forms));
+    for (const ColumnProfile::Value& value : column.profile.values) {
+      if (reads(value.text)) continue;
+      fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and line ",
+               table_.line(value.row), " of column \"", column.name, "\" holds \"", shortened(value.text),
+               "\", which has no form that is read as such", forms));
+    }
+    fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and those of column \"",
+             column.name, "\" have several forms"));
+  }
+
+  std::optional<CellMeanings::Times> with_text(const TimeColumn& column, std::string_view text,
+                                               bool orders) const {
+    if (column.profile.present() == 0) return std::nullopt;
+    const TimeKind kind = kind_of(text);
+    if (kind == TimeKind::kNone && (!orders || column.plain || column.kind == TimeKind::kNone))
+      return std::nullopt;
+    if (kind != column.kind || kind == TimeKind::kNone) {
+      if (!orders) return std::nullopt;
+      refuse(column, text, kind);
+    }
+    if (kind == TimeKind::kClock) return CellMeanings::Times{column.of_row, {*read_clock(text)}};
+    check_order(column);
+    check_offsets({&column.instants});
+    Moment moment = *literal_date(text);
+    const bool with = !column.instants.with.empty();
+    if (with && !moment.offset) {
+      if (!column.instants.same_offset)
+        fail(cat("the dates of column \"", column.name, "\" have several offsets from UTC, and \"",
+                 shortened(text), "\" has none: which of them came first is not known"),
+             cat("write it as \"", date_text(moment.days), "T00:00:00Z\", or with another offset"));
+      moment.offset = column.instants.offset;
+    }
+    if (!with && moment.offset)
+      fail(cat("\"", shortened(text), "\" has an offset from UTC, and the dates of column \"", column.name,
+               "\" have none: which of them came first is not known"));
+    return CellMeanings::Times{column.of_row, {moment.instant()}};
+  }
+
+  static std::optional<CellMeanings::Times> with_column(const TimeColumn& a, const TimeColumn& b,
+                                                        bool orders) {
+    if (a.profile.present() == 0 || b.profile.present() == 0) return std::nullopt;
+    if (a.kind == TimeKind::kNone && b.kind == TimeKind::kNone) return std::nullopt;
+    if (a.kind != b.kind) {
+      if (!orders) return std::nullopt;
+      fail(cat("column \"", a.name, "\" is of ", name_of(a.kind), " and column \"", b.name, "\" of ",
+               name_of(b.kind), ": which of them came first is not known"));
+    }
+    if (!orders && a.ambiguous && b.ambiguous) return std::nullopt;
+    check_order(a);
+    check_order(b);
+    check_offsets({&a.instants, &b.instants});
+    return CellMeanings::Times{a.of_row, b.of_row};
+  }
+
+  const CsvTable& table_;
+  const MissingWords& missing_;
+  const bool others_missing_;
+  std::map<int64_t, TimeColumn> columns_;
+};
 
 }  // namespace
 
@@ -76,18 +246,23 @@ std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_
 
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const MissingWords& missing_words) {
-  const std::vector<int64_t> rows = all_rows(table);
-  const auto profile = [&](int64_t column) { return profile_column(table, rows, column, missing_words); };
-  return truths(condition, table,
-                [&](std::string_view cell, const std::string& column) {
-                  return missing_words.of(column).contains(cell);
-                },
-                {},
-                {.amounts = [&](int64_t column) { return amounts_of(profile(column)); },
-                 .dates =
-                     [&](int64_t column) {
-                       return dates_of(table.names()[static_cast<size_t>(column)], profile(column));
-                     }});
+  return truths(
+      condition, table,
+      [&](std::string_view cell, const std::string& column) {
+        return missing_words.of(column).contains(cell);
+      },
+      {}, cell_meanings(table, missing_words, false));
+}
+
+CellMeanings cell_meanings(const CsvTable& table, const MissingWords& missing, bool others_missing) {
+  const auto times = std::make_shared<TableTimes>(table, missing, others_missing);
+  CellMeanings out;
+  out.times = [times](const auto& a, const auto& b, bool orders) { return (*times)(a, b, orders); };
+  if (others_missing) return out;
+  out.amounts = [&](int64_t column) {
+    return amounts_of(profile_column(table, all_rows(table), column, missing));
+  };
+  return out;
 }
 
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,

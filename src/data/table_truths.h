@@ -13,11 +13,18 @@
 namespace espalier {
 
 // [rows]. A column whose cells are all amounts in one form, "$ 1,200", meets numbers as such (number() takes
-// others for missing), and one of dates with the day or the month first meets "2024-01-31". Raises
-// ValueError: expression.*; expression.date also where no day is above 12, so that dates can be read in two
-// ways.
+// others for missing). Columns of dates in one form, of times of day and of durations are compared with each
+// other and with "2024-01-31" or "14:30" in the order of time, dates with offsets from UTC as instants.
+// Raises ValueError: expression.*; expression.date also where it is not known which came first: no day is
+// above 12, so that dates can be read in two ways, some have an offset and others none, or a form is not
+// known.
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const MissingWords& missing_words);
+
+// What cells of this table mean to table_truths(). `others_missing`, for rules of a schema: a column of dates
+// or times is what most of its cells are, others are missing, and so is all that cannot be ordered; amounts
+// are texts. Table and words outlive it.
+CellMeanings cell_meanings(const CsvTable& table, const MissingWords& missing, bool others_missing);
 
 // A column whose cells are mostly amounts in one form, other than plain numbers.
 std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,

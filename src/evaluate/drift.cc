@@ -5,10 +5,12 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "data/column_guess.h"
+#include "data/equal_values.h"
 #include "evaluate/multiplicity.h"
 #include "evaluate/sample_walk.h"
 #include "evaluate/stability.h"
@@ -258,12 +260,16 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
   if (before.rows() < kFewRows || now.rows() < kFewRows) return out;
   const MissingWords& missing = options.missing;
   const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
+  std::unordered_map<std::string_view, int64_t> places;
+  for (int64_t c = 0; c < now.columns(); ++c) places.emplace(now.names()[static_cast<size_t>(c)], c);
   for (int64_t c = 0; c < before.columns(); ++c) {
     const std::string& name = before.names()[static_cast<size_t>(c)];
-    const auto place = std::ranges::find(now.names(), name);
-    if (place == now.names().end()) continue;
-    const ColumnProfile a = profile_column(before, rows_before, c, missing);
-    const ColumnProfile b = profile_column(now, rows_now, place - now.names().begin(), missing);
+    const auto place = places.find(name);
+    if (place == places.end()) continue;
+    const ColumnProfile cells_a = profile_column(before, rows_before, c, missing),
+                        cells_b = profile_column(now, rows_now, place->second, missing);
+    const EqualValues equal(cells_a, cells_b);
+    const ColumnProfile a = by_value(cells_a, equal), b = by_value(cells_b, equal);
     const auto add = [&](ColumnDrift drift, int64_t of_before, int64_t of_now) {
       drift.column = name;
       drift.rows_before = of_before;

@@ -62,10 +62,10 @@ struct ColumnDrift {
 std::string text(const ColumnDrift& drift);
 
 // Of each column that both have: its numbers where all cells of both are numbers and there are more than 20
-// different ones, else its values, and how many cells are missing. Columns that name rows are not
-// compared, nor are those of dates, which go on by themselves. The surest first. Nothing is said of fewer
-// than 20 rows. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares, by Bonferroni
-// for all values of the column; stability_interval() and wasserstein_interval().
+// different ones, else its values, equal as EqualValues has it, and how many cells are missing. Columns that
+// name rows are not compared, nor are those of dates, which go on by themselves. The surest first. Nothing is
+// said of fewer than 20 rows. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares,
+// by Bonferroni for all values of the column; stability_interval() and wasserstein_interval().
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
                                     const DriftOptions& options = {});
 

@@ -3,20 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
 
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
+#include "data/equal_values.h"
 #include "data/table_truths.h"
 #include "espalier/error.h"
-#include "format/decimal.h"
+#include "format/canonical_decimal.h"
 
 namespace espalier {
 
 std::vector<std::string> factors_of(const std::string& cross) { return names_listed(cross, '*'); }
+
+std::string with_plain_numbers(const std::string& slice) {
+  std::string out;
+  for (size_t begin = 0; begin <= slice.size();) {
+    const size_t end = std::min(slice.find(", ", begin), slice.size());
+    const std::string_view part = std::string_view(slice).substr(begin, end - begin);
+    const size_t value = part.rfind('=') == part.npos ? part.size() : part.rfind('=') + 1;
+    const std::string_view text = part.substr(value);
+    const std::optional<std::string> number = has_leading_zero(text) ? std::nullopt : canonical_decimal(text);
+    out += cat(begin > 0 ? ", " : "", part.substr(0, value), number ? *number : std::string(text));
+    begin = end + 2;
+  }
+  return out;
+}
 
 std::string cross_of(const std::vector<std::string>& columns) { return names_in_list(columns, "*"); }
 
@@ -42,26 +56,22 @@ bool SliceColumns::is_missing(std::string_view text, int64_t column) const {
 }
 
 bool SliceColumns::words_are_few(int64_t column) const {
-  std::set<std::string_view> different;
-  for (const int64_t row : rows_) different.insert(table_.cell(row, column));
-  return different.size() <= kMostValues;
+  return profile_values(table_, rows_, column, missing_).values.size() <= kMostValues;
 }
 
 CategoryColumn SliceColumns::words(const std::string& name, int64_t column) const {
+  const ColumnProfile profile = profile_values(table_, rows_, column, missing_);
+  if (profile.values.size() > kMostValues) refuse(name, column, profile.values.size());
   std::map<std::string_view, uint32_t> codes;
-  for (const int64_t row : rows_) {
-    const std::string_view text = table_.cell(row, column);
-    if (!is_missing(text, column)) codes.emplace(text, 0);
-  }
-  if (codes.size() > kMostValues) refuse(name, column, codes.size());
+  for (const ColumnProfile::Value& value : profile.values) codes.emplace(value.text, 0);
   CategoryColumn out{.name = name, .values = {}, .codes = {}};
   for (auto& [text, code] : codes) {
     code = static_cast<uint32_t>(out.values.size());
     out.values.emplace_back(text);
   }
-  for (const int64_t row : rows_) {
-    const std::string_view text = table_.cell(row, column);
-    out.codes.push_back(is_missing(text, column) ? CategoryColumn::kMissing : codes.at(text));
+  for (const uint32_t code : profile.codes) {
+    out.codes.push_back(code == ColumnProfile::kMissing ? CategoryColumn::kMissing
+                                                        : codes.at(profile.values[code].text));
   }
   return out;
 }

@@ -24,10 +24,13 @@ struct Buckets {
 };
 // The names in "sex*age", in quotes where they hold signs of lists. Raises ValueError[names.quote].
 std::vector<std::string> factors_of(const std::string& cross);
+// "grade=7" of "grade=7.0": the name that a slice has by a column of numbers.
+std::string with_plain_numbers(const std::string& slice);
 // "sex*age" of these names.
 std::string cross_of(const std::vector<std::string>& columns);
 
-// By name, each read once. All that it is made of outlives it.
+// By name, each read once; numbers that are equal, 7 and 7.0, are one value (EqualValues). All that it is
+// made of outlives it.
 class SliceColumns {
  public:
   // Beyond so many a column parts rows into crumbs.

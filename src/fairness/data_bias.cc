@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "base/listed_names.h"
-#include "data/column_profile.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 #include "evaluate/ranking.h"
 #include "report/table.h"
@@ -51,8 +51,11 @@ class Biases {
  public:
   Biases(const CsvTable& table, const DataBiasOptions& options)
       : table_(table), options_(options), missing_(options.missing), rows_(all_rows(table)) {
-    for (int64_t c = 0; c < table.columns(); ++c)
-      profiles_.push_back(profile_column(table, rows_, c, missing_));
+    for (int64_t c = 0; c < table.columns(); ++c) {
+      const ColumnProfile cells = profile_column(table, rows_, c, missing_);
+      equal_.emplace_back(cells);
+      profiles_.push_back(by_value(cells, equal_.back()));
+    }
     if (!options.label.empty()) read_labels();
     check_reference();
   }
@@ -67,11 +70,13 @@ class Biases {
  private:
   const std::string& name(int64_t column) const { return table_.names()[static_cast<size_t>(column)]; }
   const ColumnProfile& profile(int64_t column) const { return profiles_[static_cast<size_t>(column)]; }
+  const EqualValues& equal(int64_t column) const { return equal_[static_cast<size_t>(column)]; }
 
   void read_labels() {
     label_ = table_.column(options_.label);
     const ColumnProfile& labels = profile(label_);
-    const auto found = std::ranges::find(labels.values, options_.positive, &ColumnProfile::Value::text);
+    const auto found = std::ranges::find(labels.values, equal(label_).spelling(options_.positive),
+                                         &ColumnProfile::Value::text);
     if (found == labels.values.end()) {
       throw ValueError("bias.positive",
                        cat("no row has the label \"", options_.positive, "\" in \"", options_.label, "\""));
@@ -127,8 +132,10 @@ class Biases {
 
   void shares(const ColumnProfile& groups, ColumnBias& out) const {
     std::map<std::string, double> expected;
-    if (const auto found = options_.reference.find(out.column); found != options_.reference.end())
-      expected = found->second;
+    if (const auto found = options_.reference.find(out.column); found != options_.reference.end()) {
+      for (const auto& [group, share] : found->second)
+        expected[equal(table_.column(out.column)).spelling(group)] += share;
+    }
     const size_t count = groups.values.size() + 1;
     std::vector<int64_t> labelled(count), positive(count);
     for (size_t row = 0; row < rows_.size() && label_ >= 0; ++row) {
@@ -251,6 +258,7 @@ class Biases {
   const DataBiasOptions& options_;
   const MissingWords missing_;
   std::vector<int64_t> rows_;
+  std::vector<EqualValues> equal_;
   std::vector<ColumnProfile> profiles_;
   int64_t label_ = -1;
   uint32_t positive_ = 0;

@@ -49,15 +49,25 @@ enum class ColumnType { kByCells, kNumber, kText };
 using ColumnTypes = std::function<ColumnType(const std::string& name)>;
 
 // What the cells of a column of text mean, by its number in the table; nothing where they mean no such thing.
-// They are asked where a column of text meets numbers, or a text that is a date beginning with its year.
+// They are asked where a column of text meets numbers, or where texts are compared.
 struct CellMeanings {
   struct Amounts {
     std::vector<double> of;    // "$ 1,200"; NaN where missing, or no amount
     int64_t first_other = -1;  // the row of the first cell that is no amount
   };
-  using Dates = std::vector<std::string>;  // "2024-01-31"; empty where missing
+  // One side of a comparison: a column, or a text.
+  struct Side {
+    int64_t column = -1;
+    std::string_view text = {};
+  };
+  // Both sides as numbers in the order of time: of a column of each row, NaN where missing, of a text one.
+  struct Times {
+    std::vector<double> a, b;
+  };
   std::function<std::optional<Amounts>(int64_t column)> amounts;
-  std::function<std::optional<Dates>(int64_t column)> dates;
+  // Nothing where they are compared as texts. `orders`: which of them comes first is asked. Raises ValueError
+  // where that is not known.
+  std::function<std::optional<Times>(const Side& a, const Side& b, bool orders)> times;
 };
 
 // [rows]. Unless `types` says what a column is, it is of numbers where each cell is a number or missing,

@@ -247,35 +247,33 @@ class Binder {
       return Numbers(all.begin() + rows.begin, all.begin() + rows.begin + rows.size);
     }));
   }
-  // The same as dates that begin with their year, where it is a column of dates that do not.
-  Bound dates_in(const Node& node, Bound of) const {
-    if (node.kind != Kind::kColumn || !meanings_.dates) return of;
-    std::optional<CellMeanings::Dates> dates = meanings_.dates(table_.column(node.text));
-    if (!dates) return of;
-    return bound(Of<Texts>([all = std::move(*dates)](const Rows& rows) {
-      Texts out;
-      for (int64_t row = rows.begin; row < rows.begin + rows.size; ++row) {
-        const std::string& date = all[static_cast<size_t>(row)];
-        out.of.push_back(date.empty() ? std::string_view() : date);
-      }
-      return out;
-    }));
-  }
-  static bool begins_with_year(const Node& node) {
-    // 2024-01-31.
-    constexpr std::string_view kShape = "0000-00-00";
-    if (node.kind != Kind::kText || node.text.size() < kShape.size()) return false;
-    for (size_t i = 0; i < kShape.size(); ++i) {
-      const char c = node.text[i];
-      if (c >= '0' && c <= '9' ? kShape[i] != '0' : c != kShape[i]) return false;
+  // Two texts that are compared as numbers, where they are dates or times of day.
+  std::optional<std::pair<Of<Numbers>, Of<Numbers>>> times_of(const Node& node, const Node& a, const Node& b,
+                                                              bool orders) const {
+    const auto side = [&](const Node& of) -> std::optional<CellMeanings::Side> {
+      if (of.kind == Kind::kColumn) return CellMeanings::Side{.column = table_.column(of.text)};
+      if (of.kind == Kind::kText) return CellMeanings::Side{.text = of.text};
+      return std::nullopt;
+    };
+    const std::optional<CellMeanings::Side> of_a = side(a), of_b = side(b);
+    if (!meanings_.times || !of_a || !of_b) return std::nullopt;
+    try {
+      std::optional<CellMeanings::Times> times = meanings_.times(*of_a, *of_b, orders);
+      if (!times) return std::nullopt;
+      const auto numbers = [](const CellMeanings::Side& of, std::vector<double> all) {
+        return Of<Numbers>([one = of.column < 0, all = std::move(all)](const Rows& rows) {
+          if (one) return Numbers(static_cast<size_t>(rows.size), all[0]);
+          return Numbers(all.begin() + rows.begin, all.begin() + rows.begin + rows.size);
+        });
+      };
+      return std::pair(numbers(*of_a, std::move(times->a)), numbers(*of_b, std::move(times->b)));
+    } catch (const ValueError& error) {
+      fail("expression.date", node, error.message(), error.fix());
     }
-    return true;
   }
   // `of` as what it is compared with.
-  Bound meeting(const Node& node, Bound of, const Node& other_node, const Bound& other) const {
-    if (of.type != Type::kText) return of;
-    if (other.type == Type::kNumber) return amounts_in(node, std::move(of));
-    return begins_with_year(other_node) ? dates_in(node, std::move(of)) : of;
+  Bound meeting(const Node& node, Bound of, const Bound& other) const {
+    return of.type == Type::kText && other.type == Type::kNumber ? amounts_in(node, std::move(of)) : of;
   }
 
   Of<Numbers> numbers_of(const Node& node, const char* what = "what is computed with") {
@@ -349,11 +347,15 @@ class Binder {
   Bound compare(const Node& node) {
     const Node &a = node.children[0], &b = node.children[1];
     const Bound left = bind(a), right = bind(b);
-    const Bound first = meeting(a, left, b, right), second = meeting(b, right, a, left);
+    const Bound first = meeting(a, left, right), second = meeting(b, right, left);
     switch (common(node, a, first, b, second)) {
-      case Type::kText:
-        if (node.text != "=" && node.text != "!=") check_dates(node);
+      case Type::kText: {
+        const bool orders = node.text != "=" && node.text != "!=";
+        if (orders) check_dates(node);
+        if (const auto times = times_of(node, a, b, orders))
+          return bound(compared(node.text, times->first, times->second));
         return bound(compared(node.text, first.texts, second.texts));
+      }
       case Type::kTruth:
         if (node.text != "=" && node.text != "!=")
           fail("expression.type", node,
@@ -372,12 +374,21 @@ class Binder {
   Bound in_list(const Node& node) {
     const Node& of = node.children[0];
     const Bound list = bind(node.children[1]);
-    const Bound left = meeting(of, bind(of), node.children[1], list);
+    const Bound left = meeting(of, bind(of), list);
     if (common(node, of, left, node.children[1], list) == Type::kNumber) {
       std::unordered_set<double> all;
       for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].number);
       return bound(tested(left.numbers, [all](double x) { return all.contains(x); }));
     }
+    // Where one is a date as the cells are, a row is in the list where it is equal to any.
+    std::vector<Of<Truths>> any;
+    bool times = false;
+    for (size_t i = 1; i < node.children.size(); ++i) {
+      Node one{.kind = Kind::kCompare, .at = node.at, .text = "=", .children = {of, node.children[i]}};
+      times = times || times_of(one, of, node.children[i], false);
+      any.push_back(compare(one).truths);
+    }
+    if (times) return bound(joined(std::move(any), Truth::kTrue));
     std::unordered_set<std::string> all;
     for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].text);
     return bound(tested(left.texts, [all](std::string_view x) { return all.contains(std::string(x)); }));

@@ -1,7 +1,7 @@
 #include "gate/data_faults.h"
 
 #include <algorithm>
-#include <unordered_set>
+#include <unordered_map>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -139,13 +139,19 @@ class Faults {
   // Of columns whose values come again.
   void spellings(const std::string& name, const ColumnProfile& profile) {
     if (2 * profile.different() > profile.present()) return;
-    std::unordered_set<std::string> keys;
-    for (const ColumnProfile::Value& value : profile.values) keys.insert(spelling_key(value.text));
-    const int64_t more = profile.different() - std::ssize(keys);
+    std::unordered_map<std::string, std::string_view> keys;
+    int64_t more = 0;
+    std::string difference;
+    for (const ColumnProfile::Value& value : profile.values) {
+      const auto [first, fresh] = keys.emplace(spelling_key(value.text), value.text);
+      if (fresh) continue;
+      ++more;
+      if (difference.empty()) difference = spelling_difference(first->second, value.text);
+    }
     if (more == 0) return;
     add(FaultOf::kCells, name,
         cat("column \"", name, "\": ", counted(more, "value"), more == 1 ? " differs" : " differ",
-            " from others in capitals or blanks alone", name == options_.label ? " (--merge-labels)" : ""),
+            " from others in ", difference, " alone", name == options_.label ? " (--merge-labels)" : ""),
         false);
   }
 

@@ -22,7 +22,7 @@ enum class FaultOf {
   kDrift,   // find_drift()
   kGroups,  // cells that are missing more often in one group: data_bias()
   kNames,   // columns that do nothing but name rows, which a model can learn by heart
-  kCells,   // words among numbers, and values that differ in capitals or blanks alone
+  kCells,   // words among numbers, and values that differ in capitals or blanks alone, or look the same
 };
 inline constexpr std::string_view kFaultsOf[] = {"schema", "leak",  "range", "drift",
                                                  "groups", "names", "cells"};

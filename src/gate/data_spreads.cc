@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/format.h"
-#include "data/column_profile.h"
+#include "data/equal_values.h"
 #include "report/html.h"
 
 namespace espalier {
@@ -117,8 +117,10 @@ DataSpreads spreads_of(const CsvTable& train, const CsvTable& now, const DataSpr
   const MissingWords& missing = options.missing;
   const std::vector<int64_t> train_rows = all_rows(train), now_rows = all_rows(now);
   for (ColumnSpread& column : out.columns) {
-    const ColumnProfile x = profile_column(train, train_rows, train.column(column.name), missing);
-    const ColumnProfile y = profile_column(now, now_rows, now.column(column.name), missing);
+    const ColumnProfile cells_x = profile_column(train, train_rows, train.column(column.name), missing),
+                        cells_y = profile_column(now, now_rows, now.column(column.name), missing);
+    const EqualValues equal(cells_x, cells_y);
+    const ColumnProfile x = by_value(cells_x, equal), y = by_value(cells_y, equal);
     const auto found = options.limits.find(column.name);
     const ColumnLimits limits = found == options.limits.end() ? ColumnLimits() : found->second;
     const std::optional<NumberForm> form = form_of_all(x, y);

@@ -69,8 +69,11 @@ class Meter {
     const SlicingFigures* by = slicing(gate_.against_columns());
     if (!by) return nullptr;
     const auto name = [](const SliceFigures& figures) { return figures.slice.name; };
-    const auto found = std::ranges::find(by->slices, gate_.against, name);
-    return found == by->slices.end() ? nullptr : &*found;
+    for (const std::string& wanted : {gate_.against, with_plain_numbers(gate_.against)}) {
+      const auto found = std::ranges::find(by->slices, wanted, name);
+      if (found != by->slices.end()) return &*found;
+    }
+    return nullptr;
   }
 
   void in(const SlicingFigures& by) {
@@ -80,9 +83,10 @@ class Meter {
         break;
       case Where::kSlice: {
         std::vector<std::string> names;
-        for (const SliceFigures& figures : by.slices) {
-          if (figures.slice.name == gate_.slice) return one(figures);
-          names.push_back(figures.slice.name);
+        for (const SliceFigures& figures : by.slices) names.push_back(figures.slice.name);
+        for (const std::string& wanted : {gate_.slice, with_plain_numbers(gate_.slice)}) {
+          if (const auto found = std::ranges::find(names, wanted); found != names.end())
+            return one(by.slices[static_cast<size_t>(found - names.begin())]);
         }
         const std::vector<std::string> close = nearest(gate_.slice, names);
         return absent(

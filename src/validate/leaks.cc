@@ -10,6 +10,8 @@
 #include "base/hash.h"
 #include "data/column_guess.h"
 #include "data/column_leak.h"
+#include "data/equal_values.h"
+#include "data/instants.h"
 #include "espalier/error.h"
 
 namespace espalier {
@@ -18,18 +20,14 @@ namespace {
 constexpr int64_t kFewRows = kRowsForLeaks;
 constexpr double kNoticeable = 0.01;  // of the rows
 
-// Rows as sums of hashes of their cells, from which one cell can be taken away.
+// Rows as sums of hashes of their values, from which one can be taken away.
 class RowHashes {
  public:
-  RowHashes(const CsvTable& table, const std::vector<int64_t>& columns) : cells_(columns.size()) {
-    sums_.resize(static_cast<size_t>(table.rows()));
+  RowHashes(int64_t rows, const std::vector<const ColumnProfile*>& columns) {
+    sums_.resize(static_cast<size_t>(rows));
     for (size_t c = 0; c < columns.size(); ++c) {
-      cells_[c].reserve(sums_.size());
-      for (int64_t row = 0; row < table.rows(); ++row) {
-        const std::string_view cell = table.cell(row, columns[c]);
-        cells_[c].push_back(hash_bytes(cell.data(), cell.size(), c + 1));
-        sums_[static_cast<size_t>(row)] += cells_[c].back();
-      }
+      cells_.push_back(value_hashes(*columns[c], c + 1));
+      for (size_t row = 0; row < sums_.size(); ++row) sums_[row] += cells_[c][row];
     }
   }
   size_t rows() const { return sums_.size(); }
@@ -63,18 +61,16 @@ class Search {
  public:
   Search(const CsvTable& table, const CsvTable* test, const LeakOptions& options)
       : table_(table), test_(test), options_(options), missing_(options.missing), rows_(all_rows(table)) {
-    if (!options.label.empty()) table.column(options.label);  // raises, and names the nearest
+    if (!options.label.empty()) label_ = table.column(options.label);  // raises, and names the nearest
+    if (test) match_columns();
     for (int64_t c = 0; c < table.columns(); ++c) {
-      profiles_.push_back(profile_column(table, rows_, c, missing_));
+      read_column(c);
       const ColumnProfile& profile = profiles_.back();
       const bool of_rows = profile.missing == 0 && names_rows(name(c), profile);
-      if (name(c) == options.label) {
-        label_ = c;
-        continue;
-      }
+      if (c == label_) continue;
       if (!of_rows || table.columns() <= 2) compared_.push_back(c);
     }
-    if (test) match_columns();
+    note_chances();
   }
 
   std::vector<LeakFinding> run() {
@@ -94,19 +90,45 @@ class Search {
  private:
   const std::string& name(int64_t column) const { return table_.names()[static_cast<size_t>(column)]; }
 
+  // Of the table and of the test together it is known which of its cells are equal.
+  void read_column(int64_t c) {
+    const ColumnProfile profile = profile_column(table_, rows_, c, missing_);
+    const int64_t place = test_ ? matched_[static_cast<size_t>(c)] : -1;
+    if (place < 0) {
+      profiles_.push_back(by_value(profile, EqualValues(profile)));
+      test_profiles_.emplace_back();
+      return;
+    }
+    const ColumnProfile of_test = profile_column(*test_, all_rows(*test_), place, missing_);
+    const EqualValues equal(profile, of_test);
+    profiles_.push_back(by_value(profile, equal));
+    test_profiles_.push_back(by_value(of_test, equal));
+  }
+
+  // The share of pairs of rows that are alike in each compared column, multiplied up to each and from each
+  // on.
+  void note_chances() {
+    const size_t count = compared_.size();
+    before_.assign(count + 1, 1);
+    from_.assign(count + 1, 1);
+    const auto alike = [&](size_t i) {
+      const ColumnProfile& profile = profiles_[static_cast<size_t>(compared_[i])];
+      const auto rows = static_cast<double>(profile.rows());
+      double out = static_cast<double>(profile.missing * (profile.missing - 1));
+      for (const auto& value : profile.values) out += static_cast<double>(value.count * (value.count - 1));
+      return out / (rows * (rows - 1));
+    };
+    std::vector<double> of_column;
+    for (size_t i = 0; i < count; ++i) of_column.push_back(alike(i));
+    for (size_t i = 0; i < count; ++i) before_[i + 1] = before_[i] * of_column[i];
+    for (size_t i = count; i > 0; --i) from_[i - 1] = from_[i] * of_column[i - 1];
+  }
+
   static constexpr size_t kNone = static_cast<size_t>(-1);
   // How many of so many pairs of rows would be alike in all compared columns but this one, or kNone, if
   // columns had nothing to do with each other.
   double by_chance(size_t but, double pairs) const {
-    for (size_t i = 0; i < compared_.size(); ++i) {
-      if (i == but) continue;
-      const ColumnProfile& profile = profiles_[static_cast<size_t>(compared_[i])];
-      const auto rows = static_cast<double>(profile.rows());
-      double alike = static_cast<double>(profile.missing * (profile.missing - 1));
-      for (const auto& value : profile.values) alike += static_cast<double>(value.count * (value.count - 1));
-      pairs *= alike / (rows * (rows - 1));
-    }
-    return pairs;
+    return pairs * (but == kNone ? from_[0] : before_[but] * from_[but + 1]);
   }
   static constexpr double kBeyondChance = 10;
   // Of rows that are known by more than one column.
@@ -120,18 +142,12 @@ class Search {
   }
 
   void match_columns() {
+    matched_.assign(static_cast<size_t>(table_.columns()), -1);
+    for (const auto& [ours, theirs] : columns_of_both(table_, *test_))
+      matched_[static_cast<size_t>(ours)] = theirs;
     for (int64_t c = 0; c < table_.columns(); ++c) {
-      const auto& names = test_->names();
-      const auto place = std::ranges::find(names, name(c));
-      const bool by_position = table_.numbered() || test_->numbered();
-      if (by_position ? c >= test_->columns() : place == names.end()) {
-        if (c == label_) {
-          matched_.push_back(-1);
-          continue;
-        }
+      if (c != label_ && matched_[static_cast<size_t>(c)] < 0)
         throw ValueError("leaks.columns", cat("the test has no column \"", name(c), "\""));
-      }
-      matched_.push_back(by_position ? c : place - names.begin());
     }
   }
 
@@ -147,7 +163,9 @@ class Search {
         missing_);
     for (int64_t c = 0; c < table_.columns(); ++c) {
       if (c == label_) continue;
-      const Leak leak = find_leak(profile_column(table_, labelled, c, missing_), label);
+      const Leak leak = labelled.size() == rows_.size()
+                            ? find_leak(profiles_[static_cast<size_t>(c)], label)
+                            : find_leak(profile_values(table_, labelled, c, missing_), label);
       if (!leak.same && leak.suspicion.empty()) continue;
       found_.push_back(
           {LeakKind::kLabel, true, name(c), table_.rows(), table_.rows(),
@@ -156,6 +174,12 @@ class Search {
     }
   }
 
+  static std::vector<const ColumnProfile*> profiles_of(const std::vector<ColumnProfile>& all,
+                                                       const std::vector<int64_t>& columns) {
+    std::vector<const ColumnProfile*> out;
+    for (const int64_t c : columns) out.push_back(&all[static_cast<size_t>(c)]);
+    return out;
+  }
   std::vector<int64_t> with_label() const {
     std::vector<int64_t> out = compared_;
     if (label_ >= 0) out.push_back(label_);
@@ -163,7 +187,7 @@ class Search {
   }
 
   void repeated() {
-    const RowHashes hashes(table_, with_label());
+    const RowHashes hashes(table_.rows(), profiles_of(profiles_, with_label()));
     const size_t inputs = compared_.size();
     std::unordered_map<uint64_t, size_t> first;
     std::unordered_set<uint64_t> of_inputs;
@@ -228,10 +252,10 @@ class Search {
   }
 
   void overlap() {
-    std::vector<int64_t> ours = compared_, theirs;
-    if (label_ >= 0 && matched_[static_cast<size_t>(label_)] >= 0) ours.push_back(label_);
-    for (const int64_t c : ours) theirs.push_back(matched_[static_cast<size_t>(c)]);
-    const RowHashes train(table_, ours), judge(*test_, theirs);
+    std::vector<int64_t> columns = compared_;
+    if (label_ >= 0 && matched_[static_cast<size_t>(label_)] >= 0) columns.push_back(label_);
+    const RowHashes train(table_.rows(), profiles_of(profiles_, columns)),
+        judge(test_->rows(), profiles_of(test_profiles_, columns));
     std::unordered_map<uint64_t, size_t> known;
     for (size_t row = 0; row < train.rows(); ++row) known.emplace(train.whole(row), row);
     if (!unlike(train, known)) return;
@@ -265,70 +289,83 @@ class Search {
     }
   }
 
+  // When the rows of a table are, by a column of dates: seconds, NaN where that is not said.
   struct Times {
     int64_t column = -1;
-    DateStyle style = DateStyle::kIso;
+    Instants instants;
+    std::vector<double> of_row;
   };
-  // Seconds since 1970.
-  std::optional<int64_t> moment(const CsvTable& table, int64_t row, int64_t column, DateStyle style) const {
-    constexpr int64_t kDay = 86400;
-    const std::optional<Moment> out = read_moment(table.cell(row, column), style);
-    if (!out) return std::nullopt;
-    return out->days * kDay + out->seconds;
+  Times times_of(int64_t column, const char* whose, const ColumnProfile& profile, DateStyle style) const {
+    Times out{.column = column,
+              .instants = instants_of(cat("column \"", name(column), "\"", whose), profile, style),
+              .of_row = {}};
+    for (const uint32_t code : profile.codes)
+      out.of_row.push_back(code == ColumnProfile::kMissing ? std::nan("") : out.instants.of_value[code]);
+    return out;
   }
 
   void times() {
-    std::vector<Times> dates;
+    std::vector<std::pair<int64_t, DateStyle>> dates;
     for (int64_t c = 0; c < table_.columns(); ++c) {
       if (c == label_) continue;
       if (const auto style = date_style(name(c), profiles_[static_cast<size_t>(c)]))
-        dates.push_back({c, *style});
+        dates.emplace_back(c, *style);
     }
     if (!options_.time.empty()) {
       const int64_t wanted = table_.column(options_.time);
-      const auto found = std::ranges::find(dates, wanted, &Times::column);
+      const auto found = std::ranges::find(dates, wanted, [](const auto& date) { return date.first; });
       if (found == dates.end())
         throw ValueError("leaks.time", cat("column \"", options_.time, "\" holds no dates"));
-      later_columns(*found, dates);
-      if (test_) earlier_test(*found);
+      const Times time = read_times(*found);
+      check_offsets({&time.instants});
+      for (const auto& other : dates) later_column(time, other);
+      if (test_) earlier_test(time, found->second);
     } else if (dates.size() == 1 && test_) {
-      earlier_test(dates[0]);
+      earlier_test(read_times(dates[0]), dates[0].second);
     }
+  }
+  Times read_times(const std::pair<int64_t, DateStyle>& date) const {
+    return times_of(date.first, "", profiles_[static_cast<size_t>(date.first)], date.second);
+  }
+  // By how many seconds one must lie before the other to be the earlier for sure: clocks without an offset
+  // are from 12 hours behind UTC to 14 ahead of it.
+  static double doubt(const Instants& a, const Instants& b) {
+    constexpr double kMost = 26 * 3600;
+    const bool with = !a.with.empty() || !b.with.empty(), without = !a.without.empty() || !b.without.empty();
+    return with && without ? kMost : 0;
   }
 
   // Dates that mostly lie behind that of their row.
-  void later_columns(const Times& time, const std::vector<Times>& dates) {
-    for (const Times& other : dates) {
-      if (other.column == time.column) continue;
-      int64_t both = 0, later = 0;
-      for (const int64_t row : rows_) {
-        const auto at = moment(table_, row, time.column, time.style);
-        const auto its = moment(table_, row, other.column, other.style);
-        both += at && its;
-        later += at && its && *its > *at;
-      }
-      if (both < kFewRows || 2 * later < both) continue;
-      found_.push_back({LeakKind::kFutureColumn, true, name(other.column), later, both,
-                        cat("column \"", name(other.column), "\" lies after \"", name(time.column), "\" in ",
-                            share(later, both), ": nobody knows it then")});
+  void later_column(const Times& time, const std::pair<int64_t, DateStyle>& date) {
+    if (date.first == time.column) return;
+    const Times other = read_times(date);
+    const double sure = doubt(time.instants, other.instants);
+    int64_t both = 0, later = 0;
+    for (size_t row = 0; row < time.of_row.size(); ++row) {
+      both += !std::isnan(time.of_row[row]) && !std::isnan(other.of_row[row]);
+      later += other.of_row[row] > time.of_row[row] + sure;
     }
+    if (both < kFewRows || 2 * later < both) return;
+    found_.push_back({LeakKind::kFutureColumn, true, name(other.column), later, both,
+                      cat("column \"", name(other.column), "\" lies after \"", name(time.column), "\" in ",
+                          share(later, both), ": nobody knows it then")});
   }
 
-  void earlier_test(const Times& time) {
-    std::optional<int64_t> last;
-    for (const int64_t row : rows_) {
-      const auto at = moment(table_, row, time.column, time.style);
-      if (at && (!last || *at > *last)) last = at;
-    }
-    int64_t dated = 0, earlier = 0;
-    for (int64_t row = 0; row < test_->rows() && last; ++row) {
-      const auto at = moment(*test_, row, matched_[static_cast<size_t>(time.column)], time.style);
-      dated += at.has_value();
-      earlier += at && *at < *last;
-    }
-    if (dated < kFewRows || 10 * earlier < dated) return;
+  void earlier_test(const Times& time, DateStyle style) {
+    const Times now =
+        times_of(time.column, " of the test", test_profiles_[static_cast<size_t>(time.column)], style);
     // A column that nobody named may say something else than when its row came.
     const bool named = !options_.time.empty();
+    if (named) check_offsets({&time.instants, &now.instants});
+    const double sure = doubt(time.instants, now.instants);
+    double last = -INFINITY;
+    for (const double at : time.of_row) last = at > last ? at : last;
+    int64_t dated = 0, earlier = 0;
+    for (const double at : now.of_row) {
+      dated += !std::isnan(at) && std::isfinite(last);
+      earlier += at + sure < last;
+    }
+    if (dated < kFewRows || 10 * earlier < dated) return;
     found_.push_back({LeakKind::kTimeTravel, named, name(time.column), earlier, dated,
                       cat("by \"", name(time.column), "\" ", share(earlier, dated),
                           " of the test lie before the last that trains: the model has seen their future",
@@ -340,9 +377,10 @@ class Search {
   const LeakOptions& options_;
   const MissingWords missing_;
   const std::vector<int64_t> rows_;
-  std::vector<ColumnProfile> profiles_;
-  std::vector<int64_t> compared_;  // columns, without the label and those that name rows
-  std::vector<int64_t> matched_;   // of each column its place in the test; -1 for a label that it lacks
+  std::vector<ColumnProfile> profiles_, test_profiles_;
+  std::vector<double> before_, from_;  // products of the shares of alike pairs
+  std::vector<int64_t> compared_;      // columns, without the label and those that name rows
+  std::vector<int64_t> matched_;       // of each column its place in the test; -1 for a label that it lacks
   int64_t label_ = -1, in_blocks_ = 0;
   std::string blocks_;
   std::vector<LeakFinding> found_;

@@ -44,8 +44,10 @@ struct LeakOptions {
 
 // Of a table, and of another one with the same columns that judges (null without). Columns whose values all
 // differ name rows and are not compared. Rows count as repeated where rows are mostly unlike each other: at
-// least nine in ten differ; in other tables the like of each other are no finding. Cells are compared as
-// text, by 64-bit hashes. Raises ValueError: csv.column, leaks.columns where the other table lacks one.
+// least nine in ten differ; in other tables the like of each other are no finding. Cells are equal as
+// EqualValues has it, and compared by 64-bit hashes; dates with offsets from UTC are instants. Raises
+// ValueError: csv.column, leaks.columns where the other table lacks one, dates.offsets where some dates of
+// the column that is asked for have an offset and others have none.
 std::vector<LeakFinding> find_leaks(const CsvTable& table, const CsvTable* test, const LeakOptions& options);
 
 }  // namespace espalier

@@ -2,6 +2,7 @@
 #include "validate/leaks.h"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 
 #include <gtest/gtest.h>
@@ -246,6 +247,95 @@ TEST(Leaks, SharedAdultHasDuplicatesAndNoLeak) {
   ASSERT_TRUE(of_kind(all, LeakKind::kDuplicates));
   EXPECT_EQ(of_kind(all, LeakKind::kDuplicates)->rows, 24);  // as the data's users have counted
   EXPECT_FALSE(std::ranges::any_of(all, &LeakFinding::warning));
+}
+
+// Numbers written otherwise: 12.5 as 12.50 and 1.25e1.
+Cells rewritten(Cells cells, uint64_t seed) {
+  Philox random(seed);
+  for (auto& row : cells) {
+    for (const size_t c : {3, 4}) {
+      if (const uint64_t how = random.below(3); how == 1)
+        row[c] += row[c].find('.') == std::string::npos ? ".0" : "0";
+      else if (how == 2)
+        row[c] += "e0";
+    }
+  }
+  return cells;
+}
+
+TEST(Leaks, NumbersThatAreEqualRepeat) {
+  Cells cells = sales(31, 400);
+  for (int i = 0; i < 30; ++i) cells.push_back(cells[static_cast<size_t>(100 + i)]);
+  const Cells train = sales(32, 300);
+  const Cells others = rewritten(cells, 1), test = rewritten(train, 2);
+  const auto texts = [](const std::vector<LeakFinding>& all) {
+    std::vector<std::string> out;
+    for (const LeakFinding& finding : all) out.push_back(finding.text);
+    return out;
+  };
+  EXPECT_EQ(texts(found(others)), texts(found(cells)));
+  EXPECT_FALSE(found(cells).empty());
+  const auto all = found(train, &test);
+  ASSERT_TRUE(of_kind(all, LeakKind::kOverlap));
+  EXPECT_EQ(of_kind(all, LeakKind::kOverlap)->rows, 300);
+  EXPECT_EQ(texts(all), texts(found(train, &train)));
+  // Codes with leading zeros in either table are texts: 02134 is no 2134.
+  Cells zips = train, other_zips = train;
+  for (size_t i = 0; i < zips.size(); ++i) {
+    zips[i][4] = cat(1000 + i);
+    other_zips[i][4] = cat("0", 1000 + i);
+  }
+  EXPECT_FALSE(of_kind(found(zips, &other_zips), LeakKind::kOverlap));
+}
+
+TEST(Leaks, InstantsOfOtherClocksAreNoTimeTravel) {
+  // Hours in order on clocks of two zones: by their texts many test rows lie before the last that trains.
+  const auto hours = [](int first, int count, bool zones) {
+    std::string text = "at,x,late\n";
+    for (int i = first; i < first + count; ++i) {
+      const int zone = i % 2 ? -8 : 5, hour = 24 + i + zone;
+      const auto two = [](int value) { return cat(value < 10 ? "0" : "", value); };
+      text += cat("2024-01-", two(1 + hour / 24), "T", two(hour % 24), ":00:00",
+                  !zones     ? ""
+                  : zone < 0 ? "-08:00"
+                             : "+05:00",
+                  ",", i * i % 89, ",", i % 3 ? "yes" : "no", "\n");
+    }
+    return parse_csv(text);
+  };
+  const CsvTable train = hours(0, 160, true), test = hours(160, 40, true);
+  EXPECT_FALSE(of_kind(find_leaks(train, &test, {.label = "late", .time = "at"}), LeakKind::kTimeTravel));
+  // The other way round they travel.
+  const auto all = find_leaks(test, &train, {.label = "late", .time = "at"});
+  ASSERT_TRUE(of_kind(all, LeakKind::kTimeTravel));
+  EXPECT_EQ(of_kind(all, LeakKind::kTimeTravel)->rows, 160);
+  // Of clocks without an offset beside them nobody knows.
+  const CsvTable without = hours(160, 40, false);
+  EXPECT_EQ(rule_of([&] { find_leaks(train, &without, {.label = "late", .time = "at"}); }), "dates.offsets");
+}
+
+// Of four times the columns no more than the square of two: a cost of each pair would be sixteen times.
+TEST(LeaksSlow, WideTablesCostNoPairsOfColumns) {
+  const auto seconds = [](int columns) {
+    Philox random(7);
+    std::string text;
+    for (int c = 0; c < columns; ++c) text += cat("g", c, ",");
+    text += "y\n";
+    for (int row = 0; row < 150; ++row) {
+      for (int c = 0; c < columns; ++c) text += cat(random.below(2000), ",");
+      text += random.below(2) ? "ill\n" : "well\n";
+    }
+    const CsvTable table = parse_csv(text);
+    double least = 1e9;
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      const std::clock_t before = std::clock();
+      find_leaks(table, &table, {.label = "y"});
+      least = std::min(least, static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+    }
+    return least;
+  };
+  const double few = seconds(1000), many = seconds(4000);
+  EXPECT_LT(many, 8 * few) << few << " s and " << many << " s";
 }
 
 }  // namespace

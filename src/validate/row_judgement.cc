@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "data/table_truths.h"
 #include "format/decimal.h"
 
 namespace espalier {
@@ -13,7 +14,7 @@ std::vector<Truth> ask(const SchemaRule& rule, const RowValidator& validator, co
   return truths(
       rule.condition, table,
       [&](std::string_view cell, const std::string& column) { return validator.is_missing(cell, column); },
-      validator.types());
+      validator.types(), cell_meanings(table, validator.missing(), true));
 }
 
 class Judge {

@@ -108,5 +108,20 @@ TEST(RowJudgement, RulesAreAskedOfWhatStands) {
   EXPECT_EQ(broken.replaced, 1);
 }
 
+TEST(RowJudgement, RulesOrderDatesAndClocksInTime) {
+  tfmd::Schema schema;
+  parse_metadata(
+      cat(R"(feature { name: "when" type: BYTES } feature { name: "clock" type: BYTES } )",
+          tags("tag: 'espalier.rule=when >= \"2024-06-15\"' tag: 'espalier.rule=clock < \"14:30\"'")),
+      schema);
+  const CsvTable table = parse_csv(
+      "when,clock\n15-Jun-2024,9:00\n14-Jun-2024,9:00\n02-Dec-2024,9:59:59\nsoon,noon\n01-Jul-2024,2:45 "
+      "PM\n");
+  const RowJudgement found = judge_rows(RowValidator(schema, table.names(), {}), table);
+  ASSERT_EQ(found.findings.size(), 2u);
+  EXPECT_EQ(found.findings[0].lines, std::vector<int64_t>{3});
+  EXPECT_EQ(found.findings[1].lines, std::vector<int64_t>{6});
+}
+
 }  // namespace
 }  // namespace espalier

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/digits.h"
-#include "data/column_steps.h"
+#include "data/equal_values.h"
 #include "espalier/error.h"
 #include "format/decimal.h"
 
@@ -19,11 +19,17 @@ void name_line(std::vector<int64_t>& lines, int64_t line) {
   if (lines.size() < kSkewLines) lines.push_back(line);
 }
 
-// The rows of a table by their ids.
+EqualValues equal_in(const CsvTable& a, int64_t first, const CsvTable& b, int64_t second,
+                     const MissingWords& missing) {
+  return {profile_column(a, all_rows(a), first, missing), profile_column(b, all_rows(b), second, missing)};
+}
+
+// The rows of a table by their ids, of each column of which `equal` says which cells are.
 class Side {
  public:
-  Side(const CsvTable& table, const SkewOptions& options, const MissingWords& missing)
-      : table(table), lines(table.lines()) {
+  Side(const CsvTable& table, const SkewOptions& options, const MissingWords& missing,
+       const std::vector<EqualValues>& equal)
+      : table(table), lines(table.lines()), equal_(equal) {
     found.rows = table.rows();
     for (const std::string& name : options.id) id_.push_back(table.column(name));
     for (int64_t row = 0; row < table.rows(); ++row) add(row, missing);
@@ -41,13 +47,13 @@ class Side {
  private:
   void add(int64_t row, const MissingWords& missing) {
     std::string id;
-    for (const int64_t column : id_) {
-      const std::string_view cell = table.cell(row, column);
-      if (missing.of(table.names()[static_cast<size_t>(column)]).contains(cell)) {
+    for (size_t i = 0; i < id_.size(); ++i) {
+      const std::string_view cell = table.cell(row, id_[i]);
+      if (missing.of(table.names()[static_cast<size_t>(id_[i])]).contains(cell)) {
         ++found.without_id;
         return name_line(found.without_id_lines, line(row));
       }
-      id.append(cell).append(1, '\0');
+      id.append(equal_[i].spelling(cell)).append(1, '\0');
     }
     const auto [place, fresh] = rows.try_emplace(id, row);
     if (fresh) {
@@ -59,6 +65,7 @@ class Side {
     name_line(found.repeated_lines, line(row));
   }
 
+  const std::vector<EqualValues>& equal_;
   std::vector<int64_t> id_;
 };
 
@@ -87,7 +94,8 @@ bool differ_beyond_doubles(std::string_view a, std::string_view b, double x, dou
 // A column of both tables.
 class Compared {
  public:
-  Compared(std::string name, int64_t first, int64_t second) : first_(first), second_(second) {
+  Compared(std::string name, int64_t first, int64_t second, bool of_numbers)
+      : first_(first), second_(second), of_numbers_(of_numbers) {
     skew.column = std::move(name);
   }
 
@@ -102,7 +110,7 @@ class Compared {
       ++(none_here ? skew.only_second : skew.only_first);
     } else {
       const std::optional<double> x = a.table.number(row, first_), y = b.table.number(other, second_);
-      const bool close = x && y && std::abs(*x - *y) <= options.tolerance &&
+      const bool close = of_numbers_ && x && y && std::abs(*x - *y) <= options.tolerance &&
                          !(options.tolerance < 1 && differ_beyond_doubles(here, there, *x, *y));
       if (here == there || close) return true;
       ++skew.differ;
@@ -115,9 +123,11 @@ class Compared {
 
  private:
   int64_t first_, second_;
+  bool of_numbers_;
 };
 
-std::vector<Compared> compared_columns(Side& a, Side& b, const SkewOptions& options) {
+std::vector<Compared> compared_columns(Side& a, Side& b, const SkewOptions& options,
+                                       const MissingWords& missing) {
   const auto holds = [](const std::vector<std::string>& all, const std::string& name) {
     return std::ranges::find(all, name) != all.end();
   };
@@ -127,10 +137,12 @@ std::vector<Compared> compared_columns(Side& a, Side& b, const SkewOptions& opti
   std::vector<Compared> out;
   for (const std::string& name : a.table.names()) {
     if (!asked(name)) continue;
-    if (holds(b.table.names(), name))
-      out.emplace_back(name, a.table.column(name), b.table.column(name));
-    else
+    if (!holds(b.table.names(), name)) {
       a.found.only_columns.push_back(name);
+      continue;
+    }
+    const int64_t first = a.table.column(name), second = b.table.column(name);
+    out.emplace_back(name, first, second, equal_in(a.table, first, b.table, second, missing).of_numbers());
   }
   for (const std::string& name : b.table.names()) {
     if (asked(name) && !holds(a.table.names(), name)) b.found.only_columns.push_back(name);
@@ -146,8 +158,11 @@ RowSkew row_skew(const CsvTable& first, const CsvTable& second, const SkewOption
     if (std::ranges::find(second.names(), name) == second.names().end()) first.column(name);
   }
   const MissingWords& missing = options.missing;
-  Side a(first, options, missing), b(second, options, missing);
-  std::vector<Compared> columns = compared_columns(a, b, options);
+  std::vector<EqualValues> equal;
+  for (const std::string& id : options.id)
+    equal.push_back(equal_in(first, first.column(id), second, second.column(id), missing));
+  Side a(first, options, missing, equal), b(second, options, missing, equal);
+  std::vector<Compared> columns = compared_columns(a, b, options, missing);
   RowSkew out;
   for (const auto& [id, row] : a.ids) {
     const auto there = b.rows.find(id);

@@ -22,7 +22,8 @@ struct SkewOptions {
 inline constexpr size_t kSkewLines = 5;  // that are named
 
 // Of pairs of rows with one id. Two missing cells are equal, so are numbers of one value ("1", "1.0"; whole
-// ones beyond 2^53 by their digits), and texts byte by byte.
+// ones beyond 2^53 by their digits) in columns of numbers as EqualValues has it, and texts byte by byte. Ids
+// are equal as EqualValues has it.
 struct ColumnSkew {
   std::string column = {};
   int64_t differ = 0;                       // both have a value

@@ -53,6 +53,13 @@ TEST(RowSkew, IdsThatAreMissingOrRepeatedMakeNoPairs) {
   EXPECT_EQ(found.second.rows, 7);
 }
 
+TEST(RowSkew, IdsThatAreNumbersAreEqualByValueAndCodesAreTexts) {
+  EXPECT_EQ(skew("id,x\n7,1\n8,2\n", "id,x\n8e0,2.0\n7.0,1\n").pairs, 2);
+  EXPECT_EQ(skew("id,x\n7,1\n8,2\n", "id,x\n8e0,2.0\n7.0,1\n").skewed, 0);
+  EXPECT_EQ(skew("id,x\n07,1\n7,2\n", "id,x\n7,2\n07,1\n").pairs, 2);
+  EXPECT_EQ(skew("id,zip\n1,02134\n2,2134\n", "id,zip\n1,2134\n2,2134\n").skewed, 1);
+}
+
 TEST(RowSkew, ColumnsOfAnIdAreTakenTogether) {
   const SkewOptions both = {.id = {"a", "b"}};
   EXPECT_EQ(skew("a,b,x\n1,23,1\n12,3,2\n", "a,b,x\n12,3,2\n1,23,1\n", both).skewed, 0);

@@ -84,6 +84,7 @@ class RowValidator {
   bool is_missing(std::string_view cell, const std::string& column) const {
     return missing_.of(column).contains(cell);
   }
+  const MissingWords& missing() const { return missing_; }
   // Columns that the schema does not know.
   const std::vector<std::string>& new_columns() const { return new_columns_; }
 

@@ -12,6 +12,8 @@
 #include "base/shortest.h"
 #include "data/column_guess.h"
 #include "data/column_profile.h"
+#include "data/equal_values.h"
+#include "data/instants.h"
 #include "espalier/columns.h"
 #include "espalier/error.h"
 #include "format/expression_node.h"
@@ -32,10 +34,26 @@ RowSplit sorted(RowSplit split) {
   return split;
 }
 
+// Of each row what its cell says, in one spelling; of one without a value what stands there.
+struct RowTexts {
+  RowTexts(const CsvTable& table, const std::string& column)
+      : profile(profile_values(table, all_rows(table), table.column(column),
+                               MissingWords(ColumnOptions().missing))) {
+    for (int64_t row = 0; row < table.rows(); ++row) {
+      const uint32_t code = profile.codes[static_cast<size_t>(row)];
+      of_row.push_back(code == ColumnProfile::kMissing ? table.cell(row, table.column(column))
+                                                       : profile.values[code].text);
+    }
+  }
+  ColumnProfile profile;
+  std::vector<std::string_view> of_row;
+};
+
 // The moment or number of each row, and the moments' style.
 struct Keys {
   std::vector<double> of_row;
   std::optional<DateStyle> dates;
+  bool utc = false;  // whether they say how far they are from it
 };
 // What is true of rows that have a time, and not of one whose cell is this.
 std::string have_one(const std::string& name, std::string_view cell, bool dates) {
@@ -44,17 +62,23 @@ std::string have_one(const std::string& name, std::string_view cell, bool dates)
   return dates ? cat(column, " != ", quoted_text(cell)) : cat("number(", column, ") is not missing");
 }
 Keys keys_of(const CsvTable& table, const std::string& name) {
-  constexpr double kDay = 86400;
   const int64_t column = table.column(name);
   const std::vector<int64_t> rows = all_rows(table);
-  Keys out{
-      .of_row = {},
-      .dates = date_style(name, profile_column(table, rows, column, MissingWords(ColumnOptions().missing)))};
+  const ColumnProfile profile = profile_column(table, rows, column, MissingWords(ColumnOptions().missing));
+  Keys out{.of_row = {}, .dates = date_style(name, profile)};
+  const Instants instants =
+      out.dates ? instants_of(cat("column \"", name, "\""), profile, *out.dates) : Instants();
+  check_offsets({&instants});
+  out.utc =
+      !instants.with.empty() && *out.dates != DateStyle::kSeconds && *out.dates != DateStyle::kMilliseconds;
+  const std::optional<NumberForm> form = out.dates ? std::nullopt : form_of_all(profile);
   for (const int64_t row : rows) {
     double key = table.number_or_nan(row, column);
-    if (out.dates) {
-      const std::optional<Moment> moment = read_moment(table.cell(row, column), *out.dates);
-      key = moment ? static_cast<double>(moment->days) * kDay + static_cast<double>(moment->seconds) : NAN;
+    if (const uint32_t code = profile.codes[static_cast<size_t>(row)]; code != ColumnProfile::kMissing) {
+      if (out.dates) key = instants.of_value[code];
+      if (form) key = *read_number(profile.values[code].text, *form);
+    } else {
+      key = NAN;
     }
     if (std::isnan(key)) {
       const std::string_view cell = table.cell(row, column);
@@ -90,9 +114,9 @@ RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed) 
 }
 
 RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
-  const int64_t place = table.column(column);
+  const RowTexts texts(table, column);
   std::map<std::string_view, std::vector<int64_t>> classes;
-  for (const int64_t row : all_rows(table)) classes[table.cell(row, place)].push_back(row);
+  for (const int64_t row : all_rows(table)) classes[texts.of_row[static_cast<size_t>(row)]].push_back(row);
   RowSplit out{.train = {}, .test = {}, .by = cat("by class of \"", column, "\", seed ", seed)};
   // Whole rows first, then one more for the largest remainders.
   struct Share {
@@ -126,10 +150,10 @@ namespace {
 class ClassShares {
  public:
   ClassShares(const CsvTable& table, const std::string& label, double fraction) {
-    const int64_t place = table.column(label);
+    const RowTexts texts(table, label);
     std::map<std::string_view, size_t> known;
-    for (const int64_t row : all_rows(table)) {
-      const size_t its = known.emplace(table.cell(row, place), known.size()).first->second;
+    for (const std::string_view text : texts.of_row) {
+      const size_t its = known.emplace(text, known.size()).first->second;
       of_row_.push_back(its);
       rows_.resize(known.size());
       ++rows_[its];
@@ -173,19 +197,21 @@ class ClassShares {
 
 RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
                         double fraction, uint64_t seed) {
-  const int64_t place = table.column(column);
-  const MissingWords missing(ColumnOptions().missing);
-  std::map<std::string_view, size_t> known;
+  const ColumnProfile profile =
+      profile_values(table, all_rows(table), table.column(column), MissingWords(ColumnOptions().missing));
+  std::vector<size_t> of_value(profile.values.size(), 0);
   std::vector<std::vector<int64_t>> groups;
   for (const int64_t row : all_rows(table)) {
-    const std::string_view cell = table.cell(row, place);
-    if (missing.contains(cell)) {
+    const uint32_t code = profile.codes[static_cast<size_t>(row)];
+    if (code == ColumnProfile::kMissing) {
       groups.push_back({row});
       continue;
     }
-    const auto [entry, fresh] = known.emplace(cell, groups.size());
-    if (fresh) groups.emplace_back();
-    groups[entry->second].push_back(row);
+    if (of_value[code] == 0) {
+      groups.emplace_back();
+      of_value[code] = groups.size();
+    }
+    groups[of_value[code] - 1].push_back(row);
   }
   Philox random(seed);
   shuffle(groups, random);
@@ -220,7 +246,8 @@ RowSplit split_by_time(const CsvTable& table, const std::string& column, double 
   constexpr double kDay = 86400;
   out.by = cat("by \"", column, "\": rows judge ",
                std::isinf(last) ? "all"
-               : keys.dates     ? cat("after ", date_text(static_cast<int64_t>(std::floor(last / kDay))))
+               : keys.dates     ? cat("after ", date_text(static_cast<int64_t>(std::floor(last / kDay))),
+                                  keys.utc ? " (UTC)" : "")
                                 : cat("after ", shortest(last)));
   return out;
 }

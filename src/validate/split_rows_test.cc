@@ -172,5 +172,72 @@ TEST(SplitRows, TheLastRowsOfATimeJudge) {
   EXPECT_EQ(rule_of([&] { split_by_group(numbers, "y", "", 0.5, 0); }), "csv.column");
 }
 
+TEST(SplitRows, NumbersThatAreEqualAreOneGroup) {
+  Philox random(4);
+  std::string plain = "patient,ill\n", rewritten = plain, zips = plain;
+  for (int i = 0; i < 600; ++i) {
+    const auto patient = static_cast<int64_t>(random.below(100)) + 1;
+    const char* const ill = random.below(3) ? "no" : "yes";
+    const char* const endings[] = {"", ".0", "e0"};
+    plain += cat(patient, ",", ill, "\n");
+    rewritten += cat(patient, endings[random.below(3)], ",", ill, "\n");
+    zips += cat(i % 2 ? "0" : "", 2000 + patient, ",", ill, "\n");
+  }
+  const CsvTable a = parse_csv(plain), b = parse_csv(rewritten), z = parse_csv(zips);
+  for (uint64_t seed = 0; seed < 5; ++seed) {
+    const RowSplit groups = split_by_group(b, "patient", "", 0.2, seed);
+    EXPECT_EQ(groups.test, split_by_group(a, "patient", "", 0.2, seed).test);
+    EXPECT_EQ(split_by_group(b, "patient", "ill", 0.2, seed).test,
+              split_by_group(a, "patient", "ill", 0.2, seed).test);
+    EXPECT_EQ(split_by_class(b, "patient", 0.2, seed).test, split_by_class(a, "patient", 0.2, seed).test);
+    std::set<double> train, test;
+    for (const int64_t row : groups.train) train.insert(*b.number(row, 0));
+    for (const int64_t row : groups.test) test.insert(*b.number(row, 0));
+    for (const double patient : test) EXPECT_FALSE(train.contains(patient)) << patient;
+  }
+  // 02134 is no 2134: each is a group of its own.
+  std::set<std::string_view> known;
+  for (int64_t row = 0; row < z.rows(); ++row) known.insert(z.cell(row, 0));
+  int64_t apart = 0;
+  const RowSplit codes = split_by_group(z, "patient", "", 0.5, 1);
+  std::map<std::string_view, bool> judges;
+  for (const int64_t row : codes.train) judges.emplace(z.cell(row, 0), false);
+  for (const int64_t row : codes.test) judges.emplace(z.cell(row, 0), true);
+  for (const auto& [code, side] : judges) {
+    const auto other = code[0] == '0' ? judges.find(code.substr(1)) : judges.end();
+    apart += other != judges.end() && other->second != side;
+  }
+  EXPECT_EQ(judges.size(), known.size());
+  EXPECT_GT(apart, 10);
+}
+
+TEST(SplitRows, InstantsAreInTheOrderOfUtc) {
+  // Every hour for 200 hours, written on clocks of three zones.
+  constexpr int kHours[] = {-8, 0, 5};
+  std::string text = "at,n\n";
+  for (int i = 0; i < 200; ++i) {
+    const int zone = kHours[i * 7 % 3], hour = 24 + i + zone;
+    const auto two = [](int value) { return cat(value < 10 ? "0" : "", value); };
+    text += cat("2024-01-", two(1 + hour / 24), "T", two(hour % 24), ":00:00", zone < 0 ? "-" : "+",
+                two(std::abs(zone)), ":00,", i, "\n");
+  }
+  const CsvTable table = parse_csv(text);
+  const RowSplit split = split_by_time(table, "at", 0.2);
+  ASSERT_EQ(split.test.size(), 40u);
+  EXPECT_EQ(split.test.front(), 160);
+  EXPECT_EQ(split.by, "by \"at\": rows judge after 2024-01-08 (UTC)");
+  EXPECT_EQ(rule_of([] {
+              split_by_time(parse_csv("at,n\n2024-01-01T00:00:00Z,1\n2024-01-01T00:00:00,2\n"), "at", 0.5);
+            }),
+            "dates.offsets");
+}
+
+TEST(SplitRows, TimesOfDayMonthsByNameAndAmountsHaveAnOrder) {
+  const auto judges = [](const std::string& text) { return split_by_time(parse_csv(text), "t", 0.34).test; };
+  EXPECT_EQ(judges("t,n\n9:30,1\n10:00,2\n2:00,3\n"), std::vector<int64_t>{1});
+  EXPECT_EQ(judges("t,n\n15-Jun-2024,1\n02-Feb-2024,2\n28-Apr-2024,3\n"), std::vector<int64_t>{0});
+  EXPECT_EQ(judges("t,n\n$ 1,1\n$ 20,2\n$ 3,3\n"), std::vector<int64_t>{1});
+}
+
 }  // namespace
 }  // namespace espalier
