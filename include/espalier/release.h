@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -136,7 +137,9 @@ struct ReleaseOptions {
   // What the model learned from, for gates on data; `label` is its column there and in `columns`.
   std::optional<CsvTable> training = {};
   std::string label = {};
-  std::vector<std::string> groups = {};                   // columns of `training` that say who a row is about
+  std::vector<std::string> groups = {};  // columns of `training` that say who a row is about
+  std::set<std::string> read =
+      {};  // columns that the model reads: too few values there leave a gate undecided
   std::optional<std::chrono::year_month_day> today = {};  // that waivers are held against; none: the clock's
   bool above = false;                                     // as of EvaluationOptions, and those below
   int64_t min_slice = 30;
@@ -184,7 +187,7 @@ class ReleaseGates {
   // and `columns` lacks; gates.positive where the gates count from another class than the scores, or the rows
   // are not of two; positive.differs where the baseline does; gates.options for a proof that no interval can
   // give; where.rows where the gates' condition leaves no row. Without a baseline or training rows the gates
-  // that ask for them are undecided.
+  // that ask for them are undecided, as are those on data of too few rows.
   ReleaseVerdict judge(const ModelScores& scores, const ReleaseOptions& options = {},
                        Location at = Location::here()) const;
 

@@ -15,6 +15,7 @@
 #include "cli/check_init.h"
 #include "cli/check_run.h"
 #include "cli/closer_look.h"
+#include "cli/data_verbs.h"
 #include "cli/lineage_section.h"
 #include "cli/rows_section.h"
 #include "cli/where.h"
@@ -153,7 +154,7 @@ std::string page_of(const CheckRun& run, const Verdict& verdict, const CloserLoo
                                                {.k = run.rare,
                                                 .ignored = tables->options.ignored,
                                                 .limits = schema_limits(*tables->options.schema)}),
-                                    tables->faults));
+                                    tables->data));
   if (run.with_rows > 0) sections.push_back(rows_section(rows, run.with_rows));
   sections.push_back(lineage_section(files, run.model));
   return check_page(
@@ -223,7 +224,7 @@ void check(CheckRun run) {
     baseline = assessment_of(run, slicing, baseline_rows(run, rows, where), gates.level);
   const std::optional<Tables> tables = tables_of(run, rows);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today),
-                                tables ? &tables->faults : nullptr);
+                                tables ? &tables->data : nullptr);
   std::vector<std::string> next = judged(run);
   next.insert(next.end(), {"--gates", run.gates});
   if (run.with_rows > 0) next.insert(next.end(), {"--with-rows", cat(run.with_rows)});
@@ -250,10 +251,12 @@ void check(CheckRun run) {
     report.update(nlohmann::ordered_json::parse(json_report(verdict)));
     if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);
+    if (tables) report["not_compared"] = cli::json_of(tables->data.listed());
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_report(verdict, terminal) + (rows.kept ? cli::text_of(*rows.kept) : "") +
+    run.results.write(text_report(verdict, terminal) + (tables ? text(tables->data.listed()) : "") +
+                      (rows.kept ? cli::text_of(*rows.kept) : "") +
                       (rows.task == Task::kTwoClasses
                            ? positive_line(rows.positive, rows.label, rows.classes, terminal)
                            : "") +

@@ -77,16 +77,16 @@ void write_gates(CheckRun run) {
   if (rows.decided) run.slicing.thresholds = {*rows.decided};
   run.results.warn(run.slicing.unread(rows, rows.missing));
   const Assessment assessment = assessment_of(run, run.slicing, rows, kLevel);
-  const std::vector<DataFault>* faults = tables ? &tables->faults : nullptr;
+  const DataAnswer* data = tables ? &tables->data : nullptr;
   Gates of = {.where = run.where, .slices = run.slicing.conditions};
   for (const auto& [column, parts] : run.slicing.parted()) {
     if (!parts.tones) of.buckets.emplace(column, parts.edges);
   }
   of.positive = rows.positive.value;
-  const std::string text = gates_of(assessment, of, faults, remarks);
+  const std::string text = gates_of(assessment, of, data, remarks);
   run.results.write(text);
   run.results.say_written();
-  const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), faults);
+  const Verdict today = judge(read_gates(text, "gates"), assessment, nullptr, date_of(run.today), data);
   const Verdict::Counts counts = today.counts();
   if (counts.blocked + counts.undecided > 0) {
     std::fputs(

@@ -103,13 +103,16 @@ void check_columns(const CsvTable& out, const CheckRun& run, const ScoredTable& 
 }
 
 // The table that the model learned from, whose columns have the names of the judged ones, and those that the
-// model does not read.
-CsvTable train_table(const CheckRun& run, const ScoredTable& rows, std::set<std::string>& unread) {
+// model reads and does not.
+CsvTable train_table(const CheckRun& run, const ScoredTable& rows, DataFaultOptions& options) {
   if (!run.scores.empty()) return run.table.read(run.train, rows.table.names());
   const TableModel model = TableModel::load(run.model);
   CsvTable out = model.read(run.table, run.train);
-  unread.insert(out.names().begin(), out.names().end());
-  for (const std::string& name : model.columns.columns_read()) unread.erase(name);
+  options.unread.insert(out.names().begin(), out.names().end());
+  for (const std::string& name : model.columns.columns_read()) {
+    options.unread.erase(name);
+    options.read.insert(name);
+  }
   return out;
 }
 
@@ -119,7 +122,7 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
     throw ValueError("check.train", cat("--train names the rows that are judged: ", run.train),
                      "name the table that the model learned from");
   Tables out;
-  out.train = train_table(run, rows, out.options.unread);
+  out.train = train_table(run, rows, out.options);
   check_columns(out.train, run, rows);
   out.now = parse_csv(csv_text(rows.table, rows.rows, all_columns(rows.table)),
                       {.delimiter = ',', .header = CsvHeader::kYes});
@@ -133,13 +136,13 @@ std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows) {
   out.options.missing = rows.missing;
   const std::vector<std::string>& sensitive = run.of_schema.sensitive;
   out.options.groups = sensitive.empty() ? sensitive_columns(out.train) : sensitive;
-  if (run.schema.empty()) {
-    out.options.schema = infer_train_schema(out.train, out.options);
-  } else {
+  if (!run.schema.empty()) {
     out.options.schema = run.of_schema.schema;
     if (!run.environment.empty()) out.options.environment = run.environment;
   }
-  out.faults = find_data_faults(out.train, &out.now, out.options);
+  out.data = ask_data(out.train, &out.now, out.options);
+  // What trains allows, for the lines of a page.
+  if (run.schema.empty()) out.options.schema = infer_train_schema(out.train, out.options);
   return out;
 }
 

@@ -45,7 +45,7 @@ std::vector<std::string> judged(const CheckRun& run);
 struct Tables {
   CsvTable train, now;
   DataFaultOptions options;
-  std::vector<DataFault> faults;
+  DataAnswer data;
 };
 // None without --train. Raises ValueError[check.train] where it names the rows that are judged.
 std::optional<Tables> tables_of(const CheckRun& run, const ScoredTable& rows);

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "cli/data_verbs.h"
 #include "cli/missing_flag.h"
 #include "cli/slice_choice.h"
@@ -40,23 +41,44 @@ nlohmann::ordered_json json_of(const std::vector<DataFault>& faults) {
   return out;
 }
 
-std::string text_of(const FaultsRun& run, const CsvTable& train, const std::vector<DataFault>& faults,
-                    int64_t warnings, const Terminal& terminal) {
-  std::string out = warnings == 0
-                        ? cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns",
-                              run.now.empty() ? "" : cat(", and ", source_name(run.now)),
-                              run.now.empty() ? ".\nAsked: leaks, repeated rows, cells missing more often in "
-                                                "one group. Newer rows beside it are held against it.\n"
-                                              : ".\nAsked: columns, types and values of the new rows, leaks, "
-                                                "ranges, drift, cells missing more often in one group.\n")
-                        : cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
-                              warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n");
-  if (faults.empty()) return out;
-  Table shown({"of", "finding"});
-  for (const DataFault& fault : faults) {
-    shown.row({cat(kFaultsOf[static_cast<size_t>(fault.of)], fault.warning ? "" : " (a note)"), fault.text});
+std::string undecided_text(const NotJudged& first) {
+  return cat("Undecided: ", kFaultsOf[static_cast<size_t>(first.of)], " of ",
+             first.what.column.empty() ? "the data" : shortened(first.what.column), ": ", first.what.why,
+             ".\n");
+}
+
+// Of a table alone, or beside newer rows. Where no column says which group a row is of, nothing was asked.
+std::string clean_text(const FaultsRun& run, const CsvTable& train, const DataAnswer& answer) {
+  const bool grouped = std::ranges::none_of(answer.not_compared, [](const NotJudged& each) {
+    return each.of == FaultOf::kGroups && each.what.column.empty() && !each.undecided;
+  });
+  const char* const groups = grouped ? ", cells missing more often in one group" : "";
+  std::string out = cat("No fault: ", train.rows(), " rows, ", train.columns(), " columns");
+  if (run.now.empty())
+    return cat(out, ".\nAsked: leaks, repeated rows", groups,
+               ". Newer rows beside it are held against it.\n");
+  return cat(out, ", and ", source_name(run.now),
+             ".\nAsked: columns, types and values of the new rows, leaks, ranges, drift", groups, ".\n");
+}
+
+std::string text_of(const FaultsRun& run, const CsvTable& train, const DataAnswer& answer, int64_t warnings,
+                    const Terminal& terminal) {
+  const std::vector<DataFault>& faults = answer.faults;
+  const NotJudged* undecided = answer.undecided();
+  std::string out = warnings > 0 ? cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
+                                       warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n")
+                    : undecided  ? undecided_text(*undecided)
+                                 : clean_text(run, train, answer);
+  if (!faults.empty()) {
+    Table shown({"of", "finding"});
+    for (const DataFault& fault : faults) {
+      shown.row(
+          {cat(kFaultsOf[static_cast<size_t>(fault.of)], fault.warning ? "" : " (a note)"), fault.text});
+    }
+    out += cat("\n", shown.text(terminal));
   }
-  return cat(out, "\n", shown.text(terminal));
+  const std::string rest = text(answer.listed());
+  return rest.empty() ? out : cat(out, faults.empty() ? "" : "\n", rest);
 }
 
 // Where the first fault is looked at more closely.
@@ -119,7 +141,8 @@ void check(const FaultsRun& run) {
     if (now) now = without_label_dots(*now, options.label);
   }
   if (!options.time.empty()) warn_of_dates(run.results, train, options.time, options.missing);
-  const std::vector<DataFault> faults = find_data_faults(train, now ? &*now : nullptr, options);
+  const DataAnswer answer = ask_data(train, now ? &*now : nullptr, options);
+  const std::vector<DataFault>& faults = answer.faults;
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);
   if (run.results.json) {
     run.results.write_json(
@@ -129,22 +152,28 @@ void check(const FaultsRun& run) {
                        {"sensitive", options.groups},
                        {"faults", warnings},
                        {"findings", json_of(faults)},
+                       {"undecided", answer.undecided() != nullptr},
+                       {"not_compared", cli::json_of(answer.listed())},
                        {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_of(run, train, faults, warnings, terminal));
+    run.results.write(text_of(run, train, answer, warnings, terminal));
     run.results.suggest(next_of(run, faults, run.options.label));
   }
   if (warnings > 0) throw Exit{1};
+  if (answer.undecided()) throw Exit{3};
 }
 
 constexpr const char* kDataCheckExamples =
-    R"(Asked, in this order: do the new rows have the columns, types, values and cells
-of those that train (a schema is inferred from these, or given); does anything leak; do
-numbers lie beyond all that train; have the columns drifted; are cells missing
-more often in one group. No cell is shown but the names of values that drifted.
-Where nothing changed, drift and range raise an alarm in one of twenty tables.
-Exit code 1 where a fault is found.
+    R"(Asked, in this order: do the new rows have the columns, the forms of cells, values and cells
+of those that train, or of a schema; does anything leak; do numbers lie beyond all
+that train, or dates farther off than these are apart; have the columns drifted (of
+20 rows or more); are cells missing more often in one group. No cell is shown but
+the names of values that drifted. Where nothing changed, one of twenty tables raises
+an alarm. A schema that is given holds from the first row on; without one a value,
+form or range that is new counts where chance does not explain it.
+Exit code 1 where a fault is found, 3 where there is none and too few rows leave a
+question open; columns that are not compared are listed with the reason.
 
 Examples:
   espalier data check train.csv --label income

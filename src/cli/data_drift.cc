@@ -26,7 +26,7 @@ struct DriftRun {
   Results results;
 };
 
-constexpr const char* kMeasures[] = {"numbers", "values", "missing"};
+constexpr const char* kMeasures[] = {"numbers", "values", "missing", "form"};
 
 // How many differ surely, and by less than what matters.
 std::string trifles_text(const DriftRun& run, const std::vector<ColumnDrift>& all) {
@@ -38,10 +38,19 @@ std::string trifles_text(const DriftRun& run, const std::vector<ColumnDrift>& al
              " surely no chance, but smaller than what matters, ", shortest(run.least), " (--least).\n");
 }
 
+// Why nothing was compared; "" where something was.
+std::string undecided_text(const std::vector<ColumnDrift>& all,
+                           const std::vector<NotCompared>& not_compared) {
+  if (!all.empty()) return "";
+  const bool few = !not_compared.empty() && not_compared[0].column.empty();
+  return few ? not_compared[0].why : "no column could be compared";
+}
+
 std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, int64_t drifted,
-                    const Terminal& terminal) {
+                    const std::string& undecided, const Terminal& terminal) {
   std::string out =
-      drifted == 0
+      !undecided.empty() ? cat("Undecided: ", undecided, ".\n")
+      : drifted == 0
           ? cat("No drift from ", source_name(run.before), " to ", source_name(run.now), ".\n")
           : cat("Drift: ", text(all[0]), drifted > 1 ? cat("; and ", drifted - 1, " more") : "", ".\n");
   out += trifles_text(run, all);
@@ -133,11 +142,14 @@ void drift(const DriftRun& run) {
                      cat("no column of ", source_name(run.now), " is one of ", source_name(run.before), ": ",
                          first_names(now.names()), " for ", first_names(before.names())),
                      "name columns alike, or say --names where no line does");
+  std::vector<NotCompared> not_compared;
   const std::vector<ColumnDrift> all = find_drift(before, now,
                                                   {.least_numbers = run.least,
                                                    .least_values = run.least,
                                                    .least_missing = run.least,
-                                                   .missing = run.missing.all()});
+                                                   .missing = run.missing.all()},
+                                                  &not_compared);
+  const std::string undecided = undecided_text(all, not_compared);
   const int64_t drifted = std::ranges::count_if(all, &ColumnDrift::drifted);
   warn_of_words(before, run.before, run, all);
   warn_of_words(now, run.now, run, all);
@@ -147,30 +159,36 @@ void drift(const DriftRun& run) {
                                           {"now", run.now},
                                           {"least_distance", run.least},
                                           {"drifted", drifted},
+                                          {"undecided", !undecided.empty()},
+                                          {"not_compared", cli::json_of(not_compared)},
                                           {"only_before", gone},
                                           {"only_now", added},
                                           {"columns", json_of(all)}});
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(
-        cat(text_of(run, all, drifted, terminal), only_text(run.before, gone), only_text(run.now, added)));
+    const bool few = !not_compared.empty() && not_compared[0].column.empty();  // said by the first line
+    run.results.write(cat(text_of(run, all, drifted, undecided, terminal), few ? "" : text(not_compared),
+                          only_text(run.before, gone), only_text(run.now, added)));
     std::vector<std::string> next = {"data", "leak", run.before, "--test", run.now};
     for (const std::string& word : run.table.words()) next.push_back(word);
     run.results.suggest(next);
   }
   if (drifted > 0) throw Exit{1};
+  if (!undecided.empty()) throw Exit{3};
 }
 
 constexpr const char* kDriftExamples =
     R"(A column has drifted where chance does not explain the difference (0.05 for all
 columns together, by Holm) and the difference matters: distribution functions
 (Kolmogorov-Smirnov), shares of a value (chi-square) or of missing cells that are
---least apart or more. With many rows trifles are sure, and stay unsaid; with few
-rows nothing is. The population stability index is over tenths of the first
+--least apart or more. With many rows trifles are sure, and stay unsaid. Of fewer than
+20 rows nothing is sure: that is undecided, and a column with fewer than 20 values in
+a table, of dates or of names of rows is listed as not compared. The population stability index is over tenths of the first
 table, or over values, the thin ones as one; Wasserstein's distance is in the first
 table's standard deviations. Intervals hold the truth 95 times in 100, those of
 Kolmogorov-Smirnov's and Wasserstein's distance at least; an index of a tenth or a
-value of fewer than five rows has none. Exit code 1 for drift.
+value of fewer than five rows has none. Exit code 1 for drift, 3 where nothing
+could be compared.
 
 Example:
   espalier data drift january.csv february.csv)";

@@ -116,6 +116,7 @@ void leak(const LeakRun& run) {
     run.results.write_json("data leak", {{"file", run.file},
                                          {"rows", table.rows()},
                                          {"leaks", warnings},
+                                         {"undecided", table.rows() < kRowsForLeaks},
                                          {"findings", json_of(findings)},
                                          {"warnings", *run.results.warned}});
   } else {
@@ -124,13 +125,15 @@ void leak(const LeakRun& run) {
     run.results.suggest(next_of(run, findings));
   }
   if (warnings > 0) throw Exit{1};
+  if (table.rows() < kRowsForLeaks) throw Exit{3};
 }
 
 constexpr const char* kLeakExamples =
     R"(Looked for: columns that tell the label by themselves, rows that stand twice or
 differ in one column alone, rows of the test that train, dates behind that of
 their row, tests that lie before the training ends. Exit code 1 where a leak is
-found; notes are worth a look. No cell is shown.
+found, 3 where there is none and fewer than 20 rows train; notes are worth a look.
+No cell is shown.
 
 Examples:
   espalier data leak train.csv --label income --test test.csv

@@ -63,7 +63,9 @@ std::string text_of(const SkewRun& run, const RowSkew& found, int64_t skewed, co
   const std::string first = source_name(run.first), second = source_name(run.second);
   const std::string of = cat(found.pairs, found.pairs == 1 ? " row" : " rows", " that both have");
   std::string out;
-  if (skewed == 0) {
+  if (found.columns.empty()) {
+    out = cat("Undecided: no column beside the id is in both tables, of ", of, ".\n");
+  } else if (skewed == 0) {
     out = cat("No skew in ", of, ".\n");
   } else {
     const ColumnSkew& worst = found.columns[0];
@@ -103,6 +105,7 @@ Json json_of(const SkewRun& run, const RowSkew& found, int64_t skewed) {
               {"pairs", found.pairs},
               {"skewed_pairs", found.skewed},
               {"skewed_columns", skewed},
+              {"undecided", found.columns.empty()},
               {"repeated_ids", found.repeated},
               {"first", json_of(found.first, run.first)},
               {"second", json_of(found.second, run.second)},
@@ -141,12 +144,13 @@ void skew(const SkewRun& run) {
     run.results.suggest(next);
   }
   if (skewed > 0) throw Exit{1};
+  if (found.columns.empty()) throw Exit{3};
 }
 
 constexpr const char* kAbout =
     R"(Rows are joined by --id; ids of several rows are counted and not compared. Two
 missing cells are the same, and so are numbers of one value, "1" and "1.0".
-Exit code 1 where a column is not the same.
+Exit code 1 where a column is not the same, 3 where none could be compared.
 
 Example:
   espalier data skew train.csv served.csv --id customer,day --tolerance 1e-6)";

@@ -12,6 +12,7 @@
 #include "cli/common.h"
 #include "data/missing_words.h"
 #include "espalier/csv.h"
+#include "evaluate/not_compared.h"
 #include "report/terminal.h"
 #include "validate/message_json.h"
 #include "validate/metadata_files.h"
@@ -40,6 +41,9 @@ Message read_message(const std::string& file) {
 // Warns of dates in the column that may have the day or the month first.
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
                    const MissingWords& missing);
+
+// [{column, why, have, needed}]: null where it is about all columns, and where no number of rows would do.
+nlohmann::ordered_json json_of(const std::vector<NotCompared>& all);
 
 // How a message is written.
 struct MessageResults {

@@ -80,7 +80,7 @@ FittedStep fit_numeric(const NumberForm& form, const ColumnProfile& profile) {
   text += missing_text(profile) + unreadable_text(profile, "number", [&](std::string_view cell) {
             return read_number(cell, form).has_value();
           });
-  return {{.how = std::move(step)}, std::move(text)};
+  return {{.how = std::move(step), .cells = {.read = numbers.count}}, std::move(text)};
 }
 
 // The hashes of values that share an input: to tell them from new ones, without writing them down.
@@ -144,13 +144,15 @@ FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {
   text += missing_text(profile);
   if (many)
     text += cat("; max_categories is ", max_categories, ", a key of the plan that --write-plan writes");
-  return {{.how = std::move(step)}, std::move(text), spellings_hint(profile)};
+  return {{.how = std::move(step), .cells = {.read = profile.present()}},
+          std::move(text),
+          spellings_hint(profile)};
 }
 
 FittedStep fit_boolean(const ColumnProfile& profile) {
   const int64_t yes = profile.count([](std::string_view text) { return read_truth(text) == true; });
   BooleanStep step{.often = 2 * yes > profile.present(), .indicator = profile.missing > 0};
-  return {{.how = step},
+  return {{.how = step, .cells = {.read = profile.present()}},
           cat("boolean, true in ", share_of_rows(yes, profile.present()), missing_text(profile))};
 }
 
@@ -173,7 +175,7 @@ FittedStep fit_date(DateStyle style, const ColumnProfile& profile) {
   step.scale = scale_of(moments);
   step.indicator = read < profile.rows();
   step.range = {static_cast<double>(first), static_cast<double>(last)};
-  return {{.how = step},
+  return {{.how = step, .cells = {.read = read}},
           cat("date, ", step.seen(), step.hours ? ", with the hour" : "",
               style == DateStyle::kDayFirst ? ", day before month" : "",
               style == DateStyle::kMonthFirst ? ", month before day" : "",
@@ -207,6 +209,8 @@ FittedStep fit_step(const std::string& name, const ColumnGuess& guess, const Col
                     int64_t max_categories) {
   FittedStep out = fit_how(guess, profile, max_categories);
   out.step.column = name;
+  out.step.cells.unread = profile.present() - out.step.cells.read;
+  out.step.cells.missing = profile.missing;
   std::visit([](auto& step) { step.prepare(); }, out.step.how);
   return out;
 }

@@ -234,9 +234,26 @@ struct DateStep {
   std::string written() const;
 };
 
+// How many cells of the training rows were read, were not of the kind, held no value; -1 when not known.
+struct SeenCells {
+  int64_t read = -1, unread = -1, missing = -1;
+
+  int64_t present() const { return read + unread; }
+  int64_t rows() const { return present() + missing; }
+  bool known() const { return read >= 0 && unread >= 0 && missing >= 0; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor&& visit) {
+    visit.optional("cells_read", self.read);
+    visit.optional("cells_unread", self.unread);
+    visit.optional("cells_missing", self.missing);
+  }
+};
+
 struct ColumnStep {
   std::string column = {};
   std::variant<NumericStep, CategoryStep, BooleanStep, DateStep> how;
+  SeenCells cells = {};
   int64_t width() const {
     return std::visit([](const auto& step) { return step.width(); }, how);
   }
@@ -299,5 +316,8 @@ struct ColumnProgram::Data {
   std::vector<ColumnStep> steps;
   std::vector<Note> notes;
 };
+
+// What a program does with the cells of each column that it reads.
+std::vector<ColumnStep> steps_of(const ColumnProgram& program);
 
 }  // namespace espalier

@@ -35,6 +35,10 @@ class Writer {
   void optional(const char* key, double value) {
     if (std::isfinite(value)) (*this)(key, value);
   }
+  // Of a count: less than 0 is none.
+  void optional(const char* key, int64_t value) {
+    if (value >= 0) (*this)(key, value);
+  }
 
  private:
   Json& json_;
@@ -71,6 +75,12 @@ class Reader {
     const Json& json = field(json_, key, path_);
     if (!json.is_number() || !std::isfinite(json.get<double>())) fail(at(key), "must be a number");
     value = json.get<double>();
+  }
+  void operator()(const char* key, int64_t& value) {
+    constexpr int64_t kMost = int64_t{1} << 53;
+    const Json& json = field(json_, key, path_);
+    if (!json.is_number_unsigned() || json.get<uint64_t>() > kMost) fail(at(key), "must be a count");
+    value = json.get<int64_t>();
   }
   void operator()(const char* key, std::string& value) {
     const Json& json = field(json_, key, path_);
@@ -130,6 +140,7 @@ ColumnStep read_column(const Json& json, const std::string& path) {
   } else {
     fail(cat(path, ".kind"), "is none of numeric, category, boolean, date");
   }
+  SeenCells::fields(out.cells, reader);
   return out;
 }
 
@@ -172,6 +183,7 @@ std::string ColumnProgram::to_json() const {
     step["column"] = column.column;
     step["kind"] = std::string(name(kStepKinds[column.how.index()]));
     std::visit([&](const auto& how) { how.fields(how, Writer(step)); }, column.how);
+    SeenCells::fields(column.cells, Writer(step));
   }
   json["notes"] = Json::array();
   for (const Note& note : data_->notes)
@@ -212,6 +224,15 @@ ColumnProgram ColumnProgram::from_json(std::string_view text, Location at) {
     of_note("warning", note.warning);
   }
   return ColumnProgram(std::move(data));
+}
+
+// By what it writes: nobody outside of it knows what it holds.
+std::vector<ColumnStep> steps_of(const ColumnProgram& program) {
+  const Json json = parse(program.to_json());
+  std::vector<ColumnStep> out;
+  const Json& steps = array(json, "steps", "");
+  for (size_t i = 0; i < steps.size(); ++i) out.push_back(read_column(steps[i], cat("steps[", i, "]")));
+  return out;
 }
 
 }  // namespace espalier

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -20,7 +21,7 @@
 namespace espalier {
 namespace {
 
-constexpr int64_t kFewRows = 20;
+constexpr int64_t kFewRows = kRowsForDrift;
 constexpr int64_t kFewNumbers = 20;  // different ones are values
 constexpr size_t kMostValues = 200;  // of a column; the rarer ones are counted together
 
@@ -160,7 +161,8 @@ ColumnDrift share_drift(int64_t before, int64_t of_before, int64_t now, int64_t 
   return out;
 }
 
-ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) {
+// None where each of several values comes too seldom to be compared.
+std::optional<ColumnDrift> values_drift(const ColumnProfile& before, const ColumnProfile& now) {
   std::map<std::string_view, std::pair<int64_t, int64_t>> counts;
   for (const auto& value : before.values) counts[value.text].first = value.count;
   for (const auto& value : now.values) counts[value.text].second = value.count;
@@ -178,6 +180,7 @@ ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) 
     b.push_back(ranked[i].second.second);
   }
   const std::optional<ChiSquare> test = chi_square(a, b);
+  if (!test && ranked.size() > 1) return std::nullopt;
   const auto share = [](int64_t part, int64_t whole) {
     return static_cast<double>(part) / static_cast<double>(whole);
   };
@@ -201,6 +204,33 @@ ColumnDrift values_drift(const ColumnProfile& before, const ColumnProfile& now) 
 
 bool goes_on(const std::string& name, const ColumnProfile& profile) {
   return date_style(name, profile).has_value();
+}
+
+// How many cells are no dates, or no numbers; none where the column is of neither.
+std::function<int64_t(const ColumnProfile&)> unlike(const std::string& name, const ColumnProfile& profile) {
+  const auto others = [](const auto& read) {
+    return [read](const ColumnProfile& cells) {
+      return cells.present() - cells.count([&](std::string_view text) { return read(text).has_value(); });
+    };
+  };
+  if (const auto style = date_style(name, profile))
+    return others([style = *style](std::string_view text) { return read_date(text, style); });
+  if (const auto form = form_of_all(numbers_alone(profile)))
+    return others([form = *form](std::string_view text) { return read_number(text, form); });
+  return {};
+}
+// The share of cells of another form, where the column of one table is of dates or numbers.
+std::optional<ColumnDrift> form_drift(const std::string& name, const ColumnProfile& before,
+                                      const ColumnProfile& now) {
+  auto count = unlike(name, before);
+  if (!count) count = unlike(name, now);
+  if (!count) return std::nullopt;
+  const int64_t of_before = count(before), of_now = count(now);
+  ColumnDrift out = share_drift(of_before, before.present(), of_now, now.present(), kLevel);
+  out.of = DriftOf::kForm;
+  const int64_t a[] = {of_before, before.present() - of_before}, b[] = {of_now, now.present() - of_now};
+  if (const auto test = chi_square(a, b)) out.p = test->p;
+  return out;
 }
 
 }  // namespace
@@ -250,14 +280,27 @@ std::string text(const ColumnDrift& drift) {
     case DriftOf::kMissing:
       return cat(drift.column, " was missing in ", fixed(drift.share_before, 3), " of the rows and is in ",
                  fixed(drift.share_now, 3), " ", difference);
+    case DriftOf::kForm:
+      return cat(drift.column, " was of another form in ", fixed(drift.share_before, 3),
+                 " of the rows and is in ", fixed(drift.share_now, 3), " ", difference);
   }
   return "";
 }
 
-std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
-                                    const DriftOptions& options) {
+NotCompared too_few(const std::string& column, int64_t have, int64_t needed, const char* what) {
+  return {column, cat(counted(have, what), ", ", needed, " needed"), have, needed};
+}
+
+std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now, const DriftOptions& options,
+                                    std::vector<NotCompared>* not_compared) {
   std::vector<ColumnDrift> out;
-  if (before.rows() < kFewRows || now.rows() < kFewRows) return out;
+  const auto pass_over = [&](NotCompared why) {
+    if (not_compared) not_compared->push_back(std::move(why));
+  };
+  if (const int64_t rows = std::min(before.rows(), now.rows()); rows < kFewRows) {
+    pass_over(too_few("", rows, kFewRows, "row"));
+    return out;
+  }
   const MissingWords& missing = options.missing;
   const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
   std::unordered_map<std::string_view, int64_t> places;
@@ -282,17 +325,38 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
       if (const auto test = chi_square(of_a, of_b)) drift.p = test->p;
       add(drift, a.rows(), b.rows());
     }
-    if (a.present() < kFewRows || b.present() < kFewRows) continue;
-    if (names_rows(name, a) && names_rows(name, b)) continue;
-    if (goes_on(name, a) && goes_on(name, b)) continue;
+    if (const int64_t cells = std::min(a.present(), b.present()); cells < kFewRows) {
+      pass_over(too_few(name, cells, kFewRows, "value"));
+      continue;
+    }
+    if (names_rows(name, a) && names_rows(name, b)) {
+      pass_over({name, "it names the rows: no two are alike in it"});
+      continue;
+    }
+    if (goes_on(name, a) && goes_on(name, b)) {
+      pass_over({name, "dates go on by themselves: their form and span are asked by data check"});
+      continue;
+    }
+    if (goes_on(name, a) || goes_on(name, b)) {
+      add(*form_drift(name, a, b), a.present(), b.present());
+      continue;
+    }
     if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
       const ColumnProfile x = numbers_alone(a), y = numbers_alone(b);
       if (const std::optional<NumberForm> form = form_of_all(x, y)) {
         add(numbers_drift(sorted_numbers(x, *form), sorted_numbers(y, *form)), x.present(), y.present());
         continue;
       }
+      if (auto drift = form_drift(name, a, b)) {
+        add(std::move(*drift), a.present(), b.present());
+        continue;
+      }
     }
-    add(values_drift(a, b), a.present(), b.present());
+    if (auto drift = values_drift(a, b))
+      add(std::move(*drift), a.present(), b.present());
+    else
+      pass_over({name, cat("its values come too seldom to be compared: ",
+                           std::max(a.different(), b.different()), " different ones in a table")});
   }
   std::vector<double> p;
   for (const ColumnDrift& drift : out) p.push_back(drift.p);

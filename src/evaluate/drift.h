@@ -11,6 +11,7 @@
 #include "espalier/columns.h"
 #include "espalier/csv.h"
 #include "evaluate/intervals.h"
+#include "evaluate/not_compared.h"
 
 namespace espalier {
 
@@ -41,7 +42,8 @@ struct DriftOptions {
   MissingWords missing = ColumnOptions{}.missing;
 };
 
-enum class DriftOf { kNumbers, kValues, kMissing };
+// kForm: cells that are no numbers, or no dates, where nearly all of one table are.
+enum class DriftOf { kNumbers, kValues, kMissing, kForm };
 struct ColumnDrift {
   std::string column;
   DriftOf of = DriftOf::kNumbers;
@@ -49,7 +51,7 @@ struct ColumnDrift {
   double effect = 0;                      // the distance that counts
   Interval interval = {};
   std::string value = {};                  // of kValues: the one whose share differs most
-  double share_before = 0, share_now = 0;  // of it, or of missing cells
+  double share_before = 0, share_now = 0;  // of it, or of missing cells, or those of another form
   std::optional<double> stability = {};    // over tenths of before, or values, the thin ones as one
   std::optional<Interval> stability_interval = {};
   std::optional<double> wasserstein = {};  // in standard deviations of before, as if those were known
@@ -62,11 +64,18 @@ struct ColumnDrift {
 std::string text(const ColumnDrift& drift);
 
 // Of each column that both have: its numbers where all cells of both are numbers and there are more than 20
-// different ones, else its values, equal as EqualValues has it, and how many cells are missing. Columns that
-// name rows are not compared, nor are those of dates, which go on by themselves. The surest first. Nothing is
-// said of fewer than 20 rows. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares,
-// by Bonferroni for all values of the column; stability_interval() and wasserstein_interval().
+// different ones, else its values, equal as EqualValues has it, and how many cells are missing; of one that is
+// of numbers or dates in one table alone, the share of cells of another form. Columns that name rows are not compared, nor are those of
+// dates, which go on by themselves, nor those with fewer than 20 values in a table, of which no law is known:
+// each is in `not_compared` with the reason; of tables of fewer than 20 rows all are, as one. The surest
+// first. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares, by Bonferroni for all
+// values of the column; stability_interval() and wasserstein_interval().
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
-                                    const DriftOptions& options = {});
+                                    const DriftOptions& options = {},
+                                    std::vector<NotCompared>* not_compared = nullptr);
+// "15 rows, 20 needed" for `what` "rows", and the count of it as NotCompared.
+NotCompared too_few(const std::string& column, int64_t have, int64_t needed, const char* what);
+// So many rows of each table tell something of its law.
+inline constexpr int64_t kRowsForDrift = 20;
 
 }  // namespace espalier

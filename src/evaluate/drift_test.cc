@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <functional>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -153,6 +154,53 @@ TEST(Drift, NothingIsSaidOfWhatCannotBeCompared) {
   EXPECT_EQ(std::ranges::count(all, "size", &ColumnDrift::column), 1);
   const CsvTable other = parse_csv("colour\nred\n");
   EXPECT_TRUE(find_drift(drawn(1, 100), other).empty());
+}
+
+TEST(Drift, WhatIsNotComparedIsNamedWithTheReason) {
+  const auto reasons = [](const CsvTable& before, const CsvTable& now) {
+    std::vector<NotCompared> out;
+    find_drift(before, now, {}, &out);
+    return text(out);
+  };
+  for (const int64_t rows : {1, 15, 19}) {
+    EXPECT_EQ(reasons(drawn(1, 300), drawn(2, rows)),
+              cat("Not compared:\n  ", rows, rows == 1 ? " row" : " rows", ", 20 needed\n"));
+    EXPECT_TRUE(find_drift(drawn(1, 300), drawn(2, rows)).empty());
+  }
+  EXPECT_EQ(reasons(drawn(1, 300), drawn(2, 20, {.missing = 0})),
+            "Not compared:\n  id: it names the rows: no two are alike in it\n");
+  EXPECT_EQ(reasons(drawn(1, 300), drawn(2, 60, {.missing = 950})),
+            "Not compared:\n  id: it names the rows: no two are alike in it\n  note: 3 values, 20 needed\n");
+  const auto dates = [](int days) {
+    std::string out = "placed\n";
+    for (int i = 0; i < 60; ++i) out += cat("2031-0", 1 + i % days, "-1", i % 9, "\n");
+    return parse_csv(out, {.header = CsvHeader::kYes});
+  };
+  EXPECT_EQ(
+      reasons(dates(6), dates(2)),
+      "Not compared:\n  placed: dates go on by themselves: their form and span are asked by data check\n");
+}
+
+// Texts that all differ have no law of values: without this they would not be seen to be other texts.
+TEST(Drift, CellsOfAnotherFormAreADrift) {
+  const auto table = [](const std::function<std::string(int)>& cell) {
+    std::string out = "x\n";
+    for (int i = 0; i < 200; ++i) out += cell(i) + "\n";
+    return parse_csv(out, {.delimiter = ',', .header = CsvHeader::kYes});
+  };
+  const CsvTable dates = table([](int i) { return cat("2031-0", 1 + i % 9, "-1", i / 9 % 10); });
+  const CsvTable other = table([](int i) { return cat("1", i / 9 % 10, ".", 1 + i % 9, ".31"); });
+  const CsvTable numbers = table([](int i) { return cat(i * 37 % 199 / 7.0); });
+  const CsvTable words = table([](int i) { return cat("about ", i * 37 % 199 / 7.0); });
+  for (const auto& [before, now] : {std::pair{dates, numbers}, {numbers, dates}, {numbers, words}}) {
+    const auto found = find_drift(before, now);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].of, DriftOf::kForm);
+    EXPECT_TRUE(found[0].drifted);
+    EXPECT_EQ(found[0].effect, 1);
+  }
+  EXPECT_TRUE(find_drift(dates, other).empty()) << "both are dates";
+  EXPECT_FALSE(find_drift(numbers, numbers)[0].drifted);
 }
 
 }  // namespace

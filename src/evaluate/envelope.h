@@ -1,13 +1,19 @@
-// Numbers beyond all that were seen before.
+// What new rows hold that those which train did not: numbers beyond all of theirs, dates far off, cells of
+// another form, values that nobody had, cells that are missing. Few rows are judged as many are: by the
+// exact chance that such rows fall among the new ones alone.
 #pragma once
 
 #include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "data/column_steps.h"
 #include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
+#include "evaluate/not_compared.h"
 
 namespace espalier {
 
@@ -15,23 +21,55 @@ namespace espalier {
 // continuous law; at most that where values are tied. Any order of the values is then as likely as another:
 // the product of (now - i) / (before + now - i) over i < beyond. REQUIRES: beyond <= now.
 double beyond_chance(int64_t beyond, int64_t before, int64_t now);
+// The chance that of so many rows of a kind, `kind_before` of `before` and `kind_now` of `now` rows, as many
+// or more are among those now, where any division of all rows into these two is as likely as another
+// (Fisher's exact test, one side). REQUIRES: kind_before <= before, kind_now <= now.
+double more_often_chance(int64_t kind_before, int64_t before, int64_t kind_now, int64_t now);
+// At least the chance of a value that stands in `most` of `now` rows, or of `fresh` values, and in none of
+// `before`, where a column has `values` different ones in all: by Bonferroni over the values that may stand
+// in so many rows, and by counting one row of each value. REQUIRES: most >= 1, fresh <= values.
+double fresh_values_chance(int64_t most, int64_t fresh, int64_t values, int64_t before, int64_t now);
 
-struct ColumnBeyond {
+enum class NovelOf {
+  kForm,     // cells that are not read as those that train are: another unit, words, dates in another style
+  kMissing,  // cells that are missing more often
+  kValues,   // categories that no row had
+  kRange,    // numbers beyond all; dates farther from all than these are apart, for days go on
+};
+struct Novel {
   std::string column;
-  int64_t below = 0, above = 0, of = 0;  // rows below and above all of before, of so many numbers
-  double p = 1, adjusted_p = 1;          // of the less likely side, twice; by Holm over the columns
-  bool far = false;                      // adjusted_p is at most alpha
-  int64_t far_out = 0;                   // rows that lie farther off than all of before are apart
+  NovelOf what = NovelOf::kForm;
+  int64_t rows = 0, of = 0;      // such rows, and of how many
+  int64_t below = 0, above = 0;  // of kRange: `rows` by their side
+  int64_t far_out = 0;           // of kRange: rows that lie farther off than all that train are apart
+  bool dates = false;
+  double p = 1, adjusted_p = 1;  // by Holm over all columns and questions
+  bool sure = false;             // adjusted_p is at most alpha
+  int64_t needed = 0;  // rows with which chance could be told from a change; 0 where there are enough
 };
+// `column "age": 15 of 15 rows lie above and 0 below all that train`.
+std::string text(const Novel& novel);
 
-struct BeyondOptions {
-  double alpha = 0.05;  // of all columns together
+// The chance of an alarm where nothing changed, of all columns together: half of what a look at two tables
+// has, the other half is that of drift.
+inline constexpr double kNovelAlpha = 0.025;
+
+struct NovelOptions {
+  double alpha = kNovelAlpha;
   MissingWords missing = ColumnOptions{}.missing;
+  std::vector<std::string> names = {};  // of the new table's columns; empty: its own
+  std::set<std::string> plain = {};     // columns that are known to hold nothing new
 };
 
-// Of each column of which all cells are numbers in both tables, in their order. Nothing is said of fewer than
-// 20 rows.
-std::vector<ColumnBeyond> find_beyond(const CsvTable& before, const CsvTable& now,
-                                      const BeyondOptions& options = {});
+// What `trained` says of columns, as training reads them, against those rows of `now` (all: all_rows());
+// where it does not say how many cells trained, nothing is said. In the order of the columns, those questions
+// alone that found a row. This is the judgement of `espalier check`, `data check` and `predict`.
+std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTable& now,
+                              std::span<const int64_t> rows, const NovelOptions& options = {});
+
+// What training would do with the columns of a table, constants too; those that name rows, no two of them
+// alike, and those without any value are left out and said to be.
+std::vector<ColumnStep> trained_steps(const CsvTable& train, const MissingWords& missing,
+                                      std::vector<NotCompared>& left_out);
 
 }  // namespace espalier

@@ -27,18 +27,16 @@ class Faults {
       profiles_.push_back(profile_column(train, rows, c, options_.missing));
   }
 
-  std::vector<DataFault> run() {
-    if (now_) found_ = find_schema_faults(train_, *now_, options_);
+  DataAnswer run() {
+    if (now_) schema();
     leaks();
-    if (now_) range();
+    std::ranges::move(range_, std::back_inserter(found_));
     if (now_) drift();
-    groups(train_, "");
-    if (now_ && std::ranges::all_of(options_.groups, [&](const auto& name) { return meets(name); }))
-      groups(*now_, " of the new rows");
+    groups();
     names();
     cells();
     std::ranges::stable_partition(found_, &DataFault::warning);
-    return std::move(found_);
+    return {std::move(found_), std::move(not_judged_)};
   }
 
  private:
@@ -51,11 +49,78 @@ class Faults {
   bool meets(const std::string& name) const {
     return std::ranges::find(now_->names(), name) != now_->names().end();
   }
+  void not_judged(FaultOf of, NotCompared what, bool undecided = true) {
+    // Flags that were not given are ignored columns without a name.
+    if (what.column.empty() || !options_.ignored.contains(what.column))
+      not_judged_.push_back({of, std::move(what), undecided});
+  }
+  // Of a column that is told to be looked at.
+  bool matters(const std::string& name) const {
+    return options_.read.contains(name) ||
+           (options_.schema && std::ranges::any_of(options_.schema->feature(), [&](const auto& feature) {
+              return feature.name() == name;
+            }));
+  }
+
+  // A schema of one's own says what is allowed, from the first row on. What trains does not: of its columns
+  // only that counts which chance does not explain.
+  void schema() {
+    if (options_.schema)
+      found_ = find_schema_faults(train_, *now_, options_);
+    else
+      columns();
+    std::set<std::string> said;
+    for (const DataFault& fault : found_) said.insert(fault.column);
+    novel(said);
+  }
+  void columns() {
+    if (now_->rows() == 0) add(FaultOf::kSchema, "", "there are no rows");
+    const auto lacks = [&](const CsvTable& from, const CsvTable& other, const char* what) {
+      for (const std::string& name : from.names()) {
+        if (!std::ranges::count(other.names(), name) && !options_.ignored.contains(name))
+          add(FaultOf::kSchema, name, cat("column \"", name, "\": ", what));
+      }
+    };
+    lacks(train_, *now_, "column dropped");
+    lacks(*now_, train_, "new column");
+  }
+  void novel(const std::set<std::string>& said) {
+    std::vector<NotCompared> left_out;
+    const std::vector<ColumnStep> trained = trained_steps(train_, options_.missing, left_out);
+    for (const ColumnStep& step : trained) {
+      if (std::holds_alternative<DateStep>(step.how)) dated_.insert(step.column);
+    }
+    const std::vector<int64_t> rows = all_rows(*now_);
+    for (const Novel& each :
+         find_novel(trained, *now_, rows, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
+      const bool range = each.what == NovelOf::kRange;
+      // Of values and missing cells a schema has the say; what it found is said.
+      if (!range && (said.contains(each.column) || (options_.schema && each.what != NovelOf::kForm)))
+        continue;
+      if (options_.ignored.contains(each.column)) continue;
+      const FaultOf of = range ? FaultOf::kRange : FaultOf::kSchema;
+      if (each.needed > 0)
+        not_judged(of, {each.column, cat(text(each), "; ", each.of, " judged, ", each.needed, " needed"),
+                        each.of, each.needed});
+      else if (each.sure || each.far_out > 0 || each.what == NovelOf::kForm || each.what == NovelOf::kValues)
+        (range ? range_ : found_).push_back({of, each.sure, each.column, text(each)});
+    }
+    for (NotCompared& column : left_out) {
+      if (meets(column.column))
+        not_judged(FaultOf::kRange, std::move(column), options_.read.contains(column.column));
+    }
+  }
+
   void leaks() {
     // Rows that lack a column cannot be held against those that train.
     const bool whole = now_ && std::ranges::all_of(train_.names(), [&](const std::string& name) {
                          return name == options_.label || meets(name);
                        });
+    if (train_.rows() < kRowsForLeaks)
+      not_judged(FaultOf::kLeak, too_few("", train_.rows(), kRowsForLeaks, "row"));
+    if (now_ && !whole)
+      not_judged(FaultOf::kLeak,
+                 {"", "the new rows lack a column, and are not held against those that train", {}, {}});
     for (const LeakFinding& found :
          find_leaks(train_, whole ? now_ : nullptr,
                     {.label = options_.label, .time = options_.time, .missing = options_.missing}))
@@ -68,37 +133,41 @@ class Faults {
         found.warning && !unread);
   }
 
-  void range() {
-    for (const ColumnBeyond& column :
-         find_beyond(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
-      if (!column.far) {
-        if (column.far_out > 0)
-          add(FaultOf::kRange, column.column,
-              cat("column \"", column.column, "\": ", column.far_out, " of ", column.of,
-                  column.far_out == 1 ? " rows lies" : " rows lie",
-                  " beyond all that train by more than the whole range of these"),
-              false);
-        continue;
-      }
-      add(FaultOf::kRange, column.column,
-          cat("column \"", column.column, "\": ", column.above, " of ", column.of, " rows lie above and ",
-              column.below, " below all that train"));
-    }
-  }
-
   void drift() {
-    for (ColumnDrift& drift :
-         find_drift(train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
+    std::vector<NotCompared> passed_over;
+    for (ColumnDrift& drift : find_drift(
+             train_, *now_, {.alpha = options_.alpha / 2, .missing = options_.missing}, &passed_over)) {
       if (!drift.drifted) continue;
       const double rows = std::max(drift.share_before * static_cast<double>(drift.rows_before),
                                    drift.share_now * static_cast<double>(drift.rows_now));
       if (drift.of == DriftOf::kValues && rows < static_cast<double>(options_.k)) drift.value = "(rare)";
       add(FaultOf::kDrift, drift.column, text(drift));
     }
+    for (NotCompared& each : passed_over) {
+      if (!each.needed && dated_.contains(each.column)) continue;  // novel() has asked for form and span
+      const bool undecided = each.column.empty() || (each.needed && matters(each.column));
+      not_judged(FaultOf::kDrift, std::move(each), undecided);
+    }
   }
 
+  void groups() {
+    if (options_.groups.empty())
+      return not_judged(FaultOf::kGroups, {"", "no column says which group a row is of", {}, {}}, false);
+    groups(train_, "");
+    too_few_of(train_);
+    if (!now_) return;
+    const auto lacking =
+        std::ranges::find_if(options_.groups, [&](const auto& name) { return !meets(name); });
+    if (lacking != options_.groups.end())
+      return not_judged(FaultOf::kGroups, {*lacking, "the new rows have no such column", {}, {}});
+    groups(*now_, " of the new rows");
+    too_few_of(*now_);
+  }
+  void too_few_of(const CsvTable& table) {
+    if (table.rows() < kRowsForDrift)
+      not_judged(FaultOf::kGroups, too_few("", table.rows(), kRowsForDrift, "row"));
+  }
   void groups(const CsvTable& table, const char* whose) {
-    if (options_.groups.empty()) return;
     const DataBias bias = data_bias(table, {.columns = options_.groups, .missing = options_.missing});
     for (const ColumnBias& column : bias.columns) {
       for (const MissingGap& gap : column.missing)
@@ -159,14 +228,39 @@ class Faults {
   const CsvTable* now_;
   DataFaultOptions options_;
   std::vector<ColumnProfile> profiles_;  // of what trains
-  std::vector<DataFault> found_;
+  std::vector<DataFault> found_, range_;
+  std::vector<NotJudged> not_judged_;
+  std::set<std::string> dated_;  // columns of dates
 };
 
 }  // namespace
 
+const NotJudged* DataAnswer::undecided() const {
+  const auto found = std::ranges::find_if(not_compared, &NotJudged::undecided);
+  return found == not_compared.end() ? nullptr : &*found;
+}
+
+std::vector<NotCompared> DataAnswer::listed() const {
+  std::vector<NotCompared> out;
+  for (const NotJudged& each : not_compared) {
+    NotCompared what = each.what;
+    if (what.column.empty() && !each.undecided) continue;  // nobody asks
+    if (what.column.empty()) what.why = cat(kFaultsOf[static_cast<size_t>(each.of)], ": ", what.why);
+    const bool said = std::ranges::any_of(out, [&](const NotCompared& before) {
+      return before.column == what.column && before.why == what.why;
+    });
+    if (!said) out.push_back(std::move(what));
+  }
+  return out;
+}
+
+DataAnswer ask_data(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options) {
+  return Faults(train, now, options).run();
+}
+
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
                                         const DataFaultOptions& options) {
-  return Faults(train, now, options).run();
+  return ask_data(train, now, options).faults;
 }
 
 }  // namespace espalier

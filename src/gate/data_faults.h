@@ -10,15 +10,16 @@
 #include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
+#include "evaluate/not_compared.h"
 #include "fairness/rare_slices.h"
 #include "validate/metadata_files.h"
 
 namespace espalier {
 
 enum class FaultOf {
-  kSchema,  // find_schema_faults()
+  kSchema,  // find_schema_faults(), and of find_novel() form, missing cells and values
   kLeak,    // find_leaks()
-  kRange,   // find_beyond()
+  kRange,   // find_novel()'s
   kDrift,   // find_drift()
   kGroups,  // cells that are missing more often in one group: data_bias()
   kNames,   // columns that do nothing but name rows, which a model can learn by heart
@@ -34,21 +35,40 @@ struct DataFault {
   std::string text = {};    // one sentence
 };
 
+// What was not asked, of too few rows or else: no pass, whatever is found otherwise.
+struct NotJudged {
+  FaultOf of = FaultOf::kSchema;
+  NotCompared what;
+  bool undecided = true;  // or of a column that no one reads: said, and no more
+};
+struct DataAnswer {
+  std::vector<DataFault> faults;
+  std::vector<NotJudged> not_compared;
+
+  // The first question that has no answer; null where each has one.
+  const NotJudged* undecided() const;
+  // What was not compared, each column and reason once.
+  std::vector<NotCompared> listed() const;
+};
+
 struct DataFaultOptions {
   std::string label = {};                       // "" without one
   std::string time = {};                        // the column that says when a row is judged
   std::vector<std::string> groups = {};         // columns whose values are groups
   std::set<std::string> ignored = {};           // columns that schema, range and drift pass over
   std::set<std::string> unread = {};            // what knows the label there, no model is told
-  std::optional<tfmd::Schema> schema = {};      // of new rows; none: infer_train_schema()
+  std::set<std::string> read = {};              // what a model reads: too few values there are undecided
+  std::optional<tfmd::Schema> schema = {};      // of new rows; none: what trains says, beyond chance
   std::optional<std::string> environment = {};  // of new rows: one of the schema's
   int64_t k = kRareRows;                        // a value of fewer rows is not named
-  double alpha = 0.05;  // the chance of an alarm by drift or range where nothing changed
+  double alpha = 0.05;  // the chance of an alarm by drift, range or what trains, where nothing changed
   MissingWords missing = ColumnOptions{}.missing;
 };
 
 // Of the rows that train and, unless null, of those that the model meets: warnings first, then by FaultOf,
-// then as their detectors sort them. Raises ValueError and FormatError as these.
+// then as their detectors sort them; and what could not be asked. Raises ValueError and FormatError as these.
+DataAnswer ask_data(const CsvTable& train, const CsvTable* now, const DataFaultOptions& options);
+// The faults of that.
 std::vector<DataFault> find_data_faults(const CsvTable& train, const CsvTable* now,
                                         const DataFaultOptions& options);
 

@@ -60,12 +60,14 @@ Html column_table(const DataSpreads& spreads, const TableNames& names) {
   return out;
 }
 
-Html fault_table(const std::vector<DataFault>& faults) {
-  if (faults.empty()) return element("p", "No fault was found in them.");
+Html fault_table(const DataAnswer& data) {
+  if (data.faults.empty())
+    return element("p", data.undecided() ? "No fault was found in what could be judged."
+                                         : "No fault was found in them.");
   HtmlTable table{.id = "data-faults",
                   .caption = "What was found in them",
                   .columns = {{.name = "question"}, {.name = "severity"}, {.name = "finding"}}};
-  for (const DataFault& fault : faults) {
+  for (const DataFault& fault : data.faults) {
     table.rows.push_back({{.content = std::string(kFaultsOf[static_cast<size_t>(fault.of)])},
                           {.content = fault.warning ? "warning" : "note"},
                           {.content = fault.text}});
@@ -73,15 +75,27 @@ Html fault_table(const std::vector<DataFault>& faults) {
   return drawn(table);
 }
 
+Html not_compared_table(const DataAnswer& data) {
+  if (data.not_compared.empty()) return {};
+  HtmlTable table{.id = "data-not-compared",
+                  .caption = "What was not compared",
+                  .columns = {{.name = "question"}, {.name = "column"}, {.name = "reason"}}};
+  for (const NotJudged& each : data.not_compared) {
+    table.rows.push_back({{.content = std::string(kFaultsOf[static_cast<size_t>(each.of)])},
+                          {.content = each.what.column.empty() ? "all" : each.what.column},
+                          {.content = each.what.why}});
+  }
+  return drawn(table);
+}
+
 }  // namespace
 
-PageSection data_section(const DataSpreads& spreads, const std::vector<DataFault>& faults,
-                         const TableNames& names) {
+PageSection data_section(const DataSpreads& spreads, const DataAnswer& data, const TableNames& names) {
   return {.id = "data",
           .title = "Data",
           .body = element("p", cat(names.train, ": ", grouped(spreads.train_rows), " rows; ", names.now, ": ",
                                    grouped(spreads.now_rows), " rows.")) +
-                  fault_table(faults) + column_table(spreads, names)};
+                  fault_table(data) + not_compared_table(data) + column_table(spreads, names)};
 }
 
 }  // namespace espalier

@@ -17,7 +17,6 @@ struct TableNames {
 
 // The faults, and of each column how its cells are spread in one table and the other, with lines at its
 // limits, how many are missing and how far it has drifted.
-PageSection data_section(const DataSpreads& spreads, const std::vector<DataFault>& faults,
-                         const TableNames& names = {});
+PageSection data_section(const DataSpreads& spreads, const DataAnswer& data, const TableNames& names = {});
 
 }  // namespace espalier

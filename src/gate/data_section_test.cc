@@ -25,7 +25,7 @@ CsvTable people(uint64_t seed, int heavier = 0, int rows = 500) {
 }
 
 std::string page_of(const CsvTable& train, const CsvTable& now, const DataSpreadOptions& options = {}) {
-  return data_section(spreads_of(train, now, options), find_data_faults(train, &now, {})).body.markup();
+  return data_section(spreads_of(train, now, options), ask_data(train, &now, {})).body.markup();
 }
 bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 

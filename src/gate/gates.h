@@ -104,11 +104,10 @@ bool counts_positives(const Gate& gate);
 // classes.
 void check_positive(const Gates& gates, const Assessment& assessment);
 // A first file: gates that this release passes and those of fairness that it may not, with the numbers of
-// today beside each. `of`: where, slices, buckets and positive, that the file keeps; of `faults` unless null,
+// today beside each. `of`: where, slices, buckets and positive, that the file keeps; of `data` unless null,
 // there are gates too; `remarks`: comments at the top. Raises ValueError[toml.utf8] for the name of a column.
 // REQUIRES: thresholds in [0, 1].
-std::string gates_of(const Assessment& assessment, const Gates& of = {},
-                     const std::vector<DataFault>* faults = nullptr,
+std::string gates_of(const Assessment& assessment, const Gates& of = {}, const DataAnswer* data = nullptr,
                      const std::vector<std::string>& remarks = {});
 
 }  // namespace espalier

@@ -18,9 +18,9 @@ std::string comment(const std::string& text) { return is_utf8(text) ? cat("# ", 
 
 class Writer {
  public:
-  Writer(const Assessment& assessment, const Gates& of, const std::vector<DataFault>* faults,
+  Writer(const Assessment& assessment, const Gates& of, const DataAnswer* data,
          const std::vector<std::string>& remarks)
-      : assessment_(assessment), faults_(faults) {
+      : assessment_(assessment), data_(data) {
     const std::vector<double>& all = assessment.options.thresholds;
     for (const std::string& remark : remarks) head_ += comment(remark);
     head_ += cat("level = ", shortest(assessment.options.level), "\n");
@@ -51,7 +51,7 @@ class Writer {
     least("ndcg", "How well scores order the rows of a query.");
     most("mae", "How far off predictions are.");
     for (const SlicingFigures& by : assessment_.by) fairness(by);
-    if (faults_) data();
+    if (data_) data();
     return cat(
         "# Gates of a release, with the numbers of the day they were written; docs/gates.md has all keys.\n"
         "# Limits are for a person to choose: set them to what you can answer for.\n",
@@ -130,23 +130,23 @@ class Writer {
   }
   void gate(const char* meaning, const std::string& keys) {
     const std::string table = "[[gates]]\n" + keys;
-    const Verdict today = judge(read_gates(head_ + table, "gates"), assessment_, nullptr, {}, faults_);
+    const Verdict today = judge(read_gates(head_ + table, "gates"), assessment_, nullptr, {}, data_);
     const GateResult& result = today.results[0];
     text_ += cat("\n", comment(meaning),
                  comment(cat("Today ", name(result.ruling), ": ", result.sentence, ".")), table);
   }
 
   const Assessment& assessment_;
-  const std::vector<DataFault>* faults_;
+  const DataAnswer* data_;
   double threshold_ = 0.5;
   std::string head_, text_;
 };
 
 }  // namespace
 
-std::string gates_of(const Assessment& assessment, const Gates& of, const std::vector<DataFault>* faults,
+std::string gates_of(const Assessment& assessment, const Gates& of, const DataAnswer* data,
                      const std::vector<std::string>& remarks) {
-  return Writer(assessment, of, faults, remarks).text();
+  return Writer(assessment, of, data, remarks).text();
 }
 
 }  // namespace espalier

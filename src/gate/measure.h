@@ -11,7 +11,8 @@ struct Measured {
 };
 // Findings without a ruling.
 Measured measure(const Gate& gate, const Assessment& assessment, const Assessment* baseline, double level);
-// The same of a gate on data: each column that has faults counts them; without any all columns count none.
-Measured measure_data(const Gate& gate, const std::vector<DataFault>* faults);
+// The same of a gate on data: each column that has faults counts them; what was not compared is a finding
+// without a number; without either all columns count none.
+Measured measure_data(const Gate& gate, const DataAnswer* answer);
 
 }  // namespace espalier

@@ -4,7 +4,7 @@
 
 namespace espalier {
 
-Measured measure_data(const Gate& gate, const std::vector<DataFault>* faults) {
+Measured measure_data(const Gate& gate, const DataAnswer* answer) {
   Measured out;
   const auto add = [&](const std::string& column) -> Finding& {
     Finding& finding = out.findings.emplace_back();
@@ -16,11 +16,11 @@ Measured measure_data(const Gate& gate, const std::vector<DataFault>* faults) {
   const std::string kAll = gate.column.empty() ? "overall" : gate.column;
   // Of these kinds nothing is more than a note to those who look; a gate is by somebody who minds.
   const bool notes = gate.fault == FaultOf::kNames || gate.fault == FaultOf::kCells;
-  if (!faults) {
+  if (!answer) {
     add(kAll).reason = "there is no table that trains";
     return out;
   }
-  for (const DataFault& fault : *faults) {
+  for (const DataFault& fault : answer->faults) {
     if (fault.of != gate.fault || !(fault.warning || notes)) continue;
     if (!gate.column.empty() && fault.column != gate.column) continue;
     const std::string column = fault.column.empty() ? kAll : fault.column;
@@ -29,8 +29,20 @@ Measured measure_data(const Gate& gate, const std::vector<DataFault>* faults) {
     if (finding.reason.empty()) finding.reason = fault.text;
     finding.rows += 1;
   }
-  if (out.findings.empty()) add(kAll);
   for (Finding& finding : out.findings) finding.value = finding.judged = static_cast<double>(finding.rows);
+  for (const NotJudged& each : answer->not_compared) {
+    if (each.of != gate.fault) continue;
+    const std::string& column = each.what.column;
+    // What is about the whole table is about each column; and who names a column wants it judged.
+    const bool named = !gate.column.empty() && column == gate.column;
+    if (!column.empty() && !named && (!each.undecided || !gate.column.empty())) continue;
+    const std::string slice = column.empty() ? kAll : column;
+    if (std::ranges::count(out.findings, slice, &Finding::slice) == 0) add(slice).reason = each.what.why;
+  }
+  if (out.findings.empty()) {
+    Finding& none = add(kAll);
+    none.value = none.judged = 0;
+  }
   return out;
 }
 

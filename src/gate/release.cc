@@ -198,7 +198,7 @@ namespace {
 // What the model learned from, with what is wrong with it and with the rows.
 struct TrainedOn {
   DataFaultOptions options;
-  std::vector<DataFault> faults;
+  DataAnswer data;
 };
 
 std::optional<TrainedOn> trained_on(const ReleaseOptions& options) {
@@ -207,9 +207,10 @@ std::optional<TrainedOn> trained_on(const ReleaseOptions& options) {
   TrainedOn out;
   out.options.label = options.label;
   out.options.groups = options.groups;
+  out.options.read = options.read;
   out.options.missing = options.missing;
-  out.options.schema = infer_train_schema(*options.training, out.options);
-  out.faults = find_data_faults(*options.training, &now, out.options);
+  out.data = ask_data(*options.training, &now, out.options);
+  out.options.schema = infer_train_schema(*options.training, out.options);  // for the lines of a page
   return out;
 }
 
@@ -291,7 +292,7 @@ ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOption
   const std::chrono::year_month_day today =
       options.today.value_or(std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now()));
   out.verdict = espalier::judge(gates, out.assessment, baseline ? &*baseline : nullptr, today,
-                                out.trained ? &out.trained->faults : nullptr);
+                                out.trained ? &out.trained->data : nullptr);
   return ReleaseVerdict(std::make_shared<const ReleaseVerdict::State>(std::move(out)));
 }
 
@@ -320,7 +321,7 @@ std::string ReleaseVerdict::page(const std::string& subject, int64_t rare) const
                                             .ignored = state_->trained->options.ignored,
                                             .missing = state_->missing,
                                             .limits = schema_limits(*state_->trained->options.schema)});
-    about.sections.push_back(data_section(spreads, state_->trained->faults));
+    about.sections.push_back(data_section(spreads, state_->trained->data));
   }
   return check_page(state_->verdict, state_->assessment, about);
 }

@@ -59,10 +59,9 @@ void apply(const std::vector<Waiver>& waivers, std::chrono::year_month_day today
 }
 
 GateResult result_of(const Gate& gate, const Gates& gates, const Assessment& assessment,
-                     const Assessment* baseline, std::chrono::year_month_day today,
-                     const std::vector<DataFault>* faults) {
+                     const Assessment* baseline, std::chrono::year_month_day today, const DataAnswer* data) {
   GateResult out{.gate = gate, .findings = {}, .sentence = {}};
-  Measured measured = gate.where == Where::kData ? measure_data(gate, faults)
+  Measured measured = gate.where == Where::kData ? measure_data(gate, data)
                                                  : measure(gate, assessment, baseline, gates.level);
   out.findings = std::move(measured.findings);
   out.left_out = std::move(measured.left_out);
@@ -140,10 +139,10 @@ void check_proofs(const Gates& gates, const Assessment& assessment) {
 }
 
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
-              std::chrono::year_month_day today, const std::vector<DataFault>* faults) {
+              std::chrono::year_month_day today, const DataAnswer* data) {
   Verdict out{.sentence = {}, .level = gates.level, .today = today, .results = {}};
   for (const Gate& gate : gates.gates)
-    out.results.push_back(result_of(gate, gates, assessment, baseline, today, faults));
+    out.results.push_back(result_of(gate, gates, assessment, baseline, today, data));
   conclude(out);
   return out;
 }

@@ -69,10 +69,10 @@ struct Verdict {
 // interval: it would never be decided.
 void check_proofs(const Gates& gates, const Assessment& assessment);
 
-// `baseline` is what changes are against, `faults` those of the data. None is kept; of those that are null
-// gates are undecided.
+// `baseline` is what changes are against, `data` what was found of the data. None is kept; of those that are
+// null gates are undecided.
 Verdict judge(const Gates& gates, const Assessment& assessment, const Assessment* baseline,
-              std::chrono::year_month_day today, const std::vector<DataFault>* faults = nullptr);
+              std::chrono::year_month_day today, const DataAnswer* data = nullptr);
 
 // The same in sentences without figures of what is about these slices or metrics, as where everybody reads
 // them. Only the sentences differ.

@@ -141,7 +141,8 @@ TEST(Verdict, FaultsOfTheDataBlockColumnByColumn) {
                                          {FaultOf::kDrift, false, "size", "a note"},
                                          {FaultOf::kLeak, true, "", "rows stand twice"}};
   const auto of = [&](const std::string& keys, const std::vector<DataFault>* found) {
-    return judge(read_gates(keys, "g"), given, nullptr, kToday, found);
+    const DataAnswer data = {.faults = found ? *found : std::vector<DataFault>(), .not_compared = {}};
+    return judge(read_gates(keys, "g"), given, nullptr, kToday, found ? &data : nullptr);
   };
   const Verdict drift = of("[[gates]]\ndata = \"drift\"", &faults);
   EXPECT_EQ(drift.sentence, "Blocked: drift of the data: age has drifted (2 faults, limit 0).");

@@ -1,0 +1,148 @@
+// What too few rows leave open is undecided, what is blocked stays so, and chance seldom blocks.
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+#include "base/philox.h"
+#include "gate/figures_test.h"
+#include "gate/random_table_test.h"
+#include "gate/verdict.h"
+
+namespace espalier {
+namespace {
+
+CsvTable orders(int rows, int unit, const std::string& city, int first_day = 0) {
+  std::string text = "y,age,city,placed\n";
+  for (int i = 0; i < rows; ++i) {
+    const int day = first_day + i * 7 % 50;
+    text += cat(i * 31 % 7 < 3, ",", (25 + i * 37 % 40) * unit, ",",
+                city.empty() ? cat("town ", i % 4) : city, ",2031-0", 1 + day / 25, "-", 10 + day % 19, "\n");
+  }
+  return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
+}
+
+struct Judged {
+  Ruling ruling;
+  std::string sentence;
+  Ruling drift, range, schema;
+};
+Judged judged_data(const CsvTable& train, const CsvTable& now, DataFaultOptions options = {}) {
+  options.label = "y";
+  const DataAnswer data = ask_data(train, &now, options);
+  const Verdict verdict =
+      judge(read_gates("[[gates]]\ndata = \"drift\"\n[[gates]]\ndata = \"range\"\n[[gates]]\ndata = "
+                       "\"schema\"\n",
+                       "gates"),
+            assessment_of("g", {{"a", 1, 1, 1, 1}}), nullptr, {}, &data);
+  return {verdict.ruling, verdict.sentence, verdict.results[0].ruling, verdict.results[1].ruling,
+          verdict.results[2].ruling};
+}
+
+TEST(DataUndecided, FewRowsLeaveDriftOpenAndAreJudgedByAllElse) {
+  const CsvTable train = orders(300, 1, "");
+  for (const int rows : {8, 15, 19}) {
+    const Judged other = judged_data(train, orders(rows, 1000, "Rom"));
+    EXPECT_EQ(other.drift, Ruling::kUndecided);
+    EXPECT_EQ(other.range, Ruling::kBlocked);
+    EXPECT_EQ(other.schema, Ruling::kBlocked);
+    EXPECT_EQ(other.ruling, Ruling::kBlocked) << "blocked wins";
+    const Judged same = judged_data(train, orders(rows, 1, ""));
+    EXPECT_EQ(same.drift, Ruling::kUndecided);
+    EXPECT_EQ(same.range, Ruling::kPass);
+    EXPECT_EQ(same.schema, Ruling::kPass);
+    EXPECT_EQ(same.sentence,
+              cat("Undecided: drift of the data cannot be judged: ", rows, " rows, 20 needed."));
+  }
+  EXPECT_EQ(judged_data(train, orders(20, 1000, "Rom")).drift, Ruling::kBlocked);
+  EXPECT_EQ(judged_data(train, orders(20, 1, "")).ruling, Ruling::kPass);
+}
+
+TEST(DataUndecided, AClosedDomainHoldsFromTheFirstRowOnAndWhatTrainsIsNone) {
+  const CsvTable train = orders(300, 1, "");
+  const CsvTable one = orders(1, 1, "Rom");
+  EXPECT_EQ(judged_data(train, one).schema, Ruling::kUndecided)
+      << "one of 301 rows may be the first of its town";
+  DataFaultOptions closed;
+  closed.schema.emplace();
+  parse_metadata(R"(feature { name: "city" type: BYTES domain: "towns" }
+      feature { name: "y" type: INT } feature { name: "age" type: INT } feature { name: "placed" type: BYTES }
+      string_domain { name: "towns" value: "town 0" value: "town 1" })",
+                 *closed.schema);
+  EXPECT_EQ(judged_data(train, one, closed).schema, Ruling::kBlocked);
+  EXPECT_EQ(judged_data(train, orders(1, 1, "town 1"), closed).schema, Ruling::kPass);
+}
+
+TEST(DataUndecided, DatesOfTheNextMonthAreNoFaultAndFarOnesAre) {
+  const CsvTable train = orders(300, 1, "");
+  for (const int rows : {15, 60}) {
+    EXPECT_EQ(judged_data(train, orders(rows, 1, "", 75)).range, Ruling::kPass);
+    std::string text = "y,age,city,placed\n";
+    for (int i = 0; i < rows; ++i)
+      text += cat(i % 2, ",", 25 + i * 37 % 40, ",town ", i % 4, ",1970-01-", 10 + i % 19, "\n");
+    const Judged old = judged_data(train, parse_csv(text));
+    EXPECT_EQ(old.range, Ruling::kBlocked);
+    EXPECT_NE(old.sentence.find("column \"placed\""), old.sentence.npos) << old.sentence;
+  }
+}
+
+// A column that no one reads is said not to be compared; of one that the model reads the gate is undecided.
+TEST(DataUndecided, ColumnsThatNoComparisonTakesAreListed) {
+  const auto table = [](int rows, int filled) {
+    std::string text = "y,code,seldom\n";
+    for (int i = 0; i < rows; ++i)
+      text += cat(i * 31 % 7 < 3, ",A", rows * 1000 + i, ",", i % filled ? "" : "x", "\n");
+    return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
+  };
+  const CsvTable train = table(400, 10), now = table(100, 10);
+  const DataAnswer answer = ask_data(train, &now, {.label = "y"});
+  const std::vector<NotCompared> listed = answer.listed();
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0].column, "code");
+  EXPECT_EQ(listed[0].why, "it names the rows: no two are alike in it");
+  EXPECT_EQ(listed[1].column, "seldom");
+  EXPECT_EQ(listed[1].why, "10 values, 20 needed");
+  EXPECT_EQ(listed[1].have, 10);
+  EXPECT_EQ(listed[1].needed, 20);
+  EXPECT_EQ(answer.undecided(), nullptr);
+  EXPECT_EQ(judged_data(train, now).drift, Ruling::kPass);
+  const Judged read = judged_data(train, now, {.read = {"seldom"}});
+  EXPECT_EQ(read.drift, Ruling::kUndecided);
+  EXPECT_EQ(read.sentence, "Undecided: drift of the data cannot be judged: 10 values, 20 needed.");
+}
+
+TEST(DataUndecided, QuestionsThatNobodyCanAskDoNotPass) {
+  const CsvTable train = orders(300, 1, ""), now = orders(60, 1, "");
+  const auto ruling = [&](const char* gate, const CsvTable& of, const DataFaultOptions& options) {
+    const DataAnswer data = ask_data(of, &now, options);
+    return judge(read_gates(cat("[[gates]]\ndata = \"", gate, "\"\n"), "gates"),
+                 assessment_of("g", {{"a", 1, 1, 1, 1}}), nullptr, {}, &data)
+        .ruling;
+  };
+  EXPECT_EQ(ruling("groups", train, {}), Ruling::kUndecided) << "no groups are known";
+  EXPECT_EQ(ruling("groups", train, {.groups = {"city"}}), Ruling::kPass);
+  EXPECT_EQ(ruling("leak", orders(12, 1, ""), {}), Ruling::kUndecided);
+}
+
+// How many of so many random divisions of one table the gates block; drift never passes below 20 rows.
+void expect_few_alarms(int64_t divisions, int64_t most) {
+  const AlikeRows rows(1);
+  for (const int64_t now : {1, 5, 15, 60}) {
+    int64_t blocked = 0;
+    std::string first;
+    for (int64_t seed = 0; seed < divisions; ++seed) {
+      const auto [before, after] = rows.split(static_cast<uint64_t>(seed), now);
+      const Judged found = judged_data(before, after, {.groups = {"sex"}});
+      blocked += found.ruling == Ruling::kBlocked;
+      if (found.ruling == Ruling::kBlocked) first += cat(found.sentence, "\n");
+      if (now < 20) {
+        EXPECT_EQ(found.drift, Ruling::kUndecided);
+      }
+    }
+    EXPECT_LE(blocked, most) << now << " new rows\n" << first;
+  }
+}
+
+TEST(DataUndecided, RandomDivisionsAreSeldomBlocked) { expect_few_alarms(25, 5); }
+TEST(DataUndecided, SlowTwoHundredRandomDivisionsAreSeldomBlocked) { expect_few_alarms(200, 17); }
+
+}  // namespace
+}  // namespace espalier
