@@ -50,6 +50,7 @@ void add_report(ColumnReport& total, const ColumnReport& part) {
     if (into.unreadable == 0) into.line = from.line;
     if (into.other == 0) into.other_line = from.other_line;
     into.missing += from.missing;
+    into.unmet += from.unmet;
     into.unreadable += from.unreadable;
     into.other += from.other;
     into.beyond += from.beyond;
@@ -81,6 +82,8 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   run.results.warn(cut_warning(cut, saved.columns, std::ssize(good.rows)));
   run.results.warn(warnings_of(total));
   run.results.warn(beyond_of(total));
+  const std::vector<std::string> faults = faults_of(saved.columns, table, good.rows, total);
+  for (const std::string& fault : faults) run.results.warn({cat("fault: ", fault)});
 }
 
 // What of each row lies outside of what training saw: columns, and the label where its prediction is cut.

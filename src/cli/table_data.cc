@@ -13,6 +13,7 @@
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "cli/train_images.h"
+#include "evaluate/envelope.h"
 #include "report/table.h"
 #include "train/saved_files.h"
 
@@ -242,6 +243,20 @@ void check_test(const ColumnProgram& columns, const CsvTable& table, const std::
   }
 }
 
+namespace {
+
+// Whether training had such cells too, so that these rows have them by chance.
+bool chance_explains(const ColumnProgram& columns, const ColumnReport::Column& column) {
+  for (const ColumnStep& step : steps_of(columns)) {
+    if (step.column != column.name || !step.cells.known() || step.cells.unread == 0) continue;
+    const int64_t cells = column.unreadable;
+    return more_often_chance(step.cells.unread, step.cells.present(), cells, cells) > kNovelAlpha;
+  }
+  return false;
+}
+
+}  // namespace
+
 Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const std::string& path,
                    ColumnProgram::Rows rows, ColumnReport* report) {
   if (table.rows() == 0) throw ValueError("table.rows", cat(path, " has no rows below its header"));
@@ -256,7 +271,8 @@ Tensor read_inputs(const ColumnProgram& columns, const CsvTable& table, const st
     }
   }();
   for (const auto& column : met.columns) {
-    if (column.unreadable && column.unreadable + column.missing == met.rows) {
+    if (column.unreadable && column.unreadable + column.missing == met.rows &&
+        !chance_explains(columns, column)) {
       throw ValueError(
           "table.column",
           cat(path, ": no cell of column \"", column.name,
@@ -304,6 +320,22 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
               column.unmet && column.usual_other > 0 ? cat(", ", column.unmet, " of them never") : "",
               ", the first in line ", column.other_line, "; rare ones, or written otherwise?"));
     }
+  }
+  return out;
+}
+
+std::vector<std::string> faults_of(const ColumnProgram& columns, const CsvTable& table,
+                                   std::span<const int64_t> rows, const ColumnReport& report) {
+  NovelOptions options{.missing = columns.missing_words(), .names = columns.names_of(table)};
+  for (const ColumnReport::Column& column : report.columns) {
+    if (column.missing + column.unreadable + column.other + column.beyond == 0)
+      options.plain.insert(column.name);
+  }
+  std::vector<std::string> out;
+  if (options.plain.size() == report.columns.size() && !report.other_point) return out;
+  if (report.other_point) options.plain.clear();
+  for (const Novel& found : find_novel(steps_of(columns), table, rows, options)) {
+    if (found.sure) out.push_back(text(found));
   }
   return out;
 }

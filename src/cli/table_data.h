@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -102,6 +103,10 @@ std::vector<int64_t> labelled_test_rows(const ColumnProgram& columns, const CsvT
                                         const std::string& path, const Results& results);
 // What to warn of: cells that could not be used.
 std::vector<std::string> warnings_of(const ColumnReport& report);
+// What of these rows `espalier check` would call a fault beside the rows that train: find_novel() of those
+// columns of which `report` counts something new.
+std::vector<std::string> faults_of(const ColumnProgram& columns, const CsvTable& table,
+                                   std::span<const int64_t> rows, const ColumnReport& report);
 // Numbers and dates outside of the training rows' range, a text for each of five columns and one for all.
 std::vector<std::string> beyond_of(const ColumnReport& report);
 
