@@ -30,14 +30,14 @@ class LinearBar final : public Callback {
 
 }  // namespace
 
-std::optional<LinearModel> fit_linear(size_t classes, TrainPlan plan, const Tensor& x, const Tensor& y,
+std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x, const Tensor& y,
                                       FitOptions options) {
   plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
   set_seed(plan.fit.seed);
   Sequential model{Dense({.units = std::max<int64_t>(1, static_cast<int64_t>(classes)),
                           .kernel_initializer = "zeros",
                           .dtype = policy_of(plan.fit.dtype)})};
-  compile(model, plan, static_cast<int64_t>(classes));
+  compile(model, plan, static_cast<int64_t>(classes), positive);
   options.callbacks.clear();
   for (const CallbackPlan& callback : plan.callbacks) {
     if (!std::holds_alternative<CSVLoggerPlan>(callback) &&

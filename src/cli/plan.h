@@ -213,14 +213,15 @@ void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtyp
 void check_layers(const TrainPlan& plan, const Dims& row);
 // Raises ValueError[train.loss] for one that does not fit what is learned.
 Loss make_loss(const LossPlan& plan, bool classification);
-// `classes`: how many the label has, 0 when it is a number.
-void compile(Model& model, const TrainPlan& plan, int64_t classes);
+// `classes`: how many the label has, 0 when it is a number; `positive`: of two the one that metrics count.
+void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t positive = 1);
 // Epochs, batches and callbacks, progress on standard error among them.
 FitOptions fit_options(const TrainPlan& plan);
 // What a plan's metrics may be called.
 std::vector<std::string> metric_names();
 // Of these names. Raises ValueError[train.metrics] for one that does not fit what is learned.
-std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t classes);
+std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t classes,
+                                 int64_t positive = 1);
 // By class number, for classes of these names and the training rows' labels i32[rows]. Raises
 // ValueError[train.class_weight] for a name that is no class.
 std::map<int64_t, double> make_class_weights(const ClassWeights& weights,

@@ -9,19 +9,22 @@
 namespace espalier::cli {
 namespace {
 
-// A metric of positives and negatives, of logits of two classes: the second is positive.
-struct SecondClassRule final : Metric::Rule {
-  explicit SecondClassRule(const std::string& name) : Rule(name), metric(name) {}
+// A metric of positives and negatives, of logits of two classes one of which is positive.
+struct PositiveClassRule final : Metric::Rule {
+  PositiveClassRule(const std::string& name, int64_t positive)
+      : Rule(name), metric(name), positive(positive) {}
 
   void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) override {
     const Tensor logits = convert(outputs, DType::kF32);
     const auto of = [&](int64_t c) { return slice(logits, {0, c}, {logits.size(0), c + 1}); };
-    metric.update(expand_dims(labels, 1), logistic(of(1) - of(0)), weights);
+    metric.update(expand_dims(positive == 1 ? labels : 1 - labels, 1), logistic(of(positive) - of(1 - positive)),
+                  weights);
   }
   double result() const override { return metric.result(); }
   std::vector<Variable> variables() const override { return metric.variables(); }
 
   Metric metric;
+  int64_t positive;
 };
 
 enum class Of { kClasses, kTwoClasses, kNumbers };
@@ -41,7 +44,7 @@ constexpr Known kKnown[] = {{"accuracy", Of::kClasses},
                             {"root_mean_squared_error", Of::kNumbers},
                             {"r2_score", Of::kNumbers}};
 
-Metric make_metric(const std::string& name, int64_t classes) {
+Metric make_metric(const std::string& name, int64_t classes, int64_t positive) {
   const Of of = std::ranges::find_if(kKnown, [&](const Known& known) { return known.name == name; })->of;
   if (of != Of::kNumbers && classes == 0)
     throw ValueError("train.metrics", cat(name, " is of classes, and the label is a number"));
@@ -49,7 +52,7 @@ Metric make_metric(const std::string& name, int64_t classes) {
     throw ValueError("train.metrics", cat(name, " is of numbers, and the label is a class"));
   if (of == Of::kTwoClasses && classes != 2)
     throw ValueError("train.metrics", cat(name, " is of two classes, and the label has ", classes));
-  return of == Of::kTwoClasses ? Metric(std::make_shared<SecondClassRule>(name)) : Metric(name);
+  return of == Of::kTwoClasses ? Metric(std::make_shared<PositiveClassRule>(name, positive)) : Metric(name);
 }
 
 }  // namespace
@@ -60,11 +63,11 @@ std::vector<std::string> metric_names() {
   return out;
 }
 
-std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t classes) {
+std::vector<Metric> make_metrics(const std::vector<std::string>& names, int64_t classes, int64_t positive) {
   std::vector<Metric> out;
   for (const std::string& name : names) {
     if (name != "auto")
-      out.push_back(make_metric(name, classes));
+      out.push_back(make_metric(name, classes, positive));
     else if (classes > 0)
       out.emplace_back("accuracy");
   }
