@@ -30,8 +30,8 @@ class LinearBar final : public Callback {
 
 }  // namespace
 
-std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x, const Tensor& y,
-                                      FitOptions options) {
+std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPlan plan, const Tensor& x,
+                                      const Tensor& y, FitOptions options) {
   plan.optimizer = OptimizerOf<Adam>{.learning_rate = 0.01};
   set_seed(plan.fit.seed);
   Sequential model{Dense({.units = std::max<int64_t>(1, static_cast<int64_t>(classes)),

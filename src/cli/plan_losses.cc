@@ -111,10 +111,10 @@ Loss make_loss(const LossPlan& plan, bool classification) {
 }
 
 void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t positive) {
-  model.compile(
-      {.optimizer = make_optimizer(plan.optimizer),
-       .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
-       .metrics = said_at(plan, "fit.metrics", [&] { return make_metrics(plan.fit.metrics, classes, positive); })});
+  model.compile({.optimizer = make_optimizer(plan.optimizer),
+                 .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
+                 .metrics = said_at(plan, "fit.metrics",
+                                    [&] { return make_metrics(plan.fit.metrics, classes, positive); })});
 }
 
 FitOptions fit_options(const TrainPlan& plan) {

@@ -17,8 +17,8 @@ struct PositiveClassRule final : Metric::Rule {
   void update(const Tensor& labels, const Tensor& outputs, const Tensor& weights) override {
     const Tensor logits = convert(outputs, DType::kF32);
     const auto of = [&](int64_t c) { return slice(logits, {0, c}, {logits.size(0), c + 1}); };
-    metric.update(expand_dims(positive == 1 ? labels : 1 - labels, 1), logistic(of(positive) - of(1 - positive)),
-                  weights);
+    metric.update(expand_dims(positive == 1 ? labels : 1 - labels, 1),
+                  logistic(of(positive) - of(1 - positive)), weights);
   }
   double result() const override { return metric.result(); }
   std::vector<Variable> variables() const override { return metric.variables(); }

@@ -64,12 +64,12 @@ struct ColumnDrift {
 std::string text(const ColumnDrift& drift);
 
 // Of each column that both have: its numbers where all cells of both are numbers and there are more than 20
-// different ones, else its values, equal as EqualValues has it, and how many cells are missing; of one that is
-// of numbers or dates in one table alone, the share of cells of another form. Columns that name rows are not compared, nor are those of
-// dates, which go on by themselves, nor those with fewer than 20 values in a table, of which no law is known:
-// each is in `not_compared` with the reason; of tables of fewer than 20 rows all are, as one. The surest
-// first. Intervals: Smirnov's bound for distribution functions, Newcombe's for shares, by Bonferroni for all
-// values of the column; stability_interval() and wasserstein_interval().
+// different ones, else its values, equal as EqualValues has it, and how many cells are missing; of one that
+// is of numbers or dates in one table alone, the share of cells of another form. Columns that name rows are
+// not compared, nor are those of dates, which go on by themselves, nor those with fewer than 20 values in a
+// table, of which no law is known: each is in `not_compared` with the reason; of tables of fewer than 20
+// rows all are, as one. The surest first. Intervals: Smirnov's bound for distribution functions, Newcombe's
+// for shares, by Bonferroni for all values of the column; stability_interval() and wasserstein_interval().
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
                                     const DriftOptions& options = {},
                                     std::vector<NotCompared>* not_compared = nullptr);

@@ -216,7 +216,8 @@ std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTabl
     size_t at = p.size();
     p.resize(at + questions(step), 1);
     if (options.plain.contains(step.column)) continue;
-    const ColumnProfile profile = profile_column(now, rows, place - names.begin(), options.missing.of(step.column));
+    const ColumnProfile profile =
+        profile_column(now, rows, place - names.begin(), options.missing.of(step.column));
     for (Asked& asked : NovelColumn(step, profile).asked()) {
       p[at] = asked.p;
       asked.place = at++;
