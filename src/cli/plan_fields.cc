@@ -96,7 +96,8 @@ Fields fit_fields(FitPlan& plan) {
       {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
       {"metrics",
        &plan.metrics,
-       "Shown for each epoch; auto: accuracy of a class; auc, precision, recall: of the second of two",
+       "Shown for each epoch; auto: accuracy of a class; auc, precision, recall: of the positive of two, "
+       "of images the second",
        {},
        metric_names()},
       {"checkpoint_every", &plan.checkpoint_every, "Steps between saves of the run; 0: when interrupted",

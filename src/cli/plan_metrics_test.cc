@@ -27,6 +27,12 @@ TEST(PlanMetrics, TheSecondOfTwoClassesIsPositive) {
   EXPECT_NEAR(metrics[1].result(), 0.75, 1e-12);
   EXPECT_NEAR(metrics[2].result(), 0.5, 1e-12);
   EXPECT_NEAR(metrics[3].result(), 0.5, 1e-12);
+  // The same rows, told by the other class: its probabilities are 0.1, 0.4, 0.6, 0.9, and two rows are it.
+  auto other = make_metrics({"auc", "precision", "recall"}, 2, 0);
+  for (Metric& metric : other) metric.update(labels, Tensor(outputs), Tensor::of<float>({1, 1, 1, 2}));
+  EXPECT_NEAR(other[0].result(), 5. / 6, 1e-12);
+  EXPECT_NEAR(other[1].result(), 2. / 3, 1e-12);
+  EXPECT_NEAR(other[2].result(), 2. / 3, 1e-12);
   // Rows that count nothing.
   for (Metric& metric : metrics) {
     metric.reset();

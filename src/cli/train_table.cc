@@ -117,13 +117,13 @@ void show_split(const ColumnProgram& columns, const CsvTable& table, const DataP
   }
 }
 
-Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan) {
+Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan, int64_t positive) {
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
   Sequential model;
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
   const auto classes = static_cast<int64_t>(columns.classes().size());
   model.add(Dense({.units = std::max<int64_t>(1, classes), .dtype = dtype}));
-  compile(model, plan, classes);
+  compile(model, plan, classes, positive);
   return model;
 }
 
@@ -201,9 +201,13 @@ PositiveClass positive_in(const ColumnProgram& columns, const TrainPlan& plan, c
   const PositiveClass out = said_at(plan, "model.positive", [&] {
     return positive_class({.flag = plan.model.positive, .schema = favourable}, rows);
   });
-  if (plan.model.threshold && !out.known()) {
-    said_at(plan, "model.threshold",
-            [&] { throw_no_positive(cat("label \"", columns.label(), "\""), classes, "a threshold is of"); });
+  const auto need = [&](const char* place, const std::string& who) {
+    if (!out.known())
+      said_at(plan, place, [&] { throw_no_positive(cat("label \"", columns.label(), "\""), classes, who); });
+  };
+  if (plan.model.threshold) need("model.threshold", "a threshold is of");
+  for (const char* metric : {"precision", "recall"}) {
+    if (std::ranges::count(plan.fit.metrics, metric)) need("fit.metrics", cat(metric, " counts"));
   }
   return out;
 }
@@ -307,6 +311,7 @@ void train_table(const TableRun& run) {
   said_at(plan, "model.threshold", [&] { check_decision(columns, {.threshold = plan.model.threshold}); });
   const Tensor y = columns.labels(table, rows.train);
   const PositiveClass positive = positive_in(columns, plan, y, checks.favourable(columns.label()));
+  const Decision decision = decision_for(positive, columns, plan);
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
   say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
@@ -353,7 +358,7 @@ void train_table(const TableRun& run) {
   run.results.warn(warnings_of(report));
 
   check_layers(plan, {columns.width()});
-  Sequential model = make_model(columns, plan);
+  Sequential model = make_model(columns, plan, decision.positive.value_or(1));
   const Tensor validation_x = columns.inputs(table, rows.validation);
   const std::vector<uint64_t> hashes = row_hashes(x);
   const std::string learned = plan.fit.epochs > 0 ? learned_rows_text(hashes) : "";
@@ -368,7 +373,6 @@ void train_table(const TableRun& run) {
       {"dtype", plan.fit.dtype},
       {"lineage", lineage_of(plan, table, other, rows, count_alike(row_hashes(validation_x), hashes))}};
   if (!data.schema.empty()) body["schema"] = checks.json();
-  const Decision decision = decision_for(positive, columns, plan);
   const auto files = [&] {
     std::map<std::string, std::string> out = files_of(columns, decision, body, rows, learned);
     if (!data.schema.empty()) out[kSchemaFile] = checks.schema_text();
@@ -390,7 +394,7 @@ void train_table(const TableRun& run) {
   size_t epochs = history.size();
   std::optional<LinearModel> linear;
   if (plan.model.compare_linear && plan.fit.epochs > 0)
-    linear = fit_linear(columns.classes().size(), plan, x, y, fit);
+    linear = fit_linear(columns.classes().size(), decision.positive.value_or(1), plan, x, y, fit);
   nlohmann::ordered_json compared;
   if (linear) {
     const double loss = loss_of(model), linear_loss = loss_of(linear->model);
