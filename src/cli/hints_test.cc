@@ -34,8 +34,8 @@ struct Hints : testing::Test {
 std::string scores_with(const std::string& cell) {
   std::string out = "y,p,g\n";
   for (int i = 0; i < 100; ++i)
-    out += cat(i % 3 == 0, ",", i % 10 == 4 ? cell : cat(static_cast<double>(i * 37 % 100) / 100), ",",
-               i % 2 ? "a" : "b", "\n");
+    out += cat(i % 3 == 0 ? 1 : 0, ",", i % 10 == 4 ? cell : cat(static_cast<double>(i * 37 % 100) / 100),
+               ",", i % 2 ? "a" : "b", "\n");
   return out;
 }
 

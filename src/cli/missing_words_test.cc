@@ -50,7 +50,8 @@ struct MissingWordsFlag : testing::Test {
     const Outcome out = call_command(words + " --json");
     EXPECT_EQ(out.code, 0) << out.error;
     std::vector<std::string> names;
-    for (const Json& slice : Json::parse(out.output)["slices"]) names.push_back(slice["slice"]);
+    const Json said = Json::parse(out.output);
+    for (const Json& slice : said["slices"]) names.push_back(slice["slice"]);
     return names;
   }
   static bool has(const std::vector<std::string>& names, const std::string& name) {

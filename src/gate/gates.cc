@@ -245,7 +245,7 @@ class Reader {
     if ((columns.empty() && out.against != kAllRows) || std::ranges::count(columns, "")) {
       table.fail("gates.slice", "against",
                  cat(table.path("against"), " is a slice, as \"sex=Male\", or \"", kAllRows, "\", not \"",
-                     out.against, "\""));
+                     table.text("against"), "\""));
     }
     if (out.where == Where::kOverall ? out.against == kAllRows : out.against == out.slice)
       table.fail("gates.options", "against", "a slice is not against itself");

@@ -305,8 +305,8 @@ TEST(Gates, WithinStrataAskForTheCross) {
 TEST(Gates, AgainstASliceAskForItToo) {
   const Gates gates = read_gates(
       "[[gates]]\nmetric = \"auc\"\neach = \"sex*age\"\nagainst = \"race=b, c\"\nmin = -0.1\n", "gates.toml");
-  EXPECT_EQ(gates.gates[0].against, "race=b, c");
-  EXPECT_EQ(gates.gates[0].name, "auc for each sex*age against race=b, c");
+  EXPECT_EQ(gates.gates[0].against, "race=\"b, c\"");
+  EXPECT_EQ(gates.gates[0].name, "auc for each sex*age against race=\"b, c\"");
   EXPECT_FALSE(gates.gates[0].apart());
   EXPECT_EQ(gates.slicings(), (std::vector<std::vector<std::string>>{{"sex", "age"}, {"race"}}));
 }
