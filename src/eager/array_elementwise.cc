@@ -88,7 +88,10 @@ Tensor clip(Operand x, Operand low, Operand high) {
   const Tensor upper = same_dtype("clip", operand, high).second;
   const Shape shape =
       broadcast_shapes("clip", broadcast_shapes("clip", operand.shape(), lower.shape()), upper.shape());
-  return clamp(lower, broadcast_to(operand, shape), upper);
+  const auto bound = [&](const Tensor& value) {
+    return value.shape().empty() ? value : broadcast_to(value, shape);
+  };
+  return clamp(bound(lower), broadcast_to(operand, shape), bound(upper));
 }
 
 }  // namespace espalier

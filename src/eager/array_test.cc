@@ -315,6 +315,8 @@ TEST(ArrayGradient, OnABoundIsZero) {
   EXPECT_EQ(gradient([](const Tensor& t) { return clip(t, zeros({5}), 6); }), (Floats{0, 0, 1, 0, 0}));
   // Bounds may be larger than x, and cross.
   EXPECT_EQ(f(clip(full({}, 1), Tensor::of<float>({0, 2}), 3)), (Floats{1, 2}));
+  const Tensor edges = reshape(Tensor::of<float>({4, 8}), {2, 1});
+  EXPECT_EQ(f(clip(ones({2, 3}), Tensor::of<float>({0, 5, 9}), edges)), (Floats{1, 4, 4, 1, 5, 8}));
   EXPECT_EQ(f(clip(Tensor::of<float>({0, 9}), 5, 2)), (Floats{2, 2}));
 }
 
