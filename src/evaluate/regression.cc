@@ -59,6 +59,8 @@ struct Means {
   }
   // How far a row pulls at each metric; what divides by 0 here has no variance.
   void pull(double said, double is, double weight) {
+    // A row of weight 0 is not there: 0 times a square that overflows is no number.
+    if (weight == 0) return;
     const double e = said - is, away = (is - truth) * (is - truth), unexplained = square / spread;
     const Values influences = {std::abs(e) - size,
                                (e * e - square) / (2 * std::sqrt(square)),

@@ -105,6 +105,20 @@ TEST(Regression, WhatDividesByZeroIsUndefined) {
   EXPECT_FALSE(interval(estimate(of({1}, {2}), "mae"))) << "one row";
 }
 
+TEST(Regression, WhatARowOfWeightZeroHoldsReachesNoVariance) {
+  const std::vector<double> truths = {1, 2, 4, 8}, weights = {1, 2, 0, 1};
+  const auto of = [&](double said) {
+    const std::vector<double> predictions = {1.5, 2, said, 7};
+    return regression_estimates(NumberRows(predictions, truths, weights), overall(truths.size()))[0];
+  };
+  for (const EstimateMetric& metric : regression_metrics()) {
+    const Estimates all = of(1e200), others = of(4);
+    const Estimate &far = estimate(all, metric.name), &near = estimate(others, metric.name);
+    EXPECT_EQ(far.value, near.value) << metric.name;
+    EXPECT_EQ(far.variance, near.variance) << metric.name;
+  }
+}
+
 TEST(Regression, RowsOfNoUseAreRefused) {
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   const auto rule = [](const std::vector<double>& predictions, const std::vector<double>& truths,
