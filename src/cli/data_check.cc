@@ -201,9 +201,10 @@ void add_data_check(CLI::App& data) {
           "Columns whose values are groups; those that look so are taken where none is named")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  verb->add_option("--schema", run->schema,
-                   "What the new rows should be, with its comparators and rules; inferred of what trains "
-                   "where none is given")
+  verb->add_option(
+          "--schema", run->schema,
+          "What each of the new rows should be, with its comparators and rules; where none is given, "
+          "what trains says what is usual")
       ->option_text("FILE")
       ->needs("now");
   verb->add_option("--environment", run->environment, "Where the new rows are met: one of the schema's")

@@ -30,7 +30,7 @@ struct NotJudged : testing::Test {
 std::string scored_rows(int rows, int unit, const std::string& city) {
   std::string out = "y,p,age,city\n";
   for (int i = 0; i < rows; ++i)
-    out += cat(i * 31 % 7 < 3, ",0.", 200 + i * 61 % 599, ",", (25 + i * 37 % 40) * unit, ",",
+    out += cat(i * 31 % 7 / 4, ",0.", 200 + i * 61 % 599, ",", (25 + i * 37 % 40) * unit, ",",
                city.empty() ? cat("town ", i % 4) : city, "\n");
   return out;
 }

@@ -74,18 +74,25 @@ class NovelColumn {
                now_.count([&](std::string_view cell) { return !read(cell); }), now_.present());
   }
 
-  // Numbers, or days. Dates of new rows lie behind those that train as a rule: only those count which are
-  // farther off than all of these are apart.
+  // Numbers, or days. Dates of new rows lie behind those that train as a rule, and as far as these are apart
+  // where they are of the next month: of a table that begins no farther off, only those count which are twice
+  // as far.
   template <class Read>
   void range(const SeenRange& seen, double apart, bool dates, const Read& read) {
     if (before().read == 0 || !std::isfinite(seen.least) || !std::isfinite(seen.most)) return;
+    const auto beyond = [&](double number) { return std::max(seen.least - number, number - seen.most); };
+    const auto begins_near = [&](const ColumnProfile::Value& value) {
+      const std::optional<double> number = read(value.text);
+      return number && beyond(*number) <= apart;
+    };
+    if (dates && std::ranges::any_of(now_.values, begins_near)) apart *= 2;
     int64_t below = 0, above = 0, far_below = 0, far_above = 0, of = 0;
     for (const ColumnProfile::Value& value : now_.values) {
       const std::optional<double> number = read(value.text);
       if (!number) continue;
       of += value.count;
-      if (*number < seen.least) (seen.least - *number > apart ? far_below : below) += value.count;
-      if (*number > seen.most) (*number - seen.most > apart ? far_above : above) += value.count;
+      if (*number < seen.least) (beyond(*number) > apart ? far_below : below) += value.count;
+      if (*number > seen.most) (beyond(*number) > apart ? far_above : above) += value.count;
     }
     const int64_t counted = dates ? 0 : below + above;
     Asked& out = add(NovelOf::kRange, far_below + far_above + counted, of);

@@ -34,7 +34,8 @@ enum class NovelOf {
   kForm,     // cells that are not read as those that train are: another unit, words, dates in another style
   kMissing,  // cells that are missing more often
   kValues,   // categories that no row had
-  kRange,    // numbers beyond all; dates farther from all than these are apart, for days go on
+  kRange,    // numbers beyond all; dates farther from all than these are apart (of a table of which some are
+             // nearer, twice as far), for days go on
 };
 struct Novel {
   std::string column;

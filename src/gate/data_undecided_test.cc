@@ -14,7 +14,7 @@ CsvTable orders(int rows, int unit, const std::string& city, int first_day = 0) 
   std::string text = "y,age,city,placed\n";
   for (int i = 0; i < rows; ++i) {
     const int day = first_day + i * 7 % 50;
-    text += cat(i * 31 % 7 < 3, ",", (25 + i * 37 % 40) * unit, ",",
+    text += cat(i * 31 % 7 / 4, ",", (25 + i * 37 % 40) * unit, ",",
                 city.empty() ? cat("town ", i % 4) : city, ",2031-0", 1 + day / 25, "-", 10 + day % 19, "\n");
   }
   return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
@@ -89,7 +89,7 @@ TEST(DataUndecided, ColumnsThatNoComparisonTakesAreListed) {
   const auto table = [](int rows, int filled) {
     std::string text = "y,code,seldom\n";
     for (int i = 0; i < rows; ++i)
-      text += cat(i * 31 % 7 < 3, ",A", rows * 1000 + i, ",", i % filled ? "" : "x", "\n");
+      text += cat(i * 31 % 7 / 4, ",A", rows * 1000 + i, ",", i % filled ? "" : "x", "\n");
     return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
   };
   const CsvTable train = table(400, 10), now = table(100, 10);
@@ -119,7 +119,7 @@ TEST(DataUndecided, QuestionsThatNobodyCanAskDoNotPass) {
   };
   EXPECT_EQ(ruling("groups", train, {}), Ruling::kUndecided) << "no groups are known";
   EXPECT_EQ(ruling("groups", train, {.groups = {"city"}}), Ruling::kPass);
-  EXPECT_EQ(ruling("leak", orders(12, 1, ""), {}), Ruling::kUndecided);
+  EXPECT_EQ(ruling("leak", orders(12, 2, ""), {}), Ruling::kUndecided);
 }
 
 // How many of so many random divisions of one table the gates block; drift never passes below 20 rows.
@@ -141,7 +141,7 @@ void expect_few_alarms(int64_t divisions, int64_t most) {
   }
 }
 
-TEST(DataUndecided, RandomDivisionsAreSeldomBlocked) { expect_few_alarms(25, 5); }
+TEST(DataUndecided, RandomDivisionsAreSeldomBlocked) { expect_few_alarms(15, 4); }
 TEST(DataUndecided, SlowTwoHundredRandomDivisionsAreSeldomBlocked) { expect_few_alarms(200, 17); }
 
 }  // namespace
