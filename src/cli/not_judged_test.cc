@@ -27,9 +27,9 @@ struct NotJudged : testing::Test {
 };
 
 // Scored rows of people: ages in years, or in thousandths; of four towns, or of one that is new.
-std::string scored_rows(int rows, int unit, const std::string& city) {
+std::string scored_rows(int rows, int unit, const std::string& city, int first = 0) {
   std::string out = "y,p,age,city\n";
-  for (int i = 0; i < rows; ++i)
+  for (int i = first; i < first + rows; ++i)
     out += cat(i * 31 % 7 / 4, ",0.", 200 + i * 61 % 599, ",", (25 + i * 37 % 40) * unit, ",",
                city.empty() ? cat("town ", i % 4) : city, "\n");
   return out;
@@ -68,7 +68,7 @@ TEST_F(NotJudged, FewRowsAreUndecidedByDriftAndBlockedByWhatNeedsNone) {
     EXPECT_EQ(drift.output.find("No drift"), std::string::npos) << drift.output;
     EXPECT_EQ(drift.output.starts_with(cat("Undecided: ", reason, ".\n")), rows < 20) << drift.output;
     EXPECT_EQ(call_command(cat("data check ", train, " ", now, " --label y")).code, 1);
-    const std::string same = file("same.csv", scored_rows(rows, 1, ""));
+    const std::string same = file("same.csv", scored_rows(rows, 1, "", 300));
     const Outcome quiet = call_command(cat("data check ", train, " ", same, " --label y"));
     EXPECT_EQ(quiet.code, rows < 20 ? 3 : 0) << quiet.output;
     EXPECT_EQ(quiet.output.starts_with(cat("Undecided: drift of the data: ", reason, ".\n")), rows < 20)
@@ -151,7 +151,8 @@ TEST_F(NotJudged, CheckAndPredictCallTheSameAFault) {
       const std::string now = file("now.csv", order_rows(rows, plant.placed, plant.amount, plant.town));
       const Outcome check = call_command(cat("data check ", train, " ", now, " --label y --json"));
       bool fault = false;
-      for (const Json& found : Json::parse(check.output)["findings"])
+      const Json findings = Json::parse(check.output)["findings"];
+      for (const Json& found : findings)
         fault |= found["severity"] == "warning" && (found["of"] == "range" || found["of"] == "schema");
       EXPECT_EQ(fault, plant.fault) << plant.what << rows << check.output;
       const Outcome predict = call_command(cat("predict ", model, " ", now));

@@ -120,7 +120,8 @@ class Faults {
       not_judged(FaultOf::kLeak, too_few("", train_.rows(), kRowsForLeaks, "row"));
     if (now_ && !whole)
       not_judged(FaultOf::kLeak,
-                 {"", "the new rows lack a column, and are not held against those that train", {}, {}});
+                 {"", "the new rows lack a column, and are not held against those that train", {}, {}},
+                 false);
     for (const LeakFinding& found :
          find_leaks(train_, whole ? now_ : nullptr,
                     {.label = options_.label, .time = options_.time, .missing = options_.missing}))
@@ -244,7 +245,7 @@ std::vector<NotCompared> DataAnswer::listed() const {
   std::vector<NotCompared> out;
   for (const NotJudged& each : not_compared) {
     NotCompared what = each.what;
-    if (what.column.empty() && !each.undecided) continue;  // nobody asks
+    if (each.of == FaultOf::kGroups && !each.undecided) continue;  // nobody asks
     if (what.column.empty()) what.why = cat(kFaultsOf[static_cast<size_t>(each.of)], ": ", what.why);
     const bool said = std::ranges::any_of(out, [&](const NotCompared& before) {
       return before.column == what.column && before.why == what.why;
