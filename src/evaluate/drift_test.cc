@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 #include <fstream>
 #include <functional>
 
@@ -201,6 +202,30 @@ TEST(Drift, CellsOfAnotherFormAreADrift) {
   }
   EXPECT_TRUE(find_drift(dates, other).empty()) << "both are dates";
   EXPECT_FALSE(find_drift(numbers, numbers)[0].drifted);
+}
+
+// 700 rows of 400 columns of numbers, as the table of whoever waited: each drew its normal numbers anew, 5
+// ms.
+TEST(DriftSlow, ManyColumnsDrawTheirNumbersOnce) {
+  constexpr int kColumns = 400, kRows = 700;
+  Philox random(3);
+  std::string text;
+  for (int c = 0; c < kColumns; ++c) text += cat(c ? ",g" : "g", c);
+  for (int row = 0; row < kRows; ++row) {
+    text += "\n";
+    for (int c = 0; c < kColumns; ++c) text += cat(c ? "," : "", random.below(6000), "e-3");
+  }
+  const CsvTable table = parse_csv(text + "\n");
+  double least = 1e9;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    const std::clock_t before = std::clock();
+    EXPECT_GE(find_drift(table, table).size(), static_cast<size_t>(kColumns));
+    least = std::min(least, static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC);
+  }
+  // A library without optimisation and one under a sanitizer take several times as long.
+#ifdef NDEBUG
+  EXPECT_LT(least, kColumns * 0.002);
+#endif
 }
 
 }  // namespace

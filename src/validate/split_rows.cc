@@ -39,10 +39,10 @@ struct RowTexts {
   RowTexts(const CsvTable& table, const std::string& column)
       : profile(profile_values(table, all_rows(table), table.column(column),
                                MissingWords(ColumnOptions().missing))) {
+    const int64_t place = table.column(column);
     for (int64_t row = 0; row < table.rows(); ++row) {
       const uint32_t code = profile.codes[static_cast<size_t>(row)];
-      of_row.push_back(code == ColumnProfile::kMissing ? table.cell(row, table.column(column))
-                                                       : profile.values[code].text);
+      of_row.push_back(code == ColumnProfile::kMissing ? table.cell(row, place) : profile.values[code].text);
     }
   }
   ColumnProfile profile;
