@@ -291,13 +291,17 @@ TEST_F(BadInput, WeightsThatAreNone) {
 }
 
 TEST_F(BadInput, ScoresThatAreNoProbabilities) {
-  for (const char* score : {"1.5", "-0.1", "nan", "high"}) {
+  const std::pair<const char*, const char*> scores[] = {{"1.5", "fix: --task regression"},
+                                                        {"-0.1", "fix: --task regression"},
+                                                        {"nan", "fix: --where 'p is not missing'"},
+                                                        {"high", "fix: --where 'p != \"high\"'"}};
+  for (const auto& [score, fix] : scores) {
     const std::string path = file("scores.csv", cat(table(), "1,", score, ",ab\n"));
     for (const std::string& command :
          {cat("evaluate", of_scores(path)), cat("check", of_scores(path), gates())})
       expect_refused(command,
                      {cat("scores.csv, line 62: a score is a probability from 0 to 1, got \"", score, "\""),
-                      "[scores.score]", "fix: --task regression"});
+                      "[scores.score]", fix});
   }
 }
 
