@@ -66,7 +66,7 @@ TEST_F(MissingWordsFlag, TrainingHearsTheSchemaAndTheModelRemembers) {
   EXPECT_GT(accuracy({"--schema", schema}), 0.95);
   const Json columns = Json::parse(posix_env().read_file(model + "/columns.json"));
   EXPECT_EQ(columns["values"], Json::parse(R"({"country": ["NA"]})"));
-  const auto names = slices(cat("evaluate ", model, " ", test, " --slice country"));
+  const auto names = slices(cat("evaluate ", model, " ", test, " --positive rich --slice country"));
   EXPECT_TRUE(has(names, "country=NA")) << Json(names);
   EXPECT_TRUE(has(names, "country=(missing)")) << Json(names);
   std::string said;
@@ -75,13 +75,15 @@ TEST_F(MissingWordsFlag, TrainingHearsTheSchemaAndTheModelRemembers) {
   EXPECT_EQ(predicted["predictions"][0]["prediction"], "rich") << said;
   EXPECT_EQ(predicted["predictions"][1]["prediction"], "poor") << said;
   EXPECT_EQ(said.find("no number"), std::string::npos) << said;
-  EXPECT_EQ(slices(cat("evaluate ", model, " ", test, " --slice-where 'none: country is missing'")),
-            (std::vector<std::string>{"none=yes", "none=no"}));
+  EXPECT_EQ(
+      slices(cat("evaluate ", model, " ", test, " --positive rich --slice-where 'none: country is missing'")),
+      (std::vector<std::string>{"none=yes", "none=no"}));
 }
 
 TEST_F(MissingWordsFlag, AFlagTakesAWordAwayAndAnotherIsNamed) {
   EXPECT_GT(accuracy({"--not-missing", "NA"}), 0.93);
-  EXPECT_TRUE(has(slices(cat("evaluate ", model, " ", test, " --slice country")), "country=NA"));
+  EXPECT_TRUE(
+      has(slices(cat("evaluate ", model, " ", test, " --positive rich --slice country")), "country=NA"));
   EXPECT_EQ(rule_of([&] { accuracy({"--not-missing", "Na"}); }), "missing.word");
   // The run as a file has what is left.
   const std::string plan = call_verb(add_train, {"--data", train, "--label", "y", "--missing", "none",
