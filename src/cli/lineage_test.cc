@@ -5,6 +5,7 @@
 
 #include "base/env.h"
 #include "base/rule_of_test.h"
+#include "cli/common.h"
 #include "cli/verb_test.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
