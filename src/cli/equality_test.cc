@@ -182,7 +182,7 @@ TEST_F(EqualityInVerbs, TimesOfDayAreLearnedFrom) {
   const Outcome trained =
       call_command(cat("train --data ", path("tod.csv"), " --label y --model ", path("model")));
   ASSERT_EQ(trained.code, 0) << trained.error;
-  EXPECT_NE(trained.output.find("clock: numeric, "), trained.output.npos) << trained.output;
+  EXPECT_NE(trained.error.find("clock: numeric, "), trained.error.npos) << trained.error;
   const size_t at = trained.output.find("accuracy ");
   ASSERT_NE(at, trained.output.npos) << trained.output;
   EXPECT_GT(std::stod(trained.output.substr(at + 9)), 85) << trained.output;
