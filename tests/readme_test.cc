@@ -127,7 +127,7 @@ TEST(Readme, ItsSecondProgramPredictsWhatTheCommandDoes) {
       "colour: of 4 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");
   // All are said to be of one class.
   expect_the_commands_predictions("threshold", fruit, "fruit", "weight,colour\n50,red\n", "",
-                                  "--threshold 0");
+                                  "--threshold 0 --positive plum");
   expect_the_commands_predictions(
       "numbers", houses, "price", "rooms,district\n2,west\n3,east\n4,north\n",
       "district: of 3 rows 0 unreadable, 1 of another category, 0 beyond those of training\n");

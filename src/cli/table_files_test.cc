@@ -347,7 +347,9 @@ TEST_F(TableFiles, FiveColumnsAreNamed) {
       << said;
   EXPECT_TRUE(
       said.ends_with("warning: c: 1 of 2 rows outside 0 to 10, which training saw\n"
-                     "warning: in all 2 of 2 rows outside of what training saw, in 7 columns\n"))
+                     "warning: in all 2 of 2 rows outside of what training saw, in 7 columns\n"
+                     "warning: fault: column \"f\": 2 of 2 rows lie above and 0 below all that train\n"
+                     "warning: fault: column \"g\": 2 of 2 rows lie above and 0 below all that train\n"))
       << said;
 }
 
