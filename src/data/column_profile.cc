@@ -172,10 +172,11 @@ std::optional<NumberForm> form_of_all(const ColumnProfile& profile) {
 }
 
 std::optional<NumberForm> form_of_all(const ColumnProfile& a, const ColumnProfile& b) {
-  const std::optional<NumberForm> of_a = form_of_all(a), of_b = form_of_all(b);
-  if (!of_a || !of_b) return std::nullopt;
+  const std::optional<NumberForm> of_a = form_of_all(a);
+  if (!of_a || b.values.empty()) return std::nullopt;
   if (all_follow(b, *of_a)) return of_a;
-  return all_follow(a, *of_b) ? of_b : std::nullopt;
+  const std::optional<NumberForm> of_b = form_of_all(b);
+  return of_b && all_follow(a, *of_b) ? of_b : std::nullopt;
 }
 
 FormCount number_form(const ColumnProfile& profile) {
