@@ -23,8 +23,8 @@ const Assessment& assessment() {
   }();
   return out;
 }
-const std::vector<DataFault>& faults() {
-  static const std::vector<DataFault> out = {{.of = FaultOf::kDrift, .column = "age"}};
+const DataAnswer& answer() {
+  static const DataAnswer out = {.faults = {{.of = FaultOf::kDrift, .column = "age"}}, .not_compared = {}};
   return out;
 }
 
@@ -37,7 +37,7 @@ bool accept(const std::string& text) {
     return false;
   }
   const Verdict verdict =
-      judge(gates, assessment(), &assessment(), std::chrono::year(2030) / 6 / 15, &faults());
+      judge(gates, assessment(), &assessment(), std::chrono::year(2030) / 6 / 15, &answer());
   const Verdict::Counts counts = verdict.counts();
   if (counts.pass + counts.undecided + counts.blocked != static_cast<int64_t>(gates.gates.size()))
     throw InternalError("a gate without a ruling");
