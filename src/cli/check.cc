@@ -251,7 +251,7 @@ void check(CheckRun run) {
     report.update(nlohmann::ordered_json::parse(json_report(verdict)));
     if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);
-    if (tables) report["not_compared"] = cli::json_of(tables->data.listed());
+    if (tables) report["not_compared"] = json_of(tables->data.listed());
     run.results.write(json_text(report));
   } else {
     const Terminal terminal = run.results.terminal();

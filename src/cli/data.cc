@@ -14,18 +14,6 @@ void MessageResults::add(CLI::App& verb) {
       "File to write it to: .pbtxt is text, .pb binary, .tfrecord a TFRecord; JSON with --json");
 }
 
-nlohmann::ordered_json json_of(const std::vector<NotCompared>& all) {
-  using Json = nlohmann::ordered_json;
-  Json out = Json::array();
-  for (const NotCompared& each : all) {
-    out.push_back({{"column", each.column.empty() ? Json() : Json(each.column)},
-                   {"why", each.why},
-                   {"have", each.have ? Json(*each.have) : Json()},
-                   {"needed", each.needed ? Json(*each.needed) : Json()}});
-  }
-  return out;
-}
-
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
                    const MissingWords& missing) {
   const ColumnProfile profile = profile_column(table, all_rows(table), table.column(column), missing);

@@ -153,7 +153,7 @@ void check(const FaultsRun& run) {
                        {"faults", warnings},
                        {"findings", json_of(faults)},
                        {"undecided", answer.undecided() != nullptr},
-                       {"not_compared", cli::json_of(answer.listed())},
+                       {"not_compared", json_of(answer.listed())},
                        {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();

@@ -160,7 +160,7 @@ void drift(const DriftRun& run) {
                                           {"least_distance", run.least},
                                           {"drifted", drifted},
                                           {"undecided", !undecided.empty()},
-                                          {"not_compared", cli::json_of(not_compared)},
+                                          {"not_compared", json_of(not_compared)},
                                           {"only_before", gone},
                                           {"only_now", added},
                                           {"columns", json_of(all)}});

@@ -42,9 +42,6 @@ Message read_message(const std::string& file) {
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
                    const MissingWords& missing);
 
-// [{column, why, have, needed}]: null where it is about all columns, and where no number of rows would do.
-nlohmann::ordered_json json_of(const std::vector<NotCompared>& all);
-
 // How a message is written.
 struct MessageResults {
   Results results;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
+#include "data/column_steps.h"
 #include "format/csv_writer.h"
 #include "report/progress.h"
 
@@ -84,6 +86,11 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   run.results.warn(beyond_of(total));
   const std::vector<std::string> faults = faults_of(saved.columns, table, good.rows, total);
   for (const std::string& fault : faults) run.results.warn({cat("fault: ", fault)});
+  const std::vector<ColumnStep> steps = steps_of(saved.columns);
+  if (std::ranges::any_of(steps, [](const ColumnStep& step) { return !step.cells.known(); }))
+    run.results.warn(
+        {"the model keeps no counts of its training cells, so rows are not judged against chance; "
+         "train it again"});
 }
 
 // What of each row lies outside of what training saw: columns, and the label where its prediction is cut.

@@ -326,7 +326,7 @@ std::vector<std::string> warnings_of(const ColumnReport& report) {
 
 std::vector<std::string> faults_of(const ColumnProgram& columns, const CsvTable& table,
                                    std::span<const int64_t> rows, const ColumnReport& report) {
-  NovelOptions options{.missing = columns.missing_words(), .names = columns.names_of(table)};
+  NovelOptions options{.missing = missing_words_of(columns), .names = columns.names_of(table)};
   for (const ColumnReport::Column& column : report.columns) {
     if (column.missing + column.unreadable + column.other + column.beyond == 0)
       options.plain.insert(column.name);

@@ -18,13 +18,8 @@ double log_choose(int64_t n, int64_t k) {
   return factorial(n) - factorial(k) - factorial(n - k);
 }
 
-// Whether values that nobody had are worth a word: those of a column of few. Where rare ones were too many to
-// be kept, nobody knows which are new.
-bool is_few(const CategoryStep& step) {
-  constexpr size_t kMostValues = 100;
-  if (step.rare_hashes.empty() && step.other > 0) return false;
-  return step.categories.size() + step.rare_hashes.size() <= kMostValues;
-}
+// Where rare values were too many to be kept, nobody knows which are new.
+bool knows_values(const CategoryStep& step) { return !step.rare_hashes.empty() || step.other == 0; }
 
 // What is asked of one column. `p` is the chance of what was found, `least` that of the same in all rows:
 // where that is no proof either, there are too few.
@@ -74,18 +69,11 @@ class NovelColumn {
                now_.count([&](std::string_view cell) { return !read(cell); }), now_.present());
   }
 
-  // Numbers, or days. Dates of new rows lie behind those that train as a rule, and as far as these are apart
-  // where they are of the next month: of a table that begins no farther off, only those count which are twice
-  // as far.
+  // Numbers, or days: dates of new rows lie behind those that train as a rule.
   template <class Read>
   void range(const SeenRange& seen, double apart, bool dates, const Read& read) {
     if (before().read == 0 || !std::isfinite(seen.least) || !std::isfinite(seen.most)) return;
     const auto beyond = [&](double number) { return std::max(seen.least - number, number - seen.most); };
-    const auto begins_near = [&](const ColumnProfile::Value& value) {
-      const std::optional<double> number = read(value.text);
-      return number && beyond(*number) <= apart;
-    };
-    if (dates && std::ranges::any_of(now_.values, begins_near)) apart *= 2;
     int64_t below = 0, above = 0, far_below = 0, far_above = 0, of = 0;
     for (const ColumnProfile::Value& value : now_.values) {
       const std::optional<double> number = read(value.text);
@@ -119,11 +107,13 @@ class NovelColumn {
       return static_cast<double>(moment->days);
     };
     unread(read);
-    range(step.range, step.range.most - step.range.least + 1, true, read);
+    // A month or two go on for as long again.
+    constexpr double kLeastSpan = 62;
+    range(step.range, std::max(step.range.most - step.range.least + 1, kLeastSpan), true, read);
   }
   void ask(const BooleanStep&) { unread(read_truth_or_bit); }
   void ask(const CategoryStep& step) {
-    if (!is_few(step)) return;
+    if (!knows_values(step)) return;
     const auto met = [&](std::string_view cell) {
       return step.places.contains(cell) || std::ranges::binary_search(step.rare_hashes, hash_text(cell));
     };
@@ -147,7 +137,7 @@ class NovelColumn {
 
 // How many questions a column is asked.
 size_t questions(const ColumnStep& step) {
-  if (const auto* category = std::get_if<CategoryStep>(&step.how)) return is_few(*category) ? 2 : 1;
+  if (const auto* category = std::get_if<CategoryStep>(&step.how)) return knows_values(*category) ? 2 : 1;
   return std::holds_alternative<BooleanStep>(step.how) ? 2 : 3;
 }
 
@@ -163,6 +153,12 @@ int64_t rows_needed(const Asked& asked, int64_t family, double alpha) {
 }
 
 }  // namespace
+
+std::string why_not_asked(const ColumnStep& step) {
+  if (!step.cells.known()) return "the model keeps no counts of its cells";
+  const auto* category = std::get_if<CategoryStep>(&step.how);
+  return category && !knows_values(*category) ? "its rare values are too many to be kept" : "";
+}
 
 double beyond_chance(int64_t beyond, int64_t before, int64_t now) {
   double out = 1;
@@ -213,13 +209,17 @@ std::string text(const Novel& novel) {
 }
 
 std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTable& now,
-                              std::span<const int64_t> rows, const NovelOptions& options) {
+                              std::span<const int64_t> rows, const NovelOptions& options,
+                              std::vector<NotCompared>* left_out) {
   const std::vector<std::string>& names = options.names.empty() ? now.names() : options.names;
   std::vector<Asked> all;
   std::vector<double> p;
   for (const ColumnStep& step : trained) {
     const auto place = std::ranges::find(names, step.column);
-    if (place == names.end() || !step.cells.known()) continue;
+    if (place == names.end()) continue;
+    if (const std::string why = why_not_asked(step); !why.empty() && left_out)
+      left_out->push_back({step.column, why});
+    if (!step.cells.known()) continue;
     size_t at = p.size();
     p.resize(at + questions(step), 1);
     if (options.plain.contains(step.column)) continue;

@@ -34,8 +34,7 @@ enum class NovelOf {
   kForm,     // cells that are not read as those that train are: another unit, words, dates in another style
   kMissing,  // cells that are missing more often
   kValues,   // categories that no row had
-  kRange,    // numbers beyond all; dates farther from all than these are apart (of a table of which some are
-             // nearer, twice as far), for days go on
+  kRange,    // numbers beyond all; dates farther from all than these are apart, and than 62 days: days go on
 };
 struct Novel {
   std::string column;
@@ -62,11 +61,17 @@ struct NovelOptions {
   std::set<std::string> plain = {};     // columns that are known to hold nothing new
 };
 
+// Why nobody can tell what is new in a column: of a model that keeps no counts, or of a column of more rare
+// values than are kept; "" where one can.
+std::string why_not_asked(const ColumnStep& step);
+
 // What `trained` says of columns, as training reads them, against those rows of `now` (all: all_rows());
 // where it does not say how many cells trained, nothing is said. In the order of the columns, those questions
-// alone that found a row. This is the judgement of `espalier check`, `data check` and `predict`.
+// alone that found a row. This is the judgement of `espalier check`, `data check` and `predict`. `left_out`
+// gets the columns of why_not_asked().
 std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTable& now,
-                              std::span<const int64_t> rows, const NovelOptions& options = {});
+                              std::span<const int64_t> rows, const NovelOptions& options = {},
+                              std::vector<NotCompared>* left_out = nullptr);
 
 // What training would do with the columns of a table, constants too; those that name rows, no two of them
 // alike, and those without any value are left out and said to be.

@@ -1,5 +1,7 @@
 #include "evaluate/not_compared.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/format.h"
 #include "base/shortened.h"
 
@@ -12,6 +14,18 @@ std::string text(const std::vector<NotCompared>& all) {
   for (size_t i = 0; i < all.size() && i < kNamed; ++i)
     out += cat("  ", all[i].column.empty() ? "" : cat(shortened(all[i].column), ": "), all[i].why, "\n");
   return all.size() > kNamed ? cat(out, "  and ", all.size() - kNamed, " more\n") : out;
+}
+
+nlohmann::ordered_json json_of(const std::vector<NotCompared>& all) {
+  using Json = nlohmann::ordered_json;
+  Json out = Json::array();
+  for (const NotCompared& each : all) {
+    out.push_back({{"column", each.column.empty() ? Json() : Json(each.column)},
+                   {"why", each.why},
+                   {"have", each.have ? Json(*each.have) : Json()},
+                   {"needed", each.needed ? Json(*each.needed) : Json()}});
+  }
+  return out;
 }
 
 }  // namespace espalier

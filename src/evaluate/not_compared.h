@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace espalier {
 
 struct NotCompared {
@@ -15,5 +17,7 @@ struct NotCompared {
 };
 // A line each, below "Not compared:", of the first ten; "" without any.
 std::string text(const std::vector<NotCompared>& all);
+// A list of column (null for all of them), why, have and needed (null where it is of no number of rows).
+nlohmann::ordered_json json_of(const std::vector<NotCompared>& all);
 
 }  // namespace espalier

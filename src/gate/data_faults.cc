@@ -84,30 +84,59 @@ class Faults {
     lacks(train_, *now_, "column dropped");
     lacks(*now_, train_, "new column");
   }
+  // The columns that a model reads are judged by themselves, from what it keeps of them, as `predict` does:
+  // how many others a table has changes nothing there.
   void novel(const std::set<std::string>& said) {
     std::vector<NotCompared> left_out;
-    const std::vector<ColumnStep> trained = trained_steps(train_, options_.missing, left_out);
-    for (const ColumnStep& step : trained) {
-      if (std::holds_alternative<DateStep>(step.how)) dated_.insert(step.column);
+    std::vector<ColumnStep> read, others;
+    std::set<std::string> kept;
+    for (const ColumnStep& step : options_.steps) {
+      if (!meets(step.column) || !step.cells.known()) continue;
+      kept.insert(step.column);
+      read.push_back(step);
     }
-    const std::vector<int64_t> rows = all_rows(*now_);
-    for (const Novel& each :
-         find_novel(trained, *now_, rows, {.alpha = options_.alpha / 2, .missing = options_.missing})) {
+    for (ColumnStep& step : trained_steps(train_, options_.missing, left_out)) {
+      if (!kept.contains(step.column))
+        (options_.read.contains(step.column) ? read : others).push_back(std::move(step));
+    }
+    const auto named = [&](const std::string& column) {
+      return std::ranges::count(left_out, column, &NotCompared::column) > 0;
+    };
+    for (const std::vector<ColumnStep>* steps : {&read, &others}) {
+      for (const ColumnStep& step : *steps) {
+        if (std::holds_alternative<DateStep>(step.how)) dated_.insert(step.column);
+        const bool by_values = std::holds_alternative<CategoryStep>(step.how);
+        if (why_not_asked(step).empty() && !(by_values && named(step.column))) judged_.insert(step.column);
+      }
+    }
+    novel(read, said);
+    novel(others, said);
+    for (NotCompared& column : left_out) {
+      const bool undecided = matters(column.column) && !judged_.contains(column.column);
+      if (meets(column.column)) not_judged(FaultOf::kRange, std::move(column), undecided);
+    }
+  }
+  void novel(const std::vector<ColumnStep>& trained, const std::set<std::string>& said) {
+    std::vector<NotCompared> left_out;
+    const NovelOptions options{.alpha = options_.alpha / 2, .missing = options_.missing};
+    for (const Novel& each : find_novel(trained, *now_, all_rows(*now_), options, &left_out)) {
       const bool range = each.what == NovelOf::kRange;
       // Of values and missing cells a schema has the say; what it found is said.
       if (!range && (said.contains(each.column) || (options_.schema && each.what != NovelOf::kForm)))
         continue;
       if (options_.ignored.contains(each.column)) continue;
       const FaultOf of = range ? FaultOf::kRange : FaultOf::kSchema;
+      const bool unusual_values = each.what == NovelOf::kValues && each.p < 1;
       if (each.needed > 0)
         not_judged(of, {each.column, cat(text(each), "; ", each.of, " judged, ", each.needed, " needed"),
                         each.of, each.needed});
-      else if (each.sure || each.far_out > 0 || each.what == NovelOf::kForm || each.what == NovelOf::kValues)
+      else if (each.sure || each.far_out > 0 || each.what == NovelOf::kForm || unusual_values)
         (range ? range_ : found_).push_back({of, each.sure, each.column, text(each)});
     }
+    if (options_.schema) return;
     for (NotCompared& column : left_out) {
-      if (meets(column.column))
-        not_judged(FaultOf::kRange, std::move(column), options_.read.contains(column.column));
+      const bool undecided = matters(column.column);
+      not_judged(FaultOf::kSchema, std::move(column), undecided);
     }
   }
 
@@ -146,7 +175,8 @@ class Faults {
     }
     for (NotCompared& each : passed_over) {
       if (!each.needed && dated_.contains(each.column)) continue;  // novel() has asked for form and span
-      const bool undecided = each.column.empty() || (each.needed && matters(each.column));
+      const bool judged = !each.needed && judged_.contains(each.column);
+      const bool undecided = each.column.empty() || (matters(each.column) && !judged);
       not_judged(FaultOf::kDrift, std::move(each), undecided);
     }
   }
@@ -231,7 +261,7 @@ class Faults {
   std::vector<ColumnProfile> profiles_;  // of what trains
   std::vector<DataFault> found_, range_;
   std::vector<NotJudged> not_judged_;
-  std::set<std::string> dated_;  // columns of dates
+  std::set<std::string> dated_, judged_;  // columns of dates; those whose range, form or values were asked
 };
 
 }  // namespace

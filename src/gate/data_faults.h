@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "data/column_steps.h"
 #include "data/missing_words.h"
 #include "espalier/columns.h"
 #include "espalier/csv.h"
@@ -57,11 +58,15 @@ struct DataFaultOptions {
   std::vector<std::string> groups = {};         // columns whose values are groups
   std::set<std::string> ignored = {};           // columns that schema, range and drift pass over
   std::set<std::string> unread = {};            // what knows the label there, no model is told
-  std::set<std::string> read = {};              // what a model reads: too few values there are undecided
+  std::set<std::string> read = {};              // what a model reads: not to be compared there is undecided
+  std::vector<ColumnStep> steps = {};           // that the model keeps of it: what `predict` judges rows by
   std::optional<tfmd::Schema> schema = {};      // of new rows; none: what trains says, beyond chance
   std::optional<std::string> environment = {};  // of new rows: one of the schema's
   int64_t k = kRareRows;                        // a value of fewer rows is not named
-  double alpha = 0.05;  // the chance of an alarm by drift, range or what trains, where nothing changed
+  // The chance of an alarm by drift, range or what trains, where nothing changed: half of it by drift, half
+  // by what is new in the columns that the model reads, or in all without a model; of the others as much
+  // again.
+  double alpha = 0.05;
   MissingWords missing = ColumnOptions{}.missing;
 };
 

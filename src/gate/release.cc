@@ -301,12 +301,14 @@ int ReleaseVerdict::exit_code() const { return espalier::exit_code(ruling()); }
 const std::string& ReleaseVerdict::sentence() const { return state_->verdict.sentence; }
 std::string ReleaseVerdict::text() const { return text_report(state_->verdict, {}); }
 std::string ReleaseVerdict::json() const {
-  if (!state_->assessment.has_thresholds()) return json_report(state_->verdict);
   auto out = nlohmann::ordered_json::parse(json_report(state_->verdict));
-  const std::string& positive = state_->positive;
-  out["positive"] = positive.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(positive);
-  out["positive_because"] = nullptr;
-  if (!positive.empty()) out["positive_because"] = state_->positive_by_gates ? "gates" : "scores";
+  if (state_->assessment.has_thresholds()) {
+    const std::string& positive = state_->positive;
+    out["positive"] = positive.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(positive);
+    out["positive_because"] = nullptr;
+    if (!positive.empty()) out["positive_because"] = state_->positive_by_gates ? "gates" : "scores";
+  }
+  if (state_->trained) out["not_compared"] = json_of(state_->trained->data.listed());
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 std::string ReleaseVerdict::junit() const { return junit_report(state_->verdict); }
