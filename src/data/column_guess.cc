@@ -182,19 +182,31 @@ ColumnGuess guess_column(const std::string& name, bool nameless, bool included,
   if (const auto style = date_style(name, profile); style && profile.different() > 1)
     return {.kind = ColumnKind::kDate, .dates = *style, .hint = doubt_of(*style, profile)};
   const FormCount numbers = number_form(profile);
-  if (nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0)
+  if (nearly_all(numbers.cells, profile) && !holds_codes(profile))
     return guess_number(name, nameless, included, profile, numbers.form);
   ColumnGuess out = guess_text(included, profile);
   out.hint = words_among_numbers(profile);
   return out;
 }
 
+bool holds_codes(const ColumnProfile& profile) {
+  if (profile.count(has_leading_zero) == 0) return false;
+  bool one_width = true, all_begin = true;
+  size_t width = 0;
+  for (const ColumnProfile::Value& value : profile.values) {
+    if (value.text.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    one_width &= width == 0 || width == value.text.size();
+    width = value.text.size();
+    all_begin &= has_leading_zero(value.text);
+  }
+  return one_width || all_begin;
+}
+
 std::string words_among_numbers(const ColumnProfile& profile) {
   const FormCount numbers = number_form(profile);
   const bool many = numbers.cells > 0 && 2 * numbers.cells >= profile.present();
-  return many && !nearly_all(numbers.cells, profile) && profile.count(has_leading_zero) == 0
-             ? words_among(numbers, profile)
-             : "";
+  return many && !nearly_all(numbers.cells, profile) && !holds_codes(profile) ? words_among(numbers, profile)
+                                                                              : "";
 }
 
 ColumnProfile numbers_alone(const ColumnProfile& profile) {

@@ -24,6 +24,10 @@ ColumnGuess styled_column(const std::string& name, ColumnKind kind, const Column
 // Whether so many of so many cells make a column of a kind: 95 of 100, and one.
 bool nearly_all(int64_t cells, int64_t present);
 
+// Whether its cells are codes, as zip codes 02134 and 10115: some begin with a 0 before digits, and those of
+// nothing but digits have one width or all begin so. 07 beside 7 and 12 is a number.
+bool holds_codes(const ColumnProfile& profile);
+
 // Whether it is nothing but names of rows, no two alike: what guess_column() drops for that, also the numbers
 // that a program wrote in front of the rows without a name.
 bool names_rows(const std::string& name, const ColumnProfile& profile);

@@ -223,7 +223,7 @@ FittedLabel fit_label(const CsvTable& table, std::span<const int64_t> rows, cons
     const bool whole =
         profile.count([&](std::string_view text) { return is_whole(text, numbers.form); }) == profile.rows();
     const bool mostly_numbers = 20 * numbers.cells >= 19 * profile.rows() && different > kMostNumberClasses;
-    classes = all_numbers ? (whole && few) || profile.count(has_leading_zero) > 0 : !mostly_numbers;
+    classes = all_numbers ? (whole && few) || holds_codes(profile) : !mostly_numbers;
   }
   if (classes && options.task == ColumnTask::kGuess && different > kMostNumberClasses &&
       date_style(options.label, profile)) {

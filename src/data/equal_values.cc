@@ -14,7 +14,7 @@ EqualValues::EqualValues(const ColumnProfile& a, const ColumnProfile& b) { read(
 void EqualValues::read(const std::vector<const ColumnProfile*>& profiles) {
   int64_t present = 0, cells = -1;
   for (const ColumnProfile* profile : profiles) {
-    if (profile->count(has_leading_zero) > 0) return;
+    if (holds_codes(*profile)) return;
     present += profile->present();
   }
   for (const ColumnProfile* of : profiles) {

@@ -12,9 +12,9 @@
 namespace espalier {
 
 // In a column of numbers cells are equal by value, 7 as 7.0 and 7e0, digit by digit and not as doubles; in
-// all others as texts. A column is of numbers where nearly all cells are, in one form, and none begins with a
-// 0 before digits: zip codes and patient codes, 02134 and 007, are texts. Of tables that are compared both
-// decide together. Every verb that asks whether cells are equal asks here.
+// all others as texts. A column is of numbers where nearly all cells are, in one form, and not
+// holds_codes(): zip codes and patient codes, 02134 beside 10115, are texts. Of tables that are compared both
+// decide together, and one of codes makes both texts. Every verb that asks whether cells are equal asks here.
 class EqualValues {
  public:
   explicit EqualValues(const ColumnProfile& profile);

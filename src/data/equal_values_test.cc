@@ -37,10 +37,17 @@ TEST(EqualValues, NumbersAreEqualByValueInColumnsOfNumbers) {
 }
 
 TEST(EqualValues, CodesAndWordsAreTexts) {
-  EXPECT_EQ(values({"02134", "2134", "02134"}), "02134 x2, 2134");
-  EXPECT_EQ(values({"007", "07", "7.0", "7"}), "007, 07, 7.0, 7");
+  EXPECT_EQ(values({"02134", "10115", "02134"}), "02134 x2, 10115");
+  EXPECT_EQ(values({"02134", "10115", "2134.0"}), "02134, 10115, 2134.0");
+  EXPECT_EQ(values({"0301234", "01761234567"}), "0301234, 01761234567");
   EXPECT_EQ(values({"1E2", "100", "12A4", "12B7"}), "1E2, 100, 12A4, 12B7");
   EXPECT_EQ(values({"Bonn", "bonn"}), "Bonn, bonn");
+}
+
+TEST(EqualValues, AZeroBeforeOneNumberMakesNoCodes) {
+  EXPECT_EQ(values({"7", "07", "7.0", "12"}), "7 x3, 12");
+  EXPECT_EQ(values({"12", "7", "100", "07"}), "12, 7 x2, 100");
+  EXPECT_EQ(values({"07", "08", "12"}), "07, 08, 12");
 }
 
 TEST(EqualValues, AmountsKeepTheirShortestSpelling) {
@@ -57,11 +64,16 @@ TEST(EqualValues, AStrayWordMakesNoColumnOfTexts) {
 }
 
 TEST(EqualValues, TwoTablesDecideTogether) {
-  const CsvTable a = column_of({"2134", "2135"}), zips = column_of({"02134", "2134.0"}),
+  const CsvTable a = column_of({"2134", "2135"}), zips = column_of({"02134", "10115"}),
+                 padded = column_of({"02134", "7"}), whole = column_of({"10115", "80331"}),
                  numbers = column_of({"2134.0", "2135e0"});
   const ColumnProfile of_a = profiled(a), of_zips = profiled(zips), of_numbers = profiled(numbers);
   const EqualValues texts(of_a, of_zips), equal(of_a, of_numbers);
+  // Zip codes of which one table has zeros and the other none of these, or lost them.
   EXPECT_FALSE(texts.of_numbers());
+  EXPECT_FALSE(EqualValues(of_zips, of_a).of_numbers());
+  EXPECT_FALSE(EqualValues(profiled(zips), profiled(whole)).of_numbers());
+  EXPECT_TRUE(EqualValues(of_a, profiled(padded)).of_numbers());
   EXPECT_EQ(texts.spelling("2134.0"), "2134.0");
   EXPECT_TRUE(equal.of_numbers());
   EXPECT_EQ(value_hashes(by_value(of_a, equal), 3), value_hashes(by_value(of_numbers, equal), 3));

@@ -223,7 +223,7 @@ class Faults {
   void words_among_numbers(const std::string& name, const ColumnProfile& profile) {
     const FormCount numbers = number_form(profile);
     const int64_t words = profile.present() - numbers.cells;
-    if (words == 0 || 2 * numbers.cells < profile.present() || profile.count(has_leading_zero) > 0) return;
+    if (words == 0 || 2 * numbers.cells < profile.present() || holds_codes(profile)) return;
     if (date_style(name, profile)) return;
     const ColumnProfile::Value* most = nullptr;
     for (const ColumnProfile::Value& value : profile.values) {

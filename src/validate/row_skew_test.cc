@@ -56,8 +56,10 @@ TEST(RowSkew, IdsThatAreMissingOrRepeatedMakeNoPairs) {
 TEST(RowSkew, IdsThatAreNumbersAreEqualByValueAndCodesAreTexts) {
   EXPECT_EQ(skew("id,x\n7,1\n8,2\n", "id,x\n8e0,2.0\n7.0,1\n").pairs, 2);
   EXPECT_EQ(skew("id,x\n7,1\n8,2\n", "id,x\n8e0,2.0\n7.0,1\n").skewed, 0);
-  EXPECT_EQ(skew("id,x\n07,1\n7,2\n", "id,x\n7,2\n07,1\n").pairs, 2);
-  EXPECT_EQ(skew("id,zip\n1,02134\n2,2134\n", "id,zip\n1,2134\n2,2134\n").skewed, 1);
+  EXPECT_EQ(skew("id,x\n007,1\n012,2\n", "id,x\n012,2\n007,1\n").pairs, 2);
+  EXPECT_EQ(skew("id,x\n007,1\n112,2\n", "id,x\n7,1\n112,2\n").pairs, 1);
+  EXPECT_EQ(skew("id,x\n07,1\n112,2\n", "id,x\n7,1\n112,2\n").pairs, 2);
+  EXPECT_EQ(skew("id,zip\n1,02134\n2,10115\n", "id,zip\n1,2134\n2,10115\n").skewed, 1);
 }
 
 TEST(RowSkew, ColumnsOfAnIdAreTakenTogether) {
