@@ -98,7 +98,7 @@ TEST_F(ModelVerbs, RowsOutsideOfTrainingAreMarked) {
       nlohmann::json::parse(call_verb(add_predict, {model, "-", "--json"}, rows)).contains("outside"));
 }
 
-TEST_F(ModelVerbs, AModelOfAnotherLabelIsNotReplaced) {
+TEST_F(ModelVerbs, AModelOfAnotherLabelIsReplacedByForceAlone) {
   train("kind");
   const std::string before = posix_env().read_file(model + "/model.json");
   EXPECT_NE(train("kind").find("replaced "), std::string::npos);

@@ -172,7 +172,7 @@ TEST(TrainVerb, CtrlCOfARunWithoutAPlaceSaysThatNothingIsSaved) {
       << said;
 }
 
-TEST(TrainVerb, AModelOfOtherImagesIsNotReplaced) {
+TEST(TrainVerb, AModelOfOtherImagesIsReplacedByForceAlone) {
   const std::string folder = fresh_folder("train_replaced"), data = csv(folder), model = folder + "/model";
   const auto again = [&](const std::string& rows, std::vector<std::string> more) {
     more.insert(more.begin(), {"--data", rows, "--model", model});
@@ -328,12 +328,14 @@ TEST(QuickstartVerb, TrainsOnGivenDigitsAndNamesWhatComesNext) {
 
 // As where the command is installed: no sources, no Makefile.
 TEST(QuickstartVerb, ElsewhereItHasDigitsOfItsOwn) {
-  const std::string folder = fresh_folder("quickstart-elsewhere"), data = csv(folder);
+  const std::string folder = fresh_folder("quickstart-elsewhere");
   const std::string command = std::filesystem::absolute(cat(build_folder(), "/espalier")).string();
-  Outcome outcome = call_shell(cat("cd ", folder, " && ", command, " quickstart --data squares.csv"));
+  Outcome outcome = call_shell(cat("cd ", folder, " && ", command, " quickstart"));
   EXPECT_EQ(outcome.code, 0) << outcome.error;
+  EXPECT_NE(outcome.error.find("training on the digits of "), std::string::npos) << outcome.error;
   EXPECT_EQ(outcome.output.find("make test"), std::string::npos) << outcome.output;
-  for (const char* part : {"info --ops", "train --data table.csv --label COLUMN", "train --data squares.csv"})
+  for (const char* part :
+       {"info --ops", "train --data table.csv --label COLUMN", "digits.csv.gz --hidden 256"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
   // A copy without them names what is there.
   outcome = call_shell(cat("cd ", folder, " && cp ", command, " alone && ./alone quickstart"));

@@ -235,5 +235,31 @@ TEST(DriftSlow, ManyColumnsDrawTheirNumbersOnce) {
   EXPECT_LT(3 * columns, draws) << columns << " s and " << draws << " s";
 }
 
+// Of four times the columns no more than six times the time: a cost of each pair would be sixteen times.
+TEST(DriftSlow, WideTablesCostNoPairsOfColumns) {
+  const auto seconds = [](int columns) {
+    Philox random(11);
+    const auto table = [&] {
+      std::string text;
+      for (int c = 0; c < columns; ++c) text += cat("g", c, c + 1 < columns ? "," : "\n");
+      for (int row = 0; row < 60; ++row) {
+        for (int c = 0; c < columns; ++c) text += cat(random.below(2000), c + 1 < columns ? "," : "\n");
+      }
+      return parse_csv(text);
+    };
+    const CsvTable before = table(), now = table();
+    const std::clock_t start = std::clock();
+    EXPECT_EQ(find_drift(before, now).size(), static_cast<size_t>(columns));
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  };
+  seconds(20);  // what is drawn once
+  double few = 1e9, many = 1e9;
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    few = std::min(few, seconds(400));
+    many = std::min(many, seconds(1600));
+  }
+  EXPECT_LT(many, 6 * few) << few << " s and " << many << " s";
+}
+
 }  // namespace
 }  // namespace espalier
