@@ -32,7 +32,7 @@ ScoredTable rows_of(const CheckRun& run, const std::string& scores, const std::o
   if (!scores.empty()) {
     ScoredFlags flags = run.scored;
     flags.gates = gates(flags.label);
-    return read_scores(scores, run.table, flags, with_domains(ColumnOptions().missing, run.of_schema.schema),
+    return read_scores(scores, run.table, flags, with_domains(run.scored.missing.all(), run.of_schema.schema),
                        run.results, where);
   }
   return score_table(run.model, run.data, run.table,

@@ -169,10 +169,10 @@ PositiveClass positive_of(const CsvTable& table, const std::string& file, const 
 }
 
 void bias(const BiasRun& run) {
-  run.results.keep({run.file, run.reference});
+  run.results.keep({run.file, run.reference, run.missing.schema});
   const CsvTable table = run.table.read(run.file);
   DataBiasOptions options = run.options;
-  options.missing = run.missing.all();
+  options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
   PositiveClass positive;
   if (!options.label.empty()) positive = positive_of(table, run.file, options);
@@ -254,7 +254,7 @@ void add_data_bias(CLI::App& data) {
       ->check(number_from(int64_t{1}, int64_t{1} << 40))
       ->option_text("N [30]");
   run->table.add(*verb);
-  run->missing.add(*verb);
+  run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kBiasExamples);

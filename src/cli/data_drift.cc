@@ -119,7 +119,7 @@ std::string only_text(const std::string& path, const std::vector<std::string>& n
 // Columns that are compared by their texts and are mostly numbers: a word for no value makes them that.
 void warn_of_words(const CsvTable& table, const std::string& path, const DriftRun& run,
                    const std::vector<ColumnDrift>& all) {
-  const MissingWords missing(run.missing.all());
+  const MissingWords missing = run.missing.read();
   const std::vector<int64_t> rows = all_rows(table);
   std::unordered_set<std::string_view> by_values;
   for (const ColumnDrift& drift : all) {
@@ -134,7 +134,7 @@ void warn_of_words(const CsvTable& table, const std::string& path, const DriftRu
 }
 
 void drift(const DriftRun& run) {
-  run.results.keep({run.before, run.now});
+  run.results.keep({run.before, run.now, run.missing.schema});
   const CsvTable before = run.table.read(run.before);
   const CsvTable now = run.table.read(run.now, before.names());
   if (only_in(before, now).size() == before.names().size())
@@ -147,7 +147,7 @@ void drift(const DriftRun& run) {
                                                   {.least_numbers = run.least,
                                                    .least_values = run.least,
                                                    .least_missing = run.least,
-                                                   .missing = run.missing.all()},
+                                                   .missing = run.missing.read()},
                                                   &not_compared);
   const std::string undecided = undecided_text(all, not_compared);
   const int64_t drifted = std::ranges::count_if(all, &ColumnDrift::drifted);
@@ -171,6 +171,7 @@ void drift(const DriftRun& run) {
                           only_text(run.before, gone), only_text(run.now, added)));
     std::vector<std::string> next = {"data", "leak", run.before, "--test", run.now};
     for (const std::string& word : run.table.words()) next.push_back(word);
+    for (const std::string& word : run.missing.words()) next.push_back(word);
     run.results.suggest(next);
   }
   if (drifted > 0) throw Exit{1};
@@ -204,7 +205,7 @@ void add_data_drift(CLI::App& data) {
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0.03]");
   run->table.add(*verb);
-  run->missing.add(*verb);
+  run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDriftExamples);

@@ -91,17 +91,16 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   if (!shared && !label.empty() && !ignored.empty())
     out.insert(out.end(), {"--ignore", names_in_list(ignored)});
   for (const std::string& word : run.table.words()) out.push_back(word);
-  if (shared) return out;
-  if (run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
   for (const std::string& word : run.missing.words()) out.push_back(word);
+  if (!shared && run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
   return out;
 }
 
 void leak(const LeakRun& run) {
-  run.results.keep({run.file, run.test});
+  run.results.keep({run.file, run.test, run.missing.schema});
   CsvTable table = run.table.read(run.file);
   LeakOptions options = run.options;
-  options.missing = run.missing.all();
+  options.missing = run.missing.read();
   if (options.label == "last") options.label = table.names().back();
   std::optional<CsvTable> test;
   if (!run.test.empty()) test = run.table.read(run.test, table.names());
@@ -155,7 +154,7 @@ void add_data_leak(CLI::App& data) {
       ->transform(a_column());
   verb->add_flag("--strip-label-dots", run->strip_label_dots, "Labels \"x.\" are \"x\"")->needs("--label");
   run->table.add(*verb);
-  run->missing.add(*verb);
+  run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kLeakExamples);

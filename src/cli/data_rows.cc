@@ -11,6 +11,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "cli/missing_flag.h"
 #include "cli/table_data.h"
 #include "cli/where.h"
 #include "data/column_profile.h"
@@ -32,6 +33,7 @@ struct RowsRun {
   std::optional<Expression> where = {};
   std::vector<std::string> columns = {};
   TableFlags table = {};
+  MissingFlag missing = {};
   Results results = {};
 };
 
@@ -49,7 +51,7 @@ Found find(const RowsRun& run) {
   for (const std::string& name : run.columns) out.columns.push_back(out.table.column(name));
   if (run.columns.empty()) out.columns = all_columns(out.table);
   out.rows = all_rows(out.table);
-  if (run.where) out.kept = keep_rows(*run.where, out.table, out.rows, ColumnOptions().missing);
+  if (run.where) out.kept = keep_rows(*run.where, out.table, out.rows, run.missing.read());
   out.all = std::ssize(out.rows);
   const bool whole = run.results.out != "-" && !run.limit;
   if (!whole) out.rows.resize(static_cast<size_t>(std::min(out.all, run.limit.value_or(kShown))));
@@ -171,6 +173,8 @@ void add_data_rows(CLI::App& data) {
       ->option_text(cat("N [", kShown, "]"))
       ->check(number_from(int64_t{1}, int64_t{1} << 40));
   add_rest(*some, *rows);
+  some->option_defaults()->group("The file");
+  rows->missing.add_with_schema(*some);
 }
 
 }  // namespace espalier::cli

@@ -122,11 +122,11 @@ Json json_of(const SkewRun& run, const RowSkew& found, int64_t skewed) {
 }
 
 void skew(const SkewRun& run) {
-  run.results.keep({run.first, run.second});
+  run.results.keep({run.first, run.second, run.missing.schema});
   const CsvTable first = run.table.read(run.first);
   const CsvTable second = run.table.read(run.second, first.names());
   SkewOptions options = run.options;
-  options.missing = run.missing.all();
+  options.missing = run.missing.read();
   const RowSkew found = row_skew(first, second, options);
   if (found.pairs == 0)
     throw ValueError("skew.pairs", cat("no id is there once in ", source_name(run.first), " and once in ",
@@ -184,7 +184,7 @@ void add_data_skew(CLI::App& data) {
       ->check(number_from(0.0, 1.0))
       ->option_text("X [0]");
   run->table.add(*verb);
-  run->missing.add(*verb);
+  run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kAbout);

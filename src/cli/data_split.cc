@@ -7,6 +7,7 @@
 #include "base/env.h"
 #include "base/format.h"
 #include "cli/data_verbs.h"
+#include "cli/missing_flag.h"
 #include "cli/table_data.h"
 #include "data/column_profile.h"
 #include "espalier/error.h"
@@ -22,26 +23,28 @@ struct SplitRun {
   uint64_t seed = 0;
   bool replace = false;
   TableFlags table;
+  MissingFlag missing;
   Results results;
 };
 
 void split(const SplitRun& run) {
   keep_apart({{"--train", run.train}, {"--test", run.test}, {"--out", run.results.out}});
   for (const std::string& out : {run.train, run.test}) {
-    Results{.out = out}.keep({run.file});
+    Results{.out = out}.keep({run.file, run.missing.schema});
     check_csv_name(out);
     if (!run.replace && posix_env().exists(out))
       throw ValueError("split.exists", cat(out, " is there already"),
                        "--replace, or other names by --train and --test");
   }
-  run.results.keep({run.file});
+  run.results.keep({run.file, run.missing.schema});
   const CsvTable table = run.table.read(run.file);
-  if (!run.time.empty()) warn_of_dates(run.results, table, run.time, ColumnOptions().missing);
-  const RowSplit rows = !run.time.empty() ? split_by_time(table, run.time, run.fraction)
-                        : !run.group.empty()
-                            ? split_by_group(table, run.group, run.label, run.fraction, run.seed)
-                        : !run.label.empty() ? split_by_class(table, run.label, run.fraction, run.seed)
-                                             : split_at_random(table, run.fraction, run.seed);
+  const MissingWords missing = run.missing.read();
+  if (!run.time.empty()) warn_of_dates(run.results, table, run.time, missing);
+  const RowSplit rows =
+      !run.time.empty()    ? split_by_time(table, run.time, run.fraction, missing)
+      : !run.group.empty() ? split_by_group(table, run.group, run.label, run.fraction, run.seed, missing)
+      : !run.label.empty() ? split_by_class(table, run.label, run.fraction, run.seed, missing)
+                           : split_at_random(table, run.fraction, run.seed);
   if (rows.train.empty() || rows.test.empty()) {
     throw ValueError("split.rows",
                      cat(source_name(run.file), ": ", rows.train.size(), " rows would learn and ",
@@ -68,6 +71,7 @@ void split(const SplitRun& run) {
   if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
   if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});
   for (const std::string& word : run.table.words()) next.push_back(word);
+  for (const std::string& word : run.missing.words()) next.push_back(word);
   run.results.suggest(next);
 }
 
@@ -112,6 +116,7 @@ void add_data_split(CLI::App& data) {
   verb->add_flag("--replace", run->replace, "Write them even where files of these names are");
   add_seed(*verb, run->seed)->description("Decides which rows judge");
   run->table.add(*verb);
+  run->missing.add_with_schema(*verb);
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kSplitExamples);

@@ -174,7 +174,7 @@ std::vector<std::string> no_inputs(const EvaluateRun& run, const CsvTable& table
 
 void evaluate_scores(const EvaluateRun& run) {
   run.results.keep({run.scores, run.baseline.from, run.schema});
-  const MissingWords missing = with_domains(ColumnOptions().missing, run.of_schema.schema);
+  const MissingWords missing = with_domains(run.scored.missing.all(), run.of_schema.schema);
   const ScoredTable scored = read_scores(run.scores, run.table, run.scored, missing, run.results, run.where);
   SliceFlags slicing = run.slicing;
   slicing.thresholds = run.thresholds;

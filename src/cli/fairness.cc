@@ -120,9 +120,8 @@ Priced priced(std::string_view metric, const SlicingFigures& by, const Confusion
 
 std::vector<Priced> prices(const ChooseRun& run, const ScoredTable& rows,
                            const std::vector<std::string>& groups, std::string_view metric) {
-  const std::vector<std::string> missing = ColumnOptions().missing;
   const SliceFlags slicing{.slices = groups};
-  const Assessment assessment = slicing.assess(rows, missing);
+  const Assessment assessment = slicing.assess(rows, rows.missing);
   std::vector<Priced> out;
   for (const SlicingFigures& by : assessment.by)
     out.push_back(priced(metric, by, assessment.overall.at[0], !run.scored.score.empty()));
@@ -237,7 +236,7 @@ void choose(const ChooseRun& run) {
   answers["groups"] = names_in_list(groups);
   std::optional<ScoredTable> rows;
   if (!run.data.empty())
-    rows = read_scores(run.data, run.table, run.scored, ColumnOptions().missing, run.results);
+    rows = read_scores(run.data, run.table, run.scored, run.scored.missing.all(), run.results);
   const std::vector<Priced> all = rows ? prices(run, *rows, groups, path.metric) : std::vector<Priced>();
   const std::string gates =
       gates_text(run, answers, path, groups, all, rows ? rows->positive.value : run.scored.positive);

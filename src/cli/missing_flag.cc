@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "base/listed_names.h"
+#include "cli/data_verbs.h"
 #include "espalier/columns.h"
 #include "espalier/error.h"
+#include "validate/schema_parts.h"
 
 namespace espalier::cli {
 
@@ -21,6 +23,12 @@ void MissingFlag::add(CLI::App& verb) {
       ->option_text("WORD,...");
 }
 
+void MissingFlag::add_with_schema(CLI::App& verb) {
+  add(verb);
+  verb.add_option("--schema", schema, "Words that a domain of this schema lists are values in its columns")
+      ->option_text("FILE");
+}
+
 std::vector<std::string> MissingFlag::changed(std::vector<std::string> words) const {
   words.insert(words.end(), more.begin(), more.end());
   for (const std::string& word : fewer) {
@@ -33,10 +41,15 @@ std::vector<std::string> MissingFlag::changed(std::vector<std::string> words) co
 
 std::vector<std::string> MissingFlag::all() const { return changed(ColumnOptions().missing); }
 
+MissingWords MissingFlag::read() const {
+  return schema.empty() ? MissingWords(all()) : with_domains(all(), read_message<tfmd::Schema>(schema));
+}
+
 std::vector<std::string> MissingFlag::words() const {
   std::vector<std::string> out;
   if (!more.empty()) out.insert(out.end(), {"--missing", names_in_list(more)});
   if (!fewer.empty()) out.insert(out.end(), {"--not-missing", names_in_list(fewer)});
+  if (!schema.empty()) out.insert(out.end(), {"--schema", schema});
   return out;
 }
 

@@ -145,5 +145,49 @@ TEST_F(MissingWordsFlag, QuestionsOfTablesHearTheSchemaAndTheFlag) {
   EXPECT_EQ(call_command(cat("data validate ", all, " --missing DE,NA --schema ", required)).code, 0);
 }
 
+// Each says something else with the flag, and with the schema; of `split` other rows judge.
+TEST_F(MissingWordsFlag, SlowEveryVerbThatReadsCellsHearsBoth) {
+  const std::string fewer = table("fewer.csv", 7, 1);
+  const std::string judge = folder + "/judge.csv",
+                    split = cat(" --replace --train ", folder, "/rest.csv --test ", judge);
+  std::string ids = "id,country,y,p\n", others = ids;
+  for (int i = 0; i < 40; ++i) {
+    ids += cat(i, ",", i % 2 ? "NA" : "", ",", i % 2 ? "rich" : "poor", ",0.5\n");
+    others += cat(i, ",", i % 4 == 1 ? "" : i % 2 ? "NA" : "", ",", i % 2 ? "rich" : "poor", ",0.5\n");
+  }
+  const std::string before = write_file(folder + "/ids.csv", ids),
+                    now = write_file(folder + "/now.csv", others);
+  const std::string gates = write_file(
+      folder + "/gates.toml", "[[gates]]\nmetric = \"accuracy\"\nslice = \"country=NA\"\nmin = 0.9\n");
+  struct Asked {
+    std::string words, file;
+  };
+  for (const auto& [words, file] :
+       {Asked{cat("data drift ", train, " ", fewer, " --json"), ""},
+        Asked{cat("data leak ", before, " --label y --json"), ""},
+        Asked{cat("data skew ", before, " ", now, " --id id --json"), ""},
+        Asked{cat("data bias ", train, " --sensitive country --json"), ""},
+        Asked{cat("data split ", train, " --by-group country", split), judge},
+        Asked{cat("data split ", train, " --by-group country --label y", split), judge},
+        Asked{cat("data rows ", train, " --where 'country is missing' --json"), ""},
+        Asked{cat("data check ", train, " ", fewer, " --json"), ""},
+        Asked{cat("evaluate --scores ", test, " --label y --score p --positive rich --slice country --json"),
+              ""},
+        Asked{cat("check --scores ", test, " --label y --score p --positive rich --json --gates ", gates),
+              ""}}) {
+    const auto answer = [&](const std::string& flags) {
+      const Outcome out = call_command(words + flags);
+      EXPECT_NE(out.code, 2) << words << flags << out.error;
+      return file.empty() ? out.output : posix_env().read_file(file);
+    };
+    const std::string plain = answer(""), by_flag = answer(" --not-missing NA");
+    EXPECT_NE(by_flag, plain) << words;
+    EXPECT_NE(answer(cat(" --schema ", schema)), plain) << words;
+    const Outcome unknown = call_command(words + " --not-missing Na");
+    EXPECT_EQ(unknown.code, 2) << words;
+    EXPECT_NE(unknown.error.find("[missing.word]"), std::string::npos) << words << unknown.error;
+  }
+}
+
 }  // namespace
 }  // namespace espalier::cli

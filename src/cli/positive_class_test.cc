@@ -170,6 +170,17 @@ TEST_F(PositiveClassVerbs, TheKeyIsOfTwoClasses) {
     expect_refused(call_command(cat("check --scores ", of, " --label y --score p --gates ", gates)),
                    {"[gates.positive]", "gates.toml, line 1, column 12"});
   }
+  // Of models too.
+  std::string learned = "x,y\n", several = learned;
+  for (int i = 0; i < 60; ++i) {
+    learned += cat(i, ",", i * 37 % 61 + 0.25, "\n");
+    several += cat(i, ",", i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c", "\n");
+  }
+  for (const std::string& data : {file("learned.csv", learned), file("several.csv", several)}) {
+    std::filesystem::remove_all(path("m"));
+    ASSERT_EQ(train(data, "m").code, 0);
+    expect_refused(check("m", data, gates), {"[gates.positive]", "gates.toml, line 1, column 12"});
+  }
   // 1 and true are what tables call 1.0.
   const std::string rows = file("rows.csv", "y,p\n1.0,0.9\n0.0,0.2\n1.0,0.4\n");
   for (const char* positive : {"1", "1.0", "true", "\"1\""}) {
@@ -183,11 +194,21 @@ TEST_F(PositiveClassVerbs, FlagsWithoutAMeaningAreRefused) {
   const std::string data = rows("rows.csv", 60, "yes", "no"), gates = file("gates.toml", kRecall);
   ASSERT_EQ(train(data, "m").code, 0);
   const std::string on = cat(path("m"), " ", data);
-  for (const char* flag : {"--score x", "--label y", "--weight x", "--task regression"}) {
+  for (const char* flag :
+       {"--score x", "--label y", "--weight x", "--task regression", "--missing none", "--not-missing NA"}) {
     const std::string name = std::string(flag).substr(0, std::string(flag).find(' '));
     expect_refused(check("m", data, gates, flag), {"[check.flags]", name});
     expect_refused(call_command(cat("evaluate ", on, " ", flag)), {"[evaluate.flags]", name});
   }
+  // --query makes a ranking, which has no threshold and no positive class.
+  expect_refused(call_command(cat("evaluate ", on, " --query x --threshold 0.3")),
+                 {"--query", "--threshold"});
+  expect_refused(
+      call_command(cat("evaluate --scores ", data, " --label y --score x --query x --positive yes")),
+      {"--query", "--positive"});
+  const Outcome ranked = check("m", data, gates, "--query x");
+  EXPECT_EQ(ranked.code, 3) << ranked.output << ranked.error;
+  EXPECT_NE(ranked.output.find("these rows have no such figure"), std::string::npos) << ranked.output;
   expect_refused(
       call_command(cat("check --scores ", data, " --label y --score x --all-rows --gates ", gates)),
       {"--all-rows"});

@@ -34,6 +34,7 @@ void ScoredFlags::add(CLI::App& verb) {
           "The class that is positive, whose probability scores are; known of pairs as yes and no, 1 and "
           "0, and of models that keep it")
       ->option_text("VALUE");
+  missing.add(verb);
 }
 
 void ScoredFlags::add_task(CLI::App& verb) {
@@ -64,6 +65,7 @@ std::vector<std::string> ScoredFlags::words() const {
   add("--positive", positive);
   if (task != Task::kTwoClasses) add("--task", std::ranges::find(kTasks, task, &NamedTask::task)->word);
   add("--query", query);
+  for (const std::string& word : missing.words()) out.push_back(word);
   return out;
 }
 
@@ -74,10 +76,11 @@ void ScoredFlags::check_beside_model(const char* rule) const {
   std::vector<std::string> flags = of_file.words();  // each before its value
   for (size_t i = 1; i <= flags.size(); ++i) flags.erase(flags.begin() + static_cast<std::ptrdiff_t>(i));
   if (flags.empty()) return;
-  throw ValueError(rule,
-                   cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
-                       " for a file of scores: a model knows its label, and what it says of it"),
-                   "without them, or --scores FILE in place of the model");
+  throw ValueError(
+      rule,
+      cat(shell_words(flags), flags.size() == 1 ? " is" : " are",
+          " for a file of scores: a model knows its label, what it says of it and its missing words"),
+      "without them, or --scores FILE in place of the model");
 }
 
 void ScoredTable::rank_by(const std::string& query, const std::string& file) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/missing_flag.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/where.h"
@@ -29,8 +30,9 @@ struct ScoredFlags {
   std::string query = {};                   // makes the task one of ranking
   Task task = Task::kTwoClasses;
   bool strip_label_dots = false;  // of a flag that verbs have for models too
+  MissingFlag missing = {};
 
-  // --label, --score, --weight, --positive.
+  // --label, --score, --weight, --positive, --missing, --not-missing.
   void add(CLI::App& verb);
   // --task and --query.
   void add_task(CLI::App& verb);

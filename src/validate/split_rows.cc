@@ -36,9 +36,8 @@ RowSplit sorted(RowSplit split) {
 
 // Of each row what its cell says, in one spelling; of one without a value what stands there.
 struct RowTexts {
-  RowTexts(const CsvTable& table, const std::string& column)
-      : profile(profile_values(table, all_rows(table), table.column(column),
-                               MissingWords(ColumnOptions().missing))) {
+  RowTexts(const CsvTable& table, const std::string& column, const MissingWords& missing)
+      : profile(profile_values(table, all_rows(table), table.column(column), missing)) {
     const int64_t place = table.column(column);
     for (int64_t row = 0; row < table.rows(); ++row) {
       const uint32_t code = profile.codes[static_cast<size_t>(row)];
@@ -56,15 +55,16 @@ struct Keys {
   bool utc = false;  // whether they say how far they are from it
 };
 // What is true of rows that have a time, and not of one whose cell is this.
-std::string have_one(const std::string& name, std::string_view cell, bool dates) {
+std::string have_one(const std::string& name, std::string_view cell, bool dates,
+                     const MissingWords& missing) {
   const std::string column = column_in_expression(name);
-  if (MissingWords(ColumnOptions().missing).contains(cell)) return cat(column, " is not missing");
+  if (missing.of(name).contains(cell)) return cat(column, " is not missing");
   return dates ? cat(column, " != ", quoted_text(cell)) : cat("number(", column, ") is not missing");
 }
-Keys keys_of(const CsvTable& table, const std::string& name) {
+Keys keys_of(const CsvTable& table, const std::string& name, const MissingWords& missing) {
   const int64_t column = table.column(name);
   const std::vector<int64_t> rows = all_rows(table);
-  const ColumnProfile profile = profile_column(table, rows, column, MissingWords(ColumnOptions().missing));
+  const ColumnProfile profile = profile_column(table, rows, column, missing);
   Keys out{.of_row = {}, .dates = date_style(name, profile)};
   const Instants instants =
       out.dates ? instants_of(cat("column \"", name, "\""), profile, *out.dates) : Instants();
@@ -88,13 +88,14 @@ Keys keys_of(const CsvTable& table, const std::string& name) {
                          cat("column \"", name, "\" holds neither dates nor numbers, as line ",
                              table.line(row), " shows: rows have no time by it"),
                          "data stats FILE says what each column holds; without --by-time rows are drawn");
-      throw ValueError("split.time",
-                       cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
-                           cell.empty() ? "empty"
-                           : out.dates  ? "no date as the others are"
-                                        : "no date and no number"),
-                       cat("part the rows that have one: data rows FILE --where ",
-                           shell_words({have_one(name, cell, out.dates.has_value())}), " --out DATED.csv"));
+      throw ValueError(
+          "split.time",
+          cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
+              cell.empty() ? "empty"
+              : out.dates  ? "no date as the others are"
+                           : "no date and no number"),
+          cat("part the rows that have one: data rows FILE --where ",
+              shell_words({have_one(name, cell, out.dates.has_value(), missing)}), " --out DATED.csv"));
     }
     out.of_row.push_back(key);
   }
@@ -113,8 +114,9 @@ RowSplit split_at_random(const CsvTable& table, double fraction, uint64_t seed) 
   return sorted(std::move(out));
 }
 
-RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed) {
-  const RowTexts texts(table, column);
+RowSplit split_by_class(const CsvTable& table, const std::string& column, double fraction, uint64_t seed,
+                        const MissingWords& missing) {
+  const RowTexts texts(table, column, missing);
   std::map<std::string_view, std::vector<int64_t>> classes;
   for (const int64_t row : all_rows(table)) classes[texts.of_row[static_cast<size_t>(row)]].push_back(row);
   RowSplit out{.train = {}, .test = {}, .by = cat("by class of \"", column, "\", seed ", seed)};
@@ -149,8 +151,8 @@ namespace {
 // How far the rows that judge are from having the share asked of each class.
 class ClassShares {
  public:
-  ClassShares(const CsvTable& table, const std::string& label, double fraction) {
-    const RowTexts texts(table, label);
+  ClassShares(const CsvTable& table, const std::string& label, double fraction, const MissingWords& missing) {
+    const RowTexts texts(table, label, missing);
     std::map<std::string_view, size_t> known;
     for (const std::string_view text : texts.of_row) {
       const size_t its = known.emplace(text, known.size()).first->second;
@@ -196,9 +198,8 @@ class ClassShares {
 }  // namespace
 
 RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
-                        double fraction, uint64_t seed) {
-  const ColumnProfile profile =
-      profile_values(table, all_rows(table), table.column(column), MissingWords(ColumnOptions().missing));
+                        double fraction, uint64_t seed, const MissingWords& missing) {
+  const ColumnProfile profile = profile_values(table, all_rows(table), table.column(column), missing);
   std::vector<size_t> of_value(profile.values.size(), 0);
   std::vector<std::vector<int64_t>> groups;
   for (const int64_t row : all_rows(table)) {
@@ -217,7 +218,7 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
   shuffle(groups, random);
   std::optional<ClassShares> classes;
   if (!label.empty()) {
-    classes.emplace(table, label, fraction);
+    classes.emplace(table, label, fraction, missing);
     std::ranges::stable_sort(groups, std::ranges::greater(), &std::vector<int64_t>::size);
   }
   size_t room = static_cast<size_t>(share_of(static_cast<size_t>(table.rows()), fraction));
@@ -233,8 +234,9 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
   return sorted(std::move(out));
 }
 
-RowSplit split_by_time(const CsvTable& table, const std::string& column, double fraction) {
-  const Keys keys = keys_of(table, column);
+RowSplit split_by_time(const CsvTable& table, const std::string& column, double fraction,
+                       const MissingWords& missing) {
+  const Keys keys = keys_of(table, column, missing);
   std::vector<double> moments = keys.of_row;
   std::ranges::sort(moments);
   RowSplit out{.train = {}, .test = {}, .by = {}};
