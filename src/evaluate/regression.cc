@@ -45,17 +45,10 @@ struct Means {
   void divide() {
     for (double* sum : {&error, &size, &square, &prediction, &truth}) *sum /= rows.weight;
   }
-  bool varies() const {
-    // Truths that are alike have a mean that rounding moves off them.
-    constexpr double kRounding = 1e-13;
-    return std::sqrt(spread) > kRounding * std::abs(truth);
-  }
-
   std::optional<double> value(size_t metric) const {
-    if (!(rows.weight > 0) || (metric == kR2 && !varies()) || (metric == kCalibration && truth == 0))
-      return std::nullopt;
-    return Values{size,  std::sqrt(square), 1 - square / spread, error, prediction, square,
-                  truth, prediction / truth}[metric];
+    if (!(rows.weight > 0) || (metric == kCalibration && truth == 0)) return std::nullopt;
+    if (metric == kR2) return r2_of(square, spread, truth);
+    return Values{size, std::sqrt(square), 0, error, prediction, square, truth, prediction / truth}[metric];
   }
   // How far a row pulls at each metric; what divides by 0 here has no variance.
   void pull(double said, double is, double weight) {
@@ -98,6 +91,14 @@ NumberRows::NumberRows(std::span<const double> predictions, std::span<const doub
         throw ValueError(rule, cat(what, " is a finite number: row ", row, " has ", shortest(number)));
     }
   }
+}
+
+std::optional<double> r2_of(double square, double spread, double truth) {
+  // Truths that are alike have a mean that rounding moves off them.
+  constexpr double kRounding = 1e-13;
+  if (std::sqrt(spread) > kRounding * std::abs(truth)) return 1 - square / spread;
+  if (square == 0) return 1;  // as Keras and scikit-learn have it
+  return std::nullopt;
 }
 
 const std::vector<EstimateMetric>& regression_metrics() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,10 @@ class NumberRows {
  private:
   std::span<const double> predictions_, truths_, weights_;
 };
+
+// From means over the rows: of squared errors, of the truths' squared distances from their mean, and of the
+// truths. Where these are all alike it is 1 if each is met, else undefined.
+std::optional<double> r2_of(double square, double spread, double truth);
 
 // mae, rmse, r2, mean_error, mean_prediction, mse, mean_label, calibration.
 const std::vector<EstimateMetric>& regression_metrics();

@@ -95,6 +95,11 @@ TEST(Regression, WhatDividesByZeroIsUndefined) {
     return regression_estimates(NumberRows(predictions, truths, weights), overall(truths.size()))[0];
   };
   EXPECT_FALSE(estimate(of(said, alike), "r2").value) << "truths that do not vary";
+  for (const double one : {0.1, 5.0}) {
+    const std::vector<double> same(5, one);
+    EXPECT_EQ(estimate(of(same, same), "r2").value, 1) << "and are all met";
+    EXPECT_FALSE(interval(estimate(of(same, same), "r2")));
+  }
   EXPECT_NEAR(*estimate(of(said, alike), "mae").value, 0.06, 1e-15);
   EXPECT_FALSE(estimate(of(said, zeros), "calibration").value);
   for (const EstimateMetric& metric : regression_metrics())

@@ -236,19 +236,21 @@ std::string class_of(const ModelScores& scores, const std::string& label) {
   return label.empty() && rows.find('=') != rows.npos ? rows.substr(rows.find('=') + 1) : rows;
 }
 
-// Gates, scores and baseline count from one class.
-void check_counted(const Gates& gates, const ModelScores& scores, const ReleaseOptions& options) {
+// The one class that gates, scores and baseline count from; scores that name none are of the gates'.
+std::string class_counted(const Gates& gates, const ModelScores& scores, const ReleaseOptions& options) {
   const std::string now = class_of(scores, options.label), asked = gates.positive_of(options.label);
   if (!now.empty() && !asked.empty() && !same_label(now, asked)) {
     throw ValueError("gates.positive",
                      cat("the gates count from \"", asked, "\", and the scores are of \"", now, "\""));
   }
-  if (!options.baseline) return;
-  const std::string before = class_of(*options.baseline, options.label);
-  if (!now.empty() && !before.empty() && !same_label(now, before)) {
+  const std::string before = options.baseline ? class_of(*options.baseline, options.label) : "";
+  const std::string& counted = now.empty() ? asked : now;
+  if (!counted.empty() && !before.empty() && !same_label(counted, before)) {
     throw ValueError("positive.differs",
-                     cat("the scores are of \"", now, "\", and those of the baseline of \"", before, "\""));
+                     cat(now.empty() ? "the gates count from \"" : "the scores are of \"", counted,
+                         "\", and the scores of the baseline are of \"", before, "\""));
   }
+  return counted;
 }
 
 }  // namespace
@@ -276,14 +278,14 @@ ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOption
       assessment.thresholds.clear();
     return assessed(scores, options.columns, rows, parts, options.missing, assessment);
   };
-  check_counted(gates, all, options);
+  const std::string counted = class_counted(gates, all, options);
   ReleaseVerdict::State out{.verdict = {},
                             .assessment = assess_rows(all),
                             .training = options.training,
                             .columns = options.columns,
                             .trained = trained_on(options),
                             .missing = options.missing};
-  out.positive = class_of(all, options.label);
+  out.positive = counted;
   out.positive_by_gates = !gates.positive.empty() || !gates.positive_comment.empty();
   check_positive(gates, out.assessment);
   check_proofs(gates, out.assessment);

@@ -177,6 +177,13 @@ TEST(ReleaseGates, CountFromTheClassThatScoresAreOf) {
     return ReleaseGates::parse(head + gate).judge(people.scores, options).json();
   };
   EXPECT_NE(judge("").find("\"positive\": null"), std::string::npos) << "nobody says it";
+  for (const char* head : {"positive = 'yes'\n", "# Positive is paid=yes.\n"}) {
+    EXPECT_NE(judge(head).find("\"positive\": \"yes\",\n  \"positive_because\": \"gates\""),
+              std::string::npos)
+        << "the gates alone";
+    before.scores.positive = "no";
+    EXPECT_EQ(rule_of([&] { judge(head, {.baseline = before.scores}); }), "positive.differs");
+  }
   people.scores.positive = "paid=yes";
   EXPECT_NE(judge("positive = 'yes'\n").find("\"positive\": \"yes\",\n  \"positive_because\": \"gates\""),
             std::string::npos);
