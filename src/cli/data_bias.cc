@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -148,24 +149,22 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
              "\n");
 }
 
-// Which of two labels is counted.
+// Which of two labels is counted. Never the rarer one: that may be another in the file of another month.
 PositiveClass positive_of(const CsvTable& table, const std::string& file, const DataBiasOptions& options) {
   const ColumnProfile labels =
       profile_values(table, all_rows(table), table.column(options.label), options.missing);
-  std::map<std::string, int64_t> rows;
-  for (const ColumnProfile::Value& value : labels.values) rows.emplace(value.text, value.count);
+  std::set<std::string> words;
+  for (const ColumnProfile::Value& value : labels.values) words.insert(value.text);
+  std::vector<std::string> classes(words.begin(), words.end());
   if (!options.positive.empty()) return {options.positive, PositiveBecause::kFlag, ""};
   PositiveClass out;
-  if (rows.size() == 1 || rows.size() == 2) out = positive_class(PositiveSaid(), rows);
+  if (classes.size() == 1 || classes.size() == 2) out = positive_class(PositiveSaid(), classes);
   if (out.known()) return out;
-  std::vector<std::string> flags;
-  for (const auto& [label, count] : rows) {
-    if (flags.size() < 2) flags.push_back(label);
-  }
+  classes.resize(std::min<size_t>(classes.size(), 2));
   throw ValueError("bias.positive",
                    cat(source_name(file), ": \"", options.label, "\" has ",
                        counted(labels.different(), "value"), ", and which of them is counted is not said"),
-                   positive_flags(flags));
+                   positive_flags(classes));
 }
 
 void bias(const BiasRun& run) {
@@ -204,8 +203,6 @@ void bias(const BiasRun& run) {
                          : cat("Worth a look: ", said.size(), said.size() == 1 ? " finding" : " findings",
                                " in ", table.rows(), " rows.\n");
   for (const std::string& finding : said) text += cat("  ", finding, "\n");
-  if (positive.because == PositiveBecause::kRarer)
-    text += positive_line(positive, options.label, {}, terminal);
   for (const ColumnBias& column : found.columns) text += cat("\n", groups_text(column, options, terminal));
   if (run.options.columns.empty() && !is_stream(run.file)) text += cat("\n", proposal(run, options.columns));
   run.results.write(text);
@@ -240,10 +237,8 @@ void add_data_bias(CLI::App& data) {
           "Columns whose values are groups; those that look so are taken where none is named")
       ->allow_extra_args(false)
       ->option_text("COLUMN,...");
-  CLI::Option* positive = verb->add_option(
-      "--positive", run->options.positive,
-      "The label that is counted; known of pairs as yes and no, of other two the rarer one of at "
-      "most 40 % of the rows");
+  CLI::Option* positive = verb->add_option("--positive", run->options.positive,
+                                           "The label that is counted; known of pairs as yes and no");
   positive->option_text("VALUE");
   positive->needs(verb->add_option("--label", run->options.label, "The column to learn, or `last`")
                       ->option_text("COLUMN")

@@ -115,7 +115,7 @@ Cost cost_on(const QuantizeRun& run, TableModel& saved, QuantizedModel& quantize
   warn_of_learned_rows(saved, run.model, run.calibrate, inputs, run.results);
   const auto score_of = [&](Model& model) {
     const Scores scores = score(columns, predict_rows(model, columns, inputs, saved.decision), labels);
-    return columns.classification() ? scores.accuracy : scores.r2;
+    return columns.classification() ? scores.accuracy : scores.r2.value_or(0);
   };
   return Cost{std::ssize(rows), columns.classification() ? "accuracy" : "r2", score_of(saved.model),
               score_of(quantized)};

@@ -13,6 +13,7 @@
 #include "evaluate/intervals.h"
 #include "evaluate/ranking.h"
 #include "evaluate/rates.h"
+#include "evaluate/regression.h"
 #include "evaluate/score_means.h"
 #include "report/progress.h"
 #include "report/table.h"
@@ -183,7 +184,7 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
     out.mae_of_mean += std::abs(deviation) / count;
   }
   out.rmse = std::sqrt(squares / count);
-  out.r2 = around_mean == 0 ? 0 : 1 - squares / around_mean;
+  out.r2 = r2_of(squares / count, around_mean / count, mean);
   out.median_error = out.mae;
   if (!std::isfinite(squares)) return out;
   std::ranges::sort(errors);
@@ -253,11 +254,13 @@ std::string far_off(const Scores& scores) {
 
 std::string report_of(const Scores& scores, const ColumnProgram& columns, const Terminal& terminal) {
   if (!columns.classification()) {
-    return cat("r2 ", terminal.paint(Ink::kBold, fixed(scores.r2, 4)), " on ", scores.rows,
-               " rows: 1 is perfect, 0 is always saying the mean\n", "off by ", rounded(scores.mae),
-               " on average (always saying the mean: ", rounded(scores.mae_of_mean), "); rmse ",
-               rounded(scores.rmse), "\n", far_off(scores),
-               scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
+    return cat(
+        "r2 ", terminal.paint(Ink::kBold, scores.r2 ? fixed(*scores.r2, 4) : "undefined"), " on ",
+        scores.rows,
+        scores.r2 ? " rows: 1 is perfect, 0 is always saying the mean\n" : " rows, whose labels are alike\n",
+        "off by ", rounded(scores.mae), " on average (always saying the mean: ", rounded(scores.mae_of_mean),
+        "); rmse ", rounded(scores.rmse), "\n", far_off(scores),
+        scores.rows < kFewRows ? "few rows judge: other rows may give quite other figures\n" : "");
   }
   constexpr size_t kTableClasses = 20;
   std::string out;
@@ -279,7 +282,7 @@ std::string report_of(const Scores& scores, const ColumnProgram& columns, const 
 Json json_of(const Scores& scores, const ColumnProgram& columns) {
   if (!columns.classification()) {
     return {{"rows", scores.rows},
-            {"r2", scores.r2},
+            {"r2", scores.r2 ? Json(*scores.r2) : Json()},
             {"mae", scores.mae},
             {"rmse", scores.rmse},
             {"mae_of_mean", scores.mae_of_mean},

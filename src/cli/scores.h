@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,9 +55,10 @@ struct Scores {
   std::vector<int64_t> counts = {};                  // [true * classes + predicted]
   std::vector<ClassScores> of_class = {};
   // Of a regression.
-  double r2 = 0, mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean
-  double median_error = 0;                            // of the absolute errors
-  int64_t half_error_rows = 0;                        // the fewest that carry half of the squared error
+  std::optional<double> r2 = {};              // none where it is undefined
+  double mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean
+  double median_error = 0;                    // of the absolute errors
+  int64_t half_error_rows = 0;                // the fewest that carry half of the squared error
 };
 Scores score(const ColumnProgram& columns, const Predictions& predictions, const Tensor& labels);
 

@@ -163,7 +163,7 @@ std::string ending(const TrainPlan& plan, const std::vector<Logs>& history) {
 // What is wrong with the model as a whole, if something is.
 std::vector<std::string> verdict(const Scores& scores, const ColumnProgram& columns, const TrainPlan& plan) {
   if (!columns.classification()) {
-    if (scores.r2 < 0) return {"always saying the mean would be better than this model"};
+    if (scores.r2 && *scores.r2 < 0) return {"always saying the mean would be better than this model"};
     return {};
   }
   const size_t classes = columns.classes().size();

@@ -1,6 +1,8 @@
 // Every op with each of its axes of size 0. Vectors may be read, but not written, some bytes behind an array,
 // so an overflow is looked for in bytes of our own, besides what the address sanitizer sees.
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 
 #include "base/float_environment.h"
@@ -261,8 +263,41 @@ void check_gradient_of(const OpDef& op, const OpCase& c, const std::vector<Tenso
   }
 }
 
+// The rule that refuses the call, none where it is taken.
+template <class Call>
+std::optional<std::string> refusal_of(Call call) {
+  try {
+    call();
+  } catch (const InternalError&) {
+    throw;
+  } catch (const Error& error) {
+    return error.rule();
+  }
+  return std::nullopt;
+}
+
+// Sizes to hold a refused 0 against: those that no place has, so that they fit nothing either, and not 1,
+// which repeats. One is small, one larger than all.
+std::vector<int64_t> twins_of_zero(const std::vector<Place>& places) {
+  std::set<int64_t> sizes;
+  for (const Place& place : places) sizes.insert(place.size);
+  int64_t small = 2;
+  while (sizes.contains(small)) ++small;
+  return {small, std::max(small, sizes.empty() ? 0 : *sizes.rbegin()) + 1};
+}
+
+// Rules that refuse a 0 where another size is taken, as `call` makes the call with it.
+using Refused = std::set<std::string>;
+template <class Call>
+void note_refusal(const std::string& rule, const std::vector<Place>& places, Refused* refused, Call call) {
+  if (!refused || refused->contains(rule)) return;
+  for (const int64_t size : twins_of_zero(places)) {
+    if (!refusal_of([&] { call(size); })) refused->insert(rule);
+  }
+}
+
 // One case's call with other sizes of its inputs, as far as the rules take them.
-int check_inputs(const OpDef& op, const OpCase& c, DType dtype, Seen& seen) {
+int check_inputs(const OpDef& op, const OpCase& c, DType dtype, Seen& seen, Refused* refused) {
   std::vector<Place> places;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     for (size_t axis = 0; axis < c.inputs[i].shape.size(); ++axis)
@@ -270,17 +305,21 @@ int check_inputs(const OpDef& op, const OpCase& c, DType dtype, Seen& seen) {
   }
   int reached = 0;
   for (const std::vector<size_t>& choice : choices(places, c.inputs.size())) {
-    OpCase other = c;
-    for (const size_t i : choice) other.inputs[places[i].input].shape[places[i].axis] = 0;
+    const auto with = [&](int64_t size) {
+      OpCase out = c;
+      for (const size_t i : choice) out.inputs[places[i].input].shape[places[i].axis] = size;
+      return out;
+    };
+    const OpCase other = with(0);
     std::string shapes;
     for (const In& in : other.inputs) shapes += cat(" ", in.shape);
     SCOPED_TRACE(cat("inputs", shapes));
     const std::vector<Tensor> inputs = draw_inputs(other, dtype, 1);
-    try {
-      other.call(inputs, dtype);
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error&) {
+    if (const auto rule = refusal_of([&] { other.call(inputs, dtype); })) {
+      note_refusal(*rule, places, refused, [&](int64_t size) {
+        const OpCase twin = with(size);
+        twin.call(draw_inputs(twin, dtype, 1), dtype);
+      });
       continue;
     }
     const int runs = check_everywhere(op, inputs, seen,
@@ -293,7 +332,7 @@ int check_inputs(const OpDef& op, const OpCase& c, DType dtype, Seen& seen) {
 }
 
 // The op's call in a case with other sizes of inputs and attributes, as far as its rule takes them.
-int check_call(const TapeEntry& call, Seen& seen) {
+int check_call(const TapeEntry& call, Seen& seen, Refused* refused) {
   if (!call.regions.empty() || call.op == &op_constant) return 0;
   const std::vector<int64_t> sizes = sizes_of(call.attributes);
   std::vector<Place> places;
@@ -305,16 +344,28 @@ int check_call(const TapeEntry& call, Seen& seen) {
   for (const int64_t size : sizes) places.push_back({call.inputs.size(), 0, size});
   int reached = 0;
   for (const std::vector<size_t>& choice : choices(places, call.inputs.size())) {
-    std::vector<int64_t> other = sizes;
-    std::vector<TensorType> types;
-    for (const Tensor& input : call.inputs) types.push_back(input.type());
-    for (const size_t i : choice)
-      (i < first ? types[places[i].input].shape[places[i].axis] : other[i - first]) = 0;
-    const OtherSizes zeros(call.attributes, other);
-    std::vector<const TensorType*> pointers;
+    struct Sized {
+      std::vector<int64_t> attributes;
+      std::vector<TensorType> types;
+      std::vector<const TensorType*> pointers;
+    };
+    const auto with = [&](int64_t size) {
+      Sized out{.attributes = sizes, .types = {}, .pointers = {}};
+      for (const Tensor& input : call.inputs) out.types.push_back(input.type());
+      for (const size_t i : choice)
+        (i < first ? out.types[places[i].input].shape[places[i].axis] : out.attributes[i - first]) = size;
+      for (const TensorType& type : out.types) out.pointers.push_back(&type);
+      return out;
+    };
+    const auto infer = [&](const Sized& sized) {
+      const OtherSizes written(call.attributes, sized.attributes);
+      infer_types(*call.op, call.attributes.get(), sized.pointers, {});
+    };
+    const Sized zero = with(0);
+    const std::vector<TensorType>& types = zero.types;
+    const OtherSizes zeros(call.attributes, zero.attributes);
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < types.size(); ++i) {
-      pointers.push_back(&types[i]);
       const Tensor& given = call.inputs[i];
       inputs.push_back(
           types[i] == given.type()
@@ -324,11 +375,8 @@ int check_call(const TapeEntry& call, Seen& seen) {
     const std::string text = text_of(*call.op, call.attributes, inputs);
     if (seen.contains(text)) continue;
     SCOPED_TRACE(text);
-    try {
-      infer_types(*call.op, call.attributes.get(), pointers, {});
-    } catch (const InternalError&) {
-      throw;
-    } catch (const Error&) {
+    if (const auto rule = refusal_of([&] { infer(zero); })) {
+      note_refusal(*rule, places, refused, [&](int64_t size) { infer(with(size)); });
       continue;
     }
     reached += check_everywhere(*call.op, inputs, seen, [&](const std::vector<Tensor>& x) {
@@ -338,23 +386,59 @@ int check_call(const TapeEntry& call, Seen& seen) {
   return reached;
 }
 
+// Of each op the rules that refuse a 0 where another size is taken.
+const std::map<std::string_view, std::string_view> kNeedElements = {
+    // An element is named or taken, which an empty axis has not.
+    {"argmax", "argmax.c2"},
+    {"argmin", "argmin.c2"},
+    {"take", "take.c3 take.range"},
+    {"top_k", "top_k.c2"},
+    // A part lies inside of the whole.
+    {"dynamic_slice", "dynamic_slice.c2"},
+    {"dynamic_update_slice", "dynamic_update_slice.c3"},
+    {"pad", "pad.c4"},
+    {"random_bits", "random_bits.c2"},
+    {"scatter", "scatter.c10"},
+    {"slice", "slice.c2 slice.c3"},
+    // Strides, dilations, windows and bits are at least 1; results have the size that windows give.
+    {"conv_gradient_input", "conv_gradient_input.c1"},
+    {"conv_gradient_kernel", "conv_gradient_kernel.c1"},
+    {"convolution", "convolution.c3"},
+    {"reduce_precision", "reduce_precision.c2"},
+    {"reduce_window", "reduce_window.c4"},
+    {"select_and_gather", "select_and_gather.c4"},
+    {"select_and_scatter", "select_and_scatter.c4 select_and_scatter.c5"},
+    // The 0 is the number of an axis as well, here of another one.
+    {"batch_normalization", "batch_normalization.c2"},
+    {"broadcast_in_dim", "broadcast_in_dim.c4"},
+    {"gather", "gather.c3 gather.c7 gather.c9"},
+};
+
 }  // namespace
 
 void check_zero_sizes(const OpDef& op, const OpTest& test) {
   int reached = 0;
   Seen seen;
+  Refused refused;
   for (const OpCase& c : test.cases) {
     SCOPED_TRACE(cat("case ", c.name));
+    Refused* its = &refused;  // those of one dtype: sizes fit all alike
     for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64, DType::kI32, DType::kBool}) {
       if (!in_set(dtype, c.dtypes)) continue;
       SCOPED_TRACE(cat("dtype ", dtype));
-      reached += check_inputs(op, c, dtype, seen);
+      reached += check_inputs(op, c, dtype, seen, its);
       CallLog log(&op);
       c.call(draw_inputs(c, dtype, 1), dtype);
-      for (const TapeEntry& call : std::vector<TapeEntry>(log.calls)) reached += check_call(call, seen);
+      for (const TapeEntry& call : std::vector<TapeEntry>(log.calls)) reached += check_call(call, seen, its);
+      its = nullptr;
     }
   }
   EXPECT_TRUE(reached > 0 || test.no_zero_size) << "no call has an axis of size 0";
+  std::string rules;
+  for (const std::string& rule : refused) rules += cat(rules.empty() ? "" : " ", rule);  // sorted
+  const auto due = kNeedElements.find(op.name);
+  EXPECT_EQ(rules, due == kNeedElements.end() ? "" : due->second)
+      << "rules that refuse a 0 and no other size";
 }
 
 }  // namespace espalier
