@@ -4,8 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/env.h"
 #include "base/format.h"
 #include "cli/verb_test.h"
+#include "train/unsealed_test.h"
 
 namespace espalier::cli {
 namespace {
@@ -164,6 +166,70 @@ TEST_F(NotJudged, CheckAndPredictCallTheSameAFault) {
       EXPECT_EQ(gated.code, plant.fault ? 1 : 0) << plant.what << rows << gated.output << gated.error;
     }
   }
+}
+
+// Columns that the model does not read change nothing of what is said of those that it reads.
+TEST_F(NotJudged, ColumnsThatAreIgnoredDoNotPartCheckAndPredict) {
+  const auto table = [](int rows, int first, int odd, bool town) {
+    std::string out = "amount,town";
+    for (int c = 0; c < 20; ++c) out += cat(",x", c);
+    out += ",y\n";
+    for (int i = first; i < first + rows; ++i) {
+      const bool is_odd = i - first < odd;
+      out += cat(10 + i * 37 % 113 / 4.0 + (is_odd && !town ? 300 : 0), ",",
+                 is_odd && town ? "Rom" : cat("town ", i % 5));
+      for (int c = 0; c < 20; ++c) out += cat(",", (i * (c + 3) % 23 + c) % 23);
+      out += cat(",", i * 31 % 7 < 3 ? "a" : "b", "\n");
+    }
+    return out;
+  };
+  const std::string train = file("train.csv", table(300, 0, 0, false)), model = folder + "/model";
+  std::string ignored;
+  for (int c = 0; c < 20; ++c) ignored += cat(c ? "," : "", "x", c);
+  ASSERT_EQ(call_command(
+                cat("train --data ", train, " --label y --ignore ", ignored, " --epochs 1 --model ", model))
+                .code,
+            0);
+  const std::string gate = gates({"range", "schema"});
+  int faults = 0;
+  for (const int rows : {15, 60}) {
+    for (const int odd : {1, 2, 3}) {
+      for (const bool town : {false, true}) {
+        const std::string now = file("now.csv", table(rows, 300, odd, town));
+        const Outcome check =
+            call_command(cat("check ", model, " ", now, " --train ", train, " --gates ", gate));
+        const Outcome predict = call_command(cat("predict ", model, " ", now));
+        ASSERT_EQ(predict.code, 0) << predict.error;
+        const bool fault = predict.error.find("fault: ") != std::string::npos;
+        EXPECT_EQ(check.code, fault ? 1 : 0) << rows << " " << odd << town << check.output << predict.error;
+        faults += fault;
+      }
+    }
+  }
+  EXPECT_GT(faults, 0);
+  EXPECT_LT(faults, 12);
+}
+
+TEST_F(NotJudged, AModelWithoutCountsSaysThatRowsAreNotJudged) {
+  const std::string train = file("train.csv", scored_rows(300, 1, "")), model = folder + "/model";
+  ASSERT_EQ(call_command(cat("train --data ", train, " --label y --epochs 1 --model ", model)).code, 0);
+  const std::string now = file("now.csv", scored_rows(15, 1, "Rom"));
+  const auto said = [&] { return call_command(cat("predict ", model, " ", now)).error; };
+  const std::string uncounted = "the model keeps no counts of its training cells, so rows are not judged";
+  EXPECT_NE(said().find("fault: column \"city\""), std::string::npos);
+  EXPECT_EQ(said().find(uncounted), std::string::npos);
+  drop_checksums(model);
+  std::string columns = posix_env().read_file(model + "/columns.json");
+  for (const std::string key : {"\"cells_read\"", "\"cells_unread\"", "\"cells_missing\""}) {
+    for (size_t at = columns.find(key); at != columns.npos; at = columns.find(key))
+      columns.replace(at, 7, "\"other_");
+  }
+  write_file(model + "/columns.json", columns);
+  const std::string old = said();
+  EXPECT_EQ(old.find("fault: "), std::string::npos) << old;
+  const size_t first = old.find(uncounted);
+  EXPECT_NE(first, std::string::npos) << old;
+  EXPECT_EQ(old.find(uncounted, first + 1), std::string::npos) << old;
 }
 
 }  // namespace

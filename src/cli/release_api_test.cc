@@ -79,5 +79,30 @@ threshold = 0.4
   EXPECT_TRUE(ours.contains("gaps")) << ours.dump().substr(0, 300);
 }
 
+TEST(ReleaseApi, SaysWhatWasNotComparedAsTheCommandDoes) {
+  const std::string folder = fresh_folder("release-api-data");
+  BinaryScores scores{.scores = {}, .labels = {}, .positive = "y=1"};
+  std::string train = "y,p,order,age\n", now = train;
+  for (int i = 0; i < 100; ++i) {
+    train += cat(i % 2, ",0.5,A", i, ",", 20 + i * 37 % 41, "\n");
+    now += cat(i % 2, ",0.", 100 + i, ",B", i, ",", 20 + i * 37 % 41, "\n");
+    scores.scores.push_back((100 + i) / 1000.0);
+    scores.labels.push_back(static_cast<uint8_t>(i % 2));
+  }
+  const std::string toml = "positive = 1\n[[gates]]\ndata = \"range\"\n";
+  const Outcome said =
+      call_command(cat("check --scores ", write_file(folder + "/now.csv", now),
+                       " --label y --score p --train ", write_file(folder + "/train.csv", train), " --gates ",
+                       write_file(folder + "/gates.toml", toml), " --json"));
+  const nlohmann::json command = nlohmann::json::parse(said.output);
+  const ReleaseVerdict verdict =
+      ReleaseGates::parse(toml, "gates.toml")
+          .judge(scores, {.columns = parse_csv(now), .training = parse_csv(train), .label = "y"});
+  const nlohmann::json ours = nlohmann::json::parse(verdict.json());
+  ASSERT_EQ(ours["not_compared"].size(), 1u) << ours;
+  EXPECT_EQ(ours["not_compared"][0]["column"], "order");
+  EXPECT_EQ(ours["not_compared"], command["not_compared"]);
+}
+
 }  // namespace
 }  // namespace espalier::cli
