@@ -26,11 +26,16 @@ class DateReader {
  public:
   explicit DateReader(std::string_view text) : text_(text) {}
 
-  // 2024-02-29, 2024/02/29, 20240229.
+  // 2024-02-29, 2024/02/29, 20240229; 2024-02 and 2024Q1, 2024-Q1, which are of their first day.
   std::optional<Moment> read_iso() {
     const int64_t year = digits(4);
     const char separator = accept_any("-/");
+    if (accept("Qq")) {
+      const int64_t quarter = digits(1);
+      return quarter > 4 || !text_.empty() ? std::nullopt : rest(year, 3 * quarter - 2, 1);
+    }
     const int64_t month = digits(2);
+    if (separator == '-' && text_.empty()) return rest(year, month, 1);
     if (separator && !accept({&separator, 1})) return std::nullopt;
     return rest(year, month, digits(2));
   }
@@ -327,7 +332,7 @@ std::vector<std::string> DateStep::names(const std::string& column) const {
 
 std::vector<std::string> DateStep::formulas() const {
   constexpr const char* kForms[] = {
-      "2024-02-29, 2024/02/29 or 20240229",
+      "2024-02-29, 2024/02/29, 20240229, 2024-02 or 2024Q1",
       "seconds since 1970-01-01",
       "milliseconds since 1970-01-01",
       "29.2.2024, 29/2/24, 29-2-2024 or 2024-02-29, 69 to 99 being 1969 to 1999",

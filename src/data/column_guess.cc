@@ -46,6 +46,16 @@ bool named_like_an_id(const std::string& name) {
   return camel || capital || word.starts_with("id_") || word.starts_with("unnamed:");
 }
 
+// In small letters: when, event_time, created_at, order date, ts, ...
+bool named_like_a_time(std::string_view word) {
+  for (const std::string_view ending : {"time", "date"}) {
+    if (word.ends_with(ending)) return true;
+  }
+  const size_t part = word.find_last_of("_-. ");
+  const std::string_view last = part == word.npos ? word : word.substr(part + 1);
+  return last == "when" || last == "ts" || (last == "at" && part != word.npos);
+}
+
 // 1, 2, 3, ...: an index that a program wrote beside the rows.
 bool counts_up(const ColumnProfile& profile) {
   for (size_t i = 1; i < profile.values.size(); ++i) {
@@ -150,13 +160,13 @@ std::optional<DateStyle> date_style(const std::string& name, const ColumnProfile
   const std::string word = lower(name);
   const bool named = word.find("timestamp") != word.npos || word.find("unix") != word.npos ||
                      word.find("epoch") != word.npos;
-  if (!named) return std::nullopt;
-  // Seconds of the years 1973 to 2286.
-  constexpr double kFirst = 1e8, kLast = 1e10;
+  if (!named && !named_like_a_time(word)) return std::nullopt;
+  // Seconds of the years 1973 to 2286; of names that may mean else, 1990 to 2099.
+  const double first = named ? 1e8 : 631152000, last = named ? 1e10 : 4102444800;
   const auto within = [&](double unit) {
     return nearly_all(profile.count([&](std::string_view text) {
       const std::optional<double> value = read_number(text, NumberStyle::kPlain);
-      return value && *value >= kFirst * unit && *value < kLast * unit;
+      return value && *value >= first * unit && *value < last * unit;
     }),
                       profile);
   };

@@ -410,13 +410,62 @@ TEST(Dates, OffsetsMakeInstants) {
 TEST(Dates, OnlyTheStandardsForms) {
   for (const char* good :
        {"2024-02-29", "20240229", "2024-02-29T23:59", "2024-02-29 23:59:60", "20240229T235959",
-        "2024-02-29T23:59:59.123Z", "2024-02-29T23:59:59+05:30", "2024-02-29T23:59:59 -0800"})
+        "2024-02-29T23:59:59.123Z", "2024-02-29T23:59:59+05:30", "2024-02-29T23:59:59 -0800", "2024-02"})
     EXPECT_TRUE(read_moment(good, DateStyle::kIso)) << good;
-  for (const char* bad :
-       {"", "2024", "2024-02", "2023-02-29", "2024-13-01", "2024-00-10", "2024-02-00", "2024-0229",
-        "2024-02-29T23", "2024-2-9", "29.02.2024", "2024-02-29T24:00", "2024-02-29T23:60", "2024-02-29x",
-        "2024-02-29T23:59:59+", "2024-02-29T23:59:59Zz", "0000-01-01"})
+  for (const char* bad : {"",
+                          "2024",
+                          "202402",
+                          "2024-2",
+                          "2024/02",
+                          "2024-13",
+                          "2024Q5",
+                          "2024Q0",
+                          "2024Q",
+                          "2024Q11",
+                          "2023-02-29",
+                          "2024-13-01",
+                          "2024-00-10",
+                          "2024-02-00",
+                          "2024-0229",
+                          "2024-02-29T23",
+                          "2024-2-9",
+                          "29.02.2024",
+                          "2024-02-29T24:00",
+                          "2024-02-29T23:60",
+                          "2024-02-29x",
+                          "2024-02-29T23:59:59+",
+                          "2024-02-29T23:59:59Zz",
+                          "0000-01-01"})
     EXPECT_FALSE(read_moment(bad, DateStyle::kIso)) << bad;
+}
+
+TEST(Dates, MonthsAndQuartersAreOfTheirFirstDay) {
+  const auto day = [](const char* text) { return date_text(read_moment(text, DateStyle::kIso)->days); };
+  EXPECT_EQ(day("2024-12"), "2024-12-01");
+  EXPECT_EQ(day("2024Q1"), "2024-01-01");
+  EXPECT_EQ(day("2024-Q4"), "2024-10-01");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2024-", i % 12 < 9 ? "0" : "", 1 + i % 12); }),
+            "date, 2024-01-01 to 2024-12-01");
+  EXPECT_EQ(guess_note_of("x", [](int i) { return cat("2024Q", 1 + i % 4); }),
+            "date, 2024-01-01 to 2024-10-01");
+}
+
+TEST(ColumnGuess, SecondsSince1970InColumnsNamedLikeATime) {
+  for (const char* name : {"when", "Event Time", "eventTime", "created_at", "ts", "order_date", "datetime"}) {
+    EXPECT_EQ(guess_note_of(name, [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+              "date, 2014-05-16 to 2014-06-14, with the hour")
+        << name;
+    EXPECT_EQ(guess_note_of(name, [](int i) { return cat(1400269500 + 86400 * (i % 30), "000"); }),
+              "date, 2014-05-16 to 2014-06-14, with the hour")
+        << name;
+    EXPECT_EQ(guess_note_of(name, [](int i) { return cat(140026950 + 86400 * (i % 30)); }),
+              "numeric, 140026950 to 142532550")
+        << name;
+  }
+  for (const char* name : {"x", "points", "heat", "lifetimes", "bits", "whenever"})
+    EXPECT_EQ(guess_note_of(name, [](int i) { return cat(1400269500 + 86400 * (i % 30)); }),
+              "numeric, 1400269500 to 1402775100")
+        << name;
 }
 
 }  // namespace

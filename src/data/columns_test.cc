@@ -131,8 +131,9 @@ TEST(Columns, FormulasAreWhatIsComputed) {
       {"b", {"1 where x is true, yes, t or y, 0 where it is false, no, f or n; 1 where missing", 0}},
       {"c year",
        {"(year - 2024.3333333333333) / 0.4714045207910317, at least -10, at most 10; x is 2024-02-29, "
-        "2024/02/29 "
-        "or 20240229; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which does not count; 0 "
+        "2024/02/29, "
+        "20240229, 2024-02 or 2024Q1; a time may follow, 12:30, 12:30:00.5 or 2:30 PM, and a zone, which "
+        "does not count; 0 "
         "where "
         "missing",
         -1 / 3.0 / 0.4714045207910317}},
