@@ -8,6 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/digits.h"
 #include "base/format.h"
 #include "base/listed_names.h"
 #include "data/column_guess.h"
@@ -164,8 +165,8 @@ ColumnDrift share_drift(int64_t before, int64_t of_before, int64_t now, int64_t 
 // None where each of several values comes too seldom to be compared.
 std::optional<ColumnDrift> values_drift(const ColumnProfile& before, const ColumnProfile& now) {
   std::map<std::string_view, std::pair<int64_t, int64_t>> counts;
-  for (const auto& value : before.values) counts[value.text].first = value.count;
-  for (const auto& value : now.values) counts[value.text].second = value.count;
+  for (const auto& value : before.values) counts[value.text].first += value.count;
+  for (const auto& value : now.values) counts[value.text].second += value.count;
   std::vector<std::pair<std::string_view, std::pair<int64_t, int64_t>>> ranked(counts.begin(), counts.end());
   std::ranges::stable_sort(ranked, std::ranges::greater(),
                            [](const auto& entry) { return entry.second.first + entry.second.second; });
@@ -206,6 +207,52 @@ bool goes_on(const std::string& name, const ColumnProfile& profile) {
   return date_style(name, profile).has_value();
 }
 
+// Of codes that begin with zeros, 02134 and 10115, the one width; none of other columns.
+std::optional<size_t> code_width(const ColumnProfile& profile) {
+  if (profile.count(has_leading_zero) == 0) return std::nullopt;
+  std::map<size_t, int64_t> widths;
+  for (const auto& value : profile.values) {
+    if (std::ranges::all_of(value.text, is_digit)) widths[value.text.size()] += value.count;
+  }
+  for (const auto& [width, cells] : widths) {
+    if (nearly_all(cells, profile.present())) return width;
+  }
+  return std::nullopt;
+}
+
+// How many cells are of another width than the codes of one table: those that lost their zeros.
+std::function<int64_t(const ColumnProfile&)> of_another_width(const ColumnProfile& before,
+                                                              const ColumnProfile& now) {
+  std::optional<size_t> width = code_width(before);
+  if (!width) width = code_width(now);
+  if (!width) return {};
+  return [width = *width](const ColumnProfile& cells) {
+    return cells.count([&](std::string_view text) { return text.size() != width; });
+  };
+}
+
+// Where one table has true and false, the other 1 and 0, or another word: those of `before`, where it has
+// both.
+ColumnProfile in_words_of(const ColumnProfile& before, const ColumnProfile& now) {
+  const auto truths = [](const ColumnProfile& of) {
+    return of.count([](std::string_view text) { return read_truth_or_bit(text).has_value(); }) ==
+           of.present();
+  };
+  const auto words = [](const ColumnProfile& of) {
+    return of.count([](std::string_view text) { return read_truth(text).has_value(); }) > 0;
+  };
+  if (!truths(before) || !truths(now) || !(words(before) || words(now))) return now;
+  ColumnProfile out = now;
+  for (auto& value : out.values) {
+    for (const auto& word : before.values) {
+      if (read_truth_or_bit(word.text) != read_truth_or_bit(value.text)) continue;
+      value.text = word.text;
+      break;
+    }
+  }
+  return out;
+}
+
 // How many cells are no dates, or no numbers; none where the column is of neither.
 std::function<int64_t(const ColumnProfile&)> unlike(const std::string& name, const ColumnProfile& profile) {
   const auto others = [](const auto& read) {
@@ -219,18 +266,23 @@ std::function<int64_t(const ColumnProfile&)> unlike(const std::string& name, con
     return others([form = *form](std::string_view text) { return read_number(text, form); });
   return {};
 }
-// The share of cells of another form, where the column of one table is of dates or numbers.
-std::optional<ColumnDrift> form_drift(const std::string& name, const ColumnProfile& before,
-                                      const ColumnProfile& now) {
-  auto count = unlike(name, before);
-  if (!count) count = unlike(name, now);
-  if (!count) return std::nullopt;
+// The share of cells of another form.
+ColumnDrift form_drift(const std::function<int64_t(const ColumnProfile&)>& count, const ColumnProfile& before,
+                       const ColumnProfile& now) {
   const int64_t of_before = count(before), of_now = count(now);
   ColumnDrift out = share_drift(of_before, before.present(), of_now, now.present(), kLevel);
   out.of = DriftOf::kForm;
   const int64_t a[] = {of_before, before.present() - of_before}, b[] = {of_now, now.present() - of_now};
   if (const auto test = chi_square(a, b)) out.p = test->p;
   return out;
+}
+// The same, where the column of one table is of dates or numbers.
+std::optional<ColumnDrift> form_drift(const std::string& name, const ColumnProfile& before,
+                                      const ColumnProfile& now) {
+  auto count = unlike(name, before);
+  if (!count) count = unlike(name, now);
+  if (!count) return std::nullopt;
+  return form_drift(count, before, now);
 }
 
 }  // namespace
@@ -341,6 +393,8 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
       add(*form_drift(name, a, b), a.present(), b.present());
       continue;
     }
+    if (const auto width = of_another_width(a, b); width && width(a) + width(b) > 0)
+      add(form_drift(width, a, b), a.present(), b.present());
     if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
       const ColumnProfile x = numbers_alone(a), y = numbers_alone(b);
       if (const std::optional<NumberForm> form = form_of_all(x, y)) {
@@ -352,7 +406,7 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
         continue;
       }
     }
-    if (auto drift = values_drift(a, b))
+    if (auto drift = values_drift(in_words_of(a, a), in_words_of(a, b)))
       add(std::move(*drift), a.present(), b.present());
     else
       pass_over({name, cat("its values come too seldom to be compared: ",

@@ -182,6 +182,45 @@ TEST(Drift, WhatIsNotComparedIsNamedWithTheReason) {
       "Not compared:\n  placed: dates go on by themselves: their form and span are asked by data check\n");
 }
 
+CsvTable column_x(int rows, const std::function<std::string(int)>& cell) {
+  std::string out = "x\n";
+  for (int i = 0; i < rows; ++i) out += cell(i) + "\n";
+  return parse_csv(out, {.delimiter = ',', .header = CsvHeader::kYes});
+}
+
+TEST(Drift, CodesThatLostTheirZerosAreOfAnotherForm) {
+  const auto number = [](int i) { return 1000 + i * 7919 % 2000; };
+  const CsvTable codes = column_x(300, [&](int i) { return cat("0", number(i)); });
+  const CsvTable lost = column_x(60, [&](int i) { return cat(number(i + 300)); });
+  for (const auto& [before, now] : {std::pair{codes, lost}, {lost, codes}}) {
+    const auto found = find_drift(before, now);
+    ASSERT_FALSE(found.empty());
+    EXPECT_EQ(found[0].of, DriftOf::kForm);
+    EXPECT_TRUE(found[0].drifted);
+    EXPECT_EQ(found[0].effect, 1);
+  }
+  for (const ColumnDrift& drift :
+       find_drift(codes, column_x(60, [&](int i) { return cat("0", number(i + 300)); })))
+    EXPECT_FALSE(drift.drifted) << text(drift);
+}
+
+TEST(Drift, TruthsInOtherWordsAreTheSameValues) {
+  const auto truths = [](const char* yes, const char* no, int rows, int often) {
+    return column_x(rows, [=](int i) { return i % 10 < often ? yes : no; });
+  };
+  for (const auto& [before, now] : {std::pair{truths("true", "false", 300, 5), truths("1", "0", 60, 5)},
+                                    {truths("1", "0", 300, 5), truths("true", "false", 60, 5)},
+                                    {truths("yes", "no", 300, 5), truths("Y", "N", 60, 5)}}) {
+    const auto found = find_drift(before, now);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].effect, 0) << text(found[0]);
+  }
+  const auto moved = find_drift(truths("true", "false", 300, 5), truths("1", "0", 60, 10));
+  ASSERT_EQ(moved.size(), 1U);
+  EXPECT_TRUE(moved[0].drifted);
+  EXPECT_EQ(moved[0].effect, 0.5);
+}
+
 // Texts that all differ have no law of values: without this they would not be seen to be other texts.
 TEST(Drift, CellsOfAnotherFormAreADrift) {
   const auto table = [](const std::function<std::string(int)>& cell) {
