@@ -238,6 +238,8 @@ std::vector<Novel> find_novel(std::span<const ColumnStep> trained, const CsvTabl
     found.p = asked.p;
     found.adjusted_p = adjusted[asked.place];
     found.sure = found.adjusted_p <= options.alpha;
+    // A column of one type has no cell of another: no chance of many questions explains one.
+    if (found.what == NovelOf::kForm && asked.least) found.sure = found.p <= options.alpha;
     if (!found.sure) found.needed = rows_needed(asked, std::ssize(p), options.alpha);
     out.push_back(std::move(found));
   }
@@ -263,6 +265,8 @@ std::vector<ColumnStep> trained_steps(const CsvTable& train, const MissingWords&
     // What training would leave out as a constant is a number here: 0 and 0.0 are no two values.
     if (const auto form = form_of_all(profile); form && profile.different() == 1)
       guess = {.kind = ColumnKind::kNumeric, .numbers = *form};
+    // And a table of one day goes on with the next.
+    if (const auto style = date_style(name, profile)) guess = {.kind = ColumnKind::kDate, .dates = *style};
     out.push_back(fit_step(name, guess, profile, ColumnOptions{}.max_categories).step);
   }
   return out;

@@ -29,6 +29,7 @@ class Faults {
 
   DataAnswer run() {
     if (now_) schema();
+    if (now_) unreadable();
     leaks();
     std::ranges::move(range_, std::back_inserter(found_));
     if (now_) drift();
@@ -140,6 +141,23 @@ class Faults {
     }
   }
 
+  // Where no cell is a number, or a date, nothing lies within a range.
+  void unreadable() {
+    const std::vector<int64_t> rows = all_rows(*now_);
+    for (size_t c = 0; c < profiles_.size(); ++c) {
+      const std::string& name = train_.names()[c];
+      if (!meets(name) || profiles_[c].present() == 0) continue;
+      const ColumnGuess guess = guess_column(name, false, true, profiles_[c]);
+      if (guess.kind != ColumnKind::kNumeric && guess.kind != ColumnKind::kDate) continue;
+      const ColumnProfile now = profile_column(*now_, rows, now_->column(name), options_.missing);
+      const int64_t read = now.count([&](std::string_view cell) {
+        return guess.kind == ColumnKind::kDate ? read_date(cell, guess.dates).has_value()
+                                               : read_number(cell, guess.numbers).has_value();
+      });
+      if (read == 0) not_judged(FaultOf::kRange, too_few(name, 0, 1, "value"), matters(name));
+    }
+  }
+
   void leaks() {
     // Rows that lack a column cannot be held against those that train.
     const bool whole = now_ && std::ranges::all_of(train_.names(), [&](const std::string& name) {
@@ -174,8 +192,9 @@ class Faults {
       add(FaultOf::kDrift, drift.column, text(drift));
     }
     for (NotCompared& each : passed_over) {
-      if (!each.needed && dated_.contains(each.column)) continue;  // novel() has asked for form and span
-      const bool judged = !each.needed && judged_.contains(each.column);
+      // Of dates novel() has asked for form and span: whoever names none of them has an answer.
+      const bool judged =
+          !each.needed && (judged_.contains(each.column) || dated_.contains(each.column));
       const bool undecided = each.column.empty() || (matters(each.column) && !judged);
       not_judged(FaultOf::kDrift, std::move(each), undecided);
     }

@@ -87,6 +87,81 @@ TEST(DataUndecided, DatesOfTheNextMonthAreNoFaultAndFarOnesAre) {
   }
 }
 
+CsvTable one_column(int rows, const std::function<std::string(int)>& cell, const char* name = "x") {
+  std::string text = cat("a,y,", name, "\n");
+  for (int i = 0; i < rows; ++i) text += cat(i * 37 % 91, ",", i * 31 % 7 / 4, ",", cell(i), "\n");
+  return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
+}
+Verdict verdict_of(const char* gate, const CsvTable& train, const CsvTable& now,
+                   DataFaultOptions options = {}) {
+  options.label = "y";
+  const DataAnswer data = ask_data(train, &now, options);
+  return judge(read_gates(cat("[[gates]]\n", gate), "gates"), assessment_of("g", {{"a", 1, 1, 1, 1}}),
+               nullptr, {}, &data);
+}
+
+TEST(DataUndecided, DriftOfDatesIsUndecidedWhereTheColumnIsNamed) {
+  const auto month = [](int number) {
+    return one_column(90, [number](int i) { return cat("2024-0", number, "-", 10 + i % 19); });
+  };
+  const CsvTable train = month(3), now = month(4);
+  EXPECT_EQ(verdict_of("data = \"drift\"\n", train, now).ruling, Ruling::kPass);
+  const Verdict named = verdict_of("data = \"drift\"\ncolumn = \"x\"\n", train, now);
+  EXPECT_EQ(named.ruling, Ruling::kUndecided);
+  EXPECT_NE(named.sentence.find("dates go on by themselves"), named.sentence.npos) << named.sentence;
+  const std::vector<NotCompared> listed = ask_data(train, &now, {.label = "y"}).listed();
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].column, "x");
+}
+
+TEST(DataUndecided, ARangeOfCellsThatNobodyCanReadIsUndecided) {
+  const char* const named = "data = \"range\"\ncolumn = \"x\"\n";
+  const CsvTable numbers = one_column(300, [](int i) { return cat(i % 99 / 2.0); });
+  const CsvTable dates = one_column(300, [](int i) { return cat("2024-03-", 10 + i % 19); });
+  const CsvTable missing = one_column(60, [](int) { return ""; });
+  const CsvTable commas = one_column(60, [](int i) { return cat("\"", i, ",5\""); });
+  for (const auto& [train, now] : {std::pair{numbers, missing}, {numbers, commas}, {dates, missing}}) {
+    const Verdict verdict = verdict_of(named, train, now);
+    EXPECT_EQ(verdict.ruling, Ruling::kUndecided);
+    EXPECT_NE(verdict.sentence.find("0 values, 1 needed"), verdict.sentence.npos) << verdict.sentence;
+    EXPECT_EQ(verdict_of("data = \"range\"\n", train, now, {.read = {"x"}}).ruling, Ruling::kUndecided);
+  }
+}
+
+TEST(DataUndecided, DatesGoOnInWhateverFormAndWhateverASchemaLists) {
+  const auto none = [](const CsvTable& train, const CsvTable& now, DataFaultOptions options = {}) {
+    options.label = "y";
+    for (const DataFault& fault : find_data_faults(train, &now, options))
+      EXPECT_TRUE(!fault.warning || fault.of == FaultOf::kLeak) << fault.text;
+  };
+  none(one_column(300, [](int) { return "2024-03-01"; }), one_column(60, [](int) { return "2024-03-02"; }));
+  none(one_column(300, [](int i) { return cat("2024-", i % 12 < 9 ? "0" : "", 1 + i % 12); }),
+       one_column(60, [](int) { return "2025-01"; }));
+  none(one_column(300, [](int i) { return cat("2024Q", 1 + i % 4); }),
+       one_column(60, [](int) { return "2025Q1"; }));
+  for (const char* unit : {"", "000"}) {
+    const auto seconds = [unit](int first) {
+      return [=](int i) { return cat(1709251200 + first + i * 7919 % 2592000, unit); };
+    };
+    none(one_column(300, seconds(0), "when"), one_column(60, seconds(2592000), "when"));
+  }
+  DataFaultOptions listed;
+  listed.schema.emplace();
+  parse_metadata(R"(feature { name: "x" type: BYTES domain: "x" } feature { name: "a" type: INT }
+      feature { name: "y" type: INT } string_domain { name: "x" value: "2024-03-10" value: "2024-03-11" })",
+                 *listed.schema);
+  none(one_column(300, [](int i) { return cat("2024-03-1", i % 2); }),
+       one_column(60, [](int i) { return cat("2024-03-1", 2 + i % 2); }), listed);
+}
+
+TEST(DataUndecided, OneCellOfAnotherTypeIsAFaultWhereNoneWas) {
+  const auto numbers = [](int rows) { return one_column(rows, [](int i) { return cat(i % 99); }); };
+  const CsvTable old = one_column(1, [](int) { return "old"; });
+  EXPECT_EQ(verdict_of("data = \"schema\"\n", numbers(300), old).ruling, Ruling::kBlocked);
+  EXPECT_EQ(verdict_of("data = \"schema\"\n", numbers(30), old).ruling, Ruling::kUndecided)
+      << "1 of 31 cells may be the first of its kind";
+}
+
 // A column that no one reads is said not to be compared; of one that the model reads the gate is undecided.
 TEST(DataUndecided, ColumnsThatNoComparisonTakesAreListed) {
   const auto table = [](int rows, int filled) {

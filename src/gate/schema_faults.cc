@@ -43,7 +43,7 @@ class SchemaFaults {
       : train_(train),
         now_(now),
         options_(options),
-        schema_(options.schema ? *options.schema : infer_train_schema(train, options)),
+        schema_(options.schema ? without_dates(*options.schema) : infer_train_schema(train, options)),
         missing_(with_domains(options.missing, schema_)) {}
 
   std::vector<DataFault> run() {
@@ -53,6 +53,19 @@ class SchemaFaults {
   }
 
  private:
+  // Dates go on: the values that a schema lists of them, as `data schema` does, are not all there will be.
+  tfmd::Schema without_dates(tfmd::Schema schema) const {
+    for (tfmd::Feature& feature : *schema.mutable_feature()) {
+      const auto place = std::ranges::find(train_.names(), feature.name());
+      const bool texts = feature.has_domain() || feature.has_string_domain();
+      if (!texts || place == train_.names().end()) continue;
+      const ColumnProfile column = profile_column(train_, all_rows(train_), place - train_.names().begin(),
+                                                  options_.missing.of(feature.name()));
+      if (column.present() > 0 && date_style(feature.name(), column)) feature.clear_domain_info();
+    }
+    return schema;
+  }
+
   void anomalies() {
     tfmd::Schema schema = schema_;
     if (schema.has_dataset_constraints()) {
