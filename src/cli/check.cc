@@ -93,9 +93,14 @@ ScoredTable baseline_rows(const CheckRun& run, const ScoredTable& now,
                           const std::optional<Expression>& where) {
   if (!is_model_folder(run.baseline)) {
     CheckRun before = run;
-    before.scored.positive = now.positive.value;
-    before.scored.favourable.clear();
-    before.read_gates = nullptr;
+    if (run.scores.empty()) {
+      before.scored.favourable = run.of_schema.of_label(run.scored.label);
+      before.scored.counted = now.positive.value;
+    } else {  // the flags say of both files what scores are of
+      before.scored.positive = now.positive.value;
+      before.scored.favourable.clear();
+      before.read_gates = nullptr;
+    }
     return rows_of(before, run.baseline, where);
   }
   return score_again(run.baseline, now, run.data,
@@ -220,8 +225,12 @@ void check(CheckRun run) {
   check_positive(gates, assessment);
   check_proofs(gates, assessment);
   std::optional<Assessment> baseline;
-  if (!run.baseline.empty())
-    baseline = assessment_of(run, slicing, baseline_rows(run, rows, where), gates.level);
+  std::string turned;
+  if (!run.baseline.empty()) {
+    const ScoredTable before = baseline_rows(run, rows, where);
+    turned = before.turned;
+    baseline = assessment_of(run, slicing, before, gates.level);
+  }
   const std::optional<Tables> tables = tables_of(run, rows);
   const Verdict verdict = judge(gates, assessment, baseline ? &*baseline : nullptr, date_of(run.today),
                                 tables ? &tables->data : nullptr);
@@ -250,6 +259,7 @@ void check(CheckRun run) {
     nlohmann::ordered_json report = {{"version", 1}, {"verb", "check"}};
     report.update(nlohmann::ordered_json::parse(json_report(verdict)));
     if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
+    if (!turned.empty()) report["baseline_scores_of"] = turned;
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);
     if (tables) report["not_compared"] = json_of(tables->data.listed());
     run.results.write(json_text(report));
@@ -296,6 +306,10 @@ void check_use(const CheckRun& run) {
     if (run.scored.score.empty()) throw CLI::RequiredError("--score");
   }
   if (run.scores.empty() && (run.baseline.empty() || before)) run.scored.check_beside_model("check.flags");
+  if (!run.scored.positive.empty() && run.scored.task != Task::kTwoClasses)
+    throw CLI::ExcludesError("--positive", "other tasks than two-classes");
+  if (!run.scored.positive.empty() && !run.scores.empty() && !run.scored.query.empty())
+    throw CLI::ExcludesError("--query", "--positive");
   if (run.with_rows > 0 && run.html.empty() && run.verify.empty())
     throw CLI::RequiresError("--with-rows", "--html or --verify");
   if (run.init && run.results.json)

@@ -209,6 +209,11 @@ TEST_F(PositiveClassVerbs, FlagsWithoutAMeaningAreRefused) {
   const Outcome ranked = check("m", data, gates, "--query x");
   EXPECT_EQ(ranked.code, 3) << ranked.output << ranked.error;
   EXPECT_NE(ranked.output.find("these rows have no such figure"), std::string::npos) << ranked.output;
+  for (const char* task : {"--task regression", "--task classes", "--query x"}) {
+    expect_refused(call_command(cat("check --scores ", data, " --label y --score x --positive yes ", task,
+                                    " --gates ", gates)),
+                   {"--positive"});
+  }
   expect_refused(
       call_command(cat("check --scores ", data, " --label y --score x --all-rows --gates ", gates)),
       {"--all-rows"});
@@ -223,6 +228,115 @@ TEST_F(PositiveClassVerbs, FlagsWithoutAMeaningAreRefused) {
                                   "x,y\n1,2.5\n2,3.5\n3,4.75\n4,5\n5,6.5\n6,7.25\n7,8\n8,9.5\n9,10\n"
                                   "10,11.5\n11,12\n12,13.5\n13,14\n14,15\n");
   expect_refused(train(number, "numbers", "--positive yes"), {"[table.positive]", "is a number"});
+}
+
+// Scores find four of five of "yes" and, of 1 - p, nine of ten of "no".
+TEST_F(PositiveClassVerbs, SlowABaselineOfScoresIsOfTheClassOfItsOwnPair) {
+  const std::string data = rows("rows.csv", 60, "yes", "no");
+  ASSERT_EQ(train(data, "no", "--positive no").code, 0);
+  ASSERT_EQ(train(data, "yes").code, 0);
+  const auto scored = [&](const std::string& name, const std::string& yes, const std::string& no) {
+    std::string out = "y,p\n";
+    for (int i = 0; i < 50; ++i) out += cat(yes, i % 5 ? ",0.9\n" : ",0.1\n");
+    for (int i = 0; i < 50; ++i) out += cat(no, i % 10 ? ",0.2\n" : ",0.8\n");
+    return file(name, out);
+  };
+  const std::string before = scored("before.csv", "yes", "no"),
+                    words = scored("words.csv", "approved", "declined");
+  const std::string change = "[[gates]]\nmetric = \"recall\"\nchange = \"absolute\"\nmin = -1\n";
+  const std::string of_no = file("of_no.toml", "positive = \"no\"\n" + change),
+                    any = file("any.toml", change);
+  const auto found = [](const Outcome& said) {
+    EXPECT_EQ(said.code, 0) << said.error;
+    return Json::parse(said.output)["gates"][0]["findings"][0];
+  };
+  const std::string flags = " --label y --score p ";
+  for (const std::string& gates : {of_no, any}) {
+    const Outcome refused = check("no", data, gates, cat("--baseline ", before, flags));
+    expect_refused(refused, {"[positive.differs]", "before.csv are of yes", "fix: --positive no"});
+    const Outcome cured = check("no", data, gates, cat("--positive no --json --baseline ", before, flags));
+    EXPECT_EQ(found(cured)["baseline"], 0.9);
+    EXPECT_EQ(Json::parse(cured.output)["baseline_scores_of"], "yes");
+    EXPECT_NE(cured.error.find("1 - score is counted"), std::string::npos) << cured.error;
+  }
+  const Outcome same = check("yes", data, any, cat("--json --baseline ", before, flags));
+  EXPECT_EQ(found(same)["baseline"], 0.8);
+  EXPECT_FALSE(Json::parse(same.output).contains("baseline_scores_of"));
+
+  // Words of no pair say nothing, and neither does the model.
+  const std::string other = rows("other.csv", 30, "approved", "declined");
+  ASSERT_EQ(train(other, "rarer").code, 0);
+  const std::string both = "fix: --positive approved, or --positive declined";
+  expect_refused(check("rarer", other, any, cat("--baseline ", words, flags)), {"words.csv", both});
+  const Outcome named =
+      check("rarer", other, any, cat("--positive approved --json --baseline ", words, flags));
+  EXPECT_EQ(found(named)["baseline"], 0.8);
+
+  // Judged scores of a pair are of its positive one, whatever gates count.
+  const std::string judged = cat("check --scores ", before, flags, "--json --gates ");
+  const std::string floor = file("floor.toml", cat("positive = \"no\"\n", kRecall));
+  expect_refused(
+      call_command(judged + floor),
+      {"[positive.differs]", "before.csv are of yes",
+       "fix: --positive no where scores are its probability, else positive = \"yes\" in the gates"});
+  // Of 50 "no" five have 0.5 or more.
+  EXPECT_NEAR(found(call_command(cat(judged, floor, " --positive no")))["value"].get<double>(), 0.1, 1e-12);
+  EXPECT_NEAR(
+      found(call_command(cat(judged, file("floor.toml", cat("positive = \"yes\"\n", kRecall)))))["value"]
+          .get<double>(),
+      0.8, 1e-12);
+}
+
+TEST_F(PositiveClassVerbs, PredictHearsTheSchemaToo) {
+  const std::string data = rows("rows.csv", 60, "yes", "no"), schema = path("schema.pbtxt");
+  ASSERT_EQ(train(data, "m").code, 0);
+  ASSERT_EQ(call_command(cat("data schema ", data, " --set y.favourable=no --out ", schema)).code, 0);
+  const std::string predict =
+      cat("predict ", path("m"), " ", data, " --threshold 0.3 --json --schema ", schema);
+  const Json said = Json::parse(call_command(predict).output);
+  EXPECT_EQ(said["positive"], "no");
+  EXPECT_EQ(said["positive_because"], "schema");
+  EXPECT_EQ(
+      said["predictions"],
+      Json::parse(call_command(cat("predict ", path("m"), " ", data, " --threshold 0.3 --json --positive no"))
+                      .output)["predictions"]);
+  expect_refused(call_command(predict + " --positive yes"), {"[positive.differs]", "fix: --positive no"});
+}
+
+// 1 and true, 0 and false are one label in whatever a table writes them.
+TEST_F(PositiveClassVerbs, ModelsTakeTheSamePairInOtherWords) {
+  const std::string digits = rows("digits.csv", 60, "1", "0"), words = rows("words.csv", 60, "true", "false"),
+                    points = rows("points.csv", 60, "1.0", "0.0"), codes = rows("codes.csv", 60, "01", "00");
+  std::string lines;
+  for (const char* row : {"{\"x\": 1.1, \"y\": true}\n", "{\"x\": 0.1, \"y\": false}\n"}) lines += row;
+  const std::string booleans = file("booleans.jsonl", lines);
+  ASSERT_EQ(train(digits, "digits").code, 0);
+  ASSERT_EQ(train(words, "words").code, 0);
+  const auto evaluated = [&](const std::string& model, const std::string& data,
+                             const std::string& more = "") {
+    const Outcome said = call_command(cat("evaluate ", path(model), " ", data, " --all-rows --json ", more));
+    EXPECT_EQ(said.code, 0) << said.error;
+    return Json::parse(said.output);
+  };
+  for (const char* model : {"digits", "words"}) {
+    const Json own = evaluated(model, digits);
+    for (const std::string& data : {words, points}) {
+      const Json other = evaluated(model, data);
+      for (const char* key : {"accuracy", "auc", "log_loss"})
+        EXPECT_EQ(other[key], own[key]) << model << data << key;
+    }
+    evaluated(model, booleans);
+  }
+  expect_refused(call_command(cat("evaluate ", path("words"), " ", codes, " --all-rows")),
+                 {"[columns.label]"});
+  for (const auto& [now, before] : {std::pair("digits", "words"), std::pair("words", "digits")}) {
+    const Json against = evaluated(now, digits, cat("--baseline ", path(before)))["baseline"];
+    EXPECT_EQ(against, evaluated(now, digits, cat("--baseline ", path(now)))["baseline"])
+        << "of the same rows and seed";
+    const std::string gates =
+        file("change.toml", "[[gates]]\nmetric = \"recall\"\nchange = \"absolute\"\nmin = 0\nmax = 0\n");
+    EXPECT_EQ(check(now, digits, gates, cat("--baseline ", path(before))).code, 0);
+  }
 }
 
 // By the definitions of log loss and Brier's score.

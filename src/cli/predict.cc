@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "cli/predict_images.h"
 #include "cli/row_flags.h"
+#include "cli/schema_slices.h"
 #include "cli/scores.h"
 #include "cli/table_data.h"
 #include "cli/train_images.h"
@@ -213,7 +214,9 @@ void predict(const PredictRun& run) {
     throw ValueError("predict.tables",
                      cat(run.inputs.size(), " tables were named, and one is predicted at a time"));
   TableModel saved = TableModel::load(run.model, run.threshold);
-  saved.count_from({.flag = run.positive}, run.model, run.threshold.has_value());
+  PositiveSaid said{.flag = run.positive};
+  if (run.threshold) said.schema = SchemaSlices::read(run.rows.schema, false).of_label(saved.columns.label());
+  saved.count_from(said, run.model, run.threshold.has_value());
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);
   const RowJudgement& found =

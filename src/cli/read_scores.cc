@@ -15,12 +15,27 @@
 #include "data/label_dots.h"
 #include "espalier/error.h"
 #include "format/expression_node.h"
+#include "format/toml.h"
+#include "format/utf8.h"
 #include "validate/sketch_values.h"
 
 namespace espalier::cli {
 namespace {
 
 std::string in_quotes(std::string_view text) { return cat("\"", shortened(text), "\""); }
+
+// Gates alone say what is counted, not what scores are of: those of a known pair are of its positive one.
+void check_pair(const PositiveClass& counted, const std::vector<std::string>& kinds, const ScoredFlags& flags,
+                const std::string& file) {
+  const PositiveClass of_pair = positive_class(PositiveSaid(), kinds);
+  if (!of_pair.known() || same_label(of_pair.value, counted.value)) return;
+  throw ValueError(
+      "positive.differs",
+      cat("the gates count from ", shortened(counted.value), ", and scores of ", file, " are of ",
+          shortened(of_pair.value), ": column \"", flags.label, "\" holds a known pair"),
+      cat(shell_words({"--positive", counted.value}), " where scores are its probability, else positive = ",
+          is_utf8(of_pair.value) ? toml_quoted(of_pair.value) : in_quotes(of_pair.value), " in the gates"));
+}
 
 // Of labels of two kinds, or of one, what is positive.
 PositiveClass positive_of(const std::vector<std::string>& kinds, const ScoredFlags& flags,
@@ -35,6 +50,8 @@ PositiveClass positive_of(const std::vector<std::string>& kinds, const ScoredFla
                      "--task classes, or --task regression where it holds numbers");
   }
   PositiveClass out = positive_class(flags.said(), kinds);
+  if (out.because == PositiveBecause::kGates && flags.positive.empty() && flags.counted.empty())
+    check_pair(out, kinds, flags, file);
   if (out.known()) return out;
   if (kinds.size() == 1) {
     throw ValueError("scores.label",
@@ -135,7 +152,7 @@ class ScoreReader {
       if (std::ranges::none_of(kinds, [&](const std::string& kind) { return same_label(kind, label); }))
         kinds.push_back(label);
     }
-    out_.positive = positive_of(kinds, flags_, source_name(path_));
+    out_.positive = positive_of_scores(kinds, results);
     out_.classes = kinds;
     for (const auto& [label, count] : counts) {
       if (same_label(label, out_.positive.value)) positives_.insert(label);
@@ -144,6 +161,25 @@ class ScoreReader {
       results.warn({cat("every row of column \"", flags_.label, "\" is ", in_quotes(kinds[0]),
                         ": what needs rows of both classes, as auc, is undefined")});
     }
+  }
+
+  // Of a baseline beside a model what that counts from.
+  PositiveClass positive_of_scores(const std::vector<std::string>& kinds, const Results& results) {
+    const std::string file = source_name(path_);
+    if (flags_.counted.empty()) return positive_of(kinds, flags_, file);
+    const PositiveClass of_pair = kinds.size() > 2 ? PositiveClass() : positive_class(PositiveSaid(), kinds);
+    const PositiveClass of = of_pair.known() ? of_pair : positive_of(kinds, flags_, file);
+    PositiveClass out = positive_class({.model = flags_.counted}, kinds);
+    if (same_label(of.value, out.value)) return out;
+    const std::string text =
+        cat("scores of the baseline ", file, " are of ", shortened(of.value),
+            of_pair.known() ? ", of a known pair" : "", ", and ", shortened(out.value), " is positive");
+    if (flags_.positive.empty() && flags_.favourable.empty())
+      throw ValueError("positive.differs", text,
+                       cat(shell_words({"--positive", out.value}), " counts 1 - score of the baseline"));
+    results.warn({cat(text, ": 1 - score is counted")});
+    out_.turned = of.value;
+    return out;
   }
 
   int64_t column(const std::string& name) const {
@@ -192,7 +228,8 @@ class ScoreReader {
   void two_classes() {
     for (const int64_t row : out_.rows) {
       out_.labels.push_back(positives_.contains(out_.table.cell(row, label_)));
-      out_.scores.push_back(score_ < 0 ? out_.labels.back() : probability(row, score_));
+      const double score = score_ < 0 ? out_.labels.back() : probability(row, score_);
+      out_.scores.push_back(out_.turned.empty() ? score : 1 - score);
     }
   }
   void numbers() {

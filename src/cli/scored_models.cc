@@ -46,6 +46,14 @@ ScoredTable scored_by(const TableModel& saved, const CsvTable& table, std::vecto
 
 namespace {
 
+// Of a class, 1 and true being one.
+std::ptrdiff_t place_of(const std::string& name, const std::vector<std::string>& classes) {
+  const auto exact = std::ranges::find(classes, name);
+  if (exact != classes.end() || classes.size() != 2) return exact - classes.begin();
+  return std::ranges::find_if(classes, [&](const std::string& one) { return same_label(one, name); }) -
+         classes.begin();
+}
+
 // Unless both models say the same kind of thing of the same column.
 void check_alike(const TableModel& saved, const std::string& model, const ScoredTable& now) {
   const auto fail = [&](const std::string& what) {
@@ -60,7 +68,8 @@ void check_alike(const TableModel& saved, const std::string& model, const Scored
        {std::tuple(&now.classes, &saved.columns.classes(), "it does not know"),
         std::tuple(&saved.columns.classes(), &now.classes, "it alone knows")}) {
     for (const std::string& name : *some) {
-      if (!std::ranges::count(*others, name)) fail(cat(who, " the class \"", shortened(name), "\""));
+      if (place_of(name, *others) == std::ssize(*others))
+        fail(cat(who, " the class \"", shortened(name), "\""));
     }
   }
 }
@@ -71,7 +80,7 @@ void count_from_same(TableModel& saved, const std::string& model, const ScoredTa
                      const ScoringOptions& options, bool threshold) {
   if (now.task != Task::kTwoClasses || !now.positive.known()) return;
   const PositiveClass own = saved.positive;
-  if (own.because == PositiveBecause::kModel && own.value != now.positive.value) {
+  if (own.because == PositiveBecause::kModel && !same_label(own.value, now.positive.value)) {
     const std::string both = cat(shortened(own.value), own.detail.empty() ? "" : ", " + own.detail,
                                  ", and now ", shortened(now.positive.value), " is positive");
     if (saved.decision.threshold && !threshold)
@@ -85,9 +94,8 @@ void count_from_same(TableModel& saved, const std::string& model, const ScoredTa
                            " scores the other probability of the baseline"));
     }
   }
-  const std::vector<std::string>& classes = saved.columns.classes();
   saved.positive = now.positive;
-  saved.decision.positive = std::ranges::find(classes, now.positive.value) - classes.begin();
+  saved.decision.positive = place_of(now.positive.value, saved.columns.classes());
 }
 
 }  // namespace
@@ -115,6 +123,7 @@ ScoredTable score_again(const std::string& model, const ScoredTable& now, const 
   const Tensor inputs = read_inputs(saved.columns, now.table, data, now.rows);
   const Predictions predictions = predict_rows(saved.model, saved.columns, inputs, saved.decision);
   ScoredTable out = scored_by(saved, now.table, now.rows, predictions, labels);
+  for (std::string& name : out.classes) name = now.classes[static_cast<size_t>(place_of(name, now.classes))];
   if (now.task == Task::kRanking) out.rank_by(options.query, source_name(data));
   return out;
 }

@@ -27,7 +27,10 @@ enum class Task {
 struct ScoredFlags {
   std::string label = {}, score = {}, weight = {}, positive = {};
   std::string favourable = {}, gates = {};  // what a schema, and a file of gates, calls positive
-  std::string query = {};                   // makes the task one of ranking
+  // Of a baseline beside a model: the class that is positive now. The scores are of the one of their labels'
+  // pair, else of what is said, and are turned round where they are of the other.
+  std::string counted = {};
+  std::string query = {};  // makes the task one of ranking
   Task task = Task::kTwoClasses;
   bool strip_label_dots = false;  // of a flag that verbs have for models too
   MissingFlag missing = {};
@@ -53,14 +56,15 @@ struct ScoredTable {
   Task task = Task::kTwoClasses;
   std::vector<double> scores;  // of several classes [rows, classes], or none
   std::vector<double> weights;
-  std::vector<uint8_t> labels;                     // of two classes
-  std::vector<std::string> classes = {};           // of several, and of two; of a file those that it has
-  std::vector<uint32_t> is = {}, said = {};        // places in `classes`
-  std::vector<double> truths;                      // of a regression; of a ranking what rows are worth
-  std::vector<uint32_t> queries = {};              // of a ranking
-  PositiveClass positive = {};                     // the label of those that are, and why; of two classes
-  std::string label;                               // the column
-  std::optional<KeptRows> kept = {};               // what a condition made of the rows with a label
+  std::vector<uint8_t> labels;               // of two classes
+  std::vector<std::string> classes = {};     // of several, and of two; of a file those that it has
+  std::vector<uint32_t> is = {}, said = {};  // places in `classes`
+  std::vector<double> truths;                // of a regression; of a ranking what rows are worth
+  std::vector<uint32_t> queries = {};        // of a ranking
+  PositiveClass positive = {};               // the label of those that are, and why; of two classes
+  std::string turned = {};            // the class that a file's scores are of, where it is not positive
+  std::string label;                  // the column
+  std::optional<KeptRows> kept = {};  // what a condition made of the rows with a label
   MissingWords missing = ColumnOptions{}.missing;  // cells that hold no value
   std::optional<double> decided = {};              // the threshold of a model that has one of its own
   std::string learned_from = {};                   // the table that a model says it learned from
@@ -78,11 +82,12 @@ struct ScoredTable {
 };
 
 // Rows without a label are left out, and warned of; without --score the labels are the scores. Raises
-// ValueError with the file and the line: csv.column, those of positive_class(); scores.label for a label of
-// more than two, or where nothing says which of the two is positive, whatever `where` leaves of the rows, or
-// of a regression for one that is no number; scores.score for one that is no probability, or no number, or
-// where those of several classes do not add up to 1; those of rank_by(); scores.classes for columns that are
-// of no class; scores.weight for one that is negative or no number.
+// ValueError with the file and the line: csv.column, those of positive_class(); positive.differs where gates
+// alone, or a model, count from the other class than scores of a known pair of labels; scores.label for a
+// label of more than two, or where nothing says which of the two is positive, whatever `where` leaves of the
+// rows, or of a regression for one that is no number; scores.score for one that is no probability, or no
+// number, or where those of several classes do not add up to 1; those of rank_by(); scores.classes for
+// columns that are of no class; scores.weight for one that is negative or no number.
 ScoredTable read_scores(const std::string& path, const TableFlags& reading, const ScoredFlags& flags,
                         const MissingWords& missing, const Results& results,
                         const std::optional<Expression>& where = {});

@@ -9,6 +9,7 @@
 #include "base/shortened.h"
 #include "data/column_fit.h"
 #include "data/column_guess.h"
+#include "data/positive_class.h"
 #include "format/csv_scan.h"
 
 namespace espalier {
@@ -180,9 +181,14 @@ std::string LabelStep::class_text(std::string_view text) const {
 std::string LabelStep::class_key(const std::string& text) const { return merge ? spelling_key(text) : text; }
 
 std::optional<int32_t> LabelStep::class_of(std::string_view text) const {
-  const auto found = places.find(class_key(class_text(text)));
-  if (found == places.end()) return std::nullopt;
-  return found->second;
+  const std::string own = class_text(text);
+  if (const auto found = places.find(class_key(own)); found != places.end()) return found->second;
+  // Other tables write true and false of 1 and 0.
+  if (classes.size() != 2 || !positive_of_pair(classes[0], classes[1])) return std::nullopt;
+  for (const int32_t place : {0, 1}) {
+    if (same_label(classes[static_cast<size_t>(place)], own)) return place;
+  }
+  return std::nullopt;
 }
 
 std::optional<double> LabelStep::scaled(std::string_view text) const {

@@ -8,6 +8,8 @@
 #include "base/shell_words.h"
 #include "base/shortened.h"
 #include "data/column_steps.h"
+#include "format/toml.h"
+#include "format/utf8.h"
 
 namespace espalier {
 namespace {
@@ -17,6 +19,14 @@ struct Pair {
 };
 constexpr Pair kPairs[] = {{"1", "0"},     {"1", "-1"},    {"yes", "no"}, {"y", "n"},   {"t", "f"},
                            {"ja", "nein"}, {"oui", "non"}, {"sí", "no"},  {"si", "no"}, {"да", "нет"}};
+
+// (1) is a name, though amounts of minus one are written so, and 01 a code.
+std::optional<double> number_of(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') || text.starts_with('+') ? text.substr(1) : text;
+  const bool code = digits.size() > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9';
+  if (code || text.find('(') != text.npos) return std::nullopt;
+  return read_number(text, NumberStyle::kPlain);
+}
 
 // In small letters, numbers by their value, and true and false as the 1 and 0 that they are.
 std::string word_of(std::string_view label) {
@@ -32,8 +42,7 @@ std::string word_of(std::string_view label) {
   }
   if (out == "true") return "1";
   if (out == "false") return "0";
-  if (out.find('(') != out.npos) return out;  // (1) is a name, though amounts of minus one are written so
-  const std::optional<double> number = read_number(out, NumberStyle::kPlain);
+  const std::optional<double> number = number_of(out);
   for (const int small : {1, 0, -1}) {
     if (number && *number == small) return std::to_string(small);
   }
@@ -55,26 +64,48 @@ struct Saying {
   const char *who, *rule;
 };
 
+// As a key of gates is written.
+std::string toml_value(const std::string& text) {
+  return is_utf8(text) ? toml_quoted(text) : in_quotes(text);
+}
+
+// Of labels of one kind the other may be said: of a known pair that of the pair alone; else a flag that is
+// nearly the label is a slip of the finger.
+bool may_be_beside(const Saying& said, const std::string& label) {
+  if (positive_beside(label)) return positive_of_pair(*said.value, label).has_value();
+  return said.because != PositiveBecause::kFlag || nearest(*said.value, {label}).empty();
+}
+
 // The class that is meant by `said`. One class alone, of a file whose rows are all of it, has another beside
 // it.
-std::string class_meant(const Saying& said, const std::vector<std::string>& classes) {
+std::string class_meant(const Saying& said, std::vector<std::string> classes) {
   for (const std::string& one : classes) {
     if (one == *said.value) return one;
   }
   for (const std::string& one : classes) {
     if (same_label(one, *said.value)) return one;
   }
-  if (classes.size() == 1) return *said.value;
+  if (classes.size() == 1 && may_be_beside(said, classes[0])) return *said.value;
+  if (classes.size() == 1) {  // the other word that may be said
+    const std::optional<std::string> positive = positive_beside(classes[0]);
+    if (positive && *positive != classes[0]) classes.push_back(*positive);
+  }
   std::string fix;
   if (said.because == PositiveBecause::kGates) {
-    for (const std::string& one : classes)
-      fix += cat(fix.empty() ? "positive = \"" : "\" or \"", shortened(one));
-    fix += "\" in the gates";
+    for (const std::string& one : classes) fix += cat(fix.empty() ? "positive = " : " or ", toml_value(one));
+    fix += " in the gates";
   }
   if (fix.empty()) throw_unknown(said.rule, "class", *said.value, classes);
   throw ValueError(
       said.rule, cat(said.who, " ", in_quotes(*said.value), ", and the classes are ", both(classes, " and ")),
       fix);
+}
+
+// What makes two that differ agree, by the one that counts first.
+std::string cure_of(const Saying& first, const Saying& other) {
+  if (first.because == PositiveBecause::kFlag) return shell_words({"--positive", *other.value});
+  if (other.because == PositiveBecause::kFlag) return shell_words({"--positive", *first.value});
+  return cat("positive = ", toml_value(*other.value), " in the gates");
 }
 
 }  // namespace
@@ -115,11 +146,7 @@ std::string text_of(const PositiveClass& positive, const std::string& label,
 
 bool same_label(std::string_view a, std::string_view b) {
   if (a == b) return true;
-  const auto number = [](std::string_view text) -> std::optional<double> {
-    const std::string word = word_of(text);
-    return word.find('(') == word.npos ? read_number(word, NumberStyle::kPlain) : std::nullopt;
-  };
-  const std::optional<double> x = number(a), y = number(b);
+  const std::optional<double> x = number_of(word_of(a)), y = number_of(word_of(b));
   return x && y && *x == *y;
 }
 
@@ -158,8 +185,10 @@ PositiveClass positive_class(const PositiveSaid& said, const std::vector<std::st
       first = &one;
       out = {meant, one.because, one.because == PositiveBecause::kModel ? said.why_model : ""};
     } else if (meant != out.value && one.because != PositiveBecause::kModel) {
-      throw ValueError("positive.differs", cat(first->who, " ", in_quotes(*first->value), ", and ", one.who,
-                                               " ", in_quotes(*one.value), ": which of them is positive?"));
+      throw ValueError("positive.differs",
+                       cat(first->who, " ", in_quotes(*first->value), ", and ", one.who, " ",
+                           in_quotes(*one.value), ": which of them is positive?"),
+                       cure_of(*first, one));
     }
   }
   if (first) return out;

@@ -20,7 +20,8 @@ TEST(PositiveClasses, AKnownPairSaysWhichOfItsLabelsIsPositive) {
   }
   constexpr const char* kNone[][2] = {{"t", "c"},   {"yes", "0"},   {"no", "unsure"}, {"y", "no"},
                                       {"1", "2"},   {"a", "b"},     {"good", "bad"},  {"(1)", "0"},
-                                      {"ja", "no"}, {"true", "no"}, {"f", "m"},       {"<=50K", ">50K"}};
+                                      {"ja", "no"}, {"true", "no"}, {"f", "m"},       {"<=50K", ">50K"},
+                                      {"01", "00"}, {"1", "00"},    {"-01", "1"}};
   for (const auto& [a, b] : kNone) EXPECT_EQ(positive_of_pair(a, b), std::nullopt) << a << " " << b;
 }
 
@@ -51,6 +52,8 @@ TEST(PositiveClasses, TheFirstThatNamesOneCounts) {
   EXPECT_EQ(of({.gates = "1"}, {"0.0", "1.0"}), "1.0 gates");
   EXPECT_EQ(of({.gates = "true"}, {"0", "1"}), "1 gates");
   EXPECT_EQ(of({.flag = "0"}, {"false", "true"}), "false flag");
+  EXPECT_EQ(of({.flag = "approved"}, {"declined"}), "approved flag");
+  EXPECT_EQ(of({.gates = "paid"}, {"unpaid"}), "paid gates");
 }
 
 TEST(PositiveClasses, WhatDiffersOrIsNoClassIsNamed) {
@@ -62,6 +65,26 @@ TEST(PositiveClasses, WhatDiffersOrIsNoClassIsNamed) {
   EXPECT_EQ(rule({.gates = "approved"}), "gates.positive");
   EXPECT_EQ(rule({.flag = "approved"}), "positive.class");
   EXPECT_EQ(rule({.schema = "approved"}), "schema.favourable");
+  EXPECT_FALSE(same_label("01", "1")) << "a code";
+  EXPECT_TRUE(same_label("-1.0", "-1"));
+  const auto fix = [](const PositiveSaid& said, const std::vector<std::string>& of) -> std::string {
+    try {
+      positive_class(said, of);
+    } catch (const ValueError& error) {
+      return error.fix();
+    }
+    return "not refused";
+  };
+  EXPECT_EQ(fix({.gates = "yes", .flag = "no"}, classes), "--positive yes");
+  EXPECT_EQ(fix({.flag = "yes", .schema = "no"}, classes), "--positive no");
+  EXPECT_EQ(fix({.gates = "yes", .schema = "no"}, classes), "positive = \"no\" in the gates");
+  EXPECT_EQ(fix({.gates = "perhaps"}, {"he said \"yes\", ok", "no"}),
+            "positive = \"he said \\\"yes\\\", ok\" or \"no\" in the gates");
+  // Rows of one label.
+  EXPECT_EQ(fix({.flag = "aproved"}, {"approved"}), "did you mean \"approved\"?");
+  EXPECT_EQ(fix({.gates = "approved"}, {"no"}), "positive = \"no\" or \"yes\" in the gates");
+  EXPECT_EQ(rule_of([] { positive_class({.flag = "approved"}, std::vector<std::string>{"no"}); }),
+            "positive.class");
   try {
     throw_no_positive("label \"y\"", {"it's on", "off"}, "gates count");
   } catch (const ValueError& error) {

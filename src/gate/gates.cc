@@ -405,7 +405,8 @@ std::string Gates::positive_of(const std::string& label) const {
   if (!positive.empty() || positive_comment.empty()) return positive;
   const std::string begin = printable(label) + "=";
   if (positive_comment.starts_with(begin)) return positive_comment.substr(begin.size());
-  return positive_comment.substr(positive_comment.find('=') + 1);
+  // Of another label it says nothing; a program may name none.
+  return label.empty() ? positive_comment.substr(positive_comment.find('=') + 1) : "";
 }
 
 bool counts_positives(const SliceMetric& metric, double threshold) {

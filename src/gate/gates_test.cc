@@ -80,7 +80,8 @@ TEST(Gates, TheKeyPositiveCountsMoreThanTheCommentOfEarlierVersions) {
   EXPECT_EQ(positive("positive = true\n"), "true");
   const std::string old = "# Gates of a release.\r\n# Positive is paid=>50K=.\r\n";
   EXPECT_EQ(positive(old), ">50K=");
-  EXPECT_EQ(positive(old, "a=b"), ">50K=") << "of another label";
+  EXPECT_EQ(positive(old, "a=b"), "") << "of another label";
+  EXPECT_EQ(positive(old, ""), ">50K=") << "of a program that names none";
   EXPECT_EQ(positive("# Positive is a=b=yes.\n", "a=b"), "yes");
   EXPECT_EQ(positive(old + "positive = \"no\"\n"), "no");
   EXPECT_EQ(positive("# Positive is good.\n"), "");

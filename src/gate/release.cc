@@ -286,7 +286,7 @@ ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOption
                             .trained = trained_on(options),
                             .missing = options.missing};
   out.positive = counted;
-  out.positive_by_gates = !gates.positive.empty() || !gates.positive_comment.empty();
+  out.positive_by_gates = !gates.positive_of(options.label).empty();
   check_positive(gates, out.assessment);
   check_proofs(gates, out.assessment);
   std::optional<Assessment> baseline;
