@@ -193,8 +193,7 @@ class Faults {
     }
     for (NotCompared& each : passed_over) {
       // Of dates novel() has asked for form and span: whoever names none of them has an answer.
-      const bool judged =
-          !each.needed && (judged_.contains(each.column) || dated_.contains(each.column));
+      const bool judged = !each.needed && (judged_.contains(each.column) || dated_.contains(each.column));
       const bool undecided = each.column.empty() || (matters(each.column) && !judged);
       not_judged(FaultOf::kDrift, std::move(each), undecided);
     }
