@@ -154,7 +154,7 @@ PositiveClass positive_of(const CsvTable& table, const std::string& file, const 
   const ColumnProfile labels =
       profile_values(table, all_rows(table), table.column(options.label), options.missing);
   std::set<std::string> words;
-  for (const ColumnProfile::Value& value : labels.values) words.insert(value.text);
+  for (const ColumnProfile::Value& value : labels.values) words.emplace(value.text);
   std::vector<std::string> classes(words.begin(), words.end());
   if (!options.positive.empty()) return {options.positive, PositiveBecause::kFlag, ""};
   PositiveClass out;
