@@ -56,6 +56,19 @@ TimeKind kind_of(std::string_view text) {
   if (literal_date(text)) return TimeKind::kDates;
   return read_clock(text) ? TimeKind::kClock : TimeKind::kNone;
 }
+// 2024, 2024-06 and 202406: byte by byte in the order of dates that begin with the year.
+bool begins_date(std::string_view text) {
+  for (const char* const rest : {"0101", "-01-01", "01", "-01", "/01"}) {
+    if (text.size() >= 4 && read_moment(cat(text, rest), DateStyle::kIso)) return true;
+  }
+  return false;
+}
+// Jun 2024, June-24: a month without a day.
+bool is_named_month(std::string_view text) {
+  const size_t name = text.find_first_of("- /.");
+  return name != text.npos && (read_moment(cat("1-", text), DateStyle::kMonthName) ||
+                               read_moment(cat("1 ", text), DateStyle::kMonthName));
+}
 const char* name_of(TimeKind kind) {
   return kind == TimeKind::kDates   ? "dates"
          : kind == TimeKind::kClock ? "times of day or durations"
@@ -139,7 +152,7 @@ class TableTimes {
  private:
   std::optional<CellMeanings::Times> times(const CellMeanings::Side& a, const CellMeanings::Side& b,
                                            bool orders) {
-    if (a.column < 0 && b.column < 0) return std::nullopt;
+    if (a.column < 0 && b.column < 0) return of_texts(a.text, b.text, orders);
     if (a.column < 0) {
       auto out = with_text(column(b.column), a.text, orders);
       return out ? std::optional(CellMeanings::Times{std::move(out->b), std::move(out->a)}) : std::nullopt;
@@ -187,11 +200,30 @@ class TableTimes {
              column.name, "\" have several forms"));
   }
 
+  static std::optional<CellMeanings::Times> of_texts(std::string_view a, std::string_view b, bool orders) {
+    const TimeKind kind = kind_of(a);
+    if (!orders || a.empty() || b.empty() || (kind == TimeKind::kNone && kind_of(b) == kind))
+      return std::nullopt;
+    const auto unknown = [&] {
+      fail(cat("which of \"", shortened(a), "\" and \"", shortened(b), "\" came first is not known"));
+    };
+    if (kind_of(b) != kind) unknown();
+    if (kind == TimeKind::kClock) return CellMeanings::Times{{*read_clock(a)}, {*read_clock(b)}};
+    const Moment of_a = *literal_date(a), of_b = *literal_date(b);
+    if (of_a.offset.has_value() != of_b.offset.has_value()) unknown();
+    return CellMeanings::Times{{of_a.instant()}, {of_b.instant()}};
+  }
+
   std::optional<CellMeanings::Times> with_text(const TimeColumn& column, std::string_view text,
                                                bool orders) const {
     if (column.profile.present() == 0) return std::nullopt;
     const TimeKind kind = kind_of(text);
-    if (kind == TimeKind::kNone && (!orders || column.plain || column.kind == TimeKind::kNone))
+    if (kind == TimeKind::kNone && orders && column.kind == TimeKind::kNone && is_named_month(text))
+      fail(cat("text is compared byte by byte, and the month \"", shortened(text),
+               "\" does not begin with its year"),
+           "write months as 2024-06");
+    if (kind == TimeKind::kNone &&
+        (!orders || column.kind == TimeKind::kNone || text.empty() || (column.plain && begins_date(text))))
       return std::nullopt;
     if (kind != column.kind || kind == TimeKind::kNone) {
       if (!orders) return std::nullopt;

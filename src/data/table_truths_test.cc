@@ -144,5 +144,38 @@ TEST(TableTruths, MonthsByNameAndClocksAreReadOrRefused) {
   EXPECT_EQ(said("day,n\n2024-01-31,1\n2023-12-31,2\n", "day >= '2024'"), "10");
 }
 
+TEST(TableTruths, TheOrderOfTimeGoesThroughCoalesceAndLower) {
+  const std::string days = "at,n\n15-Jul-2024,1\n?,2\n01-Aug-2023,3\n";
+  EXPECT_EQ(said(days, "coalesce(at, '1-Jan-2024') >= '2024-06-01'"), "100");
+  EXPECT_EQ(said(days, "'2024-06-01' <= coalesce(at, '1-Sep-2024')"), "110");
+  EXPECT_EQ(said(days, "coalesce(at, coalesce(at, '1-Sep-2024')) between '2024-06-01' and '2024-08-01'"),
+            "100");
+  EXPECT_EQ(said(days, "lower(at) >= '2024-06-01'"), "1?0");
+  EXPECT_EQ(said("at,n\n9:30,1\n?,2\n11:00,3\n", "coalesce(at, '8:00') >= '10:00'"), "001");
+  EXPECT_EQ(refused(days, "coalesce(at, 'never') >= '2024-06-01'"),
+            "expression.date: which of \"never\" and \"2024-06-01\" came first is not known");
+}
+
+TEST(TableTruths, TextsThatAreNoDateAreNotOrderedAmongDates) {
+  const std::string plain = "at,n\n2024-03-19,1\n2024-11-02,2\n";
+  for (const char* const literal : {"2024-3-20", "2024-02-30", "2024-13-01", "2024-13", "Jun 2024", "soon"}) {
+    const std::string error = refused(plain, cat("at >= '", literal, "'"));
+    EXPECT_TRUE(error.starts_with(cat("expression.date: column \"at\" is of dates, and \"", literal,
+                                      "\" has no form that is read as such")))
+        << error;
+  }
+  EXPECT_EQ(said(plain, "at >= '2024-04'"), "01");
+  EXPECT_EQ(said(plain, "at > ''"), "11");
+  for (const char* const months : {"Jun 2024", "Jun-24", "June 2024"}) {
+    const std::string csv = cat("at,n\n", months, ",1\n", months, ",2\n");
+    for (const std::string& condition :
+         {cat("at >= '", months, "'"), cat("at between '", months, "' and '", months, "'")}) {
+      EXPECT_EQ(refused(csv, condition), cat("expression.date: text is compared byte by byte, and the month "
+                                             "\"",
+                                             months, "\" does not begin with its year"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace espalier

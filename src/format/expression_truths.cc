@@ -250,7 +250,11 @@ class Binder {
   // Two texts that are compared as numbers, where they are dates or times of day.
   std::optional<std::pair<Of<Numbers>, Of<Numbers>>> times_of(const Node& node, const Node& a, const Node& b,
                                                               bool orders) const {
-    const auto side = [&](const Node& of) -> std::optional<CellMeanings::Side> {
+    const auto side = [&](const Node& all) -> std::optional<CellMeanings::Side> {
+      // Capitals and spaces change no date.
+      const bool in_call = orders && all.kind == Kind::kCall && all.children.size() == 1 &&
+                           all.children[0].kind == Kind::kColumn;
+      const Node& of = in_call ? all.children[0] : all;
       if (of.kind == Kind::kColumn) return CellMeanings::Side{.column = table_.column(of.text)};
       if (of.kind == Kind::kText) return CellMeanings::Side{.text = of.text};
       return std::nullopt;
@@ -352,6 +356,11 @@ class Binder {
       case Type::kText: {
         const bool orders = node.text != "=" && node.text != "!=";
         if (orders) check_dates(node);
+        // Each of what coalesce chooses from may have a form of date of its own.
+        for (const size_t side : {size_t{0}, size_t{1}}) {
+          const Node& of = node.children[side];
+          if (orders && of.kind == Kind::kCall && of.text == "coalesce") return coalesced(node, side);
+        }
         if (const auto times = times_of(node, a, b, orders))
           return bound(compared(node.text, times->first, times->second));
         return bound(compared(node.text, first.texts, second.texts));
@@ -364,6 +373,21 @@ class Binder {
       default:
         return bound(compared(node.text, first.numbers, second.numbers));
     }
+  }
+  Bound coalesced(const Node& node, size_t side) {
+    const Node& of = node.children[side];
+    Node with_first = node, with_second = node;
+    with_first.children[side] = of.children[0];
+    with_second.children[side] = of.children[1];
+    return bound(Of<Truths>([none = missing(bind(of.children[0])).truths, first = compare(with_first).truths,
+                             second = compare(with_second).truths](const Rows& rows) {
+      Truths out = first(rows);
+      const Truths is_none = none(rows), instead = second(rows);
+      for (size_t row = 0; row < out.size(); ++row) {
+        if (is_none[row] == Truth::kTrue) out[row] = instead[row];
+      }
+      return out;
+    }));
   }
   // Of a column without values.
   static Of<Truths> either_truths(const Bound& of) {
