@@ -21,6 +21,13 @@ struct ThresholdRun {
   Results results;
 };
 
+// As evaluate --threshold reads it.
+std::optional<double> threshold_in(const std::string& text) {
+  double value = 0;
+  const bool number = CLI::detail::lexical_cast(text, value) && value >= 0 && value <= 1;
+  return number ? std::optional(value) : std::nullopt;
+}
+
 std::string text_of(const Decision& decision, const std::vector<std::string>& classes) {
   if (!decision.positive) return "a row is of the likelier class, and none is positive";
   const std::string positive = shortened(classes[static_cast<size_t>(*decision.positive)]);
@@ -42,8 +49,7 @@ void set_threshold(const ThresholdRun& run) {
                          classes.empty() ? " is a number" : cat(" has ", classes.size())));
   }
   const Decision before = saved.decision;
-  saved.decision.threshold.reset();
-  if (run.threshold != "none") saved.decision.threshold = std::stod(run.threshold);
+  saved.decision.threshold = threshold_in(run.threshold);
   saved.count_from({.flag = run.positive}, run.model, true);
   Decision decision = saved.decision;
   if (decision.positive != before.positive || decision.because.empty())
@@ -95,7 +101,8 @@ void add_threshold(CLI::App& app) {
                    "A probability from 0 to 1; none for the likelier class, whatever its probability")
       ->option_text("X|none")
       ->check([](const std::string& text) {
-        return text == "none" ? std::string() : number_from(0.0, 1.0)(text);
+        return text == "none" || threshold_in(text) ? std::string()
+                                                    : cat("\"", text, "\" is no number from 0 to 1");
       })
       ->required();
   verb->add_option("--positive", run->positive, "The class that is positive, instead of the model's")

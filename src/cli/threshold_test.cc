@@ -56,6 +56,10 @@ TEST_F(ThresholdVerb, TheModelSaysWhatItIsToldFromThenOn) {
   EXPECT_EQ(high.first, high.second);
   EXPECT_GT(low.second, high.second);
   EXPECT_EQ(posix_env().read_file(model + "/weights.safetensors"), weights);
+  // Any number that evaluate --threshold reads, too small for a normal one too.
+  EXPECT_EQ(set({"1e-320"})["threshold"], 1e-320);
+  EXPECT_EQ(set({"+0.25"})["before"], 1e-320);
+  EXPECT_EQ(set({"0.875"})["before"], 0.25);
   const std::string copy = folder + "/copy";
   EXPECT_EQ(set({"none", "--out", copy})["threshold"], nullptr);
   EXPECT_EQ(late(copy, 0.5).second, late(copy, 0.5).first);
