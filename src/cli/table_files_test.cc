@@ -97,7 +97,8 @@ TEST_F(TableFiles, AColumnThatCannotBeReadShowsACellAndHowTrainingWroteIt) {
   for (int i = 0; i < 60; ++i) text += cat(150 + i, i % 2 ? ",5;" : ",25;", i * i % 7 < 3 ? "yes\n" : "no\n");
   EXPECT_TRUE(holds(train(text), "numeric, 150.25 to 209.5, written as 1234,5\n"));
   EXPECT_EQ(said_of("size\n181.4\n"),
-            "warning: numbers have a point where training had a comma, or the other way, and are read so\n");
+            "warning: numbers have a point where training had a comma, or the other way, and are read so\n"
+            "warning: fault: column \"size\": 1 of 1 cells is of another form than those that train\n");
   EXPECT_EQ(
       error_of([&] { said_of("size\ntall\nsmall\n"); }),
       cat(fresh(),
