@@ -62,7 +62,7 @@ endmacro()
 # Plans know no flags, and what reads files of scores knows no models, so that their fuzzers are built without
 # the verbs.
 espalier_cli_part(espalier_plan "plan_[^/]*")
-espalier_cli_part(espalier_scores "common|near_files|read_scores|reading_bar|scored_table|table_flags|where")
+espalier_cli_part(espalier_scores "common|missing_flag|near_files|read_scores|reading_bar|scored_table|table_flags|where")
 
 # The verbs are objects of their own, so that tests of the room cli can call them.
 if(cli_files)
