@@ -105,7 +105,6 @@ class Faults {
     };
     for (const std::vector<ColumnStep>* steps : {&read, &others}) {
       for (const ColumnStep& step : *steps) {
-        if (std::holds_alternative<DateStep>(step.how)) dated_.insert(step.column);
         const bool by_values = std::holds_alternative<CategoryStep>(step.how);
         if (why_not_asked(step).empty() && !(by_values && named(step.column))) judged_.insert(step.column);
       }
@@ -193,7 +192,7 @@ class Faults {
     }
     for (NotCompared& each : passed_over) {
       // Of dates novel() has asked for form and span: whoever names none of them has an answer.
-      const bool judged = !each.needed && (judged_.contains(each.column) || dated_.contains(each.column));
+      const bool judged = !each.needed && judged_.contains(each.column);
       const bool undecided = each.column.empty() || (matters(each.column) && !judged);
       not_judged(FaultOf::kDrift, std::move(each), undecided);
     }
@@ -279,7 +278,7 @@ class Faults {
   std::vector<ColumnProfile> profiles_;  // of what trains
   std::vector<DataFault> found_, range_;
   std::vector<NotJudged> not_judged_;
-  std::set<std::string> dated_, judged_;  // columns of dates; those whose range, form or values were asked
+  std::set<std::string> judged_;  // columns whose range, form or values were asked
 };
 
 }  // namespace
