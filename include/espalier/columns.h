@@ -20,6 +20,8 @@
 
 namespace espalier {
 
+struct ColumnStep;
+
 // What a column holds. A dropped one is no input.
 enum class ColumnKind { kNumeric, kCategory, kBoolean, kDate, kDropped };
 // "numeric", "category", "boolean", "date", "dropped".
@@ -191,6 +193,7 @@ class ColumnProgram {
   struct Data;
 
  private:
+  friend const std::vector<ColumnStep>& steps_of(const ColumnProgram& program);
   explicit ColumnProgram(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   std::shared_ptr<const Data> data_;
 };

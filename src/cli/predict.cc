@@ -87,8 +87,7 @@ void predict_table(const PredictRun& run, TableModel& saved, const GoodRows& goo
   run.results.warn(beyond_of(total));
   const std::vector<std::string> faults = faults_of(saved.columns, table, good.rows, total);
   for (const std::string& fault : faults) run.results.warn({cat("fault: ", fault)});
-  const std::vector<ColumnStep> steps = steps_of(saved.columns);
-  if (std::ranges::any_of(steps, [](const ColumnStep& step) { return !step.cells.known(); }))
+  if (std::ranges::any_of(steps_of(saved.columns), [](const auto& step) { return !step.cells.known(); }))
     run.results.warn(
         {"the model keeps no counts of its training cells, so rows are not judged against chance; "
          "train it again"});

@@ -317,7 +317,7 @@ struct ColumnProgram::Data {
   std::vector<Note> notes;
 };
 
-// What a program does with the cells of each column that it reads.
-std::vector<ColumnStep> steps_of(const ColumnProgram& program);
+// What a program does with the cells of each column that it reads; as long as the program lives.
+const std::vector<ColumnStep>& steps_of(const ColumnProgram& program);
 
 }  // namespace espalier

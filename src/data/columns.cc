@@ -381,6 +381,8 @@ std::map<std::string, std::vector<std::string>> ColumnProgram::value_words() con
   return data_->missing.values();
 }
 
+const std::vector<ColumnStep>& steps_of(const ColumnProgram& program) { return program.data_->steps; }
+
 bool ColumnProgram::classification() const { return data_->label.classification; }
 const std::string& ColumnProgram::label() const { return data_->label.column; }
 const std::vector<std::string>& ColumnProgram::classes() const { return data_->label.classes; }

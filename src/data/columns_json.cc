@@ -226,13 +226,4 @@ ColumnProgram ColumnProgram::from_json(std::string_view text, Location at) {
   return ColumnProgram(std::move(data));
 }
 
-// By what it writes: nobody outside of it knows what it holds.
-std::vector<ColumnStep> steps_of(const ColumnProgram& program) {
-  const Json json = parse(program.to_json());
-  std::vector<ColumnStep> out;
-  const Json& steps = array(json, "steps", "");
-  for (size_t i = 0; i < steps.size(); ++i) out.push_back(read_column(steps[i], cat("steps[", i, "]")));
-  return out;
-}
-
 }  // namespace espalier
