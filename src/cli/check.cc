@@ -257,7 +257,7 @@ void check(CheckRun run) {
   }
   if (run.results.json) {
     nlohmann::ordered_json report = {{"version", 1}, {"verb", "check"}};
-    report.update(nlohmann::ordered_json::parse(json_report(verdict)));
+    report.update(json_of(verdict));
     if (rows.task == Task::kTwoClasses) add_positive(report, rows.positive);
     if (!turned.empty()) report["baseline_scores_of"] = turned;
     if (rows.kept) report["where"] = cli::json_of(*rows.kept);

@@ -303,7 +303,7 @@ int ReleaseVerdict::exit_code() const { return espalier::exit_code(ruling()); }
 const std::string& ReleaseVerdict::sentence() const { return state_->verdict.sentence; }
 std::string ReleaseVerdict::text() const { return text_report(state_->verdict, {}); }
 std::string ReleaseVerdict::json() const {
-  auto out = nlohmann::ordered_json::parse(json_report(state_->verdict));
+  nlohmann::ordered_json out = json_of(state_->verdict);
   if (state_->assessment.has_thresholds()) {
     const std::string& positive = state_->positive;
     out["positive"] = positive.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(positive);

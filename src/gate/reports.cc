@@ -206,24 +206,25 @@ std::string text_report(const Verdict& verdict, const Terminal& terminal) {
   return out + table.text(terminal) + (notes.empty() ? "" : "\n" + notes);
 }
 
-std::string json_report(const Verdict& verdict) {
+nlohmann::ordered_json json_of(const Verdict& verdict) {
   const Verdict::Counts counts = verdict.counts();
   Json gates = Json::array();
   for (const GateResult& result : verdict.results) gates.push_back(json(result));
-  const Json out{{"version", 1},
-                 {"verdict", name(verdict.ruling)},
-                 {"sentence", utf8(verdict.sentence)},
-                 {"date", date_text(verdict.today)},
-                 {"level", verdict.level},
-                 {"counts",
-                  {{"pass", counts.pass},
-                   {"undecided", counts.undecided},
-                   {"blocked", counts.blocked},
-                   {"warnings", counts.warnings},
-                   {"waived", counts.waived}}},
-                 {"gates", gates}};
-  return out.dump(2) + "\n";
+  return Json{{"version", 1},
+              {"verdict", name(verdict.ruling)},
+              {"sentence", utf8(verdict.sentence)},
+              {"date", date_text(verdict.today)},
+              {"level", verdict.level},
+              {"counts",
+               {{"pass", counts.pass},
+                {"undecided", counts.undecided},
+                {"blocked", counts.blocked},
+                {"warnings", counts.warnings},
+                {"waived", counts.waived}}},
+              {"gates", gates}};
 }
+
+std::string json_report(const Verdict& verdict) { return json_of(verdict).dump(2) + "\n"; }
 
 std::string junit_report(const Verdict& verdict) {
   std::string cases;

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "gate/verdict.h"
 #include "report/terminal.h"
 
@@ -12,6 +14,7 @@ namespace espalier {
 // sentences of the gates that do not.
 std::string text_report(const Verdict& verdict, const Terminal& terminal);
 // Version 1.
+nlohmann::ordered_json json_of(const Verdict& verdict);
 std::string json_report(const Verdict& verdict);
 // A test case for each gate.
 std::string junit_report(const Verdict& verdict);
