@@ -68,10 +68,13 @@ class Meter {
     if (gate_.against == kAllRows) return &assessment_.overall;
     const SlicingFigures* by = slicing(gate_.against_columns());
     if (!by) return nullptr;
-    const auto name = [](const SliceFigures& figures) { return figures.slice.name; };
-    for (const std::string& wanted : {gate_.against, with_plain_numbers(gate_.against)}) {
-      const auto found = std::ranges::find(by->slices, wanted, name);
-      if (found != by->slices.end()) return &*found;
+    return named(*by, gate_.against);
+  }
+  // The slice of that name, whose numbers may be written otherwise; null where there is none.
+  static const SliceFigures* named(const SlicingFigures& by, const std::string& name) {
+    for (const std::string& wanted : {name, with_plain_numbers(name)}) {
+      const auto found = std::ranges::find(by.slices, wanted, [](const auto& its) { return its.slice.name; });
+      if (found != by.slices.end()) return &*found;
     }
     return nullptr;
   }
@@ -82,12 +85,9 @@ class Meter {
       case Where::kData:
         break;
       case Where::kSlice: {
+        if (const SliceFigures* const found = named(by, gate_.slice)) return one(*found);
         std::vector<std::string> names;
         for (const SliceFigures& figures : by.slices) names.push_back(figures.slice.name);
-        for (const std::string& wanted : {gate_.slice, with_plain_numbers(gate_.slice)}) {
-          if (const auto found = std::ranges::find(names, wanted); found != names.end())
-            return one(by.slices[static_cast<size_t>(found - names.begin())]);
-        }
         const std::vector<std::string> close = nearest(gate_.slice, names);
         return absent(
             cat("there is no such slice", close.empty() ? "" : cat(", but ", joined(close, " and "))));
