@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <span>
-#include <unordered_map>
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -95,22 +94,14 @@ std::string rare_hashes(std::span<const ColumnProfile::Value> values) {
 
 // bonn, Bonn, BONN: each has an input of its own.
 std::string spellings_hint(const ColumnProfile& profile) {
-  std::unordered_map<std::string, std::string_view> spellings;
-  std::string first, difference;
-  int64_t more = 0;
-  for (const ColumnProfile::Value& value : profile.values) {
-    const auto [found, is_new] = spellings.emplace(spelling_key(value.text), value.text);
-    if (is_new) continue;
-    if (first.empty()) {
-      first = cat("\"", shortened(found->second), "\" and \"", shortened(value.text), "\"");
-      difference = spelling_difference(found->second, value.text);
-    } else {
-      ++more;
-    }
-  }
-  if (first.empty()) return "";
-  return cat(first, more ? cat(", and ", more, more == 1 ? " other," : " others,") : "", " differ in ",
-             difference, " alone, and count as different: where they are one, write them alike");
+  const auto same = same_spellings(profile.texts());
+  if (same.empty()) return "";
+  const auto& [first, other] = same[0];
+  const size_t more = same.size() - 1;
+  return cat("\"", shortened(first), "\" and \"", shortened(other), "\"",
+             more ? cat(", and ", more, more == 1 ? " other," : " others,") : "", " differ in ",
+             spelling_difference(first, other),
+             " alone, and count as different: where they are one, write them alike");
 }
 
 FittedStep fit_category(const ColumnProfile& profile, int64_t max_categories) {

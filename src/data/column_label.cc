@@ -77,15 +77,12 @@ void note_classes(FittedLabel& label, bool guessed) {
 
 // Yes, yes, YES.
 void note_spellings(FittedLabel& label) {
-  std::map<std::string, std::string> spellings;
-  for (const std::string& text : label.step.classes) {
-    const auto [found, first] = spellings.emplace(spelling_key(text), text);
-    if (first) continue;
-    label.notes.push_back(
-        {label.step.column,
-         cat("classes ", found->second, " and ", text, " differ in ",
-             spelling_difference(found->second, text), " alone: are they one? (--merge-labels)"),
-         true});
+  const std::vector<std::string>& classes = label.step.classes;
+  for (const auto& [first, other] : same_spellings({classes.begin(), classes.end()})) {
+    label.notes.push_back({label.step.column,
+                           cat("classes ", first, " and ", other, " differ in ",
+                               spelling_difference(first, other), " alone: are they one? (--merge-labels)"),
+                           true});
   }
 }
 

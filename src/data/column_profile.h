@@ -30,6 +30,11 @@ struct ColumnProfile {
   int64_t rows() const { return static_cast<int64_t>(codes.size()); }
   int64_t present() const { return rows() - missing; }
   int64_t different() const { return static_cast<int64_t>(values.size()); }
+  std::vector<std::string_view> texts() const {
+    std::vector<std::string_view> out;
+    for (const Value& value : values) out.push_back(value.text);
+    return out;
+  }
   // Cells for whose text `holds`.
   template <class F>
   int64_t count(F holds) const {

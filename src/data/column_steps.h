@@ -82,6 +82,9 @@ std::string spelling_key(std::string_view text);
 // In what two such spellings differ: "capitals or blanks", or "the codes of characters that look alike
 // (U+00E4 and U+0061 U+0308)".
 std::string spelling_difference(std::string_view a, std::string_view b);
+// Each text that has the spelling_key() of one before it, behind that one; both live as long as `texts`.
+std::vector<std::pair<std::string_view, std::string_view>> same_spellings(
+    const std::vector<std::string_view>& texts);
 // $ and %, other than kg and EUR.
 bool is_symbol(std::string_view unit);
 // Typographic apostrophes, minus signs and spaces as those of ASCII.

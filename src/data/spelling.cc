@@ -1,5 +1,6 @@
 // What spellings of a word have in common, and in what they differ.
 #include <cstdio>
+#include <unordered_map>
 
 #include "base/format.h"
 #include "data/column_steps.h"
@@ -38,6 +39,17 @@ bool continues(std::string_view text, size_t at) { return at < text.size() && (t
 }  // namespace
 
 std::string spelling_key(std::string_view text) { return without_blanks(look_alike_key(plain_marks(text))); }
+
+std::vector<std::pair<std::string_view, std::string_view>> same_spellings(
+    const std::vector<std::string_view>& texts) {
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  std::unordered_map<std::string, std::string_view> firsts;
+  for (const std::string_view text : texts) {
+    const auto [first, fresh] = firsts.emplace(spelling_key(text), text);
+    if (!fresh) out.emplace_back(first->second, text);
+  }
+  return out;
+}
 
 std::string spelling_difference(std::string_view a, std::string_view b) {
   if (look_alike_form(a) != look_alike_form(b)) return "capitals or blanks";

@@ -1,7 +1,6 @@
 #include "gate/data_faults.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "base/format.h"
 #include "base/shortened.h"
@@ -256,19 +255,13 @@ class Faults {
   // Of columns whose values come again.
   void spellings(const std::string& name, const ColumnProfile& profile) {
     if (2 * profile.different() > profile.present()) return;
-    std::unordered_map<std::string, std::string_view> keys;
-    int64_t more = 0;
-    std::string difference;
-    for (const ColumnProfile::Value& value : profile.values) {
-      const auto [first, fresh] = keys.emplace(spelling_key(value.text), value.text);
-      if (fresh) continue;
-      ++more;
-      if (difference.empty()) difference = spelling_difference(first->second, value.text);
-    }
-    if (more == 0) return;
+    const auto same = same_spellings(profile.texts());
+    if (same.empty()) return;
     add(FaultOf::kCells, name,
-        cat("column \"", name, "\": ", counted(more, "value"), more == 1 ? " differs" : " differ",
-            " from others in ", difference, " alone", name == options_.label ? " (--merge-labels)" : ""),
+        cat("column \"", name, "\": ", counted(std::ssize(same), "value"),
+            same.size() == 1 ? " differs" : " differ", " from others in ",
+            spelling_difference(same[0].first, same[0].second), " alone",
+            name == options_.label ? " (--merge-labels)" : ""),
         false);
   }
 
