@@ -15,13 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct BadInput : testing::Test {
-  std::string folder =
-      fresh_folder(cat("bad-input-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
-  }
+struct BadInput : FolderTest {
   // 60 rows of a label, a score and two groups, one row a line, ended as is said.
   static std::string table(const std::string& end = "\n", const std::string& between = ",") {
     std::string out = cat("y", between, "p", between, "g", end);

@@ -7,9 +7,7 @@
 namespace espalier::cli {
 namespace {
 
-struct BadTable : testing::Test {
-  std::string folder =
-      fresh_folder(cat("bad-table-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct BadTable : FolderTest {
   std::string bad = folder + "/bad.csv", good = folder + "/good.csv", model = folder + "/model";
 
   // 60 rows of an id, a label, a number and two groups.

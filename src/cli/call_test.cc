@@ -22,9 +22,7 @@ int code_of(Work work, std::string* said = nullptr) {
   return code;
 }
 
-struct Call : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("call-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct Call : FolderTest {
   std::string table() const {
     std::string text = "y,p\n";
     for (int i = 0; i < 40; ++i) text += cat(i % 2, ",0.", i % 9, "\n");

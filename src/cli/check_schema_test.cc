@@ -23,13 +23,7 @@ const std::string kLabel = "feature { name: \"y\" type: INT } ";
 const std::string kDrift =
     "feature { name: \"g\" type: BYTES drift_comparator { infinity_norm { threshold: 0.2 } } } ";
 
-struct CheckSchema : testing::Test {
-  std::string folder =
-      fresh_folder(cat("check-schema-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
-  }
+struct CheckSchema : FolderTest {
   Outcome check(const std::string& now, const std::string& schema, const std::string& more = "") const {
     return call_command(cat("check --scores ", file("now.csv", now), " --label y --score p --train ",
                             file("train.csv", scored_people(100)), " --gates ",

@@ -15,14 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Check : testing::Test {
-  std::string folder =
-      fresh_folder(cat("check-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string path(const std::string& name) const { return folder + "/" + name; }
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(path(name), text);
-  }
+struct Check : FolderTest {
   std::string text(const std::string& name) const { return posix_env().read_file(path(name)); }
   // Of 2,000 rows, where of group a so many in a thousand are said to be positive, and of b half.
   std::string scores(int64_t share) const {

@@ -15,14 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct DataQuestions : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("questions-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string path(const std::string& name) const { return folder + "/" + name; }
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(path(name), text);
-  }
+struct DataQuestions : FolderTest {
   // Visits, of which the last column says what the third does where it leaks.
   std::string visits(const std::string& name, uint64_t seed, bool leaks, uint64_t women = 50,
                      const std::string& end = "") const {

@@ -13,10 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct DataRows : testing::Test {
-  std::string folder =
-      fresh_folder(cat("data-rows-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
+struct DataRows : FolderTest {
   std::string file(const std::string& text) const { return write_file(folder + "/table.csv", text); }
   static std::string data(const Words& words, const std::string& input = "") {
     return call_verb(add_data, words, input);

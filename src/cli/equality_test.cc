@@ -12,11 +12,7 @@
 namespace espalier::cli {
 namespace {
 
-struct EqualityInVerbs : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("equality-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string path(const std::string& name) const { return folder + "/" + name; }
+struct EqualityInVerbs : FolderTest {
   // 7 as it is, or as 7.0 or 7e0, in all columns of numbers.
   static std::string number(const std::string& text, Philox* other) {
     const uint64_t how = other ? other->below(3) : 0;

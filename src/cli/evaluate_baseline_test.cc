@@ -12,14 +12,9 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct EvaluateBaseline : testing::Test {
-  std::string folder =
-      fresh_folder(cat("baseline-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct EvaluateBaseline : FolderTest {
   std::string progress;
 
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
-  }
   std::string train(const std::string& name, const std::string& data, const std::string& label,
                     const Words& more) {
     Words words = {"--data", data, "--label", label, "--model", cat(folder, "/", name), "--json"};

@@ -13,9 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct EvaluateChance : testing::Test {
-  std::string folder =
-      fresh_folder(cat("chance-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct EvaluateChance : FolderTest {
   std::string scores = write_file(folder + "/scores.csv", scored_text());
   std::string progress;
 

@@ -17,9 +17,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct EvaluateScores : testing::Test {
-  std::string folder =
-      fresh_folder(cat("scores-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct EvaluateScores : FolderTest {
   std::string progress;
 
   std::string file(const std::string& text) const { return write_file(folder + "/scores.csv", text); }

@@ -7,13 +7,10 @@
 
 namespace espalier::cli {
 
-struct EvaluateTest : testing::Test {
+struct EvaluateTest : FolderTest {
   using Json = nlohmann::json;
   using Words = std::vector<std::string>;
 
-  std::string folder =
-      fresh_folder(cat(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name(), "-",
-                       testing::UnitTest::GetInstance()->current_test_info()->name()));
   std::string progress;
 
   std::string file(const std::string& text, const std::string& name = "scores.csv") const {

@@ -11,9 +11,7 @@
 namespace espalier::cli {
 namespace {
 
-struct MicrocontrollerSlow : testing::Test {
-  std::string folder =
-      fresh_folder(cat("microcontroller-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct MicrocontrollerSlow : FolderTest {
   std::string model = folder + "/model", object = folder + "/net.o";
 
   void SetUp() override {

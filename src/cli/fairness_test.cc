@@ -16,14 +16,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct FairnessChoose : testing::Test {
-  std::string folder =
-      fresh_folder(cat("fairness-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string path(const std::string& name) const { return folder + "/" + name; }
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(path(name), text);
-  }
+struct FairnessChoose : FolderTest {
   static std::string choose(Words words, const std::string& input = "", std::string* asked = nullptr) {
     words.insert(words.begin(), "choose");
     return call_verb(add_fairness, words, input, asked);

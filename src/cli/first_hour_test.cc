@@ -15,9 +15,7 @@
 namespace espalier::cli {
 namespace {
 
-struct FirstHour : testing::Test {
-  std::string folder =
-      fresh_folder(cat("first-hour-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct FirstHour : FolderTest {
   std::string model = folder + "/shops";
   // Amounts as a German spreadsheet writes them; who spends much comes again.
   std::string rows(const std::string& name, int count, int first = 0) const {

@@ -7,13 +7,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Hints : testing::Test {
-  std::string folder =
-      fresh_folder(cat("hints-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(folder + "/" + name, text);
-  }
+struct Hints : FolderTest {
   // The fix of a command that is refused.
   std::string fix_of(const std::string& words) const {
     const Outcome refused = call_command(words);

@@ -11,9 +11,7 @@
 namespace espalier::cli {
 namespace {
 
-struct Import : testing::Test {
-  std::string folder =
-      fresh_folder(cat("import-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct Import : FolderTest {
   // A model of a table in ONNX.
   std::string onnx() const {
     std::string text = "size,more,kind\n";

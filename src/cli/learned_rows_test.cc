@@ -28,9 +28,7 @@ std::string joined_rows(const std::vector<std::string>& rows) {
   return std::accumulate(rows.begin(), rows.end(), std::string(kHead));
 }
 
-struct LearnedRows : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("learned-rows-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct LearnedRows : FolderTest {
   const std::string model = folder + "/model";
 
   std::string file(const std::string& name, const std::vector<std::string>& rows) const {

@@ -16,14 +16,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Lineage : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("lineage-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct Lineage : FolderTest {
   const std::string model = folder + "/model";
 
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(folder + "/" + name, text);
-  }
   // People, of whom one group is seldom paid; the rows of `kept`, or all.
   static std::string people(const std::vector<int64_t>& kept = {}, const std::string& delimiter = ",",
                             const std::string& point = ".") {

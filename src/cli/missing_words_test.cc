@@ -21,9 +21,7 @@ string_domain { name: "countries" value: "DE" value: "FR" value: "NA" value: "ZA
 
 // Who lives in NA is rich, of whom no country is known is poor, and of others x says it. Of the cells of x a
 // few are NA, which means there what it means elsewhere.
-struct MissingWordsFlag : testing::Test {
-  std::string folder =
-      fresh_folder(cat("missing-words-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct MissingWordsFlag : FolderTest {
   std::string train = table("train.csv", 0), test = table("test.csv", 7),
               schema = write_file(folder + "/countries.pbtxt", kCountries), model = folder + "/model";
 

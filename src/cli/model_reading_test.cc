@@ -11,9 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct ModelReading : testing::Test {
-  const std::string folder =
-      fresh_folder(cat("model-reading-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct ModelReading : FolderTest {
   const std::string model = folder + "/model";
 
   // Flats, of which some cells are "k.A."; those with a balcony are let more often.
@@ -29,9 +27,6 @@ struct ModelReading : testing::Test {
                   "\n");
     }
     return text;
-  }
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
   }
   void train(std::vector<std::string> more = {}) const {
     more.insert(more.begin(), {"--data", file("flats.csv", flats(0)), "--label", "let", "--model", model,

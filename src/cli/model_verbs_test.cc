@@ -11,9 +11,7 @@
 namespace espalier::cli {
 namespace {
 
-struct ModelVerbs : testing::Test {
-  std::string folder =
-      fresh_folder(cat("model-verbs-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct ModelVerbs : FolderTest {
   std::string model = folder + "/model";
 
   std::string table() const {

@@ -14,13 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct NotJudged : testing::Test {
-  std::string folder =
-      fresh_folder(cat("not-judged-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
-  }
+struct NotJudged : FolderTest {
   std::string gates(const std::vector<std::string>& kinds) const {
     std::string text;
     for (const std::string& kind : kinds) text += cat("[[gates]]\ndata = \"", kind, "\"\n");

@@ -15,9 +15,7 @@ namespace {
 using Json = nlohmann::json;
 
 // The same rows twice, with nasty names and values and with plain ones.
-struct QuotedNames : testing::Test {
-  std::string folder =
-      fresh_folder(cat("quoted-names-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct QuotedNames : FolderTest {
   std::string nasty = table("nasty.csv", "\"age, years\",\"a=b\",\"c*\"\"d\"\"\",p,\"y:z\"",
                             {"\"u, v=2\"", "\"q\"\"x\"", "\"(missing)\""});
   std::string plain = table("plain.csv", "age,group,cell,p,y", {"u", "q", "m"});

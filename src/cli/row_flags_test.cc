@@ -19,15 +19,10 @@ feature { name: "kind" type: BYTES presence { min_fraction: 1 min_count: 1 } str
 )";
 
 // Parts of two kinds by size; a model of them; and rows of which some are not as the schema says.
-struct RowFlagsTest : testing::Test {
-  std::string folder =
-      fresh_folder(cat("row-flags-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct RowFlagsTest : FolderTest {
   std::string model = folder + "/model", aside = folder + "/aside.csv";
   std::string schema = file("schema.pbtxt", kRowFlagsSchema);
 
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(folder + "/" + name, text);
-  }
   std::string parts(const std::string& more = "") const {
     std::string text = "size,colour,kind\n";
     for (int i = 0; i < 60; ++i)

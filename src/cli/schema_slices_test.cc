@@ -13,13 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct SchemaSlicesTest : testing::Test {
-  std::string folder =
-      fresh_folder(cat("schema-slices-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(cat(folder, "/", name), text);
-  }
+struct SchemaSlicesTest : FolderTest {
   std::string tagged(const std::string& tags) const {
     std::string out;
     for (const char* name : {"y", "sex", "age", "skin"}) {

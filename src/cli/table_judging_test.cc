@@ -19,14 +19,9 @@
 namespace espalier::cli {
 namespace {
 
-struct Judging : testing::Test {
-  std::string folder =
-      fresh_folder(cat("judging-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct Judging : FolderTest {
   std::string progress, output;
 
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(folder + "/" + name, text);
-  }
   nlohmann::json train(std::vector<std::string> arguments) {
     arguments.insert(arguments.end(), {"--model", folder + "/model", "--json"});
     return nlohmann::json::parse(call_verb(add_train, arguments, "", &progress));

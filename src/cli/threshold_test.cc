@@ -11,9 +11,7 @@ namespace espalier::cli {
 namespace {
 
 // Labels that x tells three times in four; 0 has no label of its own.
-struct ThresholdVerb : testing::Test {
-  std::string folder =
-      fresh_folder(cat("threshold-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct ThresholdVerb : FolderTest {
   std::string data = write_file(folder + "/table.csv", table()), model = folder + "/model";
 
   static std::string table() {

@@ -10,10 +10,7 @@
 namespace espalier::cli {
 namespace {
 
-struct ValidationApi : testing::Test {
-  std::string folder =
-      fresh_folder(cat("validation-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
+struct ValidationApi : FolderTest {
   // `last` stands in the 50th row.
   std::string table(const std::string& name, const std::string& last = "69,clerk,") const {
     std::string text = "age,job,pay\n";

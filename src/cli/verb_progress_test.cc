@@ -37,9 +37,7 @@ std::string on_terminal(std::vector<std::string> words, int& status) {
   return out;
 }
 
-struct VerbProgressSlow : testing::Test {
-  std::string folder =
-      fresh_folder(cat("progress-", testing::UnitTest::GetInstance()->current_test_info()->name()));
+struct VerbProgressSlow : FolderTest {
   std::string model = folder + "/model";
 
   std::string rows(int count, uint64_t seed = 5) const {

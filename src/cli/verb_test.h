@@ -22,6 +22,18 @@ inline std::string write_file(const std::string& path, const std::string& text) 
   return path;
 }
 
+// A test with a folder of its own, which is empty at first.
+struct FolderTest : testing::Test {
+  std::string folder =
+      fresh_folder(cat(testing::UnitTest::GetInstance()->current_test_info()->test_suite_name(), "-",
+                       testing::UnitTest::GetInstance()->current_test_info()->name()));
+
+  std::string path(const std::string& name) const { return cat(folder, "/", name); }
+  std::string file(const std::string& name, const std::string& text) const {
+    return write_file(path(name), text);
+  }
+};
+
 // What the verb writes to standard output; its errors come through. `progress`: what it writes to standard
 // error.
 inline std::string call_verb(AddVerb add, std::vector<std::string> arguments, const std::string& input = "",

@@ -13,14 +13,7 @@ namespace {
 using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
-struct Where : testing::Test {
-  std::string folder =
-      fresh_folder(cat("where-", testing::UnitTest::GetInstance()->current_test_info()->name()));
-
-  std::string path(const std::string& name) const { return folder + "/" + name; }
-  std::string file(const std::string& name, const std::string& text) const {
-    return write_file(path(name), text);
-  }
+struct Where : FolderTest {
   // Ages 20 to 79, and one in ten unknown. `keeps`: which rows there are.
   template <class Keeps>
   std::string rows(const std::string& name, Keeps keeps) const {
