@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <span>
 #include <unordered_set>
 #include <utility>
 
@@ -405,14 +406,15 @@ class Binder {
       return bound(tested(left.numbers, [all](double x) { return all.contains(x); }));
     }
     // Where one is a date as the cells are, a row is in the list where it is equal to any.
-    std::vector<Of<Truths>> any;
-    bool times = false;
-    for (size_t i = 1; i < node.children.size(); ++i) {
-      Node one{.kind = Kind::kCompare, .at = node.at, .text = "=", .children = {of, node.children[i]}};
-      times = times || times_of(one, of, node.children[i], false);
-      any.push_back(compare(one).truths);
+    const auto is = [&](const Node& one) {
+      return Node{.kind = Kind::kCompare, .at = node.at, .text = "=", .children = {of, one}};
+    };
+    const std::span<const Node> listed = std::span(node.children).subspan(1);
+    if (std::ranges::any_of(listed, [&](const Node& one) { return !!times_of(is(one), of, one, false); })) {
+      std::vector<Of<Truths>> any;
+      for (const Node& one : listed) any.push_back(compare(is(one)).truths);
+      return bound(joined(std::move(any), Truth::kTrue));
     }
-    if (times) return bound(joined(std::move(any), Truth::kTrue));
     std::unordered_set<std::string> all;
     for (size_t i = 1; i < node.children.size(); ++i) all.insert(node.children[i].text);
     return bound(tested(left.texts, [all](std::string_view x) { return all.contains(std::string(x)); }));
