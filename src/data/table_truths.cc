@@ -1,5 +1,3 @@
-#include "data/table_truths.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,6 +9,7 @@
 #include "base/shortened.h"
 #include "data/column_guess.h"
 #include "data/instants.h"
+#include "data/table_truths.h"
 
 namespace espalier {
 namespace {
@@ -131,18 +130,22 @@ TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords
   return out;
 }
 
-// The sides of comparisons of one table in time.
+// The sides of comparisons of one table in time. `refused`, unless null, takes why a comparison is missing on
+// all rows, which raises otherwise.
 class TableTimes {
  public:
-  TableTimes(const CsvTable& table, const MissingWords& missing, bool others_missing)
-      : table_(table), missing_(missing), others_missing_(others_missing) {}
+  TableTimes(const CsvTable& table, const MissingWords& missing, bool others_missing,
+             std::vector<std::string>* refused)
+      : table_(table), missing_(missing), others_missing_(others_missing), refused_(refused) {}
 
   std::optional<CellMeanings::Times> operator()(const CellMeanings::Side& a, const CellMeanings::Side& b,
                                                 bool orders) {
-    if (!others_missing_) return times(a, b, orders);
+    if (!refused_) return times(a, b, orders);
     try {
       return times(a, b, orders);
-    } catch (const ValueError&) {
+    } catch (const ValueError& error) {
+      const std::string why = cat(error.message(), error.fix().empty() ? "" : "; ", error.fix());
+      if (!std::ranges::count(*refused_, why)) refused_->push_back(why);
       const double none = std::numeric_limits<double>::quiet_NaN();
       const std::vector<double> all(static_cast<size_t>(std::max<int64_t>(table_.rows(), 1)), none);
       return CellMeanings::Times{all, all};
@@ -266,8 +269,17 @@ class TableTimes {
   const CsvTable& table_;
   const MissingWords& missing_;
   const bool others_missing_;
+  std::vector<std::string>* const refused_;
   std::map<int64_t, TimeColumn> columns_;
 };
+
+CellMeanings times_alone(const CsvTable& table, const MissingWords& missing, bool others_missing,
+                         std::vector<std::string>* refused) {
+  const auto times = std::make_shared<TableTimes>(table, missing, others_missing, refused);
+  CellMeanings out;
+  out.times = [times](const auto& a, const auto& b, bool orders) { return (*times)(a, b, orders); };
+  return out;
+}
 
 }  // namespace
 
@@ -278,23 +290,21 @@ std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_
 
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const MissingWords& missing_words) {
+  CellMeanings meanings = times_alone(table, missing_words, false, nullptr);
+  meanings.amounts = [&](int64_t column) {
+    return amounts_of(profile_column(table, all_rows(table), column, missing_words));
+  };
   return truths(
       condition, table,
       [&](std::string_view cell, const std::string& column) {
         return missing_words.of(column).contains(cell);
       },
-      {}, cell_meanings(table, missing_words, false));
+      {}, meanings);
 }
 
-CellMeanings cell_meanings(const CsvTable& table, const MissingWords& missing, bool others_missing) {
-  const auto times = std::make_shared<TableTimes>(table, missing, others_missing);
-  CellMeanings out;
-  out.times = [times](const auto& a, const auto& b, bool orders) { return (*times)(a, b, orders); };
-  if (others_missing) return out;
-  out.amounts = [&](int64_t column) {
-    return amounts_of(profile_column(table, all_rows(table), column, missing));
-  };
-  return out;
+CellMeanings rule_meanings(const CsvTable& table, const MissingWords& missing,
+                           std::vector<std::string>* refused) {
+  return times_alone(table, missing, true, refused);
 }
 
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,
