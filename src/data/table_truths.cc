@@ -1,3 +1,5 @@
+#include "data/table_truths.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -9,7 +11,6 @@
 #include "base/shortened.h"
 #include "data/column_guess.h"
 #include "data/instants.h"
-#include "data/table_truths.h"
 
 namespace espalier {
 namespace {
@@ -113,7 +114,7 @@ TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords
   std::vector<double> of_value;
   if (style) {
     out.kind = TimeKind::kDates;
-    out.instants = instants_of(cat("column \"", out.name, "\""), profile, *style);
+    out.instants = instants_of(cat("column ", column_in_message(out.name)), profile, *style);
     out.plain = style == DateStyle::kIso && out.instants.with.empty();
     of_value = out.instants.of_value;
   } else if (all([](std::string_view text) { return read_clock(text).has_value(); })) {
@@ -175,8 +176,8 @@ class TableTimes {
   }
   static void check_order(const TimeColumn& column) {
     if (!column.ambiguous) return;
-    fail(cat("no day of column \"", column.name,
-             "\" is above 12, so that its dates may begin with the day or with the month"),
+    fail(cat("no day of column ", column_in_message(column.name),
+             " is above 12, so that its dates may begin with the day or with the month"),
          "dates that begin with the year, 2022-02-03, leave no doubt");
   }
   // A text of such a form meets a column of other cells, or the other way.
@@ -191,16 +192,16 @@ class TableTimes {
                        read_date(cell, DateStyle::kMonthName);
     };
     if (wanted == TimeKind::kNone)
-      fail(cat("column \"", column.name, "\" is of ", name_of(column.kind), ", and \"", shortened(text),
-               "\" has no form that is read as such", forms));
+      fail(cat("column ", column_in_message(column.name), " is of ", name_of(column.kind), ", and \"",
+               shortened(text), "\" has no form that is read as such", forms));
     for (const ColumnProfile::Value& value : column.profile.values) {
       if (reads(value.text)) continue;
       fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and line ",
-               table_.line(value.row), " of column \"", column.name, "\" holds \"", shortened(value.text),
-               "\", which has no form that is read as such", forms));
+               table_.line(value.row), " of column ", column_in_message(column.name), " holds \"",
+               shortened(value.text), "\", which has no form that is read as such", forms));
     }
-    fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and those of column \"",
-             column.name, "\" have several forms"));
+    fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and those of column ",
+             column_in_message(column.name), " have several forms"));
   }
 
   static std::optional<CellMeanings::Times> of_texts(std::string_view a, std::string_view b, bool orders) {
@@ -239,14 +240,15 @@ class TableTimes {
     const bool with = !column.instants.with.empty();
     if (with && !moment.offset) {
       if (!column.instants.same_offset)
-        fail(cat("the dates of column \"", column.name, "\" have several offsets from UTC, and \"",
-                 shortened(text), "\" has none: which of them came first is not known"),
+        fail(cat("the dates of column ", column_in_message(column.name),
+                 " have several offsets from UTC, and \"", shortened(text),
+                 "\" has none: which of them came first is not known"),
              cat("write it as \"", date_text(moment.days), "T00:00:00Z\", or with another offset"));
       moment.offset = column.instants.offset;
     }
     if (!with && moment.offset)
-      fail(cat("\"", shortened(text), "\" has an offset from UTC, and the dates of column \"", column.name,
-               "\" have none: which of them came first is not known"));
+      fail(cat("\"", shortened(text), "\" has an offset from UTC, and the dates of column ",
+               column_in_message(column.name), " have none: which of them came first is not known"));
     return CellMeanings::Times{column.of_row, {moment.instant()}};
   }
 
@@ -256,8 +258,9 @@ class TableTimes {
     if (a.kind == TimeKind::kNone && b.kind == TimeKind::kNone) return std::nullopt;
     if (a.kind != b.kind) {
       if (!orders) return std::nullopt;
-      fail(cat("column \"", a.name, "\" is of ", name_of(a.kind), " and column \"", b.name, "\" of ",
-               name_of(b.kind), ": which of them came first is not known"));
+      fail(cat("column ", column_in_message(a.name), " is of ", name_of(a.kind), " and column ",
+               column_in_message(b.name), " of ", name_of(b.kind),
+               ": which of them came first is not known"));
     }
     if (!orders && a.ambiguous && b.ambiguous) return std::nullopt;
     check_order(a);
