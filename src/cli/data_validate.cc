@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/listed_names.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
 #include "cli/rule_flags.h"
@@ -54,13 +55,16 @@ std::set<FeaturePath> chosen(const ValidateOptions& options, const Validation& v
   std::set<FeaturePath> out;
   std::vector<std::string> known;
   for (const FeatureAnomaly& anomaly : validation.features) known.push_back(path_text(anomaly.path));
-  for (const std::string& name : options.features) {
+  std::set<std::string> named;
+  for (const std::string& word : options.features) {
+    // As it is, or in quotes as messages show it.
+    const std::string name = std::ranges::count(known, word) ? word : name_alone(word);
     if (std::ranges::find(known, name) == known.end())
       throw_unknown("data.feature", "feature with anomalies", name, known);
+    named.insert(name);
   }
   for (const FeatureAnomaly& anomaly : validation.features) {
-    const bool wanted =
-        std::ranges::find(options.features, path_text(anomaly.path)) != options.features.end();
+    const bool wanted = named.contains(path_text(anomaly.path));
     if (options.features.empty() || wanted) out.insert(anomaly.path);
   }
   dataset = options.features.empty() && validation.dataset.has_value();
