@@ -364,6 +364,34 @@ TEST_F(DataQuestions, DatesOfTwoReadingsAreWarnedOf) {
   }
 }
 
+// Rows without a value are told: nobody knows whether two of them are of one group.
+TEST_F(DataQuestions, SplitSaysWhichRowsHaveNoGroup) {
+  const auto visits_of = [&](const char* name, int without) {
+    std::string text = "patient,x\n";
+    for (int i = 0; i < 200; ++i)
+      text += cat(i < without ? std::string("NA") : cat("p", i / 4), ",", i, "\n");
+    return file(name, text);
+  };
+  const auto split = [&](const std::string& rows, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"split",  rows,          "--replace",  "--train", path("a.csv"),
+                                      "--test", path("b.csv"), "--by-group", "patient"};
+    words.insert(words.end(), more.begin(), more.end());
+    return data(words).text;
+  };
+  const std::string some = visits_of("some.csv", 30), one = visits_of("one.csv", 1),
+                    none = visits_of("none.csv", 0);
+  EXPECT_NE(split(some, {}).find("\n30 rows have no \"patient\": each was taken as a group of its own\n"),
+            std::string::npos)
+      << split(some, {});
+  EXPECT_NE(split(one, {}).find("\n1 row has no \"patient\": it was taken as a group of its own\n"),
+            std::string::npos)
+      << split(one, {});
+  EXPECT_EQ(split(none, {}).find("of its own"), std::string::npos);
+  EXPECT_EQ(split(some, {"--not-missing", "NA"}).find("of its own"), std::string::npos);
+  EXPECT_EQ(Json::parse(split(some, {"--json"}))["without_group"], 30);
+  EXPECT_EQ(Json::parse(split(none, {"--json"}))["without_group"], 0);
+}
+
 TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   const std::string rows = visits("rows.csv", 1, false), train = path("train.csv"), test = path("test.csv");
   const Said said =

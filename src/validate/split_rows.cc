@@ -191,10 +191,12 @@ class ClassShares {
     rows_ = std::move(all);
   }
 
+  int64_t without_group = 0;
   std::vector<size_t> of_row_;
   std::vector<double> rows_, left_;  // of each class: all, and those that are to judge yet
 };
 
+      ++without_group;
 }  // namespace
 
 RowSplit split_by_group(const CsvTable& table, const std::string& column, const std::string& label,
@@ -222,7 +224,8 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
     std::ranges::stable_sort(groups, std::ranges::greater(), &std::vector<int64_t>::size);
   }
   size_t room = static_cast<size_t>(share_of(static_cast<size_t>(table.rows()), fraction));
-  RowSplit out{.train = {}, .test = {}, .by = cat("by group of \"", column, "\"")};
+  RowSplit out{
+      .train = {}, .test = {}, .by = cat("by group of \"", column, "\""), .without_group = without_group};
   if (classes) out.by += cat(" near the classes of \"", label, "\"");
   out.by += cat(", seed ", seed);
   for (const std::vector<int64_t>& group : groups) {
