@@ -96,6 +96,7 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   } else if (faults[0].of == FaultOf::kLeak) {
     out.insert(out.end(), {"leak", run.train});
     if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});
+    if (!run.options.time.empty()) out.insert(out.end(), {"--time", run.options.time});
     with_label();
   } else if (faults[0].of == FaultOf::kGroups) {
     out.insert(out.end(), {"bias", run.train});
@@ -141,6 +142,8 @@ void check(const FaultsRun& run) {
     if (now) now = without_label_dots(*now, options.label);
   }
   if (!options.time.empty()) warn_of_dates(run.results, train, options.time, options.missing);
+  if (!options.time.empty() && !now)
+    warn_of_no_dates(run.results, train, options.time, options.missing, "newer rows");
   const DataAnswer answer = ask_data(train, now ? &*now : nullptr, options);
   const std::vector<DataFault>& faults = answer.faults;
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);

@@ -109,6 +109,8 @@ void leak(const LeakRun& run) {
     if (test) test = without_label_dots(*test, options.label);
   }
   if (!options.time.empty()) warn_of_dates(run.results, table, options.time, options.missing);
+  if (!options.time.empty() && !test)
+    warn_of_no_dates(run.results, table, options.time, options.missing, "the rows of --test");
   const std::vector<LeakFinding> findings = find_leaks(table, test ? &*test : nullptr, options);
   const int64_t warnings = std::ranges::count_if(findings, &LeakFinding::warning);
   if (run.results.json) {

@@ -392,6 +392,34 @@ TEST_F(DataQuestions, SplitSaysWhichRowsHaveNoGroup) {
   EXPECT_EQ(Json::parse(split(none, {"--json"}))["without_group"], 0);
 }
 
+TEST_F(DataQuestions, LeakTakesWhateverSplitTakesAsATime) {
+  std::string text = "at,x,y\n", test = text;
+  for (int i = 0; i < 100; ++i) {
+    const std::string at = cat(8 + i / 10, ":", 10 + i % 10 * 5);
+    text += cat(at, ",", i * 37 % 1000, ",", i % 3 ? "yes" : "no", "\n");
+    test += cat(at, ",", 5000 + i * 37 % 1000, ",", i % 3 ? "yes" : "no", "\n");
+  }
+  const std::string rows = file("rows.csv", text), others = file("others.csv", test);
+  EXPECT_EQ(
+      data({"split", rows, "--by-time", "at", "--replace", "--train", path("a.csv"), "--test", path("b.csv")})
+          .code,
+      0);
+  const Said apart = data({"leak", path("a.csv"), "--test", path("b.csv"), "--time", "at"});
+  EXPECT_EQ(apart.code, 0) << apart.text;
+  const Said leak = data({"leak", rows, "--test", others, "--time", "at"});
+  EXPECT_EQ(leak.code, 1) << leak.text;
+  EXPECT_NE(leak.text.find("of the test lie before the last that trains"), std::string::npos) << leak.text;
+  // Without a test such a time is held against nothing, and that is said.
+  const Outcome alone = call_command(cat("data leak ", rows, " --time at"));
+  EXPECT_EQ(alone.code, 0) << alone.error;
+  EXPECT_NE(alone.error.find("warning: column \"at\" holds no dates: it says which of the rows of --test "
+                             "came before others, and nothing of other columns\n"),
+            std::string::npos)
+      << alone.error;
+  const Said words = data({"leak", file("words.csv", "at,x\n" + std::string(30 * 8, 'a')), "--time", "x"});
+  EXPECT_EQ(words.code, 2);
+}
+
 TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   const std::string rows = visits("rows.csv", 1, false), train = path("train.csv"), test = path("test.csv");
   const Said said =
