@@ -109,9 +109,9 @@ std::vector<std::string> next_of(const FaultsRun& run, const std::vector<DataFau
   } else {
     out.insert(out.end(), {"drift", run.train, run.now});
   }
-  if (std::ranges::count(out, "drift") + std::ranges::count(out, "train") > 0) {
-    for (const std::string& word : run.missing.words()) out.push_back(word);
-  }
+  MissingFlag missing = run.missing;
+  missing.schema = run.schema;  // a verb that hears its words
+  for (const std::string& word : missing.words_for(out)) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }

@@ -91,7 +91,7 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   if (!shared && !label.empty() && !ignored.empty())
     out.insert(out.end(), {"--ignore", names_in_list(ignored)});
   for (const std::string& word : run.table.words()) out.push_back(word);
-  for (const std::string& word : run.missing.words()) out.push_back(word);
+  for (const std::string& word : run.missing.words_for(out)) out.push_back(word);
   if (!shared && run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
   return out;
 }
