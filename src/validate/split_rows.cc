@@ -82,7 +82,7 @@ RowTimes times_of(const CsvTable& table, const std::string& name, const MissingW
 }
 
 // "2024-03-01", "2024-03-01 (UTC)", "7.5".
-std::string text_of(double time, const RowTimes& times) {
+std::string moment_text(double time, const RowTimes& times) {
   constexpr double kDay = 86400;
   if (!times.form.dates) return shortest(time);
   const bool seconds =
@@ -237,8 +237,8 @@ RowSplit split_by_time(const CsvTable& table, const std::string& column, double 
   const double last = judge >= moments.size() ? -INFINITY : moments[moments.size() - judge - 1];
   for (const int64_t row : all_rows(table))
     (times.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
-  out.by =
-      cat("by \"", column, "\": rows judge ", std::isinf(last) ? "all" : cat("after ", text_of(last, times)));
+  out.by = cat("by \"", column, "\": rows judge ",
+               std::isinf(last) ? "all" : cat("after ", moment_text(last, times)));
   return out;
 }
 
