@@ -104,10 +104,11 @@ struct ColumnReport {
 //             one of $ € £ ¥ ₹ % or a currency's code (EUR) before or behind them or a word behind them (70
 //             kg) where nearly the whole column agrees; (12) is -12. A table whose first thousand rows have
 //             numbers with a point and none with a comma where the training rows have commas, or the other
-//             way, is read so.
+//             way, is read so. Where all of them were 0 or 1, new cells may be truths as of a boolean.
 //   category  1 for its own input, 0 for the others; `other` is one of them, and `missing` where the
 //             training rows had missing cells.
-//   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case). Missing: the more frequent one.
+//   boolean   1 or 0 (true, yes, t, y; false, no, f, n, in any case); in new cells 1 and 0 too. Missing: the
+//             more frequent one.
 //   date      ISO 8601 (2024-02-29, 20240229, 2024-02-29T12:30:00Z; the zone is not applied); day or month
 //             first (29.2.2024, 2/29/24 2:30 PM; ISO 8601 too), as days above 12 tell, else day first with
 //             points between them and month first otherwise, with a warning; or seconds or milliseconds

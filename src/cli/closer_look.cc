@@ -60,6 +60,7 @@ std::vector<std::string> look_at_tables(const CheckRun& run, const std::string& 
     out.insert(out.end(), {"--label", tables->options.label});
   }
   for (const std::string& word : run.table.words()) out.push_back(word);
+  for (const std::string& word : run.scored.missing.words()) out.push_back(word);
   return out;
 }
 

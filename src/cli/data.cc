@@ -2,6 +2,7 @@
 #include "cli/data_rows.h"
 #include "cli/data_verbs.h"
 #include "data/column_guess.h"
+#include "validate/row_times.h"
 
 namespace espalier::cli {
 
@@ -19,6 +20,15 @@ void warn_of_dates(const Results& results, const CsvTable& table, const std::str
   const ColumnProfile profile = profile_column(table, all_rows(table), table.column(column), missing);
   if (const std::string doubt = date_doubt(column, profile); !doubt.empty())
     results.warn({cat("column \"", column, "\": ", doubt)});
+}
+
+void warn_of_no_dates(const Results& results, const CsvTable& table, const std::string& column,
+                      const MissingWords& missing, const char* newer) {
+  const ColumnProfile profile = profile_column(table, all_rows(table), table.column(column), missing);
+  const std::optional<TimeForm> form = time_form(column, profile);
+  if (form && !form->dates)
+    results.warn({cat("column \"", column, "\" holds no dates: it says which of ", newer,
+                      " came before others, and nothing of other columns")});
 }
 
 void add_data(CLI::App& app) {

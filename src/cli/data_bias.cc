@@ -144,6 +144,7 @@ std::string proposal(const BiasRun& run, const std::vector<std::string>& columns
     words.insert(words.end(), {"--set", cat(column, ".role=sensitive")});
   }
   for (const std::string& word : run.table.words()) words.push_back(word);
+  for (const std::string& word : run.missing.words_for(words)) words.push_back(word);
   words.insert(words.end(), {"--out", "schema.pbtxt"});
   return cat("Taken for sensitive, by name or values: ", names, "; a schema keeps it: ", command(words),
              "\n");

@@ -98,6 +98,7 @@ std::vector<std::string> next_of(const FaultsRun& run, const DataAnswer& answer,
   } else if (!rule && faults[0].of == FaultOf::kLeak) {
     out.insert(out.end(), {"leak", run.train});
     if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});
+    if (!run.options.time.empty()) out.insert(out.end(), {"--time", run.options.time});
     with_label();
   } else if (!rule && faults[0].of == FaultOf::kGroups) {
     out.insert(out.end(), {"bias", run.train});
@@ -110,9 +111,9 @@ std::vector<std::string> next_of(const FaultsRun& run, const DataAnswer& answer,
   } else {
     out.insert(out.end(), {"drift", run.train, run.now});
   }
-  if (std::ranges::count(out, "drift") + std::ranges::count(out, "train") > 0) {
-    for (const std::string& word : run.missing.words()) out.push_back(word);
-  }
+  MissingFlag missing = run.missing;
+  missing.schema = run.schema;  // a verb that hears its words
+  for (const std::string& word : missing.words_for(out)) out.push_back(word);
   for (const std::string& word : run.table.words()) out.push_back(word);
   return out;
 }
@@ -143,6 +144,8 @@ void check(const FaultsRun& run) {
     if (now) now = without_label_dots(*now, options.label);
   }
   if (!options.time.empty()) warn_of_dates(run.results, train, options.time, options.missing);
+  if (!options.time.empty() && !now)
+    warn_of_no_dates(run.results, train, options.time, options.missing, "newer rows");
   const DataAnswer answer = ask_data(train, now ? &*now : nullptr, options);
   const std::vector<DataFault>& faults = answer.faults;
   const int64_t warnings = std::ranges::count_if(faults, &DataFault::warning);

@@ -91,7 +91,7 @@ std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFindi
   if (!shared && !label.empty() && !ignored.empty())
     out.insert(out.end(), {"--ignore", names_in_list(ignored)});
   for (const std::string& word : run.table.words()) out.push_back(word);
-  for (const std::string& word : run.missing.words()) out.push_back(word);
+  for (const std::string& word : run.missing.words_for(out)) out.push_back(word);
   if (!shared && run.strip_label_dots && !label.empty()) out.emplace_back("--strip-label-dots");
   return out;
 }
@@ -109,6 +109,8 @@ void leak(const LeakRun& run) {
     if (test) test = without_label_dots(*test, options.label);
   }
   if (!options.time.empty()) warn_of_dates(run.results, table, options.time, options.missing);
+  if (!options.time.empty() && !test)
+    warn_of_no_dates(run.results, table, options.time, options.missing, "the rows of --test");
   const std::vector<LeakFinding> findings = find_leaks(table, test ? &*test : nullptr, options);
   const int64_t warnings = std::ranges::count_if(findings, &LeakFinding::warning);
   if (run.results.json) {

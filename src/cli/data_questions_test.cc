@@ -364,6 +364,62 @@ TEST_F(DataQuestions, DatesOfTwoReadingsAreWarnedOf) {
   }
 }
 
+// Rows without a value are told: nobody knows whether two of them are of one group.
+TEST_F(DataQuestions, SplitSaysWhichRowsHaveNoGroup) {
+  const auto visits_of = [&](const char* name, int without) {
+    std::string text = "patient,x\n";
+    for (int i = 0; i < 200; ++i)
+      text += cat(i < without ? std::string("NA") : cat("p", i / 4), ",", i, "\n");
+    return file(name, text);
+  };
+  const auto split = [&](const std::string& rows, const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"split",  rows,          "--replace",  "--train", path("a.csv"),
+                                      "--test", path("b.csv"), "--by-group", "patient"};
+    words.insert(words.end(), more.begin(), more.end());
+    return data(words).text;
+  };
+  const std::string some = visits_of("some.csv", 30), one = visits_of("one.csv", 1),
+                    none = visits_of("none.csv", 0);
+  EXPECT_NE(split(some, {}).find("\n30 rows have no \"patient\": each was taken as a group of its own\n"),
+            std::string::npos)
+      << split(some, {});
+  EXPECT_NE(split(one, {}).find("\n1 row has no \"patient\": it was taken as a group of its own\n"),
+            std::string::npos)
+      << split(one, {});
+  EXPECT_EQ(split(none, {}).find("of its own"), std::string::npos);
+  EXPECT_EQ(split(some, {"--not-missing", "NA"}).find("of its own"), std::string::npos);
+  EXPECT_EQ(Json::parse(split(some, {"--json"}))["without_group"], 30);
+  EXPECT_EQ(Json::parse(split(none, {"--json"}))["without_group"], 0);
+}
+
+TEST_F(DataQuestions, LeakTakesWhateverSplitTakesAsATime) {
+  std::string text = "at,x,y\n", test = text;
+  for (int i = 0; i < 100; ++i) {
+    const std::string at = cat(8 + i / 10, ":", 10 + i % 10 * 5);
+    text += cat(at, ",", i * 37 % 1000, ",", i % 3 ? "yes" : "no", "\n");
+    test += cat(at, ",", 5000 + i * 37 % 1000, ",", i % 3 ? "yes" : "no", "\n");
+  }
+  const std::string rows = file("rows.csv", text), others = file("others.csv", test);
+  EXPECT_EQ(
+      data({"split", rows, "--by-time", "at", "--replace", "--train", path("a.csv"), "--test", path("b.csv")})
+          .code,
+      0);
+  const Said apart = data({"leak", path("a.csv"), "--test", path("b.csv"), "--time", "at"});
+  EXPECT_EQ(apart.code, 0) << apart.text;
+  const Said leak = data({"leak", rows, "--test", others, "--time", "at"});
+  EXPECT_EQ(leak.code, 1) << leak.text;
+  EXPECT_NE(leak.text.find("of the test lie before the last that trains"), std::string::npos) << leak.text;
+  // Without a test such a time is held against nothing, and that is said.
+  const Outcome alone = call_command(cat("data leak ", rows, " --time at"));
+  EXPECT_EQ(alone.code, 0) << alone.error;
+  EXPECT_NE(alone.error.find("warning: column \"at\" holds no dates: it says which of the rows of --test "
+                             "came before others, and nothing of other columns\n"),
+            std::string::npos)
+      << alone.error;
+  const Said words = data({"leak", file("words.csv", "at,x\n" + std::string(30 * 8, 'a')), "--time", "x"});
+  EXPECT_EQ(words.code, 2);
+}
+
 TEST_F(DataQuestions, SplitWritesAllRowsOnceAndKeepsItsInput) {
   const std::string rows = visits("rows.csv", 1, false), train = path("train.csv"), test = path("test.csv");
   const Said said =

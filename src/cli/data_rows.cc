@@ -117,6 +117,7 @@ void suggest(const RowsRun& run) {
   std::vector<std::string> next = {"data", run.where ? "rows" : "stats", run.file};
   if (run.where) next.insert(next.end(), {"--where", run.where->text()});
   for (const std::string& word : run.table.words()) next.push_back(word);
+  for (const std::string& word : run.missing.words_for(next)) next.push_back(word);
   if (run.where) next.insert(next.end(), {"--out", free_name("rows.csv")});
   run.results.suggest(next);
 }

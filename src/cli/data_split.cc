@@ -27,6 +27,14 @@ struct SplitRun {
   Results results;
 };
 
+// Nobody knows which of these rows belong together.
+std::string without_group_text(const SplitRun& run, const RowSplit& rows) {
+  if (rows.without_group == 0) return "";
+  const bool one = rows.without_group == 1;
+  return cat(counted(rows.without_group, "row"), one ? " has" : " have", " no \"", run.group,
+             one ? "\": it was" : "\": each was", " taken as a group of its own\n");
+}
+
 void split(const SplitRun& run) {
   keep_apart({{"--train", run.train}, {"--test", run.test}, {"--out", run.results.out}});
   for (const std::string& out : {run.train, run.test}) {
@@ -57,16 +65,17 @@ void split(const SplitRun& run) {
   Results{.out = run.train}.write(csv_text(table, rows.train, columns, table.delimiter()));
   Results{.out = run.test}.write(csv_text(table, rows.test, columns, table.delimiter()));
   if (run.results.json) {
-    run.results.write_json("data split", {{"file", run.file},
-                                          {"by", rows.by},
-                                          {"seed", run.seed},
-                                          {"train", {{"file", run.train}, {"rows", rows.train.size()}}},
-                                          {"test", {{"file", run.test}, {"rows", rows.test.size()}}},
-                                          {"warnings", *run.results.warned}});
-    return;
+    nlohmann::ordered_json body = {{"file", run.file},
+                                   {"by", rows.by},
+                                   {"seed", run.seed},
+                                   {"train", {{"file", run.train}, {"rows", rows.train.size()}}},
+                                   {"test", {{"file", run.test}, {"rows", rows.test.size()}}}};
+    if (!run.group.empty()) body["without_group"] = rows.without_group;
+    body["warnings"] = *run.results.warned;
+    return run.results.write_json("data split", body);
   }
   run.results.write(cat(run.train, ": ", rows.train.size(), " rows learn\n", run.test, ": ", rows.test.size(),
-                        " rows judge\nsplit ", rows.by, "\n"));
+                        " rows judge\nsplit ", rows.by, "\n", without_group_text(run, rows)));
   std::vector<std::string> next = {"data", "leak", file_word(run.train), "--test", file_word(run.test)};
   if (!run.label.empty()) next.insert(next.end(), {"--label", run.label});
   if (!run.time.empty()) next.insert(next.end(), {"--time", run.time});

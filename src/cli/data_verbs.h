@@ -41,6 +41,10 @@ Message read_message(const std::string& file) {
 // Warns of dates in the column that may have the day or the month first.
 void warn_of_dates(const Results& results, const CsvTable& table, const std::string& column,
                    const MissingWords& missing);
+// Warns of a time of other numbers in a table alone: there no other column is held against it. `newer`: what
+// names the rows that would be.
+void warn_of_no_dates(const Results& results, const CsvTable& table, const std::string& column,
+                      const MissingWords& missing, const char* newer);
 
 // How a message is written.
 struct MessageResults {

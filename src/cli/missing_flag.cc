@@ -53,4 +53,10 @@ std::vector<std::string> MissingFlag::words() const {
   return out;
 }
 
+std::vector<std::string> MissingFlag::words_for(const std::vector<std::string>& command) const {
+  const bool strict = command.size() > 1 && command[0] == "data" &&
+                      (command[1] == "stats" || command[1] == "schema" || command[1] == "validate");
+  return strict ? MissingFlag{.more = more}.words() : words();
+}
+
 }  // namespace espalier::cli

@@ -26,6 +26,9 @@ struct MissingFlag {
   MissingWords read() const;
   // The flags as they were given.
   std::vector<std::string> words() const;
+  // The same for a command that begins with these words: to `data stats`, `schema` and `validate` every word
+  // is a value but those of --missing, the only one of these flags that they know.
+  std::vector<std::string> words_for(const std::vector<std::string>& command) const;
 };
 
 }  // namespace espalier::cli

@@ -166,6 +166,55 @@ TEST_F(Next, OfScoresKeepsEveryFlag) {
     expect_next(arguments);
 }
 
+// The next verb takes the same words for missing, or has no such flag and none is said to it: `data stats`,
+// `schema` and `validate` take every word for a value but those of --missing.
+TEST_F(Next, KeepsTheWordsForMissingCells) {
+  std::string visits = "id,sex,at,size,weight,ill\n", later = visits,
+              labelled = "id,sex,at,size,weight,ill,told\n";
+  for (int i = 0; i < 300; ++i) {
+    const std::string row = cat(i, i % 2 ? ",Female," : ",Male,", "2031-01-", 10 + i % 18, ",",
+                                i % 2 && i % 3 == 0 ? "NA" : cat(i * 37 % 100, ".", i % 7)),
+                      ill = i * i % 7 < 3 ? "yes" : "no";
+    visits += cat(row, ",", i * 53 % 300, ".5,", ill, "\n");
+    later += cat("9", row, ",", 200 + i * 53 % 300, ".5,", ill, "\n");
+    labelled += cat(row, ",", i * 53 % 300, ".5,", ill, ",", ill == "yes" ? "1" : "0", "\n");
+  }
+  write_file(home + "/visits.csv", visits);
+  write_file(home + "/later.csv", later);
+  write_file(home + "/labelled.csv", labelled);
+  run(cat(program, " data schema visits.csv --out visits.pbtxt"));
+  const std::string both = " --missing none --not-missing NA";
+  const struct {
+    std::string words, next, flags;
+  } asked[] = {
+      {"data leak visits.csv", "data stats", " --missing none"},
+      {"data leak visits.csv --label ill", "train", both},
+      {"data leak visits.csv --label ill --test visits.csv", "data split", both},
+      {"data drift visits.csv later.csv", "data leak", both},
+      {"data skew visits.csv visits.csv --id id", "data drift", both},
+      {"data bias visits.csv --label ill --positive yes", "data leak", both},
+      {"data split visits.csv --replace", "data leak", both},
+      {"data rows visits.csv --where 'weight > 40'", "data rows", both},
+      {"data check visits.csv", "data stats", " --missing none"},
+      {"data check visits.csv --label ill", "train", both},
+      {"data check labelled.csv --label ill", "data leak", both},
+      {"data check visits.csv later.csv", "data drift", both},
+      {"data check visits.csv labelled.csv", "data schema", " --missing none"},
+      {"data check visits.csv labelled.csv --schema visits.pbtxt", "data validate", " --missing none"},
+  };
+  for (const auto& [words, expected, flags] : asked) {
+    const std::string said = run(cat(program, " ", words, both)), next = next_of(said);
+    EXPECT_TRUE(next.starts_with(cat(program, " ", expected, " "))) << words << "\n" << said;
+    EXPECT_NE((next + " ").find(flags + " "), next.npos) << words << "\n" << next;
+    EXPECT_EQ(next.find("--not-missing") != next.npos, flags == both) << words << "\n" << next;
+    run(next);
+    const std::string plain = next_of(run(cat(program, " ", words)));
+    EXPECT_EQ(plain.find("missing NA"), plain.npos) << plain;
+  }
+  // A column of numbers is a time to the next verb as well.
+  expect_next("data split visits.csv --by-time id --replace");
+}
+
 TEST_F(Next, OfAModelKeepsEveryFlag) {
   run(cat(program, " train --data people.csv --label paid --epochs 3"));
   run(cat(program, " train --data people.csv --label paid --epochs 1 --model before"));

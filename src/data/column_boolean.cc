@@ -21,7 +21,10 @@ std::optional<bool> read_truth(std::string_view text) {
 
 std::optional<bool> read_truth_or_bit(std::string_view text) {
   if (text == "1" || text == "0") return text == "1";
-  return read_truth(text);
+  if (const std::optional<bool> truth = read_truth(text)) return truth;
+  const std::optional<double> number = read_number(text, NumberStyle::kPlain);
+  if (number != 0 && number != 1) return std::nullopt;
+  return number == 1;
 }
 
 std::vector<std::string> BooleanStep::names(const std::string& column) const {

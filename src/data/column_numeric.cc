@@ -11,9 +11,23 @@ namespace {
 
 constexpr double kMostScaled = 10;
 
+// Whether all that trained was 0 and 1. Of numbers between these the variance is mean (1 - mean) where each
+// is one of them, and less where one is not; log(1 + x) of them is 0 and log 2.
+bool trained_on_bits(const NumericStep& step) {
+  constexpr double kRounding = 1e-9;
+  if (step.form.style == NumberStyle::kClock || !step.form.unit.empty()) return false;
+  if (step.range.least < 0 || step.range.most > 1) return false;
+  if (step.range.least == step.range.most) return step.range.least == 0 || step.range.least == 1;
+  if (step.range.least != 0 || step.range.most != 1) return false;
+  const double one = step.log ? std::log(2.0) : 1.0, mean = step.mean / one, deviation = step.scale / one;
+  const double variance = mean * (1 - mean);
+  return std::fabs(deviation * deviation - variance) <= kRounding * variance;
+}
+
 }  // namespace
 
 std::string NumericStep::prepare() {
+  bits = trained_on_bits(*this);
   if (!(scale > 0)) return "scale must be positive";
   if (range.least > range.most) return "least is above most";
   return log && median < 0 ? "the logarithm of a negative median" : "";
@@ -25,10 +39,10 @@ std::vector<std::string> NumericStep::names(const std::string& column) const {
 }
 
 std::vector<std::string> NumericStep::formulas() const {
-  std::vector<std::string> out = {cat("(", log ? "log(1 + max(x, 0))" : "x", " - ", shortest(mean), ") / ",
-                                      shortest(scale), ", at least -10, at most 10; x is ",
-                                      form.style == NumberStyle::kClock ? "in seconds, and " : "",
-                                      shortest(median), " where missing")};
+  std::vector<std::string> out = {
+      cat("(", log ? "log(1 + max(x, 0))" : "x", " - ", shortest(mean), ") / ", shortest(scale),
+          ", at least -10, at most 10; x is ", form.style == NumberStyle::kClock ? "in seconds, and " : "",
+          bits ? "1 where true and 0 where false, " : "", shortest(median), " where missing")};
   if (indicator) out.emplace_back("1 where missing, else 0");
   return out;
 }
@@ -38,8 +52,15 @@ float NumericStep::scaled(double value) const {
   return static_cast<float>(std::clamp((x - mean) / scale, -kMostScaled, kMostScaled));
 }
 
+std::optional<double> NumericStep::value_of(std::string_view text) const {
+  if (const std::optional<double> number = read_number(text, form)) return number;
+  if (!bits) return std::nullopt;
+  const std::optional<bool> truth = read_truth(text);
+  return truth ? std::optional<double>(*truth) : std::nullopt;
+}
+
 CellOutcome NumericStep::read(const Cell& cell, float* out) const {
-  const std::optional<double> value = read_number(cell.text, form);
+  const std::optional<double> value = value_of(cell.text);
   if (!value) {
     read_missing(out);
     return CellOutcome::kUnreadable;

@@ -118,7 +118,7 @@ std::string date_text(int64_t days);
 
 // true, yes, t, y; false, no, f, n, in any case.
 std::optional<bool> read_truth(std::string_view text);
-// The same, and 1 and 0, as JSON Lines and other programs have truths among numbers.
+// The same, and the numbers 1 and 0 (1.0, 0.0), as other programs write truths.
 std::optional<bool> read_truth_or_bit(std::string_view text);
 
 // What training rows held; infinite on a side that a program does not say.
@@ -152,6 +152,8 @@ struct NumericStep {
   int64_t width() const { return 1 + indicator; }
   std::vector<std::string> names(const std::string& column) const;
   std::vector<std::string> formulas() const;
+  // A number of the form; where 0 and 1 alone trained a truth too, as 1 and 0. Nothing for other text.
+  std::optional<double> value_of(std::string_view text) const;
   CellOutcome read(const Cell& cell, float* out) const;
   // The same for digits alone; kUnreadable for whatever else a number can look like.
   CellOutcome read_plain(const CsvTable& table, int64_t row, int64_t column, float* out) const;
@@ -159,6 +161,8 @@ struct NumericStep {
   std::string seen() const;
   std::string written() const;
   float scaled(double value) const;
+
+  bool bits = false;  // whether 0 and 1 alone trained; by prepare()
 };
 
 struct CategoryStep {

@@ -152,6 +152,34 @@ TEST(Columns, FormulasAreWhatIsComputed) {
             (std::vector<float>{1, 0, 1}));
 }
 
+// What trained is told from the mean and the deviation of the saved program, however rare its ones are.
+TEST(Columns, NumbersThatWereZerosAndOnesTakeWordsOfTruth) {
+  const auto fitted = [](const std::function<std::string(int)>& x) {
+    return ColumnProgram::from_json(fit_all(table_of("x", x), {.label = "y", .ignore = {"z"}}).to_json());
+  };
+  for (const int every : {2, 3, 39}) {
+    const ColumnProgram bits = fitted([=](int i) { return i % every ? "0" : "1"; });
+    ColumnReport report;
+    const std::vector<float> numbers =
+        feature(bits, bits.inputs(parse_csv("x,z\n0,1\n1,1\n1,1\n0,1\n")), "x");
+    EXPECT_EQ(feature(bits, bits.inputs(parse_csv("x,z\nfalse,1\nTrue,1\nyes,1\nF,1\n"), {}, &report), "x"),
+              numbers)
+        << every;
+    EXPECT_EQ(report.columns[0].unreadable, 0);
+    EXPECT_EQ(report.rows_beyond, 0);
+    EXPECT_NE(bits.feature_formulas()[0].find("1 where true and 0 where false"), std::string::npos)
+        << bits.feature_formulas()[0];
+    bits.inputs(parse_csv("x,z\nmaybe,1\n1,1\n"), {}, &report);
+    EXPECT_EQ(report.columns[0].unreadable, 1);
+  }
+  for (const char* const other : {"0.5", "2", "-1", "0.001"}) {
+    const ColumnProgram numbers = fitted([=](int i) { return i == 7 ? other : i % 2 ? "0" : "1"; });
+    ColumnReport report;
+    numbers.inputs(parse_csv("x,z\ntrue,1\n1,1\n"), {}, &report);
+    EXPECT_EQ(report.columns[0].unreadable, 1) << other;
+  }
+}
+
 TEST(Columns, CategoriesAreOneHotWithOthersTogether) {
   // Of 40 rows: red in 20, blue in 10, green in 5, none in 5.
   const CsvTable table = table_of("x", [](int i) {

@@ -232,20 +232,19 @@ std::function<int64_t(const ColumnProfile&)> of_another_width(const ColumnProfil
 }
 
 // Where one table has true and false, the other 1 and 0, or another word: those of `before`, where it has
-// both.
+// both and nearly nothing else.
 ColumnProfile in_words_of(const ColumnProfile& before, const ColumnProfile& now) {
-  const auto truths = [](const ColumnProfile& of) {
-    return of.count([](std::string_view text) { return read_truth_or_bit(text).has_value(); }) ==
-           of.present();
-  };
+  const int64_t truths =
+      before.count([](std::string_view text) { return read_truth_or_bit(text).has_value(); });
   const auto words = [](const ColumnProfile& of) {
     return of.count([](std::string_view text) { return read_truth(text).has_value(); }) > 0;
   };
-  if (!truths(before) || !truths(now) || !(words(before) || words(now))) return now;
+  if (!nearly_all(truths, before.present()) || !(words(before) || words(now))) return now;
   ColumnProfile out = now;
   for (auto& value : out.values) {
+    const std::optional<bool> truth = read_truth_or_bit(value.text);
     for (const auto& word : before.values) {
-      if (read_truth_or_bit(word.text) != read_truth_or_bit(value.text)) continue;
+      if (!truth || read_truth_or_bit(word.text) != truth) continue;
       value.text = word.text;
       break;
     }

@@ -96,7 +96,7 @@ class NovelColumn {
   }
 
   void ask(const NumericStep& step) {
-    const auto read = [&](std::string_view cell) { return read_number(cell, step.form); };
+    const auto read = [&](std::string_view cell) { return step.value_of(cell); };
     unread(read);
     range(step.range, step.range.most - step.range.least, false, read);
   }

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "data/column_fit.h"
 #include "data/column_guess.h"
 #include "evaluate/drift.h"
 #include "evaluate/envelope.h"
@@ -148,9 +149,10 @@ class Faults {
       const ColumnGuess guess = guess_column(name, false, true, profiles_[c]);
       if (guess.kind != ColumnKind::kNumeric && guess.kind != ColumnKind::kDate) continue;
       const ColumnProfile now = profile_column(*now_, rows, now_->column(name), options_.missing);
+      const ColumnStep step = fit_step(name, guess, profiles_[c], ColumnOptions{}.max_categories).step;
+      const auto* numbers = std::get_if<NumericStep>(&step.how);
       const int64_t read = now.count([&](std::string_view cell) {
-        return guess.kind == ColumnKind::kDate ? read_date(cell, guess.dates).has_value()
-                                               : read_number(cell, guess.numbers).has_value();
+        return numbers ? numbers->value_of(cell).has_value() : read_date(cell, guess.dates).has_value();
       });
       if (read == 0) not_judged(FaultOf::kRange, too_few(name, 0, 1, "value"), matters(name));
     }

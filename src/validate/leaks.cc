@@ -11,8 +11,8 @@
 #include "data/column_guess.h"
 #include "data/column_leak.h"
 #include "data/equal_values.h"
-#include "data/instants.h"
 #include "espalier/error.h"
+#include "validate/row_times.h"
 
 namespace espalier {
 namespace {
@@ -289,43 +289,40 @@ class Search {
     }
   }
 
-  // When the rows of a table are, by a column of dates: seconds, NaN where that is not said.
-  struct Times {
+  // When the rows of a table are, by one of its columns.
+  struct Times : RowTimes {
     int64_t column = -1;
-    Instants instants;
-    std::vector<double> of_row;
   };
-  Times times_of(int64_t column, const char* whose, const ColumnProfile& profile, DateStyle style) const {
-    Times out{.column = column,
-              .instants = instants_of(cat("column \"", name(column), "\"", whose), profile, style),
-              .of_row = {}};
-    for (const uint32_t code : profile.codes)
-      out.of_row.push_back(code == ColumnProfile::kMissing ? std::nan("") : out.instants.of_value[code]);
-    return out;
+  Times times_of(int64_t column, const char* whose, const ColumnProfile& profile,
+                 const TimeForm& form) const {
+    return {row_times(cat("column \"", name(column), "\"", whose), profile, form), column};
   }
 
   void times() {
-    std::vector<std::pair<int64_t, DateStyle>> dates;
+    std::vector<std::pair<int64_t, TimeForm>> dates;
     for (int64_t c = 0; c < table_.columns(); ++c) {
       if (c == label_) continue;
       if (const auto style = date_style(name(c), profiles_[static_cast<size_t>(c)]))
-        dates.emplace_back(c, *style);
+        dates.emplace_back(c, TimeForm{.dates = style});
     }
     if (!options_.time.empty()) {
       const int64_t wanted = table_.column(options_.time);
-      const auto found = std::ranges::find(dates, wanted, [](const auto& date) { return date.first; });
-      if (found == dates.end())
-        throw ValueError("leaks.time", cat("column \"", options_.time, "\" holds no dates"));
-      const Times time = read_times(*found);
+      const auto form = time_form(options_.time, profiles_[static_cast<size_t>(wanted)]);
+      if (!form)
+        throw ValueError("leaks.time", cat("column \"", options_.time, "\" holds neither dates nor numbers"));
+      const Times time = read_times({wanted, *form});
       check_offsets({&time.instants});
-      for (const auto& other : dates) later_column(time, other);
-      if (test_) earlier_test(time, found->second);
+      // How a number lies to a date nobody knows.
+      for (const auto& other : dates) {
+        if (form->dates) later_column(time, other);
+      }
+      if (test_) earlier_test(time);
     } else if (dates.size() == 1 && test_) {
-      earlier_test(read_times(dates[0]), dates[0].second);
+      earlier_test(read_times(dates[0]));
     }
   }
-  Times read_times(const std::pair<int64_t, DateStyle>& date) const {
-    return times_of(date.first, "", profiles_[static_cast<size_t>(date.first)], date.second);
+  Times read_times(const std::pair<int64_t, TimeForm>& time) const {
+    return times_of(time.first, "", profiles_[static_cast<size_t>(time.first)], time.second);
   }
   // By how many seconds one must lie before the other to be the earlier for sure: clocks without an offset
   // are from 12 hours behind UTC to 14 ahead of it.
@@ -336,7 +333,7 @@ class Search {
   }
 
   // Dates that mostly lie behind that of their row.
-  void later_column(const Times& time, const std::pair<int64_t, DateStyle>& date) {
+  void later_column(const Times& time, const std::pair<int64_t, TimeForm>& date) {
     if (date.first == time.column) return;
     const Times other = read_times(date);
     const double sure = doubt(time.instants, other.instants);
@@ -351,9 +348,9 @@ class Search {
                           share(later, both), ": nobody knows it then")});
   }
 
-  void earlier_test(const Times& time, DateStyle style) {
+  void earlier_test(const Times& time) {
     const Times now =
-        times_of(time.column, " of the test", test_profiles_[static_cast<size_t>(time.column)], style);
+        times_of(time.column, " of the test", test_profiles_[static_cast<size_t>(time.column)], time.form);
     // A column that nobody named may say something else than when its row came.
     const bool named = !options_.time.empty();
     if (named) check_offsets({&time.instants, &now.instants});

@@ -38,7 +38,9 @@ inline constexpr int64_t kRowsForLeaks = 20;
 
 struct LeakOptions {
   std::string label = {};  // "" without one
-  std::string time = {};   // the column that says when a row is judged; "": the only one of dates, if it is
+  // The column that says when a row is judged, as split_by_time() takes it; dates of other columns are held
+  // against dates alone. "": the only one of dates, if it is.
+  std::string time = {};
   MissingWords missing = ColumnOptions{}.missing;
 };
 
@@ -46,8 +48,9 @@ struct LeakOptions {
 // differ name rows and are not compared. Rows count as repeated where rows are mostly unlike each other: at
 // least nine in ten differ; in other tables the like of each other are no finding. Cells are equal as
 // EqualValues has it, and compared by 64-bit hashes; dates with offsets from UTC are instants. Raises
-// ValueError: csv.column, leaks.columns where the other table lacks one, dates.offsets where some dates of
-// the column that is asked for have an offset and others have none.
+// ValueError: csv.column, leaks.columns where the other table lacks one, leaks.time for a time of neither
+// dates nor numbers, dates.offsets where some dates of the column that is asked for have an offset and others
+// have none.
 std::vector<LeakFinding> find_leaks(const CsvTable& table, const CsvTable* test, const LeakOptions& options);
 
 }  // namespace espalier

@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 
 #include <gtest/gtest.h>
 
 #include "base/format.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "validate/split_rows.h"
 
 namespace espalier {
 namespace {
@@ -286,6 +288,42 @@ TEST(Leaks, NumbersThatAreEqualRepeat) {
     other_zips[i][4] = cat("0", 1000 + i);
   }
   EXPECT_FALSE(of_kind(found(zips, &other_zips), LeakKind::kOverlap));
+}
+
+// Those that split_by_time() takes.
+TEST(Leaks, TimesOfDaySecondsAndNumbersSayWhenRowsCame) {
+  const auto rows = [](int first, int count, const std::function<std::string(int)>& at) {
+    Philox random(static_cast<uint64_t>(first) + 1);
+    std::string text = "at,x,late\n";
+    for (int i = first; i < first + count; ++i)
+      text += cat(at(i), ",", random.below(100000), ",", random.below(3) ? "yes" : "no", "\n");
+    return parse_csv(text, {.header = CsvHeader::kYes});
+  };
+  const std::function<std::string(int)> forms[] = {
+      [](int i) { return cat(8 + i / 60, ":", i % 60 < 10 ? "0" : "", i % 60); },
+      [](int i) { return cat(int64_t{1700000000} + 3600 * i); },
+      [](int i) { return cat((int64_t{1700000000} + 3600 * i) * 1000); },
+      [](int i) { return cat("$ ", i, ".5"); }, [](int i) { return cat(i); }};
+  for (const auto& at : forms) {
+    const CsvTable early = rows(0, 300, at), late = rows(300, 100, at);
+    EXPECT_EQ(split_by_time(early, "at", 0.25).test.size(), 75U) << at(3);
+    EXPECT_TRUE(find_leaks(early, &late, {.label = "late", .time = "at"}).empty()) << at(3);
+    const auto all = find_leaks(late, &early, {.label = "late", .time = "at"});
+    ASSERT_TRUE(of_kind(all, LeakKind::kTimeTravel)) << at(3);
+    EXPECT_EQ(of_kind(all, LeakKind::kTimeTravel)->rows, 300) << at(3);
+  }
+  // Of a column that is named as the time digits are seconds since 1970, before and after other dates.
+  std::string text = "at,sent,late\n";
+  for (int i = 0; i < 60; ++i)
+    text += cat(int64_t{1700000000} + 90000 * i, ",", day(28 + i % 300), ",", i % 3 ? "yes" : "no", "\n");
+  const auto later = find_leaks(parse_csv(text), nullptr, {.label = "late", .time = "at"});
+  ASSERT_TRUE(of_kind(later, LeakKind::kFutureColumn));
+  EXPECT_EQ(of_kind(later, LeakKind::kFutureColumn)->column, "sent");
+  // Words among numbers are no times.
+  std::string words = "at,late\n";
+  for (int i = 0; i < 60; ++i) words += cat(i % 2 ? "soon" : cat(i), i % 3 ? ",yes\n" : ",no\n");
+  EXPECT_EQ(rule_of([&] { find_leaks(parse_csv(words), nullptr, {.label = "late", .time = "at"}); }),
+            "leaks.time");
 }
 
 TEST(Leaks, InstantsOfOtherClocksAreNoTimeTravel) {

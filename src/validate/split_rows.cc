@@ -10,13 +10,12 @@
 #include "base/philox.h"
 #include "base/shell_words.h"
 #include "base/shortest.h"
-#include "data/column_guess.h"
 #include "data/column_profile.h"
 #include "data/equal_values.h"
-#include "data/instants.h"
 #include "espalier/columns.h"
 #include "espalier/error.h"
 #include "format/expression_node.h"
+#include "validate/row_times.h"
 
 namespace espalier {
 namespace {
@@ -48,12 +47,6 @@ struct RowTexts {
   std::vector<std::string_view> of_row;
 };
 
-// The moment or number of each row, and the moments' style.
-struct Keys {
-  std::vector<double> of_row;
-  std::optional<DateStyle> dates;
-  bool utc = false;  // whether they say how far they are from it
-};
 // What is true of rows that have a time, and not of one whose cell is this.
 std::string have_one(const std::string& name, std::string_view cell, bool dates,
                      const MissingWords& missing) {
@@ -61,45 +54,41 @@ std::string have_one(const std::string& name, std::string_view cell, bool dates,
   if (missing.of(name).contains(cell)) return cat(column, " is not missing");
   return dates ? cat(column, " != ", quoted_text(cell)) : cat("number(", column, ") is not missing");
 }
-Keys keys_of(const CsvTable& table, const std::string& name, const MissingWords& missing) {
+// Raises where a row has none.
+RowTimes times_of(const CsvTable& table, const std::string& name, const MissingWords& missing) {
   const int64_t column = table.column(name);
-  const std::vector<int64_t> rows = all_rows(table);
-  const ColumnProfile profile = profile_column(table, rows, column, missing);
-  Keys out{.of_row = {}, .dates = date_style(name, profile)};
-  const Instants instants =
-      out.dates ? instants_of(cat("column \"", name, "\""), profile, *out.dates) : Instants();
-  check_offsets({&instants});
-  out.utc =
-      !instants.with.empty() && *out.dates != DateStyle::kSeconds && *out.dates != DateStyle::kMilliseconds;
-  const std::optional<NumberForm> form = out.dates ? std::nullopt : form_of_all(profile);
-  for (const int64_t row : rows) {
-    double key = table.number_or_nan(row, column);
-    if (const uint32_t code = profile.codes[static_cast<size_t>(row)]; code != ColumnProfile::kMissing) {
-      if (out.dates) key = instants.of_value[code];
-      if (form) key = *read_number(profile.values[code].text, *form);
-    } else {
-      key = NAN;
-    }
-    if (std::isnan(key)) {
-      const std::string_view cell = table.cell(row, column);
-      const auto is_number = [&](int64_t other) { return !std::isnan(table.number_or_nan(other, column)); };
-      if (!out.dates && std::ranges::none_of(rows, is_number))
-        throw ValueError("split.time",
-                         cat("column \"", name, "\" holds neither dates nor numbers, as line ",
-                             table.line(row), " shows: rows have no time by it"),
-                         "data stats FILE says what each column holds; without --by-time rows are drawn");
-      throw ValueError(
-          "split.time",
-          cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
-              cell.empty() ? "empty"
-              : out.dates  ? "no date as the others are"
-                           : "no date and no number"),
-          cat("part the rows that have one: data rows FILE --where ",
-              shell_words({have_one(name, cell, out.dates.has_value(), missing)}), " --out DATED.csv"));
-    }
-    out.of_row.push_back(key);
-  }
-  return out;
+  const ColumnProfile profile = profile_column(table, all_rows(table), column, missing);
+  const TimeForm form = time_form(name, profile).value_or(TimeForm{.numbers = number_form(profile).form});
+  RowTimes out = row_times(cat("column \"", name, "\""), profile, form);
+  check_offsets({&out.instants});
+  const auto none = [](double time) { return std::isnan(time); };
+  const auto without = std::ranges::find_if(out.of_row, none);
+  if (without == out.of_row.end()) return out;
+  const int64_t row = without - out.of_row.begin();
+  if (std::ranges::all_of(out.of_row, none))
+    throw ValueError("split.time",
+                     cat("column \"", name, "\" holds neither dates nor numbers, as line ", table.line(row),
+                         " shows: rows have no time by it"),
+                     "data stats FILE says what each column holds; without --by-time rows are drawn");
+  const std::string_view cell = table.cell(row, column);
+  throw ValueError(
+      "split.time",
+      cat("line ", table.line(row), ": the cell of \"", name, "\" is ",
+          cell.empty() ? "empty"
+          : form.dates ? "no date as the others are"
+                       : "no date and no number"),
+      cat("part the rows that have one: data rows FILE --where ",
+          shell_words({have_one(name, cell, form.dates.has_value(), missing)}), " --out DATED.csv"));
+}
+
+// "2024-03-01", "2024-03-01 (UTC)", "7.5".
+std::string moment_text(double time, const RowTimes& times) {
+  constexpr double kDay = 86400;
+  if (!times.form.dates) return shortest(time);
+  const bool seconds =
+      times.form.dates == DateStyle::kSeconds || times.form.dates == DateStyle::kMilliseconds;
+  return cat(date_text(static_cast<int64_t>(std::floor(time / kDay))),
+             !seconds && !times.instants.with.empty() ? " (UTC)" : "");
 }
 
 }  // namespace
@@ -202,10 +191,12 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
   const ColumnProfile profile = profile_values(table, all_rows(table), table.column(column), missing);
   std::vector<size_t> of_value(profile.values.size(), 0);
   std::vector<std::vector<int64_t>> groups;
+  int64_t without_group = 0;
   for (const int64_t row : all_rows(table)) {
     const uint32_t code = profile.codes[static_cast<size_t>(row)];
     if (code == ColumnProfile::kMissing) {
       groups.push_back({row});
+      ++without_group;
       continue;
     }
     if (of_value[code] == 0) {
@@ -222,7 +213,8 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
     std::ranges::stable_sort(groups, std::ranges::greater(), &std::vector<int64_t>::size);
   }
   size_t room = static_cast<size_t>(share_of(static_cast<size_t>(table.rows()), fraction));
-  RowSplit out{.train = {}, .test = {}, .by = cat("by group of \"", column, "\"")};
+  RowSplit out{
+      .train = {}, .test = {}, .by = cat("by group of \"", column, "\""), .without_group = without_group};
   if (classes) out.by += cat(" near the classes of \"", label, "\"");
   out.by += cat(", seed ", seed);
   for (const std::vector<int64_t>& group : groups) {
@@ -236,21 +228,17 @@ RowSplit split_by_group(const CsvTable& table, const std::string& column, const 
 
 RowSplit split_by_time(const CsvTable& table, const std::string& column, double fraction,
                        const MissingWords& missing) {
-  const Keys keys = keys_of(table, column, missing);
-  std::vector<double> moments = keys.of_row;
+  const RowTimes times = times_of(table, column, missing);
+  std::vector<double> moments = times.of_row;
   std::ranges::sort(moments);
   RowSplit out{.train = {}, .test = {}, .by = {}};
   const auto judge = static_cast<size_t>(share_of(moments.size(), fraction));
   // Rows of the moment at the cut learn, and later ones judge.
   const double last = judge >= moments.size() ? -INFINITY : moments[moments.size() - judge - 1];
   for (const int64_t row : all_rows(table))
-    (keys.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
-  constexpr double kDay = 86400;
+    (times.of_row[static_cast<size_t>(row)] > last ? out.test : out.train).push_back(row);
   out.by = cat("by \"", column, "\": rows judge ",
-               std::isinf(last) ? "all"
-               : keys.dates     ? cat("after ", date_text(static_cast<int64_t>(std::floor(last / kDay))),
-                                  keys.utc ? " (UTC)" : "")
-                                : cat("after ", shortest(last)));
+               std::isinf(last) ? "all" : cat("after ", moment_text(last, times)));
   return out;
 }
 

@@ -14,6 +14,7 @@ namespace espalier {
 struct RowSplit {
   std::vector<int64_t> train, test;  // ascending
   std::string by;                    // "by time: from 2024-03-01 on rows judge"; no cell but of a time
+  int64_t without_group = 0;         // rows whose group is missing, each a group of its own
 };
 
 // `fraction` in [0, 1] is the share of the rows that judge, rounded. The same seed gives the same rows.
