@@ -40,6 +40,7 @@ check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-rooms
 	scripts/check-sizes
 	scripts/check-words
+	scripts/check-unity
 	scripts/check-support build/$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS) -E Slow --progress
 
