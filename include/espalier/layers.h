@@ -355,10 +355,12 @@ struct EmbeddingOptions {
   std::string name = "embedding";
   DTypePolicy dtype = {};
 };
-// Integer ids [...] give rows f[..., output_dim], taken in variable_dtype() and then cast. An id that is none
-// is refused, as a label that is no class: ValueError[embedding.ids] in an eager call, and [fit.ids],
-// [evaluate.ids], [predict.ids] where ids are an input of the model, before the first step. Where a traced
-// call computes its ids from others, those that are none give rows of NaN.
+// Integer ids [...] give rows f[..., output_dim], taken in variable_dtype() and then cast. Raises
+// DTypeError[embedding.dtype] when it is built for ids that are no integers. An id that is none is refused,
+// as a label that is no class: ValueError[embedding.ids] in an eager call, and where ids are an input of the
+// model [fit.ids], [fit.validation_ids], [train_on_batch.ids], [evaluate.ids], [predict.ids], before the
+// first step on arrays, before the step of the batch that holds it on a dataset. Where a traced call computes
+// its ids from others, those that are none give rows of NaN.
 class Embedding : public Layer {
  public:
   // Raises ValueError for sizes below 1 and unknown names.

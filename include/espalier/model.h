@@ -35,7 +35,7 @@ class Logs {
   Logs(Values values) : values_(std::move(values)) {}
   operator const Values&() const { return values_; }
 
-  // Both raise ValueError[logs.name] for a name that is not there.
+  // at() and operator[] raise ValueError[logs.name] for a name that is not there; set() adds one.
   double at(const std::string& name, Location at = Location::here()) const;
   struct Name {
     template <class T>
@@ -220,7 +220,8 @@ class Model : public Layer {
   // rows on either side, [fit.validation_sample_weight] for weights without those rows or that do not fit,
   // ValueError[fit.labels] for a class number that the outputs have no place for, for a label outside of [0,
   // 1] where the loss takes shares, and for another number of tensors than compile() knows outputs of,
-  // [fit.ids] for an input's id that an Embedding has no row for,
+  // [fit.ids] for an input's id that an Embedding has no row for, [fit.validation_labels] and
+  // [fit.validation_ids] for those of the validation data,
   // ValueError[fit.outputs] when the model gives another number, ValueError[fit.sample_weight] and
   // [fit.class_weight] for weights that do not fit and for the weight of a class that the outputs have no
   // place for, StateError[fit.variable] when the model reads a trainable variable that is not one of its own,

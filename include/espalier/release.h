@@ -35,7 +35,7 @@ struct BinaryScores {
   std::vector<uint8_t> labels;  // 1 for positives, 0 for negatives
   std::vector<double> weights = {};
   // What those rows are: the class, "yes", or with its column, "paid=yes", which gates' `positive` is held
-  // against.
+  // against. The default is a word for people and names no class: such rows are of the gates' `positive`.
   std::string positive = "positive";
 };
 struct ClassScores {

@@ -50,8 +50,9 @@ class LoadedModel : public Model {
 };
 
 // Reads a folder of Model::save; while another process saves there, the model of before or the new one,
-// whole. Raises IoError, or FormatError[saved_model.*] that names the file and what is wrong with it, as that
-// its checksum is another than when it was saved; safe on any bytes.
+// whole. Raises IoError, or FormatError[saved_model.*] that names the file and what is wrong with it: it is
+// missing, its checksum is another than when it was saved, or it is no file of the model's (folders, and
+// files whose names begin with ".", may lie beside). Safe on any bytes.
 LoadedModel load_model(const std::string& path, Location at = Location::here());
 // The same from the contents of such a folder by file name, for programs that carry a model inside or get it
 // from elsewhere. Messages call the folder `path`.

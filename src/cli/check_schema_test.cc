@@ -62,6 +62,57 @@ TEST_F(CheckSchema, RulesDecide) {
   EXPECT_EQ(Json::parse(data.output)["findings"][0]["text"], "4 of 200 rows break the rule \"age >= 21\"");
 }
 
+// A rule that no row could be asked is no pass, and none of a gate of one column.
+TEST_F(CheckSchema, RulesThatCouldBeAskedOfNoRowAreUndecided) {
+  const auto rule = [](const std::string& tag) {
+    return cat(kRest, kLabel, "feature { name: \"g\" type: BYTES } feature { name: \"at\" type: BYTES } ",
+               "annotation { tag: 'espalier.", tag, "' }");
+  };
+  const auto dated = [](const std::string& rows) {
+    std::string out;
+    for (size_t begin = 0; begin < rows.size();) {
+      const size_t end = rows.find('\n', begin);
+      out += cat(rows.substr(begin, end - begin), begin == 0 ? ",at\n" : ",2024-06-01\n");
+      begin = end + 1;
+    }
+    return out;
+  };
+  const std::string now = dated(scored_people(100)), bad = "rule=at >= \"first of June\"";
+  file("train.csv", now);
+  const std::string of_data =
+      cat("data check ", file("train-dated.csv", now), " ", file("now.csv", now), " --schema ");
+  const Outcome open = call_command(cat(of_data, file("open.pbtxt", rule(bad))));
+  EXPECT_EQ(open.code, 3) << open.output << open.error;
+  EXPECT_TRUE(
+      open.output.starts_with("Undecided: schema of the data: the rule \"at >= \"first of June\"\" is "
+                              "asked of 0 of 200 rows, because column \"at\" is of dates"))
+      << open.output;
+  EXPECT_NE(open.output.find(cat(" data validate ", path("now.csv"), " --schema ", path("open.pbtxt"), "\n")),
+            std::string::npos)
+      << open.output;
+  const Json json = Json::parse(call_command(cat(of_data, file("open.pbtxt", rule(bad)), " --json")).output);
+  EXPECT_EQ(json["undecided"], true);
+  EXPECT_TRUE(std::ranges::any_of(json["not_compared"], [](const Json& each) {
+    return std::string(each["why"]).starts_with("schema: the rule ");
+  })) << json;
+  // What is read is asked, and a rule that only warns is said.
+  EXPECT_EQ(call_command(cat(of_data, file("open.pbtxt", rule("rule=at >= \"2024-06-01\"")))).code, 0);
+  const Outcome warned =
+      call_command(cat(of_data, file("open.pbtxt", rule("warning=at >= \"first of June\""))));
+  EXPECT_EQ(warned.code, 0) << warned.output;
+  EXPECT_NE(warned.output.find("Not compared:\n  schema: the rule "), std::string::npos) << warned.output;
+  // Gates: of the whole table it is open, of a column it is not asked.
+  const auto gated = [&](const std::string& tag, const std::string& more) {
+    return call_command(cat("check --scores ", path("now.csv"), " --label y --score p --train ",
+                            path("train-dated.csv"), " --gates ",
+                            file("gates.toml", cat("[[gates]]\ndata = \"schema\"\n", more)), " --schema ",
+                            file("open.pbtxt", rule(tag))));
+  };
+  EXPECT_EQ(gated(bad, "").code, 3) << gated(bad, "").output;
+  EXPECT_EQ(gated("warning=at >= \"first of June\"", "").code, 0);
+  EXPECT_EQ(gated(bad, "column = \"age\"\n").code, 0) << gated(bad, "column = \"age\"\n").error;
+}
+
 TEST_F(CheckSchema, EnvironmentsSayWhatIsAsked) {
   const std::string schema = cat(kRest,
                                  "feature { name: \"g\" type: BYTES } "

@@ -82,24 +82,27 @@ std::string faults_text(const FaultsRun& run, const CsvTable& train, const DataA
 }
 
 // Where the first fault is looked at more closely.
-std::vector<std::string> next_of_faults(const FaultsRun& run, const std::vector<DataFault>& faults,
+std::vector<std::string> next_of_faults(const FaultsRun& run, const DataAnswer& answer,
                                         const std::string& label) {
+  const std::vector<DataFault>& faults = answer.faults;
   std::vector<std::string> out = {"data"};
   const auto with_label = [&] {
     if (!label.empty()) out.insert(out.end(), {"--label", label});
     if (run.strip_label_dots) out.emplace_back("--strip-label-dots");
   };
-  if (faults.empty() || !faults[0].warning) {
+  const bool clean = faults.empty() || !faults[0].warning;
+  const bool rule = clean && answer.undecided() && answer.undecided()->of_rule;
+  if (clean && !rule) {
     out = label.empty() ? std::vector<std::string>{"data", "stats", run.train}
                         : std::vector<std::string>{"train", "--data", run.train};
     if (!label.empty()) with_label();
-  } else if (faults[0].of == FaultOf::kLeak) {
+  } else if (!rule && faults[0].of == FaultOf::kLeak) {
     out.insert(out.end(), {"leak", run.train});
     if (!run.now.empty()) out.insert(out.end(), {"--test", run.now});
     with_label();
-  } else if (faults[0].of == FaultOf::kGroups) {
+  } else if (!rule && faults[0].of == FaultOf::kGroups) {
     out.insert(out.end(), {"bias", run.train});
-  } else if (faults[0].of == FaultOf::kSchema) {
+  } else if (rule || faults[0].of == FaultOf::kSchema) {
     if (run.schema.empty())
       out.insert(out.end(), {"schema", run.train, "--show"});
     else
@@ -158,7 +161,7 @@ void check_tables(const FaultsRun& run) {
   } else {
     const Terminal terminal = run.results.terminal();
     run.results.write(faults_text(run, train, answer, warnings, terminal));
-    run.results.suggest(next_of_faults(run, faults, run.options.label));
+    run.results.suggest(next_of_faults(run, answer, run.options.label));
   }
   if (warnings > 0) throw Exit{1};
   if (answer.undecided()) throw Exit{3};
@@ -173,7 +176,7 @@ the names of values that drifted. Where nothing changed, one of twenty tables ra
 an alarm. A schema that is given holds from the first row on; without one a value,
 form or range that is new counts where chance does not explain it.
 Exit code 1 where a fault is found, 3 where there is none and too few rows leave a
-question open; columns that are not compared are listed with the reason.
+question open, or a rule of the schema could be asked of none; columns that are not compared are listed with the reason.
 
 Examples:
   espalier data check train.csv --label income

@@ -7,6 +7,7 @@
 #include "base/shortened.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
+#include "cli/rule_flags.h"
 #include "espalier/columns.h"
 #include "espalier/error.h"
 #include "gate/data_tables.h"
@@ -103,6 +104,11 @@ void run_schema(SchemaOptions options) {
   bool inferred = false;
   const tfmd::Schema before = schema_of(options, input.files[0], inferred);
   const tfmd::Schema schema = edited_schema(before, options.edits);
+  // A table at hand says whether the dates of a rule are read.
+  if (inferred) {
+    AskedTables tables(options.how);
+    check_rules_on(options.file, tables, schema);
+  }
   options.output.write("schema", {{"file", options.file}}, schema, schema_table);
   if (!options.edits.empty() && !results.json) {
     const std::string diff = unified_diff(metadata_bytes(before, MetadataForm::kText),

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/listed_names.h"
 #include "cli/data_input.h"
 #include "cli/data_verbs.h"
 #include "cli/rule_flags.h"
@@ -54,13 +55,16 @@ std::set<FeaturePath> chosen(const ValidateOptions& options, const Validation& v
   std::set<FeaturePath> out;
   std::vector<std::string> known;
   for (const FeatureAnomaly& anomaly : validation.features) known.push_back(path_text(anomaly.path));
-  for (const std::string& name : options.features) {
+  std::set<std::string> named;
+  for (const std::string& word : options.features) {
+    // As it is, or in quotes as messages show it.
+    const std::string name = std::ranges::count(known, word) ? word : name_alone(word);
     if (std::ranges::find(known, name) == known.end())
       throw_unknown("data.feature", "feature with anomalies", name, known);
+    named.insert(name);
   }
   for (const FeatureAnomaly& anomaly : validation.features) {
-    const bool wanted =
-        std::ranges::find(options.features, path_text(anomaly.path)) != options.features.end();
+    const bool wanted = named.contains(path_text(anomaly.path));
     if (options.features.empty() || wanted) out.insert(anomaly.path);
   }
   dataset = options.features.empty() && validation.dataset.has_value();
@@ -119,6 +123,13 @@ void suggest_schema(const ValidateOptions& options, const Validation& validation
     next.insert(next.end(), {"--where", asked.broken()});
     return options.results.suggest(next);
   }
+  if (!fixable && asked.undecided()) {
+    next = {"data", "stats", asked.file};
+    for (const std::string& word :
+         asked.file == options.file ? options.how.words() : options.how.table.words())
+      next.push_back(word);
+    return options.results.suggest(next);
+  }
   if (!fixable) {
     next.push_back(options.fix.empty() ? options.schema : options.fix);
     return options.results.suggest(next);
@@ -168,13 +179,16 @@ void run_validate(ValidateOptions options) {
   const BadCells cells = find_bad_cells(options.file, tables, schema, inputs.environment, columns);
   const std::set<std::string> mended = to_mend(validation, cells);
   std::string sentence = anomaly_sentence(validation, inputs);
-  if (constexpr std::string_view kNone = "No "; asked.has_errors() && sentence.starts_with(kNone))
+  // What was not asked is said first, and is no pass.
+  const bool more = asked.has_errors() || asked.undecided();
+  if (constexpr std::string_view kNone = "No "; more && sentence.starts_with(kNone))
     sentence.insert(kNone.size(), "other ");
   sentence.insert(0, asked.sentence());
   if (options.results.json) {
     nlohmann::ordered_json body = {
         {"file", options.file}, {"schema", options.schema}, {"sentence", sentence}};
     body.update(anomaly_json(validation));
+    body.update({{"undecided", asked.undecided()}, {"not_compared", json_of(asked.not_compared())}});
     if (!asked.file.empty()) body["rows"] = asked.json();
     if (!cells.findings.empty()) body["cells"] = cells.json();
     if (!options.fix.empty()) body.update({{"fixed", options.fix}, {"fits_fixed", good}});
@@ -187,11 +201,14 @@ void run_validate(ValidateOptions options) {
                         cells.text(Terminal::of(STDOUT_FILENO)), options.fix.empty() ? mend_text(mended) : "",
                         asked.text(Terminal::of(STDOUT_FILENO))));
     if (!options.fix.empty())
-      Results().write(
-          cat("\n", diff, options.fix, good ? ": the data fits it\n" : ": the data does not fit it yet\n"));
+      Results().write(cat("\n", diff, options.fix,
+                          !good               ? ": the data does not fit it yet\n"
+                          : asked.undecided() ? ": the data fits it where it could be asked\n"
+                                              : ": the data fits it\n"));
     suggest_schema(options, validation, mended, asked);
   }
   if (!good) throw Exit{1};
+  if (asked.undecided()) throw Exit{3};
 }
 
 }  // namespace
@@ -199,7 +216,9 @@ void run_validate(ValidateOptions options) {
 void add_data_validate(CLI::App& data) {
   auto options = std::make_shared<ValidateOptions>();
   CLI::App* verb =
-      data.add_subcommand("validate", "Whether data is as its schema says; exits with 1 where it is not");
+      data.add_subcommand("validate",
+                          "Whether data is as its schema says; exits with 1 where it is not, with 3 where a "
+                          "rule could not be asked");
   verb->add_option("file", options->file,
                    "A table, or statistics as .pb, .pbtxt or TFRecord, gzip too; - reads standard input")
       ->required();

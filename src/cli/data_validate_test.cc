@@ -182,6 +182,53 @@ TEST_F(DataValidate, AsksRowsTheRules) {
       << of_lists.error;
 }
 
+TEST_F(DataValidate, ARuleThatCouldBeAskedOfNoRowIsUndecided) {
+  const std::string rows = write_file(folder_ + "/rows.csv", "when,pay\n2024-06-01,\n2024-06-02,\n");
+  const auto validated = [&](const std::string& tags, const std::string& flags = "") {
+    write_file(folder_ + "/ruled.pbtxt",
+               cat("feature { name: 'when' type: BYTES } feature { name: 'pay' type: FLOAT } annotation { ",
+                   tags, " }"));
+    return call_command(cat("data validate ", rows, " --schema ", folder_, "/ruled.pbtxt ", flags));
+  };
+  const std::string pay = "tag: 'espalier.rule=pay > 0' ";
+  const Outcome missing = validated(pay);
+  EXPECT_EQ(missing.code, 3) << missing.output << missing.error;
+  const std::string wanted =
+      "Undecided: the rule \"pay > 0\" is asked of 0 of 2 rows, because column \"pay\" is missing in 2 rows. "
+      "No "
+      "other anomalies: 2 features, 2 rows.\n"
+      "\n"
+      "rule     severity  rows that break it  of  missing  first lines\n"
+      "-------  --------  ------------------  --  -------  -----------\n"
+      "pay > 0  ERROR                      0   2        2\n"
+      "\n"
+      "Not compared:\n"
+      "  the rule \"pay > 0\" is asked of 0 of 2 rows, because column \"pay\" is missing in 2 rows\n"
+      "next: ";
+  EXPECT_TRUE(missing.output.starts_with(wanted)) << missing.output;
+  EXPECT_TRUE(missing.output.ends_with(cat(" data stats ", rows, "\n"))) << missing.output;
+  const std::string date = "tag: 'espalier.rule=when >= \"first of June\"' ";
+  const Outcome unknown = validated(date + pay);
+  EXPECT_EQ(unknown.code, 3) << unknown.output << unknown.error;
+  EXPECT_NE(unknown.output.find("has no form that is read as such; known are 2024-01-31"), std::string::npos);
+  EXPECT_NE(unknown.output.find("; and 1 more. No other anomalies"), std::string::npos) << unknown.output;
+  const auto json = nlohmann::json::parse(validated(date, "--json").output);
+  EXPECT_EQ(json.at("undecided"), true);
+  EXPECT_EQ(json.at("not_compared").size(), 1u);
+  EXPECT_EQ(json.at("rows").at("rules").at(0).at("undecided"), true);
+  // A row that breaks another rule, and an anomaly, win; a rule that warns is said alone.
+  EXPECT_EQ(validated(cat(date, "tag: 'espalier.rule=when >= \"2024-06-02\"'")).code, 1);
+  EXPECT_EQ(validated(cat(date, "} feature { name: 'job' presence { min_count: 1 }")).code, 1);
+  const Outcome warned = validated("tag: 'espalier.warning=pay > 0'");
+  EXPECT_EQ(warned.code, 0) << warned.output;
+  EXPECT_NE(warned.output.find("Not compared:\n  the rule "), std::string::npos) << warned.output;
+  // Of rows that are asked nothing is open; and dates in another form stay missing.
+  EXPECT_EQ(validated("tag: 'espalier.rule=when >= \"2024-06-01\"'").code, 0);
+  EXPECT_EQ(
+      nlohmann::json::parse(validated("tag: 'espalier.rule=when != \"x\"'", "--json").output).at("undecided"),
+      false);
+}
+
 TEST_F(DataValidate, NamesTheLinesOfBadCells) {
   const std::string rows =
       write_file(folder_ + "/rows.csv", "age,job\n17,clerk\nabout 40,clerk\n,smith\n91,smith\n30,smithe\n");
@@ -237,6 +284,33 @@ TEST(DataSchema, IsInferredFromStatisticsAndHoldsThem) {
   const auto json = nlohmann::json::parse(bare).at("schema");
   EXPECT_FALSE(json.contains("string_domain"));
   EXPECT_EQ(json.at("feature").at(0).at("value_count").at("max"), 1);
+}
+
+// What --where refuses of this table is no rule of its schema.
+TEST(DataSchema, RulesWithDatesThatTheTableIsNotComparedWithAreRefused) {
+  const std::string folder = fresh_folder("data-schema-dates");
+  const std::string rows = write_file(folder + "/rows.csv", "when,pay\n2024-06-01,1\n2024-06-02,2\nsoon,3\n");
+  const auto refusal = [&](const std::vector<std::string>& words) -> std::string {
+    try {
+      call_verb(add_data, words);
+      return "nothing";
+    } catch (const ValueError& error) {
+      return cat(error.rule(), ": ", error.message());
+    }
+  };
+  const std::string bad = "when >= \"first of June\"";
+  const std::string of_rule = refusal({"schema", rows, "--rule", bad, "--out", folder + "/schema.pbtxt"});
+  EXPECT_TRUE(of_rule.starts_with("expression.date: column \"when\" is of dates, and \"first of June\""))
+      << of_rule;
+  EXPECT_NE(of_rule.find(cat("\n    ", bad, "\n")), std::string::npos) << of_rule;
+  EXPECT_FALSE(posix_env().exists(folder + "/schema.pbtxt"));
+  EXPECT_EQ(refusal({"schema", rows, "--warn-rule", bad}), of_rule);
+  EXPECT_EQ(refusal({"schema", rows, "--rule", "when >= \"2024-06-01\"", "--out", folder + "/schema.pbtxt"}),
+            "nothing");
+  // Without the table nobody knows.
+  EXPECT_EQ(refusal({"schema", folder + "/schema.pbtxt", "--rule", bad}), "nothing");
+  write_file(rows, "when,pay\n2024-06-01,1\n2024-06-02,2\n");
+  EXPECT_EQ(refusal({"rows", rows, "--where", bad}), of_rule);
 }
 
 TEST(DataSchema, IsEditedIntoANewFile) {

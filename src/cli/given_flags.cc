@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
 #include "evaluate/slice_columns.h"
@@ -97,8 +98,11 @@ GivenGaps GivenFlags::find(const Assessment& assessment, const AssessmentView& v
     crossed.crosses.push_back(cat(by.name(), "*", cross_of(columns)));
   }
   if (slicings.empty())
-    throw ValueError("evaluate.given", "--given compares the slices of other columns, and there are none",
-                     "add --slice");
+    throw ValueError(
+        "evaluate.given",
+        cat("--given compares the slices of other columns, and there are none: all slices are of ",
+            names_in_list(columns, ", ")),
+        cat("--slice with another column, or no ", shell_words(words())));
   const Assessment crosses = crossed.assess(scored, missing, assessment.options);
   for (const SlicingFigures* by : slicings) {
     std::vector<std::string> names = by->columns;

@@ -139,6 +139,77 @@ TEST_F(QuotedNames, GatesOfOneSliceTakeItsNameAsItIsPrinted) {
   EXPECT_EQ(judged("each = '\"a=b'").code, 2);
 }
 
+TEST_F(QuotedNames, AGroupWithoutItsQuotesIsShownAsItIsTyped) {
+  const std::string words =
+      cat("evaluate --scores ", nasty, " --label y:z --score p --json --slice '\"a=b\"' ");
+  const auto fix = [&](const std::string& flags) {
+    const std::string error = said(words + flags, 2).error;
+    const size_t at = error.find("fix: ");
+    return at == error.npos ? error : error.substr(at + 5, error.find('\n', at) - at - 5);
+  };
+  const std::string typed = fix("--reference-group 'a=b=q\"x'");
+  EXPECT_EQ(typed, R"(--reference-group '"a=b"=q"x')");
+  said(words + typed);
+  // Of a value that none has, and of a column that is not there.
+  const std::string near = fix(R"(--reference-group '"a=b"=q"y')");
+  EXPECT_EQ(near, R"(did you mean '"a=b"=q"x'?)");
+  EXPECT_EQ(fix("--reference-group 'p=1'"), "add --slice p");
+  // Slices that are all of what is given.
+  EXPECT_EQ(fix("--given 'a=b'"), R"(--slice with another column, or no --given '"a=b"')");
+}
+
+TEST_F(QuotedNames, SlicesByConditionsSayHowNamesAreQuoted) {
+  const std::string words = cat("evaluate --scores ", nasty, " --label y:z --score p --json --slice-where ");
+  const auto error = [&](const std::string& condition) {
+    return said(words + shell_words({condition}), 2).error;
+  };
+  const auto shows = [&](const std::string& condition, const std::string& fix) {
+    const std::string all = error(condition);
+    EXPECT_NE(all.find(cat("fix: ", fix, "\n")), std::string::npos) << all;
+  };
+  shows("a=b: p > 0.5", R"(a name with such signs stands in quotes: '"a=b": p > 0.5')");
+  shows("p > 0.5", "--slice-where 'NAME: p > 0.5', with a name of a column that holds signs in backticks");
+  shows("x: a=b = \"(missing)\"", "a column of this name is written `a=b`");
+  shows("x: a,b = \"(missing)\"", "a column of this name is written `a,b`");
+  shows("x: y:z > 0", "a column of this name is written `y:z`");
+  shows("x: age > 50", "did you mean `age, years`?");
+  said(words + shell_words({"\"a=b?\": `a=b` = \"(missing)\""}));
+}
+
+TEST_F(QuotedNames, ExpressionsNameColumnsAsTheyAreTyped) {
+  const auto error = [&](const std::string& condition) {
+    return said(cat("data rows ", nasty, " --where ", shell_words({condition})), 2).error;
+  };
+  const std::string type = error("`a=b` > 3");
+  EXPECT_NE(type.find("column `a=b` is text, since line 2 holds"), std::string::npos) << type;
+  const std::string unknown = error("`a=c` > 3");
+  EXPECT_NE(unknown.find("unknown column `a=c`: known are `age, years`, `a=b`, `c*\"d\"`, p, `y:z`"),
+            std::string::npos)
+      << unknown;
+  EXPECT_NE(unknown.find("fix: did you mean `a=b`?"), std::string::npos) << unknown;
+  const std::string dates = write_file(folder + "/dates.csv", "\"a,b\"\n2024-06-01\n2024-06-02\n");
+  const std::string date = said(cat("data rows ", dates, " --where '`a,b` > \"in June\"'"), 2).error;
+  EXPECT_NE(date.find("column `a,b` is of dates"), std::string::npos) << date;
+}
+
+TEST_F(QuotedNames, SchemasAreEditedByThem) {
+  const std::string schema = cat("data schema ", nasty, " --show ");
+  said(schema + R"(--set '"a=b".policy=quarantine' --allow '"a=b"=w=3' --set '`y:z`.max=1')");
+  // As it is named by itself, too.
+  said(schema + "--set 'a=b.policy=quarantine' --allow 'a=b=w=3'");
+  said(schema + R"(--environment SERVING --not-in 'SERVING:"a=b"' --not-in SERVING:y:z)");
+  // And mended by them.
+  const std::string narrow = folder + "/narrow.pbtxt";
+  said(cat("data schema ", plain, " --out ", narrow));
+  for (const char* feature : {R"('"a=b"')", "a=b"})
+    said(cat("data validate ", nasty, " --schema ", narrow, " --apply-fix ", folder, "/wide.pbtxt --feature ",
+             feature),
+         1);
+  const std::string wrong = said(schema + R"(--set '"a=c".policy=refuse')", 2).error;
+  EXPECT_NE(wrong.find("unknown feature \"a=c\""), std::string::npos) << wrong;
+  EXPECT_NE(wrong.find("did you mean \"a=b\"?"), std::string::npos) << wrong;
+}
+
 TEST_F(QuotedNames, TrainLeavesOutWhatIsNamedSo) {
   const std::string model = folder + "/model";
   const Outcome out = said(cat("train --data ", nasty,

@@ -51,12 +51,27 @@ std::vector<std::string> AskedTables::missing_words() const {
 namespace {
 
 bool is_error(const RuleCount& count) { return count.broken > 0 && !count.rule.warning; }
+bool is_open(const RuleCount& count) { return count.undecided() && !count.rule.warning; }
+std::string and_more(int64_t more) { return more > 0 ? cat("; and ", more, " more") : ""; }
 
 }  // namespace
 
 bool AskedRules::has_errors() const { return std::ranges::any_of(counts, is_error); }
 
+bool AskedRules::undecided() const { return std::ranges::any_of(counts, is_open); }
+
+std::vector<NotCompared> AskedRules::not_compared() const {
+  std::vector<NotCompared> out;
+  for (const RuleCount& each : counts) {
+    if (each.undecided()) out.push_back({.column = "", .why = undecided_text(each)});
+  }
+  return out;
+}
+
 std::string AskedRules::sentence() const {
+  if (!has_errors() && undecided())
+    return cat("Undecided: ", undecided_text(*std::ranges::find_if(counts, is_open)),
+               and_more(std::ranges::count_if(counts, is_open) - 1), ". ");
   if (!has_errors()) return "";
   const RuleCount& first = *std::ranges::find_if(counts, is_error);
   const auto more = std::ranges::count_if(counts, is_error) - 1;
@@ -80,7 +95,8 @@ std::string AskedRules::text(const Terminal& terminal) const {
                each.missing,
                line_list(each.lines)});
   }
-  return "\n" + table.text(terminal);
+  const std::string rest = espalier::text(not_compared());
+  return cat("\n", table.text(terminal), rest.empty() ? "" : "\n", rest);
 }
 
 Json AskedRules::json() const {
@@ -90,6 +106,7 @@ Json AskedRules::json() const {
                             {"severity", each.rule.warning ? "WARNING" : "ERROR"},
                             {"broken", each.broken},
                             {"missing", each.missing},
+                            {"undecided", each.undecided()},
                             {"lines", each.lines}});
   return out;
 }
@@ -142,6 +159,12 @@ AskedRules ask_rules(const std::string& file, AskedTables& tables, const tfmd::S
     note(cat("\"", printable(rule.condition.text()), "\" is not asked: a column is not in ",
              source_name(file)));
   return {file, table->rows(), count_rules(validator, *table)};
+}
+
+void check_rules_on(const std::string& file, AskedTables& tables, const tfmd::Schema& schema) {
+  if (tags_of(schema).rules.empty()) return;
+  if (const CsvTable* const table = tables.of(file))
+    check_rules(rules_alone(schema, table->names(), tables.missing_words()), *table);
 }
 
 }  // namespace espalier::cli

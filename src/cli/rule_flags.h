@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cli/data_input.h"
+#include "evaluate/not_compared.h"
 #include "report/terminal.h"
 #include "validate/row_judgement.h"
 
@@ -36,7 +37,12 @@ struct AskedRules {
   std::vector<RuleCount> counts;
 
   bool has_errors() const;
-  // "Rule "age >= 1" is broken by 7 rows. " of the first that is an error, and how many more; "" without any.
+  // Whether a rule that is an error could not be asked.
+  bool undecided() const;
+  // Each rule that could not be asked, those that only warn too.
+  std::vector<NotCompared> not_compared() const;
+  // "Rule "age >= 1" is broken by 7 rows. " of the first that is an error, and how many more, else
+  // "Undecided: the rule "..." is asked of 0 of 3 rows, because .... "; "" where all are asked and hold.
   std::string sentence() const;
   // The rows that break that one. REQUIRES: has_errors().
   std::string broken() const;
@@ -47,7 +53,12 @@ struct AskedRules {
 
 // Of a CSV; of another file, and of standard input, nothing is asked. Notes on standard error name rules that
 // are not asked. Raises IoError, FormatError, ValueError.
+// A rule that could be asked of no row is undecided.
 AskedRules ask_rules(const std::string& file, AskedTables& tables, const tfmd::Schema& schema);
+
+// That a table can be asked the rules of a schema; of another file, and of standard input, nothing is asked.
+// Raises IoError, FormatError, and ValueError[expression.*] as check_rules().
+void check_rules_on(const std::string& file, AskedTables& tables, const tfmd::Schema& schema);
 
 // Where the cells of some columns are not as the schema says.
 struct BadCells {

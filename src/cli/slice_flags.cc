@@ -26,9 +26,35 @@ std::pair<std::string, Expression> named_condition(const std::string& text) {
   if (!named || named->name.empty() ||
       (!quoted && named->name.find_first_of("=*,\"'`<>()") != std::string::npos)) {
     throw ValueError("evaluate.slice",
-                     cat("--slice-where takes NAME: EXPRESSION, as 'senior: age >= 60', got \"", text, "\""));
+                     cat("--slice-where takes NAME: EXPRESSION, as 'senior: age >= 60', got \"", text, "\""),
+                     named && !named->name.empty()
+                         ? cat("a name with such signs stands in quotes: ",
+                               shell_words({cat(quoted_text(named->name), ":", named->rest)}))
+                         : cat("--slice-where ", shell_words({cat("NAME: ", text)}),
+                               ", with a name of a column that holds signs in backticks"));
   }
   return {named->name, Expression(named->rest)};
+}
+
+// The group as it is typed, where the name of a column of signs stands without its quotes: nothing of others.
+std::optional<std::string> group_without_quotes(const std::string& text, const Assessment& assessment) {
+  for (const SlicingFigures& by : assessment.by) {
+    if (by.columns.size() == 1 && text.starts_with(cat(by.columns[0], "=")))
+      return cat(by.name(), text.substr(by.columns[0].size()));
+  }
+  return std::nullopt;
+}
+
+// Names of groups are in their quotes already.
+[[noreturn]] void throw_unknown_group(const std::string& name, const std::vector<std::string>& known) {
+  constexpr size_t kMostNamed = 100;
+  std::string all, close;
+  for (size_t i = 0; i < std::min(known.size(), kMostNamed); ++i) all += cat(i == 0 ? "" : ", ", known[i]);
+  if (known.size() > kMostNamed) all += cat(" and ", known.size() - kMostNamed, " more");
+  for (const std::string& each : nearest(name, known))
+    close += cat(close.empty() ? "did you mean " : " or ", shell_words({each}));
+  throw ValueError("evaluate.reference", cat("unknown group ", name, ": known are ", all),
+                   close.empty() ? "" : close + "?");
 }
 
 CLI::Option* add_slice_words(CLI::App& verb, const char* name, std::vector<std::string>& into,
@@ -218,15 +244,17 @@ std::map<std::string, size_t> SliceFlags::reference_groups(const Assessment& ass
     const std::string name = slice_named(text);
     const auto by = std::ranges::find(assessment.by, cross_of({column}), &SlicingFigures::name);
     if (by == assessment.by.end()) {
+      const std::optional<std::string> typed = group_without_quotes(text, assessment);
       throw ValueError("evaluate.reference",
                        cat("--reference-group ", text, ": the rows are not parted by \"", column, "\""),
-                       cat("add --slice ", shell_words({name_in_list(column)})));
+                       typed ? cat("--reference-group ", shell_words({*typed}))
+                             : cat("add --slice ", shell_words({name_in_list(column)})));
     }
     std::vector<std::string> known;
     for (const SliceFigures& slice : by->slices) known.push_back(slice.slice.name);
     auto group = std::ranges::find(known, name);
     if (group == known.end()) group = std::ranges::find(known, with_plain_numbers(name));
-    if (group == known.end()) throw_unknown("evaluate.reference", "group", name, known);
+    if (group == known.end()) throw_unknown_group(name, known);
     out[by->name()] = static_cast<size_t>(group - known.begin());
   }
   return out;

@@ -54,8 +54,10 @@ std::optional<std::string> positive_of_pair(const std::string& a, const std::str
 std::optional<std::string> positive_beside(const std::string& label);
 
 // What is positive of `classes`, two or one that a file has alone: what the first of `said` names, else what
-// a pair tells. Raises ValueError: positive.differs where gates, flag and schema name different ones;
-// gates.positive, positive.class, schema.favourable for one that is no class of two.
+// a pair tells. Beside one class alone another may be named, which no row has: of a known pair the other
+// word, of other labels any, but for a flag that is nearly that class, as a slip of the finger is. Raises
+// ValueError: positive.differs where gates, flag and schema name different ones; gates.positive,
+// positive.class, schema.favourable for one that is no class of two.
 PositiveClass positive_class(const PositiveSaid& said, const std::vector<std::string>& classes);
 // Of training rows: the same, else the rarer of two words whose share is at most kRarerShare.
 PositiveClass positive_class(const PositiveSaid& said, const std::map<std::string, int64_t>& rows);

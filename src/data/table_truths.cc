@@ -114,7 +114,7 @@ TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords
   std::vector<double> of_value;
   if (style) {
     out.kind = TimeKind::kDates;
-    out.instants = instants_of(cat("column \"", out.name, "\""), profile, *style);
+    out.instants = instants_of(cat("column ", column_in_message(out.name)), profile, *style);
     out.plain = style == DateStyle::kIso && out.instants.with.empty();
     of_value = out.instants.of_value;
   } else if (all([](std::string_view text) { return read_clock(text).has_value(); })) {
@@ -131,18 +131,22 @@ TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords
   return out;
 }
 
-// The sides of comparisons of one table in time.
+// The sides of comparisons of one table in time. `refused`, unless null, takes why a comparison is missing on
+// all rows, which raises otherwise.
 class TableTimes {
  public:
-  TableTimes(const CsvTable& table, const MissingWords& missing, bool others_missing)
-      : table_(table), missing_(missing), others_missing_(others_missing) {}
+  TableTimes(const CsvTable& table, const MissingWords& missing, bool others_missing,
+             std::vector<std::string>* refused)
+      : table_(table), missing_(missing), others_missing_(others_missing), refused_(refused) {}
 
   std::optional<CellMeanings::Times> operator()(const CellMeanings::Side& a, const CellMeanings::Side& b,
                                                 bool orders) {
-    if (!others_missing_) return times(a, b, orders);
+    if (!refused_) return times(a, b, orders);
     try {
       return times(a, b, orders);
-    } catch (const ValueError&) {
+    } catch (const ValueError& error) {
+      const std::string why = cat(error.message(), error.fix().empty() ? "" : "; ", error.fix());
+      if (!std::ranges::count(*refused_, why)) refused_->push_back(why);
       const double none = std::numeric_limits<double>::quiet_NaN();
       const std::vector<double> all(static_cast<size_t>(std::max<int64_t>(table_.rows(), 1)), none);
       return CellMeanings::Times{all, all};
@@ -172,8 +176,8 @@ class TableTimes {
   }
   static void check_order(const TimeColumn& column) {
     if (!column.ambiguous) return;
-    fail(cat("no day of column \"", column.name,
-             "\" is above 12, so that its dates may begin with the day or with the month"),
+    fail(cat("no day of column ", column_in_message(column.name),
+             " is above 12, so that its dates may begin with the day or with the month"),
          "dates that begin with the year, 2022-02-03, leave no doubt");
   }
   // A text of such a form meets a column of other cells, or the other way.
@@ -188,16 +192,16 @@ class TableTimes {
                        read_date(cell, DateStyle::kMonthName);
     };
     if (wanted == TimeKind::kNone)
-      fail(cat("column \"", column.name, "\" is of ", name_of(column.kind), ", and \"", shortened(text),
-               "\" has no form that is read as such", forms));
+      fail(cat("column ", column_in_message(column.name), " is of ", name_of(column.kind), ", and \"",
+               shortened(text), "\" has no form that is read as such", forms));
     for (const ColumnProfile::Value& value : column.profile.values) {
       if (reads(value.text)) continue;
       fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and line ",
-               table_.line(value.row), " of column \"", column.name, "\" holds \"", shortened(value.text),
-               "\", which has no form that is read as such", forms));
+               table_.line(value.row), " of column ", column_in_message(column.name), " holds \"",
+               shortened(value.text), "\", which has no form that is read as such", forms));
     }
-    fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and those of column \"",
-             column.name, "\" have several forms"));
+    fail(cat("\"", shortened(text), "\" is compared with ", name_of(wanted), ", and those of column ",
+             column_in_message(column.name), " have several forms"));
   }
 
   static std::optional<CellMeanings::Times> of_texts(std::string_view a, std::string_view b, bool orders) {
@@ -236,14 +240,15 @@ class TableTimes {
     const bool with = !column.instants.with.empty();
     if (with && !moment.offset) {
       if (!column.instants.same_offset)
-        fail(cat("the dates of column \"", column.name, "\" have several offsets from UTC, and \"",
-                 shortened(text), "\" has none: which of them came first is not known"),
+        fail(cat("the dates of column ", column_in_message(column.name),
+                 " have several offsets from UTC, and \"", shortened(text),
+                 "\" has none: which of them came first is not known"),
              cat("write it as \"", date_text(moment.days), "T00:00:00Z\", or with another offset"));
       moment.offset = column.instants.offset;
     }
     if (!with && moment.offset)
-      fail(cat("\"", shortened(text), "\" has an offset from UTC, and the dates of column \"", column.name,
-               "\" have none: which of them came first is not known"));
+      fail(cat("\"", shortened(text), "\" has an offset from UTC, and the dates of column ",
+               column_in_message(column.name), " have none: which of them came first is not known"));
     return CellMeanings::Times{column.of_row, {moment.instant()}};
   }
 
@@ -253,8 +258,9 @@ class TableTimes {
     if (a.kind == TimeKind::kNone && b.kind == TimeKind::kNone) return std::nullopt;
     if (a.kind != b.kind) {
       if (!orders) return std::nullopt;
-      fail(cat("column \"", a.name, "\" is of ", name_of(a.kind), " and column \"", b.name, "\" of ",
-               name_of(b.kind), ": which of them came first is not known"));
+      fail(cat("column ", column_in_message(a.name), " is of ", name_of(a.kind), " and column ",
+               column_in_message(b.name), " of ", name_of(b.kind),
+               ": which of them came first is not known"));
     }
     if (!orders && a.ambiguous && b.ambiguous) return std::nullopt;
     check_order(a);
@@ -266,8 +272,17 @@ class TableTimes {
   const CsvTable& table_;
   const MissingWords& missing_;
   const bool others_missing_;
+  std::vector<std::string>* const refused_;
   std::map<int64_t, TimeColumn> columns_;
 };
+
+CellMeanings times_alone(const CsvTable& table, const MissingWords& missing, bool others_missing,
+                         std::vector<std::string>* refused) {
+  const auto times = std::make_shared<TableTimes>(table, missing, others_missing, refused);
+  CellMeanings out;
+  out.times = [times](const auto& a, const auto& b, bool orders) { return (*times)(a, b, orders); };
+  return out;
+}
 
 }  // namespace
 
@@ -278,23 +293,21 @@ std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_
 
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const MissingWords& missing_words) {
+  CellMeanings meanings = times_alone(table, missing_words, false, nullptr);
+  meanings.amounts = [&](int64_t column) {
+    return amounts_of(profile_column(table, all_rows(table), column, missing_words));
+  };
   return truths(
       condition, table,
       [&](std::string_view cell, const std::string& column) {
         return missing_words.of(column).contains(cell);
       },
-      {}, cell_meanings(table, missing_words, false));
+      {}, meanings);
 }
 
-CellMeanings cell_meanings(const CsvTable& table, const MissingWords& missing, bool others_missing) {
-  const auto times = std::make_shared<TableTimes>(table, missing, others_missing);
-  CellMeanings out;
-  out.times = [times](const auto& a, const auto& b, bool orders) { return (*times)(a, b, orders); };
-  if (others_missing) return out;
-  out.amounts = [&](int64_t column) {
-    return amounts_of(profile_column(table, all_rows(table), column, missing));
-  };
-  return out;
+CellMeanings rule_meanings(const CsvTable& table, const MissingWords& missing,
+                           std::vector<std::string>* refused) {
+  return times_alone(table, missing, true, refused);
 }
 
 KeptRows keep_rows(const Expression& condition, const CsvTable& table, std::vector<int64_t>& rows,

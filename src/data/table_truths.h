@@ -21,10 +21,12 @@ namespace espalier {
 std::vector<Truth> table_truths(const Expression& condition, const CsvTable& table,
                                 const MissingWords& missing_words);
 
-// What cells of this table mean to table_truths(). `others_missing`, for rules of a schema: a column of dates
-// or times is what most of its cells are, others are missing, and so is all that cannot be ordered; amounts
-// are texts. Table and words outlive it.
-CellMeanings cell_meanings(const CsvTable& table, const MissingWords& missing, bool others_missing);
+// What cells of this table mean to rules of a schema: a column of dates or times is what most of its cells
+// are, others are missing; amounts are texts. A comparison that cannot be ordered whatever a cell holds,
+// since no form of date is known or several offsets are, is missing on all rows where `refused` takes why,
+// each reason once; with a null one it raises as table_truths() does. Table, words and `refused` outlive it.
+CellMeanings rule_meanings(const CsvTable& table, const MissingWords& missing,
+                           std::vector<std::string>* refused);
 
 // A column whose cells are mostly amounts in one form, other than plain numbers.
 std::optional<CellMeanings::Amounts> table_amounts(const CsvTable& table, int64_t column,

@@ -37,6 +37,9 @@ class Expression {
   std::shared_ptr<const ExpressionNode> root_;
 };
 
+// How messages name a column: "age", or as expressions have it, `age, years`, where it must be quoted there.
+std::string column_in_message(const std::string& name);
+
 // What a condition is of a row. What follows from a missing value is missing, unless the rest decides it:
 // false and missing is false, true or missing is true.
 enum class Truth : uint8_t { kFalse, kTrue, kMissing };

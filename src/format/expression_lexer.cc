@@ -155,7 +155,8 @@ class Lexer {
     for (const auto& [other, ours] : kForeign) {
       if (rest.starts_with(other)) fail(at_, cat(other, " is written as a word: ", ours), ours);
     }
-    fail(at_, cat("\"", printable(rest.substr(0, 1)), "\" means nothing here"));
+    fail(at_, cat("\"", printable(rest.substr(0, 1)), "\" means nothing here"),
+         column_of_signs_fix(text_, at_));
   }
 
   const std::string& text_;
@@ -178,6 +179,17 @@ std::string pointed_at(std::string_view text, size_t at, std::string_view messag
   const auto width = std::ranges::count_if(before, [](char c) { return (c & 0xC0) != 0x80; });
   return cat(message, "\n    ", before, printable(text.substr(at, end - at)), end < text.size() ? "..." : "",
              "\n    ", std::string(static_cast<size_t>(width), ' '), "^");
+}
+
+std::string column_of_signs_fix(std::string_view text, size_t at) {
+  constexpr std::string_view kEnds = " \t\n\r\"'`()[]";
+  const size_t before = text.substr(0, at).find_last_of(kEnds);
+  const size_t begin = before == text.npos ? 0 : before + 1;
+  const size_t end = std::min(text.find_first_of(kEnds, at), text.size());
+  const std::string name(text.substr(begin, end - begin));
+  if (at == begin || std::isdigit(static_cast<unsigned char>(name[0])) || column_in_expression(name) == name)
+    return "";
+  return cat("a column of this name is written ", printable(column_in_expression(name)));
 }
 
 std::vector<ExpressionToken> expression_tokens(const std::string& text) { return Lexer(text).tokens(); }

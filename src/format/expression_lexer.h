@@ -20,4 +20,8 @@ struct ExpressionToken {
 // The last is kEnd. Raises FormatError[expression.syntax].
 std::vector<ExpressionToken> expression_tokens(const std::string& text);
 
+// For whoever wrote a,b and means a column: how the word around the byte `at` is written as one; "" where
+// that begins the word, or the word is a number.
+std::string column_of_signs_fix(std::string_view text, size_t at);
+
 }  // namespace espalier

@@ -32,7 +32,10 @@ class Parser {
     if (now().kind != Token::Kind::kEnd)
       fail(cat("the expression could end here, or go on with and, or, a comparison or arithmetic, not with ",
                shown(now())),
-           now().at, decimal_comma() ? "the decimal sign of a number is a point" : words_fix());
+           now().at,
+           decimal_comma()                      ? "the decimal sign of a number is a point"
+           : now().kind == Token::Kind::kSymbol ? column_of_signs_fix(text_, now().at)
+                                                : words_fix());
     return out;
   }
 
@@ -43,6 +46,10 @@ class Parser {
     const size_t at = now().at;
     return now().is(",") && at > 0 && std::isdigit(static_cast<unsigned char>(text_[at - 1])) &&
            std::isdigit(static_cast<unsigned char>(text_[at + 1]));
+  }
+  // c=d, where others leave blanks.
+  bool tight_comparison(size_t at) const {
+    return at > 0 && text_[at - 1] != ' ' && text_[std::min(at + 1, text_.size() - 1)] != ' ';
   }
   // Names that follow each other are one name, or a text.
   std::string words_fix() const {
@@ -138,7 +145,8 @@ class Parser {
       }
     }
     if (compares(now()) || now().is("is") || now().is("in") || now().is("between"))
-      fail("a comparison is not compared again: put parentheses around one, or join two with and", now().at);
+      fail("a comparison is not compared again: put parentheses around one, or join two with and", now().at,
+           tight_comparison(at) ? column_of_signs_fix(text_, at) : "");
     return out;
   }
   Node negated_if(bool no, size_t at, Node node) const {

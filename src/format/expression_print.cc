@@ -3,6 +3,7 @@
 
 #include "base/format.h"
 #include "base/listed_names.h"
+#include "base/shortened.h"
 #include "base/shortest.h"
 #include "format/expression_node.h"
 
@@ -109,6 +110,11 @@ std::string column_in_expression(const std::string& name) {
   const bool plain = !name.empty() && letter(static_cast<unsigned char>(name[0])) &&
                      std::ranges::all_of(name, within) && !is_keyword(name);
   return plain ? name : quoted_text(name, '`');
+}
+
+std::string column_in_message(const std::string& name) {
+  std::string typed = column_in_expression(name);
+  return typed == name ? quoted_text(name) : printable(typed);
 }
 
 std::string canonical(const ExpressionNode& root) { return print(root, kOr); }

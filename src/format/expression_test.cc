@@ -265,8 +265,8 @@ TEST(Expression, SizeIsLimited) {
 
 TEST(Expression, MistakesOfColumnsAndTypesSayWhatTheTableHolds) {
   EXPECT_EQ(expression_error_of("aeg > 1"),
-            "expression.column: unknown column \"aeg\": known are name, age, hours per week, zip, income, "
-            "capital-gain, pay, empty\n"
+            "expression.column: unknown column \"aeg\": known are name, age, `hours per week`, zip, income, "
+            "`capital-gain`, pay, empty\n"
             "    aeg > 1\n"
             "    ^ | did you mean \"age\"?");
   EXPECT_TRUE(expression_error_of("age > 1 and capital-gain > 0").ends_with("write `capital-gain`"));

@@ -182,14 +182,31 @@ class Binder {
       if (name.size() > longest.size() && std::string_view(text_).substr(node.at).starts_with(name))
         longest = name;
     }
-    try {
-      throw_unknown("expression.column", "column", node.text, table_.names());
-    } catch (const ValueError& error) {
-      fail("expression.column", node, error.message(),
-           !longest.empty()      ? cat("write ", column_in_expression(longest))
-           : error.fix().empty() ? text_fix(node.text)
-                                 : error.fix());
+    const std::string close = near_columns(node.text);
+    fail("expression.column", node,
+         cat("unknown column ", column_in_message(node.text), ": known are ", known_columns()),
+         !longest.empty() ? cat("write ", column_in_expression(longest))
+         : close.empty()  ? text_fix(node.text)
+                          : cat("did you mean ", close, "?"));
+  }
+  std::string known_columns() const {
+    constexpr size_t kMostNamed = 100;
+    const std::vector<std::string>& names = table_.names();
+    std::string out;
+    for (size_t i = 0; i < std::min(names.size(), kMostNamed); ++i)
+      out += cat(i == 0 ? "" : ", ", printable(column_in_expression(names[i])));
+    return names.size() > kMostNamed ? cat(out, " and ", names.size() - kMostNamed, " more") : out;
+  }
+  // Names that are spelled nearly so, else those in backticks that the word begins or ends.
+  std::string near_columns(const std::string& word) const {
+    std::vector<std::string> close = nearest(word, table_.names());
+    for (const std::string& name : table_.names()) {
+      const bool part = name.starts_with(word) || name.ends_with(word);
+      if (close.empty() && part && column_in_expression(name) != name) close.push_back(name);
     }
+    std::string out;
+    for (const std::string& name : close) out += cat(out.empty() ? "" : " or ", column_in_message(name));
+    return out;
   }
   // A name that a cell holds was meant for a text.
   std::string text_fix(const std::string& name) const {
@@ -206,10 +223,11 @@ class Binder {
     if (node.kind != Kind::kColumn) return "";
     const Column& of = column(node);
     const int64_t row = of.first_text;
-    if (of.type == ColumnType::kText) return cat("; column \"", node.text, "\" is text");
-    if (of.bound.type == Type::kNumber) return cat("; column \"", node.text, "\" is of numbers");
-    return cat("; column \"", node.text, "\" is text, since line ", table_.line(row), " holds \"",
-               shortened(table_.cell(row, table_.column(node.text))), "\"");
+    if (of.type == ColumnType::kText) return cat("; column ", column_in_message(node.text), " is text");
+    if (of.bound.type == Type::kNumber)
+      return cat("; column ", column_in_message(node.text), " is of numbers");
+    return cat("; column ", column_in_message(node.text), " is text, since line ", table_.line(row),
+               " holds \"", shortened(table_.cell(row, table_.column(node.text))), "\"");
   }
   std::string fix(const Node& node) {
     const bool mostly =
@@ -240,8 +258,8 @@ class Binder {
     if (!amounts) return of;
     if (const int64_t row = amounts->first_other; row >= 0 && !others_are_missing) {
       fail("expression.type", node,
-           cat("column \"", node.text, "\" is of amounts, but line ", table_.line(row), " holds \"",
-               shortened(table_.cell(row, column)), "\""),
+           cat("column ", column_in_message(node.text), " is of amounts, but line ", table_.line(row),
+               " holds \"", shortened(table_.cell(row, column)), "\""),
            number_fix(node.text));
     }
     return bound(Of<Numbers>([all = std::move(amounts->of)](const Rows& rows) {

@@ -66,7 +66,7 @@ class Faults {
   // only that counts which chance does not explain.
   void schema() {
     if (options_.schema)
-      found_ = find_schema_faults(train_, *now_, options_);
+      found_ = find_schema_faults(train_, *now_, options_, not_judged_);
     else
       columns();
     std::set<std::string> said;

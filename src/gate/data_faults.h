@@ -40,7 +40,8 @@ struct DataFault {
 struct NotJudged {
   FaultOf of = FaultOf::kSchema;
   NotCompared what;
-  bool undecided = true;  // or of a column that no one reads: said, and no more
+  bool undecided = true;  // or of a column that no one reads, or a rule that warns: said, and no more
+  bool of_rule = false;   // of a schema, which is of whole rows and of no column alone
 };
 struct DataAnswer {
   std::vector<DataFault> faults;

@@ -32,6 +32,8 @@ Measured measure_data(const Gate& gate, const DataAnswer* answer) {
   for (Finding& finding : out.findings) finding.value = finding.judged = static_cast<double>(finding.rows);
   for (const NotJudged& each : answer->not_compared) {
     if (each.of != gate.fault) continue;
+    // As a rule that rows break is no fault of one column, and one that warns is none.
+    if (each.of_rule && (!each.undecided || !gate.column.empty())) continue;
     const std::string& column = each.what.column;
     // What is about the whole table is about each column; and who names a column wants it judged.
     const bool named = !gate.column.empty() && column == gate.column;

@@ -39,12 +39,14 @@ DataFault fault_of(const std::string& column, const AnomalyReason& reason, bool 
 
 class SchemaFaults {
  public:
-  SchemaFaults(const CsvTable& train, const CsvTable& now, const DataFaultOptions& options)
+  SchemaFaults(const CsvTable& train, const CsvTable& now, const DataFaultOptions& options,
+               std::vector<NotJudged>& not_asked)
       : train_(train),
         now_(now),
         options_(options),
         schema_(options.schema ? without_dates(*options.schema) : infer_train_schema(train, options)),
-        missing_(with_domains(options.missing, schema_)) {}
+        missing_(with_domains(options.missing, schema_)),
+        not_asked_(not_asked) {}
 
   std::vector<DataFault> run() {
     anomalies();
@@ -122,6 +124,11 @@ class SchemaFaults {
       if (each.broken)
         add(each.rule,
             cat(each.broken, " of ", now_.rows(), each.broken == 1 ? " rows breaks " : " rows break "), "");
+      if (each.undecided())
+        not_asked_.push_back({.of = FaultOf::kSchema,
+                              .what = {.column = "", .why = undecided_text(each)},
+                              .undecided = !each.rule.warning,
+                              .of_rule = true});
     }
     for (const SchemaRule& rule : validator.rules_left_out())
       add(rule, "", " cannot be asked: a column is not there");
@@ -136,6 +143,7 @@ class SchemaFaults {
   const DataFaultOptions& options_;
   const tfmd::Schema schema_;
   const MissingWords missing_;
+  std::vector<NotJudged>& not_asked_;
   std::vector<DataFault> found_;
 };
 
@@ -156,8 +164,9 @@ tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& o
 }
 
 std::vector<DataFault> find_schema_faults(const CsvTable& train, const CsvTable& now,
-                                          const DataFaultOptions& options) {
-  return SchemaFaults(train, now, options).run();
+                                          const DataFaultOptions& options,
+                                          std::vector<NotJudged>& not_asked) {
+  return SchemaFaults(train, now, options, not_asked).run();
 }
 
 }  // namespace espalier

@@ -12,9 +12,10 @@ tfmd::Schema infer_train_schema(const CsvTable& train, const DataFaultOptions& o
 // columns; drift comparators are held against what trains, skew comparators too, by their own names: what
 // trains is "previous" and "training". The ratios of numbers of rows are of spans and versions, which tables
 // of training and of judging are not, and are not asked. A missing word that a domain of texts lists is a
-// value. Then rules: how many rows break each; one that lacks a column is a fault. Raises
-// ValueError[validate.environment], FormatError[schema.tag], FormatError and ValueError[expression.*].
+// value. Then rules: how many rows break each; one that lacks a column is a fault, and one that could be
+// asked of no row is none: `not_asked` gets those. Raises ValueError[validate.environment],
+// FormatError[schema.tag], FormatError and ValueError[expression.*].
 std::vector<DataFault> find_schema_faults(const CsvTable& train, const CsvTable& now,
-                                          const DataFaultOptions& options);
+                                          const DataFaultOptions& options, std::vector<NotJudged>& not_asked);
 
 }  // namespace espalier

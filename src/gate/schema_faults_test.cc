@@ -20,10 +20,13 @@ std::vector<std::string> said(const CsvTable& train, const CsvTable& now, const 
                               DataFaultOptions options = {}) {
   parse_metadata(schema, options.schema.emplace());
   std::vector<std::string> out;
-  for (const DataFault& fault : find_schema_faults(train, now, options)) {
+  std::vector<NotJudged> not_asked;
+  for (const DataFault& fault : find_schema_faults(train, now, options, not_asked)) {
     EXPECT_EQ(fault.of, FaultOf::kSchema);
     out.push_back(cat(fault.warning ? "" : "note ", fault.column, " - ", fault.text));
   }
+  for (const NotJudged& each : not_asked)
+    out.push_back(cat(each.undecided ? "open - " : "said - ", each.what.why));
   return out;
 }
 
@@ -109,6 +112,17 @@ TEST(SchemaFaults, RulesAreAskedOfEachNewRow) {
   // Never silently.
   EXPECT_EQ(said(people(50, 20), people(50, 20), rule("rule=height > 0")),
             Texts{" - the rule \"height > 0\" cannot be asked: a column is not there"});
+}
+
+TEST(SchemaFaults, RulesThatCouldBeAskedOfNoRowAreLeftOpen) {
+  const CsvTable ageless = parse_csv("kind,age\na,\nb,\n", {.header = CsvHeader::kYes});
+  const auto rule = [](const std::string& tag) {
+    return cat(kind(""), "annotation { tag: \"espalier.", tag, "\" }");
+  };
+  const std::string why =
+      "the rule \"age >= 18\" is asked of 0 of 2 rows, because column \"age\" is missing in 2 rows";
+  EXPECT_EQ(said(people(50, 20), ageless, rule("rule=age >= 18")), Texts{"open - " + why});
+  EXPECT_EQ(said(people(50, 20), ageless, rule("warning=age >= 18")), Texts{"said - " + why});
 }
 
 TEST(SchemaFaults, EnvironmentsSayWhichColumnsMustBeThere) {

@@ -33,7 +33,7 @@ Embedding::Embedding(EmbeddingOptions options, Location at)
 }
 
 void Embedding::build(const TensorType& input) {
-  if (!is_integer(input.dtype)) throw DTypeError("embedding.ids", cat("ids must be integers, got ", input));
+  if (!is_integer(input.dtype)) throw DTypeError("embedding.dtype", cat("ids must be integers, got ", input));
   add_weight("embeddings", {options_.input_dim, options_.output_dim}, options_.embeddings_initializer, true,
              false);
   regularize("embeddings", options_.embeddings_regularizer);

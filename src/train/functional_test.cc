@@ -236,7 +236,7 @@ TEST(FunctionalModel, MistakesOfShapeAreNamedWhereLayersAreConnected) {
   expect(__LINE__, "ShapeError[conv2d.rank]", [&] { connect(Conv2D({.filters = 2}), x); });
   expect(__LINE__, "ShapeError[reshape.elements]", [&] { connect(Reshape({3}), x); });
   expect(__LINE__, "ValueError[layer.inputs]", [&] { connect(Flatten(), {x, y}); });
-  expect(__LINE__, "DTypeError[embedding.ids]", [&] { connect(Embedding({.input_dim = 3}), x); });
+  expect(__LINE__, "DTypeError[embedding.dtype]", [&] { connect(Embedding({.input_dim = 3}), x); });
   const Placeholder hidden = connect(Flatten(), connect(MaxPooling2D(), image));  // 2 * 2 * 3
   expect(__LINE__, "ShapeError[merge.shapes]", [&] { connect(Add(), {hidden, x}); });
   const Placeholder both = connect(Both(), {x, connect(Dense({.units = 8}), y)});

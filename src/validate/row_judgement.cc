@@ -1,20 +1,44 @@
 #include "validate/row_judgement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/format.h"
+#include "base/shortened.h"
 #include "data/table_truths.h"
 #include "format/decimal.h"
 
 namespace espalier {
 namespace {
 
-std::vector<Truth> ask(const SchemaRule& rule, const RowValidator& validator, const CsvTable& table) {
+// `refused` as of rule_meanings().
+std::vector<Truth> ask(const SchemaRule& rule, const RowValidator& validator, const CsvTable& table,
+                       std::vector<std::string>* refused) {
   return truths(
       rule.condition, table,
       [&](std::string_view cell, const std::string& column) { return validator.is_missing(cell, column); },
-      validator.types(), cell_meanings(table, validator.missing(), true));
+      validator.types(), rule_meanings(table, validator.missing(), refused));
+}
+
+// Why a rule that is missing on all rows is: the cells of its columns that say nothing.
+std::string why_missing(const Expression& condition, const RowValidator& validator, const CsvTable& table) {
+  std::string out;
+  for (const std::string& name : condition.columns()) {
+    const bool number = validator.types()(name) == ColumnType::kNumber;
+    const int64_t column = table.column(name);
+    int64_t missing = 0, none = 0;
+    for (int64_t row = 0; row < table.rows(); ++row) {
+      const bool is_missing = validator.is_missing(table.cell(row, column), name);
+      missing += is_missing;
+      none += number && !is_missing && std::isnan(table.number_or_nan(row, column));
+    }
+    if (missing + none == 0) continue;
+    out += cat(out.empty() ? "" : ", ", "column ", column_in_message(name));
+    if (missing) out += cat(" is missing in ", counted(missing, "row"));
+    if (none) out += cat(missing ? " and" : "", " is no number in ", counted(none, "row"));
+  }
+  return out.empty() ? "no cell gives it a value" : out;
 }
 
 class Judge {
@@ -99,7 +123,8 @@ class Judge {
   void ask_rules(const CsvTable& table) {
     for (size_t i = 0; i < validator_.rules().size(); ++i) {
       const SchemaRule& rule = validator_.rules()[i];
-      const std::vector<Truth> all = ask(rule, validator_, table);
+      std::vector<std::string> refused;
+      const std::vector<Truth> all = ask(rule, validator_, table, &refused);
       for (int64_t row = 0; row < table.rows(); ++row) {
         if (all[static_cast<size_t>(row)] != Truth::kFalse) continue;
         RowFinding& into = finding(validator_.features().size(), i);
@@ -156,16 +181,30 @@ RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::stri
 std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table) {
   std::vector<RuleCount> out;
   for (const SchemaRule& rule : validator.rules()) {
-    RuleCount& count = out.emplace_back(RuleCount{rule});
-    const std::vector<Truth> all = ask(rule, validator, table);
+    RuleCount& count = out.emplace_back(RuleCount{.rule = rule, .rows = table.rows()});
+    std::vector<std::string> refused;
+    const std::vector<Truth> all = ask(rule, validator, table, &refused);
     for (int64_t row = 0; row < table.rows(); ++row) {
       const Truth truth = all[static_cast<size_t>(row)];
       count.missing += truth == Truth::kMissing;
       if (truth != Truth::kFalse) continue;
       if (++count.broken <= static_cast<int64_t>(RowFinding::kNamed)) count.lines.push_back(table.line(row));
     }
+    if (count.missing == 0) continue;
+    for (const std::string& why : refused) count.why += cat(count.why.empty() ? "" : "; ", why);
+    if (refused.empty() && count.missing == count.rows)
+      count.why = why_missing(rule.condition, validator, table);
   }
   return out;
+}
+
+void check_rules(const RowValidator& validator, const CsvTable& table) {
+  for (const SchemaRule& rule : validator.rules()) ask(rule, validator, table, nullptr);
+}
+
+std::string undecided_text(const RuleCount& count) {
+  return cat("the rule \"", shortened(count.rule.condition.text()), "\" is asked of ",
+             count.rows - count.missing, " of ", counted(count.rows, "row"), ", because ", count.why);
 }
 
 }  // namespace espalier

@@ -50,12 +50,25 @@ RowJudgement judge_rows(const RowValidator& validator, const CsvTable& table);
 // Rules by themselves, of the cells as they are.
 struct RuleCount {
   SchemaRule rule;
+  int64_t rows = 0;                 // of the table
   int64_t broken = 0, missing = 0;  // rows of which it is false, or missing
   std::vector<int64_t> lines = {};  // of the first RowFinding::kNamed that break it
+  // Why it could be asked of no row, or of too few since a date in it is not read; "" where it is decided.
+  std::string why = {};
+
+  // No pass, whatever the other rows say.
+  bool undecided() const { return !why.empty(); }
 };
+// "the rule "pay > 0" is asked of 0 of 3 rows, because column "pay" is missing in 3 rows". REQUIRES:
+// undecided().
+std::string undecided_text(const RuleCount& count);
 // Of a schema nothing but its rules, for count_rules(). Raises as RowValidator's constructor.
 RowValidator rules_alone(const tfmd::Schema& schema, const std::vector<std::string>& columns,
                          const MissingWords& missing);
+// Of a table without rows each rule holds.
 std::vector<RuleCount> count_rules(const RowValidator& validator, const CsvTable& table);
+// Raises ValueError[expression.*] with a caret for the first rule that asks this table for an order in time
+// that nobody knows, as one with a date in an unknown form.
+void check_rules(const RowValidator& validator, const CsvTable& table);
 
 }  // namespace espalier

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.h"
+#include "base/rule_of_test.h"
 
 namespace espalier {
 namespace {
@@ -121,6 +122,69 @@ TEST(RowJudgement, RulesOrderDatesAndClocksInTime) {
   ASSERT_EQ(found.findings.size(), 2u);
   EXPECT_EQ(found.findings[0].lines, std::vector<int64_t>{3});
   EXPECT_EQ(found.findings[1].lines, std::vector<int64_t>{6});
+}
+
+std::vector<RuleCount> rule_counts(const std::string& rule, const std::string& cells) {
+  tfmd::Schema schema;
+  parse_metadata(cat(R"(feature { name: "when" type: BYTES } feature { name: "pay" type: FLOAT } )",
+                     tags(cat("tag: 'espalier.rule=", rule, "'"))),
+                 schema);
+  const CsvTable table = parse_csv(cells);
+  return count_rules(rules_alone(schema, table.names(), {""}), table);
+}
+std::string why_undecided(const std::string& rule, const std::string& cells) {
+  return rule_counts(rule, cells).at(0).why;
+}
+
+TEST(RowJudgement, RulesThatAreMissingOnAllRowsAreUndecided) {
+  const std::string none = "when,pay\n1,\n2,x\n3,\n";
+  EXPECT_EQ(why_undecided("pay > 0", none), "column \"pay\" is missing in 2 rows and is no number in 1 row");
+  EXPECT_EQ(
+      undecided_text(rule_counts("pay > 0", none)[0]),
+      "the rule \"pay > 0\" is asked of 0 of 3 rows, because column \"pay\" is missing in 2 rows and is no "
+      "number in 1 row");
+  EXPECT_EQ(why_undecided("pay / 0 > 1", "when,pay\n1,1\n"), "no cell gives it a value");
+  // One row that is asked decides, as the rest of a condition does; and of no row nothing is left open.
+  EXPECT_EQ(why_undecided("pay > 0", "when,pay\n1,\n2,3\n"), "");
+  EXPECT_EQ(why_undecided("pay > 0 or when is not missing", none), "");
+  EXPECT_EQ(why_undecided("pay > 0", "when,pay\n"), "");
+}
+
+TEST(RowJudgement, RulesWithDatesThatNobodyOrdersAreUndecided) {
+  const std::string days = "when,pay\n2024-06-01,1\n2024-06-02,\n";
+  const std::string unknown = why_undecided("when >= \"first of June\"", days);
+  EXPECT_TRUE(
+      unknown.starts_with("column \"when\" is of dates, and \"first of June\" has no form that is read "
+                          "as such; known are 2024-01-31"))
+      << unknown;
+  // Where it matters, of whichever rows, and once.
+  EXPECT_EQ(why_undecided("pay > 0 or when >= \"first of June\"", days), unknown);
+  EXPECT_EQ(why_undecided("pay is missing or pay > 0 or when >= \"first of June\"", days), "");
+  EXPECT_EQ(why_undecided("when between \"first of June\" and \"first of June\"", days), unknown);
+  // Instants of one offset take a day, those of several do not.
+  const std::string one = "when,pay\n2024-06-01T10:00:00+02:00,1\n2024-05-31T10:00:00+02:00,1\n";
+  EXPECT_EQ(rule_counts("when >= \"2024-06-01\"", one)[0].broken, 1);
+  const std::string two = "when,pay\n2024-06-01T10:00:00+02:00,1\n2024-06-01T10:00:00Z,1\n";
+  EXPECT_EQ(
+      why_undecided("when >= \"2024-06-01\"", two),
+      "the dates of column \"when\" have several offsets from UTC, and \"2024-06-01\" has none: which of "
+      "them came first is not known; write it as \"2024-06-01T00:00:00Z\", or with another offset");
+  EXPECT_EQ(why_undecided("when >= \"2024-06-01T00:00:00Z\"", two), "");
+  // A cell in another form is no fault of the rule.
+  EXPECT_EQ(why_undecided("when >= \"2024-06-01\"", "when,pay\n2024-06-01,1\n2024-06-02,1\nsoon,1\n"), "");
+}
+
+TEST(RowJudgement, RulesThatNobodyOrdersAreRefusedWhereTheyAreMade) {
+  const auto rule_of_rules = [](const std::string& rule) {
+    tfmd::Schema schema;
+    parse_metadata(
+        cat(R"(feature { name: "when" type: BYTES } )", tags(cat("tag: 'espalier.rule=", rule, "'"))),
+        schema);
+    const CsvTable table = parse_csv("when,pay\n2024-06-01,1\n2024-06-02,\nsoon,1\n");
+    return rule_of([&] { check_rules(rules_alone(schema, table.names(), {""}), table); });
+  };
+  EXPECT_EQ(rule_of_rules("when >= \"first of June\""), "expression.date");
+  EXPECT_EQ(rule_of_rules("when >= \"2024-06-01\""), "nothing");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "espalier/error.h"
 #include "validate/anomaly_reason.h"
@@ -176,7 +178,7 @@ RowValidator::RowValidator(const tfmd::Schema& schema, const std::vector<std::st
           cat(quoted(feature), ": its default ",
               out.value.empty() ? "is not set, and a cell that is missing is not as the schema says"
                                 : cat("\"", shortened(out.value), "\" is ", out.text_of(*bad))),
-          cat("--set '", feature.name(), ".default=VALUE'"));
+          cat("--set ", shell_words({cat(name_in_list(feature.name()), ".default=VALUE")})));
   }
   for (const std::string& column : columns) {
     if (!known.contains(column)) new_columns_.push_back(column);

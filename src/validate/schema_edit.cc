@@ -8,6 +8,8 @@
 #include <optional>
 
 #include "base/format.h"
+#include "base/listed_names.h"
+#include "base/shell_words.h"
 #include "base/shortened.h"
 #include "base/shortest.h"
 #include "espalier/error.h"
@@ -235,7 +237,7 @@ class Editor {
     std::string rest;
     const FeaturePath* path = feature_at(words, '.', rest);
     const bool dataset = !path && words.starts_with("dataset.");
-    if (!path && !dataset) throw_feature(words.substr(0, words.find_first_of(".=")));
+    if (!path && !dataset) throw_feature(unknown_name(words, ".="));
     if (dataset) rest = words.substr(std::string_view("dataset.").size());
     const size_t equals = rest.find('=');
     check(equals);
@@ -260,7 +262,7 @@ class Editor {
   void allow(const std::string& words) {
     std::string value;
     const FeaturePath* path = feature_at(words, '=', value);
-    if (!path) throw_feature(words.substr(0, words.find('=')));
+    if (!path) throw_feature(unknown_name(words, "="));
     tfmd::Feature& feature = *find_feature(schema_, *path);
     tfmd::StringDomain* domain = feature.has_domain()          ? find_string_domain(schema_, feature.domain())
                                  : feature.has_string_domain() ? feature.mutable_string_domain()
@@ -271,18 +273,18 @@ class Editor {
   }
 
   void place(const std::string& words, bool inside) {
-    const size_t colon = words.find(':');
-    if (colon == std::string::npos)
+    const std::optional<NamedPart> parts = named_part(words, ':');
+    if (!parts)
       throw ValueError("schema_edit.environment",
                        cat("ENVIRONMENT:FEATURE is asked for, got \"", shortened(words), "\""));
-    const std::string environment = words.substr(0, colon), name = words.substr(colon + 1);
+    const std::string& environment = parts->name;
     if (std::ranges::find(schema_.default_environment(), environment) == schema_.default_environment().end())
       throw ValueError("schema_edit.environment",
                        cat("\"", shortened(environment), "\" is none of the schema's environments"),
-                       cat("add --environment ", environment));
-    const auto path =
-        std::ranges::find_if(paths_, [&](const FeaturePath& each) { return path_text(each) == name; });
-    if (path == paths_.end()) throw_feature(name);
+                       cat("add --environment ", shell_words({environment})));
+    auto path = std::ranges::find(paths_, parts->rest, path_text);
+    if (path == paths_.end()) path = std::ranges::find(paths_, name_alone(parts->rest), path_text);
+    if (path == paths_.end()) throw_feature(name_alone(parts->rest));
     tfmd::Feature& feature = *find_feature(schema_, *path);
     auto& to = inside ? *feature.mutable_in_environment() : *feature.mutable_not_in_environment();
     auto& from = inside ? *feature.mutable_not_in_environment() : *feature.mutable_in_environment();
@@ -298,8 +300,8 @@ class Editor {
       *schema_.mutable_dataset_constraints() = std::move(constraints);
   }
 
-  // The feature with the longest path that `words` begin with, up to `end`; `rest` is what stands behind
-  // that.
+  // The feature with the longest path that `words` begin with, as it is or in quotes, up to `end`; `rest` is
+  // what stands behind that.
   const FeaturePath* feature_at(const std::string& words, char end, std::string& rest) const {
     const FeaturePath* best = nullptr;
     for (const FeaturePath& path : paths_) {
@@ -308,7 +310,22 @@ class Editor {
       best = &path;
       rest = words.substr(start.size());
     }
-    return best;
+    size_t behind = 0;
+    const std::optional<std::string> name = best ? std::nullopt : name_in_quotes(words, behind);
+    if (!name || behind == words.size() || words[behind] != end) return best;
+    const auto path = std::ranges::find(paths_, *name, path_text);
+    if (path == paths_.end()) return nullptr;
+    rest = words.substr(behind + 1);
+    return &*path;
+  }
+  // The name in the quotes that `words` begin with; `behind` is what follows them.
+  static std::optional<std::string> name_in_quotes(const std::string& words, size_t& behind) {
+    if (!words.starts_with('"') && !words.starts_with('`')) return std::nullopt;
+    return read_quoted(words, behind);
+  }
+  static std::string unknown_name(const std::string& words, const char* ends) {
+    size_t behind = 0;
+    return name_in_quotes(words, behind).value_or(words.substr(0, words.find_first_of(ends)));
   }
 
   [[noreturn]] void throw_feature(const std::string& word) const {

@@ -8,6 +8,7 @@
 
 namespace espalier {
 
+// A feature is named as it is, or in quotes as lists name it: "a,b".policy=refuse.
 struct SchemaEdits {
   // FEATURE.FIELD=VALUE. A field is named as in the schema's text, "presence.min_fraction", or by a short
   // name: min, max (of the domain that fits the type), min_count, min_fraction, min_domain_mass,

@@ -143,6 +143,12 @@ TEST(SchemaEdit, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(edit_rule_of({.set = {"age.name.first=1"}}), "schema_edit.field");
   EXPECT_EQ(edit_rule_of({.allow = {"age=7"}}), "schema_edit.allow");
   EXPECT_EQ(edit_rule_of({.allow = {"away=7"}}), "schema_edit.feature");
+  // Quotes are no more than that.
+  EXPECT_EQ(edit_rule_of({.set = {"\"company\".drift=0.1", "`age`.max=99"}, .allow = {"\"company\"=x"}}),
+            "none");
+  EXPECT_EQ(edit_rule_of({.set = {"\"company\"drift=0.1"}}), "schema_edit.feature");
+  EXPECT_EQ(edit_rule_of({.set = {"\"company.drift=0.1"}}), "schema_edit.feature");
+  EXPECT_EQ(edit_rule_of({.not_in = {"training:\"tip\""}}), "schema_edit.feature");
   EXPECT_EQ(edit_rule_of({.not_in = {"serving:tips"}}), "schema_edit.environment");
   EXPECT_EQ(edit_rule_of({.not_in = {"tips"}}), "schema_edit.environment");
   EXPECT_EQ(edit_rule_of({.not_in = {"training:tip"}}), "schema_edit.feature");
