@@ -5,6 +5,8 @@ BENCH ?=
 PROGRAM ?= *
 PREFIX ?= /usr/local
 FUZZ_RUNS ?= 1000000
+# A file for the report of `make test`, in the form of JUnit.
+JUNIT ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help quickstart bootstrap build test install check bench bench-tables prove neighbours format asan tsan fuzz clang isa nightly clean
@@ -29,7 +31,7 @@ build: build/$(PRESET)/build.ninja  ## build PRESET (release, debug, asan, tsan)
 
 test: bootstrap  ## build PRESET and run every test
 	@$(MAKE) --no-print-directory build PRESET=$(PRESET) JOBS=$(JOBS)
-	ctest --preset $(PRESET) -j $(JOBS)
+	ctest --preset $(PRESET) -j $(JOBS) $(if $(JUNIT),--output-junit "$(JUNIT)")
 
 install: build/release/build.ninja  ## library, headers, command, for find_package and pkg-config: make install PREFIX=/usr/local
 	cmake --build build/release -j $(JOBS) --target espalier espalier_command
@@ -40,6 +42,7 @@ check: build  ## before every commit: build, checks and all but the slow tests
 	scripts/check-rooms
 	scripts/check-sizes
 	scripts/check-words
+	scripts/check-unity
 	scripts/check-support build/$(PRESET)
 	ctest --preset $(PRESET) -j $(JOBS) -E Slow --progress
 

@@ -1,4 +1,4 @@
-// Trains a network on handwritten digits. usage: example_digits FOLDER
+// Trains a network on handwritten digits. usage: example_digits [FOLDER of MNIST]
 #include <cstdio>
 
 #include <espalier/espalier.h>
@@ -6,7 +6,7 @@
 using namespace espalier;
 
 int main(int argc, char** argv) try {
-  const auto [train, test] = load_digits(argc > 1 ? argv[1] : "../shared/data/mnist").split(8000);
+  const auto [train, test] = load_digits(argc > 1 ? argv[1] : "build/data/mnist").split(8000);
 
   Sequential model{Flatten(), Dense({.units = 128, .activation = "relu"}), Dense({.units = 10})};
   model.compile({.optimizer = Adam{.learning_rate = 1e-3},

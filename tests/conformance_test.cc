@@ -1,5 +1,5 @@
-// The programs of ../shared/conformance, written by others: each returns what it computes and what it should
-// have computed.
+// Programs written by others (ESPALIER_CONFORMANCE names their archive): each returns what it computes and
+// what it should have computed.
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +14,7 @@
 #include "ir/dispatch.h"
 #include "passes/pass.h"
 #include "runtime/executable.h"
+#include "tests/shared_data.h"
 #include "text/text.h"
 
 namespace espalier {
@@ -21,13 +22,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* environment(const char* name, const char* otherwise) {
+std::string environment(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value ? value : otherwise;
 }
 
 fs::path archive() {
-  return environment("ESPALIER_CONFORMANCE", "../shared/conformance/stablehlo-programs.tar.xz");
+  return environment("ESPALIER_CONFORMANCE", shared_data("../conformance/stablehlo-programs.tar.xz"));
 }
 
 // Unpacked once per build folder.

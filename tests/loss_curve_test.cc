@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
+#include "tests/shared_data.h"
 
 namespace espalier {
 namespace {
@@ -81,7 +82,7 @@ TEST(LossCurve, FormulaDataFollowsJax) {
 }
 
 TEST(LossCurve, MnistFollowsJax) {
-  const std::string folder = "../shared/data/mnist";
+  const std::string folder = shared_data("mnist");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   expect_curve(digits.x, digits.y, golden("mlp_loss_mnist.txt"));
@@ -95,7 +96,7 @@ TEST(LossCurve, MixedFormulaDataFollowsKeras) {
 }
 
 TEST(LossCurve, MixedMnistFollowsKeras) {
-  const std::string folder = "../shared/data/mnist";
+  const std::string folder = shared_data("mnist");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   expect_mixed_curve(digits.x, digits.y, golden("mlp_loss_mnist_bf16.txt"));
@@ -103,7 +104,7 @@ TEST(LossCurve, MixedMnistFollowsKeras) {
 
 // What `espalier train` does, from several seeds: at least 94 % of the last 2,000 of 10,000 images.
 TEST(LossCurve, MnistReaches94PercentFromEverySeed) {
-  const std::string folder = "../shared/data/mnist";
+  const std::string folder = shared_data("mnist");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   const auto [train, test] = digits.split(8000);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "espalier/espalier.h"
+#include "tests/shared_data.h"
 
 namespace espalier {
 namespace {
@@ -289,7 +290,7 @@ TEST(MixedPrecision, StateLossAndMetricsAreF32) {
 // What `espalier train` does from five seeds, in both dtypes: half a point of the last 2,000 of 10,000
 // images.
 TEST(MixedPrecisionSlow, AccuracyIsWithinHalfAPointOfF32) {
-  const std::string folder = "../shared/data/mnist";
+  const std::string folder = shared_data("mnist");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   const auto [train, test] = digits.split(8000);

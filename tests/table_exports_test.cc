@@ -17,6 +17,7 @@
 #include "format/npy.h"
 #include "format/onnx.h"
 #include "ir/sink.h"
+#include "tests/shared_data.h"
 #include "text/compiled_c_test.h"
 #include "text/text.h"
 
@@ -141,7 +142,7 @@ TableModel people() {
 }
 
 struct AdultExportsSlow : testing::Test {
-  const std::string data = "../shared/data/adult/";
+  const std::string data = shared_data("adult/");
   void SetUp() override {
     if (!std::filesystem::exists(data + "adult-train.csv")) GTEST_SKIP() << "there is no " << data;
   }

@@ -1,9 +1,14 @@
 #include "base/blocks.h"
 
+#include <sys/mman.h>
+
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <set>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -46,6 +51,38 @@ TEST(Blocks, LargeOnesAreWhole) {
     ASSERT_NE(block, nullptr);
     std::memset(block, 1, size);
     EXPECT_EQ(block[size - 1], std::byte{1});
+    give_block(block, size);
+  }
+}
+
+// Whether the mapping that `address` lies in has asked for huge pages.
+bool asks_for_huge_pages(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<uintptr_t>(address);
+      inside = begin <= at && at < end;
+    } else if (inside && line.starts_with("VmFlags:")) {
+      return line.find(" hg") != std::string::npos;
+    }
+  }
+  return false;
+}
+
+TEST(Blocks, LargeOnesAskForHugePages) {
+  constexpr size_t kLarge = size_t{1} << 23;
+  void* const probe = mmap(nullptr, kLarge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(probe, MAP_FAILED);
+  const bool granted = madvise(probe, kLarge, MADV_HUGEPAGE) == 0 && asks_for_huge_pages(probe);
+  munmap(probe, kLarge);
+  if (!granted) GTEST_SKIP() << "the kernel does not say who asks for huge pages";
+  for (const size_t size : {kLarge, kLarge + (size_t{1} << 21) + 5}) {
+    auto* block = static_cast<std::byte*>(take_block(size));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % (size_t{1} << 21), 0u);
+    EXPECT_TRUE(asks_for_huge_pages(block)) << size;
+    EXPECT_TRUE(asks_for_huge_pages(block + kLarge - 1)) << size;
     give_block(block, size);
   }
 }

@@ -8,6 +8,7 @@
 #include "cli/verb_test.h"
 #include "espalier/csv.h"
 #include "ir/golden_test.h"
+#include "tests/shared_data.h"
 
 namespace espalier::cli {
 namespace {
@@ -41,7 +42,7 @@ std::string gates_between(const Json& golden, const std::string& threshold) {
 }
 
 TEST(AdultFairness, RatesGapsAndGatesAreFairlearns) {
-  const std::string adult = "../shared/data/adult/adult-test.csv";
+  const std::string adult = shared_data("adult/adult-test.csv");
   if (!std::filesystem::exists(adult)) GTEST_SKIP() << "there is no " << adult;
   const std::string folder = fresh_folder("adult-fairness");
   const std::string scores = write_file(folder + "/scores.csv", scored_adults(adult));

@@ -26,8 +26,8 @@ EqualValues equal_ids(const ScoredTable& now, const ScoredTable& before, const s
 }
 
 // Of each row of `now` the place of the same one in `before`.
-std::vector<size_t> joined(const ScoredTable& now, const ScoredTable& before, const std::string& file,
-                           const std::string& id) {
+std::vector<size_t> joined_rows(const ScoredTable& now, const ScoredTable& before, const std::string& file,
+                                const std::string& id) {
   std::vector<size_t> out;
   std::map<std::string, size_t> places;
   const int64_t key_before = id.empty() ? -1 : before.table.column(id),
@@ -183,7 +183,7 @@ AgainstBaseline BaselineFlags::compare_scores(const ScoredTable& now, const Slic
   of_before.positive = now.positive.value;
   of_before.favourable.clear();
   const ScoredTable before = read_scores(from, reading, of_before, missing, results);
-  std::vector<size_t> places = joined(now, before, from, id);
+  std::vector<size_t> places = joined_rows(now, before, from, id);
   check_truths(now, before, places, from);
   return Comparison(now, before, std::move(places)).of(slicing, moved_by, missing);
 }

@@ -86,7 +86,7 @@ Json figure_json(const Estimate& estimate) {
   return espalier::json_of(Figure{estimate.value, interval(estimate), estimate.rows});
 }
 
-Json json_of(const SliceChurn& one) {
+Json baseline_json(const SliceChurn& one) {
   Json out = slice_json(one.slice);
   out.update({{"changed", figure_json(one.changed)},
               {"accuracy_before", figure_json(one.before)},
@@ -96,7 +96,7 @@ Json json_of(const SliceChurn& one) {
               {"worse", one.worse}});
   return out;
 }
-Json json_of(const SliceMoves& one) {
+Json baseline_json(const SliceMoves& one) {
   Json out = slice_json(one.slice);
   out.update({{"moved", figure_json(one.moved)},
               {"mean_move", figure_json(one.move)},
@@ -111,7 +111,7 @@ Json json_of(const SliceMoves& one) {
 template <class Slice>
 void add_json(Json& out, const std::vector<Slice>& all) {
   for (const Slice& one : all) {
-    Json json = json_of(one);
+    Json json = baseline_json(one);
     json["p"] = one.p;
     json["adjusted_p"] = espalier::json_of(one.adjusted_p);
     json["lost"] = one.lost();

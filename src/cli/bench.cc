@@ -57,7 +57,7 @@ struct Measured {
 };
 
 // Rounds of about 0.2 s, after two that warm up and whose results are checked.
-Measured measure(const Workload& workload, const Prepared& prepared, int rounds) {
+Measured measure_runs(const Workload& workload, const Prepared& prepared, int rounds) {
   constexpr double kRound = 0.2;
   const double once = run_steps(prepared, 1).all + run_steps(prepared, 1).all;
   int64_t steps = std::max<int64_t>(1, static_cast<int64_t>(kRound / std::max(once / 2, 1e-7)));
@@ -214,7 +214,7 @@ void bench(const BenchOptions& options) {
     std::fprintf(stderr, "%s\n", workload.name);
     const Prepared prepared = workload.prepare(policy_of(options.dtype));
     reset_peak_memory();
-    const Measured m = measure(workload, prepared, options.rounds);
+    const Measured m = measure_runs(workload, prepared, options.rounds);
     const double peak = peak_memory_mib();
     const Profiled profiled = profile(prepared, options.why ? 0.3 : 0);
     // Products against multiply-adds; an optimizer, which has none, against its stream.

@@ -72,7 +72,7 @@ void warn_of_thresholds(const CheckRun& run, const Gates& gates, const ScoredTab
 }
 
 // Gates count from a class that is known.
-void need_positive(const Gates& gates, const ScoredTable& rows) {
+void need_positive_of_gates(const Gates& gates, const ScoredTable& rows) {
   if (rows.task != Task::kTwoClasses || rows.positive.known()) return;
   const auto found =
       std::ranges::find_if(gates.gates, [](const Gate& gate) { return counts_positives(gate); });
@@ -218,7 +218,7 @@ void check(CheckRun run) {
   const std::optional<Expression> where = both(run.where, gates.where);
   const ScoredTable rows = rows_of(run, run.scores, where);
   check_columns(gates, slicing.conditions, rows.table);
-  need_positive(gates, rows);
+  need_positive_of_gates(gates, rows);
   warn_of_thresholds(run, gates, rows);
   run.results.warn(slicing.unread(rows, rows.missing));
   const Assessment assessment = assessment_of(run, slicing, rows, gates.level);
@@ -290,7 +290,7 @@ void check_import(const CheckRun& run) {
   if (!others.empty()) throw CLI::ExcludesError("--from", others[0]);
 }
 
-void check_use(const CheckRun& run) {
+void check_flags_of_check(const CheckRun& run) {
   if (!run.from.empty()) return check_import(run);
   if (run.scores.empty() && (run.model.empty() || run.data.empty()))
     throw CLI::RequiredError("MODEL and DATA, or --scores,");
@@ -414,11 +414,11 @@ void add_check(CLI::App& app) {
   add_threads(*verb);
   verb->footer(kCheckExamples);
   verb->callback([run] {
-    run->of_schema = SchemaSlices::read(run->schema, run->train.empty());
+    run->of_schema = SlicingSchema::read(run->schema, run->train.empty());
     run->of_schema.fill(run->slicing);
     if (!run->scores.empty()) run->of_schema.fill(run->scored);
     run->scored.strip_label_dots = run->strip_label_dots;
-    check_use(*run);
+    check_flags_of_check(*run);
     check(*run);
   });
 }

@@ -10,7 +10,7 @@ namespace espalier::cli {
 namespace {
 
 // Of 3,000 rows, where women who are positive are found less often than men.
-std::string scored_people() {
+std::string page_people() {
   Philox random(4);
   std::string out = "paid,score,sex,age,city\n";
   for (int i = 0; i < 3000; ++i) {
@@ -59,7 +59,7 @@ expires = 2031-01-31
 
 struct CheckPage : FramedPage {
   const std::string folder = own_folder();
-  const std::string scores = write_file(folder + "/scores.csv", scored_people());
+  const std::string scores = write_file(folder + "/scores.csv", page_people());
 
   void SetUp() override {}
   std::string page(const std::string& gates = kPageGates, const std::string& more = "") const {
@@ -166,7 +166,7 @@ TEST_F(CheckPage, ItemsLeadToTheirSections) {
   for (const char* link : {"<a href=\"#slices\">who paid", "<a href=\"#fairness\">equal_opp",
                            "<a href=\"#slices\">auc", "<b>data: drift</b>"})
     EXPECT_NE(written.find(link), written.npos) << link;
-  std::string train = scored_people();
+  std::string train = page_people();
   train[train.find("0.75")] = '1';
   const std::string with_data = page(kPageGates, "--train " + write_file(folder + "/train.csv", train));
   EXPECT_NE(with_data.find("<a href=\"#data\">data: drift</a>"), with_data.npos);

@@ -20,7 +20,7 @@ struct CheckRun {
   std::string model, data, scores, baseline, gates, train, from, schema, environment;
   std::string html, verify, junit, prometheus, csv, today;
   std::optional<Expression> where = {};
-  SchemaSlices of_schema = {};
+  SlicingSchema of_schema = {};
   int64_t with_rows = 0, rare = kRareRows;  // of the page
   bool init = false, strip_label_dots = false, all_rows = false;
   ScoredFlags scored;

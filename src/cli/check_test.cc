@@ -9,6 +9,7 @@
 #include "base/philox.h"
 #include "cli/verb_test.h"
 #include "espalier/csv.h"
+#include "tests/shared_data.h"
 
 namespace espalier::cli {
 namespace {
@@ -323,7 +324,7 @@ TEST_F(Check, WrongUseIsNamed) {
 
 // A model of raw rows, its gap counted again from what predict says of each row.
 TEST_F(Check, SlowAPlainModelOfAdultIsBlockedForSex) {
-  const std::string adult = "../shared/data/adult/", test = adult + "adult-test.csv", model = path("model");
+  const std::string adult = shared_data("adult/"), test = adult + "adult-test.csv", model = path("model");
   if (!std::filesystem::exists(test)) GTEST_SKIP() << "there is no " << test;
   const std::string names =
       " --names "

@@ -28,9 +28,11 @@ namespace espalier::cli {
 namespace {
 
 std::string program = "espalier";
-std::vector<std::string> called;
+std::vector<std::string> words_called;
 
 }  // namespace
+
+void say_aside(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 std::string headed_line(const std::string& head, const std::string& text) {
   constexpr size_t kWidth = 10;
@@ -39,11 +41,11 @@ std::string headed_line(const std::string& head, const std::string& text) {
 
 void set_program(const std::string& name, const std::vector<std::string>& words) {
   program = name;
-  called = words;
+  words_called = words;
 }
 
 std::string called_again(const std::string& flag) {
-  std::vector<std::string> words = called;
+  std::vector<std::string> words = words_called;
   if (words.empty()) return flag.empty() ? "the same command" : cat("the same command with ", flag);
   if (!flag.empty()) words.push_back(flag);
   bool reads = false;
@@ -213,7 +215,7 @@ void Results::suggest(const std::vector<std::string>& arguments) const {
 
 void Results::suggest_with_file(const std::vector<std::string>& arguments, const std::string& name) const {
   if (out != "-") return suggest(arguments);
-  std::vector<std::string> words = called;
+  std::vector<std::string> words = words_called;
   if (json || words.empty()) return;
   words.insert(words.end(), {"--out", name});
   std::fputs(cat("next: ", command(at_hand(words)), "\n").c_str(), stderr);

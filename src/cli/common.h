@@ -63,6 +63,9 @@ void keep_apart(const std::vector<Written>& files);
 // Lines of JSON; what is no UTF-8 in it (a path) becomes U+FFFD.
 std::string json_text(const nlohmann::ordered_json& json);
 
+// On standard error, beside the results.
+void say_aside(const std::string& text);
+
 // A line of text behind its head of ten columns.
 std::string headed_line(const std::string& head, const std::string& text);
 

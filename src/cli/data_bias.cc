@@ -99,20 +99,22 @@ std::vector<std::string> findings(const DataBias& bias) {
   return out;
 }
 
-Json json_of(const Interval& interval) { return {interval.low, interval.high}; }
-Json json_of(const ShareOfRows& share) {
-  return {
-      {"rows", share.rows}, {"of", share.of}, {"share", share.share}, {"interval", json_of(share.interval)}};
+Json bias_json(const Interval& interval) { return {interval.low, interval.high}; }
+Json bias_json(const ShareOfRows& share) {
+  return {{"rows", share.rows},
+          {"of", share.of},
+          {"share", share.share},
+          {"interval", bias_json(share.interval)}};
 }
-Json json_of(const DataBias& bias) {
+Json bias_json(const DataBias& bias) {
   Json columns = Json::array(), thin = Json::array();
   for (const ColumnBias& column : bias.columns) {
     Json groups = Json::array(), missing = Json::array(), proxies = Json::array();
     for (const GroupBias& group : column.groups) {
       Json& its = groups.emplace_back(Json{{"group", group.group}});
-      its.update(json_of(group.rows));
+      its.update(bias_json(group.rows));
       if (group.expected) its.update(Json{{"expected", *group.expected}, {"off", group.off}});
-      if (group.positives) its["positives"] = json_of(*group.positives);
+      if (group.positives) its["positives"] = bias_json(*group.positives);
     }
     for (const MissingGap& gap : column.missing) {
       missing.push_back({{"column", gap.column},
@@ -120,13 +122,13 @@ Json json_of(const DataBias& bias) {
                          {"least", gap.least},
                          {"share_of_most", gap.share_of_most},
                          {"share_of_least", gap.share_of_least},
-                         {"interval", json_of(gap.interval)}});
+                         {"interval", bias_json(gap.interval)}});
     }
     for (const Proxy& proxy : column.proxies) {
       proxies.push_back({{"column", proxy.column},
                          {"group", proxy.group},
                          {"area", proxy.area},
-                         {"interval", json_of(proxy.interval)}});
+                         {"interval", bias_json(proxy.interval)}});
     }
     columns.push_back(
         {{"column", column.column}, {"groups", groups}, {"missing", missing}, {"proxies", proxies}});
@@ -194,7 +196,7 @@ void bias(const BiasRun& run) {
                  {"sensitive", options.columns},
                  {"proposed", run.options.columns.empty()}};
     if (!options.label.empty()) add_positive(body, positive);
-    body.update(json_of(found));
+    body.update(bias_json(found));
     return run.results.write_json("data bias", body);
   }
   const Terminal terminal = run.results.terminal();

@@ -29,7 +29,7 @@ struct FaultsRun {
   Results results;
 };
 
-nlohmann::ordered_json json_of(const std::vector<DataFault>& faults) {
+nlohmann::ordered_json faults_json(const std::vector<DataFault>& faults) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const DataFault& fault : faults) {
     out.push_back(
@@ -41,7 +41,7 @@ nlohmann::ordered_json json_of(const std::vector<DataFault>& faults) {
   return out;
 }
 
-std::string undecided_text(const NotJudged& first) {
+std::string first_undecided(const NotJudged& first) {
   return cat("Undecided: ", kFaultsOf[static_cast<size_t>(first.of)], " of ",
              first.what.column.empty() ? "the data" : shortened(first.what.column), ": ", first.what.why,
              ".\n");
@@ -61,13 +61,13 @@ std::string clean_text(const FaultsRun& run, const CsvTable& train, const DataAn
              ".\nAsked: columns, types and values of the new rows, leaks, ranges, drift", groups, ".\n");
 }
 
-std::string text_of(const FaultsRun& run, const CsvTable& train, const DataAnswer& answer, int64_t warnings,
-                    const Terminal& terminal) {
+std::string faults_text(const FaultsRun& run, const CsvTable& train, const DataAnswer& answer,
+                        int64_t warnings, const Terminal& terminal) {
   const std::vector<DataFault>& faults = answer.faults;
   const NotJudged* undecided = answer.undecided();
   std::string out = warnings > 0 ? cat(warnings == 1 ? "Fault: " : "Faults: ", faults[0].text,
                                        warnings > 1 ? cat("; and ", warnings - 1, " more") : "", ".\n")
-                    : undecided  ? undecided_text(*undecided)
+                    : undecided  ? first_undecided(*undecided)
                                  : clean_text(run, train, answer);
   if (!faults.empty()) {
     Table shown({"of", "finding"});
@@ -82,7 +82,8 @@ std::string text_of(const FaultsRun& run, const CsvTable& train, const DataAnswe
 }
 
 // Where the first fault is looked at more closely.
-std::vector<std::string> next_of(const FaultsRun& run, const DataAnswer& answer, const std::string& label) {
+std::vector<std::string> next_of_faults(const FaultsRun& run, const DataAnswer& answer,
+                                        const std::string& label) {
   const std::vector<DataFault>& faults = answer.faults;
   std::vector<std::string> out = {"data"};
   const auto with_label = [&] {
@@ -118,16 +119,16 @@ std::vector<std::string> next_of(const FaultsRun& run, const DataAnswer& answer,
   return out;
 }
 
-CsvTable read(const FaultsRun& run, const std::string& path, const std::vector<std::string>& expected) {
+CsvTable read_rows(const FaultsRun& run, const std::string& path, const std::vector<std::string>& expected) {
   CsvTable out = run.table.read(path, expected);
   if (out.rows() == 0)
     throw ValueError("data.rows", cat(source_name(path), ": names of columns, and no row"));
   return out;
 }
 
-void check(const FaultsRun& run) {
+void check_tables(const FaultsRun& run) {
   run.results.keep({run.train, run.now, run.schema});
-  CsvTable train = read(run, run.train, {});
+  CsvTable train = read_rows(run, run.train, {});
   DataFaultOptions options = run.options;
   options.missing = run.missing.all();
   if (!run.schema.empty()) {
@@ -138,7 +139,7 @@ void check(const FaultsRun& run) {
   if (options.label == "last") options.label = train.names().back();
   if (options.groups.empty()) options.groups = sensitive_columns(train);
   std::optional<CsvTable> now;
-  if (!run.now.empty()) now = read(run, run.now, train.names());
+  if (!run.now.empty()) now = read_rows(run, run.now, train.names());
   if (run.strip_label_dots) {
     train = without_label_dots(train, options.label);
     if (now) now = without_label_dots(*now, options.label);
@@ -156,14 +157,14 @@ void check(const FaultsRun& run) {
                        {"now", run.now.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(run.now)},
                        {"sensitive", options.groups},
                        {"faults", warnings},
-                       {"findings", json_of(faults)},
+                       {"findings", faults_json(faults)},
                        {"undecided", answer.undecided() != nullptr},
                        {"not_compared", json_of(answer.listed())},
                        {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_of(run, train, answer, warnings, terminal));
-    run.results.suggest(next_of(run, answer, run.options.label));
+    run.results.write(faults_text(run, train, answer, warnings, terminal));
+    run.results.suggest(next_of_faults(run, answer, run.options.label));
   }
   if (warnings > 0) throw Exit{1};
   if (answer.undecided()) throw Exit{3};
@@ -221,7 +222,7 @@ void add_data_check(CLI::App& data) {
   run->results.add_json(*verb);
   run->results.add_out(*verb);
   verb->footer(kDataCheckExamples);
-  verb->callback([run] { check(*run); });
+  verb->callback([run] { check_tables(*run); });
 }
 
 }  // namespace espalier::cli

@@ -46,8 +46,8 @@ std::string undecided_text(const std::vector<ColumnDrift>& all,
   return few ? not_compared[0].why : "no column could be compared";
 }
 
-std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, int64_t drifted,
-                    const std::string& undecided, const Terminal& terminal) {
+std::string drift_text(const DriftRun& run, const std::vector<ColumnDrift>& all, int64_t drifted,
+                       const std::string& undecided, const Terminal& terminal) {
   std::string out =
       !undecided.empty() ? cat("Undecided: ", undecided, ".\n")
       : drifted == 0
@@ -70,7 +70,7 @@ std::string text_of(const DriftRun& run, const std::vector<ColumnDrift>& all, in
   return cat(out, "\n", table.text(terminal));
 }
 
-nlohmann::ordered_json json_of(const std::vector<ColumnDrift>& all) {
+nlohmann::ordered_json drift_json(const std::vector<ColumnDrift>& all) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const ColumnDrift& drift : all) {
     nlohmann::ordered_json& its =
@@ -163,11 +163,11 @@ void drift(const DriftRun& run) {
                                           {"not_compared", json_of(not_compared)},
                                           {"only_before", gone},
                                           {"only_now", added},
-                                          {"columns", json_of(all)}});
+                                          {"columns", drift_json(all)}});
   } else {
     const Terminal terminal = run.results.terminal();
     const bool few = !not_compared.empty() && not_compared[0].column.empty();  // said by the first line
-    run.results.write(cat(text_of(run, all, drifted, undecided, terminal), few ? "" : text(not_compared),
+    run.results.write(cat(drift_text(run, all, drifted, undecided, terminal), few ? "" : text(not_compared),
                           only_text(run.before, gone), only_text(run.now, added)));
     std::vector<std::string> next = {"data", "leak", run.before, "--test", run.now};
     for (const std::string& word : run.table.words()) next.push_back(word);

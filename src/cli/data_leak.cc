@@ -34,7 +34,7 @@ std::string kind_of(const LeakFinding& finding) {
   return out;
 }
 
-nlohmann::ordered_json json_of(const std::vector<LeakFinding>& findings) {
+nlohmann::ordered_json leaks_json(const std::vector<LeakFinding>& findings) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (const LeakFinding& finding : findings) {
     out.push_back({{"kind", kLeakKinds[static_cast<size_t>(finding.kind)]},
@@ -48,8 +48,8 @@ nlohmann::ordered_json json_of(const std::vector<LeakFinding>& findings) {
   return out;
 }
 
-std::string text_of(const LeakRun& run, const CsvTable& table, const std::vector<LeakFinding>& findings,
-                    int64_t warnings, const Terminal& terminal) {
+std::string leaks_text(const LeakRun& run, const CsvTable& table, const std::vector<LeakFinding>& findings,
+                       int64_t warnings, const Terminal& terminal) {
   const bool few = table.rows() < kRowsForLeaks;
   std::string out = warnings == 0 ? cat(few ? "Too few rows to say: " : "No leak: ", table.rows(), " rows, ",
                                         table.columns(), " columns",
@@ -64,7 +64,7 @@ std::string text_of(const LeakRun& run, const CsvTable& table, const std::vector
 }
 
 // What to do about the first finding.
-std::vector<std::string> next_of(const LeakRun& run, const std::vector<LeakFinding>& findings) {
+std::vector<std::string> next_of_leaks(const LeakRun& run, const std::vector<LeakFinding>& findings) {
   const std::string& label = run.options.label;
   const bool shared = !findings.empty() && findings[0].warning &&
                       (findings[0].kind == LeakKind::kOverlap || findings[0].kind == LeakKind::kNearOverlap);
@@ -118,12 +118,12 @@ void leak(const LeakRun& run) {
                                          {"rows", table.rows()},
                                          {"leaks", warnings},
                                          {"undecided", table.rows() < kRowsForLeaks},
-                                         {"findings", json_of(findings)},
+                                         {"findings", leaks_json(findings)},
                                          {"warnings", *run.results.warned}});
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_of(run, table, findings, warnings, terminal));
-    run.results.suggest(next_of(run, findings));
+    run.results.write(leaks_text(run, table, findings, warnings, terminal));
+    run.results.suggest(next_of_leaks(run, findings));
   }
   if (warnings > 0) throw Exit{1};
   if (table.rows() < kRowsForLeaks) throw Exit{3};

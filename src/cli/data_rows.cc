@@ -113,7 +113,7 @@ std::string text(const RowsRun& run, const Found& found, const Terminal& termina
 }
 
 // The rows that were found into a file; without a condition, what the columns hold.
-void suggest(const RowsRun& run) {
+void suggest_rows(const RowsRun& run) {
   std::vector<std::string> next = {"data", run.where ? "rows" : "stats", run.file};
   if (run.where) next.insert(next.end(), {"--where", run.where->text()});
   for (const std::string& word : run.table.words()) next.push_back(word);
@@ -133,7 +133,7 @@ void look(const RowsRun& run) {
     return run.results.suggest({"data", "head", run.results.out});
   }
   run.results.write(text(run, found, Terminal::of(STDOUT_FILENO)));
-  suggest(run);
+  suggest_rows(run);
 }
 
 CLI::App* add(CLI::App& data, const char* name, const char* about, std::shared_ptr<RowsRun> run) {

@@ -77,7 +77,7 @@ tfmd::Schema schema_of(const SchemaOptions& options, const TableFile& file, bool
 }
 
 // The command that writes what was shown.
-std::vector<std::string> command_of(const SchemaOptions& options, const std::string& out) {
+std::vector<std::string> schema_command(const SchemaOptions& options, const std::string& out) {
   std::vector<std::string> next = {"data", "schema", options.file};
   const std::vector<std::string> how = options.how.words();
   next.insert(next.end(), how.begin(), how.end());
@@ -96,7 +96,7 @@ std::vector<std::string> command_of(const SchemaOptions& options, const std::str
   return next;
 }
 
-void run(SchemaOptions options) {
+void run_schema(SchemaOptions options) {
   const Results& results = options.output.results;
   results.keep({options.file});
   options.infer.shapes = !options.no_shapes;
@@ -117,8 +117,9 @@ void run(SchemaOptions options) {
   }
   const bool written = inferred || !options.edits.empty();
   results.suggest(results.out != "-" ? std::vector<std::string>{"data", "schema", results.out, "--show"}
-                  : written ? command_of(options, free_name(inferred ? "schema.pbtxt" : "schema-new.pbtxt"))
-                            : std::vector<std::string>{"data", "validate", "--help"});
+                  : written
+                      ? schema_command(options, free_name(inferred ? "schema.pbtxt" : "schema-new.pbtxt"))
+                      : std::vector<std::string>{"data", "validate", "--help"});
 }
 
 // One value for each flag: values may hold commas and blanks.
@@ -158,7 +159,7 @@ void add_data_schema(CLI::App& data) {
             "Ask of every row that this is not false, as 'age >= 0'; docs/expressions.md");
   add_words(*verb, "--warn-rule", edits.warning_rules, "EXPRESSION", "The same, but only warn of such rows");
   add_words(*verb, "--drop-rule", edits.dropped_rules, "EXPRESSION", "Ask this no longer");
-  verb->callback([options] { run(*options); });
+  verb->callback([options] { run_schema(*options); });
 }
 
 }  // namespace espalier::cli

@@ -26,7 +26,7 @@ struct SkewRun {
   Results results;
 };
 
-std::string joined(const std::vector<int64_t>& lines) {
+std::string joined_lines(const std::vector<int64_t>& lines) {
   std::string out;
   for (const int64_t line : lines) out += cat(out.empty() ? "" : ", ", line);
   return out;
@@ -47,7 +47,7 @@ std::string side_text(const SkewSide& side, const std::string& name, const std::
                        const std::vector<int64_t>& lines) {
     if (count == 0) return;
     out += cat(name, ": ", count, " ", what, count == 1 ? "" : "s", which, ", as in line",
-               lines.size() == 1 ? " " : "s ", joined(lines), "\n");
+               lines.size() == 1 ? " " : "s ", joined_lines(lines), "\n");
   };
   add(side.only, "id", cat(" that ", other, " has not"), side.only_lines);
   add(side.repeated, "id", " of several rows, not compared", side.repeated_lines);
@@ -59,7 +59,7 @@ std::string side_text(const SkewSide& side, const std::string& name, const std::
   return out;
 }
 
-std::string text_of(const SkewRun& run, const RowSkew& found, int64_t skewed, const Terminal& terminal) {
+std::string skew_text(const SkewRun& run, const RowSkew& found, int64_t skewed, const Terminal& terminal) {
   const std::string first = source_name(run.first), second = source_name(run.second);
   const std::string of = cat(found.pairs, found.pairs == 1 ? " row" : " rows", " that both have");
   std::string out;
@@ -80,13 +80,13 @@ std::string text_of(const SkewRun& run, const RowSkew& found, int64_t skewed, co
     if (each.skewed() == 0) continue;
     any = true;
     table.row({shortened(each.column), fixed(share(each.skewed(), found.pairs), 4), each.differ,
-               each.only_first, each.only_second, joined(each.lines),
+               each.only_first, each.only_second, joined_lines(each.lines),
                matters(run, each, found) ? "skewed" : ""});
   }
   return any ? cat(out, "\n", table.text(terminal)) : out;
 }
 
-Json json_of(const SkewSide& side, const std::string& file) {
+Json skew_json(const SkewSide& side, const std::string& file) {
   return {{"file", file},
           {"rows", side.rows},
           {"without_id", side.without_id},
@@ -98,7 +98,7 @@ Json json_of(const SkewSide& side, const std::string& file) {
           {"only_columns", side.only_columns}};
 }
 
-Json json_of(const SkewRun& run, const RowSkew& found, int64_t skewed) {
+Json skew_json(const SkewRun& run, const RowSkew& found, int64_t skewed) {
   Json out = {{"id", run.options.id},
               {"tolerance", run.options.tolerance},
               {"least_share", run.least},
@@ -107,8 +107,8 @@ Json json_of(const SkewRun& run, const RowSkew& found, int64_t skewed) {
               {"skewed_columns", skewed},
               {"undecided", found.columns.empty()},
               {"repeated_ids", found.repeated},
-              {"first", json_of(found.first, run.first)},
-              {"second", json_of(found.second, run.second)},
+              {"first", skew_json(found.first, run.first)},
+              {"second", skew_json(found.second, run.second)},
               {"columns", Json::array()}};
   for (const ColumnSkew& each : found.columns)
     out["columns"].push_back({{"column", each.column},
@@ -134,10 +134,10 @@ void skew(const SkewRun& run) {
   int64_t skewed = 0;
   for (const ColumnSkew& each : found.columns) skewed += matters(run, each, found);
   if (run.results.json) {
-    run.results.write_json("data skew", json_of(run, found, skewed));
+    run.results.write_json("data skew", skew_json(run, found, skewed));
   } else {
     const Terminal terminal = run.results.terminal();
-    run.results.write(text_of(run, found, skewed, terminal));
+    run.results.write(skew_text(run, found, skewed, terminal));
     std::vector<std::string> next = {"data", "drift", run.first, run.second};
     for (const std::string& word : run.table.words()) next.push_back(word);
     for (const std::string& word : run.missing.words()) next.push_back(word);

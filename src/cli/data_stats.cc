@@ -38,7 +38,7 @@ std::vector<std::string> uncrossed(const StatsOptions& options, const tfmd::Data
 }
 
 // The command that writes what was shown.
-std::vector<std::string> command_of(const StatsOptions& options, const char* out) {
+std::vector<std::string> stats_command(const StatsOptions& options, const char* out) {
   std::vector<std::string> next{"data", "stats"};
   const auto add = [&](const std::vector<std::string>& words) {
     next.insert(next.end(), words.begin(), words.end());
@@ -49,7 +49,7 @@ std::vector<std::string> command_of(const StatsOptions& options, const char* out
   return next;
 }
 
-void run(const StatsOptions& options) {
+void run_stats(const StatsOptions& options) {
   const Results& results = options.output.results;
   results.keep(options.files);
   keep_apart({{"--sketch", options.sketch}, {"--out", results.out}});
@@ -79,7 +79,7 @@ void run(const StatsOptions& options) {
     options.output.write("stats", {{"files", options.files}, {"rows", list.datasets(0).num_examples()}}, list,
                          statistics_tables);
   }
-  results.suggest(results.out == "-" ? command_of(options, holds ? "stats.pbtxt" : "stats.pb")
+  results.suggest(results.out == "-" ? stats_command(options, holds ? "stats.pbtxt" : "stats.pb")
                                      : std::vector<std::string>{"data", "schema", results.out, "--out",
                                                                 free_name("schema.pbtxt")});
 }
@@ -111,7 +111,7 @@ void add_data_stats(CLI::App& data) {
       "Cells are read as TFDV reads them, strictly: a column with one text among its\n"
       "numbers is one of texts, and words like NA are texts unless --missing names\n"
       "them. `train`, `predict` and `data head` read more kindly, and say so.");
-  verb->callback([options] { run(*options); });
+  verb->callback([options] { run_stats(*options); });
 }
 
 }  // namespace espalier::cli

@@ -6,6 +6,7 @@
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "gate/data_tables.h"
+#include "tests/shared_data.h"
 
 namespace espalier::cli {
 namespace {
@@ -97,7 +98,7 @@ TEST(DataVerb, RefusesWhatHoldsNothingOrSomethingElse) {
 }
 
 TEST(DataVerb, TaxisSchemaAndStatisticsAreShown) {
-  const std::string folder = "../shared/data/tfmd/";
+  const std::string folder = shared_data("tfmd/");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   const std::string schema = call_verb(add_data, {"schema", folder + "taxi-schema.pbtxt", "--show"});
   EXPECT_NE(schema.find("\nfare "), std::string::npos) << schema;

@@ -104,8 +104,8 @@ std::string mend_text(const std::set<std::string>& columns) {
              one ? "it" : "them", " out of the schema: where cells are mistyped, mend them in the file.\n");
 }
 
-void suggest(const ValidateOptions& options, const Validation& validation,
-             const std::set<std::string>& mended, const AskedRules& asked) {
+void suggest_schema(const ValidateOptions& options, const Validation& validation,
+                    const std::set<std::string>& mended, const AskedRules& asked) {
   const bool fixable = validation.has_errors() && !validation.data_missing && options.fix.empty();
   std::vector<std::string> next = {"data", fixable ? "validate" : "schema"};
   std::vector<std::string> fixes;
@@ -154,7 +154,7 @@ void suggest(const ValidateOptions& options, const Validation& validation,
   options.results.suggest(next);
 }
 
-void run(ValidateOptions options) {
+void run_validate(ValidateOptions options) {
   const std::vector<std::string> files = {options.file,    options.schema,  options.previous,
                                           options.serving, options.version, options.rows};
   options.results.keep(files);
@@ -205,7 +205,7 @@ void run(ValidateOptions options) {
                           !good               ? ": the data does not fit it yet\n"
                           : asked.undecided() ? ": the data fits it where it could be asked\n"
                                               : ": the data fits it\n"));
-    suggest(options, validation, mended, asked);
+    suggest_schema(options, validation, mended, asked);
   }
   if (!good) throw Exit{1};
   if (asked.undecided()) throw Exit{3};
@@ -254,7 +254,7 @@ void add_data_validate(CLI::App& data) {
   options->results.add_out(*verb);
   verb->get_option("--out")->description(
       "File for the anomalies: .pbtxt, .pb or .tfrecord; JSON with --json");
-  verb->callback([options] { run(*options); });
+  verb->callback([options] { run_validate(*options); });
 }
 
 }  // namespace espalier::cli

@@ -36,7 +36,7 @@ namespace {
 struct EvaluateRun {
   std::string model, data;
   std::string scores, schema;
-  SchemaSlices of_schema = {};
+  SlicingSchema of_schema = {};
   ScoredFlags scored;
   SliceFlags slicing;
   IntervalFlags intervals;
@@ -148,8 +148,8 @@ void add_conditions(nlohmann::ordered_json& body, const EvaluateRun& run,
 }
 
 // How many rows there are, before what is said of them.
-std::string rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment,
-                      const Terminal& terminal) {
+std::string judged_rows_text(const EvaluateRun& run, const ScoredTable& scored, const Assessment& assessment,
+                             const Terminal& terminal) {
   constexpr size_t kTableClasses = 20;
   if (!assessment.has_thresholds()) {
     if (scored.task == Task::kRanking)
@@ -211,7 +211,7 @@ void evaluate_scores(const EvaluateRun& run) {
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(cat(
-      conditions_text(run, scored.kept), rows_text(run, scored, assessment, terminal),
+      conditions_text(run, scored.kept), judged_rows_text(run, scored, assessment, terminal),
       assessed_text(run, assessment, view, terminal), text_of(given, terminal),
       run.worst.any() ? cli::text_of(worst, options, terminal) : "",
       individual ? text_of(*individual, terminal) : "", run.baseline.any() ? text_of(against, terminal) : "",
@@ -420,7 +420,7 @@ void check_baseline(const EvaluateRun& run) {
   }
 }
 
-void check_use(const EvaluateRun& run) {
+void check_flags_of_evaluate(const EvaluateRun& run) {
   check_baseline(run);
   const bool of_file = !run.scores.empty();
   if (!run.scored.query.empty() && (!run.thresholds.empty() || (of_file && !run.scored.positive.empty())))
@@ -511,11 +511,11 @@ void add_evaluate(CLI::App& app) {
   add_threads(*verb);
   verb->footer(kEvaluateExamples);
   verb->callback([run] {
-    run->of_schema = SchemaSlices::read(run->schema, true);
+    run->of_schema = SlicingSchema::read(run->schema, true);
     run->of_schema.fill(run->slicing);
     if (!run->scores.empty()) run->of_schema.fill(run->scored);
     run->scored.strip_label_dots = run->strip_label_dots;
-    check_use(*run);
+    check_flags_of_evaluate(*run);
     evaluate(*run);
   });
 }

@@ -135,7 +135,7 @@ std::string sentence(const Priced& priced) {
   return cat("base rates by ", priced.slicing, " differ: ", priced.price->sentence,
              priced.measured ? "" : " (rates of a usual model: there is no --score)");
 }
-std::string shown(double share) { return share > 1 ? "impossible" : fixed(share, 3); }
+std::string share_text(double share) { return share > 1 ? "impossible" : fixed(share, 3); }
 
 // Comments hold one line each.
 std::string comment(std::string text) {
@@ -154,7 +154,7 @@ std::string gates_text(const ChooseRun& run, const TreeAnswers& answers, const T
     out += "#\n" + comment(sentence(one) + ".");
     for (size_t i = 0; one.price && i < one.groups.size(); ++i)
       out += comment(cat("  ", one.groups[i].group, ": base rate ", fixed(one.groups[i].base_rate, 3), ", ",
-                         one.price->what, " ", shown(one.price->of_groups[i])));
+                         one.price->what, " ", share_text(one.price->of_groups[i])));
   }
   if (!positive.empty())
     out += cat("\npositive = ", toml_quoted(positive), "  # the class that rates count\n");
@@ -167,8 +167,8 @@ std::string gates_text(const ChooseRun& run, const TreeAnswers& answers, const T
   return out;
 }
 
-Json json(const TreeAnswers& answers, const TreePath& path, const std::vector<Priced>& all,
-          const std::string& gates) {
+Json path_json(const TreeAnswers& answers, const TreePath& path, const std::vector<Priced>& all,
+               const std::string& gates) {
   Json out = {{"metric", path.metric}, {"answers", answers}, {"prices", Json::array()}, {"gates", gates}};
   for (const Priced& one : all) {
     Json groups = Json::array();
@@ -187,7 +187,7 @@ Json json(const TreeAnswers& answers, const TreePath& path, const std::vector<Pr
   return out;
 }
 
-std::string report(const TreePath& path, const std::vector<Priced>& all, const Terminal& terminal) {
+std::string path_text(const TreePath& path, const std::vector<Priced>& all, const Terminal& terminal) {
   std::string out =
       cat("metric: ", terminal.paint(Ink::kBold, path.metric), ", ", rate(path.metric).formula(), "\n");
   for (const TreeChoice* choice : path.because) out += cat("  since ", choice->text, "\n");
@@ -199,7 +199,7 @@ std::string report(const TreePath& path, const std::vector<Priced>& all, const T
     Table table({"group", "rows", "base rate", one.price->what});
     for (size_t i = 0; i < one.groups.size(); ++i)
       table.row({one.groups[i].group, one.groups[i].rows, fixed(one.groups[i].base_rate, 3),
-                 shown(one.price->of_groups[i])});
+                 share_text(one.price->of_groups[i])});
     out += table.text(terminal);
   }
   return out;
@@ -240,9 +240,10 @@ void choose(const ChooseRun& run) {
   const std::vector<Priced> all = rows ? prices(run, *rows, groups, path.metric) : std::vector<Priced>();
   const std::string gates =
       gates_text(run, answers, path, groups, all, rows ? rows->positive.value : run.scored.positive);
-  if (run.results.json) return run.results.write_json("fairness choose", json(answers, path, all, gates));
+  if (run.results.json)
+    return run.results.write_json("fairness choose", path_json(answers, path, all, gates));
   const bool to_file = run.results.out != "-";
-  const std::string said = report(path, all, Terminal::of(to_file ? STDOUT_FILENO : STDERR_FILENO));
+  const std::string said = path_text(path, all, Terminal::of(to_file ? STDOUT_FILENO : STDERR_FILENO));
   run.results.write(gates);
   if (to_file)
     Results().write(said);

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kRate = "selection_rate";
 
-std::string joined(const std::vector<std::string>& words, const char* between) {
+std::string joined_words(const std::vector<std::string>& words, const char* between) {
   std::string out;
   for (const std::string& word : words) out += cat(out.empty() ? "" : between, word);
   return out;
@@ -46,7 +46,7 @@ std::string table_of(const GivenGap& gap, const GivenGaps& all, const Terminal& 
   return table.text(terminal);
 }
 
-std::string text_of(const GivenGap& gap, const GivenGaps& all, const Terminal& terminal) {
+std::string given_text(const GivenGap& gap, const GivenGaps& all, const Terminal& terminal) {
   const std::string by = cross_of(gap.by), given = cross_of(all.given);
   std::string out = "\n";
   if (gap.of.gap.value) {
@@ -56,7 +56,7 @@ std::string text_of(const GivenGap& gap, const GivenGaps& all, const Terminal& t
   }
   std::string left_out;
   if (!gap.of.left_out.empty())
-    left_out = cat("; left out, as not all slices have rows there: ", joined(gap.of.left_out, "; "));
+    left_out = cat("; left out, as not all slices have rows there: ", joined_words(gap.of.left_out, "; "));
   return out + terminal.paint(Ink::kDim, cat("of scores from ", shortest(gap.threshold),
                                              "; all of them: rates as if each slice had the ", given,
                                              " of all slices", left_out, "\n"));
@@ -122,7 +122,7 @@ GivenGaps GivenFlags::find(const Assessment& assessment, const AssessmentView& v
 
 std::string text_of(const GivenGaps& all, const Terminal& terminal) {
   std::string out;
-  for (const GivenGap& gap : all.gaps) out += text_of(gap, all, terminal);
+  for (const GivenGap& gap : all.gaps) out += given_text(gap, all, terminal);
   return out;
 }
 

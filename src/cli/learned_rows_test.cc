@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kHead = "age,height,city,paid\n";
 
 // People of `ages` ages and as many heights.
-std::vector<std::string> people(int count, int ages, unsigned seed) {
+std::vector<std::string> learned_people(int count, int ages, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<std::string> out;
   for (int i = 0; i < count; ++i) {
@@ -48,7 +48,7 @@ struct LearnedRows : FolderTest {
 constexpr const char* kTooGood = "what they say of it is too good";
 
 TEST_F(LearnedRows, AreKnownInAnotherOrderAndWithCellsChanged) {
-  const std::vector<std::string> rows = people(600, 1000, 1);
+  const std::vector<std::string> rows = learned_people(600, 1000, 1);
   train(rows);
   std::vector<std::string> shuffled = rows;
   std::ranges::shuffle(shuffled, std::mt19937(3));
@@ -58,22 +58,22 @@ TEST_F(LearnedRows, AreKnownInAnotherOrderAndWithCellsChanged) {
   std::vector<std::string> changed = rows;
   changed[17] = "-1,-1,Bonn,no\n";
   EXPECT_NE(warned(changed).find(kTooGood), std::string::npos);
-  EXPECT_EQ(warned(people(600, 1000, 2)).find(kTooGood), std::string::npos);
+  EXPECT_EQ(warned(learned_people(600, 1000, 2)).find(kTooGood), std::string::npos);
   // However numbers are written.
   std::vector<std::string> written = shuffled;
   for (std::string& row : written) row.insert(row.find(','), ".0");
   EXPECT_NE(warned(written).find(kTooGood), std::string::npos);
   // A part of the others is enough.
-  std::vector<std::string> mixed = people(600, 1000, 4);
+  std::vector<std::string> mixed = learned_people(600, 1000, 4);
   std::copy_n(shuffled.begin(), 300, mixed.begin());
   EXPECT_NE(warned(mixed).find(kTooGood), std::string::npos);
 }
 
 // Of larger tables a sample is kept.
 TEST_F(LearnedRows, ASampleOfManyTellsTheShare) {
-  const std::vector<std::string> rows = people(20000, 100000, 5);
+  const std::vector<std::string> rows = learned_people(20000, 100000, 5);
   train(rows);
-  std::vector<std::string> mixed = people(20000, 100000, 6);
+  std::vector<std::string> mixed = learned_people(20000, 100000, 6);
   std::copy_n(rows.begin(), 10000, mixed.begin());
   const std::string said = warned(mixed);
   const size_t at = said.find("learned from rows like ");
@@ -84,14 +84,15 @@ TEST_F(LearnedRows, ASampleOfManyTellsTheShare) {
 // Where columns have few values, rows are alike by chance: no alarm, over many samples.
 TEST_F(LearnedRows, OfFewValuesOthersAreAlikeByChance) {
   for (const int ages : {5, 20, 40}) {
-    train(people(600, ages, 7));
+    train(learned_people(600, ages, 7));
     for (unsigned seed = 100; seed < 140; ++seed)
-      EXPECT_EQ(warned(people(400, ages, seed)).find(kTooGood), std::string::npos) << ages << " " << seed;
+      EXPECT_EQ(warned(learned_people(400, ages, seed)).find(kTooGood), std::string::npos)
+          << ages << " " << seed;
   }
 }
 
 TEST_F(LearnedRows, WithoutAnEpochNoneIs) {
-  const std::vector<std::string> rows = people(300, 1000, 8);
+  const std::vector<std::string> rows = learned_people(300, 1000, 8);
   train(rows, "0");
   std::vector<std::string> shuffled = rows;
   std::ranges::reverse(shuffled);
@@ -99,11 +100,11 @@ TEST_F(LearnedRows, WithoutAnEpochNoneIs) {
 }
 
 TEST_F(LearnedRows, AnotherTextIsRefused) {
-  const std::vector<std::string> rows = people(300, 1000, 9);
+  const std::vector<std::string> rows = learned_people(300, 1000, 9);
   train(rows);
   drop_checksums(model);
   write_file(model + "/learned.txt", "rows 1 to 9");
-  EXPECT_EQ(rule_of([&] { warned(people(300, 1000, 10)); }), "model.lineage");
+  EXPECT_EQ(rule_of([&] { warned(learned_people(300, 1000, 10)); }), "model.lineage");
 }
 
 }  // namespace

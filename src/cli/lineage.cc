@@ -24,7 +24,7 @@ struct LineageRun {
 
 // What a file is today, held against what it was when a model learned from it.
 enum class Today { kSame, kChanged, kAbsent, kUnknown };
-Today today(const Source& source) {
+Today today(const DataSource& source) {
   if (source.sha256.empty()) return Today::kUnknown;
   if (!posix_env().exists(source.file)) return Today::kAbsent;
   return digest_file(source.file).sha256 == source.sha256 ? Today::kSame : Today::kChanged;
@@ -35,13 +35,13 @@ const char* name(Today state) {
 }
 
 // A path that begins at the folder in which the model was trained is looked for from the present one.
-std::string text_of(Today state, const std::string& path) {
+std::string lineage_text(Today state, const std::string& path) {
   return state == Today::kAbsent && !path.starts_with('/')
              ? cat(name(state), ": looked for ", std::filesystem::absolute(path).lexically_normal().string())
              : name(state);
 }
 
-std::string text_of(const char* head, const Source& source) {
+std::string lineage_text(const char* head, const DataSource& source) {
   std::string out =
       headed_line(head, cat(source_name(source.file), source.rows ? cat(", ", *source.rows, " rows") : ""));
   out += headed_line("", source.sha256.empty() ? "read from a stream: what it held is not known"
@@ -51,7 +51,7 @@ std::string text_of(const char* head, const Source& source) {
   return out;
 }
 
-nlohmann::ordered_json json_of(const Source& source) {
+nlohmann::ordered_json source_json(const DataSource& source) {
   nlohmann::ordered_json out = {{"file", source.file}};
   if (source.rows) out["rows"] = *source.rows;
   if (!source.sha256.empty()) {
@@ -91,7 +91,7 @@ void lineage_of_images(const LineageRun& run, const ImageSource& source) {
       text += headed_line(
           "", cat("today: ", state == Today::kUnknown
                                  ? cat("as many, ", found, "; whether they are the same is not known")
-                                 : cat(text_of(state, source.place),
+                                 : cat(lineage_text(state, source.place),
                                        there ? cat(", ", found, found == 1 ? " image" : " images") : "")));
     }
     run.results.write(text + headed_line("images", cat(source.learn, " learned, ", source.judge,
@@ -115,7 +115,7 @@ void lineage(const LineageRun& run) {
     throw ValueError("model.lineage", cat(run.model, " says nothing of the data that it learned from"),
                      "train it with `espalier train`");
   }
-  std::vector<std::pair<const char*, const Source*>> sources = {{"data", &found->data}};
+  std::vector<std::pair<const char*, const DataSource*>> sources = {{"data", &found->data}};
   if (found->test) sources.emplace_back("test", &*found->test);
   if (found->schema) sources.emplace_back("schema", &*found->schema);
   const std::string description = posix_env().read_file(run.model + "/model.json");
@@ -123,14 +123,14 @@ void lineage(const LineageRun& run) {
   std::string text = headed_line("model", cat(run.model, ", model.json has sha256 ", sha256_of(description)));
   bool changed = false, unsure = false;
   for (const auto& [head, source] : sources) {
-    body[head] = json_of(*source);
-    text += text_of(head, *source);
+    body[head] = source_json(*source);
+    text += lineage_text(head, *source);
     if (!run.verify) continue;
     const Today state = today(*source);
     changed = changed || state == Today::kChanged;
     unsure = unsure || state == Today::kAbsent || state == Today::kUnknown;
     body[head]["today"] = name(state);
-    text += headed_line("", cat("today: ", text_of(state, source->file)));
+    text += headed_line("", cat("today: ", lineage_text(state, source->file)));
   }
   if (!found->environment.empty()) body["schema"]["environment"] = found->environment;
   body["split"] = {{"kind", found->split},

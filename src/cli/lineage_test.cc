@@ -9,6 +9,7 @@
 #include "cli/verb_test.h"
 #include "espalier/csv.h"
 #include "espalier/error.h"
+#include "tests/shared_data.h"
 #include "train/unsealed_test.h"
 
 namespace espalier::cli {
@@ -264,13 +265,13 @@ TEST_F(Lineage, SlowThreeLinesLeadFromSemicolonsAndDecimalCommasToThePage) {
 }
 
 TEST_F(Lineage, SlowThreeLinesLeadFromTitanicToThePage) {
-  const std::string data = std::filesystem::absolute("../shared/data/tabular/titanic.csv").string();
+  const std::string data = std::filesystem::absolute(shared_data("tabular/titanic.csv")).string();
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "there is no " << data;
   expect_page(folder, cat("--data ", data, " --label survived"));
 }
 
 TEST_F(Lineage, SlowThreeLinesLeadFromAdultToThePage) {
-  const std::string data = std::filesystem::absolute("../shared/data/adult").string();
+  const std::string data = std::filesystem::absolute(shared_data("adult")).string();
   if (!std::filesystem::exists(data)) GTEST_SKIP() << "there is no " << data;
   expect_page(folder, cat("--data ", data, "/adult-train.csv --test ", data,
                           "/adult-test.csv --label last --strip-label-dots --epochs 3"));

@@ -103,7 +103,7 @@ std::vector<std::vector<std::string>> marks_of(const TableModel& saved, const Cs
   return out;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string joined_names(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += cat(out.empty() ? "" : ", ", name);
   return out;
@@ -144,7 +144,7 @@ void predict_csv(const PredictRun& run, TableModel& saved, const GoodRows& good)
       } else {
         out.cell(static_cast<float>(said.values[i]));  // what the model computes in has no more digits
       }
-      if (run.mark) out.cell(joined(marks[i]));
+      if (run.mark) out.cell(joined_names(marks[i]));
       out.end_row();
     }
   });
@@ -214,7 +214,8 @@ void predict(const PredictRun& run) {
                      cat(run.inputs.size(), " tables were named, and one is predicted at a time"));
   TableModel saved = TableModel::load(run.model, run.threshold);
   PositiveSaid said{.flag = run.positive};
-  if (run.threshold) said.schema = SchemaSlices::read(run.rows.schema, false).of_label(saved.columns.label());
+  if (run.threshold)
+    said.schema = SlicingSchema::read(run.rows.schema, false).of_label(saved.columns.label());
   saved.count_from(said, run.model, run.threshold.has_value());
   RowChecks checks(run.rows, {run.data}, kept_schema(saved.model, run.model));
   const CsvTable table = saved.read(run.table, run.data);

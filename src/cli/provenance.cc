@@ -28,7 +28,7 @@ Json json_of_source(const std::string& file, const CsvTable* table = nullptr) {
 
 // How the file at `data` begins: with these bytes and a line's end behind them, with these alone, or else.
 enum class Begins { kElse, kWithMore, kAlone };
-Begins begins(const std::string& data, const Source& source) {
+Begins begins(const std::string& data, const DataSource& source) {
   std::error_code none;
   if (source.sha256.empty() || is_stream(data)) return Begins::kElse;
   const uint64_t bytes = std::filesystem::file_size(data, none);

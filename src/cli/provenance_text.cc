@@ -30,12 +30,12 @@ int64_t row_count(const nlohmann::ordered_json& json, const char* key, const std
   return static_cast<int64_t>(whole(json, key, path));
 }
 
-Source source_of(const nlohmann::ordered_json& json, const std::string& path, bool table = true) {
+DataSource source_of(const nlohmann::ordered_json& json, const std::string& path, bool table = true) {
   try {
-    Source out = {.file = json.at("file"),
-                  .sha256 = json.value("sha256", ""),
-                  .licence = json.value("licence", ""),
-                  .origin = json.value("origin", "")};
+    DataSource out = {.file = json.at("file"),
+                      .sha256 = json.value("sha256", ""),
+                      .licence = json.value("licence", ""),
+                      .origin = json.value("origin", "")};
     if (json.contains("bytes")) out.bytes = whole(json, "bytes", path);
     if (table) out.rows = row_count(json, "rows", path);
     return out;

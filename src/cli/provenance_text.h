@@ -18,14 +18,14 @@ inline constexpr const char* kHeldOutFile = "held_out.csv";
 // Hashes of what it learned from, a hash_list().
 inline constexpr const char* kLearnedFile = "learned.txt";
 
-struct Source {
+struct DataSource {
   std::string file, sha256, licence, origin;
   uint64_t bytes = 0;
   std::optional<int64_t> rows = {};  // of tables
 };
 struct Lineage {
-  Source data;
-  std::optional<Source> test, schema;
+  DataSource data;
+  std::optional<DataSource> test, schema;
   std::string environment;                 // of the schema; "": none
   int64_t learn = 0, stop = 0, judge = 0;  // rows
   int64_t alike = 0;  // of those that say when to stop, with the inputs of one that learns

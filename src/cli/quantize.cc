@@ -49,7 +49,7 @@ struct Cost {
   bool apart = false;  // whether the ranges are of others
 };
 
-std::string text_of(const std::optional<Cost>& cost, const char* unit, const std::string& calibrate) {
+std::string cost_text(const std::optional<Cost>& cost, const char* unit, const std::string& calibrate) {
   if (!cost) return cat("what it cost is not known: ", calibrate, " has no labels\n");
   constexpr double kShown = 1e4;  // what is said is the difference of what is shown
   const double before = std::round(kShown * cost->before) / kShown,
@@ -61,7 +61,7 @@ std::string text_of(const std::optional<Cost>& cost, const char* unit, const std
              cost->rows, " ", unit,
              cost->apart ? " that the ranges are not from\n" : ", which the ranges are from\n");
 }
-nlohmann::ordered_json json_of(const std::optional<Cost>& cost) {
+nlohmann::ordered_json cost_json(const std::optional<Cost>& cost) {
   if (!cost) return nullptr;
   return {{"rows", cost->rows}, {"metric", cost->metric}, {"before", cost->before}, {"after", cost->after}};
 }
@@ -76,7 +76,7 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
   if (const auto history = files.find(kHistoryFile); history != files.end()) {
     auto json = nlohmann::ordered_json::parse(history->second, nullptr, false);
     if (json.is_object()) {
-      json["quantized"] = {{"products", quantized.products()}, {"rows", by.rows}, {"cost", json_of(cost)}};
+      json["quantized"] = {{"products", quantized.products()}, {"rows", by.rows}, {"cost", cost_json(cost)}};
       history->second = json_text(json);
     }
   }
@@ -87,13 +87,13 @@ void write_quantized(const QuantizeRun& run, const LoadedModel& model, Quantized
                                                {"out", run.out},
                                                {"products", quantized.products()},
                                                {"rows", by.rows},
-                                               {"cost", json_of(cost)},
+                                               {"cost", cost_json(cost)},
                                                {"warnings", *run.results.warned}});
   }
   run.results.write(cat("wrote ", run.out, ": ", quantized.products(),
                         quantized.products() == 1 ? " product" : " products",
                         " on 8-bit integers, ranges from ", by.rows, " ", by.unit, "\n",
-                        text_of(cost, by.unit, run.calibrate)));
+                        cost_text(cost, by.unit, run.calibrate)));
   std::vector<std::string> next = {cost ? "evaluate" : "predict", run.out, run.calibrate};
   if (cost && run.strip_label_dots) next.emplace_back("--strip-label-dots");
   for (const std::string& word : run.table.words()) next.push_back(word);

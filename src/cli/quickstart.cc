@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -13,10 +14,14 @@ namespace {
 // there.
 bool beside_sources() { return std::filesystem::exists("examples/digits.csv.gz"); }
 
-// The digits that travel with the command: where it is installed, and where it was built.
+// MNIST in the folder of data sets, or else the digits that travel with the command: where it is installed,
+// and where it was built.
 std::string find_digits() {
   namespace fs = std::filesystem;
   std::error_code none;
+  const char* sets = std::getenv("ESPALIER_DATA");
+  const fs::path mnist = fs::path(sets && *sets ? sets : "build/data") / "mnist";
+  if (fs::exists(mnist, none)) return mnist.string();
   const fs::path program = fs::read_symlink("/proc/self/exe", none);
   for (const fs::path& place : {program.parent_path() / "../share/espalier/digits.csv.gz",
                                 program.parent_path() / "../../examples/digits.csv.gz"}) {
@@ -46,8 +51,10 @@ void add_quickstart(CLI::App& app) {
   auto run = std::make_shared<ImagesRun>(ImagesRun{.verb = "quickstart"});
   CLI::App* verb =
       app.add_subcommand("quickstart", "Train a first model on handwritten digits and look at it");
-  verb->add_option("--data", run->plan.data.file,
-                   "As in train; without it 1797 digits of 8x8 that come with the command");
+  verb->add_option(
+      "--data", run->plan.data.file,
+      "As in train; without it mnist in the folder that ESPALIER_DATA names (or else build/data), "
+      "where that is, or 1797 digits of 8x8 that come with the command");
   add_seed(*verb, run->plan.fit.seed);
   run->results.add_json(*verb);
   run->results.add_out(*verb);

@@ -38,8 +38,8 @@ void check_pair(const PositiveClass& counted, const std::vector<std::string>& ki
 }
 
 // Of labels of two kinds, or of one, what is positive.
-PositiveClass positive_of(const std::vector<std::string>& kinds, const ScoredFlags& flags,
-                          const std::string& file) {
+PositiveClass positive_class_of(const std::vector<std::string>& kinds, const ScoredFlags& flags,
+                                const std::string& file) {
   if (kinds.size() > 2) {
     std::string names;
     for (size_t i = 0; i < std::min<size_t>(kinds.size(), 5); ++i)
@@ -166,9 +166,9 @@ class ScoreReader {
   // Of a baseline beside a model what that counts from.
   PositiveClass positive_of_scores(const std::vector<std::string>& kinds, const Results& results) {
     const std::string file = source_name(path_);
-    if (flags_.counted.empty()) return positive_of(kinds, flags_, file);
+    if (flags_.counted.empty()) return positive_class_of(kinds, flags_, file);
     const PositiveClass of_pair = kinds.size() > 2 ? PositiveClass() : positive_class(PositiveSaid(), kinds);
-    const PositiveClass of = of_pair.known() ? of_pair : positive_of(kinds, flags_, file);
+    const PositiveClass of = of_pair.known() ? of_pair : positive_class_of(kinds, flags_, file);
     PositiveClass out = positive_class({.model = flags_.counted}, kinds);
     if (same_label(of.value, out.value)) return out;
     const std::string text =

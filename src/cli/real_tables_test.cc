@@ -4,11 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/verb_test.h"
+#include "tests/shared_data.h"
 
 namespace espalier::cli {
 namespace {
 
-const std::string kTables = "../shared/data/";
+const std::string kTables = shared_data("");
 
 struct RealTablesSlow : testing::Test {
   void SetUp() override {

@@ -30,8 +30,6 @@ namespace {
 // What the line of an identity begins with that says what the run learns from.
 constexpr const char* kDataLine = "data: ";
 
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
 // A bar that was left, and what the terminal shows of the key behind it, are taken off.
 std::string beyond_bar() { return Terminal::of(STDERR_FILENO).interactive ? "\r\x1b[2K" : "\n"; }
 
@@ -65,7 +63,7 @@ std::string first_difference(const std::string& before, const std::string& now) 
 }
 
 // "432 rows of 12x16x3 numbers".
-std::string rows_text(const Tensor& x) {
+std::string tensor_rows_text(const Tensor& x) {
   std::string row;
   for (size_t i = 1; i < x.shape().size(); ++i) row += cat(i > 1 ? "x" : "", x.shape()[i]);
   return cat(x.size(0), " rows of ", row, " numbers");
@@ -112,7 +110,7 @@ std::string run_of(TrainPlan plan, const Tensor& x, const Tensor& y, const std::
     const Literal numbers = rows.node()->dense();
     sum = crc32_of(numbers.raw(), numbers.raw_bytes(), sum);
   }
-  return cat(write_plan(plan), kDataLine, rows_text(x), ", checksum ", sum, "\n");
+  return cat(write_plan(plan), kDataLine, tensor_rows_text(x), ", checksum ", sum, "\n");
 }
 
 std::string name_of_run(const std::string& run) { return sha256_of(run); }
@@ -125,7 +123,7 @@ void check_resume(const TrainPlan& plan, bool resume) {
                      "add --resume to go on with it, or remove the file to begin anew");
   }
   if (!exists && resume && !posix_env().exists(plan.model.path))
-    say(cat("note: there is no ", path, ": the run begins anew\n"));
+    say_aside(cat("note: there is no ", path, ": the run begins anew\n"));
 }
 
 bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, const Results& results) {
@@ -133,8 +131,8 @@ bool ended_before(const TrainPlan& plan, bool resume, const std::string& run, co
   if (!resume || posix_env().exists(checkpoint_of(plan)) || !posix_env().exists(model)) return false;
   nlohmann::ordered_json history = history_at(model);
   if (!history.is_object() || history.value("run", nlohmann::ordered_json()) != name_of_run(run)) {
-    say(cat("note: there is no ", checkpoint_of(plan), ", and ", model,
-            " is of another run: this one begins anew, and takes its place\n"));
+    say_aside(cat("note: there is no ", checkpoint_of(plan), ", and ", model,
+                  " is of another run: this one begins anew, and takes its place\n"));
     return false;
   }
   if (results.json) {
@@ -164,8 +162,8 @@ std::vector<Logs> fit_or_leave(Model& model, const TrainPlan& plan, bool resume,
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed() && posix_env().exists(checkpoint_of(plan))) {
-    say(cat(beyond_bar(), "interrupted; ", checkpoint_of(plan),
-            " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
+    say_aside(cat(beyond_bar(), "interrupted; ", checkpoint_of(plan),
+                  " holds the run: ", called_again(resume ? "" : "--resume"), " goes on\n"));
     throw Exit{130};
   }
   return history;
@@ -177,8 +175,8 @@ std::vector<Logs> fit_or_stop(Model& model, const TrainPlan& plan, const Tensor&
   const InterruptScope interrupts;
   auto history = model.fit(x, y, options);
   if (InterruptScope::obeyed()) {
-    say(cat(beyond_bar(), "interrupted; nothing is saved: `", command({"train", "--data", plan.data.file}),
-            "` keeps a run for --resume\n"));
+    say_aside(cat(beyond_bar(), "interrupted; nothing is saved: `",
+                  command({"train", "--data", plan.data.file}), "` keeps a run for --resume\n"));
     throw Exit{130};
   }
   return history;

@@ -25,7 +25,7 @@ using Json = nlohmann::ordered_json;
 std::string rows_text(int64_t rows) { return cat(rows, rows == 1 ? " row" : " rows"); }
 
 // "age: above 90 in 7 rows, the first in lines 3, 9, 12".
-std::string text_of(const RowFinding& finding) {
+std::string finding_text(const RowFinding& finding) {
   std::string lines;
   for (const int64_t line : finding.lines) lines += cat(lines.empty() ? "" : ", ", line);
   const bool all = finding.rows == std::ssize(finding.lines);
@@ -34,7 +34,7 @@ std::string text_of(const RowFinding& finding) {
              finding.lines.size() == 1 ? "line " : "lines ", lines);
 }
 
-Json json_of(const RowFinding& finding) {
+Json finding_json(const RowFinding& finding) {
   return {
       {"column", finding.column}, {"rule", finding.rule},
       {"text", finding.text},     {"policy", finding.warning ? "warning" : std::string(name(finding.policy))},
@@ -44,30 +44,32 @@ Json json_of(const RowFinding& finding) {
 using Counts = std::array<int64_t, std::size(kRowOutcomes)>;  // by RowOutcome
 using Slices = std::map<std::string, Counts, std::less<>>;
 
-int64_t rows_of(const Counts& counts) { return std::accumulate(counts.begin(), counts.end(), int64_t{0}); }
+int64_t counted_rows(const Counts& counts) {
+  return std::accumulate(counts.begin(), counts.end(), int64_t{0});
+}
 
 // Those of which most rows are not good come first.
 std::string slices_text(const std::string& column, const Slices& slices) {
   constexpr size_t kShown = 20;
   std::vector<std::pair<double, const Slices::value_type*>> all;
   for (const auto& slice : slices)
-    all.emplace_back(static_cast<double>(slice.second[0]) / static_cast<double>(rows_of(slice.second)),
+    all.emplace_back(static_cast<double>(slice.second[0]) / static_cast<double>(counted_rows(slice.second)),
                      &slice);
   std::ranges::stable_sort(all, {}, [](const auto& each) { return each.first; });
   Table table({shortened(column), "rows", "good", "replaced", "set aside", "refused"});
   for (size_t i = 0; i < std::min(kShown, all.size()); ++i) {
     const auto& [value, counts] = *all[i].second;
-    table.row({value.empty() ? "(missing)" : shortened(value), rows_of(counts), counts[0], counts[1],
+    table.row({value.empty() ? "(missing)" : shortened(value), counted_rows(counts), counts[0], counts[1],
                counts[2], counts[3]});
   }
   return cat(table.text(Terminal::of(STDERR_FILENO)),
              all.size() > kShown ? cat("and ", all.size() - kShown, " more\n") : "");
 }
 
-Json json_of(const Slices& slices) {
+Json finding_json(const Slices& slices) {
   Json out = Json::array();
   for (const auto& [value, counts] : slices) {
-    Json& slice = out.emplace_back(Json{{"value", value}, {"rows", rows_of(counts)}});
+    Json& slice = out.emplace_back(Json{{"value", value}, {"rows", counted_rows(counts)}});
     for (size_t i = 0; i < counts.size(); ++i) slice[std::string(kRowOutcomes[i])] = counts[i];
   }
   return out;
@@ -132,7 +134,7 @@ void RowChecks::refuse(const Checked& of, bool may_set_aside) const {
   std::string message = cat(source_name(of.path), ": ", found.refused, " of ", rows_text(found.rows),
                             found.refused == 1 ? " is" : " are", " not as ", name_, " says");
   for (const RowFinding& finding : found.findings) {
-    if (!finding.warning && finding.policy == RowPolicy::kRefuse) message += "\n  " + text_of(finding);
+    if (!finding.warning && finding.policy == RowPolicy::kRefuse) message += "\n  " + finding_text(finding);
   }
   if (!flags_.slice.empty()) message += cat("\n", slices_text(flags_.slice, of.slices));
   throw ValueError("rows.refused", message, may_set_aside ? "--quarantine FILE sets such rows aside" : "");
@@ -156,7 +158,7 @@ void RowChecks::say(const Checked& of, const Results& results) const {
     const char* done = each.warning                         ? ""
                        : each.policy == RowPolicy::kDefault ? ": the default stands for them"
                                                             : ": set aside";
-    warnings.push_back(cat(name, ": ", text_of(each), done));
+    warnings.push_back(cat(name, ": ", finding_text(each), done));
   }
   if (!found.set_aside.empty())
     warnings.push_back(cat(name, ": ", found.set_aside.size(), " of ", rows_text(found.rows),
@@ -267,8 +269,9 @@ Json RowChecks::json() const {
                   {"replaced_cells", found.replaced},
                   {"findings", Json::array()},
                   {"new_columns", each.new_columns}};
-    for (const RowFinding& finding : found.findings) table["findings"].push_back(json_of(finding));
-    if (!flags_.slice.empty()) table["slices"] = {{"column", flags_.slice}, {"values", json_of(each.slices)}};
+    for (const RowFinding& finding : found.findings) table["findings"].push_back(finding_json(finding));
+    if (!flags_.slice.empty())
+      table["slices"] = {{"column", flags_.slice}, {"values", finding_json(each.slices)}};
     out["tables"].push_back(table);
   }
   return out;

@@ -18,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 void note(const std::string& text) { std::fputs(cat("note: ", text, "\n").c_str(), stderr); }
 
-std::string joined(const std::vector<int64_t>& lines) {
+std::string line_list(const std::vector<int64_t>& lines) {
   std::string out;
   for (const int64_t line : lines) out += cat(out.empty() ? "" : ", ", line);
   return out;
@@ -93,7 +93,7 @@ std::string AskedRules::text(const Terminal& terminal) const {
                each.broken,
                rows,
                each.missing,
-               joined(each.lines)});
+               line_list(each.lines)});
   }
   const std::string rest = espalier::text(not_compared());
   return cat("\n", table.text(terminal), rest.empty() ? "" : "\n", rest);
@@ -115,7 +115,7 @@ std::string BadCells::text(const Terminal& terminal) const {
   if (findings.empty()) return "";
   Table table({"column", "cells", "rows", "first lines"});
   for (const RowFinding& each : findings)
-    table.row({shortened(each.column), each.text, each.rows, joined(each.lines)});
+    table.row({shortened(each.column), each.text, each.rows, line_list(each.lines)});
   return "\n" + table.text(terminal);
 }
 

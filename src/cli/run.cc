@@ -23,7 +23,7 @@ struct RunOptions {
   bool reference = false;
 };
 
-constexpr int64_t kShown = 8;
+constexpr int64_t kShownElements = 8;
 
 // A file has no bf16: f32 rounds to it.
 Literal as_type(const Literal& given, const TensorType& wanted) {
@@ -53,7 +53,7 @@ void each_element(const Literal& dense, int64_t limit, F f) {
 
 std::string line(size_t i, const std::string& name, const Literal& value) {
   std::string out = cat("out", i, " ", name, " ", value.type(), ":");
-  each_element(value.expanded(), kShown, [&](auto element) {
+  each_element(value.expanded(), kShownElements, [&](auto element) {
     if constexpr (std::is_same_v<decltype(element), double>) {
       char text[32];
       std::snprintf(text, sizeof text, " %.9g", element);
@@ -64,7 +64,7 @@ std::string line(size_t i, const std::string& name, const Literal& value) {
       out += " " + std::to_string(element);
     }
   });
-  return out + (kShown < value.type().elements() ? " ...\n" : "\n");
+  return out + (kShownElements < value.type().elements() ? " ...\n" : "\n");
 }
 
 // JSON has no NaN and no infinity: they are the strings "nan", "inf" and "-inf".

@@ -16,8 +16,8 @@ void add_schema(CLI::App& verb, std::string& path) {
       ->option_text("FILE");
 }
 
-SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
-  SchemaSlices out;
+SlicingSchema SlicingSchema::read(const std::string& path, bool needed) {
+  SlicingSchema out;
   if (path.empty()) return out;
   read_metadata(path, out.schema);
   for (const tfmd::Feature& feature : out.schema.feature()) {
@@ -38,12 +38,12 @@ SchemaSlices SchemaSlices::read(const std::string& path, bool needed) {
   return out;
 }
 
-void SchemaSlices::fill(SliceFlags& slicing) const {
+void SlicingSchema::fill(SliceFlags& slicing) const {
   slicing.usual_buckets = buckets;
   if (!slicing.any()) slicing.slices = sensitive;
 }
 
-void SchemaSlices::fill(ScoredFlags& scored) const {
+void SlicingSchema::fill(ScoredFlags& scored) const {
   if (scored.task != Task::kTwoClasses) return;
   if (scored.label.empty() && favourable.size() > 1) {
     std::string names;
@@ -56,7 +56,7 @@ void SchemaSlices::fill(ScoredFlags& scored) const {
   scored.favourable = of_label(scored.label);
 }
 
-std::string SchemaSlices::of_label(const std::string& label) const {
+std::string SlicingSchema::of_label(const std::string& label) const {
   const auto found = favourable.find(label);
   return found == favourable.end() ? "" : found->second;
 }

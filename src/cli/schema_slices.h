@@ -14,7 +14,7 @@ namespace espalier::cli {
 // --schema.
 void add_schema(CLI::App& verb, std::string& path);
 
-struct SchemaSlices {
+struct SlicingSchema {
   std::vector<std::string> sensitive = {};             // features whose values rows are parted by
   std::map<std::string, Buckets> buckets = {};         // by feature, how
   std::map<std::string, std::string> favourable = {};  // by label, its value that scores stand for
@@ -22,7 +22,7 @@ struct SchemaSlices {
 
   // Of the file at `path`, unless it is "". Raises as read_metadata(), and FormatError[schema.tag]; with
   // `needed` ValueError[schema.tag] where no tag says anything of this.
-  static SchemaSlices read(const std::string& path, bool needed);
+  static SlicingSchema read(const std::string& path, bool needed);
   // Whether a tag says anything.
   bool any() const { return !sensitive.empty() || !buckets.empty() || !favourable.empty(); }
   // Where no flag asks for slices, the sensitive features are.

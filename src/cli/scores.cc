@@ -47,12 +47,12 @@ double area_under_curve(const std::vector<float>& outputs, std::span<const int32
   return auc ? auc->area : -1;
 }
 
-double share(int64_t part, int64_t whole) {
+double share_of(int64_t part, int64_t whole) {
   return whole == 0 ? -1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::vector<ClassScores> class_scores(const std::vector<int64_t>& counts, size_t classes) {
-  std::vector<ClassScores> out(classes);
+std::vector<ClassFigures> class_scores(const std::vector<int64_t>& counts, size_t classes) {
+  std::vector<ClassFigures> out(classes);
   for (size_t c = 0; c < classes; ++c) {
     const int64_t right = counts[c * classes + c];
     int64_t said = 0;
@@ -60,9 +60,9 @@ std::vector<ClassScores> class_scores(const std::vector<int64_t>& counts, size_t
       out[c].rows += counts[c * classes + other];
       said += counts[other * classes + c];
     }
-    out[c].precision = share(right, said);
-    out[c].recall = share(right, out[c].rows);
-    out[c].f1 = share(2 * right, said + out[c].rows);
+    out[c].precision = share_of(right, said);
+    out[c].recall = share_of(right, out[c].rows);
+    out[c].f1 = share_of(2 * right, said + out[c].rows);
   }
   return out;
 }
@@ -166,7 +166,7 @@ Scores score(const ColumnProgram& columns, const Predictions& predictions, const
     out.accuracy /= count;
     out.log_loss /= count;
     out.of_class = class_scores(out.counts, classes);
-    for (const ClassScores& one : out.of_class)
+    for (const ClassFigures& one : out.of_class)
       out.base_rate = std::max(out.base_rate, static_cast<double>(one.rows) / count);
     if (classes == 2) out.auc = area_under_curve(predictions.outputs, truth);
     return out;
@@ -211,7 +211,7 @@ std::string better_text(const ColumnProgram& columns, int64_t positive, const Sc
                         const BestThreshold& better, const char* how) {
   constexpr double kMuch = 0.05;
   constexpr int64_t kFewOfClass = 10;
-  const ClassScores& of_class = now.of_class[static_cast<size_t>(positive)];
+  const ClassFigures& of_class = now.of_class[static_cast<size_t>(positive)];
   // Always saying the class is as good as that.
   const double share = static_cast<double>(of_class.rows) / static_cast<double>(now.rows);
   if (better.f1 < std::max(of_class.f1, 2 * share / (1 + share)) + kMuch) return "";
@@ -303,7 +303,7 @@ Json json_of(const Scores& scores, const ColumnProgram& columns) {
   const auto or_null = [](double value) { return value < 0 ? Json() : Json(value); };
   out["per_class"] = Json::array();
   for (size_t c = 0; c < scores.of_class.size(); ++c) {
-    const ClassScores& one = scores.of_class[c];
+    const ClassFigures& one = scores.of_class[c];
     out["per_class"].push_back({{"class", columns.classes()[c]},
                                 {"rows", one.rows},
                                 {"precision", or_null(one.precision)},

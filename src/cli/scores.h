@@ -39,7 +39,7 @@ void add_positive(nlohmann::ordered_json& body, const PositiveClass& positive);
 std::vector<std::string> cut_warning(int64_t cut, const ColumnProgram& columns, int64_t rows);
 
 // How good predictions of one class are; -1 for the share of none.
-struct ClassScores {
+struct ClassFigures {
   int64_t rows = 0;
   double precision = -1;  // of the rows said to be of the class
   double recall = -1;     // of the rows that are of the class
@@ -53,7 +53,7 @@ struct Scores {
   double accuracy = 0, base_rate = 0, log_loss = 0;  // base_rate: always saying the commonest class
   double auc = -1;                                   // -1: not two classes, or one of them is absent
   std::vector<int64_t> counts = {};                  // [true * classes + predicted]
-  std::vector<ClassScores> of_class = {};
+  std::vector<ClassFigures> of_class = {};
   // Of a regression.
   std::optional<double> r2 = {};              // none where it is undefined
   double mae = 0, rmse = 0, mae_of_mean = 0;  // mae_of_mean: always saying the mean

@@ -57,7 +57,8 @@ std::optional<std::string> group_without_quotes(const std::string& text, const A
                    close.empty() ? "" : close + "?");
 }
 
-CLI::Option* add_words(CLI::App& verb, const char* name, std::vector<std::string>& into, const char* help) {
+CLI::Option* add_slice_words(CLI::App& verb, const char* name, std::vector<std::string>& into,
+                             const char* help) {
   return verb
       .add_option_function<std::vector<std::string>>(
           name, [&into](const std::vector<std::string>& given) { into = comma_separated(given); }, help)
@@ -73,13 +74,13 @@ void SliceFlags::add(CLI::App& verb) {
                   "with the highest; again for another column")
       ->allow_extra_args(false)
       ->option_text("COLUMN=VALUE");
-  add_words(verb, "--metric", metrics,
-            "What of each slice is shown, with its interval, instead of the usual figures")
+  add_slice_words(verb, "--metric", metrics,
+                  "What of each slice is shown, with its interval, instead of the usual figures")
       ->option_text("NAME,...");
 }
 
 void SliceFlags::add_slices(CLI::App& verb) {
-  add_words(verb, "--slice", slices, "Columns by whose values the rows are parted")
+  add_slice_words(verb, "--slice", slices, "Columns by whose values the rows are parted")
       ->option_text("COLUMN,...");
   verb.add_option_function<std::vector<std::string>>(
           "--cross",

@@ -28,7 +28,7 @@ std::optional<double> threshold_in(const std::string& text) {
   return number ? std::optional(value) : std::nullopt;
 }
 
-std::string text_of(const Decision& decision, const std::vector<std::string>& classes) {
+std::string decision_text(const Decision& decision, const std::vector<std::string>& classes) {
   if (!decision.positive) return "a row is of the likelier class, and none is positive";
   const std::string positive = shortened(classes[static_cast<size_t>(*decision.positive)]);
   return decision.threshold
@@ -36,7 +36,7 @@ std::string text_of(const Decision& decision, const std::vector<std::string>& cl
              : cat("a row is of the likelier class, and ", positive, " is positive");
 }
 
-nlohmann::ordered_json json_of(const std::optional<double>& threshold) {
+nlohmann::ordered_json threshold_json(const std::optional<double>& threshold) {
   return threshold ? nlohmann::ordered_json(*threshold) : nullptr;
 }
 
@@ -67,11 +67,11 @@ void set_threshold(const ThresholdRun& run) {
                       {"out", out},
                       {"positive", saved.positive.known() ? nlohmann::ordered_json(saved.positive.value)
                                                           : nlohmann::ordered_json()},
-                      {"before", json_of(before.threshold)},
-                      {"threshold", json_of(decision.threshold)}});
+                      {"before", threshold_json(before.threshold)},
+                      {"threshold", threshold_json(decision.threshold)}});
   }
-  run.results.write(
-      cat("wrote ", out, ": ", text_of(decision, classes), "; before: ", text_of(before, classes), "\n"));
+  run.results.write(cat("wrote ", out, ": ", decision_text(decision, classes),
+                        "; before: ", decision_text(before, classes), "\n"));
   run.results.suggest({"info", out});
 }
 

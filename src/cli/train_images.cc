@@ -117,7 +117,7 @@ Picture halve(const Picture& picture) {
 }
 
 // The table of counts, a list for each true class.
-nlohmann::ordered_json rows_of(const std::vector<int64_t>& counts, int64_t classes) {
+nlohmann::ordered_json class_rows_json(const std::vector<int64_t>& counts, int64_t classes) {
   nlohmann::ordered_json out = nlohmann::ordered_json::array();
   for (auto it = counts.begin(); it != counts.end(); it += classes)
     out.push_back(std::vector<int64_t>(it, it + classes));
@@ -155,8 +155,8 @@ std::vector<std::string> numbers_below(int64_t classes) {
 }
 
 // The table of mistakes, some images, and the accuracy on so many.
-std::string report_of(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
-                      bool show_images, const Terminal& terminal) {
+std::string images_report(const Outcome& outcome, const Examples& test, const std::vector<std::string>& names,
+                          bool show_images, const Terminal& terminal) {
   // A page has no room for more.
   constexpr size_t kTableClasses = 30;
   std::string text;
@@ -302,13 +302,13 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
                                              {"seed", plan.fit.seed},
                                              {"dtype", plan.fit.dtype},
                                              {"accuracy", outcome.accuracy()},
-                                             {"confusion", rows_of(outcome.counts, classes)},
+                                             {"confusion", class_rows_json(outcome.counts, classes)},
                                              {"epochs", history},
                                              {"warnings", *run.results.warned}});
   }
   const Terminal terminal = run.results.terminal();
   run.results.write(
-      report_of(outcome, rows.judge, rows.classes, run.show_images, terminal) +
+      images_report(outcome, rows.judge, rows.classes, run.show_images, terminal) +
       cat(" images it never saw", dtype == "float32" ? "" : cat(", computed in ", plan.fit.dtype), "\n",
           saved
               ? cat(replaced ? "replaced " : "saved ", plan.model.path,
@@ -421,10 +421,10 @@ void evaluate_images(LoadedModel& model, const std::string& path, const std::str
                                            {"rows", judging.rows()},
                                            {"classes", classes},
                                            {"accuracy", outcome.accuracy()},
-                                           {"confusion", rows_of(outcome.counts, outcome.classes)},
+                                           {"confusion", class_rows_json(outcome.counts, outcome.classes)},
                                            {"warnings", *results.warned}});
   }
-  results.write(report_of(outcome, judging, classes, true, results.terminal()) + " images\n");
+  results.write(images_report(outcome, judging, classes, true, results.terminal()) + " images\n");
   const std::string name = std::filesystem::path(path + "/").parent_path().filename().string();
   results.suggest({"export", path, "--to", "c", "--out", name + ".c"});
 }

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <unordered_set>
@@ -31,8 +30,6 @@
 namespace espalier::cli {
 namespace {
 
-void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
-
 // "income", "15" for the fifteenth where no column has that name, or "last".
 std::string column_named(const CsvTable& table, const std::string& wanted) {
   const auto& names = table.names();
@@ -56,11 +53,11 @@ void show_notes(const ColumnProgram& columns, const Terminal& terminal) {
   size_t plain = 0;
   for (const Note& note : columns.notes()) {
     if (all || note.warning || note.column == columns.label() || !note.text.starts_with("numeric"))
-      say(terminal.paint(note.warning ? Ink::kBold : Ink::kDim, cat("  ", to_string(note))) + "\n");
+      say_aside(terminal.paint(note.warning ? Ink::kBold : Ink::kDim, cat("  ", to_string(note))) + "\n");
     else
       ++plain;
   }
-  if (plain) say(terminal.paint(Ink::kDim, cat("  ", counted(plain, "more column"), ": numeric\n")));
+  if (plain) say_aside(terminal.paint(Ink::kDim, cat("  ", counted(plain, "more column"), ": numeric\n")));
 }
 
 TableFlags reading_of(const DataPlan& data) {
@@ -78,9 +75,9 @@ CsvTable read_training(const TableFlags& reading, const DataPlan& data) {
       return named.read(data.file);
     }
   }
-  say(cat("note: ", source_name(data.file),
-          ": the first line is taken for a row, so columns are called column_1, "
-          "column_2, ...; --header yes where it holds their names\n"));
+  say_aside(cat("note: ", source_name(data.file),
+                ": the first line is taken for a row, so columns are called column_1, "
+                "column_2, ...; --header yes where it holds their names\n"));
   return table;
 }
 
@@ -110,7 +107,7 @@ void show_split(const ColumnProgram& columns, const CsvTable& table, const DataP
     std::unordered_set<std::string_view> different;
     for (int64_t row = 0; row < table.rows(); ++row) different.insert(table.cell(row, column));
     if (2 * static_cast<int64_t>(different.size()) < table.rows()) continue;
-    say(cat(
+    say_aside(cat(
         "note: rows that judge are taken at random; where the future is to be told, part the file first: ",
         command({"data", "split", data.file, "--by-time", note.column}), "\n"));
     return;
@@ -314,8 +311,9 @@ void train_table(const TableRun& run) {
   const Decision decision = decision_for(positive, columns, plan);
 
   const Terminal progress = Terminal::of(STDERR_FILENO);
-  say(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(), "\" is learned as ",
-          columns.classification() ? "a class" : "a number", " from ", rows.train.size(), " of the rows\n"));
+  say_aside(cat(table.rows(), " rows, ", table.columns(), " columns; \"", columns.label(),
+                "\" is learned as ", columns.classification() ? "a class" : "a number", " from ",
+                rows.train.size(), " of the rows\n"));
   if (const int64_t unlabelled = std::ssize(found.kept) - std::ssize(labelled))
     run.results.warn(
         {cat(unlabelled, unlabelled == 1 ? " row has no value of \"" : " rows have no value of \"",
@@ -352,9 +350,9 @@ void train_table(const TableRun& run) {
                "too good")});
     }
   }
-  say(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ", test_rows.size(),
-          data.test.empty() ? "" : cat(" of ", data.test), " judge; ", columns.width(),
-          columns.width() == 1 ? " input\n" : " inputs\n"));
+  say_aside(cat(rows.train.size(), " rows train, ", rows.validation.size(), " say when to stop, ",
+                test_rows.size(), data.test.empty() ? "" : cat(" of ", data.test), " judge; ",
+                columns.width(), columns.width() == 1 ? " input\n" : " inputs\n"));
   run.results.warn(warnings_of(report));
 
   check_layers(plan, {columns.width()});
@@ -388,9 +386,9 @@ void train_table(const TableRun& run) {
   const std::string this_run = run_of(plan, x, y, {test_x, test_y}, fit);
   if (ended_before(plan, run.resume, this_run, run.results)) return;
   set_seed(plan.fit.seed);
-  say(unit_of_epochs(columns));
+  say_aside(unit_of_epochs(columns));
   const std::vector<Logs> history = fit_or_leave(model, plan, run.resume, this_run, x, y, fit);
-  say(ending(plan, history));
+  say_aside(ending(plan, history));
   size_t epochs = history.size();
   std::optional<LinearModel> linear;
   if (plan.model.compare_linear && plan.fit.epochs > 0)
@@ -401,8 +399,8 @@ void train_table(const TableRun& run) {
     const bool kept = linear_loss < loss || !std::isfinite(loss);
     compared = {{"val_loss", loss}, {"linear_val_loss", linear_loss}, {"linear_kept", kept}};
     const auto figure = [](double x) { return std::isfinite(x) ? fixed(x, 4) : std::string("is no number"); };
-    say(cat("a linear model: val_loss ", figure(linear_loss), ", this one ", figure(loss),
-            kept ? ": the linear model is kept\n" : "\n"));
+    say_aside(cat("a linear model: val_loss ", figure(linear_loss), ", this one ", figure(loss),
+                  kept ? ": the linear model is kept\n" : "\n"));
     if (kept) {
       model = linear->model;
       epochs = linear->epochs;

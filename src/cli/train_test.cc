@@ -326,11 +326,26 @@ TEST(QuickstartVerb, TrainsOnGivenDigitsAndNamesWhatComesNext) {
   EXPECT_THROW(call_verb(add_quickstart, {"--data", "/nowhere"}), IoError);
 }
 
+TEST(QuickstartVerb, FindsMnistInTheFolderOfDataSets) {
+  const std::string folder = fresh_folder("quickstart-sets");
+  const std::string command = std::filesystem::absolute(cat(build_folder(), "/espalier")).string();
+  std::filesystem::create_directories(folder + "/sets/mnist");
+  std::filesystem::create_directories(folder + "/build/data/mnist");
+  idx(folder + "/sets/mnist");
+  const auto begins = [&](const std::string& variable, const std::string& place) {
+    const Outcome outcome = call_shell(cat("cd ", folder, " && ", variable, " ", command, " quickstart"));
+    EXPECT_TRUE(outcome.error.starts_with(cat("training on the digits of ", place, "\n"))) << outcome.error;
+    return outcome.code;
+  };
+  EXPECT_EQ(begins("ESPALIER_DATA=sets", "sets/mnist"), 0);
+  EXPECT_EQ(begins("env -u ESPALIER_DATA", "build/data/mnist"), 2) << "it is empty";
+}
+
 // As where the command is installed: no sources, no Makefile.
 TEST(QuickstartVerb, ElsewhereItHasDigitsOfItsOwn) {
   const std::string folder = fresh_folder("quickstart-elsewhere");
   const std::string command = std::filesystem::absolute(cat(build_folder(), "/espalier")).string();
-  Outcome outcome = call_shell(cat("cd ", folder, " && ", command, " quickstart"));
+  Outcome outcome = call_shell(cat("cd ", folder, " && env -u ESPALIER_DATA ", command, " quickstart"));
   EXPECT_EQ(outcome.code, 0) << outcome.error;
   EXPECT_NE(outcome.error.find("training on the digits of "), std::string::npos) << outcome.error;
   EXPECT_EQ(outcome.output.find("make test"), std::string::npos) << outcome.output;
@@ -338,7 +353,8 @@ TEST(QuickstartVerb, ElsewhereItHasDigitsOfItsOwn) {
        {"info --ops", "train --data table.csv --label COLUMN", "digits.csv.gz --hidden 256"})
     EXPECT_NE(outcome.output.find(part), std::string::npos) << outcome.output;
   // A copy without them names what is there.
-  outcome = call_shell(cat("cd ", folder, " && cp ", command, " alone && ./alone quickstart"));
+  outcome =
+      call_shell(cat("cd ", folder, " && cp ", command, " alone && env -u ESPALIER_DATA ./alone quickstart"));
   EXPECT_EQ(outcome.code, 2);
   EXPECT_NE(outcome.error.find("no digits lie beside"), std::string::npos) << outcome.error;
   EXPECT_NE(outcome.error.find("train --data table.csv --label COLUMN"), std::string::npos) << outcome.error;

@@ -337,7 +337,7 @@ Prepared op_taped(DTypePolicy) {
             GradientTape tape;
             tape.watch(z);
             tape.watch(y);
-            *last = tape.gradient(sum(chain(z, y)), std::vector<espalier::Source>{z, y})[0];
+            *last = tape.gradient(sum(chain(z, y)), std::vector<Source>{z, y})[0];
           },
           [=] { check_chain(*last); }, kChain, 0};
 }

@@ -7,7 +7,7 @@ namespace {
 
 Dataset rows(int64_t count) { return Dataset::from_tensor_slices(counting({count})); }
 bool is_even(const Tensor& x) { return x.item<int32_t>() % 2 == 0; }
-std::vector<std::vector<int32_t>> values(const Dataset& dataset) {
+std::vector<std::vector<int32_t>> filtered_values(const Dataset& dataset) {
   std::vector<std::vector<int32_t>> out;
   for (const Tensors& element : dataset) out.push_back(element[0].to_vector<int32_t>());
   return out;
@@ -15,11 +15,11 @@ std::vector<std::vector<int32_t>> values(const Dataset& dataset) {
 using Values = std::vector<std::vector<int32_t>>;
 
 TEST(DatasetFilter, KeepsElementsBeforeABatchAndBatchesBehindIt) {
-  EXPECT_EQ(values(rows(7).filter(is_even).batch(3)), (Values{{0, 2, 4}, {6}}));
+  EXPECT_EQ(filtered_values(rows(7).filter(is_even).batch(3)), (Values{{0, 2, 4}, {6}}));
   const auto is_large = [](const Tensor& batch) { return sum(batch) > 5; };
-  EXPECT_EQ(values(rows(7).batch(3).filter(is_large)), (Values{{3, 4, 5}, {6}}));
+  EXPECT_EQ(filtered_values(rows(7).batch(3).filter(is_large)), (Values{{3, 4, 5}, {6}}));
   const Dataset pairs = Dataset::zip({rows(6), rows(6).skip(1)});
-  EXPECT_EQ(values(pairs.filter([](const Tensor& x, const Tensor& y) { return x * y > 6; })),
+  EXPECT_EQ(filtered_values(pairs.filter([](const Tensor& x, const Tensor& y) { return x * y > 6; })),
             (Values{{3}, {4}}));
 }
 
@@ -40,7 +40,7 @@ TEST(DatasetFilter, AsksForNoMoreThanItsCallerNeeds) {
   EXPECT_EQ(asked, 0);
   iterator.next();
   EXPECT_EQ(asked, 10);
-  EXPECT_EQ(values(data.take(2)).size(), 2u);
+  EXPECT_EQ(filtered_values(data.take(2)).size(), 2u);
   EXPECT_EQ(asked, 30);
 }
 
@@ -66,13 +66,13 @@ TEST(DatasetFilter, PassesOfDifferentLengthsAreRepeatedAndRestored) {
 TEST(DatasetFilter, AnEmptyPassIsNotTheEndOfACountedRepetition) {
   const Dataset pass =
       rows(6).shuffle(6, {.seed = 1}).take(1).filter([](const Tensor& x) { return x.item<int32_t>() == 0; });
-  EXPECT_GT(values(pass.repeat(100)).size(), 5u);
-  EXPECT_TRUE(values(rows(5).filter([](const Tensor&) { return false; }).repeat()).empty());
+  EXPECT_GT(filtered_values(pass.repeat(100)).size(), 5u);
+  EXPECT_TRUE(filtered_values(rows(5).filter([](const Tensor&) { return false; }).repeat()).empty());
 }
 
 TEST(DatasetFilter, ThePredicateGivesOneBool) {
   const auto rule = [](TensorFunction predicate) {
-    return rule_of([&] { values(rows(2).filter(std::move(predicate))); });
+    return rule_of([&] { filtered_values(rows(2).filter(std::move(predicate))); });
   };
   EXPECT_EQ(rule([](const Tensor& x) { return x; }), "filter.predicate");
   EXPECT_EQ(rule([](const Tensor& x) { return reshape(x > 0, {1}); }), "filter.predicate");

@@ -17,7 +17,7 @@ namespace {
 
 // Of each row what `read` makes of its cell, `none` for one without a value.
 template <class T, class Read>
-std::vector<T> read_rows(const ColumnProfile& profile, const T& none, Read read) {
+std::vector<T> read_truth_rows(const ColumnProfile& profile, const T& none, Read read) {
   std::vector<T> of_value, out;
   for (const ColumnProfile::Value& value : profile.values) of_value.push_back(read(value.text));
   out.reserve(profile.codes.size());
@@ -35,7 +35,7 @@ std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
   if (form.unit.empty() && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kClock))
     return std::nullopt;
   const double none = std::numeric_limits<double>::quiet_NaN();
-  CellMeanings::Amounts out{.of = read_rows(profile, none, [&](std::string_view text) {
+  CellMeanings::Amounts out{.of = read_truth_rows(profile, none, [&](std::string_view text) {
                               return read_number(text, form).value_or(none);
                             })};
   for (size_t row = 0; row < out.of.size() && out.first_other < 0; ++row) {

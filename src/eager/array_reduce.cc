@@ -59,7 +59,7 @@ Tensor largest_scale(const Tensor& x, const Dims& axes) {
   return power_of_two_near(reduce_max(abs(x), axes));
 }
 
-void require_bool(const char* rule, const Tensor& x) {
+void require_bool_operand(const char* rule, const Tensor& x) {
   if (x.dtype() != DType::kBool) {
     throw DTypeError(cat(rule, ".dtype"), cat("takes bool elements, got ", x.type()),
                      "compare first: not_equal(x, 0)");
@@ -103,13 +103,13 @@ Tensor min(Operand x, Axes axes, bool keepdims) {
 
 Tensor any(Operand x, Axes axes, bool keepdims) {
   return reduce_with("any", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
-    require_bool("any", t);
+    require_bool_operand("any", t);
     return reduce_or(t, list);
   });
 }
 Tensor all(Operand x, Axes axes, bool keepdims) {
   return reduce_with("all", x, axes, keepdims, [](const Tensor& t, const Dims& list) {
-    require_bool("all", t);
+    require_bool_operand("all", t);
     return reduce_and(t, list);
   });
 }

@@ -12,7 +12,7 @@
 namespace espalier {
 namespace {
 
-Estimate share(const char* name, const Tally& part, const Tally& whole) {
+Estimate churn_share(const char* name, const Tally& part, const Tally& whole) {
   Estimate out{.metric = name};
   if (whole.weight > 0) out.value = part.weight / whole.weight;
   out.rows = whole.rows;
@@ -52,16 +52,16 @@ std::vector<SliceChurn> churn_of(const DecidedTwice& rows, const Slicing& slicin
   std::vector<SliceChurn> out;
   for (size_t i = 0; i < all.size(); ++i) {
     const Tallies& its = all[i];
-    Estimate gain = share("gain", its.right_now, its.rows);
+    Estimate gain = churn_share("gain", its.right_now, its.rows);
     gain.share = false;
     if (gain.value) {
       *gain.value -= its.right_before.weight / its.rows.weight;
       gain.variance = linear_variance(its.squares, its.rows);
     }
     out.push_back({.slice = slicing.slices[i],
-                   .changed = share("changed", its.changed, its.rows),
-                   .before = share("before", its.right_before, its.rows),
-                   .now = share("now", its.right_now, its.rows),
+                   .changed = churn_share("changed", its.changed, its.rows),
+                   .before = churn_share("before", its.right_before, its.rows),
+                   .now = churn_share("now", its.right_now, its.rows),
                    .gain = gain,
                    .better = its.better,
                    .worse = its.worse,

@@ -13,7 +13,7 @@
 namespace espalier {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNoUpperBound = std::numeric_limits<double>::infinity();
 
 // The rows of a slice that are of a class, are said to be, and both.
 struct OfClass {
@@ -68,7 +68,7 @@ double loss(const ClassRows& rows, size_t row) {
 }
 
 // What is known of a slice.
-struct Sums {
+struct ClassSums {
   Tally rows, right;
   std::vector<OfClass> of;
   std::vector<int64_t> matrix;
@@ -78,7 +78,7 @@ struct Sums {
   std::vector<double> f1;
   double loss_squares = 0;
 
-  explicit Sums(size_t classes) : of(classes), matrix(classes * classes), f1(classes) {}
+  explicit ClassSums(size_t classes) : of(classes), matrix(classes * classes), f1(classes) {}
   double present() const { return static_cast<double>(std::ranges::count_if(of, &OfClass::present)); }
 
   void add(uint32_t label, uint32_t said, double weight) {
@@ -109,7 +109,7 @@ struct Sums {
   }
 };
 
-Estimate share(std::string name, const Tally& part, const Tally& whole) {
+Estimate class_share(std::string name, const Tally& part, const Tally& whole) {
   Estimate out{.metric = std::move(name)};
   if (whole.weight > 0) out.value = part.weight / whole.weight;
   out.rows = whole.rows;
@@ -130,10 +130,10 @@ Estimate with_unseen(Estimate estimate, double more) {
   return estimate;
 }
 
-Estimates estimates_of(const Sums& sums, const ClassRows& rows) {
+Estimates estimates_of_sums(const ClassSums& sums, const ClassRows& rows) {
   Estimates out{.rows = sums.rows, .of = {}, .matrix = sums.matrix};
   const bool any = sums.rows.weight > 0;
-  out.of.push_back(share("accuracy", sums.right, sums.rows));
+  out.of.push_back(class_share("accuracy", sums.right, sums.rows));
   constexpr const char* kMacro[] = {"macro_precision", "macro_recall", "macro_f1"};
   std::array<double, 3> macro = {}, more = {};
   for (const OfClass& its : sums.of) {
@@ -153,8 +153,8 @@ Estimates estimates_of(const Sums& sums, const ClassRows& rows) {
   for (size_t c = 0; c < sums.of.size(); ++c) {
     const OfClass& its = sums.of[c];
     const std::string name = cat("[", rows.classes()[c], "]");
-    out.of.push_back(share("precision" + name, its.right, its.said));
-    out.of.push_back(share("recall" + name, its.right, its.is));
+    out.of.push_back(class_share("precision" + name, its.right, its.said));
+    out.of.push_back(class_share("recall" + name, its.right, its.is));
     const auto f1 = its.present() ? std::optional(values(its)[2]) : std::nullopt;
     Estimate of_f1 = linear("f1" + name, f1, sums.f1[c], sums.rows);
     of_f1.rows = either(its).rows;
@@ -199,7 +199,7 @@ const std::vector<EstimateMetric>& class_metrics() {
       {"macro_precision", {}, "the mean of the classes' precision", 0, 1},
       {"macro_recall", {}, "the mean of the classes' recall", 0, 1},
       {"macro_f1", {}, "the mean of the classes' F1", 0, 1, true},
-      {"log_loss", {}, "-sum(w log p of the label) / sum(w)", 0, kInfinity, true},
+      {"log_loss", {}, "-sum(w log p of the label) / sum(w)", 0, kNoUpperBound, true},
       {"precision[", {}, "rows of the class / rows said to be of it", 0, 1, true},
       {"recall[", {}, "rows said to be of the class / rows of it", 0, 1, true},
       {"f1[", {}, "2 rightly of the class / (rows of it + rows said to be of it)", 0, 1},
@@ -208,17 +208,17 @@ const std::vector<EstimateMetric>& class_metrics() {
 }
 
 std::vector<Estimates> class_estimates(const ClassRows& rows, const Slicing& slicing) {
-  std::vector<Sums> all(slicing.slices.size(), Sums(rows.classes().size()));
+  std::vector<ClassSums> all(slicing.slices.size(), ClassSums(rows.classes().size()));
   const auto for_rows = [&](auto&& visit) {
     for (size_t row = 0; row < rows.size(); ++row) {
       if (slicing.of_row[row] != Slicing::kNone) visit(all[slicing.of_row[row]], row);
     }
   };
-  for_rows([&](Sums& its, size_t row) {
+  for_rows([&](ClassSums& its, size_t row) {
     its.add(rows.label(row), rows.said(row), rows.weight(row));
     if (rows.has_probabilities()) its.loss += rows.weight(row) * loss(rows, row);
   });
-  for_rows([&](Sums& its, size_t row) {
+  for_rows([&](ClassSums& its, size_t row) {
     const double weight = rows.weight(row);
     its.pull(rows.label(row), rows.said(row), weight);
     if (!rows.has_probabilities()) return;
@@ -226,7 +226,7 @@ std::vector<Estimates> class_estimates(const ClassRows& rows, const Slicing& sli
     its.loss_squares += pull * pull;
   });
   std::vector<Estimates> out;
-  for (const Sums& sums : all) out.push_back(estimates_of(sums, rows));
+  for (const ClassSums& sums : all) out.push_back(estimates_of_sums(sums, rows));
   return out;
 }
 

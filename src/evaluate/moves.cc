@@ -13,7 +13,7 @@ namespace {
 enum Mean : size_t { kMove, kSize, kMae, kRmse, kMeans };
 
 // Of the rows of a slice.
-struct Sums {
+struct MoveSums {
   Tally rows, moved;
   std::array<double, kMeans> of = {};       // weighted sums, then the figures; of rmse mean squares
   std::array<double, kMeans> squares = {};  // sums of (w influence)^2
@@ -31,10 +31,10 @@ class Moves {
   std::vector<SliceMoves> of(const Slicing& slicing) const {
     const std::vector<Estimates> before = regression_estimates(before_, slicing),
                                  now = regression_estimates(now_, slicing);
-    const std::vector<Sums> all = sums(slicing, before, now);
+    const std::vector<MoveSums> all = sums(slicing, before, now);
     std::vector<SliceMoves> out;
     for (size_t i = 0; i < all.size(); ++i) {
-      const Sums& its = all[i];
+      const MoveSums& its = all[i];
       SliceMoves& one = out.emplace_back(SliceMoves{.slice = slicing.slices[i],
                                                     .moved = moved(its),
                                                     .move = mean("mean_move", its, kMove),
@@ -50,9 +50,9 @@ class Moves {
   double move(size_t row) const { return now_.prediction(row) - before_.prediction(row); }
   static double error(const NumberRows& rows, size_t row) { return rows.prediction(row) - rows.truth(row); }
 
-  std::vector<Sums> sums(const Slicing& slicing, const std::vector<Estimates>& before,
-                         const std::vector<Estimates>& now) const {
-    std::vector<Sums> out(slicing.slices.size());
+  std::vector<MoveSums> sums(const Slicing& slicing, const std::vector<Estimates>& before,
+                             const std::vector<Estimates>& now) const {
+    std::vector<MoveSums> out(slicing.slices.size());
     const auto for_rows = [&](auto&& visit) {
       for (size_t row = 0; row < now_.size(); ++row) {
         const uint32_t slice = slicing.of_row[row];
@@ -60,7 +60,7 @@ class Moves {
       }
     };
     for_rows([&](uint32_t slice, size_t row, double weight) {
-      Sums& its = out[slice];
+      MoveSums& its = out[slice];
       its.rows.add(weight);
       if (std::abs(move(row)) > moved_by_) its.moved.add(weight);
       its.of[kMove] += weight * move(row);
@@ -71,7 +71,7 @@ class Moves {
       out[i].of[kMae] = change(before[i], now[i], "mae").value_or(0);
     }
     for_rows([&](uint32_t slice, size_t row, double weight) {
-      Sums& its = out[slice];
+      MoveSums& its = out[slice];
       const double was = error(before_, row), is = error(now_, row);
       const std::array<double, kMeans> pulls = {
           move(row) - its.of[kMove], std::abs(move(row)) - its.of[kSize],
@@ -91,26 +91,26 @@ class Moves {
     return a && b ? std::optional(*a - *b) : std::nullopt;
   }
 
-  static Estimate with_rows(std::string name, const Sums& its) {
+  static Estimate with_rows(std::string name, const MoveSums& its) {
     return {.metric = std::move(name), .rows = its.rows.rows, .effective_rows = its.rows.effective_rows()};
   }
-  static Estimate moved(const Sums& its) {
+  static Estimate moved(const MoveSums& its) {
     Estimate out = with_rows("moved", its);
     out.share = true;
     if (its.rows.weight > 0) out.value = its.moved.weight / its.rows.weight;
     return out;
   }
-  static void set(Estimate& out, std::optional<double> value, const Sums& its, Mean of) {
+  static void set(Estimate& out, std::optional<double> value, const MoveSums& its, Mean of) {
     out.value = value;
     if (value && std::isfinite(its.squares[of])) out.variance = linear_variance(its.squares[of], its.rows);
   }
-  static Estimate mean(const char* name, const Sums& its, Mean of) {
+  static Estimate mean(const char* name, const MoveSums& its, Mean of) {
     Estimate out = with_rows(name, its);
     set(out, its.rows.weight > 0 ? std::optional(its.of[of]) : std::nullopt, its, of);
     return out;
   }
-  static PairedChange paired(const char* name, const Estimates& before, const Estimates& now, const Sums& its,
-                             Mean of) {
+  static PairedChange paired(const char* name, const Estimates& before, const Estimates& now,
+                             const MoveSums& its, Mean of) {
     PairedChange out{named(before, name), named(now, name), with_rows(name, its)};
     set(out.change, change(before, now, name), its, of);
     return out;

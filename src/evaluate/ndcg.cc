@@ -65,7 +65,7 @@ struct WeightedNdcg {
   double weight;
 };
 
-Estimates estimates_of(const std::vector<WeightedNdcg>& queries, const Tally& rows) {
+Estimates estimates_of_queries(const std::vector<WeightedNdcg>& queries, const Tally& rows) {
   Tally counted;
   for (const WeightedNdcg& query : queries) counted.add(query.weight);
   Estimates out{.rows = rows};
@@ -147,7 +147,7 @@ std::vector<Estimates> ndcg_estimates(const QueryRows& rows, const Slicing& slic
     }
   }
   std::vector<Estimates> out;
-  for (size_t i = 0; i < queries.size(); ++i) out.push_back(estimates_of(queries[i], counted[i]));
+  for (size_t i = 0; i < queries.size(); ++i) out.push_back(estimates_of_queries(queries[i], counted[i]));
   return out;
 }
 

@@ -119,7 +119,7 @@ Confusion confusion_of_rows(const ScoredRows& rows, const Slicing& slicing, uint
   return out;
 }
 
-void expect_same(const Confusion& got, const Confusion& expected) {
+void expect_same_counts(const Confusion& got, const Confusion& expected) {
   for (size_t i = 0; i < kOutcomes; ++i) {
     EXPECT_EQ(got.of[i].rows, expected.of[i].rows);
     EXPECT_EQ(got.of[i].weight, expected.of[i].weight);
@@ -136,11 +136,12 @@ TEST(Ranking, EveryThresholdCountsAsTheRowsSay) {
   for (const Positive positive : {Positive::kFrom, Positive::kAbove}) {
     for (double threshold = -0.01; threshold < 1.03; threshold += 0.005) {
       SCOPED_TRACE(threshold);
-      expect_same(ranking.at(threshold, positive),
-                  confusion_of_rows(rows.view(), all, 0, threshold, positive));
+      expect_same_counts(ranking.at(threshold, positive),
+                         confusion_of_rows(rows.view(), all, 0, threshold, positive));
     }
     for (const double score : ranking.scores())
-      expect_same(ranking.at(score, positive), confusion_of_rows(rows.view(), all, 0, score, positive));
+      expect_same_counts(ranking.at(score, positive),
+                         confusion_of_rows(rows.view(), all, 0, score, positive));
   }
 }
 
@@ -158,8 +159,8 @@ TEST(Thresholds, AllSlicesCountAsTheRowsSay) {
     ASSERT_EQ(got.size(), 27u);
     for (uint32_t slice = 0; slice < 3; ++slice) {
       for (size_t i = 0; i < thresholds.size(); ++i) {
-        expect_same(got[slice * thresholds.size() + i],
-                    confusion_of_rows(rows.view(), slicing, slice, thresholds[i], positive));
+        expect_same_counts(got[slice * thresholds.size() + i],
+                           confusion_of_rows(rows.view(), slicing, slice, thresholds[i], positive));
       }
     }
   }

@@ -88,7 +88,7 @@ const Estimate* estimate_of(const SliceFigures& slice, const std::string& metric
   return found == slice.estimates.end() ? nullptr : &*found;
 }
 
-std::optional<Interval> interval_of(const Rate& rate, const Confusion& confusion, double level) {
+std::optional<Interval> rate_interval(const Rate& rate, const Confusion& confusion, double level) {
   if (!rate.is_proportion()) return std::nullopt;
   const std::optional<Proportion> p = proportion(rate, confusion);
   if (!p) return std::nullopt;
@@ -247,7 +247,7 @@ Figure SliceMetric::operator()(const SliceFigures& slice, size_t threshold, doub
   const Confusion& confusion = slice.at.at(threshold);
   if (name_ == kPositives) return {static_cast<double>(confusion.positives().rows), {}, rows};
   if (rate_) {
-    out = {(*rate_)(confusion), interval_of(*rate_, confusion, level), denominator(*rate_, confusion)};
+    out = {(*rate_)(confusion), rate_interval(*rate_, confusion, level), denominator(*rate_, confusion)};
   } else if (mean_) {
     out.value = (*mean_)(slice.sums);
   } else if (slice.auc && name_ == kAuc) {

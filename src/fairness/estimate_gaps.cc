@@ -58,8 +58,8 @@ Compared compared(const SlicingFigures& by, const AssessmentView& view) {
   return out;
 }
 
-EstimateGap gap_of(const std::string& name, const Compared& compared, double level,
-                   const Permuting& permuting) {
+EstimateGap estimate_gap_of(const std::string& name, const Compared& compared, double level,
+                            const Permuting& permuting) {
   EstimateGap out{.metric = name};
   const SliceMetric metric(name);
   std::vector<Estimate> estimates;
@@ -124,7 +124,7 @@ EstimateGapTables estimate_gaps(const Assessment& assessment, const AssessmentVi
     if (its.reference) gaps.reference = its.slices[*its.reference];
     if (its.slices.size() < 2) continue;
     for (const std::string& name : names)
-      gaps.of.push_back(gap_of(name, its, assessment.options.level, permuting));
+      gaps.of.push_back(estimate_gap_of(name, its, assessment.options.level, permuting));
   }
   std::vector<EstimateGap*> tested;
   std::vector<double> p;

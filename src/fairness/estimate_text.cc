@@ -23,7 +23,7 @@ std::vector<std::string> shown_metrics(const Assessment& assessment) {
   return out;
 }
 
-std::string figures_text(const Assessment& assessment, const SlicingFigures& by, const Terminal& terminal) {
+std::string estimates_text(const Assessment& assessment, const SlicingFigures& by, const Terminal& terminal) {
   const std::vector<std::string> shown = shown_metrics(assessment);
   std::vector<std::string> header = {by.name(), "rows"};
   for (const std::string& name : shown) header.push_back(spaced(name));
@@ -52,11 +52,12 @@ std::string overall_text(const Assessment& assessment, const Terminal& terminal)
   return table.text(terminal);
 }
 
-std::string side(const SliceFigures* slice, const std::string& metric) {
+std::string estimate_side(const SliceFigures* slice, const std::string& metric) {
   return slice ? cat(values_of(*slice), " ", number_of(SliceMetric(metric)(*slice, 0).value)) : "-";
 }
 
-std::string gaps_text(const EstimateGaps& gaps, size_t tests, double level, const Terminal& terminal) {
+std::string estimate_gaps_text(const EstimateGaps& gaps, size_t tests, double level,
+                               const Terminal& terminal) {
   if (gaps.of.empty()) return cat("no two slices of ", gaps.by->name(), " have rows enough to be compared\n");
   Table table({cat("gaps by ", gaps.by->name()), "difference", percent(level, 0) + " interval", "by chance",
                "p", "ratio", gaps.reference ? "lower" : "lowest", gaps.reference ? "higher" : "highest"});
@@ -64,8 +65,9 @@ std::string gaps_text(const EstimateGaps& gaps, size_t tests, double level, cons
     table.row({spaced(gap.metric), number_of(gap.difference), between(gap.interval),
                gap.by_chance ? number_of(gap.by_chance->expected) : "-", number_of(gap.adjusted_p),
                number_of(gap.ratio),
-               gap.undefined ? cat("undefined for ", values_of(*gap.undefined)) : side(gap.low, gap.metric),
-               side(gap.high, gap.metric)});
+               gap.undefined ? cat("undefined for ", values_of(*gap.undefined))
+                             : estimate_side(gap.low, gap.metric),
+               estimate_side(gap.high, gap.metric)});
   }
   return table.text(terminal) +
          terminal.paint(Ink::kDim,
@@ -74,7 +76,7 @@ std::string gaps_text(const EstimateGaps& gaps, size_t tests, double level, cons
                             tests, " gaps; an interval is of its gap alone\n"));
 }
 
-Json slice_json(const SliceFigures& slice, const Assessment& assessment) {
+Json estimates_json(const SliceFigures& slice, const Assessment& assessment) {
   Json out = {{"slice", slice.slice.name}, {"values", slice.slice.values},
               {"rows", slice.slice.rows},  {"weight", slice.sums.rows.weight},
               {"thin", slice.slice.thin},  {"metrics", Json::object()}};
@@ -88,7 +90,7 @@ Json slice_json(const SliceFigures& slice, const Assessment& assessment) {
   return out;
 }
 
-Json gaps_json(const EstimateGaps& gaps) {
+Json estimate_gaps_json(const EstimateGaps& gaps) {
   const auto name = [](const SliceFigures* slice) { return slice ? Json(slice->slice.name) : Json(); };
   Json out = {{"by", gaps.by->columns}, {"reference", name(gaps.reference)}, {"metrics", Json::object()}};
   for (const EstimateGap& gap : gaps.of) {
@@ -115,8 +117,8 @@ std::string estimate_text(const Assessment& assessment, const AssessmentView& vi
     out += "\n";
     for (const std::string& name : view.metrics) out += metric_text(assessment, by, name, 0, terminal);
     if (!view.metrics.empty()) continue;
-    out += figures_text(assessment, by, terminal);
-    out += cat("\n", gaps_text(gaps.of[i], gaps.tests, assessment.options.level, terminal));
+    out += estimates_text(assessment, by, terminal);
+    out += cat("\n", estimate_gaps_text(gaps.of[i], gaps.tests, assessment.options.level, terminal));
   }
   return out;
 }
@@ -125,19 +127,19 @@ Json estimate_json(const Assessment& assessment, const AssessmentView& view) {
   Json out = {{"interval_level", assessment.options.level},
               {"interval_method", text_of(assessment.options.resampling)},
               {"min_slice", assessment.options.slices.min_rows},
-              {"overall", slice_json(assessment.overall, assessment)},
+              {"overall", estimates_json(assessment.overall, assessment)},
               {"slices", Json::array()},
               {"gaps", Json::array()}};
   for (const SlicingFigures& by : assessment.by) {
     for (const SliceFigures& slice : by.slices) {
       Json one = {{"by", by.columns}};
-      one.update(slice_json(slice, assessment));
+      one.update(estimates_json(slice, assessment));
       out["slices"].push_back(std::move(one));
     }
   }
   const EstimateGapTables gaps = estimate_gaps(assessment, view);
   out["tests"] = {{"count", gaps.tests}, {"adjusted_by", "Holm"}};
-  for (const EstimateGaps& each : gaps.of) out["gaps"].push_back(gaps_json(each));
+  for (const EstimateGaps& each : gaps.of) out["gaps"].push_back(estimate_gaps_json(each));
   return out;
 }
 

@@ -23,9 +23,9 @@ bool has_sign(Against against) { return against == Against::kReference || agains
 Pair ascending(const Side& a, const Side& b) { return a.rate <= b.rate ? Pair{a, b} : Pair{b, a}; }
 
 // The rates that a convention compares; none and `undefined` groups where one has no value.
-class Sides {
+class ComparedRates {
  public:
-  Sides(const Rate& rate, const Groups& groups, const Convention& convention)
+  ComparedRates(const Rate& rate, const Groups& groups, const Convention& convention)
       : rate_(rate), groups_(groups), convention_(convention) {
     const size_t reference = convention.reference, count = groups.of.size();
     if (has_sign(convention.against) && reference >= count) {
@@ -110,7 +110,7 @@ double distance(Measure measure, double value) {
 }
 
 Gap gap_of(const Rate& rate, const Groups& groups, Measure measure, const Convention& convention) {
-  Sides sides(rate, groups, convention);
+  ComparedRates sides(rate, groups, convention);
   Gap out;
   for (const Pair& pair : sides.pairs()) {
     const std::optional<double> value = measured(pair, measure, convention.against);

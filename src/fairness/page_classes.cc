@@ -47,7 +47,8 @@ Html matrix_of(const SliceFigures& all, std::vector<std::string> names) {
 }
 
 // Those that are told worst first.
-Html dots(const PageFacts& facts, const char* metric, const std::vector<std::string>& names, size_t most) {
+Html class_dots(const PageFacts& facts, const char* metric, const std::vector<std::string>& names,
+                size_t most) {
   const SliceFigures& all = facts.given().overall;
   IntervalChart chart{.caption = cat(metric, " = ", facts.formula(metric_of(metric, names[0]))),
                       .of_rows = "class",
@@ -70,7 +71,7 @@ Html dots(const PageFacts& facts, const char* metric, const std::vector<std::str
   return drawn(chart);
 }
 
-Html table_of(const PageFacts& facts, const std::vector<std::string>& names) {
+Html classes_table(const PageFacts& facts, const std::vector<std::string>& names) {
   const SliceFigures& all = facts.given().overall;
   HtmlTable table{.id = "classes-figures",
                   .caption = "Every figure by class",
@@ -107,9 +108,9 @@ Html classes_section(const PageFacts& facts, size_t most) {
                             std::min(most, names.size()), " that are told worst are below."));
   }
   std::vector<ChoicePanel> panels;
-  for (const char* metric : kMetrics) panels.push_back({metric, dots(facts, metric, names, most)});
+  for (const char* metric : kMetrics) panels.push_back({metric, class_dots(facts, metric, names, most)});
   return out + element("h3", "How well each class is told") + choice("classes-metric", "Metric:", panels) +
-         element("details", element("summary", "All figures as a table") + table_of(facts, names));
+         element("details", element("summary", "All figures as a table") + classes_table(facts, names));
 }
 
 }  // namespace espalier

@@ -31,7 +31,7 @@ std::string sides(const PageFacts& facts, const EstimateGap& gap) {
 }
 
 // Each metric has its own unit, and so its own axis.
-Html chart_of(const PageFacts& facts, const std::string& metric, const std::vector<Row>& rows) {
+Html estimate_gaps_chart(const PageFacts& facts, const std::string& metric, const std::vector<Row>& rows) {
   IntervalChart chart{.caption =
                           "The value of the highest slice less that of the lowest, and its interval, which "
                           "does not know that these two were chosen for lying furthest apart. Thin and "
@@ -52,7 +52,7 @@ Html chart_of(const PageFacts& facts, const std::string& metric, const std::vect
   return drawn(chart);
 }
 
-Html table_of(const PageFacts& facts, const std::vector<Row>& rows) {
+Html estimate_gaps_table(const PageFacts& facts, const std::vector<Row>& rows) {
   HtmlTable table{
       .id = "gaps",
       .caption = cat("Gaps by metric; p is adjusted by Holm for ", facts.estimate_gaps().tests, " gaps"),
@@ -91,11 +91,11 @@ Html estimate_gaps_html(const PageFacts& facts) {
   for (const Row& row : rows) {
     const std::string name = facts.word(SliceMetric(row.gap->metric));
     if (std::ranges::count(panels, name, &ChoicePanel::name)) continue;
-    panels.push_back({name, chart_of(facts, row.gap->metric, rows)});
+    panels.push_back({name, estimate_gaps_chart(facts, row.gap->metric, rows)});
   }
   return title + choice("gaps-metric", "Metric:", panels) +
-         element("details",
-                 element("summary", cat("All ", rows.size(), " gaps as a table")) + table_of(facts, rows));
+         element("details", element("summary", cat("All ", rows.size(), " gaps as a table")) +
+                                estimate_gaps_table(facts, rows));
 }
 
 }  // namespace espalier

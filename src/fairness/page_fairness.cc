@@ -11,11 +11,11 @@ namespace {
 constexpr size_t kMostGaps = 60;
 
 // The two slices of a gap, and how many rows their rates count.
-struct Sides {
+struct NamedSides {
   std::string lowest = "-", highest = "-";
   int64_t rows = 0;
 };
-Sides sides_of(const PageFacts& facts, const SlicingGap& gap) {
+NamedSides sides_of(const PageFacts& facts, const SlicingGap& gap) {
   if (!gap.gap.value) return {};
   const SliceMetric metric(gap.rate->name);
   const SliceFigures &low = *gap.groups[gap.gap.low], &high = *gap.groups[gap.gap.high];
@@ -23,7 +23,7 @@ Sides sides_of(const PageFacts& facts, const SlicingGap& gap) {
           facts.figure(metric, low).rows + facts.figure(metric, high).rows};
 }
 
-Html chart_of(const PageFacts& facts) {
+Html gaps_chart(const PageFacts& facts) {
   IntervalChart chart{.caption =
                           "The rate of the highest slice less that of the lowest, and its interval, which "
                           "does not know that these two were chosen for lying furthest apart. Thin and "
@@ -47,7 +47,7 @@ Html chart_of(const PageFacts& facts) {
   return drawn(chart);
 }
 
-Html table_of(const PageFacts& facts) {
+Html gaps_table(const PageFacts& facts) {
   const auto tests =
       std::ranges::count_if(facts.gaps(), [](const SlicingGap& gap) { return gap.by_chance.has_value(); });
   HtmlTable table{.id = "gaps",
@@ -65,7 +65,7 @@ Html table_of(const PageFacts& facts) {
                               {"highest"},
                               {"of rows", "that both rates count", true}}};
   for (const SlicingGap& gap : facts.gaps()) {
-    const Sides sides = sides_of(facts, gap);
+    const NamedSides sides = sides_of(facts, gap);
     const std::vector<HtmlCell> ends = interval_cells(gap.interval);
     HtmlCell value = number_cell(gap.gap.value);
     value.title = gap.rate->formula();
@@ -86,9 +86,9 @@ Html table_of(const PageFacts& facts) {
 }
 
 Html criteria_html(const PageFacts& facts) {
-  return element("h3", "Gaps by criterion") + chart_of(facts) +
-         element("details",
-                 element("summary", cat("All ", facts.gaps().size(), " gaps as a table")) + table_of(facts));
+  return element("h3", "Gaps by criterion") + gaps_chart(facts) +
+         element("details", element("summary", cat("All ", facts.gaps().size(), " gaps as a table")) +
+                                gaps_table(facts));
 }
 
 }  // namespace

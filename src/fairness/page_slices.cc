@@ -10,7 +10,7 @@
 namespace espalier {
 namespace {
 
-Html dots(const PageFacts& facts, const SliceMetric& metric, const SlicingFigures& by, size_t most) {
+Html slice_dots(const PageFacts& facts, const SliceMetric& metric, const SlicingFigures& by, size_t most) {
   const Figure of_all = facts.figure(metric, facts.given().overall);
   IntervalChart chart{.caption = cat(facts.word(metric), " = ", facts.formula(metric)),
                       .of_rows = by.name(),
@@ -80,7 +80,7 @@ Html slices_section(const PageFacts& facts, size_t most) {
     const std::string id = cat("slices-", i + 1);
     std::vector<ChoicePanel> panels;
     for (const SliceMetric& metric : facts.metrics())
-      panels.push_back({facts.word(metric), dots(facts, metric, by, most)});
+      panels.push_back({facts.word(metric), slice_dots(facts, metric, by, most)});
     const auto coloured = [](const SliceFigures& slice) { return !slice.slice.swatches.empty(); };
     const bool tones = std::ranges::any_of(by.slices, coloured);
     out += element("section", {{"id", id}, {"aria-label", by.name()}},

@@ -15,7 +15,7 @@ const SliceMetric& is() {
   return metric;
 }
 
-Html chart_of(const PageFacts& facts, const SlicingFigures& tenths) {
+Html tenths_chart(const PageFacts& facts, const SlicingFigures& tenths) {
   const SliceMetric error("mean_error");
   IntervalChart chart{.caption = cat("mean error = ", facts.formula(error),
                                      ", from the lowest predictions to the highest; at 0 they are right on "
@@ -40,7 +40,7 @@ Html chart_of(const PageFacts& facts, const SlicingFigures& tenths) {
   return drawn(chart);
 }
 
-Html table_of(const PageFacts& facts, const SlicingFigures& tenths) {
+Html tenths_table(const PageFacts& facts, const SlicingFigures& tenths) {
   HtmlTable table{.id = "tenths-figures",
                   .caption = "Predicted and true by tenth of the predictions",
                   .columns = {{"tenth"}, {"rows", "", true}}};
@@ -80,8 +80,8 @@ Html tenths_section(const PageFacts& facts) {
   return element("p",
                  "Rows by what was predicted of them, in ten parts of as many rows; equal predictions are in "
                  "one part.") +
-         chart_of(facts, *tenths) +
-         element("details", element("summary", "The tenths as a table") + table_of(facts, *tenths));
+         tenths_chart(facts, *tenths) +
+         element("details", element("summary", "The tenths as a table") + tenths_table(facts, *tenths));
 }
 
 }  // namespace espalier

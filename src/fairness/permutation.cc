@@ -55,7 +55,7 @@ class Exchange {
   std::optional<Hypergeometric> first_;
 };
 
-double largest_gap(const std::vector<Exchange>& rates) {
+double largest_rate_gap(const std::vector<Exchange>& rates) {
   double out = 0;
   for (const Exchange& rate : rates) out = std::max(out, rate.gap());
   return out;
@@ -107,13 +107,13 @@ std::optional<ByChance> by_chance(const Criterion& criterion, const Groups& grou
       return std::nullopt;
     rates.emplace_back(each, groups, convention);
   }
-  const double observed = largest_gap(rates);
+  const double observed = largest_rate_gap(rates);
   Philox random(permuting.seed, 3);
   double sum = 0;
   int64_t permutations = 0, as_large = 0;
   while (permutations < permuting.least || (as_large < kEnough && permutations < permuting.most)) {
     for (Exchange& each : rates) each.permute(random);
-    const double gap = largest_gap(rates);
+    const double gap = largest_rate_gap(rates);
     sum += gap;
     as_large += gap >= observed - 1e-12;
     ++permutations;

@@ -126,7 +126,7 @@ void add(Replicates& sum, const Replicates& part) {
   }
 }
 
-SliceFigures folded(const SlicingFigures& by, const std::vector<bool>& hidden, int64_t min_rows) {
+SliceFigures folded_slices(const SlicingFigures& by, const std::vector<bool>& hidden, int64_t min_rows) {
   SliceFigures out{.slice = {.name = cat(by.name(), "=", kRareName),
                              .values = Values(by.columns.size(), std::string(kRareName))},
                    .at = std::vector<Confusion>(by.slices[0].at.size()),
@@ -177,7 +177,7 @@ FoldedAssessment fold_rare(const Assessment& assessment, int64_t k) {
       continue;
     }
     if (gone > 0) {
-      kept.slices.push_back(folded(by[s], hidden[s], assessment.options.slices.min_rows));
+      kept.slices.push_back(folded_slices(by[s], hidden[s], assessment.options.slices.min_rows));
       out.folded[kept.slices.back().slice.name] = gone;
     }
     out.assessment.by.push_back(std::move(kept));

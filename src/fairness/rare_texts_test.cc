@@ -8,7 +8,7 @@ namespace espalier {
 namespace {
 
 // Of 12 rows each: Ann of Oslo, Bob of Bonn; of two Eve of Ulm, whose word for a city Ann has as a name.
-CsvTable people() {
+CsvTable named_people() {
   std::string out = "name,city,day,age\n";
   for (int i = 0; i < 12; ++i)
     out += "Ann,Oslo,2024-01-01,30\nBob,Bonn,2024-02-01,40\nUlm,Bonn,2024-02-01,50\n";
@@ -16,7 +16,7 @@ CsvTable people() {
 }
 
 TEST(RareTexts, StandAsRare) {
-  const CsvTable table = people();
+  const CsvTable table = named_people();
   const auto said = [&](const std::string& text) { return without_rare_texts(Expression(text), table, 10); };
   EXPECT_EQ(said("name!='Eve'"), "name != \"(rare)\"");
   EXPECT_EQ(said("'Eve' = name or name = 'Ann'"), "\"(rare)\" = name or name = \"Ann\"");
@@ -29,7 +29,7 @@ TEST(RareTexts, StandAsRare) {
 }
 
 TEST(RareTexts, BoundsOfDatesAndNumbersStay) {
-  const CsvTable table = people();
+  const CsvTable table = named_people();
   for (const char* text : {"day >= \"2024-02-15\"", "day between \"2024-01-05\" and \"2024-03-01\"",
                            "age > 59", "day = \"2024-01-01\""})
     EXPECT_EQ(without_rare_texts(Expression(text), table, 10), text);

@@ -37,7 +37,7 @@ bool is_shown_as_its_parts(utf8proc_int32_t character) {
   }
 }
 
-void append(std::string& out, utf8proc_int32_t character) {
+void append_character(std::string& out, utf8proc_int32_t character) {
   std::array<utf8proc_uint8_t, 4> bytes;
   const utf8proc_ssize_t size = utf8proc_encode_char(character, bytes.data());
   out.append(reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(size));
@@ -53,7 +53,7 @@ bool with_parts(std::string_view text, std::string& out) {
     at += size;
     left -= size;
     if (!is_shown_as_its_parts(character)) {
-      append(out, character);
+      append_character(out, character);
       continue;
     }
     std::array<utf8proc_int32_t, 32> parts;
@@ -62,10 +62,10 @@ bool with_parts(std::string_view text, std::string& out) {
         character, parts.data(), parts.size(),
         static_cast<utf8proc_option_t>(UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT), &last_class);
     if (count < 1 || count > std::ssize(parts)) {
-      append(out, character);
+      append_character(out, character);
       continue;
     }
-    for (utf8proc_ssize_t i = 0; i < count; ++i) append(out, parts[static_cast<size_t>(i)]);
+    for (utf8proc_ssize_t i = 0; i < count; ++i) append_character(out, parts[static_cast<size_t>(i)]);
   }
   return true;
 }

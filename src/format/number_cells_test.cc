@@ -34,7 +34,7 @@ struct Cells {
   }
 };
 
-std::vector<ReadNumberCells*> all_ways() {
+std::vector<ReadNumberCells*> ways_of_numbers() {
   std::vector<ReadNumberCells*> out = {read_number_cells_portable, read_number_cells};
 #if defined(__x86_64__)
   if (current_isa() >= Isa::kAvx2) out.push_back(read_number_cells_avx2);
@@ -55,7 +55,7 @@ TEST(NumberCells, AreWhatTheLongWaySays) {
   std::mt19937_64 random(21);
   Cells cells;
   for (int i = 0; i < 100000; ++i) cells.add(any_cell(random));
-  for (ReadNumberCells* way : all_ways()) {
+  for (ReadNumberCells* way : ways_of_numbers()) {
     for (const DigitForm form : {DigitForm::kWhole, DigitForm::kReal, DigitForm::kSingle}) {
       const bool whole = form == DigitForm::kWhole;
       const std::vector<double> found = cells.read(way, form);
@@ -86,7 +86,7 @@ TEST(NumberCells, NeitherInexactNorLongOnesAreRead) {
   for (int i = 0; i < 8; ++i) cells.add("9007199254740993");
   for (int i = 0; i < 8; ++i) cells.add("900719925474.0993");
   for (int i = 0; i < 8; ++i) cells.add(std::string(256, '0') + "12345");
-  for (ReadNumberCells* way : all_ways()) {
+  for (ReadNumberCells* way : ways_of_numbers()) {
     for (const DigitForm form : {DigitForm::kWhole, DigitForm::kReal, DigitForm::kSingle}) {
       const std::vector<double> found = cells.read(way, form);
       for (size_t i = 0; i < found.size(); ++i)
@@ -98,7 +98,7 @@ TEST(NumberCells, NeitherInexactNorLongOnesAreRead) {
 TEST(NumberCells, LieAStrideApartAndMayBeTheFirst) {
   Cells cells;
   for (const char* cell : {"1.5", "x", "-2", "y", "0.0625", "z"}) cells.add(cell);
-  for (ReadNumberCells* way : all_ways()) {
+  for (ReadNumberCells* way : ways_of_numbers()) {
     EXPECT_EQ(cells.read(way, DigitForm::kReal, 2), (std::vector<double>{1.5, -2, 0.0625}));
     const uint32_t starts[] = {0, 4};
     double first = 0;

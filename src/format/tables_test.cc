@@ -10,6 +10,7 @@
 #include "format/csv_numbers.h"
 #include "format/gzip.h"
 #include "format/idx.h"
+#include "tests/shared_data.h"
 
 namespace espalier {
 namespace {
@@ -134,7 +135,7 @@ TEST(CsvNumbers, FilesMayBeGzip) {
 
 // Real files: the shared MNIST, where it is, and the digits of the quickstart.
 TEST(Idx, Mnist) {
-  const std::string folder = "../shared/data/mnist/";
+  const std::string folder = shared_data("mnist/");
   if (!posix_env().exists(folder + "t10k-images-idx3-ubyte.gz")) GTEST_SKIP() << folder << " is not here";
   EXPECT_EQ(to_string(read_idx(folder + "t10k-images-idx3-ubyte.gz").type()), "u8[10000,28,28]");
   const Literal labels = read_idx(folder + "t10k-labels-idx1-ubyte.gz");

@@ -10,7 +10,7 @@
 namespace espalier {
 namespace {
 
-std::vector<SurveyText*> all_ways() {
+std::vector<SurveyText*> ways_of_surveys() {
   std::vector<SurveyText*> out = {survey_text_portable};
 #if defined(__x86_64__)
   if (current_isa() >= Isa::kAvx2) out.push_back(survey_text_avx2);
@@ -20,7 +20,7 @@ std::vector<SurveyText*> all_ways() {
 }
 
 void expect_true_survey(const std::string& text) {
-  for (SurveyText* const way : all_ways()) {
+  for (SurveyText* const way : ways_of_surveys()) {
     const TextSurvey found = way(text.data(), text.size());
     ASSERT_EQ(found.lines, std::count(text.begin(), text.end(), '\n'));
     ASSERT_EQ(found.ascii, std::none_of(text.begin(), text.end(), [](char c) { return (c & 0x80) != 0; }));

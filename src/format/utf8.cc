@@ -23,7 +23,7 @@ size_t character_size(std::string_view text) {
   return size;
 }
 
-void append(std::string& out, uint32_t character) {
+void append_code_point(std::string& out, uint32_t character) {
   const auto tail = [&](int shift) { out += static_cast<char>(0x80 | (character >> shift & 0x3f)); };
   if (character < 0x80) {
     out += static_cast<char>(character);
@@ -93,7 +93,7 @@ std::string utf8_of_windows1252(std::string_view bytes) {
   out.reserve(bytes.size() + 2 * static_cast<size_t>(high));
   for (const char c : bytes) {
     const auto byte = static_cast<uint8_t>(c);
-    append(out, byte >= 0x80 && byte < 0xa0 ? kHigh[byte - 0x80] : byte);
+    append_code_point(out, byte >= 0x80 && byte < 0xa0 ? kHigh[byte - 0x80] : byte);
   }
   return out;
 }
@@ -115,10 +115,10 @@ std::optional<std::string> utf8_of_utf16(std::string_view bytes) {
     const bool high = value >= 0xd800 && value < 0xdc00, low = value >= 0xdc00 && value < 0xe000;
     const uint32_t next = high && i + 1 < units ? unit(i + 1) : 0;
     if (next >= 0xdc00 && next < 0xe000) {
-      append(out, 0x10000 + ((value - 0xd800) << 10) + (next - 0xdc00));
+      append_code_point(out, 0x10000 + ((value - 0xd800) << 10) + (next - 0xdc00));
       ++i;
     } else {
-      append(out, high || low ? 0xfffd : value);
+      append_code_point(out, high || low ? 0xfffd : value);
     }
   }
   return out;

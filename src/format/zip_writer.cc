@@ -17,11 +17,11 @@ struct Field {
   uint64_t value;
 };
 // All sizes and offsets stand in zip64's fields, these say so in the others.
-constexpr Field kCountInZip64{2, 0xffff}, kInZip64{4, 0xffffffff}, kVersion{2, 45}, kUtf8Name{2, 1 << 11};
+constexpr Field kCountInZip64{2, 0xffff}, kInZip64{4, 0xffffffff}, kZipVersion{2, 45}, kUtf8Name{2, 1 << 11};
 constexpr Field kFirstOfJanuary1980{4, 0x210000};
 constexpr uint64_t kLongestName = 65535;
 
-void append(std::string& out, std::string_view signature, std::initializer_list<Field> fields) {
+void append_fields(std::string& out, std::string_view signature, std::initializer_list<Field> fields) {
   out += signature;
   for (const Field& field : fields) {
     for (size_t i = 0; i < field.size; ++i) out += static_cast<char>(field.value >> 8 * i);
@@ -64,13 +64,15 @@ void ZipWriter::add(const std::string& name, std::string_view contents, bool def
   const Field checksum{4, crc32_z(0, reinterpret_cast<const Bytef*>(contents.data()), contents.size())};
   const Field sizes[] = {{8, contents.size()}, {8, packed.size()}}, offset{8, bytes_.size()};
 
-  append(directory_, "PK\1\2", {kVersion, kVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
-  append(directory_, {}, {kInZip64, kInZip64, name_size, {2, 28}, {2, 0}, {2, 0}, {2, 0}, {4, 0}, kInZip64});
-  append(directory_, name, {{2, 1}, {2, 24}, sizes[0], sizes[1], offset});
+  append_fields(directory_, "PK\1\2",
+                {kZipVersion, kZipVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
+  append_fields(directory_, {},
+                {kInZip64, kInZip64, name_size, {2, 28}, {2, 0}, {2, 0}, {2, 0}, {4, 0}, kInZip64});
+  append_fields(directory_, name, {{2, 1}, {2, 24}, sizes[0], sizes[1], offset});
 
-  append(bytes_, "PK\3\4", {kVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
-  append(bytes_, {}, {kInZip64, kInZip64, name_size, {2, 20}});
-  append(bytes_, name, {{2, 1}, {2, 16}, sizes[0], sizes[1]});
+  append_fields(bytes_, "PK\3\4", {kZipVersion, kUtf8Name, method, kFirstOfJanuary1980, checksum});
+  append_fields(bytes_, {}, {kInZip64, kInZip64, name_size, {2, 20}});
+  append_fields(bytes_, name, {{2, 1}, {2, 16}, sizes[0], sizes[1]});
   bytes_ += packed;
   ++entries_;
 }
@@ -80,9 +82,10 @@ std::string ZipWriter::finish() {
   const Field entries{8, entries_}, size{8, directory_.size()}, offset{8, out.size()};
   out += directory_;
   const Field end{8, out.size()};
-  append(out, "PK\6\6", {{8, 44}, kVersion, kVersion, {4, 0}, {4, 0}, entries, entries, size, offset});
-  append(out, "PK\6\7", {{4, 0}, end, {4, 1}});
-  append(out, "PK\5\6", {{2, 0}, {2, 0}, kCountInZip64, kCountInZip64, kInZip64, kInZip64, {2, 0}});
+  append_fields(out, "PK\6\6",
+                {{8, 44}, kZipVersion, kZipVersion, {4, 0}, {4, 0}, entries, entries, size, offset});
+  append_fields(out, "PK\6\7", {{4, 0}, end, {4, 1}});
+  append_fields(out, "PK\5\6", {{2, 0}, {2, 0}, kCountInZip64, kCountInZip64, kInZip64, kInZip64, {2, 0}});
   return out;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using Info = tfmd::AnomalyInfo;
 using nlohmann::ordered_json;
 
-std::string name_of(const FeatureAnomaly& anomaly) {
+std::string anomaly_name(const FeatureAnomaly& anomaly) {
   return anomaly.path.empty() ? "(data set)" : path_text(anomaly.path);
 }
 
@@ -61,8 +61,8 @@ std::string distances(const Validation& validation, const Terminal& terminal) {
   return "\n" + table.text(terminal);
 }
 
-ordered_json json_of(const FeatureAnomaly& anomaly) {
-  ordered_json out = {{"feature", name_of(anomaly)},
+ordered_json feature_json(const FeatureAnomaly& anomaly) {
+  ordered_json out = {{"feature", anomaly_name(anomaly)},
                       {"path", anomaly.path},
                       {"severity", Info::Severity_Name(anomaly.severity)},
                       {"reasons", ordered_json::array()},
@@ -91,7 +91,7 @@ std::string anomaly_sentence(const Validation& validation, const ValidateInputs&
   constexpr size_t kNamed = 3;
   for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
     const AnomalyReason& reason = all[i]->reasons[0];
-    worst += cat(i == 0 ? "" : "; ", shortened(name_of(*all[i])), " (", reason.brief, ": ",
+    worst += cat(i == 0 ? "" : "; ", shortened(anomaly_name(*all[i])), " (", reason.brief, ": ",
                  shortened(reason.observed), ")");
   }
   if (all.size() > kNamed) worst += cat("; and ", all.size() - kNamed, " more");
@@ -108,7 +108,7 @@ std::string anomaly_table(const Validation& validation, const Terminal& terminal
     for (const FeatureAnomaly* anomaly : all) {
       for (size_t i = 0; i < anomaly->reasons.size(); ++i) {
         const AnomalyReason& reason = anomaly->reasons[i];
-        table.row({i == 0 ? shortened(name_of(*anomaly)) : "",
+        table.row({i == 0 ? shortened(anomaly_name(*anomaly)) : "",
                    {Info::Severity_Name(anomaly->severity),
                     anomaly->severity == Info::ERROR ? Ink::kBad : Ink::kPlain},
                    Info::Type_Name(reason.type),
@@ -127,7 +127,7 @@ nlohmann::ordered_json anomaly_json(const Validation& validation) {
                       {"data_missing", validation.data_missing},
                       {"anomalies", ordered_json::array()},
                       {"measured", ordered_json::array()}};
-  for (const FeatureAnomaly* anomaly : all_of(validation)) out["anomalies"].push_back(json_of(*anomaly));
+  for (const FeatureAnomaly* anomaly : all_of(validation)) out["anomalies"].push_back(feature_json(*anomaly));
   const auto measure = [&](const FeaturePath& path, const char* with, const auto& measurements) {
     for (const auto& each : measurements)
       out["measured"].push_back({{"feature", path_text(path)},

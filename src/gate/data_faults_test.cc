@@ -26,7 +26,7 @@ CsvTable visits(uint64_t seed, int rows, double unit = 1, int unknown = 0, const
 }
 
 // The warnings.
-std::string said(const std::vector<DataFault>& faults) {
+std::string words_of(const std::vector<DataFault>& faults) {
   std::string out;
   for (const DataFault& fault : faults) {
     if (fault.warning) out += cat(kFaultsOf[static_cast<size_t>(fault.of)], " ", fault.column, "; ");
@@ -45,8 +45,9 @@ TEST(DataFaults, CleanTablesHaveNone) {
 
 TEST(DataFaults, WarningsComeInTheOrderOfTheQuestions) {
   const CsvTable train = visits(1, 600, 1, 30), units = visits(2, 600, 1000);
-  EXPECT_EQ(said(find_data_faults(train, nullptr, {.label = "ill", .groups = {"sex"}})), "groups weight; ");
-  EXPECT_EQ(said(find_data_faults(train, &units, {.label = "ill", .groups = {"sex"}})),
+  EXPECT_EQ(words_of(find_data_faults(train, nullptr, {.label = "ill", .groups = {"sex"}})),
+            "groups weight; ");
+  EXPECT_EQ(words_of(find_data_faults(train, &units, {.label = "ill", .groups = {"sex"}})),
             "range weight; drift weight; drift weight; groups weight; ");
   const CsvTable words = visits(4, 600, 1, 30, " kg");
   const std::vector<DataFault> faults = find_data_faults(train, &words, {.label = "ill"});
@@ -74,9 +75,10 @@ TEST(DataFaults, AFewRowsFarOutAreWorthALook) {
 TEST(DataFaults, NewRowsMayLackTheLabelOrAnything) {
   const CsvTable train = visits(1, 300);
   const CsvTable unlabelled = parse_csv("day,sex,weight\n2031-01-02,Female,70.5\n");
-  EXPECT_EQ(said(find_data_faults(train, &unlabelled, {.label = "ill", .groups = {"sex"}})), "schema ill; ");
+  EXPECT_EQ(words_of(find_data_faults(train, &unlabelled, {.label = "ill", .groups = {"sex"}})),
+            "schema ill; ");
   const CsvTable others = parse_csv("a,b\n1,2\n");
-  const std::string text = said(find_data_faults(train, &others, {.label = "ill", .groups = {"sex"}}));
+  const std::string text = words_of(find_data_faults(train, &others, {.label = "ill", .groups = {"sex"}}));
   EXPECT_TRUE(text.starts_with("schema day; schema sex; schema weight; schema ill; schema a; schema b; "))
       << text;
   EXPECT_EQ(rule_of([&] { find_data_faults(train, nullptr, {.label = "none"}); }), "csv.column");

@@ -11,7 +11,7 @@ namespace espalier {
 namespace {
 
 // Cities of which one stands in three rows, and weights of which one is far off.
-CsvTable people(uint64_t seed, int heavier = 0, int rows = 500) {
+CsvTable people_of_section(uint64_t seed, int heavier = 0, int rows = 500) {
   Philox random(seed);
   std::string text = "city,weight,mood\n";
   for (int i = 0; i < rows; ++i) {
@@ -30,19 +30,20 @@ std::string page_of(const CsvTable& train, const CsvTable& now, const DataSpread
 bool has(const std::string& page, const std::string& text) { return page.find(text) != std::string::npos; }
 
 TEST(DataSection, EachColumnIsDrawnWithItsDrift) {
-  const std::string page = page_of(people(1), people(2, 20));
+  const std::string page = page_of(people_of_section(1), people_of_section(2, 20));
   EXPECT_TRUE(has(page, "training: 500 rows; judged: 500 rows.")) << page;
   EXPECT_TRUE(has(page, "distributions of weight are ")) << page;
   EXPECT_TRUE(has(page, " drifted")) << page;
   EXPECT_LT(page.find(">weight<"), page.find(">city<"));  // the furthest first
   EXPECT_TRUE(has(page, "Bonn, Oslo, 1 other") || has(page, "Oslo, Bonn, 1 other")) << page;
   EXPECT_TRUE(has(page, "10.0 %")) << page;  // of moods are missing
-  EXPECT_TRUE(has(page_of(people(1), people(3)), "No fault was found in them.")) << page;
+  EXPECT_TRUE(has(page_of(people_of_section(1), people_of_section(3)), "No fault was found in them."))
+      << page;
 }
 
 TEST(DataSection, NoValueOfFewRowsIsInIt) {
   for (const int heavier : {0, 20}) {
-    const std::string page = page_of(people(1), people(2, heavier));
+    const std::string page = page_of(people_of_section(1), people_of_section(2, heavier));
     EXPECT_FALSE(has(page, "Hamlet"));
     EXPECT_FALSE(has(page, "987654"));
     EXPECT_FALSE(has(page, "988"));
@@ -67,7 +68,7 @@ TEST(DataSection, NoValueIsNamedThatHasFewRowsInOneOfTheTables) {
 }
 
 TEST(DataSection, OfManyColumnsTheFurthestAreDrawnAndTheRestNamed) {
-  const std::string page = page_of(people(1), people(2, 20), {.most_columns = 1});
+  const std::string page = page_of(people_of_section(1), people_of_section(2, 20), {.most_columns = 1});
   EXPECT_TRUE(has(page, "Not drawn, and nearer to each other: city, mood.") ||
               has(page, "Not drawn, and nearer to each other: mood, city."))
       << page;
@@ -87,7 +88,8 @@ TEST(DataSection, LimitsOfASchemaAreDrawnAndSaid) {
   cities.add_value("Oslo");
   schema.add_feature()->set_name("mood");
   EXPECT_EQ(schema_limits(schema).size(), 2u);
-  const std::string page = page_of(people(1), people(2), {.limits = schema_limits(schema)});
+  const std::string page =
+      page_of(people_of_section(1), people_of_section(2), {.limits = schema_limits(schema)});
   // Weights are even between 40 and 80, of which the hundredth at each end is not drawn: 50 stands at 0.24.
   const size_t mark = page.find("class=\"mark\""), begin = page.rfind("d=\"M", mark) + 4;
   ASSERT_NE(mark, page.npos) << page;

@@ -76,7 +76,7 @@ void spread_values(const ColumnProfile& train, const ColumnProfile& now, int64_t
 }
 
 // "0 to 120", "at least 0", "5 values".
-std::string text_of(const ColumnLimits& limits) {
+std::string limits_text(const ColumnLimits& limits) {
   if (limits.values)
     return cat(grouped(std::ssize(*limits.values)), limits.values->size() == 1 ? " value" : " values");
   if (limits.min && limits.max) return cat(short_number(*limits.min), " to ", short_number(*limits.max));
@@ -128,7 +128,7 @@ DataSpreads spreads_of(const CsvTable& train, const CsvTable& now, const DataSpr
       spread_numbers(sorted_numbers(x, *form), sorted_numbers(y, *form), options.k, limits, column);
     else
       spread_values(x, y, options.k, limits, column);
-    column.allowed = text_of(limits);
+    column.allowed = limits_text(limits);
     column.train_missing = x.missing;
     column.now_missing = y.missing;
   }

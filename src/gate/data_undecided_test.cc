@@ -92,8 +92,8 @@ CsvTable one_column(int rows, const std::function<std::string(int)>& cell, const
   for (int i = 0; i < rows; ++i) text += cat(i * 37 % 91, ",", i * 31 % 7 / 4, ",", cell(i), "\n");
   return parse_csv(text, {.delimiter = ',', .header = CsvHeader::kYes});
 }
-Verdict verdict_of(const char* gate, const CsvTable& train, const CsvTable& now,
-                   DataFaultOptions options = {}) {
+Verdict verdict_on_tables(const char* gate, const CsvTable& train, const CsvTable& now,
+                          DataFaultOptions options = {}) {
   options.label = "y";
   const DataAnswer data = ask_data(train, &now, options);
   return judge(read_gates(cat("[[gates]]\n", gate), "gates"), assessment_of("g", {{"a", 1, 1, 1, 1}}),
@@ -105,8 +105,8 @@ TEST(DataUndecided, DriftOfDatesIsUndecidedWhereTheColumnIsNamed) {
     return one_column(90, [number](int i) { return cat("2024-0", number, "-", 10 + i % 19); });
   };
   const CsvTable train = month(3), now = month(4);
-  EXPECT_EQ(verdict_of("data = \"drift\"\n", train, now).ruling, Ruling::kPass);
-  const Verdict named = verdict_of("data = \"drift\"\ncolumn = \"x\"\n", train, now);
+  EXPECT_EQ(verdict_on_tables("data = \"drift\"\n", train, now).ruling, Ruling::kPass);
+  const Verdict named = verdict_on_tables("data = \"drift\"\ncolumn = \"x\"\n", train, now);
   EXPECT_EQ(named.ruling, Ruling::kUndecided);
   EXPECT_NE(named.sentence.find("dates go on by themselves"), named.sentence.npos) << named.sentence;
   const std::vector<NotCompared> listed = ask_data(train, &now, {.label = "y"}).listed();
@@ -121,10 +121,11 @@ TEST(DataUndecided, ARangeOfCellsThatNobodyCanReadIsUndecided) {
   const CsvTable missing = one_column(60, [](int) { return ""; });
   const CsvTable commas = one_column(60, [](int i) { return cat("\"", i, ",5\""); });
   for (const auto& [train, now] : {std::pair{numbers, missing}, {numbers, commas}, {dates, missing}}) {
-    const Verdict verdict = verdict_of(named, train, now);
+    const Verdict verdict = verdict_on_tables(named, train, now);
     EXPECT_EQ(verdict.ruling, Ruling::kUndecided);
     EXPECT_NE(verdict.sentence.find("0 values, 1 needed"), verdict.sentence.npos) << verdict.sentence;
-    EXPECT_EQ(verdict_of("data = \"range\"\n", train, now, {.read = {"x"}}).ruling, Ruling::kUndecided);
+    EXPECT_EQ(verdict_on_tables("data = \"range\"\n", train, now, {.read = {"x"}}).ruling,
+              Ruling::kUndecided);
   }
 }
 
@@ -157,8 +158,8 @@ TEST(DataUndecided, DatesGoOnInWhateverFormAndWhateverASchemaLists) {
 TEST(DataUndecided, OneCellOfAnotherTypeIsAFaultWhereNoneWas) {
   const auto numbers = [](int rows) { return one_column(rows, [](int i) { return cat(i % 99); }); };
   const CsvTable old = one_column(1, [](int) { return "old"; });
-  EXPECT_EQ(verdict_of("data = \"schema\"\n", numbers(300), old).ruling, Ruling::kBlocked);
-  EXPECT_EQ(verdict_of("data = \"schema\"\n", numbers(30), old).ruling, Ruling::kUndecided)
+  EXPECT_EQ(verdict_on_tables("data = \"schema\"\n", numbers(300), old).ruling, Ruling::kBlocked);
+  EXPECT_EQ(verdict_on_tables("data = \"schema\"\n", numbers(30), old).ruling, Ruling::kUndecided)
       << "1 of 31 cells may be the first of its kind";
 }
 

@@ -25,7 +25,7 @@ std::string counted_by(const SliceMetric& metric) {
   return "rows";
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between) {
+std::string joined_words(const std::vector<std::string>& words, const char* between) {
   std::string out;
   for (const std::string& word : words) out += cat(out.empty() ? "" : between, word);
   return out;
@@ -44,8 +44,8 @@ class Meter {
     if (const std::vector<std::string> known = slice_metrics(assessment_);
         !std::ranges::count(known, metric_.name())) {
       const std::vector<std::string> close = nearest(metric_.name(), known);
-      absent(
-          cat("these rows have no such figure", close.empty() ? "" : cat(", but ", joined(close, " and "))));
+      absent(cat("these rows have no such figure",
+                 close.empty() ? "" : cat(", but ", joined_words(close, " and "))));
     } else if (metric_.rate() && at == thresholds.end() && !thresholds.empty()) {
       absent(cat("threshold ", shortest(gate_.threshold), " was not assessed"));
     } else if (gate_.where == Where::kOverall) {
@@ -90,7 +90,7 @@ class Meter {
         for (const SliceFigures& figures : by.slices) names.push_back(figures.slice.name);
         const std::vector<std::string> close = nearest(gate_.slice, names);
         return absent(
-            cat("there is no such slice", close.empty() ? "" : cat(", but ", joined(close, " and "))));
+            cat("there is no such slice", close.empty() ? "" : cat(", but ", joined_words(close, " and "))));
       }
       case Where::kEach:
         for (const SliceFigures& figures : by.slices) {

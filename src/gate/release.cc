@@ -50,7 +50,7 @@ std::vector<int64_t> rows_in(const std::optional<CsvTable>& columns, const Model
   return out;
 }
 
-const CsvTable& table_of(const std::optional<CsvTable>& columns, const std::string& why) {
+const CsvTable& columns_or_error(const std::optional<CsvTable>& columns, const std::string& why) {
   if (!columns)
     throw ValueError("evaluate.slice", cat("`columns` is not given, and ", why), "give the rows' columns");
   return *columns;
@@ -66,7 +66,7 @@ Assessment assessed(const ModelScores& scores, const std::optional<CsvTable>& co
                     const std::vector<int64_t>& rows, const Parts& parts, const MissingWords& missing,
                     const AssessmentOptions& options) {
   if (parts.slicings.empty()) return assess_any(rows_of(scores), {}, options);
-  const CsvTable& table = table_of(columns, cat("slices are by ", parts.slicings[0]));
+  const CsvTable& table = columns_or_error(columns, cat("slices are by ", parts.slicings[0]));
   SliceColumns by_name(table, rows, missing, parts.buckets, parts.conditions);
   std::vector<std::vector<const CategoryColumn*>> slicings;
   for (const std::string& slicing : parts.slicings) slicings.push_back(by_name.by(slicing));
@@ -203,7 +203,7 @@ struct TrainedOn {
 
 std::optional<TrainedOn> trained_on(const ReleaseOptions& options) {
   if (!options.training) return std::nullopt;
-  const CsvTable& now = table_of(options.columns, "gates on data are of the rows");
+  const CsvTable& now = columns_or_error(options.columns, "gates on data are of the rows");
   TrainedOn out;
   out.options.label = options.label;
   out.options.groups = options.groups;
@@ -265,7 +265,7 @@ ReleaseVerdict ReleaseGates::judge(const ModelScores& given, const ReleaseOption
   if (options.baseline) rows_in(options.columns, *options.baseline);
   if (options.columns) check_columns(gates, gates.slices, *options.columns);
   if (gates.where)
-    keep_rows(*gates.where, table_of(options.columns, "the gates are of rows by a condition"), rows,
+    keep_rows(*gates.where, columns_or_error(options.columns, "the gates are of rows by a condition"), rows,
               options.missing);
   const auto assess_rows = [&](const ModelScores& of) {
     const ModelScores scores = gates.where ? rows_taken(of, rows) : of;

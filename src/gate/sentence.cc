@@ -42,7 +42,7 @@ int digits_of(const Gate& gate, const Finding& finding) {
   return out;
 }
 
-std::string about(const Gate& gate, const Finding& finding) {
+std::string about_gate(const Gate& gate, const Finding& finding) {
   const std::string metric = words(finding.metric) + gate.within();
   if (gate.where == Where::kOverall && gate.against.empty()) return metric;
   if (gate.where == Where::kBetween && gate.change != Change::kNone && finding.judged)
@@ -68,16 +68,17 @@ std::string withheld_fact(const Gate& gate, const Finding& finding, Limit limit)
   const char* const how = finding.ruling == Ruling::kPass      ? " holds its limit"
                           : finding.ruling == Ruling::kBlocked ? " breaks its limit"
                                                                : " cannot be judged";
-  return cat(about(gate, finding), to, how, limit == Limit::kSaid ? cat(" (", limit_text(gate), ")") : "",
+  return cat(about_gate(gate, finding), to, how,
+             limit == Limit::kSaid ? cat(" (", limit_text(gate), ")") : "",
              "; it is of few rows, or would give those of few away, so no figure of it stands here");
 }
 
 std::string fact(const Gate& gate, const Finding& finding, double level, Limit limit) {
   if (gate.where == Where::kData) return data_fact(gate, finding, limit);
   if (finding.withheld) return withheld_fact(gate, finding, limit);
-  if (!finding.judged) return cat(about(gate, finding), " cannot be judged: ", finding.reason);
+  if (!finding.judged) return cat(about_gate(gate, finding), " cannot be judged: ", finding.reason);
   const auto number = [&](const std::optional<double>& x) { return number_text(gate, finding, *x); };
-  std::string out = about(gate, finding);
+  std::string out = about_gate(gate, finding);
   std::vector<std::string> inside;
   const bool gap = gate.where == Where::kBetween;
   if (gate.change != Change::kNone) {

@@ -6,11 +6,11 @@
 namespace espalier {
 namespace {
 
-struct Known {
+struct KnownActivation {
   const char* name;
   Tensor (*function)(const Tensor&);
 };
-constexpr Known kActivations[] = {
+constexpr KnownActivation kActivations[] = {
     {"linear", [](const Tensor& x) { return x; }},
     {"relu", [](const Tensor& x) { return relu(x); }},
     {"relu6", [](const Tensor& x) { return relu6(x); }},
@@ -31,7 +31,7 @@ std::function<Tensor(const Tensor&)> activation(const std::string& name, Locatio
   const CallScope scope(at);
   if (name.empty()) {
     std::string known;
-    for (const Known& each : kActivations) known += cat(known.empty() ? "" : ", ", each.name);
+    for (const KnownActivation& each : kActivations) known += cat(known.empty() ? "" : ", ", each.name);
     throw ValueError("activation.name", cat("the activation has no name: known are ", known),
                      "write \"linear\" for none");
   }

@@ -25,11 +25,11 @@ namespace {
 
 using initializers::VarianceScaling;
 
-struct Known {
+struct KnownInitializer {
   const char* name;
   Initializer (*make)();
 };
-const Known kKnown[] = {
+const KnownInitializer kKnown[] = {
     {"zeros", [] { return initializers::Constant(0); }},
     {"ones", [] { return initializers::Constant(1); }},
     {"constant", [] { return initializers::Constant(); }},

@@ -5,7 +5,7 @@ namespace espalier {
 namespace {
 
 // Elements start, start + stride, ... of `axis`, up to `limit`.
-Tensors pick(const Tensors& xs, int64_t axis, int64_t start, int64_t limit, int64_t stride) {
+Tensors strided(const Tensors& xs, int64_t axis, int64_t start, int64_t limit, int64_t stride) {
   Tensors out;
   for (const Tensor& x : xs) {
     Dims starts = Dims::filled(x.rank(), 0), limits = x.shape(), strides = Dims::filled(x.rank(), 1);
@@ -25,10 +25,10 @@ Tensor interleave(const Tensor& even, const Tensor& odd, int64_t axis) {
   split.insert(static_cast<size_t>(axis) + 1, 1);
   Shape joined = odd.shape();
   joined[static_cast<size_t>(axis)] = 2 * pairs;
-  const Tensor first = pick({even}, axis, 0, pairs, 1)[0];
+  const Tensor first = strided({even}, axis, 0, pairs, 1)[0];
   const Tensor both = reshape(concatenate({reshape(first, split), reshape(odd, split)}, axis + 1), joined);
   if (even.size(axis) == pairs) return both;
-  return concatenate({both, pick({even}, axis, pairs, pairs + 1, 1)[0]}, axis);
+  return concatenate({both, strided({even}, axis, pairs, pairs + 1, 1)[0]}, axis);
 }
 
 Tensors combined(const TensorFunction& f, Tensors a, const Tensors& b) {
@@ -49,10 +49,10 @@ Tensors scanned(const TensorFunction& f, const Tensors& xs, int64_t axis) {
   const int64_t n = xs[0].size(axis), pairs = n / 2;
   if (n < 2) return xs;
   const Tensors odd =
-      scanned(f, combined(f, pick(xs, axis, 0, 2 * pairs, 2), pick(xs, axis, 1, 2 * pairs, 2)), axis);
-  const Tensors first = pick(xs, axis, 0, 1, 1);
+      scanned(f, combined(f, strided(xs, axis, 0, 2 * pairs, 2), strided(xs, axis, 1, 2 * pairs, 2)), axis);
+  const Tensors first = strided(xs, axis, 0, 1, 1);
   Tensors rest;
-  if (n > 2) rest = combined(f, pick(odd, axis, 0, (n - 1) / 2, 1), pick(xs, axis, 2, n, 2));
+  if (n > 2) rest = combined(f, strided(odd, axis, 0, (n - 1) / 2, 1), strided(xs, axis, 2, n, 2));
   Tensors out;
   for (size_t i = 0; i < xs.size(); ++i)
     out.push_back(interleave(n > 2 ? concatenate({first[i], rest[i]}, axis) : first[i], odd[i], axis));

@@ -78,7 +78,7 @@ void eval_compare(EvalContext& c) {
   });
 }
 
-Tensor call(const Operand& a, const Operand& b, Comparison direction, Order order) {
+Tensor call_compare(const Operand& a, const Operand& b, Comparison direction, Order order) {
   CallScope scope(a.at());
   const auto [x, y] = same_dtype("compare", a, b);
   const Shape shape = broadcast_shapes("compare", x.shape(), y.shape());
@@ -106,10 +106,12 @@ const OpDef op_compare = {
     .flops_per_output = 1,
 };
 
-Tensor compare(Operand a, Operand b, Comparison direction) { return call(a, b, direction, Order::kByType); }
+Tensor compare(Operand a, Operand b, Comparison direction) {
+  return call_compare(a, b, direction, Order::kByType);
+}
 
 Tensor compare_total_order(Operand a, Operand b, Comparison direction) {
-  return call(a, b, direction, Order::kTotalOrder);
+  return call_compare(a, b, direction, Order::kTotalOrder);
 }
 
 }  // namespace espalier

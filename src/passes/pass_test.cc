@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "espalier/control.h"
 #include "espalier/ops.h"
 #include "interp/interpreter.h"
+#include "passes/inline_composites.h"
 
 namespace espalier {
 namespace {
@@ -96,6 +98,62 @@ TEST(Passes, EveryChoiceOfPassesGivesTheSameBits) {
     for (size_t k = 0; k < expected.size(); ++k) EXPECT_TRUE(expected[k] == out[k]) << "mask " << mask;
   }
   EXPECT_THROW(optimize(graph, {.off = {"csee"}}), ValueError);
+}
+
+// No pass minds a variable that is updated twice, and none of them mends it.
+TEST(Passes, WhatAPassLeavesInvalidIsFound) {
+  const auto graph = std::make_shared<Graph>();
+  const ValueId w = graph->add_input(InputKind::kVariable, "w", kF32x4);
+  graph->add_output(OutputKind::kUpdate, "w", w);
+  EXPECT_NO_THROW(optimize(graph, {.verify = true}));
+  graph->add_output(OutputKind::kUpdate, "w", w);
+  EXPECT_THROW(optimize(graph, {.verify = true}), InternalError);
+#ifdef NDEBUG
+  EXPECT_NO_THROW(optimize(graph)) << "users pay for no check";
+#else
+  EXPECT_THROW(optimize(graph), InternalError) << "a checked build asks by itself";
+#endif
+}
+
+// The names of the composites in the graph and its regions.
+std::vector<std::string> composites_of(const Graph& graph) {
+  std::vector<std::string> out;
+  for (const Node& node : graph.nodes()) {
+    if (node.op->composite) out.emplace_back(node.op->name);
+    for (const GraphPtr& region : graph.regions(node)) {
+      for (std::string& name : composites_of(*region)) out.push_back(std::move(name));
+    }
+  }
+  return out;
+}
+
+TEST(Passes, InlinedCompositesComputeTheirValues) {
+  const auto graph = build({kF32x4, {DType::kBool, {}}}, [](auto& x) {
+    const Tensor inside = cond(
+        x[1], [](const Tensor& v) { return log_softmax(v, 0); }, [](const Tensor& v) { return gelu(v); },
+        {x[0]});
+    return std::vector<Tensor>{softmax(x[0] * 2, 0) + silu(x[0]), inside};
+  });
+  ASSERT_EQ(composites_of(*graph).size(), 4u);
+  const auto plain = inline_composites(*graph);
+  plain->verify();
+  EXPECT_TRUE(composites_of(*plain).empty());
+  const auto kept = inline_composites(
+      *graph, [](const Graph&, const Node& node) { return std::string(node.op->name) == "softmax"; });
+  EXPECT_EQ(composites_of(*kept), std::vector<std::string>{"softmax"});
+  for (const int64_t first : {0, 1}) {
+    const std::vector<Literal> inputs{Literal::of({0.1f, -2.5f, 3.0f, 0.7f}),
+                                      Literal::splat({DType::kBool, {}}, first)};
+    const auto expected = interpret(*graph, inputs);
+    for (const auto& rewritten : {plain, kept}) {
+      const auto out = interpret(*rewritten, inputs);
+      ASSERT_EQ(out.size(), expected.size());
+      for (size_t k = 0; k < out.size(); ++k) {
+        for (int64_t i = 0; i < 4; ++i)
+          EXPECT_NEAR(out[k].view().as<float>()[i], expected[k].view().as<float>()[i], 1e-6) << k << " " << i;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ Html header(const HtmlColumn& column) {
       element("button", {{"type", "button"}, {"class", "sort"}, {"title", column.title}}, column.name));
 }
 
-Html drawn(const HtmlCell& cell, const HtmlColumn& column, bool names_row) {
+Html drawn_cell(const HtmlCell& cell, const HtmlColumn& column, bool names_row) {
   std::string style = column.numbers ? "number" : "";
   if (!cell.style.empty()) style += cat(style.empty() ? "" : " ", cell.style);
   return element(names_row ? "th" : "td",
@@ -40,7 +40,7 @@ Html drawn(const HtmlTable& table) {
                                          "\" of ", table.columns.size(), " columns"));
     }
     Html cells;
-    for (size_t i = 0; i < row.size(); ++i) cells += drawn(row[i], table.columns[i], i == 0);
+    for (size_t i = 0; i < row.size(); ++i) cells += drawn_cell(row[i], table.columns[i], i == 0);
     body += element("tr", cells) + Html("\n");
   }
   const std::string caption_id = cat(table.id, "-caption");

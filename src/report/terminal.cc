@@ -15,9 +15,10 @@ struct Range {
 constexpr Range kCombining[] = {{0x300, 0x36f},   {0x483, 0x489},   {0x591, 0x5bd},
                                 {0x610, 0x61a},   {0x64b, 0x65f},   {0x200b, 0x200f},
                                 {0x20d0, 0x20ff}, {0xfe00, 0xfe0f}, {0xfe20, 0xfe2f}};
-constexpr Range kWide[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},   {0x3041, 0xa4cf},  {0xac00, 0xd7a3},
-                           {0xf900, 0xfaff},   {0xfe30, 0xfe6f},   {0xff00, 0xff60},  {0xffe0, 0xffe6},
-                           {0x1f300, 0x1f64f}, {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
+constexpr Range kWideCharacters[] = {{0x1100, 0x115f},   {0x2e80, 0x303e},  {0x3041, 0xa4cf},
+                                     {0xac00, 0xd7a3},   {0xf900, 0xfaff},  {0xfe30, 0xfe6f},
+                                     {0xff00, 0xff60},   {0xffe0, 0xffe6},  {0x1f300, 0x1f64f},
+                                     {0x1f900, 0x1f9ff}, {0x20000, 0x3fffd}};
 
 template <size_t N>
 bool in_any(const Range (&ranges)[N], uint32_t c) {
@@ -45,7 +46,7 @@ Unit next_unit(std::string_view text) {
     if ((byte(i) & 0xc0) != 0x80) return {1, 1};
     c = c << 6 | (byte(i) & 0x3f);
   }
-  return {length, in_any(kCombining, c) ? 0 : in_any(kWide, c) ? 2 : 1};
+  return {length, in_any(kCombining, c) ? 0 : in_any(kWideCharacters, c) ? 2 : 1};
 }
 
 }  // namespace

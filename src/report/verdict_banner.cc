@@ -42,7 +42,7 @@ Html command(const std::string& text) {
   return element("span", {{"class", "next"}}, Html("next: ") + element("code", text));
 }
 
-Html drawn(const VerdictItem& item) {
+Html drawn_item(const VerdictItem& item) {
   const Html what =
       item.link.empty() ? element("b", item.what) : element("a", {{"href", cat("#", item.link)}}, item.what);
   Html out = sign(item.standing) + what + Html(cat(": ", item.number));
@@ -52,9 +52,9 @@ Html drawn(const VerdictItem& item) {
   return element("li", out);
 }
 
-Html list(const std::vector<VerdictItem>& items, size_t from, size_t to) {
+Html list_of_items(const std::vector<VerdictItem>& items, size_t from, size_t to) {
   Html out;
-  for (size_t i = from; i < to; ++i) out += drawn(items[i]);
+  for (size_t i = from; i < to; ++i) out += drawn_item(items[i]);
   return element("ul", {{"class", "items"}}, out);
 }
 
@@ -64,10 +64,10 @@ Html drawn(const VerdictBanner& verdict) {
   const size_t count = verdict.items.size(), open = std::min(count, kOpen);
   Html out = element("h2", {{"id", "verdict-word"}}, sign(verdict.standing) + Html(verdict.word)) +
              element("p", {{"class", "sentence"}}, verdict.sentence);
-  if (count > 0) out += list(verdict.items, 0, open);
+  if (count > 0) out += list_of_items(verdict.items, 0, open);
   if (count > open) {
-    out +=
-        element("details", element("summary", cat(count - open, " more")) + list(verdict.items, open, count));
+    out += element("details", element("summary", cat(count - open, " more")) +
+                                  list_of_items(verdict.items, open, count));
   }
   if (!verdict.next.empty()) out += element("p", command(verdict.next));
   return element("section",

@@ -33,7 +33,7 @@ std::vector<std::vector<float>> state(const Model& model) {
 }
 
 // What a step says, which changes no variable.
-std::string refusal(Model& model, const Tensor& x, const Tensor& y, bool evaluates = false) {
+std::string refusal_of_step(Model& model, const Tensor& x, const Tensor& y, bool evaluates = false) {
   model.predict(x);
   const auto before = state(model);
   std::string text = "nothing";
@@ -76,12 +76,13 @@ TEST_P(CheckNumerics, FindsItInTheRows) {
   const Tensor x = rows(), y = numbers_of(x);
   Sequential model{Dense({.units = 2}), Dense({.units = 1})};
   model.compile(checked(GetParam()));
-  const std::string text = refusal(model, with(with(x, 7, kNan), 9, kInfinity), y);
+  const std::string text = refusal_of_step(model, with(with(x, 7, kNan), 9, kInfinity), y);
   expect_parts(text, {"check_numerics_test.cc:", "the loss is not finite: input 0 is not finite",
                       "1 NaN and 1 infinite of 12 elements (f32[4,3]), the first at [2,1]"});
-  expect_parts(refusal(model, x, with(y, 3, kNan)), {"tensor 0 of the labels is not finite", "[3,0]"});
-  expect_parts(refusal(model, x, with(y, 3, kNan), true), {"tensor 0 of the labels is not finite"});
-  EXPECT_EQ(refusal(model, x, y), "nothing");
+  expect_parts(refusal_of_step(model, x, with(y, 3, kNan)),
+               {"tensor 0 of the labels is not finite", "[3,0]"});
+  expect_parts(refusal_of_step(model, x, with(y, 3, kNan), true), {"tensor 0 of the labels is not finite"});
+  EXPECT_EQ(refusal_of_step(model, x, y), "nothing");
 }
 
 // Of rows that fit shuffles, and of those that it keeps for validation.
@@ -105,7 +106,7 @@ TEST_P(CheckNumerics, NamesTheRowOfTheData) {
 TEST_P(CheckNumerics, NamesNoLineOfTheLibrary) {
   Sequential model{Dense({.units = 1, .kernel_initializer = "ones"})};
   model.compile(checked(GetParam()));
-  const std::string text = refusal(model, full({2, 2}, 3e38), full({2, 1}, 1));
+  const std::string text = refusal_of_step(model, full({2, 2}, 3e38), full({2, 1}, 1));
   expect_parts(text, {" in layer \"sequential/dense\" gave 0 NaN and 2 infinite"});
   EXPECT_EQ(text.find(".cc:"), text.rfind(".cc:")) << text;
 }
@@ -117,8 +118,9 @@ TEST_P(CheckNumerics, FindsItInAKernel) {
   model.fit(x, y);
   Variable kernel = model.variables()[2];
   kernel.assign(with(kernel, 1, kNan));
-  expect_parts(refusal(model, x, y), {"variable \"sequential/dense_1/kernel\" was not finite before the step",
-                                      "1 NaN and 0 infinite of 2 elements", "[1,0]"});
+  expect_parts(refusal_of_step(model, x, y),
+               {"variable \"sequential/dense_1/kernel\" was not finite before the step",
+                "1 NaN and 0 infinite of 2 elements", "[1,0]"});
 }
 
 // A layer of the user's.
@@ -132,9 +134,9 @@ TEST_P(CheckNumerics, FindsTheLayerTheOpAndTheLine) {
   const Tensor x = Tensor::of<float>({1, 2, 3, -4, 5, 0}, {3, 2}), y = full({3, 1}, 1);
   Sequential model{Sequential{Logarithm()}, Dense({.units = 1})};
   model.compile(checked(GetParam()));
-  for (int step = 0; step < 3; ++step) EXPECT_EQ(refusal(model, full({3, 2}, 2), y), "nothing");
+  for (int step = 0; step < 3; ++step) EXPECT_EQ(refusal_of_step(model, full({3, 2}, 2), y), "nothing");
   expect_parts(
-      refusal(model, x, y),
+      refusal_of_step(model, x, y),
       {cat("log at check_numerics_test.cc:", kLogLine, " in layer \"sequential/sequential/logarithm\""),
        "gave 1 NaN and 1 infinite of 6 elements (f32[3,2]), the first at [1,1], from finite inputs"});
 }
@@ -143,8 +145,9 @@ TEST_P(CheckNumerics, FindsTheUpdateThatExplodes) {
   const Tensor x = rows(), y = full({4, 1}, 100);
   Sequential model{Dense({.units = 1})};
   model.compile(checked(GetParam(), 3e38));
-  expect_parts(refusal(model, x, y), {"loss and gradients are finite; the new value of \"sequential/dense/",
-                                      "sgd in the metrics or the optimizer gave"});
+  expect_parts(refusal_of_step(model, x, y),
+               {"loss and gradients are finite; the new value of \"sequential/dense/",
+                "sgd in the metrics or the optimizer gave"});
   EXPECT_EQ(model.optimizer().variables()[1].read().item<int64_t>(), 0);
 }
 
@@ -160,17 +163,18 @@ TEST_P(CheckNumerics, FindsAGradientThoughTheLossIsFinite) {
   const Tensor x = full({4, 1}, 1), y = full({4, 1}, 2);
   Sequential model{Dense({.units = 1, .name = "before"}), Root(), Dense({.units = 1, .name = "after"})};
   model.compile(checked(GetParam()));
-  expect_parts(refusal(model, x, y), {"the loss is finite; the gradient of \"sequential/", "is not finite",
-                                      cat("in the gradient of sqrt at check_numerics_test.cc:", kRootLine,
-                                          " in layer \"sequential/root\"")});
-  EXPECT_EQ(refusal(model, x, y, true), "nothing") << "evaluate has no gradients";
+  expect_parts(refusal_of_step(model, x, y),
+               {"the loss is finite; the gradient of \"sequential/", "is not finite",
+                cat("in the gradient of sqrt at check_numerics_test.cc:", kRootLine,
+                    " in layer \"sequential/root\"")});
+  EXPECT_EQ(refusal_of_step(model, x, y, true), "nothing") << "evaluate has no gradients";
 }
 
 TEST_P(CheckNumerics, FindsBatchNormalization) {
   const Tensor x = full({4, 2}, 1), y = full({4, 1}, 2);
   Sequential model{BatchNormalization({.epsilon = 0}), Dense({.units = 1})};
   model.compile(checked(GetParam()));
-  expect_parts(refusal(model, x, y),
+  expect_parts(refusal_of_step(model, x, y),
                {"batch_normalization", "in layer \"sequential/batch_normalization\"", "8 NaN"});
   EXPECT_EQ(state(model)[2], (std::vector<float>{0, 0}));
 }
@@ -184,7 +188,7 @@ TEST_P(CheckNumerics, FindsTheLoss) {
   ModelOptions options = checked(GetParam());
   options.loss = ratio;
   model.compile(options);
-  expect_parts(refusal(model, x, y),
+  expect_parts(refusal_of_step(model, x, y),
                {"divide at check_numerics_test.cc:", " in the loss gave 0 NaN and 4 infinite"});
 }
 
@@ -205,7 +209,7 @@ TEST_P(CheckNumerics, LegalInfinitiesAreNotBlamed) {
   const auto said = [&](Masked layer) {
     Sequential model{layer, Dense({.units = 1})};
     model.compile(checked(GetParam()));
-    return refusal(model, x, y);
+    return refusal_of_step(model, x, y);
   };
   EXPECT_EQ(said(Masked(2)), "nothing");
   expect_parts(said(Masked(2, true)), {"log at check_numerics_test.cc:", "12 NaN", "from finite inputs"});
@@ -222,14 +226,15 @@ TEST_P(CheckNumerics, FindsWhatATracedFunctionInsideMade) {
   };
   Sequential model{Inner(), Dense({.units = 1})};
   model.compile(checked(GetParam()));
-  expect_parts(refusal(model, full({2, 2}, -1), full({2, 1}, 1)), {"in layer \"sequential/inner\"", "4 NaN"});
+  expect_parts(refusal_of_step(model, full({2, 2}, -1), full({2, 1}, 1)),
+               {"in layer \"sequential/inner\"", "4 NaN"});
 }
 
 TEST_P(CheckNumerics, InMixedPrecision) {
   Sequential model{Dense({.units = 2, .dtype = "mixed_bfloat16"}), Logarithm(), Dense({.units = 1})};
   model.compile(checked(GetParam()));
   const Tensor x = rows(6);
-  expect_parts(refusal(model, x, numbers_of(x)), {"log at", "layer \"sequential/logarithm\""});
+  expect_parts(refusal_of_step(model, x, numbers_of(x)), {"log at", "layer \"sequential/logarithm\""});
 }
 
 TEST_P(CheckNumerics, RaisesNoFalseAlarm) {

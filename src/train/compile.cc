@@ -93,8 +93,10 @@ void Model::compile(ModelOptions options, Location at) {
     training.observe(total, losses, given.y, outputs, given.row_weight);
   };
   const bool eager = training.options.run_eagerly, checks = training.options.check_numerics;
-  training.train_step = std::make_unique<Step>(train, Step::Options{"train_step", labels, eager, checks});
-  training.test_step = std::make_unique<Step>(test, Step::Options{"test_step", labels, eager, checks});
+  training.train_step =
+      std::make_unique<TrainStep>(train, TrainStep::Options{"train_step", labels, eager, checks});
+  training.test_step =
+      std::make_unique<TrainStep>(test, TrainStep::Options{"test_step", labels, eager, checks});
   shared_->training = std::move(next);
 }
 

@@ -12,7 +12,7 @@ namespace espalier {
 namespace {
 
 // Those that have values: what is traced is checked where it is given.
-void require_classes(const Tensor& labels, const Tensor& outputs) {
+void require_labels_of_classes(const Tensor& labels, const Tensor& outputs) {
   if (!labels.concrete() || !is_integer(labels.dtype()) || labels.rank() == 0 || outputs.rank() == 0) return;
   const Tensor wide = convert(labels, DType::kI64);
   const std::span<const int64_t> values = wide.data<int64_t>();
@@ -51,7 +51,7 @@ void Loss::require_function(Location at) const {
 Tensor Loss::of_rows(const Tensor& labels, const Tensor& outputs, Location at) const {
   const CallScope scope(at);
   require_function(at);
-  if (class_labels) require_classes(labels, outputs);
+  if (class_labels) require_labels_of_classes(labels, outputs);
   Tensor out = per_example(labels, outputs);
   if (!out.defined())
     throw ValueError("loss.function", cat("loss \"", name, "\" gave a tensor that holds nothing"));

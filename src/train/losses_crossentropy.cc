@@ -23,7 +23,7 @@ Tensor smoothed(const Tensor& labels, double share, int64_t classes) {
 }
 
 // Of one class each row is certain: the loss would be 0 whatever the model does.
-void require_classes(const std::string& name, const Tensor& outputs) {
+void require_two_classes(const std::string& name, const Tensor& outputs) {
   if (outputs.rank() < 2 || outputs.size(-1) != 1) return;
   throw ShapeError(cat(name, ".classes"),
                    cat("outputs need a last axis of 2 classes or more: outputs ", outputs.type()),
@@ -46,7 +46,7 @@ Loss SparseCategoricalCrossentropy(SparseCategoricalCrossentropyOptions options)
   return {
       name,
       [=](const Tensor& labels, const Tensor& given) {
-        require_classes(name, given);
+        require_two_classes(name, given);
         require_class_numbers(name, labels, given);
         const Tensor outputs = convert(given, DType::kF32);
         return row_mean(softmax_cross_entropy(options.from_logits ? outputs : log(clipped(outputs)), labels));

@@ -8,6 +8,7 @@
 #include "espalier/espalier.h"
 #include "passes/bind_variables.h"
 #include "passes/pass.h"
+#include "tests/shared_data.h"
 #include "text/compiled_c_test.h"
 #include "train/program.h"
 
@@ -85,7 +86,7 @@ TEST(QuantizedModel, RefusesWhatItCannotDo) {
 
 // What int8 costs a network on handwritten digits: at most a point of accuracy.
 TEST(QuantizedModel, DigitsStayWithinAPointSlow) {
-  const std::string folder = "../shared/data/mnist";
+  const std::string folder = shared_data("mnist");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is absent";
   const Examples digits = load_digits(folder);
   const auto [train, test] = digits.split(8000);

@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 class SavedRegularizers : public testing::Test {
  protected:
@@ -26,9 +26,9 @@ class SavedRegularizers : public testing::Test {
     return load_model(path_);
   }
   // The model that was saved last, with another description.
-  LoadedModel edited(const std::function<void(Json& variables)>& edit) {
+  LoadedModel edited(const std::function<void(OrderedJson& variables)>& edit) {
     const std::string file = path_ + "/model.json";
-    Json description = Json::parse(posix_env().read_file(file));
+    OrderedJson description = OrderedJson::parse(posix_env().read_file(file));
     edit(description["variables"]);
     description.erase("crc32");
     posix_env().write_file(file, description.dump());
@@ -135,8 +135,8 @@ TEST_F(SavedRegularizers, ModelsOfBeforeThereWereAnyLoadWithoutThem) {
   Sequential model = penalised();
   loss_of(model, x_, y_);
   model.save(path_);
-  LoadedModel old = edited([](Json& variables) {
-    for (Json& variable : variables) variable.erase("penalty");
+  LoadedModel old = edited([](OrderedJson& variables) {
+    for (OrderedJson& variable : variables) variable.erase("penalty");
   });
   EXPECT_TRUE(old.losses().empty());
   EXPECT_LT(loss_of(old, x_, y_).at("loss"), loss_of(model, x_, y_).at("loss"));
@@ -160,17 +160,17 @@ TEST_F(SavedRegularizers, ConstantsBelongIntoVariables) {
 TEST_F(SavedRegularizers, DamageIsNamed) {
   Sequential model = penalised();
   model.predict(x_);
-  const auto refused = [&](const std::function<void(Json & penalty)>& edit) {
+  const auto refused = [&](const std::function<void(OrderedJson & penalty)>& edit) {
     model.save(path_);
     try {
-      edited([&](Json& variables) { edit(variables[0]["penalty"]); });
+      edited([&](OrderedJson& variables) { edit(variables[0]["penalty"]); });
     } catch (const FormatError& error) {
       return error.message().substr(path_.size());
     }
     return std::string("accepted");
   };
   const auto replaced = [&](const std::string& from, const std::string& to) {
-    return refused([&](Json& penalty) {
+    return refused([&](OrderedJson& penalty) {
       std::string text = penalty.get<std::string>();
       for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
         text.replace(at, from.size(), to);
@@ -178,7 +178,7 @@ TEST_F(SavedRegularizers, DamageIsNamed) {
     });
   };
   const std::string begin = "/model.json: the penalty on variable \"sequential/dense/kernel\" ";
-  EXPECT_EQ(refused([](Json& penalty) { penalty = 7; }), begin + "must be a text");
+  EXPECT_EQ(refused([](OrderedJson& penalty) { penalty = 7; }), begin + "must be a text");
   EXPECT_TRUE(replaced("stablehlo.", "stable.").starts_with(begin + "is no program: "));
   EXPECT_EQ(replaced("6x8", "6x7"), begin + "must take f32[6,8] and give f32[]");
 }

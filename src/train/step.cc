@@ -55,7 +55,7 @@ class EagerTransaction final : AssignObserver, Recorder {
 
 }  // namespace
 
-Step::Step(Body body, Options options)
+TrainStep::TrainStep(Body body, Options options)
     : body_(std::move(body)),
       options_(std::move(options)),
       traced_(
@@ -67,7 +67,7 @@ Step::Step(Body body, Options options)
           },
           {.name = options_.name}) {}
 
-void Step::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+void TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
     arguments = counted->arguments;
@@ -92,7 +92,7 @@ void Step::call(std::span<const Tensor> arguments, std::span<const int64_t> numb
   culprit.give_up();
 }
 
-void Step::make_variables(std::span<const Tensor> arguments) const {
+void TrainStep::make_variables(std::span<const Tensor> arguments) const {
   if (!options_.eager) {
     traced_.graph(arguments);
     return;

@@ -46,7 +46,7 @@ class StepWatch {
 };
 
 // A step of fit or evaluate on x, y and the weight of each row: traced and replayed, or made of eager calls.
-class Step {
+class TrainStep {
  public:
   // Shows itself to `watch` unless that is null.
   using Body = std::function<void(std::span<const Tensor> arguments, StepWatch* watch)>;
@@ -55,7 +55,7 @@ class Step {
     size_t labels = 1;  // tensors of y
     bool eager = false, checks = false;
   };
-  Step(Body body, Options options);
+  TrainStep(Body body, Options options);
 
   // Variables stay as they were when it raises. Raises ValueError[check_numerics] if it checks; `numbers` are
   // those of the rows, if they have some.
@@ -126,7 +126,7 @@ struct Model::Training {
   ModelOptions options;
   std::vector<Output> outputs;
   RunningMean loss;
-  std::unique_ptr<Step> train_step, test_step;
+  std::unique_ptr<TrainStep> train_step, test_step;
 };
 
 // What copies of a model have in common, besides the state of layers.

@@ -18,7 +18,7 @@ using Info = tfmd::AnomalyInfo;
 // Domains of texts of new features have at most so many values.
 constexpr InferOptions kNewFeatures = {.most_values = 400, .shapes = false};
 
-void append(AnomalyReasons& out, const AnomalyReasons& more) {
+void append_reasons(AnomalyReasons& out, const AnomalyReasons& more) {
   out.insert(out.end(), more.begin(), more.end());
 }
 
@@ -141,10 +141,10 @@ AnomalyReasons Validator::check_present(const FeatureView& view, tfmd::Feature& 
     feature.set_lifecycle_stage(tfmd::DEPRECATED);
     return out;
   }
-  append(out, check_environment(feature, view.path()));
-  append(out, check_valency(view, feature));
-  append(out, check_shape(view, feature));
-  append(out, check_presence(view, feature));
+  append_reasons(out, check_environment(feature, view.path()));
+  append_reasons(out, check_valency(view, feature));
+  append_reasons(out, check_shape(view, feature));
+  append_reasons(out, check_presence(view, feature));
   if (view.schema_type() != feature.type()) {
     const std::string wanted = tfmd::FeatureType_Name(feature.type()),
                       found = tfmd::FeatureNameStatistics::Type_Name(view.type());
@@ -152,10 +152,10 @@ AnomalyReasons Validator::check_present(const FeatureView& view, tfmd::Feature& 
     out.push_back({Info::UNEXPECTED_DATA_TYPE, "Unexpected data type",
                    cat("Expected data of type: ", wanted, " but got ", found), found, wanted});
   }
-  append(out, check_domain(view, feature, slice));
-  append(out, check_unique(view, feature));
-  append(out, check_limits(view, feature));
-  append(out, check_comparators(view, controls_, feature, measured));
+  append_reasons(out, check_domain(view, feature, slice));
+  append_reasons(out, check_unique(view, feature));
+  append_reasons(out, check_limits(view, feature));
+  append_reasons(out, check_comparators(view, controls_, feature, measured));
   if (view.data().has_validation_derived_source() && !feature.has_validation_derived_source()) {
     mark_derived(view, feature);
     out.push_back({Info::DERIVED_FEATURE_INVALID_SOURCE, "Derived source not set in schema.",

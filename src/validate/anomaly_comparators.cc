@@ -14,21 +14,22 @@ struct Comparison {
 };
 constexpr Comparison kDrift = {"current", "previous"}, kSkew = {"training", "serving"};
 
-struct Kind {
+struct ComparatorKind {
   Info::Type anomaly;
   Measurement::Type measurement;
   const char* name;
 };
-constexpr Kind kInfinity = {Info::COMPARATOR_L_INFTY_HIGH, Measurement::L_INFTY, "Linfty distance"};
-constexpr Kind kDifference = {Info::COMPARATOR_NORMALIZED_ABSOLUTE_DIFFERENCE_HIGH,
-                              Measurement::NORMALIZED_ABSOLUTE_DIFFERENCE, "normalized absolute difference"};
-constexpr Kind kDivergence = {Info::COMPARATOR_JENSEN_SHANNON_DIVERGENCE_HIGH,
-                              Measurement::JENSEN_SHANNON_DIVERGENCE,
-                              "approximate Jensen-Shannon divergence"};
+constexpr ComparatorKind kInfinity = {Info::COMPARATOR_L_INFTY_HIGH, Measurement::L_INFTY, "Linfty distance"};
+constexpr ComparatorKind kDifference = {Info::COMPARATOR_NORMALIZED_ABSOLUTE_DIFFERENCE_HIGH,
+                                        Measurement::NORMALIZED_ABSOLUTE_DIFFERENCE,
+                                        "normalized absolute difference"};
+constexpr ComparatorKind kDivergence = {Info::COMPARATOR_JENSEN_SHANNON_DIVERGENCE_HIGH,
+                                        Measurement::JENSEN_SHANNON_DIVERGENCE,
+                                        "approximate Jensen-Shannon divergence"};
 
 // Raises the threshold to a value above it.
-void judge(const Comparison& comparison, const Kind& kind, double value, const std::string& end, auto& limit,
-           google::protobuf::RepeatedPtrField<Measurement>& measured, AnomalyReasons& out) {
+void judge(const Comparison& comparison, const ComparatorKind& kind, double value, const std::string& end,
+           auto& limit, google::protobuf::RepeatedPtrField<Measurement>& measured, AnomalyReasons& out) {
   const double threshold = limit.threshold();
   Measurement& measurement = *measured.Add();
   measurement.set_type(kind.measurement);
@@ -66,7 +67,7 @@ AnomalyReasons compare(const FeatureView& view, const DatasetView* control, cons
   const FeatureView* other = control->find(view.path());
   if (!other) return no_control(comparison, comparator);
   AnomalyReasons out;
-  const auto of_values = [&](const Kind& kind, const ValueDistance& found, auto& limit) {
+  const auto of_values = [&](const ComparatorKind& kind, const ValueDistance& found, auto& limit) {
     judge(comparison, kind, found.distance,
           cat(" The feature value with maximum difference is: ", found.value), limit, measured, out);
   };

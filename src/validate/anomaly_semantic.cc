@@ -39,8 +39,8 @@ void check_coverage(const Language& statistics, tfmd::FeatureCoverageConstraints
   }
 }
 
-void check_fractions(const Language::TokenStatistics& token, const std::string& name,
-                     tfmd::SequenceValueConstraints& limits, AnomalyReasons& out) {
+void check_token_fractions(const Language::TokenStatistics& token, const std::string& name,
+                           tfmd::SequenceValueConstraints& limits, AnomalyReasons& out) {
   const double fraction = token.fraction_of_sequences();
   const auto add = [&](Info::Type type, const char* brief, const char* relation, float limit,
                        std::string allowed) {
@@ -154,7 +154,7 @@ AnomalyReasons check_language(const FeatureView& view, tfmd::Feature& feature) {
     const Language::TokenStatistics* token = find_token(statistics, limits);
     if (!token) return give_up();
     const std::string name = limits.has_int_value() ? cat(limits.int_value()) : limits.string_value();
-    check_fractions(*token, name, limits, out);
+    check_token_fractions(*token, name, limits, out);
     check_occurrences(*token, name, limits, out);
   }
   return out;

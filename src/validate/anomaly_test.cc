@@ -15,6 +15,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "ir/golden_test.h"
+#include "tests/shared_data.h"
 #include "validate/anomalies.h"
 #include "validate/infer.h"
 #include "validate/statistics_view.h"
@@ -209,7 +210,7 @@ uint32_t checksum(const google::protobuf::Message& message) {
 }
 
 TEST(AnomalyShared, TaxisSchemasAndAnomaliesAreTfdvs) {
-  const std::string folder = "../shared/data/tfmd/";
+  const std::string folder = shared_data("tfmd/");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   std::map<std::string, tfmd::DatasetFeatureStatisticsList> parts;
   for (const char* part : {"train", "eval"})
@@ -227,7 +228,7 @@ TEST(AnomalyShared, TaxisSchemasAndAnomaliesAreTfdvs) {
 }
 
 TEST(AnomalyShared, DriftAndSkewOfTaxisTwoPartsAreTfdvs) {
-  const std::string folder = "../shared/data/tfmd/";
+  const std::string folder = shared_data("tfmd/");
   if (!std::filesystem::exists(folder)) GTEST_SKIP() << folder << " is not there";
   for (json each : golden().at("distances")) {
     for (const char* key : {"statistics", "previous", "serving"})

@@ -17,7 +17,7 @@ struct Counted {
 };
 
 // Of the columns of a text without a header, one after the other by one object.
-std::vector<Counted> counted(const std::string& text, size_t columns) {
+std::vector<Counted> counted_cells(const std::string& text, size_t columns) {
   CsvBlocks blocks(std::make_unique<TextSource>(text), {.delimiter = ',', .header = CsvHeader::kNo});
   CsvBlock block;
   EXPECT_TRUE(blocks.next(block));
@@ -55,7 +55,7 @@ TEST(EqualCells, AreCountedInTheOrderOfTheirFirstRows) {
       }
       text += '\n';
     }
-    const std::vector<Counted> all = counted(text, columns);
+    const std::vector<Counted> all = counted_cells(text, columns);
     for (size_t c = 0; c < columns; ++c) {
       std::map<std::string, size_t> places;
       std::vector<std::pair<std::string, uint32_t>> expected;
@@ -74,7 +74,7 @@ TEST(EqualCells, ThoseThatHardlyRepeatAreNot) {
   std::string text;
   for (int row = 0; row < 5000; ++row)
     text += cat(row, ",", row / 2 % 1000, ",", row / 2 % 250, ",kind of thing ", row % 3, "\n");
-  const std::vector<Counted> all = counted(text, 4);
+  const std::vector<Counted> all = counted_cells(text, 4);
   EXPECT_FALSE(all[0].all);
   EXPECT_FALSE(all[1].all);
   EXPECT_EQ(all[2].cells.size(), 250u);

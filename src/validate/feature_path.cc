@@ -15,7 +15,7 @@ bool is_plain(const std::string& step) {
   return !rest.empty() && rest.find_first_of("().'") == std::string_view::npos;
 }
 
-std::string quoted(const std::string& step) {
+std::string quoted_step(const std::string& step) {
   std::string out = "'";
   for (const char c : step) out.append(c == '\'' ? 2 : 1, c);
   return out + "'";
@@ -26,7 +26,7 @@ std::string quoted(const std::string& step) {
 std::string path_text(const FeaturePath& path) {
   std::string out;
   for (size_t i = 0; i < path.size(); ++i)
-    out += (i == 0 ? "" : ".") + (is_plain(path[i]) ? path[i] : quoted(path[i]));
+    out += (i == 0 ? "" : ".") + (is_plain(path[i]) ? path[i] : quoted_step(path[i]));
   return out;
 }
 

@@ -55,7 +55,7 @@ bool unlike(const RowHashes& hashes, const std::unordered_map<uint64_t, size_t>&
   return first.size() >= kFewRows && 2 * stay > hashes.columns();
 }
 
-std::string share(int64_t rows, int64_t of) { return cat(rows, " of ", of, " rows"); }
+std::string share_of_rows(int64_t rows, int64_t of) { return cat(rows, " of ", of, " rows"); }
 
 class Search {
  public:
@@ -205,14 +205,14 @@ class Search {
                         static_cast<double>(again) >=
                             std::max(kNoticeable * rows, kBeyondChance * by_chance(kNone, rows * rows / 2));
       found_.push_back({LeakKind::kDuplicates, many || in_blocks_ > 0, "", again, n,
-                        cat(share(again, n),
+                        cat(share_of_rows(again, n),
                             again == 1 ? " repeats one before it" : " repeat others before them", blocks_)});
     }
     const auto alike = static_cast<int64_t>(first.size()) - static_cast<int64_t>(of_inputs.size());
     if (label_ >= 0 && alike > 0 && few_again) {
       found_.push_back({LeakKind::kContradictions, false, options_.label, alike, n,
-                        cat(share(alike, n), alike == 1 ? " is" : " are", " like another one in all but \"",
-                            options_.label, "\"")});
+                        cat(share_of_rows(alike, n), alike == 1 ? " is" : " are",
+                            " like another one in all but \"", options_.label, "\"")});
     }
     for (size_t c = 0; c < inputs && inputs >= 3 && surprising; ++c) {
       std::unordered_set<uint64_t> others;
@@ -223,7 +223,7 @@ class Search {
       if (static_cast<double>(near) < least || !mostly_unlike(others.size(), first.size())) continue;
       found_.push_back(
           {LeakKind::kNearDuplicates, false, name(compared_[c]), near, n,
-           cat(share(near, n), " differ from another one in \"", name(compared_[c]), "\" alone")});
+           cat(share_of_rows(near, n), " differ from another one in \"", name(compared_[c]), "\" alone")});
     }
   }
 
@@ -271,7 +271,7 @@ class Search {
       const bool many = (few ? whole_test(both, n, chance) : most(both, n)) ||
                         static_cast<double>(both) >= std::max(noticeable, kBeyondChance * chance);
       found_.push_back(
-          {LeakKind::kOverlap, many, "", both, n, cat(share(both, n), " of the test train too")});
+          {LeakKind::kOverlap, many, "", both, n, cat(share_of_rows(both, n), " of the test train too")});
     }
     for (size_t c = 0; c < compared_.size() && compared_.size() >= 3; ++c) {
       std::unordered_set<uint64_t> others;
@@ -285,7 +285,7 @@ class Search {
       const std::string& column = name(compared_[c]);
       found_.push_back(
           {LeakKind::kNearOverlap, false, column, near, n,
-           cat(share(near, n), " of the test are like one that trains in all but \"", column, "\"")});
+           cat(share_of_rows(near, n), " of the test are like one that trains in all but \"", column, "\"")});
     }
   }
 
@@ -345,7 +345,7 @@ class Search {
     if (both < kFewRows || 2 * later < both) return;
     found_.push_back({LeakKind::kFutureColumn, true, name(other.column), later, both,
                       cat("column \"", name(other.column), "\" lies after \"", name(time.column), "\" in ",
-                          share(later, both), ": nobody knows it then")});
+                          share_of_rows(later, both), ": nobody knows it then")});
   }
 
   void earlier_test(const Times& time) {
@@ -364,7 +364,7 @@ class Search {
     }
     if (dated < kFewRows || 10 * earlier < dated) return;
     found_.push_back({LeakKind::kTimeTravel, named, name(time.column), earlier, dated,
-                      cat("by \"", name(time.column), "\" ", share(earlier, dated),
+                      cat("by \"", name(time.column), "\" ", share_of_rows(earlier, dated),
                           " of the test lie before the last that trains: the model has seen their future",
                           named ? "" : cat(", if that says when rows came: --time ", name(time.column)))});
   }

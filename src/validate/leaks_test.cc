@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/philox.h"
 #include "base/rule_of_test.h"
+#include "tests/shared_data.h"
 #include "validate/split_rows.h"
 
 namespace espalier {
@@ -243,7 +244,7 @@ TEST(Leaks, TablesThatDoNotFitAreRefused) {
 }
 
 TEST(Leaks, SharedAdultHasDuplicatesAndNoLeak) {
-  const std::string adult = "../shared/data/adult/adult-train.csv";
+  const std::string adult = shared_data("adult/adult-train.csv");
   if (!std::filesystem::exists(adult)) GTEST_SKIP() << "there is no " << adult;
   const auto all = find_leaks(read_csv(adult, {.header = CsvHeader::kNo}), nullptr, {.label = "column_15"});
   ASSERT_TRUE(of_kind(all, LeakKind::kDuplicates));

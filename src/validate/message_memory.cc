@@ -120,7 +120,7 @@ class Look {
   std::string_view all_;
 };
 
-void check(uint64_t memory, size_t size) {
+void check_memory(uint64_t memory, size_t size) {
   constexpr uint64_t kFixed = uint64_t{64} << 20, kTimes = 16;
   if (memory > kFixed + kTimes * size)
     throw FormatError("metadata.memory",
@@ -136,7 +136,7 @@ WireLook look_at_wire(std::string_view bytes, const pb::Descriptor& type) {
   return look.out;
 }
 
-void check_wire_memory(const WireLook& look, size_t size) { check(look.memory, size); }
+void check_wire_memory(const WireLook& look, size_t size) { check_memory(look.memory, size); }
 
 void check_text_memory(std::string_view text) {
   uint64_t memory = 0;
@@ -145,7 +145,7 @@ void check_text_memory(std::string_view text) {
     if (c == '"' || c == '\'') memory += kString / 2;
     if (c == ',' || c == ':') memory += kNumber;
   }
-  check(memory, text.size());
+  check_memory(memory, text.size());
 }
 
 }  // namespace espalier

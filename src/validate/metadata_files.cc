@@ -31,7 +31,7 @@ const std::array<const pb::Message*, 3>& kinds() {
 }
 
 // What people call it.
-std::string kind_of(const pb::Message& message) {
+std::string kind_of_message(const pb::Message& message) {
   const std::string& name = message.GetDescriptor()->name();
   return name == "Schema"                         ? "a schema"
          : name == "Anomalies"                    ? "anomalies"
@@ -49,7 +49,8 @@ bool has_control_characters(std::string_view bytes) {
 
 // Messages do not say what they are; the type whose fields they have is it.
 [[noreturn]] void throw_kind(const pb::Message& wanted, const pb::Message& found) {
-  throw FormatError("metadata.kind", cat("this is ", kind_of(found), ", expected is ", kind_of(wanted)));
+  throw FormatError("metadata.kind",
+                    cat("this is ", kind_of_message(found), ", expected is ", kind_of_message(wanted)));
 }
 
 void parse_binary(std::string_view bytes, pb::Message& message) {
@@ -61,7 +62,8 @@ void parse_binary(std::string_view bytes, pb::Message& message) {
     }
   }
   const auto fail = [&](const std::string& why) {
-    throw FormatError("metadata.binary", cat("neither text nor bytes of ", kind_of(message), " (", why, ")"));
+    throw FormatError("metadata.binary",
+                      cat("neither text nor bytes of ", kind_of_message(message), " (", why, ")"));
   };
   if (!look.flaw.empty()) fail(look.flaw);
   check_wire_memory(look, bytes.size());

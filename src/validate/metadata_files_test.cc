@@ -10,11 +10,12 @@
 #include "base/env.h"
 #include "base/scratch_test.h"
 #include "espalier/error.h"
+#include "tests/shared_data.h"
 
 namespace espalier {
 namespace {
 
-const std::string kStored = "../shared/data/tfmd/";
+const std::string kStored = shared_data("tfmd/");
 
 template <class Call>
 std::string mistake(Call call) {

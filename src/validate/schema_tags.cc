@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::string_view kPrefix = "espalier.";
 constexpr std::string_view kPolicy = "policy", kDefault = "default", kRule = "rule", kWarning = "warning",
-                           kRole = "role", kScale = "scale", kBuckets = "buckets", kSensitive = "sensitive",
-                           kMonk = "monk", kMonkGroups = "monk3";
+                           kRole = "role", kScale = "scale", kTagBuckets = "buckets",
+                           kSensitive = "sensitive", kMonk = "monk", kMonkGroups = "monk3";
 
 struct TextKey {
   std::string_view name;
@@ -44,7 +44,7 @@ constexpr std::array kLimitKeys = {
 std::vector<std::string> names_of_tags(bool of_feature) {
   if (!of_feature) return {std::string(kPolicy), std::string(kRule), std::string(kWarning)};
   std::vector<std::string> out;
-  for (const std::string_view key : {kPolicy, kDefault, kRole, kScale, kBuckets}) out.emplace_back(key);
+  for (const std::string_view key : {kPolicy, kDefault, kRole, kScale, kTagBuckets}) out.emplace_back(key);
   for (const TextKey& each : kTextKeys) out.emplace_back(each.name);
   for (const LimitKey& each : kLimitKeys) out.emplace_back(each.name);
   return out;
@@ -83,7 +83,7 @@ bool take(FeatureTags& tags, std::string_view key, const std::string& value) {
   }
   if (key == kRole) return tags.sensitive = value == kSensitive;
   if (key == kScale) return tags.monk = value == kMonk;
-  if (key == kBuckets) {
+  if (key == kTagBuckets) {
     tags.buckets = value;
     return are_buckets(value);
   }
@@ -103,7 +103,7 @@ std::string allowed(std::string_view key) {
   if (key == kPolicy) return "refuse, default or quarantine";
   if (key == kRole) return std::string(kSensitive);
   if (key == kScale) return std::string(kMonk);
-  if (key == kBuckets) return "edges in ascending order, as 18,25,45, or monk or monk3";
+  if (key == kTagBuckets) return "edges in ascending order, as 18,25,45, or monk or monk3";
   const bool text = key == kDefault || std::ranges::count(kTextKeys, key, &TextKey::name);
   return text ? "text of one line" : "a finite number";
 }
@@ -146,7 +146,7 @@ void put(Message& message, const std::string& key, const std::string& value) {
                    cat(of, ".", key, " is ", allowed(key), ", got \"", shortened(value), "\""));
 }
 
-std::string name_of(const tfmd::Feature& feature) {
+std::string tag_name(const tfmd::Feature& feature) {
   return cat("feature \"", shortened(feature.name()), "\"");
 }
 
@@ -154,7 +154,7 @@ std::string name_of(const tfmd::Feature& feature) {
 
 FeatureTags tags_of(const tfmd::Feature& feature) {
   FeatureTags out;
-  for_tags(feature.annotation(), true, name_of(feature),
+  for_tags(feature.annotation(), true, tag_name(feature),
            [&](const std::string& key, const std::string& value) { return take(out, key, value); });
   return out;
 }

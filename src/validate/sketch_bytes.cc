@@ -9,7 +9,7 @@ namespace espalier {
 namespace {
 
 template <class T>
-void append(std::string& bytes, T value) {
+void append_bytes(std::string& bytes, T value) {
   bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
@@ -22,9 +22,9 @@ T load(std::string_view bytes) {
 
 }  // namespace
 
-void SketchWriter::number(uint64_t value) { append(bytes_, value); }
-void SketchWriter::wide(Wide value) { append(bytes_, value); }
-void SketchWriter::real(double value) { append(bytes_, value); }
+void SketchWriter::number(uint64_t value) { append_bytes(bytes_, value); }
+void SketchWriter::wide(Wide value) { append_bytes(bytes_, value); }
+void SketchWriter::real(double value) { append_bytes(bytes_, value); }
 void SketchWriter::text(std::string_view value) {
   number(value.size());
   bytes_ += value;

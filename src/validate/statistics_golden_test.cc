@@ -1,4 +1,5 @@
-// Statistics against those of tests/golden/tfdv_stats.py, and against those that lie in ../shared.
+// Statistics against those of tests/golden/tfdv_stats.py, and against those that lie beside the shared
+// tables.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -10,6 +11,7 @@
 #include "base/format.h"
 #include "base/scratch_test.h"
 #include "ir/golden_test.h"
+#include "tests/shared_data.h"
 #include "validate/infer.h"
 #include "validate/statistics.h"
 #include "validate/statistics_alike_test.h"
@@ -88,7 +90,7 @@ std::string every_second_line(const std::string& path, size_t part) {
 }
 
 TEST(StatisticsGoldens, OfSharedTablesAndTheirSchemasAreTensorflowDataValidations) {
-  const std::string shared = "../shared/data/";
+  const std::string shared = shared_data("");
   if (!std::filesystem::exists(shared)) GTEST_SKIP() << shared << " is not there";
   const json goldens = read_golden("tfdv_stats.json");
   for (const json& golden : goldens.at("shared")) {
@@ -136,7 +138,7 @@ void add(Merged& to, const tfmd::FeatureNameStatistics& feature) {
 }
 
 TEST(StatisticsGoldens, OfTheSharedTaxisTwoPartsMergeToOursOfAll) {
-  const std::string shared = "../shared/data/", path = shared + "tabular/chicago_taxi.csv";
+  const std::string shared = shared_data(""), path = shared + "tabular/chicago_taxi.csv";
   if (!std::filesystem::exists(shared + "tfmd")) GTEST_SKIP() << shared << "tfmd is not there";
   std::map<std::string, Merged> merged;
   uint64_t rows = 0;

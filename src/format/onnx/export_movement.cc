@@ -12,14 +12,14 @@ constexpr int64_t kEnd = std::numeric_limits<int64_t>::max(), kBefore = std::num
 
 Dims dims(const espalier::Node& node, const char* name) { return read_dims(node.attributes.get(), name); }
 
-void constant(Exporter& e, const espalier::Node& node) {
+void write_constant(Exporter& e, const espalier::Node& node) {
   const Literal& value = static_cast<const ConstantAttributes&>(*node.attributes).value;
   if (!value.is_splat()) return e.set(node.first_result, e.constant(value));
   const std::string element = e.constant(Literal::copy({value.type().dtype, {}}, value.raw()));
   e.set(node.first_result, e.spread(element, {}, {}, value.type().rank()));
 }
 
-void iota(Exporter& e, const espalier::Node& node) {
+void write_iota(Exporter& e, const espalier::Node& node) {
   const int64_t axis = read_integer(node.attributes.get(), "iota_dimension");
   const TensorType& type = e.type(node.first_result);
   const Size size = e.size(node.first_result, static_cast<size_t>(axis));
@@ -35,7 +35,7 @@ void iota(Exporter& e, const espalier::Node& node) {
   e.set(node.first_result, e.spread(e.cast(line, DType::kI64, type.dtype), {axis}, {false}, type.rank()));
 }
 
-void broadcast_in_dim(Exporter& e, const espalier::Node& node) {
+void write_broadcast_in_dim(Exporter& e, const espalier::Node& node) {
   const ValueId x = e.graph().inputs(node)[0], y = node.first_result;
   const Dims to = dims(node, "broadcast_dimensions");
   const Stored& in = e.stored(x);
@@ -54,7 +54,7 @@ void broadcast_in_dim(Exporter& e, const espalier::Node& node) {
   e.set(y, e.spread(e.arranged(x, axes, lazy), places, repeated, rank));
 }
 
-void reshape(Exporter& e, const espalier::Node& node) {
+void write_reshape(Exporter& e, const espalier::Node& node) {
   const ValueId x = e.graph().inputs(node)[0], y = node.first_result;
   if (e.stored(x).is_scalar()) return e.set(y, e.spread(e.stored(x).name, {}, {}, e.type(y).rank()));
   std::vector<Size> sizes = e.sizes(y);
@@ -76,7 +76,7 @@ void reshape(Exporter& e, const espalier::Node& node) {
   e.set(y, e.emit("Reshape", {e.whole(x), shape}, attributes));
 }
 
-void transpose(Exporter& e, const espalier::Node& node) {
+void write_transpose(Exporter& e, const espalier::Node& node) {
   const ValueId x = e.graph().inputs(node)[0];
   const Dims permutation = dims(node, "permutation");
   const Stored& in = e.stored(x);
@@ -91,8 +91,9 @@ void transpose(Exporter& e, const espalier::Node& node) {
 }
 
 // Slice of the stored axes; `start`, `limit` and `step` by axis of the value.
-void slice(Exporter& e, const espalier::Node& node, const Dims& sliced, const std::vector<int64_t>& start,
-           const std::vector<int64_t>& limit, const std::vector<int64_t>& step) {
+void write_slice(Exporter& e, const espalier::Node& node, const Dims& sliced,
+                 const std::vector<int64_t>& start, const std::vector<int64_t>& limit,
+                 const std::vector<int64_t>& step) {
   const Stored in = e.unrepeated(e.graph().inputs(node)[0]);
   Stored out = in;
   if (!sliced.empty()) {
@@ -104,7 +105,7 @@ void slice(Exporter& e, const espalier::Node& node, const Dims& sliced, const st
   e.set(node.first_result, std::move(out));
 }
 
-void slice(Exporter& e, const espalier::Node& node) {
+void write_slice(Exporter& e, const espalier::Node& node) {
   const ValueId x = e.graph().inputs(node)[0];
   const Dims starts = dims(node, "start_indices"), limits = dims(node, "limit_indices"),
              strides = dims(node, "strides");
@@ -121,16 +122,16 @@ void slice(Exporter& e, const espalier::Node& node) {
     limit.push_back(to_end ? kEnd : limits[i]);
     step.push_back(stride);
   }
-  slice(e, node, sliced, start, limit, step);
+  write_slice(e, node, sliced, start, limit, step);
 }
 
-void reverse(Exporter& e, const espalier::Node& node) {
+void write_reverse(Exporter& e, const espalier::Node& node) {
   const Dims axes = dims(node, "dimensions");
   const std::vector<int64_t> minus(axes.size(), -1);
-  slice(e, node, axes, minus, std::vector<int64_t>(axes.size(), kBefore), minus);
+  write_slice(e, node, axes, minus, std::vector<int64_t>(axes.size(), kBefore), minus);
 }
 
-void pad(Exporter& e, const espalier::Node& node) {
+void write_pad(Exporter& e, const espalier::Node& node) {
   const auto inputs = e.graph().inputs(node);
   const Dims low = dims(node, "edge_padding_low"), high = dims(node, "edge_padding_high");
   for (const int64_t gap : dims(node, "interior_padding")) {
@@ -147,7 +148,7 @@ void pad(Exporter& e, const espalier::Node& node) {
   e.set(node.first_result, std::move(out));
 }
 
-void concatenate(Exporter& e, const espalier::Node& node) {
+void write_concatenate(Exporter& e, const espalier::Node& node) {
   const auto inputs = e.graph().inputs(node);
   const int64_t axis = read_integer(node.attributes.get(), "dimension");
   Stored out = e.unrepeated(inputs[0]);
@@ -167,7 +168,7 @@ void concatenate(Exporter& e, const espalier::Node& node) {
 }
 
 // The slices of x at clamped indices along `axis`; the axes of the indices stand in its place.
-std::string take(Exporter& e, ValueId x, const std::string& indices, DType dtype, int64_t axis) {
+std::string write_take(Exporter& e, ValueId x, const std::string& indices, DType dtype, int64_t axis) {
   const bool direct = dtype == DType::kI32 || dtype == DType::kI64;
   const DType index = direct ? dtype : DType::kI64;
   const double last = static_cast<double>(e.type(x).shape[axis] - 1);
@@ -176,14 +177,14 @@ std::string take(Exporter& e, ValueId x, const std::string& indices, DType dtype
   return e.emit("Gather", {e.whole(x), clipped}, {{"axis", axis}});
 }
 
-void take(Exporter& e, const espalier::Node& node) {
+void write_take(Exporter& e, const espalier::Node& node) {
   const auto inputs = e.graph().inputs(node);
-  e.set(node.first_result, take(e, inputs[0], e.whole(inputs[1]), e.type(inputs[1]).dtype,
-                                read_integer(node.attributes.get(), "axis")));
+  e.set(node.first_result, write_take(e, inputs[0], e.whole(inputs[1]), e.type(inputs[1]).dtype,
+                                      read_integer(node.attributes.get(), "axis")));
 }
 
 // A gather that takes whole slices along one axis.
-void gather(Exporter& e, const espalier::Node& node) {
+void write_gather(Exporter& e, const espalier::Node& node) {
   const auto inputs = e.graph().inputs(node);
   const ValueId x = inputs[0], indices = inputs[1];
   const Dims window = dims(node, "dimension_numbers.offset_dims"),
@@ -203,7 +204,7 @@ void gather(Exporter& e, const espalier::Node& node) {
     places = e.emit("Squeeze", {places, e.constant({static_cast<int64_t>(vector)})});
     --depth;
   }
-  const std::string name = take(e, x, places, e.type(indices).dtype, axis);
+  const std::string name = write_take(e, x, places, e.type(indices).dtype, axis);
   Stored out = Exporter::plain(name, e.type(node.first_result).rank());
   for (size_t i = 0, kept = 0, batch = 0; i < out.order.size(); ++i) {
     const bool is_window = window.contains(static_cast<int64_t>(i));
@@ -217,17 +218,17 @@ struct Family {
   const OpDef* op;
   void (*run)(Exporter&, const espalier::Node&);
 };
-const Family kMovement[] = {{&op_constant, constant},
-                            {&op_iota, iota},
-                            {&op_broadcast_in_dim, broadcast_in_dim},
-                            {&op_reshape, reshape},
-                            {&op_transpose, transpose},
-                            {&op_slice, slice},
-                            {&op_reverse, reverse},
-                            {&op_pad, pad},
-                            {&op_concatenate, concatenate},
-                            {&op_take, take},
-                            {&op_gather, gather}};
+const Family kMovement[] = {{&op_constant, write_constant},
+                            {&op_iota, write_iota},
+                            {&op_broadcast_in_dim, write_broadcast_in_dim},
+                            {&op_reshape, write_reshape},
+                            {&op_transpose, write_transpose},
+                            {&op_slice, write_slice},
+                            {&op_reverse, write_reverse},
+                            {&op_pad, write_pad},
+                            {&op_concatenate, write_concatenate},
+                            {&op_take, write_take},
+                            {&op_gather, write_gather}};
 
 }  // namespace
 

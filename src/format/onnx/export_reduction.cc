@@ -34,7 +34,7 @@ std::vector<int64_t> places(const Stored& in, const Dims& axes) {
   return out;
 }
 
-void reduce(Exporter& e, const espalier::Node& node) {
+void write_reduce(Exporter& e, const espalier::Node& node) {
   const auto reducer = static_cast<Reducer>(read_integer(node.attributes.get(), "reducer"));
   if (reducer > Reducer::kOr) e.refuse(node, "ONNX reduces by sum, product, maximum, minimum, and, or");
   const auto inputs = e.graph().inputs(node);
@@ -70,7 +70,7 @@ void reduce(Exporter& e, const espalier::Node& node) {
 }
 
 // An operator along one axis, which stays.
-void along_axis(Exporter& e, const espalier::Node& node) {
+void write_along_axis(Exporter& e, const espalier::Node& node) {
   const Stored in = e.unrepeated(e.graph().inputs(node)[0]);
   const int64_t axis = in.order[read_integer(node.attributes.get(), "axis")];
   Stored out = in;
@@ -85,7 +85,7 @@ void along_axis(Exporter& e, const espalier::Node& node) {
 }
 
 // An operator along one axis, which goes.
-void over_axis(Exporter& e, const espalier::Node& node) {
+void write_over_axis(Exporter& e, const espalier::Node& node) {
   const Dims axes{read_integer(node.attributes.get(), "axis")};
   const Stored in = e.unrepeated(e.graph().inputs(node)[0]);
   const int64_t axis = in.order[axes[0]];
@@ -100,7 +100,7 @@ void over_axis(Exporter& e, const espalier::Node& node) {
   e.set(node.first_result, std::move(out));
 }
 
-void layer_normalization(Exporter& e, const espalier::Node& node) {
+void write_layer_normalization(Exporter& e, const espalier::Node& node) {
   const auto in = e.graph().inputs(node);
   const auto epsilon = static_cast<float>(read_real(node.attributes.get(), "epsilon"));
   e.set(node.first_result,
@@ -112,13 +112,13 @@ void layer_normalization(Exporter& e, const espalier::Node& node) {
 
 bool export_reduction(Exporter& e, const espalier::Node& node) {
   if (node.op == &op_reduce) {
-    reduce(e, node);
+    write_reduce(e, node);
   } else if (node.op == &op_softmax || node.op == &op_log_softmax || node.op == &op_cumsum) {
-    along_axis(e, node);
+    write_along_axis(e, node);
   } else if (node.op == &op_logsumexp || node.op == &op_argmax || node.op == &op_argmin) {
-    over_axis(e, node);
+    write_over_axis(e, node);
   } else if (node.op == &op_layer_normalization) {
-    layer_normalization(e, node);
+    write_layer_normalization(e, node);
   } else {
     return false;
   }
