@@ -137,6 +137,9 @@ class Layer {
   // that were made not to be trained stay so.
   void set_trainable(bool trainable);
   bool trainable() const;
+  // Whether this layer, or one below, says couples_rows(). Before its first call a layer does not know those
+  // below: true.
+  bool rows_are_coupled() const;
   DTypePolicy dtype_policy() const;
   DType compute_dtype() const { return dtype_policy().compute_dtype(); }
   DType variable_dtype() const { return dtype_policy().variable_dtype(); }
@@ -160,6 +163,14 @@ class Layer {
   // The same for a layer of several tensors. By default they take one, and build() sees the first.
   virtual void build_many(Inputs<TensorType> inputs) { build(inputs[0]); }
   virtual Tensors call_many(Inputs<Tensor> inputs);
+  // Whether a row of the outputs depends on other rows of the batch, as under statistics of the batch. Then
+  // row_weight() says in call() which rows are there.
+  virtual bool couples_rows() const { return false; }
+  // In steps of fit and evaluate, f32[rows of the batch]: 0 for rows of weight 0, which are not there (they
+  // pad the batch, and hold what a row that counts holds), else 1. Undefined where all rows count, and
+  // outside of steps. Raises ShapeError[layer.row_weight] where `x` has another number of rows than the
+  // batch.
+  Tensor row_weight(const Tensor& x) const;
   // The variable `name` of this layer and its copies, in variable_dtype(), made when there is none. With
   // `autocast`, reading it in call() gives compute_dtype(); assigning takes variable_dtype() always. Raises
   // ShapeError[layer.weight] when it has another shape, StateError[layer.weight] before the first call.
@@ -269,7 +280,8 @@ struct BatchNormalizationOptions {
 };
 // Zero mean and unit variance for each feature, then gamma and beta: by the batch while training, which also
 // moves the averages (moving = momentum * moving + (1 - momentum) * batch), by the averages otherwise; a
-// batch of no elements moves nothing. With a momentum of 0.99 the averages need some hundreds of steps until
+// batch of no elements moves nothing. Rows of weight 0 are not there; other weights of rows do not count for
+// the statistics, as in Keras. With a momentum of 0.99 the averages need some hundreds of steps until
 // they are those of the data: after fewer, what is evaluated and predicted is worse than what was trained,
 // and 0.9 serves better. bf16 is normalised in f32 and rounded once; gamma, beta and the
 // averages are used in variable_dtype().
@@ -281,6 +293,7 @@ class BatchNormalization : public Layer {
  protected:
   void build(const TensorType& input) override;
   Tensor call(const Tensor& x) override;
+  bool couples_rows() const override { return true; }
 
  private:
   BatchNormalizationOptions options_;

@@ -334,8 +334,9 @@ Tensor random_categorical(Operand logits, int64_t count, Operand key, Operand st
 Tensor random_permutation(int64_t n, Operand key, Operand step);
 // The slices of x along `axis` in a random order.
 Tensor shuffle(Operand x, Operand key, Operand step, int64_t axis = 0);
-// Each element is zero with probability `rate`, else x / (1 - rate).
-Tensor dropout(Operand x, double rate, Operand key, Operand step);
+// Each element is zero with probability `rate`, else x / (1 - rate). The examples of a vmap drop what the
+// rows of one batch drop: each its own.
+Tensor dropout(Operand x, double rate, Operand key, Operand step, const Shard& shard = {});
 // Threefry 2x32-20 on u32 operands, broadcast: two random words from two key words and two counters.
 std::vector<Tensor> threefry2x32(Operand key_0, Operand key_1, Operand x, Operand y);
 

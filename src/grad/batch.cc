@@ -19,12 +19,12 @@ GraphPtr decomposition(const Graph& graph, const Node& node) {
 }
 
 std::vector<Tensor> call_batched(const Graph& graph, const Node& node, std::span<const Tensor> inputs,
-                                 std::vector<bool> batched, int64_t size) {
+                                 const std::vector<bool>& batched, int64_t size) {
   const OpDef& op = *node.op;
   if (op.batch) {
-    BatchContext context{op, node.attributes, inputs, graph.regions(node), std::move(batched), size, {}};
+    BatchContext context{op, node.attributes, inputs, graph.regions(node), batched, size, {}};
     op.batch(context);
-    return std::move(context.outputs);
+    if (!context.outputs.empty() || !op.decompose) return std::move(context.outputs);
   }
   if (!op.decompose) {
     throw UnsupportedError(cat(op.name, ".batch"), cat(op.name, " has no batching rule"),

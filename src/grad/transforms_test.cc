@@ -385,6 +385,32 @@ TEST(Vmap, OfGradAndUnderGrad) {
   expect_near(all, {std::exp(0.1) + 3 * std::exp(0.3), 2 * std::exp(-0.4) + 4 * std::exp(-0.8)});
 }
 
+// Examples of one key were dropped alike once: a batch, whichever way it was made one, drops as its rows do.
+TEST(Vmap, DropoutDropsWhatRowsOfABatchDrop) {
+  const TensorFunction drop = [](const Tensor& x) { return dropout(x, 0.5, 7, 2); };
+  const Tensor x = full({4, 8}, 1), cube = full({2, 3, 4}, 1);
+  const auto expect_same = [](const Tensor& got, const Tensor& wanted) {
+    EXPECT_EQ(got.to_vector<float>(), wanted.to_vector<float>());
+  };
+  expect_same(vmap(drop)(x)[0], dropout(x, 0.5, 7, 2));
+  expect_same(traced(vmap(drop), {x})[0], dropout(x, 0.5, 7, 2));
+  expect_same(vmap(vmap(drop))(cube)[0], dropout(cube, 0.5, 7, 2));
+  const TensorFunction sum = [&](const Tensor& one) { return total(drop(one)[0]); };
+  expect_same(vmap(grad(sum))(x)[0], dropout(x, 0.5, 7, 2));
+  // A part of a larger whole stays one.
+  const Tensor zero = Tensor::scalar<int64_t>(0), three = Tensor::scalar<int64_t>(3);
+  const TensorFunction part = [&](const Tensor& one) { return dropout(one, 0.5, 7, 2, {{20}, {three}}); };
+  expect_same(vmap(part)(x)[0], dropout(x, 0.5, 7, 2, {{4, 20}, {zero, three}}));
+  // With a key for each, an example drops what it drops alone.
+  const TensorFunction own = [](const Tensor& one, const Tensor& key) { return dropout(one, 0.5, key, 2); };
+  const std::vector<uint64_t> keys{5, 6, 5, 9};
+  const std::vector<float> got = vmap(own)(x, Tensor::of(keys, {4}))[0].to_vector<float>();
+  for (size_t i = 0; i < keys.size(); ++i) {
+    const auto alone = dropout(full({8}, 1), 0.5, keys[i], 2).to_vector<float>();
+    EXPECT_TRUE(std::ranges::equal(alone, std::span(got).subspan(8 * i, 8))) << i;
+  }
+}
+
 // No recursion over depth: these run under `ulimit -s 8192` in CI.
 TEST(Depth, AMillionNodesSlow) {
   constexpr int kNodes = 1'000'000;

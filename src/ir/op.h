@@ -119,7 +119,7 @@ struct GradientContext {
 };
 
 // Batching of one call: a batched input has an extra leading axis of `size`; the rule sets outputs, all
-// batched.
+// batched. Where a composite's rule sets none, its decomposition is batched.
 struct BatchContext {
   const OpDef& op;
   const AttributesPtr& attributes_ptr;

@@ -29,16 +29,19 @@ void BatchNormalization::build(const TensorType& input) {
 
 Tensor BatchNormalization::call(const Tensor& x) {
   const NormalizationOptions options{.axis = options_.axis, .epsilon = options_.epsilon};
-  const Variable gamma = weight("gamma"), beta = weight("beta");
-  Variable averages[] = {weight("moving_mean"), weight("moving_variance")};
+  const Variable gamma = Layer::weight("gamma"), beta = Layer::weight("beta");
+  Variable averages[] = {Layer::weight("moving_mean"), Layer::weight("moving_variance")};
   const bool batch_has_values = x.type().elements() > 0;
   if (!TrainingScope::current() || !trainable() || !batch_has_values)
     return batch_normalization_inference(x, gamma, beta, averages[0], averages[1], options);
-  const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options);
+  Tensor weight = row_weight(x);
+  if (weight.defined() && x.dtype() == DType::kF64) weight = convert(weight, DType::kF64);
+  const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options, weight);
   for (const size_t i : {0, 1}) {
     const Tensor &batch = out[i + 1], before = convert(averages[i], batch.dtype());
-    averages[i].assign(
-        convert(before * options_.momentum + batch * (1 - options_.momentum), variable_dtype()));
+    Tensor next = before * options_.momentum + batch * (1 - options_.momentum);
+    if (weight.defined()) next = select(compare(reduce_max(weight, {0}), 0, Comparison::kGT), next, before);
+    averages[i].assign(convert(next, variable_dtype()));
   }
   return out[0];
 }

@@ -12,6 +12,7 @@
 #include "espalier/random.h"
 #include "nn/build_transaction.h"
 #include "nn/layer_observer.h"
+#include "nn/row_weight.h"
 #include "nn/seed.h"
 
 namespace espalier {
@@ -83,6 +84,7 @@ struct Layer::State : std::enable_shared_from_this<State> {
   bool casts_input = true;
   bool keeps_input_count = false;
   bool trainable = true;
+  bool couples_rows = false;       // what the layer said at its last call
   uint64_t built = 0;              // which build made the weights; 0: none
   std::vector<TensorType> inputs;  // of the call that built
   struct Weight {
@@ -190,6 +192,7 @@ Tensors Layer::apply(const TensorList& inputs) {
   State* caller = State::calling;
   if (state.path.empty()) state.take_path(caller);
   if (caller) caller->adopt(state_);
+  state.couples_rows = couples_rows();
   struct Calling {
     State* before;
     explicit Calling(State* now) : before(std::exchange(State::calling, now)) {}
@@ -252,6 +255,20 @@ void Layer::set_trainable(bool trainable) {
   for (State* state : state_->subtree()) state->set_trainable(trainable);
 }
 bool Layer::trainable() const { return state_->trainable; }
+
+bool Layer::rows_are_coupled() const {
+  if (state_->path.empty()) return true;
+  return std::ranges::any_of(state_->subtree(), [](const State* state) { return state->couples_rows; });
+}
+
+Tensor Layer::row_weight(const Tensor& x) const {
+  const Tensor& weight = RowWeightScope::current();
+  if (!weight.defined() || (x.rank() > 0 && x.size(0) == weight.size(0))) return weight;
+  throw ShapeError("layer.row_weight",
+                   cat("layer \"", path(), "\" couples the rows of a batch of ", weight.size(0),
+                       ", of which some have weight 0, and its input is ", x.type()),
+                   "give it the rows of the batch as its first axis, or leave rows of weight 0 out");
+}
 
 DTypePolicy Layer::dtype_policy() const { return state_->dtype; }
 void Layer::keep_input_dtype() { state_->casts_input = false; }

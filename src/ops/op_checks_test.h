@@ -21,7 +21,7 @@ Tensor to_tensor(const TensorType& type, const std::vector<double>& values);
 void expect_same_bytes(const Tensor& a, const Tensor& b, const std::string& what);
 
 void check_gradient(const OpDef& op, const OpCase& c);
-void check_batching(const OpDef& op, const OpCase& c, DType dtype, const std::vector<size_t>& unbatched);
+void check_batching(const OpDef& op, const OpCase& c, DType dtype, const OpTest& test);
 void check_decomposition(const OpDef& op, const OpCase& c, DType dtype);
 
 }  // namespace espalier

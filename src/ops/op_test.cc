@@ -301,7 +301,7 @@ void check_op(const OpDef& op, const OpTest& test) {
       if (!forward.op) continue;
       reached = true;
       if (op.decompose) check_decomposition(op, c, dtype);
-      check_batching(op, c, dtype, test.unbatched);
+      check_batching(op, c, dtype, test);
       if (dtype == DType::kF64) check_gradient(op, c);
     }
     EXPECT_TRUE(reached) << "no call of the case reaches the op";

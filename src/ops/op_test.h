@@ -124,6 +124,8 @@ struct OpTest {
   const char* no_size_one = nullptr;   // the reason why no case has a single element
   // Inputs of the op that its batching rule may refuse (UnsupportedError).
   std::vector<size_t> unbatched = {};
+  // Inputs of which a batch, where no other is batched, is no stack of its examples: each draws by its place.
+  std::vector<size_t> by_place = {};
 };
 
 // Cases of an op of `kInputs` equal shapes: [2,3], a scalar, [1], [1,1,1], [0,3], and broadcasting for two.

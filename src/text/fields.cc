@@ -70,10 +70,10 @@ constexpr std::string_view kStablehlo[] = {"value",
                                            "indices_are_sorted",
                                            "unique_indices"};
 
-// Lists that StableHLO leaves out for ones and zeros.
-constexpr std::string_view kOptional[] = {"window_strides", "base_dilations", "window_dilations",
-                                          "lhs_dilation",   "rhs_dilation",   "padding",
-                                          "window_reversal"};
+// Lists that StableHLO leaves out for ones and zeros, and composites for what their operands say.
+constexpr std::string_view kOptional[] = {"window_strides",  "base_dilations", "window_dilations",
+                                          "lhs_dilation",    "rhs_dilation",   "padding",
+                                          "window_reversal", "global_shape"};
 
 struct EnumKind {
   std::string_view field, kind;
@@ -287,7 +287,7 @@ class FieldWriter final : public FieldVisitor {
   void field(const char* name, Dims& value) override {
     if (nested(name, value, value.empty())) return;
     const std::string_view n = name;
-    if (op_ && (n == "shape" || (value.empty() && listed(kOptional, n)))) return;
+    if ((op_ && n == "shape") || (value.empty() && listed(kOptional, n))) return;
     if (op_ && n == "padding") return put(name, pairs_text(value));
     if (op_ && n == "window_reversal") return put(name, bools_text(value));
     put(name, array_text(value));

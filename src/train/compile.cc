@@ -2,6 +2,7 @@
 
 #include "espalier/tape.h"
 #include "nn/build_transaction.h"
+#include "nn/row_weight.h"
 #include "optim/rule.h"
 #include "train/output_makers.h"
 #include "train/step.h"
@@ -17,6 +18,11 @@ struct Parts {
 Parts parts(std::span<const Tensor> in, size_t labels) {
   const size_t inputs = in.size() - labels - 1;
   return {in.first(inputs), in.subspan(inputs, labels), in.back()};
+}
+
+// What layers that couple rows see of a step's.
+Tensor rows_that_count(const Tensor& row_weight) {
+  return SomeRowsCount::current() ? convert(compare(row_weight, 0, Comparison::kNE), DType::kF32) : Tensor();
 }
 
 void require_own(const std::vector<Variable>& read, const std::vector<Variable>& own) {
@@ -69,6 +75,7 @@ void Model::compile(ModelOptions options, Location at) {
     const TrainingScope mode(true);
     GradientTape tape;
     const Parts given = parts(in, labels);
+    const RowWeightScope rows(rows_that_count(given.row_weight));
     const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
     const Tensor total = training.total(losses), loss = LossSums::of(total, given.row_weight).mean();
     if (watch) watch->loss(loss);
@@ -87,6 +94,7 @@ void Model::compile(ModelOptions options, Location at) {
     const BuildTransaction transaction;
     const TrainingScope mode(false);
     const Parts given = parts(in, labels);
+    const RowWeightScope rows(rows_that_count(given.row_weight));
     const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
     const Tensor total = training.total(losses);
     if (watch) watch->loss(LossSums::of(total, given.row_weight).mean());

@@ -16,17 +16,13 @@ std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
 
   constexpr size_t kNone = static_cast<size_t>(-1);
   const auto count = static_cast<size_t>(given.type().elements());
-  std::vector<size_t> counted, from;
+  const auto counts = [&](size_t row) { return weights[given.is_splat() ? 0 : row] != 0; };
+  size_t last = kNone;
   for (size_t i = 0; i < count; ++i) {
-    if (weights[given.is_splat() ? 0 : i] != 0) counted.push_back(i);
+    if (counts(i)) last = i;
   }
-  for (size_t i = 0, next = 0; i < count; ++i) {
-    if (weights[given.is_splat() ? 0 : i] != 0) {
-      from.push_back(i);
-    } else {
-      from.push_back(counted.empty() ? kNone : counted[next++ % counted.size()]);
-    }
-  }
+  std::vector<size_t> from;
+  for (size_t i = 0; i < count; ++i) from.push_back(counts(i) ? i : last);
   StepRows out;
   for (const Tensor& argument : arguments.first(arguments.size() - 1)) {
     const TensorType& type = argument.type();

@@ -14,8 +14,8 @@ struct StepRows {
   std::vector<Tensor> arguments;
   std::vector<int64_t> numbers;
 };
-// The arguments (x and y, then f32[rows] of weights) with a row that counts in the place of each of weight 0,
-// in turn: that is not there, and what it holds, perhaps NaN or no class, would reach gradients through the
+// The arguments (x and y, then f32[rows] of weights) with the last row that counts in the place of each of
+// weight 0: that is not there, and what it holds, perhaps NaN or no class, would reach gradients through the
 // layers. Zeros where no row counts. Nothing where all rows count.
 std::optional<StepRows> only_counted_rows(std::span<const Tensor> arguments,
                                           std::span<const int64_t> numbers);

@@ -225,6 +225,97 @@ TEST(Fit, ARowOfWeightZeroIsNotThere) {
   }
 }
 
+// Against the batch without those rows, and whatever they hold: the statistics of the batch, its averages,
+// the gradients through them.
+TEST(Fit, ARowOfWeightZeroIsNotThereForBatchNormalization) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<float> counted{1, 1, 2, 2, -1, 1, 0.5f, 3}, labels{1, 0, 2, -1};
+  const auto train = [](const Tensor& x, const Tensor& y, const Tensor& weights, bool eager) {
+    set_seed(5);
+    Sequential model{Dense({.units = 4, .activation = "tanh"}), BatchNormalization({.momentum = 0.5}),
+                     Dense({.units = 1})};
+    // By SGD: Adam makes the last bits of a gradient as large as the others.
+    model.compile({.optimizer = SGD{.learning_rate = 0.1}, .loss = MeanSquaredError(), .run_eagerly = eager});
+    std::vector<std::vector<float>> out;
+    for (int step = 0; step < 3; ++step)
+      out.push_back({static_cast<float>(model.train_on_batch(x, y, weights).at("loss"))});
+    for (const Variable& variable : model.variables()) out.push_back(variable.read().to_vector<float>());
+    return out;
+  };
+  for (const bool eager : {false, true}) {
+    const auto alone = train(Tensor::of(counted, {4, 2}), Tensor::of(labels, {4, 1}), full({4}, 1), eager);
+    std::vector<std::vector<float>> first;
+    for (const float filled : {0.0f, 17.0f, 1e30f, nan}) {
+      // Behind the others, and between them.
+      std::vector<float> x = counted, y = labels, weights{1, 1, 1, 1};
+      x.insert(x.end(), 4, filled), y.insert(y.end(), 2, filled), weights.insert(weights.end(), 2, 0);
+      x.insert(x.begin() + 2, 2, filled), y.insert(y.begin() + 1, filled),
+          weights.insert(weights.begin() + 1, 0);
+      const auto padded =
+          train(Tensor::of(x, {7, 2}), Tensor::of(y, {7, 1}), Tensor::of(weights, {7}), eager);
+      if (first.empty()) first = padded;
+      EXPECT_EQ(padded, first) << filled;
+      for (size_t i = 0; i < alone.size(); ++i) {
+        float largest = 0;
+        for (const float value : alone[i]) largest = std::max(largest, std::abs(value));
+        for (size_t k = 0; k < alone[i].size(); ++k)
+          EXPECT_NEAR(padded[i][k], alone[i][k], 1e-6 * largest) << i;
+      }
+    }
+  }
+  // A batch of none moves no average.
+  Sequential model{BatchNormalization({.momentum = 0.5}), Dense({.units = 1})};
+  model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+  const Tensor x = Tensor::of(counted, {4, 2}), y = Tensor::of(labels, {4, 1});
+  model.train_on_batch(x, y);
+  std::vector<std::vector<float>> before, after;
+  for (const Variable& variable : model.variables()) before.push_back(variable.read().to_vector<float>());
+  model.train_on_batch(x, y, full({4}, 0));
+  for (const Variable& variable : model.variables()) after.push_back(variable.read().to_vector<float>());
+  EXPECT_EQ(after, before);
+}
+
+// Takes the mean of the batch away.
+struct Centred : Layer {
+  Tensor call(const Tensor& x) override {
+    const Tensor weight = row_weight(x);
+    seen.push_back(weight.defined());
+    if (!weight.defined()) return x - reduce_mean(x, {0});
+    const Tensor mean = reduce_sum(x * expand_dims(weight, 1), {0}) / reduce_sum(weight, {0});
+    return x - mean;
+  }
+  bool couples_rows() const override { return couples; }
+  static inline std::vector<bool> seen;
+  bool couples = true;
+};
+
+TEST(Fit, ALayerThatCouplesRowsSeesWhichCount) {
+  const Tensor x = Tensor::of<float>({1, 3, 1000, 5}, {4, 1}), y = full({4, 1}, 0);
+  const auto loss = [&](Sequential model, const Tensor& weights) {
+    model.compile({.optimizer = SGD{}, .loss = MeanSquaredError()});
+    model.predict(x);
+    Centred::seen.clear();
+    return model.evaluate(x, y, {.sample_weight = weights}).at("loss");
+  };
+  const Tensor weights = Tensor::of<float>({1, 2, 0, 1});
+  Centred centred;
+  // 1, 3 and 5 less 3, by weights of 1, 2 and 1.
+  EXPECT_FLOAT_EQ(static_cast<float>(loss({centred}, weights)), 2);
+  EXPECT_EQ(Centred::seen, std::vector<bool>{true});
+  loss({centred}, full({4}, 1));
+  EXPECT_EQ(Centred::seen, std::vector<bool>{false});
+  Centred other;
+  other.couples = false;
+  loss({other}, weights);
+  EXPECT_EQ(Centred::seen, std::vector<bool>{false});
+  EXPECT_EQ(rule_of([&] { loss({Reshape({1, 1}), Flatten(), Reshape({1}), centred}, weights); }), "");
+  struct Merged : Layer {
+    Tensor call(const Tensor& t) override { return reshape(inside(reshape(t, {1, t.size(0)})), t.shape()); }
+    Centred inside;
+  };
+  EXPECT_EQ(rule_of([&] { loss({Merged()}, weights); }), "layer.row_weight");
+}
+
 TEST(Fit, RowsThatValidateAndAreEvaluatedCountByTheirWeight) {
   Given model;
   const Tensor x = fit_rows_counting(4), y = Tensor::of<int32_t>({0, 0, 1, 1});

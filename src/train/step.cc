@@ -3,6 +3,7 @@
 #include "eager/trace.h"
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "nn/row_weight.h"
 #include "train/counted_rows.h"
 #include "train/culprit.h"
 
@@ -73,6 +74,7 @@ void TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t>
     arguments = counted->arguments;
     numbers = counted->numbers;
   }
+  const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
   bool finite = true;
   const auto accept = [&](std::span<const Tensor> flag) { return finite = all_finite(flag); };
   if (options_.eager) {

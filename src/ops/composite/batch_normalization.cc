@@ -50,6 +50,8 @@ std::vector<Tensor> decompose_batch_normalization(const DecomposeContext& c) {
     // Not by the products alone: they, and their gradients, keep NaN.
     x = select(compare(weight, 0, Comparison::kEQ), 0, x);
     total = reduce_sum(c.in(3), {0}) * (each / static_cast<double>(shape[0]));
+    // Where no row counts the statistics are 0: no numbers would reach gradients of other rows.
+    total = select(compare(total, 0, Comparison::kEQ), 1, total);
   }
   const auto mean_of = [&](const Tensor& t) {
     return weighted ? reduce_sum(select(compare(weight, 0, Comparison::kEQ), 0, t * weight), others) / total
@@ -72,7 +74,9 @@ const OpDef op_batch_normalization = {
         "results: y, mean, "
         "variance. With row_weight, one number for each index of axis 0, they are weighted means; rows of "
         "weight zero "
-        "count for nothing: they are taken as zeros, whatever they hold. Computed in f32, or f64 for f64. "
+        "count for nothing: they are taken as zeros, whatever they hold; without a row that counts both "
+        "statistics are "
+        "0. Computed in f32, or f64 for f64. "
         "c1: floating-point x. c2: "
         "scale and "
         "offset have one element a feature and x's dtype or f32. c3: feature_index in range. c4: row_weight "

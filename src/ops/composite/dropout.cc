@@ -5,32 +5,65 @@ namespace {
 
 struct DropoutAttributes final : Attributes {
   double rate = 0;
-  void fields(FieldVisitor& v) override { v.field("rate", rate); }
+  Shape global_shape;  // as random_bits'; empty: x's shape
+  void fields(FieldVisitor& v) override {
+    v.field("rate", rate);
+    v.field("global_shape", global_shape);
+  }
 };
 
 void infer_dropout(InferContext& c) {
-  c.require_inputs(3);
-  const double rate = c.attributes<DropoutAttributes>().rate;
-  c.require_dtype(is_float(c.in(0).dtype), "c1", "takes floating-point elements, got ", c.in(0));
-  c.require(rate >= 0 && rate < 1, "c2", "the rate must lie in [0, 1), got ", rate);
-  for (size_t i = 1; i < 3; ++i) {
-    c.require(c.in(i) == TensorType{DType::kU64, {}}, "c3", "key and step must be u64 scalars, got ",
+  const auto& a = c.attributes<DropoutAttributes>();
+  const TensorType& x = c.in(0);
+  c.require(c.size() == 3 || c.size() == 3 + x.rank(), "arity",
+            "takes x, key, step and no offsets or one for each of ", x.rank(), " axes, got ", c.size(),
+            " inputs");
+  c.require_dtype(is_float(x.dtype), "c1", "takes floating-point elements, got ", x);
+  c.require(a.rate >= 0 && a.rate < 1, "c2", "the rate must lie in [0, 1), got ", a.rate);
+  for (size_t i = 1; i < c.size(); ++i) {
+    const TensorType wanted{i < 3 ? DType::kU64 : DType::kI64, {}};
+    c.require(c.in(i) == wanted, "c3",
+              i < 3 ? "key and step must be u64 scalars, got " : "offsets must be i64 scalars, got ",
               c.in(i));
   }
-  c.result(c.in(0));
+  if (!a.global_shape.empty()) {
+    c.require(a.global_shape.size() == x.rank(), "c4", "the global shape must have the rank of ", x, ", got ",
+              a.global_shape);
+    for (size_t i = 0; i < x.rank(); ++i) {
+      c.require(x.shape[i] <= a.global_shape[i], "c4", "a part must not exceed the whole: ", x.shape, " of ",
+                a.global_shape);
+    }
+  }
+  c.result(x);
 }
 
 std::vector<Tensor> decompose_dropout(const DecomposeContext& c) {
-  const double rate = c.attributes<DropoutAttributes>().rate;
+  const auto& a = c.attributes<DropoutAttributes>();
   const Tensor& x = c.in(0);
-  const auto threshold = static_cast<uint32_t>(std::min(std::ldexp(rate, 32), 4294967295.0));
-  const Tensor kept = compare(random_bits(x.shape(), c.in(1), c.in(2)), threshold, Comparison::kGE);
-  return {select(kept, x * (1 / (1 - rate)), 0)};
+  const auto threshold = static_cast<uint32_t>(std::min(std::ldexp(a.rate, 32), 4294967295.0));
+  const Shard shard{a.global_shape, {c.inputs.begin() + 3, c.inputs.end()}};
+  const Tensor bits = random_bits(x.shape(), c.in(1), c.in(2), DType::kU32, shard);
+  return {select(compare(bits, threshold, Comparison::kGE), x * (1 / (1 - a.rate)), 0)};
 }
 
-// The same elements are dropped: their choice depends on key and step alone.
+// The same elements are dropped: their choice depends on key, step and place alone. Where x has an example's
+// place the cotangent, perhaps one for all examples, has it too: the select says so, and passes take it away.
 void gradient_dropout(GradientContext& c) {
-  if (c.wants(0)) c.set(0, dropout(c.cotangent(), c.attributes<DropoutAttributes>().rate, c.in(1), c.in(2)));
+  if (!c.wants(0)) return;
+  std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
+  inputs[0] = select(Tensor::scalar(true), c.cotangent(), c.in(0));
+  c.set(0, emit(op_dropout, c.attributes_ptr, inputs));
+}
+
+// Of one key the examples take the bits that the batch as a whole takes: each its own. With a key for each
+// example the decomposition does.
+void batch_dropout(BatchContext& c) {
+  if (std::find(c.batched.begin() + 1, c.batched.end(), true) != c.batched.end()) return;
+  auto attributes = std::make_shared<DropoutAttributes>(c.attributes<DropoutAttributes>());
+  std::vector<Tensor> inputs(c.inputs.begin(), c.inputs.end());
+  if (!attributes->global_shape.empty()) attributes->global_shape.insert(0, c.size);
+  if (inputs.size() > 3) inputs.insert(inputs.begin() + 3, full({}, 0, DType::kI64));
+  c.outputs.push_back(emit(op_dropout, attributes, inputs));
 }
 
 void sample_dropout(DType dtype) { dropout(full({1}, 1, dtype), 0.5, 0, 0); }
@@ -40,28 +73,35 @@ void sample_dropout(DType dtype) { dropout(full({1}, 1, dtype), 0.5, 0, 0); }
 const OpDef op_dropout = {
     .name = "dropout",
     .doc =
-        "From (x, key, step): each element is zero with probability `rate`, else x / (1 - rate). What is "
-        "dropped is "
-        "decided by random_bits(x's shape, key, step) < rate 2^32. c1: floating-point elements. c2: rate in "
-        "[0, 1). "
-        "c3: u64 scalars key and step.",
+        "From (x, key, step, offset of each axis): each element is zero with probability `rate`, else x / (1 "
+        "- "
+        "rate). "
+        "What is dropped is decided by random_bits(x's shape, key, step, offsets) < rate 2^32, whose "
+        "`global_shape` is x's where it is empty: what is dropped does not depend on how the whole is cut, "
+        "and "
+        "examples of one batch, batched by vmap too, drop other elements. c1: floating-point elements. c2: "
+        "rate in [0, 1). c3: u64 scalars key and step, i64 scalar offsets, all or none. c4: a part of the "
+        "whole.",
     .composite = true,
     .attributes = make_attributes<DropoutAttributes>,
     .infer = infer_dropout,
     .decompose = decompose_dropout,
     .gradient = gradient_dropout,
+    .batch = batch_dropout,
     .color = Color::kInfer,
     .flops_per_output = 32,
     .sample = sample_dropout,
 };
 
-Tensor dropout(Operand x, double rate, Operand key, Operand step) {
+Tensor dropout(Operand x, double rate, Operand key, Operand step, const Shard& shard) {
   CallScope scope(x.at());
   auto attributes = std::make_shared<DropoutAttributes>();
   attributes->rate = rate;
-  return emit(
-      op_dropout, attributes,
-      {x.tensor(), convert(key.as(DType::kU64), DType::kU64), convert(step.as(DType::kU64), DType::kU64)});
+  attributes->global_shape = shard.global_shape;
+  std::vector<Tensor> inputs{x.tensor(), convert(key.as(DType::kU64), DType::kU64),
+                             convert(step.as(DType::kU64), DType::kU64)};
+  for (const Tensor& offset : shard.offsets) inputs.push_back(convert(offset, DType::kI64));
+  return emit(op_dropout, attributes, inputs);
 }
 
 }  // namespace espalier

@@ -123,6 +123,22 @@ TEST(BatchNormalization, WhatRowsOfWeightZeroHoldReachesNoGradient) {
   }
 }
 
+// As a batch of padding alone.
+TEST(BatchNormalization, WithoutARowThatCountsNothingIsNaN) {
+  const Tensor x = Tensor::of<double>({1, 2, 3, 6}, {2, 2});
+  const Tensor scale = full({2}, 2, DType::kF64), offset = full({2}, 1, DType::kF64);
+  CallLog log;
+  const auto out = batch_normalization(x, scale, offset, {}, full({2}, 0, DType::kF64));
+  const Tensor sum = reduce_sum(out[0], {0, 1});
+  EXPECT_EQ(out[1].to_vector<double>(), (std::vector<double>{0, 0}));
+  EXPECT_EQ(out[2].to_vector<double>(), (std::vector<double>{0, 0}));
+  const std::vector<TapeEntry> calls = log.calls;
+  for (const Tensor& gradient : reverse(calls, std::vector{sum}, {}, std::vector{x, scale, offset})) {
+    ASSERT_TRUE(gradient.defined());
+    for (const double value : gradient.to_vector<double>()) EXPECT_TRUE(std::isfinite(value));
+  }
+}
+
 TEST(BatchNormalization, InferenceUsesGivenStatistics) {
   const Tensor x = Tensor::of<double>({1, 2, 3, 6}, {2, 2});
   const Tensor y =

@@ -274,7 +274,7 @@ OP_TEST(dropout) {
                          },
                      .tolerance = {.ulp = 2}});
   }
-  return {cases};
+  return {.cases = cases, .by_place = {0}};
 }
 
 TEST(Dropout, DropsTheRate) {
@@ -282,6 +282,21 @@ TEST(Dropout, DropsTheRate) {
   EXPECT_NEAR(static_cast<double>(std::count(kept.values.begin(), kept.values.end(), 0.0)) / 40000, 0.25,
               0.011);
   EXPECT_THROW(dropout(full({1}, 1), 1.0, 5, 1), ShapeError);
+}
+
+// The bits that the whole takes: cut along rows, or batched.
+TEST(Dropout, APartDropsWhatTheWholeDrops) {
+  const Tensor x = full({6, 5}, 1);
+  const std::vector<float> whole = dropout(x, 0.5, 7, 2).to_vector<float>();
+  for (const int64_t first : {0, 1, 4}) {
+    const Shard shard{{6, 5}, {Tensor::scalar<int64_t>(first), Tensor::scalar<int64_t>(0)}};
+    EXPECT_EQ(dropout(full({2, 5}, 1), 0.5, 7, 2, shard).to_vector<float>(),
+              std::vector<float>(whole.begin() + first * 5, whole.begin() + (first + 2) * 5));
+  }
+  const Tensor zero = Tensor::scalar<int64_t>(0);
+  EXPECT_THROW(dropout(x, 0.5, 7, 2, {{6}, {}}), ShapeError);
+  EXPECT_THROW(dropout(x, 0.5, 7, 2, {{5, 5}, {}}), ShapeError);
+  EXPECT_THROW(dropout(x, 0.5, 7, 2, {{6, 5}, {zero}}), ShapeError);
 }
 
 TEST(Random, ANegativeSizeIsNamed) {

@@ -1,0 +1,36 @@
+// Which rows of a batch count, for layers whose rows meet, as under batch statistics.
+#pragma once
+
+#include "espalier/layers.h"
+
+namespace espalier {
+
+// While it lives, layers that this thread calls see `weight`, f32[rows]: 1 for rows that count, 0 for those
+// that do not. Undefined: all count. The innermost one counts.
+class RowWeightScope {
+ public:
+  explicit RowWeightScope(Tensor weight);
+  ~RowWeightScope();
+  RowWeightScope(const RowWeightScope&) = delete;
+  RowWeightScope& operator=(const RowWeightScope&) = delete;
+  static const Tensor& current();
+
+ private:
+  Tensor before_;
+};
+
+// While it lives, steps of this thread have rows of weight 0 that layers must know of. They are other plans
+// than those for batches whose rows all count: these keep their speed and their bits.
+class SomeRowsCount {
+ public:
+  explicit SomeRowsCount(bool value);
+  ~SomeRowsCount();
+  SomeRowsCount(const SomeRowsCount&) = delete;
+  SomeRowsCount& operator=(const SomeRowsCount&) = delete;
+  static bool current();
+
+ private:
+  bool before_;
+};
+
+}  // namespace espalier
