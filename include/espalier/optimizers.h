@@ -82,6 +82,15 @@ struct Adagrad {
   double clipvalue = 0;
 };
 
+// What stands between gradients and an update, known when it runs.
+struct UpdateControl {
+  // f32[]: each gradient counts times this, before bounds. Undefined: 1.
+  Tensor scale = {};
+  // bool[]: where it is false nothing changes, neither variables nor the optimizer's state, whatever the
+  // gradients hold. Undefined: true.
+  Tensor apply = {};
+};
+
 // State is variables ("adam/step", "adam/learning_rate", "adam/m/<path>", ...), so it is saved, traced and
 // sharded like any other. A handle: copies share state.
 class Optimizer {
@@ -100,6 +109,10 @@ class Optimizer {
   // nothing has changed.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              Location at = Location::here());
+  // The same under `control`. Raises besides DTypeError[optimizer.control] for a scale or an apply of another
+  // type.
+  void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+             const UpdateControl& control, Location at = Location::here());
   // Assign it to change the rate between or inside steps. Under a schedule it is the rate of the last update
   // (before: of the first), and every update assigns it.
   Variable learning_rate() const;

@@ -17,9 +17,10 @@ struct AdamRule final : Optimizer::Rule {
     require(options.epsilon > 0, "epsilon", "must be positive", options.epsilon);
   }
 
-  void update(const Variable& variable, const Tensor& gradient, const Operand& scale) override {
+  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
     Variable w = variable, m = slot("m", variable), v = slot("v", variable);
-    const std::vector<Tensor> next = adam(w, m, v, gradient, learning_rate, step, scale, true, options);
+    const std::vector<Tensor> next =
+        adam(w, m, v, gradient, learning_rate, step, counts.scale, counts.apply, options);
     w.assign(next[0]);
     m.assign(next[1]);
     v.assign(next[2]);

@@ -45,9 +45,16 @@ void require_bounds(const Optimizer::Rule& rule) {
   }
 }
 
-Clipping::Clipping(const CommonOptions& options, const std::vector<Tensor>& gradients)
-    : options_(options), gradients_(gradients) {
-  if (options.global_clipnorm > 0) global_scale_ = norm_scale(gradients, options.global_clipnorm);
+Clipping::Clipping(const CommonOptions& options, const std::vector<Tensor>& gradients, const Tensor& factor)
+    : options_(options), gradients_(gradients), factor_(factor) {
+  const bool bounded = options.clipnorm > 0 || options.global_clipnorm > 0 || options.clipvalue > 0;
+  if (bounded && factor.defined()) {
+    for (Tensor& gradient : gradients_) {
+      if (gradient.defined()) gradient = gradient * convert(factor, gradient.dtype());
+    }
+    factor_ = {};
+  }
+  if (options.global_clipnorm > 0) global_scale_ = norm_scale(gradients_, options.global_clipnorm);
 }
 
 Tensor Clipping::gradient(size_t i) const {
@@ -57,6 +64,7 @@ Tensor Clipping::gradient(size_t i) const {
 
 Operand Clipping::scale(size_t i) const {
   if (options_.clipnorm > 0) return norm_scale({&gradients_[i], 1}, options_.clipnorm);
+  if (factor_.defined()) return factor_;
   return global_scale_.defined() ? Operand(global_scale_) : Operand(1);
 }
 

@@ -52,13 +52,21 @@ void Optimizer::Rule::keep_slots(size_t count) {
   owners.erase(owners.begin() + static_cast<std::ptrdiff_t>(count), owners.end());
 }
 
-void PlainRule::update(const Variable& variable, const Tensor& gradient, const Operand& scale) {
+Tensor PlainRule::keep(Variable kept, const Tensor& value) const {
+  kept.assign(if_applied(apply_, kept, convert(value, kept.dtype())));
+  return value;
+}
+
+void PlainRule::update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) {
+  apply_ = counts.apply.is_scalar() ? Tensor() : counts.apply.tensor();
+  const Operand& scale = counts.scale;
   const DType dtype = compute_dtype_of(variable);
   const Tensor rate = convert(learning_rate, dtype);
   const Tensor g = convert(gradient, dtype) * (scale.is_scalar() ? scale : convert(scale, dtype));
   Tensor w = wide(variable);
   if (common.weight_decay != 0) w -= w * (rate * common.weight_decay);
   keep(variable, w - change(variable, g, rate));
+  apply_ = {};
 }
 
 namespace {
@@ -76,10 +84,20 @@ void check_gradient(const Variable& variable, const Tensor& gradient) {
   }
 }
 
+void check_control(const char* what, const Tensor& given, const TensorType& wanted) {
+  if (given.defined() && given.type() != wanted)
+    throw DTypeError("optimizer.control", cat(what, " must be ", wanted, ", got ", given.type()));
+}
+
 }  // namespace
 
 void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
                       Location at) {
+  apply(gradients, variables, UpdateControl(), at);
+}
+
+void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+                      const UpdateControl& control, Location at) {
   const CallScope scope(at);
   if (gradients.size() != variables.size()) {
     throw ValueError("optimizer.count", cat("needs one gradient per variable: ", gradients.size(),
@@ -95,12 +113,20 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
   for (size_t i = 0; i < variables.size(); ++i) {
     if (gradients[i].defined()) check_gradient(variables[i], gradients[i]);
   }
+  check_control("scale", control.scale, {DType::kF32, {}});
+  check_control("apply", control.apply, {DType::kBool, {}});
+  Variable &rate = rule_->learning_rate, &step = rule_->step;
   if (!rule_->common.learning_rate.constant())
-    rule_->learning_rate.assign(rule_->common.learning_rate(rule_->step.read()));
-  rule_->step.assign_add(1);
-  const Clipping clipping(rule_->common, gradients);
+    rate.assign(if_applied(control.apply, rate, rule_->common.learning_rate(step.read())));
+  if (control.apply.defined())
+    step.assign(step.read() + convert(control.apply, DType::kI64));
+  else
+    step.assign_add(1);
+  const Clipping clipping(rule_->common, gradients, control.scale);
+  const Operand applies = control.apply.defined() ? Operand(control.apply) : Operand(true);
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (gradients[i].defined()) rule_->update(variables[i], clipping.gradient(i), clipping.scale(i));
+    if (gradients[i].defined())
+      rule_->update(variables[i], clipping.gradient(i), {clipping.scale(i), applies});
   }
 }
 

@@ -8,6 +8,7 @@
 #include "espalier/function.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"
+#include "optim/rule.h"
 
 namespace espalier {
 namespace {
@@ -40,6 +41,100 @@ TEST(Optimizers, ARefusedApplyChangesNothing) {
     EXPECT_EQ(u.read().to_vector<float>()[0], 1);
     EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 1);
   }
+}
+
+// All rules, with all the state that they can have.
+std::vector<Optimizer> all_rules() {
+  const PiecewiseConstantDecay falling{.boundaries = {1}, .values = {0.5, 0.25}};
+  return {SGD{.learning_rate = falling, .weight_decay = 0.1},
+          SGD{.momentum = 0.9, .nesterov = true, .clipnorm = 0.5},
+          Adam{.learning_rate = falling, .clipvalue = 0.25},
+          AdamW{.global_clipnorm = 1},
+          RMSprop{.weight_decay = 0.1},
+          RMSprop{.learning_rate = falling, .momentum = 0.5, .centered = true, .global_clipnorm = 0.5},
+          Adagrad{},
+          Adagrad{.clipnorm = 0.5}};
+}
+
+TEST(Optimizers, AnUpdateThatIsNotAppliedChangesNothing) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  for (const bool traced : {false, true}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF64}) {
+      for (Optimizer optimizer : all_rules()) {
+        SCOPED_TRACE(cat(optimizer.rule()->name, traced ? " traced " : " eagerly ", dtype));
+        Variable w(convert(Tensor::of<float>({1, -2, 3}), dtype), {.name = "w"}),
+            u(full({}, 2, dtype), {.name = "u"});
+        const auto update = [&](const Tensor& g, const Tensor& h, const Tensor& apply) {
+          optimizer.apply({convert(g, dtype), convert(h, dtype)}, {w, u}, {.apply = apply});
+          return Tensors{};
+        };
+        const auto step = function(update);
+        const auto call = [&](std::vector<float> g, float h, bool apply) {
+          const Tensor a = Tensor::of(std::move(g)), b = Tensor::scalar(h), c = Tensor::scalar(apply);
+          if (traced) {
+            step(a, b, c);
+          } else {
+            update(a, b, c);
+          }
+        };
+        const auto state = [&] {
+          std::vector<Variable> variables = optimizer.variables();
+          variables.insert(variables.end(), {w, u});
+          std::vector<std::vector<std::byte>> out;
+          for (const Variable& variable : variables) {
+            const Tensor value = variable.read();
+            const auto* const bytes = static_cast<const std::byte*>(value.bytes());
+            out.emplace_back(bytes, bytes + value.type().bytes());
+          }
+          return out;
+        };
+        // Slots exist before their first update.
+        call({nan, 1, 1}, inf, false);
+        const auto begin = state();
+        call({0.5f, 0.25f, -1}, 0.125f, true);
+        const auto once = state();
+        EXPECT_NE(begin, once);
+        call({nan, inf, -inf}, nan, false);
+        call({1e38f, 1e38f, 7}, 1, false);
+        EXPECT_EQ(state(), once);
+        call({0.5f, 0.25f, -1}, 0.125f, true);
+        EXPECT_NE(state(), once);
+        EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 2);
+      }
+    }
+  }
+}
+
+// As if the gradients had come that way: by a power of two in equal bits.
+TEST(Optimizers, GradientsCountTimesTheScaleBeforeBounds) {
+  for (const bool traced : {false, true}) {
+    const std::vector<Optimizer> first = all_rules(), second = all_rules();
+    for (size_t i = 0; i < first.size(); ++i) {
+      Optimizer scaled = first[i], plain = second[i];
+      Variable a(Tensor::of<float>({1, -2, 3}), {.name = "w"}),
+          b(Tensor::of<float>({1, -2, 3}), {.name = "w"});
+      const auto update = [&](const Tensor& g, const Tensor& scale) {
+        scaled.apply({g}, {a}, {.scale = scale});
+        return Tensors{};
+      };
+      const auto step = function(update);
+      const Tensor g = Tensor::of<float>({0.3f, -0.7f, 1.1f});
+      for (const float scale : {1.0f, 0.25f, 8.0f}) {
+        const Tensor factor = Tensor::scalar(scale);
+        if (traced) {
+          step(g, factor);
+        } else {
+          update(g, factor);
+        }
+        plain.apply({g * scale}, {b});
+      }
+      EXPECT_EQ(a.read().to_vector<float>(), b.read().to_vector<float>()) << scaled.rule()->name << traced;
+    }
+  }
+  Optimizer sgd = SGD{};
+  Variable w(full({2}, 1));
+  EXPECT_THROW(sgd.apply({full({2}, 1)}, {w}, {.scale = full({2}, 1)}), DTypeError);
+  EXPECT_THROW(sgd.apply({full({2}, 1)}, {w}, {.apply = full({}, 1)}), DTypeError);
 }
 
 TEST(Optimizers, NormsWhoseSquaresOverflowClip) {

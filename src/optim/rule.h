@@ -25,11 +25,16 @@ struct CommonOptions {
   double weight_decay, clipnorm, global_clipnorm, clipvalue;
 };
 
+// How the update of a variable counts: its gradient times `scale`, and not at all where `apply` is false.
+struct UpdateScale {
+  Operand scale = 1, apply = true;
+};
+
 struct Optimizer::Rule {
   Rule(std::string name, const CommonOptions& options);
   virtual ~Rule() = default;
-  // Assigns the new value of `variable` and of its slots; `gradient` counts times `scale`.
-  virtual void update(const Variable& variable, const Tensor& gradient, const Operand& scale) = 0;
+  // Assigns the new value of `variable` and of its slots.
+  virtual void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) = 0;
 
   // Raises ValueError[<rule>.<option>] unless `holds`.
   void require(bool holds, const char* option, const char* must, double value) const;
@@ -50,9 +55,14 @@ struct Optimizer::Rule {
 // A rule out of plain ops.
 struct PlainRule : Optimizer::Rule {
   using Rule::Rule;
-  void update(const Variable& variable, const Tensor& gradient, const Operand& scale) final;
+  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) final;
   // What to subtract from `variable`; all in the dtype that it is computed in.
   virtual Tensor change(const Variable& variable, const Tensor& gradient, const Tensor& rate) = 0;
+  // Assigns a value of that dtype, rounded once, if the update applies, and gives it back.
+  Tensor keep(Variable kept, const Tensor& value) const;
+
+ private:
+  Tensor apply_;  // of the update that is made; undefined: true
 };
 
 // f32, or f64 for f64.
@@ -61,10 +71,9 @@ inline DType compute_dtype_of(const Variable& variable) {
 }
 // The value of a slot in that dtype.
 inline Tensor wide(const Variable& slot) { return convert(slot.read(), compute_dtype_of(slot)); }
-// Assigns a value of that dtype, rounded once, and gives it back.
-inline Tensor keep(Variable slot, const Tensor& value) {
-  slot.assign(convert(value, slot.dtype()));
-  return value;
+// `next` where `apply` holds (undefined: everywhere), else what the variable is.
+inline Tensor if_applied(const Tensor& apply, const Variable& variable, const Tensor& next) {
+  return apply.defined() ? select(apply, next, variable.read()) : next;
 }
 
 }  // namespace espalier

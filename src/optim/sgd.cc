@@ -11,11 +11,13 @@ struct SgdRule final : Optimizer::Rule {
             options.momentum);
   }
 
-  void update(const Variable& variable, const Tensor& gradient, const Operand& scale) override {
+  void update(const Variable& variable, const Tensor& gradient, const UpdateScale& counts) override {
     Variable w = variable;
-    if (options.momentum == 0) return w.assign(sgd(w, w, gradient, learning_rate, scale, true, options)[0]);
+    if (options.momentum == 0)
+      return w.assign(sgd(w, w, gradient, learning_rate, counts.scale, counts.apply, options)[0]);
     Variable velocity = slot("momentum", variable);
-    const std::vector<Tensor> next = sgd(w, velocity, gradient, learning_rate, scale, true, options);
+    const std::vector<Tensor> next =
+        sgd(w, velocity, gradient, learning_rate, counts.scale, counts.apply, options);
     w.assign(next[0]);
     velocity.assign(next[1]);
   }
