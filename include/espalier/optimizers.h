@@ -18,6 +18,14 @@ namespace espalier {
 //   makes each gradient shorter until its norm is at most that, global_clipnorm all of them together by one
 //   factor (NaN where the norm, in f32, is no finite number), clipvalue cuts elements off at -clipvalue and
 //   clipvalue.
+// - gradient_accumulation_steps, at least 1: so many calls of apply add their gradients, the last of them
+//   updates by their mean. It is the mean over rows where the calls say what their rows weigh, as steps of
+//   fit do, else that of the calls, as in Keras. Rate, step and averages belong to updates, not to calls;
+// - use_ema keeps an average of each variable, average = ema_momentum * average + (1 - ema_momentum) *
+// variable
+//   after each update (after the first: the variable). Every ema_overwrite_frequency updates (0: never) the
+//   variables become their averages, and at the end of fit, or of finalize_variables(), too;
+// - loss_scale_factor, positive: what scale_loss() multiplies a loss by and apply() divides gradients by.
 // Momentums and betas lie in [0, 1], betas and rho below 1, epsilon is positive; the others are not negative.
 // All is computed in f32, or f64 for f64 variables, and rounded once.
 
@@ -31,6 +39,11 @@ struct SGD {
   double clipnorm = 0;
   double global_clipnorm = 0;
   double clipvalue = 0;
+  int64_t gradient_accumulation_steps = 1;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;
+  double loss_scale_factor = 1;
 };
 
 // Kingma and Ba, https://arxiv.org/abs/1412.6980, in the order before its section 2.1.
@@ -43,6 +56,11 @@ struct Adam {
   double clipnorm = 0;
   double global_clipnorm = 0;
   double clipvalue = 0;
+  int64_t gradient_accumulation_steps = 1;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;
+  double loss_scale_factor = 1;
 };
 
 // Adam with weight decay: Loshchilov and Hutter, https://arxiv.org/abs/1711.05101.
@@ -55,6 +73,11 @@ struct AdamW {
   double clipnorm = 0;
   double global_clipnorm = 0;
   double clipvalue = 0;
+  int64_t gradient_accumulation_steps = 1;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;
+  double loss_scale_factor = 1;
 };
 
 // v = rho * v + (1 - rho) * gradient^2; w -= learning_rate * gradient / sqrt(v + epsilon). `centered` takes
@@ -69,6 +92,11 @@ struct RMSprop {
   double clipnorm = 0;
   double global_clipnorm = 0;
   double clipvalue = 0;
+  int64_t gradient_accumulation_steps = 1;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;
+  double loss_scale_factor = 1;
 };
 
 // a += gradient^2; w -= learning_rate * gradient / sqrt(a + epsilon). Duchi, Hazan and Singer, 2011.
@@ -80,12 +108,20 @@ struct Adagrad {
   double clipnorm = 0;
   double global_clipnorm = 0;
   double clipvalue = 0;
+  int64_t gradient_accumulation_steps = 1;
+  bool use_ema = false;
+  double ema_momentum = 0.99;
+  int64_t ema_overwrite_frequency = 0;
+  double loss_scale_factor = 1;
 };
 
 // What stands between gradients and an update, known when it runs.
 struct UpdateControl {
   // f32[]: each gradient counts times this, before bounds. Undefined: 1.
   Tensor scale = {};
+  // f32[]: gradients are of sums over rows that weigh this much, and the update takes their mean. Undefined:
+  // they are of means, which count alike.
+  Tensor weight = {};
   // bool[]: where it is false nothing changes, neither variables nor the optimizer's state, whatever the
   // gradients hold. Undefined: true.
   Tensor apply = {};
@@ -113,6 +149,11 @@ class Optimizer {
   // type.
   void apply(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
              const UpdateControl& control, Location at = Location::here());
+  // What to differentiate instead of the loss: the loss times loss_scale_factor.
+  Tensor scale_loss(const Tensor& loss) const;
+  int64_t gradient_accumulation_steps() const;
+  // With use_ema the variables become their averages, those that have one.
+  void finalize_variables(const std::vector<Variable>& variables);
   // Assign it to change the rate between or inside steps. Under a schedule it is the rate of the last update
   // (before: of the first), and every update assigns it.
   Variable learning_rate() const;

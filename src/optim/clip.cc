@@ -50,7 +50,10 @@ Clipping::Clipping(const CommonOptions& options, const std::vector<Tensor>& grad
   const bool bounded = options.clipnorm > 0 || options.global_clipnorm > 0 || options.clipvalue > 0;
   if (bounded && factor.defined()) {
     for (Tensor& gradient : gradients_) {
-      if (gradient.defined()) gradient = gradient * convert(factor, gradient.dtype());
+      if (!gradient.defined()) continue;
+      // In float16 a small factor, or what it makes of a gradient, would become 0.
+      const DType dtype = gradient.dtype() == DType::kF64 ? DType::kF64 : DType::kF32;
+      gradient = convert(gradient, dtype) * convert(factor, dtype);
     }
     factor_ = {};
   }

@@ -1,7 +1,10 @@
 #include <algorithm>
+#include <cmath>
 
 #include "base/shortest.h"
 #include "ir/sink.h"
+#include "optim/accumulate.h"
+#include "optim/average.h"
 #include "optim/clip.h"
 #include "optim/rule.h"
 
@@ -27,6 +30,23 @@ Optimizer::Rule::Rule(std::string rule_name, const CommonOptions& options)
                      cat("learning_rate must not be negative, got ", shortest(*rate)));
   require(common.weight_decay >= 0, "weight_decay", "must not be negative", common.weight_decay);
   require_bounds(*this);
+  const auto whole = [](int64_t value) { return static_cast<double>(value); };
+  require(common.gradient_accumulation_steps >= 1, "gradient_accumulation_steps", "must be at least 1",
+          whole(common.gradient_accumulation_steps));
+  require(common.ema_momentum >= 0 && common.ema_momentum <= 1, "ema_momentum", "must lie in [0, 1]",
+          common.ema_momentum);
+  require(common.ema_overwrite_frequency >= 0, "ema_overwrite_frequency", "must not be negative",
+          whole(common.ema_overwrite_frequency));
+  require(common.loss_scale_factor > 0 && std::isfinite(common.loss_scale_factor), "loss_scale_factor",
+          "must be positive and finite", common.loss_scale_factor);
+  if (common.gradient_accumulation_steps > 1) {
+    const auto state = [&](const char* what, DType dtype) {
+      accumulated.emplace_back(full({}, 0, dtype),
+                               VariableOptions{.name = cat(name, "/", what), .trainable = false});
+    };
+    state("accumulated_calls", DType::kI64);
+    state("accumulated_weight", DType::kF32);
+  }
 }
 
 void Optimizer::Rule::require(bool holds, const char* option, const char* must, double value) const {
@@ -34,12 +54,17 @@ void Optimizer::Rule::require(bool holds, const char* option, const char* must, 
 }
 
 Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable, double initial) {
+  return slot(slot_name, variable, initial, variable.dtype());
+}
+
+Variable Optimizer::Rule::slot(const std::string& slot_name, const Variable& variable, double initial,
+                               DType dtype) {
   const std::string path = cat(name, "/", slot_name, "/", variable.path());
   const auto [it, added] = slot_index.try_emplace({variable.state().get(), slot_name}, slots.size());
   if (added) {
     owners.push_back(variable);
     EagerScope eager;
-    slots.emplace_back(full(variable.shape(), initial, variable.dtype()),
+    slots.emplace_back(full(variable.shape(), initial, dtype),
                        VariableOptions{.name = path, .trainable = false});
   }
   return slots[it->second];
@@ -114,26 +139,48 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
     if (gradients[i].defined()) check_gradient(variables[i], gradients[i]);
   }
   check_control("scale", control.scale, {DType::kF32, {}});
+  check_control("weight", control.weight, {DType::kF32, {}});
   check_control("apply", control.apply, {DType::kBool, {}});
+  Pending pending{gradients, control};
+  if (rule_->common.loss_scale_factor != 1)
+    pending.count_times(Tensor::scalar(static_cast<float>(1 / rule_->common.loss_scale_factor)));
+  if (rule_->common.gradient_accumulation_steps > 1) {
+    accumulate(*rule_, variables, pending);
+  } else {
+    pending.divide_by_weight();
+  }
+  const Tensor& applies = pending.control.apply;
   Variable &rate = rule_->learning_rate, &step = rule_->step;
   if (!rule_->common.learning_rate.constant())
-    rate.assign(if_applied(control.apply, rate, rule_->common.learning_rate(step.read())));
-  if (control.apply.defined())
-    step.assign(step.read() + convert(control.apply, DType::kI64));
+    rate.assign(if_applied(applies, rate, rule_->common.learning_rate(step.read())));
+  if (applies.defined())
+    step.assign(step.read() + convert(applies, DType::kI64));
   else
     step.assign_add(1);
-  const Clipping clipping(rule_->common, gradients, control.scale);
-  const Operand applies = control.apply.defined() ? Operand(control.apply) : Operand(true);
+  const Clipping clipping(rule_->common, pending.gradients, pending.control.scale);
+  const Operand apply = applies.defined() ? Operand(applies) : Operand(true);
   for (size_t i = 0; i < variables.size(); ++i) {
-    if (gradients[i].defined())
-      rule_->update(variables[i], clipping.gradient(i), {clipping.scale(i), applies});
+    if (gradients[i].defined()) rule_->update(variables[i], clipping.gradient(i), {clipping.scale(i), apply});
   }
+  if (rule_->common.use_ema) average(*rule_, gradients, variables, applies);
+}
+
+Tensor Optimizer::scale_loss(const Tensor& loss) const {
+  const double factor = rule_->common.loss_scale_factor;
+  return factor == 1 ? loss : loss * factor;
+}
+
+int64_t Optimizer::gradient_accumulation_steps() const { return rule_->common.gradient_accumulation_steps; }
+
+void Optimizer::finalize_variables(const std::vector<Variable>& variables) {
+  if (rule_->common.use_ema) take_averages(*rule_, variables);
 }
 
 Variable Optimizer::learning_rate() const { return rule_->learning_rate; }
 
 std::vector<Variable> Optimizer::variables() const {
   std::vector<Variable> out{rule_->learning_rate, rule_->step};
+  out.insert(out.end(), rule_->accumulated.begin(), rule_->accumulated.end());
   out.insert(out.end(), rule_->slots.begin(), rule_->slots.end());
   return out;
 }

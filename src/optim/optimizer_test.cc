@@ -52,8 +52,8 @@ std::vector<Optimizer> all_rules() {
           AdamW{.global_clipnorm = 1},
           RMSprop{.weight_decay = 0.1},
           RMSprop{.learning_rate = falling, .momentum = 0.5, .centered = true, .global_clipnorm = 0.5},
-          Adagrad{},
-          Adagrad{.clipnorm = 0.5}};
+          Adagrad{.use_ema = true},
+          Adagrad{.clipnorm = 0.5, .use_ema = true, .ema_overwrite_frequency = 1}};
 }
 
 TEST(Optimizers, AnUpdateThatIsNotAppliedChangesNothing) {
@@ -102,6 +102,119 @@ TEST(Optimizers, AnUpdateThatIsNotAppliedChangesNothing) {
         EXPECT_EQ(optimizer.variables()[1].read().item<int64_t>(), 2);
       }
     }
+  }
+}
+
+// Against one update by the mean over all rows of the calls.
+TEST(Optimizers, CallsAccumulateToTheMeanOfTheirRows) {
+  for (const bool traced : {false, true}) {
+    for (const bool weighted : {false, true}) {
+      std::vector<Optimizer> several{
+          SGD{.momentum = 0.9, .weight_decay = 0.1, .gradient_accumulation_steps = 3},
+          Adam{.learning_rate = PiecewiseConstantDecay{.boundaries = {1}, .values = {0.5, 0.25}},
+               .global_clipnorm = 0.5,
+               .gradient_accumulation_steps = 3},
+          RMSprop{.momentum = 0.5, .centered = true, .gradient_accumulation_steps = 3},
+          Adagrad{.clipvalue = 0.25, .gradient_accumulation_steps = 3}};
+      std::vector<Optimizer> one{
+          SGD{.momentum = 0.9, .weight_decay = 0.1},
+          Adam{.learning_rate = PiecewiseConstantDecay{.boundaries = {1}, .values = {0.5, 0.25}},
+               .global_clipnorm = 0.5},
+          RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.clipvalue = 0.25}};
+      for (size_t k = 0; k < several.size(); ++k) {
+        SCOPED_TRACE(cat(one[k].rule()->name, traced ? " traced" : " eagerly", weighted ? " weighted" : ""));
+        Variable w(Tensor::of<float>({1, -2}), {.name = "w"}), v(Tensor::of<float>({1, -2}), {.name = "w"});
+        const auto add = [&](const Tensor& g, const Tensor& weight) {
+          several[k].apply({g}, {w}, {.weight = weighted ? weight : Tensor()});
+          return Tensors{};
+        };
+        const auto step = function(add);
+        for (int update = 0; update < 3; ++update) {
+          const auto before = w.read().to_vector<float>();
+          std::vector<float> sum(2, 0);
+          float total = 0;
+          for (int call = 0; call < 3; ++call) {
+            EXPECT_EQ(w.read().to_vector<float>(), before);
+            const float a = 0.25f * static_cast<float>(call - update),
+                        b = 0.5f * static_cast<float>(call + 1);
+            const float weight = weighted ? static_cast<float>(call + 1) : 1;
+            const Tensor g = Tensor::of<float>({a, b});
+            if (traced) {
+              step(g, Tensor::scalar(weight));
+            } else {
+              add(g, Tensor::scalar(weight));
+            }
+            sum[0] += a, sum[1] += b, total += weight;
+          }
+          one[k].apply({Tensor::of<float>({sum[0] / total, sum[1] / total})}, {v});
+          const auto got = w.read().to_vector<float>(), wanted = v.read().to_vector<float>();
+          for (size_t i = 0; i < 2; ++i) EXPECT_NEAR(got[i], wanted[i], 2e-6);
+        }
+        EXPECT_EQ(several[k].variables()[1].read().item<int64_t>(), 3);
+        EXPECT_EQ(several[k].learning_rate().read().item<float>(),
+                  one[k].learning_rate().read().item<float>());
+      }
+    }
+  }
+}
+
+// By hand: SGD of rate 1 goes 1, 2, 3, ... down by gradients of -1.
+TEST(Optimizers, AveragesFollowAndTakeThePlaceOfVariables) {
+  for (const bool traced : {false, true}) {
+    const auto run = [&](int64_t frequency, int64_t calls, bool applied) {
+      Optimizer sgd = SGD{.learning_rate = 1,
+                          .gradient_accumulation_steps = calls,
+                          .use_ema = true,
+                          .ema_momentum = 0.75,
+                          .ema_overwrite_frequency = frequency};
+      Variable w(full({1}, 0), {.name = "w"});
+      const auto update = [&](const Tensor& g, const Tensor& apply) {
+        sgd.apply({g}, {w}, {.apply = apply});
+        return Tensors{};
+      };
+      const auto step = function(update);
+      std::vector<float> out;
+      const auto call = [&](float g, bool apply) {
+        const Tensor a = full({1}, g), b = Tensor::scalar(apply);
+        if (traced) {
+          step(a, b);
+        } else {
+          update(a, b);
+        }
+      };
+      for (int i = 0; i < 4; ++i) {
+        for (int64_t k = 0; k < calls; ++k) call(-1, true);
+        if (!applied) call(std::numeric_limits<float>::infinity(), false);
+        out.push_back(w.read().to_vector<float>()[0]);
+      }
+      sgd.finalize_variables({w});
+      out.push_back(w.read().to_vector<float>()[0]);
+      return out;
+    };
+    // Averages: 1, then 0.75 * 1 + 0.25 * 2 = 1.25, 0.75 * 1.25 + 0.25 * 3 = 1.6875, 2.265625.
+    const std::vector<float> alone{1, 2, 3, 4, 2.265625f};
+    EXPECT_EQ(run(0, 1, true), alone);
+    EXPECT_EQ(run(0, 1, false), alone);
+    EXPECT_EQ(run(0, 3, true), alone);
+    // Every second time in its place: 1, 1.25, 2.25 (average 1.5), 3.25 becomes 0.75 * 1.5 + 0.25 * 3.25.
+    const std::vector<float> overwritten{1, 1.25f, 2.25f, 1.9375f, 1.9375f};
+    EXPECT_EQ(run(2, 1, true), overwritten);
+    EXPECT_EQ(run(2, 1, false), overwritten);
+  }
+}
+
+TEST(Optimizers, AScaledLossUpdatesAsTheLoss) {
+  for (const double clipnorm : {0.0, 0.5}) {
+    Optimizer scaled = Adam{.clipnorm = clipnorm, .loss_scale_factor = 1024},
+              plain = Adam{.clipnorm = clipnorm};
+    Variable w(Tensor::of<float>({1, -2}), {.name = "w"}), v(Tensor::of<float>({1, -2}), {.name = "w"});
+    EXPECT_EQ(scaled.scale_loss(Tensor::scalar(2.0f)).item<float>(), 2048);
+    for (int i = 0; i < 3; ++i) {
+      const Tensor g = Tensor::of<float>({0.3f, 0.7f});
+      scaled.apply({scaled.scale_loss(g)}, {w});
+      plain.apply({g}, {v});
+    }
+    EXPECT_EQ(w.read().to_vector<float>(), v.read().to_vector<float>());
   }
 }
 
@@ -194,6 +307,12 @@ TEST(Optimizers, OptionsOutsideOfTheirRangeAreRefused) {
     EXPECT_TRUE(refused(Adam{.global_clipnorm = bad}, "adam.global_clipnorm")) << bad;
     EXPECT_TRUE(refused(RMSprop{.clipvalue = bad}, "rmsprop.clipvalue")) << bad;
   }
+  EXPECT_TRUE(refused(SGD{.gradient_accumulation_steps = 0}, "sgd.gradient_accumulation_steps"));
+  EXPECT_TRUE(refused(Adam{.ema_overwrite_frequency = -1}, "adam.ema_overwrite_frequency"));
+  for (const double bad : {-0.1, 1.5, kNan})
+    EXPECT_TRUE(refused(Adam{.ema_momentum = bad}, "adam.ema_momentum"));
+  for (const double bad : {-1.0, 0.0, kNan, std::numeric_limits<double>::infinity()})
+    EXPECT_TRUE(refused(RMSprop{.loss_scale_factor = bad}, "rmsprop.loss_scale_factor")) << bad;
   EXPECT_TRUE(refused(SGD{.weight_decay = -1}, "sgd.weight_decay"));
   EXPECT_TRUE(refused(Adagrad{.initial_accumulator_value = -1}, "adagrad.initial_accumulator_value"));
   EXPECT_TRUE(refused(Adagrad{.clipnorm = 1, .global_clipnorm = 1}, "adagrad.clip"));

@@ -19,10 +19,17 @@ struct CommonOptions {
         weight_decay(o.weight_decay),
         clipnorm(o.clipnorm),
         global_clipnorm(o.global_clipnorm),
-        clipvalue(o.clipvalue) {}
+        clipvalue(o.clipvalue),
+        ema_momentum(o.ema_momentum),
+        loss_scale_factor(o.loss_scale_factor),
+        gradient_accumulation_steps(o.gradient_accumulation_steps),
+        ema_overwrite_frequency(o.ema_overwrite_frequency),
+        use_ema(o.use_ema) {}
 
   LearningRateSchedule learning_rate;
-  double weight_decay, clipnorm, global_clipnorm, clipvalue;
+  double weight_decay, clipnorm, global_clipnorm, clipvalue, ema_momentum, loss_scale_factor;
+  int64_t gradient_accumulation_steps, ema_overwrite_frequency;
+  bool use_ema;
 };
 
 // How the update of a variable counts: its gradient times `scale`, and not at all where `apply` is false.
@@ -40,13 +47,16 @@ struct Optimizer::Rule {
   void require(bool holds, const char* option, const char* must, double value) const;
   // The slot `name` of `variable`: of its type, every element `initial` at first.
   Variable slot(const std::string& name, const Variable& variable, double initial = 0);
+  // The same in another dtype.
+  Variable slot(const std::string& name, const Variable& variable, double initial, DType dtype);
   // Forgets the slots that were made after the first `count`.
   void keep_slots(size_t count);
 
   std::string name;
   CommonOptions common;
-  Variable learning_rate;  // f32[]
-  Variable step;           // i64[]: updates made
+  Variable learning_rate;             // f32[]
+  Variable step;                      // i64[]: updates made
+  std::vector<Variable> accumulated;  // while gradients are accumulated: i64[] calls, f32[] their weight
   std::vector<Variable> slots;
   std::map<std::pair<const VariableState*, std::string>, size_t> slot_index;
   std::vector<Variable> owners;  // keeps the variables that slots belong to alive

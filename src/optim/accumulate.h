@@ -1,0 +1,22 @@
+// Updates by the gradients of several calls.
+#pragma once
+
+#include "optim/rule.h"
+
+namespace espalier {
+
+// What an update is made of: gradients, some perhaps undefined, and how they count.
+struct Pending {
+  std::vector<Tensor> gradients;
+  UpdateControl control;
+
+  void count_times(const Tensor& factor);
+  // Takes control.weight into control.scale.
+  void divide_by_weight();
+};
+
+// Adds the call's gradients to those before and puts their sums in the place; the update applies only at the
+// last call of common.gradient_accumulation_steps, and the sums begin anew behind it.
+void accumulate(Optimizer::Rule& rule, const std::vector<Variable>& variables, Pending& pending);
+
+}  // namespace espalier
