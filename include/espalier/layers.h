@@ -35,11 +35,12 @@ class TrainingScope {
   bool before_;
 };
 
-// What a layer computes in and what it keeps its variables in, by Keras' names: "float32", "bfloat16" (both
-// the same), "mixed_bfloat16" (computes in bf16 from f32 variables). A layer casts floating-point inputs and
-// variables to compute_dtype() where it uses them and gives outputs of it; integers stay as they are;
-// gradients and optimizer state have variable_dtype(). Losses and metrics of fit and evaluate are f32. From
-// Keras' DTypePolicy. Its mixed_float16 is refused: it needs loss scaling.
+// What a layer computes in and what it keeps its variables in, by Keras' names: "float32", "bfloat16",
+// "float16" (both the same), "mixed_bfloat16" and "mixed_float16" (compute in 16 bits from f32 variables). A
+// model whose own policy computes in float16 is trained under a loss scale (ModelOptions::loss_scale). A
+// layer casts floating-point inputs and variables to compute_dtype() where it uses them and gives outputs of
+// it; integers stay as they are; gradients and optimizer state have variable_dtype(). Losses and metrics of
+// fit and evaluate are f32. From Keras' DTypePolicy.
 class DTypePolicy {
  public:
   // The one of set_dtype_policy.
@@ -60,6 +61,11 @@ class DTypePolicy {
 // their own.
 void set_dtype_policy(DTypePolicy policy);
 DTypePolicy dtype_policy();
+// The same by Keras' names.
+namespace mixed_precision {
+inline void set_global_policy(DTypePolicy policy) { set_dtype_policy(policy); }
+inline DTypePolicy global_policy() { return dtype_policy(); }
+}  // namespace mixed_precision
 
 // By Keras' names: "linear", "relu", "relu6", "leaky_relu", "elu", "gelu", "silu", "softplus", "sigmoid",
 // "softmax", "tanh", "exponential". Raises ValueError[activation.name].
@@ -140,6 +146,8 @@ class Layer {
   // Whether this layer, or one below, says couples_rows(). Before its first call a layer does not know those
   // below: true.
   bool rows_are_coupled() const;
+  // Whether this layer, or one below that it has called, computes in that dtype.
+  bool computes_in(DType dtype) const;
   DTypePolicy dtype_policy() const;
   DType compute_dtype() const { return dtype_policy().compute_dtype(); }
   DType variable_dtype() const { return dtype_policy().variable_dtype(); }

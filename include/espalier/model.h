@@ -124,6 +124,16 @@ struct OutputOptions {
   std::vector<Metric> metrics = {};
 };
 
+// What a loss is multiplied by before it is differentiated, so that gradients in float16 do not become 0; the
+// optimizer divides by it again. A step whose gradients are not all finite changes nothing but scale and
+// counters: no variable, average, metric or iteration. From Keras' LossScaleOptimizer.
+struct LossScale {
+  double initial = 32768;
+  // Doubled after `growth_steps` finite steps, halved after each other one; else it stays.
+  bool dynamic = true;
+  int64_t growth_steps = 2000;
+};
+
 struct ModelOptions {
   Optimizer optimizer = Adam{};
   Loss loss = SparseCategoricalCrossentropy({.from_logits = true});
@@ -146,6 +156,11 @@ struct ModelOptions {
   // that a constant brings, as in a mask, is no fault, nor is any that does not reach the loss. A check reads
   // gradients and weights once more, and new values need memory beside the old ones.
   bool check_numerics = false;
+  // None: dynamic where the model's dtype policy computes in float16 ("mixed_float16", "float16"), else no
+  // scale, and where only layers of it do, fit raises StateError[fit.loss_scale]. With one the logs have
+  // "loss_scale", and check_numerics leaves gradients to it: what it finds are losses and new weights. Raises
+  // ValueError[loss_scale.initial] unless positive and finite, [loss_scale.growth_steps] for less than 1.
+  std::optional<LossScale> loss_scale = {};
 };
 
 struct FitOptions {

@@ -260,7 +260,7 @@ void add_bench(CLI::App& app) {
   CLI::App* verb =
       app.add_subcommand("bench", "Time workloads that peers run too, beside the machine's limits");
   verb->add_option("workload", options->workload, "One of them (default: all)");
-  add_dtype(*verb, options->dtype);
+  add_dtype(*verb, options->dtype, {"f32", "bf16"});
   verb->add_option("--rounds", options->rounds, "Timed rounds, of which the median counts")
       ->capture_default_str()
       ->check(number_from(int64_t{1}, 1000));

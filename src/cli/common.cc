@@ -295,11 +295,14 @@ CLI::Option* add_seed(CLI::App& verb, uint64_t& seed) {
       ->check(CLI::Validator(digits, ""));
 }
 
-CLI::Option* add_dtype(CLI::App& verb, std::string& dtype) {
+CLI::Option* add_dtype(CLI::App& verb, std::string& dtype, const std::vector<std::string>& words) {
+  std::string listed;
+  for (const std::string& word : words) listed += cat(listed.empty() ? "" : "|", word);
   return verb
-      .add_option("--dtype", dtype, "What layers compute in; bf16 keeps variables in f32 (mixed_bfloat16)")
-      ->option_text(cat("f32|bf16 [", dtype, "]"))
-      ->check(one_of_words({"f32", "bf16"}));
+      .add_option("--dtype", dtype,
+                  "What layers compute in; variables stay f32 (mixed_bfloat16, mixed_float16)")
+      ->option_text(cat(listed, " [", dtype, "]"))
+      ->check(one_of_words(words));
 }
 
 void add_threads(CLI::App& verb) {

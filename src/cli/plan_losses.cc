@@ -114,7 +114,8 @@ void compile(Model& model, const TrainPlan& plan, int64_t classes, int64_t posit
   model.compile({.optimizer = make_optimizer(plan.optimizer),
                  .loss = said_at(plan, "loss", [&] { return make_loss(plan.loss, classes > 0); }),
                  .metrics = said_at(plan, "fit.metrics",
-                                    [&] { return make_metrics(plan.fit.metrics, classes, positive); })});
+                                    [&] { return make_metrics(plan.fit.metrics, classes, positive); }),
+                 .loss_scale = plan.fit.dtype == "f16" ? std::optional(LossScale{}) : std::nullopt});
 }
 
 FitOptions fit_options(const TrainPlan& plan) {

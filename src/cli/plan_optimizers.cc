@@ -27,6 +27,14 @@ Fields with_common(Fields own, OptimizerOf<Rule>& plan) {
   out.push_back(
       {"global_clipnorm", &plan.rule.global_clipnorm, "Bound on the norm of all; 0 for none", at_least(0)});
   out.push_back({"clipvalue", &plan.rule.clipvalue, "Bound on each element; 0 for none", at_least(0)});
+  out.push_back({"gradient_accumulation_steps", &plan.rule.gradient_accumulation_steps,
+                 "Steps whose gradients make one update", at_least(1)});
+  out.push_back({"use_ema", &plan.rule.use_ema, "Keep moving averages of variables, the weights at the end"});
+  out.push_back({"ema_momentum", &plan.rule.ema_momentum, "What the averages keep", between(0, 1)});
+  out.push_back({"ema_overwrite_frequency", &plan.rule.ema_overwrite_frequency,
+                 "Updates after which averages replace the variables; 0 for the end alone", at_least(0)});
+  out.push_back({"loss_scale_factor", &plan.rule.loss_scale_factor,
+                 "What the loss is multiplied by meanwhile", above(0)});
   return out;
 }
 template <class Rule>

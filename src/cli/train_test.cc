@@ -87,6 +87,10 @@ TEST(TrainVerb, ComputesInTheDTypeAsTold) {
   const auto bf16 = train({"--data", data, "--epochs", "30", "--dtype", "bf16"});
   EXPECT_EQ(f32["dtype"], "f32");
   EXPECT_EQ(bf16["dtype"], "bf16");
+  const auto f16 = train({"--data", data, "--epochs", "30", "--dtype", "f16"});
+  EXPECT_EQ(f16["dtype"], "f16");
+  EXPECT_EQ(f16["accuracy"], 1.0);
+  EXPECT_NEAR(f16["epochs"][0]["loss"], f32["epochs"][0]["loss"], 0.02);
   EXPECT_EQ(bf16["accuracy"], 1.0);
   EXPECT_NE(bf16["epochs"], f32["epochs"]);
   EXPECT_NEAR(bf16["epochs"][0]["loss"], f32["epochs"][0]["loss"], 0.02);

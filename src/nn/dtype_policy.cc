@@ -13,9 +13,9 @@ struct Row {
   DType compute, variable;
 };
 constexpr Row kPolicies[] = {
-    {"float32", DType::kF32, DType::kF32},
-    {"bfloat16", DType::kBF16, DType::kBF16},
-    {"mixed_bfloat16", DType::kBF16, DType::kF32},
+    {"float32", DType::kF32, DType::kF32},         {"bfloat16", DType::kBF16, DType::kBF16},
+    {"mixed_bfloat16", DType::kBF16, DType::kF32}, {"float16", DType::kF16, DType::kF16},
+    {"mixed_float16", DType::kF16, DType::kF32},
 };
 std::atomic<uint8_t> of_process{0};
 
@@ -25,11 +25,6 @@ DTypePolicy::DTypePolicy() : row_(of_process) {}
 
 DTypePolicy::DTypePolicy(const std::string& name, Location at) {
   const CallScope scope(at);
-  if (name == "mixed_float16") {
-    throw ValueError("dtype_policy.name",
-                     "dtype policy \"mixed_float16\" needs loss scaling, which there is none of",
-                     "\"mixed_bfloat16\" has the exponents of f32 and needs none");
-  }
   row_ = static_cast<uint8_t>(&find_named("dtype_policy.name", "dtype policy", name, kPolicies) - kPolicies);
 }
 

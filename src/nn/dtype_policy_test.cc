@@ -27,7 +27,9 @@ TEST_F(DTypePolicies, NamesAreKeras) {
   };
   for (const auto& [name, compute, variable] : {Row{"float32", DType::kF32, DType::kF32},
                                                 {"bfloat16", DType::kBF16, DType::kBF16},
-                                                {"mixed_bfloat16", DType::kBF16, DType::kF32}}) {
+                                                {"mixed_bfloat16", DType::kBF16, DType::kF32},
+                                                {"float16", DType::kF16, DType::kF16},
+                                                {"mixed_float16", DType::kF16, DType::kF32}}) {
     const DTypePolicy policy(name);
     EXPECT_STREQ(policy.name(), name);
     EXPECT_EQ(policy.compute_dtype(), compute);
@@ -36,7 +38,7 @@ TEST_F(DTypePolicies, NamesAreKeras) {
 }
 
 TEST_F(DTypePolicies, UnknownNamesAreRefused) {
-  for (const std::string name : {"float16", "f32", "bf16", "mixed_bf16", "mixed_float16", "float64", ""}) {
+  for (const std::string name : {"half", "f32", "bf16", "mixed_bf16", "float64", ""}) {
     const auto error_of = [](auto f) -> std::string {
       try {
         f();
@@ -50,8 +52,7 @@ TEST_F(DTypePolicies, UnknownNamesAreRefused) {
          {error_of([&] { DTypePolicy policy(name); }), error_of([&] { set_dtype_policy(name); }),
           error_of([&] { Dense({.units = 2, .dtype = name}); })}) {
       EXPECT_NE(text.find(" at dtype_policy_test.cc:"), std::string::npos) << text;
-      EXPECT_NE(text.find(name == "mixed_float16" ? "loss scaling" : "float32, bfloat16, mixed_bfloat16"),
-                std::string::npos)
+      EXPECT_NE(text.find("float32, bfloat16, mixed_bfloat16, float16, mixed_float16"), std::string::npos)
           << text;
     }
     EXPECT_EQ(dtype_policy(), DTypePolicy("float32"));

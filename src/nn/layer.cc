@@ -261,6 +261,11 @@ bool Layer::rows_are_coupled() const {
   return std::ranges::any_of(state_->subtree(), [](const State* state) { return state->couples_rows; });
 }
 
+bool Layer::computes_in(DType dtype) const {
+  return std::ranges::any_of(state_->subtree(),
+                             [&](const State* state) { return state->dtype.compute_dtype() == dtype; });
+}
+
 Tensor Layer::row_weight(const Tensor& x) const {
   const Tensor& weight = RowWeightScope::current();
   if (!weight.defined() || (x.rank() > 0 && x.size(0) == weight.size(0))) return weight;

@@ -42,10 +42,12 @@ class Program {
     const Tensor x = random.normal({kRows, 3});
     const Tensor y = sum(x * x, 1, true);
     model.emplace(Dense({.units = units}), BatchNormalization(), Dropout(0.3), Dense({.units = 1}));
-    model->compile(
-        {.optimizer = sgd ? Optimizer(SGD{.momentum = momentum}) : Optimizer(Adam{.learning_rate = 0.05}),
-         .loss = MeanSquaredError(),
-         .metrics = {metrics::MeanAbsoluteError(), metrics::R2Score()}});
+    model->compile({.optimizer = optimizer ? optimizer()
+                                 : sgd     ? Optimizer(SGD{.momentum = momentum})
+                                           : Optimizer(Adam{.learning_rate = 0.05}),
+                    .loss = MeanSquaredError(),
+                    .metrics = {metrics::MeanAbsoluteError(), metrics::R2Score()},
+                    .loss_scale = loss_scale});
     int64_t steps = 0;
     FitOptions fit{.epochs = kEpochs, .batch_size = batch_size, .validation_split = 0.1};
     fit.callbacks = {BackupAndRestore(options),
@@ -79,6 +81,8 @@ class Program {
   int64_t units = 8, batch_size = 16;
   bool sgd = false;
   double momentum = 0, min_delta = 0;
+  std::function<Optimizer()> optimizer = {};
+  std::optional<LossScale> loss_scale = {};
   std::optional<Sequential> model;  // of the last run
 
  private:
@@ -105,6 +109,25 @@ void expect_same_bits(int64_t save_freq, int64_t stride) {
 TEST(Backup, ARunThatDiedGoesOnToTheSameBits) {
   expect_same_bits(0, 20);
   expect_same_bits(4, 13);
+}
+
+// Of what an update is still made of, of averages, and of the loss scale.
+TEST(Backup, SumsOfGradientsAveragesAndTheLossScaleAreKept) {
+  Program program("backup_accumulates", 1);
+  program.optimizer = [] {
+    return Adam{.learning_rate = 0.05,
+                .gradient_accumulation_steps = 4,
+                .use_ema = true,
+                .ema_momentum = 0.5,
+                .ema_overwrite_frequency = 3};
+  };
+  program.loss_scale = LossScale{.initial = 64, .growth_steps = 5};
+  const Outcome wanted = program.run();
+  EXPECT_GT(wanted.history.back().at("loss_scale"), 64);
+  for (const int64_t step : {1, 2, 7, 9, 14}) {
+    EXPECT_THROW(program.run(step), Killed);
+    EXPECT_TRUE(program.run() == wanted) << step;
+  }
 }
 
 TEST(Backup, SlowAndInAnyStep) {

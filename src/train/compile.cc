@@ -37,6 +37,16 @@ void require_own(const std::vector<Variable>& read, const std::vector<Variable>&
   }
 }
 
+// Gradients in float16 become 0 without a word.
+void require_scale(const Model& model, bool scaled) {
+  if (scaled || !model.computes_in(DType::kF16)) return;
+  throw StateError(
+      "fit.loss_scale",
+      cat("layers of model \"", model.path(),
+          "\" compute in float16, where gradients below 6e-8 are 0, and it has no loss scale"),
+      "compile with .loss_scale = LossScale{}, or make the model under the policy mixed_float16");
+}
+
 // Without one fit would say how good the model is, again and again.
 void require_weights(const Model& model, const std::vector<Variable>& weights) {
   const size_t frozen = model.made_trainable().size();
@@ -65,32 +75,65 @@ Tensors Model::Training::run(std::span<const Tensor> x) const {
   return out;
 }
 
+Model::Training::Gradients Model::Training::differentiate(GradientTape& tape, const LossSums& sums,
+                                                          const Tensor& mean,
+                                                          const std::vector<Variable>& variables) const {
+  Gradients out;
+  const bool accumulates = options.optimizer.gradient_accumulation_steps() > 1;
+  const Tensor target = options.optimizer.scale_loss(accumulates ? sums.sum : mean);
+  GradientOptions seed;
+  if (scaling) seed.output_gradients = {scaling->scale()};
+  out.by_variable = tape.gradient(target, variables, seed);
+  if (scaling) {
+    out.overflow = LossScaling::overflow(out.by_variable);
+    out.control = scaling->control(out.overflow);
+  }
+  if (accumulates) out.control.weight = sums.weight;
+  return out;
+}
+
+void Model::Training::update(const Gradients& gradients, const std::vector<Variable>& variables) {
+  const auto rule = options.optimizer.rule();
+  BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
+  if (!variables.empty()) options.optimizer.apply(gradients.by_variable, variables, gradients.control);
+  if (scaling) scaling->count();
+}
+
+void Model::Training::step(std::span<const Tensor> arguments, std::span<const int64_t> numbers) {
+  if (!train_step->call(arguments, numbers)) scaling->skip();
+}
+
 void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options), output_names());
   Training& training = *next;
   const size_t labels = training.outputs.size();
-  const auto train = [&training, labels](std::span<const Tensor> in, StepWatch* watch) {
+  if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
+  if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
+  const auto train = [&training, labels](std::span<const Tensor> in, StepWatch* watch) -> Tensor {
     const BuildTransaction transaction;
     const TrainingScope mode(true);
     GradientTape tape;
     const Parts given = parts(in, labels);
     const RowWeightScope rows(rows_that_count(given.row_weight));
     const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
-    const Tensor total = training.total(losses), loss = LossSums::of(total, given.row_weight).mean();
+    require_scale(*Running::model(), training.scaling.has_value());
+    const Tensor total = training.total(losses);
+    const LossSums sums = LossSums::of(total, given.row_weight);
+    const Tensor loss = sums.mean();
     if (watch) watch->loss(loss);
     const std::vector<Variable> weights = Running::model()->trainable_variables();
-    const std::vector<Tensor> gradients = tape.gradient(loss, weights);
+    const Training::Gradients gradients = training.differentiate(tape, sums, loss, weights);
     require_own(tape.watched_variables(), weights);
     require_weights(*Running::model(), weights);
-    if (watch) watch->gradients(weights, gradients);
+    // What overflows is skipped, and no fault.
+    if (watch && !training.scaling) watch->gradients(weights, gradients.by_variable);
     training.observe(total, losses, given.y, outputs, given.row_weight);
-    const auto rule = training.options.optimizer.rule();
-    BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
-    if (!weights.empty()) training.options.optimizer.apply(gradients, weights);
+    training.update(gradients, weights);
     if (watch) watch->updated(Running::model()->variables());
+    return gradients.overflow;
   };
-  const auto test = [&training, labels](std::span<const Tensor> in, StepWatch* watch) {
+  const auto test = [&training, labels](std::span<const Tensor> in, StepWatch* watch) -> Tensor {
     const BuildTransaction transaction;
     const TrainingScope mode(false);
     const Parts given = parts(in, labels);
@@ -99,10 +142,12 @@ void Model::compile(ModelOptions options, Location at) {
     const Tensor total = training.total(losses);
     if (watch) watch->loss(LossSums::of(total, given.row_weight).mean());
     training.observe(total, losses, given.y, outputs, given.row_weight);
+    return {};
   };
   const bool eager = training.options.run_eagerly, checks = training.options.check_numerics;
+  const bool may_skip = training.scaling.has_value();
   training.train_step =
-      std::make_unique<TrainStep>(train, TrainStep::Options{"train_step", labels, eager, checks});
+      std::make_unique<TrainStep>(train, TrainStep::Options{"train_step", labels, eager, checks, may_skip});
   training.test_step =
       std::make_unique<TrainStep>(test, TrainStep::Options{"test_step", labels, eager, checks});
   shared_->training = std::move(next);

@@ -129,8 +129,8 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   training->reset();
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
-  training->train_step->call(arguments);
-  return training->logs();
+  training->step(arguments);
+  return training->training_logs();
 }
 
 Logs Model::evaluate(const TensorList& x, const TensorList& y, int64_t batch_size, Location at) {

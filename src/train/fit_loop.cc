@@ -21,6 +21,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     run.logs.push_back(name);
     if (validate) run.logs.push_back("val_" + name);
   }
+  if (scaling) run.logs.emplace_back("loss_scale");
   Backups backups(options, batches, run);
   FitPosition now{options.initial_epoch};
   const auto variables = [&] { return this->variables(*Running::model()); };
@@ -57,25 +58,25 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
       reset();
     }
     const Logs not_due;
-    Logs logs = this->logs();
+    Logs logs = training_logs();
     bool finite = true;
     while ((steps == 0 || now.step < steps) && !stop) {
       const std::span<const Tensor> arguments = batches.next();
       if (arguments.empty()) break;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
-               [&] { train_step->call(arguments, batches.numbers()); });
+               [&] { step(arguments, batches.numbers()); });
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       const bool diverged = finite && !loss_is_finite();
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !options.callbacks.empty();
-      if (due) refresh(logs);
+      if (due) refresh_training(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
       if (backups.due_after_step(++steps_of_run)) save(now);
     }
     interrupted = stop;
     if (interrupted && backups.used()) save(now);
-    refresh(logs);
+    refresh_training(logs);
     if (validate) {
       for (const auto& [name, value] : validate()) logs.set("val_" + name, value);
     }
@@ -83,6 +84,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     now.history.push_back(std::move(logs));
     if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stop, now.history});
   }
+  this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (const auto& callback : options.callbacks)
     callback->on_train_end(now.history.empty() ? Logs{} : now.history.back());
   if (!interrupted) backups.end();

@@ -34,7 +34,7 @@ class FiniteFlag final : public StepWatch {
   Tensor value_;
 };
 
-bool all_finite(std::span<const Tensor> flag) { return flag[0].item<float>() == 0; }
+bool holds(const Tensor& flag) { return flag.item<float>() == 0; }
 
 // Eager calls after which all variables have their new values, or, without keep(), the old ones.
 class EagerTransaction final : AssignObserver, Recorder {
@@ -59,35 +59,41 @@ class EagerTransaction final : AssignObserver, Recorder {
 TrainStep::TrainStep(Body body, Options options)
     : body_(std::move(body)),
       options_(std::move(options)),
-      traced_(
-          [body = body_, checks = options_.checks](std::span<const Tensor> arguments) -> Tensors {
-            const BuildTransaction transaction;
-            FiniteFlag flag;
-            body(arguments, checks ? &flag : nullptr);
-            return checks ? Tensors{flag.value()} : Tensors{};
-          },
-          {.name = options_.name}) {}
+      traced_([this](std::span<const Tensor> arguments) { return flags(arguments); },
+              {.name = options_.name}) {}
 
-void TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+Tensors TrainStep::flags(std::span<const Tensor> arguments) const {
+  const BuildTransaction transaction;
+  FiniteFlag finite;
+  const Tensor kept = body_(arguments, options_.checks ? &finite : nullptr);
+  Tensors out;
+  if (options_.checks) out.push_back(finite.value());
+  if (options_.may_skip) out.push_back(kept);
+  return out;
+}
+
+bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
     arguments = counted->arguments;
     numbers = counted->numbers;
   }
   const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
-  bool finite = true;
-  const auto accept = [&](std::span<const Tensor> flag) { return finite = all_finite(flag); };
+  bool finite = true, kept = true;
+  const auto accept = [&](std::span<const Tensor> flags) {
+    if (options_.checks) finite = holds(flags.front());
+    if (options_.may_skip) kept = holds(flags.back());
+    return finite && kept;
+  };
   if (options_.eager) {
     EagerTransaction transaction;
-    FiniteFlag flag;
-    body_(arguments, options_.checks ? &flag : nullptr);
-    if (!options_.checks || accept({&flag.value(), 1})) transaction.keep();
-  } else if (options_.checks) {
+    if (accept(flags(arguments))) transaction.keep();
+  } else if (options_.checks || options_.may_skip) {
     traced_.call_if(arguments, accept);
   } else {
     traced_.call(arguments);
   }
-  if (finite) return;
+  if (finite) return kept;
   const EagerTransaction transaction;
   Culprit culprit(arguments, numbers, options_.labels);
   body_(arguments, &culprit);

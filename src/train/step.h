@@ -7,8 +7,10 @@
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
+#include "espalier/tape.h"
 #include "train/dataset_batches.h"
 #include "train/ids.h"
+#include "train/loss_scaling.h"
 #include "train/metric.h"
 #include "train/step_batches.h"
 
@@ -48,22 +50,27 @@ class StepWatch {
 // A step of fit or evaluate on x, y and the weight of each row: traced and replayed, or made of eager calls.
 class TrainStep {
  public:
-  // Shows itself to `watch` unless that is null.
-  using Body = std::function<void(std::span<const Tensor> arguments, StepWatch* watch)>;
+  // Shows itself to `watch` unless that is null. Gives, if it `may_skip`, f32[]: 0 where the step is to be
+  // kept, else NaN.
+  using Body = std::function<Tensor(std::span<const Tensor> arguments, StepWatch* watch)>;
   struct Options {
     std::string name;
     size_t labels = 1;  // tensors of y
-    bool eager = false, checks = false;
+    bool eager = false, checks = false, may_skip = false;
   };
   TrainStep(Body body, Options options);
+  TrainStep(const TrainStep&) = delete;
+  TrainStep& operator=(const TrainStep&) = delete;
 
-  // Variables stay as they were when it raises. Raises ValueError[check_numerics] if it checks; `numbers` are
-  // those of the rows, if they have some.
-  void call(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {}) const;
+  // Whether the step was kept: variables stay as they were when it was not, and when it raises. Raises
+  // ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
+  bool call(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {}) const;
   // Makes the variables that a call on these arguments makes, and changes none.
   void make_variables(std::span<const Tensor> arguments) const;
 
  private:
+  // A run of the body: whether its numbers are finite, if it checks, and what it gives, if it may skip.
+  Tensors flags(std::span<const Tensor> arguments) const;
   Body body_;
   Options options_;
   TracedFunction traced_;
@@ -88,6 +95,18 @@ struct Model::Training {
   Tensors losses(std::span<const Tensor> labels, const Tensors& outputs);
   // Their sum, by their weights, and all penalties.
   Tensor total(const Tensors& losses) const;
+  // The first half of a step: gradients by variable of the mean loss, or of its sum where the optimizer adds
+  // up those of several steps, times the loss scale; `control` makes them those of the loss, `overflow` is
+  // f32[]: 0 where all are finite, undefined without a scale.
+  struct Gradients {
+    std::vector<Tensor> by_variable;
+    UpdateControl control;
+    Tensor overflow;
+  };
+  Gradients differentiate(GradientTape& tape, const LossSums& sums, const Tensor& mean,
+                          const std::vector<Variable>& variables) const;
+  // The second half: the optimizer's update, and the loss scale's.
+  void update(const Gradients& gradients, const std::vector<Variable>& variables);
   // Adds a batch to what `logs` says.
   void observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
                const Tensors& outputs, const Tensor& weights);
@@ -96,10 +115,15 @@ struct Model::Training {
   bool loss_is_finite() const;
   // Brings `logs`, which logs() made, up to date.
   void refresh(Logs& logs) const;
+  // The same for steps of training, with "loss_scale" where there is one.
+  Logs training_logs() const;
+  void refresh_training(Logs& logs) const;
   void reset();
   // What steps change: the variables of model, optimizer and metrics and the default generator, each under a
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
+  // A step of training; one that is not kept moves the loss scale.
+  void step(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {});
   // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
   // that begin with "val_"; callbacks get the notes.
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
@@ -126,6 +150,7 @@ struct Model::Training {
   ModelOptions options;
   std::vector<Output> outputs;
   RunningMean loss;
+  std::optional<LossScaling> scaling;
   std::unique_ptr<TrainStep> train_step, test_step;
 };
 

@@ -222,6 +222,17 @@ Logs Model::Training::logs() const {
   return out;
 }
 
+Logs Model::Training::training_logs() const {
+  Logs out;
+  refresh_training(out);
+  return out;
+}
+
+void Model::Training::refresh_training(Logs& logs) const {
+  refresh(logs);
+  if (scaling) logs.set("loss_scale", scaling->value());
+}
+
 void Model::Training::refresh(Logs& logs) const {
   logs.set("loss", loss.result());
   for (const Output& output : outputs) {
@@ -258,6 +269,7 @@ std::vector<std::pair<std::string, Variable>> Model::Training::variables(const M
   };
   add("model/", model.variables());
   add("optimizer/", options.optimizer.variables());
+  if (scaling) add("", scaling->variables());
   add("", loss.variables());
   for (const Output& output : outputs) {
     for (const auto& [log, mean] : output.mean_loss) add("", mean.variables());

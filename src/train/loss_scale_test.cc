@@ -1,0 +1,182 @@
+// Training under a loss scale.
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "base/rule_of_test.h"
+#include "espalier/espalier.h"
+
+namespace espalier {
+namespace {
+
+class LossScales : public testing::Test {
+ protected:
+  void TearDown() override { set_dtype_policy("float32"); }
+};
+
+using Bytes = std::vector<std::vector<std::byte>>;
+Bytes bytes_of(const std::vector<Variable>& variables) {
+  Bytes out;
+  for (const Variable& variable : variables) {
+    const Tensor value = variable.read();
+    const auto* const data = static_cast<const std::byte*>(value.bytes());
+    out.emplace_back(data, data + value.type().bytes());
+  }
+  return out;
+}
+
+// As Keras' LossScaleOptimizer counts: three finite steps double the scale, one that overflows halves it and
+// begins anew.
+TEST_F(LossScales, TheScaleGrowsByFiniteStepsAndFallsByOthers) {
+  for (const bool eager : {false, true}) {
+    for (const bool dynamic : {true, false}) {
+      Sequential model{Dense({.units = 1})};
+      model.compile({.optimizer = SGD{.learning_rate = 1e-3},
+                     .loss = MeanSquaredError(),
+                     .run_eagerly = eager,
+                     .loss_scale = LossScale{.initial = 8, .dynamic = dynamic, .growth_steps = 3}});
+      const Tensor y = full({2, 1}, 1);
+      const auto step = [&](double value) {
+        return model.train_on_batch(full({2, 1}, value), y).at("loss_scale");
+      };
+      const double inf = std::numeric_limits<double>::infinity();
+      std::vector<double> scales;
+      for (const double value : {1.0, 1.0, 1.0, 1.0, inf, 1.0, 1.0, inf, 1.0, 1.0, 1.0})
+        scales.push_back(step(value));
+      const std::vector<double> wanted =
+          dynamic ? std::vector<double>{8, 8, 16, 16, 8, 8, 8, 4, 4, 4, 8} : std::vector<double>(11, 8);
+      EXPECT_EQ(scales, wanted) << eager;
+    }
+  }
+}
+
+// By a power of two the scaled gradient is the gradient.
+TEST_F(LossScales, ScaledStepsTrainAsOthersDo) {
+  for (const double clipnorm : {0.0, 0.1}) {
+    const auto train = [&](std::optional<LossScale> scale) {
+      set_seed(3);
+      Sequential model{Dense({.units = 4, .activation = "tanh"}), Dense({.units = 1})};
+      model.compile({.optimizer = Adam{.learning_rate = 0.1, .clipnorm = clipnorm},
+                     .loss = MeanSquaredError(),
+                     .loss_scale = scale});
+      model.fit(Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::of<float>({1, 0, 2}, {3, 1}),
+                {.epochs = 5});
+      return bytes_of(model.variables());
+    };
+    EXPECT_EQ(train({}), train(LossScale{.initial = 1024, .growth_steps = 2})) << clipnorm;
+  }
+}
+
+// Of a batch that overflows nothing stays: neither weights nor averages, slots, the generator, metrics.
+TEST_F(LossScales, ASkippedStepChangesNothing) {
+  const float inf = std::numeric_limits<float>::infinity();
+  for (const bool eager : {false, true}) {
+    for (Optimizer optimizer : std::vector<Optimizer>{
+             SGD{.momentum = 0.9}, Adam{.clipnorm = 1}, AdamW{.use_ema = true},
+             RMSprop{.momentum = 0.5, .centered = true}, Adagrad{.gradient_accumulation_steps = 2}}) {
+      Sequential model{Dense({.units = 3}), BatchNormalization(), Dropout(0.5), Dense({.units = 1})};
+      model.compile({.optimizer = optimizer,
+                     .loss = MeanSquaredError(),
+                     .metrics = {"mae"},
+                     .run_eagerly = eager,
+                     .loss_scale = LossScale{}});
+      const Tensor x = Tensor::of<float>({1, 2, 3, 4}, {2, 2}), y = full({2, 1}, 1);
+      const auto state = [&] {
+        std::vector<Variable> out = model.variables();
+        const auto own = optimizer.variables();
+        out.insert(out.end(), own.begin(), own.end());
+        out.push_back(default_generator().step_variable());
+        return bytes_of(out);
+      };
+      model.train_on_batch(x, y);
+      const Bytes before = state();
+      const Logs skipped = model.train_on_batch(Tensor::of<float>({1, 2, inf, 4}, {2, 2}), y);
+      EXPECT_EQ(state(), before) << optimizer.rule();
+      EXPECT_EQ(skipped["loss_scale"], 16384);
+      // An epoch's logs are those of the steps that count.
+      const auto history =
+          model.fit(Dataset::from_tensor_slices(
+                        {Tensor::of<float>({1, 2, 3, 4, inf, 0, 0, 1}, {4, 2}), full({4, 1}, 1)})
+                        .batch(2));
+      EXPECT_TRUE(std::isfinite(history[0].at("loss")) && std::isfinite(history[0].at("mae")));
+      EXPECT_NE(state(), before);
+    }
+  }
+}
+
+// Gradients of 1e-9 are 0 in float16, and by Adam's rule as good as any.
+TEST_F(LossScales, WhatUnderflowsInFloat16TrainsUnderAScale) {
+  set_dtype_policy("mixed_float16");
+  const auto train = [](std::optional<LossScale> scale) {
+    set_seed(1);
+    Sequential model{Dense({.units = 4, .activation = "tanh"}), Dense({.units = 1})};
+    model.compile({.optimizer = Adam{.learning_rate = 0.05, .epsilon = 1e-20},
+                   .outputs = {{.loss = MeanSquaredError(), .loss_weight = 1e-9, .metrics = {"mse"}}},
+                   .loss_scale = scale});
+    const Tensor x = Tensor::of<float>({-1, -0.5f, 0, 0.5f, 1}, {5, 1});
+    const auto history = model.fit(x, x * 0.5, {.epochs = 60, .shuffle = false});
+    return std::pair(history.front().at("mse"), history.back().at("mse"));
+  };
+  const auto [first, stuck] = train(LossScale{.initial = 1, .dynamic = false});
+  EXPECT_FLOAT_EQ(static_cast<float>(stuck), static_cast<float>(first));
+  const auto [again, learned] = train(LossScale{.initial = std::ldexp(1.0, 26)});
+  EXPECT_LT(learned, 0.05 * again);
+}
+
+TEST_F(LossScales, TheyAreOnForFloat16Alone) {
+  const Tensor x = full({2, 1}, 0.1);
+  for (const std::string policy : {"float32", "mixed_bfloat16", "bfloat16", "mixed_float16", "float16"}) {
+    set_dtype_policy(policy);
+    Sequential model{Dense({.units = 1})};
+    model.compile({.loss = MeanSquaredError()});
+    const Logs logs = model.fit(x, x, {.validation_x = x, .validation_y = x})[0];
+    const bool scaled = policy == "mixed_float16" || policy == "float16";
+    EXPECT_EQ(logs.contains("loss_scale"), scaled) << policy;
+    EXPECT_FALSE(logs.contains("val_loss_scale"));
+    if (scaled) {
+      EXPECT_EQ(logs["loss_scale"], 32768);
+    }
+    EXPECT_FALSE(model.evaluate(x, x).contains("loss_scale"));
+  }
+}
+
+TEST_F(LossScales, LayersInFloat16AskForOne) {
+  const Tensor x = full({2, 1}, 0.1);
+  const auto fit = [&](std::optional<LossScale> scale) {
+    Sequential model{Dense({.units = 2, .dtype = "mixed_float16"}), Dense({.units = 1})};
+    model.compile({.loss = MeanSquaredError(), .loss_scale = scale});
+    return rule_of([&] { model.fit(x, x); });
+  };
+  EXPECT_EQ(fit({}), "fit.loss_scale");
+  EXPECT_EQ(fit(LossScale{}), "nothing");
+  EXPECT_EQ(fit(LossScale{.initial = 1, .dynamic = false}), "nothing");
+}
+
+TEST_F(LossScales, CheckedNumbersAndScalesGoTogether) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const bool eager : {false, true}) {
+    Sequential model{Dense({.units = 1})};
+    model.compile({.optimizer = SGD{.learning_rate = 1e-3},
+                   .loss = MeanSquaredError(),
+                   .run_eagerly = eager,
+                   .check_numerics = true,
+                   .loss_scale = LossScale{.initial = std::ldexp(1.0, 100)}});
+    const Tensor y = full({2, 1}, 1);
+    model.train_on_batch(full({2, 1}, 1), y);
+    // The gradient alone overflows: that is what the scale is for.
+    const double before = model.train_on_batch(full({2, 1}, 1), y).at("loss_scale");
+    EXPECT_EQ(model.train_on_batch(full({2, 1}, 1e18), y).at("loss_scale"), before / 2);
+    EXPECT_EQ(rule_of([&] { model.train_on_batch(full({2, 1}, inf), y); }), "check_numerics");
+  }
+  Sequential model{Dense({.units = 1})};
+  const auto compile = [&](LossScale scale) {
+    return rule_of([&] { model.compile({.loss = MeanSquaredError(), .loss_scale = scale}); });
+  };
+  EXPECT_EQ(compile({.initial = 0}), "loss_scale.initial");
+  EXPECT_EQ(compile({.initial = 1e300}), "loss_scale.initial");
+  EXPECT_EQ(compile({.growth_steps = 0}), "loss_scale.growth_steps");
+}
+
+}  // namespace
+}  // namespace espalier

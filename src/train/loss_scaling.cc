@@ -1,0 +1,64 @@
+#include "train/loss_scaling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/shortest.h"
+#include "espalier/ops.h"
+
+namespace espalier {
+namespace {
+
+Variable state(const char* name, const Tensor& value) {
+  return Variable(value, {.name = cat("loss_scale/", name), .trainable = false});
+}
+
+}  // namespace
+
+LossScaling::LossScaling(const LossScale& options)
+    : options_(options),
+      scale_(state("scale", full({}, options.initial))),
+      good_steps_(state("good_steps", full({}, 0, DType::kI64))),
+      skipped_(state("skipped", full({}, 0, DType::kI64))) {
+  if (!(options.initial > 0) || !std::isfinite(static_cast<float>(options.initial)))
+    throw ValueError("loss_scale.initial",
+                     cat("the loss scale must be positive and finite, got ", shortest(options.initial)));
+  if (options.growth_steps < 1)
+    throw ValueError("loss_scale.growth_steps",
+                     cat("growth_steps must be at least 1, got ", options.growth_steps));
+}
+
+Tensor LossScaling::overflow(const std::vector<Tensor>& gradients) {
+  Tensor out = full({}, 0);
+  for (const Tensor& gradient : gradients) {
+    if (!gradient.defined()) continue;
+    const Tensor wide = convert(gradient, DType::kF32);
+    out = out + reduce_sum(wide - wide, Dims::range(wide.rank()));
+  }
+  return out;
+}
+
+UpdateControl LossScaling::control(const Tensor& overflow) const {
+  return {.scale = 1 / scale_.read(), .apply = compare(overflow, 0, Comparison::kEQ)};
+}
+
+void LossScaling::count() {
+  if (!options_.dynamic) return;
+  const Tensor steps = good_steps_.read() + 1, scale = scale_.read();
+  const Tensor grows = compare(steps, options_.growth_steps, Comparison::kEQ);
+  // Twice the largest scale would be infinite, and so would every gradient.
+  const Tensor doubled = minimum(scale * 2, std::ldexp(1.0, 127));
+  scale_.assign(select(grows, doubled, scale));
+  good_steps_.assign(select(grows, 0, steps));
+}
+
+void LossScaling::skip() {
+  skipped_.assign(skipped_.read() + 1);
+  if (!options_.dynamic) return;
+  constexpr double kLeast = std::numeric_limits<float>::min();
+  scale_.assign(maximum(scale_.read() / 2, kLeast));
+  good_steps_.assign(full({}, 0, DType::kI64));
+}
+
+}  // namespace espalier

@@ -1,0 +1,35 @@
+// A loss scale and what it learns from steps.
+#pragma once
+
+#include <vector>
+
+#include "espalier/model.h"
+#include "espalier/optimizers.h"
+
+namespace espalier {
+
+// State is variables ("loss_scale/...", f32[] scale, i64[] steps since it changed, i64[] steps skipped), so
+// that checkpoints have it.
+class LossScaling {
+ public:
+  explicit LossScaling(const LossScale& options);
+
+  // What the loss is multiplied by before it is differentiated.
+  Tensor scale() const { return scale_.read(); }
+  // In a step: f32[], 0 where all gradients are finite, else NaN.
+  static Tensor overflow(const std::vector<Tensor>& gradients);
+  // In a step: what takes the scale away, and whether to update at all.
+  UpdateControl control(const Tensor& overflow) const;
+  // In a step that is kept: counts it, and doubles the scale where it is time.
+  void count();
+  // Behind a step that was not kept, as an overflow says.
+  void skip();
+  double value() const { return scale_.read().item<float>(); }
+  std::vector<Variable> variables() const { return {scale_, good_steps_, skipped_}; }
+
+ private:
+  LossScale options_;
+  Variable scale_, good_steps_, skipped_;
+};
+
+}  // namespace espalier
