@@ -16,7 +16,7 @@ Values values_of(const Model& model) {
   return out;
 }
 
-void expect_near(const Values& got, const Values& wanted) {
+void expect_values_near(const Values& got, const Values& wanted) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i) {
     float largest = 0;
@@ -58,7 +58,7 @@ TEST(Accumulation, PartsOfABatchTrainAsTheBatch) {
         return values_of(model);
       };
       SCOPED_TRACE(parts);
-      expect_near(train(parts), train(1));
+      expect_values_near(train(parts), train(1));
     }
   }
 }
@@ -96,7 +96,7 @@ TEST(Averages, FitEndsWithThem) {
     };
     Values averages, ignored;
     train(false, averages);
-    expect_near(train(true, ignored), averages);
+    expect_values_near(train(true, ignored), averages);
   }
 }
 

@@ -16,7 +16,7 @@ class LossScales : public testing::Test {
 };
 
 using Bytes = std::vector<std::vector<std::byte>>;
-Bytes bytes_of(const std::vector<Variable>& variables) {
+Bytes saved_bytes(const std::vector<Variable>& variables) {
   Bytes out;
   for (const Variable& variable : variables) {
     const Tensor value = variable.read();
@@ -62,7 +62,7 @@ TEST_F(LossScales, ScaledStepsTrainAsOthersDo) {
                      .loss_scale = scale});
       model.fit(Tensor::of<float>({1, 2, 3, 4, 5, 6}, {3, 2}), Tensor::of<float>({1, 0, 2}, {3, 1}),
                 {.epochs = 5});
-      return bytes_of(model.variables());
+      return saved_bytes(model.variables());
     };
     EXPECT_EQ(train({}), train(LossScale{.initial = 1024, .growth_steps = 2})) << clipnorm;
   }
@@ -87,7 +87,7 @@ TEST_F(LossScales, ASkippedStepChangesNothing) {
         const auto own = optimizer.variables();
         out.insert(out.end(), own.begin(), own.end());
         out.push_back(default_generator().step_variable());
-        return bytes_of(out);
+        return saved_bytes(out);
       };
       model.train_on_batch(x, y);
       const Bytes before = state();
