@@ -53,6 +53,9 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
                                                                             {kBF16},
                                                                             {kBF16, kBF16},
                                                                             {kBool, kBF16, kBF16},
+                                                                            {kF16},
+                                                                            {kF16, kF16},
+                                                                            {kBool, kF16, kF16},
                                                                             {kBool, kI32, kI32}}) {
       std::vector<TensorType> types;
       std::vector<const TensorType*> pointers;
@@ -85,7 +88,7 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
     EXPECT_EQ(difference(wanted, Literal(wanted.type(), buffer)), "") << c.op;
     ++compared;
   }
-  EXPECT_GE(compared, 30);
+  EXPECT_GE(compared, 55);
 }
 
 // The tables of all instruction sets agree with each other, entry by entry.
@@ -234,6 +237,7 @@ void expect_adam(DType dtype) {
 TEST(Kernels, AdamGivesTheReferenceBodysBits) {
   expect_adam(DType::kF32);
   expect_adam(DType::kBF16);
+  expect_adam(DType::kF16);
 }
 
 // Short rows, rows longer than a block, no rows; special values; labels that are no class.
@@ -342,7 +346,7 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
     } catch (const ShapeError&) {
       continue;  // nothing is left after negative padding
     }
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
       const std::vector<Literal> given{random_literal({dtype, input}, static_cast<unsigned>(round), false),
                                        random_literal({dtype, kernel}, 77, false)};
       const auto at = [](const Literal& x, int64_t n) {
@@ -366,7 +370,9 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
       const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
       for (int64_t n = 0; n < exact.type().elements(); ++n) {
-        const double rounding = dtype == DType::kBF16 ? 0x1.02p-8 * std::fabs(at(exact, n)) : 0;
+        const double rounding = dtype == DType::kBF16  ? 0x1.02p-8 * std::fabs(at(exact, n))
+                                : dtype == DType::kF16 ? 0x1.02p-11 * std::fabs(at(exact, n)) + 0x1p-25
+                                                       : 0;
         const double bound =
             1.2e-7 * static_cast<double>(std::min<int64_t>(depth, 256) + depth / 256 + 1) * at(scale, n) +
             rounding;
@@ -375,7 +381,7 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       }
     }
   }
-  EXPECT_GE(taken, 400);
+  EXPECT_GE(taken, 600);
 }
 
 TEST(Kernels, MovementIsExact) {
@@ -416,7 +422,7 @@ TEST(Kernels, MovementIsExact) {
   check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {5, 3}, {1, 0}); });
   EXPECT_EQ(taken, 5);
   taken = 0;
-  for (const DType dtype : {DType::kF32, DType::kI32, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kI32, DType::kBF16, DType::kF16}) {
     const TensorType block{dtype, {3, 4, 5, 6}};
     check(block, [](const Tensor& x) { return slice(x, {0, 1, 0, 0}, {3, 3, 5, 6}); });
     check(block, [](const Tensor& x) { return slice(x, {1, 1, 2, 3}, {3, 3, 5, 5}); });
@@ -435,7 +441,7 @@ TEST(Kernels, MovementIsExact) {
     check({dtype, {2, 0}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {0, 1}, {0, 2}); });
     check({dtype, {}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {}, {}); });
   }
-  EXPECT_EQ(taken, 36);
+  EXPECT_EQ(taken, 48);
 }
 
 }  // namespace
