@@ -81,7 +81,7 @@ ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
 template <class F>
 inline void round_each(void* out, const void* a, const void* b, int64_t n, F f) {
   using L = Lanes<16>;
-  auto* o = static_cast<uint16_t*>(out);
+  auto* o = static_cast<Bf16*>(out);
   const auto *x = static_cast<const Bf16*>(a), *y = static_cast<const Bf16*>(b);
   int64_t i = 0;
   for (; i + 32 <= n; i += 32) {
@@ -89,7 +89,7 @@ inline void round_each(void* out, const void* a, const void* b, int64_t n, F f) 
                high = f(load_floats<L>(x + i + 16), load_floats<L>(y + i + 16));
     store_as(_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low)), o + i);
   }
-  for (; i < n; ++i) o[i] = to_bf16(f(number_of(x[i]), number_of(y[i])));
+  for (; i < n; ++i) store_number(f(number_of(x[i]), number_of(y[i])), o + i);
 }
 #else
 template <class F>
