@@ -58,7 +58,7 @@ set(ESPALIER_ISA_SUFFIXES portable avx2 avx512 amx)
 # Nobody reads the exception flags of the floating-point unit; results are the same.
 set(ESPALIER_ISA_FLAGS_portable "$<$<CONFIG:Release>:-O3>" -fno-trapping-math)
 set(ESPALIER_ISA_FLAGS_avx2 ${ESPALIER_ISA_FLAGS_portable} -mavx2 -mfma -mf16c)
-set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mtune=sapphirerapids -mprefer-vector-width=512)
+set(ESPALIER_ISA_FLAGS_avx512 ${ESPALIER_ISA_FLAGS_portable} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx2 -mfma -mf16c -mtune=sapphirerapids -mprefer-vector-width=512)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 takes its own undefined vectors for mistakes (bug 105593).
   list(APPEND ESPALIER_ISA_FLAGS_avx512 -Wno-uninitialized -Wno-maybe-uninitialized)

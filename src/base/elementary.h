@@ -17,6 +17,37 @@ inline uint16_t to_bf16(float x) {
   return static_cast<uint16_t>(x != x ? quiet : nearest);
 }
 
+// f16 has 10 bits of fraction and exponents biased by 15; f32 has 23 and 127. Both ways are for one number or
+// for a vector of them: bits of f16 are the lower half of 32. NaN keeps what it can of its payload and is
+// quiet, as by the processor's own instructions. No step of them meets a subnormal number of f32 that counts:
+// the mode of the floating-point unit may take those as zero.
+template <class Float, class Bits>
+inline Float widen_f16(Bits half) {
+  const Bits sign = (half & 0x8000u) << 16, size = (half & 0x7fffu) << 13;
+  constexpr uint32_t kRebase = (127u - 15u) << 23, kSpecial = 31u << 23, kLeast = 1u << 23;
+  // Subnormal: 2^-14 (1 + fraction), less 2^-14.
+  const Float small = __builtin_bit_cast(Float, size + (kRebase + kLeast)) - 0x1p-14f;
+  const Bits quiet = size > kSpecial ? Bits{} + 0x400000u : Bits{};
+  const Bits normal = size + kRebase, special = (size + 2 * kRebase) | quiet;
+  const Bits number = size < kLeast ? __builtin_bit_cast(Bits, small) : normal;
+  return __builtin_bit_cast(Float, sign | (size >= kSpecial ? special : number));
+}
+// To nearest even; from 65520 on it is infinity.
+template <class Bits, class Float>
+inline Bits round_f16(Float x) {
+  const Bits bits = __builtin_bit_cast(Bits, x), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+  constexpr uint32_t kRebase = (127u - 15u) << 23, kLeast = 113u << 23, kInfinite = 143u << 23;
+  // Below 2^-14: the last place of 1/2 + x is 2^-24, that of subnormal f16, and the addition rounds to it.
+  const Bits small = __builtin_bit_cast(Bits, __builtin_bit_cast(Float, size) + 0.5f) - 0x3f000000u;
+  // Half a place is added, or a little less where the last bit kept is even; a carry goes into the exponent.
+  const Bits normal = (size - kRebase + 0xfffu + (size >> 13 & 1u)) >> 13;
+  const Bits number = size < kLeast ? small : normal;
+  const Bits special = size > 0x7f800000u ? (size >> 13 & 0x3ffu) | 0x7e00u : Bits{} + 0x7c00u;
+  return sign | (size >= kInfinite ? special : number);
+}
+inline float from_f16(uint16_t bits) { return widen_f16<float>(uint32_t{bits}); }
+inline uint16_t to_f16(float x) { return static_cast<uint16_t>(round_f16<uint32_t>(x)); }
+
 // x = n ln 2 + r with |r| <= ln 2 / 2; e^r by its Taylor polynomial. ln 2 is split into a part whose product
 // with n is exact, and the rest. REQUIRES: |x| < 2^20, or NaN, for which `power` is NaN.
 struct ExpParts {

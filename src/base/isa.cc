@@ -20,6 +20,11 @@ struct Found {
 };
 
 #if defined(__x86_64__)
+// Conversions of f16: CPUID leaf 1. Clang 14 does not know it by name.
+bool has_f16c() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
 // Tiles of bf16 and the instructions that round to it: CPUID leaf 7.
 bool has_amx() {
   unsigned a = 0, b = 0, c = 0, d = 0;
@@ -39,8 +44,8 @@ bool amx_permitted() {
 Found best_isa(Isa most) {
 #if defined(__x86_64__)
   __builtin_cpu_init();
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
-    return {Isa::kPortable, "the processor has no AVX2 with FMA"};
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c())
+    return {Isa::kPortable, "the processor has no AVX2 with FMA and F16C"};
   if (!__builtin_cpu_supports("avx512f") || !__builtin_cpu_supports("avx512bw") ||
       !__builtin_cpu_supports("avx512vl") || !__builtin_cpu_supports("avx512dq"))
     return {Isa::kAvx2, "the processor has no AVX-512 (F, BW, VL, DQ)"};

@@ -22,9 +22,6 @@ struct AdamParams {
   float epsilon = 0, weight_decay = 0;
 };
 
-AdamLoop<float> loop_of(const float*) { return loop_table().adam; }
-AdamLoop<uint16_t> loop_of(const uint16_t*) { return loop_table().bf16_adam; }
-
 // T: of the gradient.
 template <class T>
 void run_adam(const KernelCall& call) {
@@ -48,7 +45,7 @@ void run_adam(const KernelCall& call) {
                    static_cast<float>(1 - p.beta_2),
                    *in(6)};
   const auto* gradient = static_cast<const T*>(call.in[kAdamGradient]);
-  const AdamLoop<T> loop = loop_of(gradient);
+  const auto loop = loop_table().of<T>().adam;
   const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kAdamChunk, kLargestChunk));
   const int64_t pairs = (p.elements + 2 * wanted - 1) / (2 * wanted);
   const int64_t size = p.elements > wanted ? (p.elements + 2 * pairs - 1) / (2 * pairs) : wanted;
@@ -62,7 +59,7 @@ void run_adam(const KernelCall& call) {
 
 PreparedKernel prepare_adam(const KernelSite& site) {
   const DType gradient = site.inputs[kAdamGradient]->dtype;
-  if (gradient != DType::kF32 && gradient != DType::kBF16) return {};
+  if (gradient != DType::kF32 && gradient != DType::kBF16 && gradient != DType::kF16) return {};
   auto params = std::make_shared<AdamParams>();
   params->elements = site.outputs[0]->elements();
   params->step = site.inputs[5]->dtype;
@@ -70,7 +67,10 @@ PreparedKernel prepare_adam(const KernelSite& site) {
   params->beta_2 = read_real(site.attributes, "beta_2");
   params->epsilon = static_cast<float>(read_real(site.attributes, "epsilon"));
   params->weight_decay = static_cast<float>(read_real(site.attributes, "weight_decay"));
-  return {gradient == DType::kF32 ? run_adam<float> : run_adam<uint16_t>, std::move(params), 0, 3};
+  const auto run = gradient == DType::kF32    ? run_adam<float>
+                   : gradient == DType::kBF16 ? run_adam<Bf16>
+                                              : run_adam<F16>;
+  return {run, std::move(params), 0, 3};
 }
 
 }  // namespace espalier

@@ -55,7 +55,7 @@ PreparedKernel prepare_kernel(const KernelSite& site);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);
 // Whether the kernel of `op` with this result reads an operand that lies in memory as f32 where the call has
-// bf16, or as bf16 where it has f32, and casts each element as it does.
+// bf16, or as bf16 or f16 where it has f32, and casts each element as it does.
 bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result);
 
 }  // namespace espalier

@@ -53,6 +53,9 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
                                                                             {kBF16},
                                                                             {kBF16, kBF16},
                                                                             {kBool, kBF16, kBF16},
+                                                                            {kF16},
+                                                                            {kF16, kF16},
+                                                                            {kBool, kF16, kF16},
                                                                             {kBool, kI32, kI32}}) {
       std::vector<TensorType> types;
       std::vector<const TensorType*> pointers;
@@ -85,7 +88,7 @@ TEST(Tiles, EveryInstructionSetGivesTheReferenceBodysBits) {
     EXPECT_EQ(difference(wanted, Literal(wanted.type(), buffer)), "") << c.op;
     ++compared;
   }
-  EXPECT_GE(compared, 30);
+  EXPECT_GE(compared, 55);
 }
 
 // The tables of all instruction sets agree with each other, entry by entry.
@@ -234,29 +237,41 @@ void expect_adam(DType dtype) {
 TEST(Kernels, AdamGivesTheReferenceBodysBits) {
   expect_adam(DType::kF32);
   expect_adam(DType::kBF16);
+  expect_adam(DType::kF16);
+}
+
+// In f32 within 2e-6; in f16 within that before both are rounded, to the same or to neighbours.
+void expect_near(const Literal& wanted, const Literal& got, const std::string& what) {
+  ASSERT_EQ(wanted.type(), got.type()) << what;
+  const DType dtype = wanted.type().dtype;
+  const auto at = [&](const Literal& x, int64_t i) {
+    return load_scalar(dtype, static_cast<const std::byte*>(x.raw()) + i * size_of(dtype));
+  };
+  int64_t rounded_apart = 0;
+  for (int64_t i = 0; i < wanted.type().elements(); ++i) {
+    const double x = at(wanted, i), y = at(got, i);
+    if (std::isnan(x)) {
+      ASSERT_TRUE(std::isnan(y)) << what << " at " << i;
+    } else if (dtype == DType::kF32) {
+      ASSERT_NEAR(x, y, 2e-6 * std::max(1.0, std::fabs(x))) << what << " at " << i;
+    } else {
+      ASSERT_NEAR(x, y, std::max(0x1p-10 * std::fabs(x), 0x1p-24)) << what << " at " << i;
+      rounded_apart += x != y;
+    }
+  }
+  EXPECT_LE(rounded_apart, 3 + wanted.type().elements() / 50) << what;
 }
 
 // Short rows, rows longer than a block, no rows; special values; labels that are no class.
-TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
+void expect_rows(DType dtype) {
   unsigned seed = 0;
-  const auto expect_near = [](const Literal& wanted, const Literal& got, const std::string& what) {
-    ASSERT_EQ(wanted.type(), got.type()) << what;
-    const auto *x = wanted.view().as<float>(), *y = got.view().as<float>();
-    for (int64_t i = 0; i < wanted.type().elements(); ++i) {
-      if (std::isnan(x[i])) {
-        ASSERT_TRUE(std::isnan(y[i])) << what << " at " << i;
-      } else {
-        ASSERT_NEAR(x[i], y[i], 2e-6 * std::max(1.0f, std::fabs(x[i]))) << what << " at " << i;
-      }
-    }
-  };
   for (const bool chunked : {false, true}) {
     const SmallestChunks smallest(chunked);
     for (const Shape& shape : {Shape{64, 10}, Shape{37, 3}, Shape{5, 1}, Shape{3, 5000}, Shape{2, 2048},
                                Shape{2, 3, 17}, Shape{7}, Shape{0, 4}}) {
       for (const bool special : {false, true}) {
         const std::string what = cat(shape, special ? " special" : "", chunked ? " chunked" : "");
-        const TensorType logits{DType::kF32, shape};
+        const TensorType logits{dtype, shape};
         Shape rows = shape;
         rows.erase(rows.size() - 1);
         const Literal x = random_literal(logits, ++seed, special);
@@ -265,7 +280,7 @@ TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
           const int64_t label = i % (shape.back() + 2) - 1;  // from -1 to the number of classes
           std::memcpy(labels.get() + i * 8, &label, 8);
         }
-        const Literal y({DType::kI64, rows}, labels), g = random_literal({DType::kF32, rows}, ++seed, false);
+        const Literal y({DType::kI64, rows}, labels), g = random_literal({dtype, rows}, ++seed, false);
         const auto compare = [&](const char* op, const AttributesPtr& attributes,
                                  std::vector<Literal> inputs) {
           std::vector<TensorType> types;
@@ -274,7 +289,7 @@ TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
           const auto got = run_kernel(*graph, inputs);
           ASSERT_EQ(got.size(), 1u) << op << " " << what;
           const Literal wanted = interpret(*graph, inputs)[0];
-          if (wanted.type().dtype == DType::kF32) return expect_near(wanted, got[0], cat(op, " ", what));
+          if (is_float(wanted.type().dtype)) return expect_near(wanted, got[0], cat(op, " ", what));
           EXPECT_EQ(difference(wanted, got[0]), "") << op << " " << what;
         };
         auto axis = std::make_shared<AxisAttributes>();
@@ -288,6 +303,10 @@ TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
       }
     }
   }
+}
+TEST(Kernels, RowsOfSoftmaxAndArgmaxAreTheReferenceBodys) {
+  expect_rows(DType::kF32);
+  expect_rows(DType::kF16);
 }
 
 // Random windows, paddings, dilations and layouts; the exact result is the f64 body's, the bound that of
@@ -342,7 +361,7 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
     } catch (const ShapeError&) {
       continue;  // nothing is left after negative padding
     }
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
       const std::vector<Literal> given{random_literal({dtype, input}, static_cast<unsigned>(round), false),
                                        random_literal({dtype, kernel}, 77, false)};
       const auto at = [](const Literal& x, int64_t n) {
@@ -366,7 +385,9 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       const Literal exact = interpret(*exact_graph, wide)[0], scale = interpret(*exact_graph, sizes)[0];
       const int64_t depth = TensorType{DType::kF32, kernel}.elements() / kernel[d.kernel_output_feature];
       for (int64_t n = 0; n < exact.type().elements(); ++n) {
-        const double rounding = dtype == DType::kBF16 ? 0x1.02p-8 * std::fabs(at(exact, n)) : 0;
+        const double rounding = dtype == DType::kBF16  ? 0x1.02p-8 * std::fabs(at(exact, n))
+                                : dtype == DType::kF16 ? 0x1.02p-11 * std::fabs(at(exact, n)) + 0x1p-25
+                                                       : 0;
         const double bound =
             1.2e-7 * static_cast<double>(std::min<int64_t>(depth, 256) + depth / 256 + 1) * at(scale, n) +
             rounding;
@@ -375,7 +396,7 @@ TEST(Kernels, ConvolutionsAreWithinTheirBound) {
       }
     }
   }
-  EXPECT_GE(taken, 400);
+  EXPECT_GE(taken, 600);
 }
 
 TEST(Kernels, MovementIsExact) {
@@ -416,7 +437,7 @@ TEST(Kernels, MovementIsExact) {
   check({DType::kF32, {3, 5}}, [](const Tensor& x) { return broadcast_in_dim(x, {5, 3}, {1, 0}); });
   EXPECT_EQ(taken, 5);
   taken = 0;
-  for (const DType dtype : {DType::kF32, DType::kI32, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kI32, DType::kBF16, DType::kF16}) {
     const TensorType block{dtype, {3, 4, 5, 6}};
     check(block, [](const Tensor& x) { return slice(x, {0, 1, 0, 0}, {3, 3, 5, 6}); });
     check(block, [](const Tensor& x) { return slice(x, {1, 1, 2, 3}, {3, 3, 5, 5}); });
@@ -435,7 +456,7 @@ TEST(Kernels, MovementIsExact) {
     check({dtype, {2, 0}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {0, 1}, {0, 2}); });
     check({dtype, {}}, [](const Tensor& x, const Tensor& v) { return pad(x, v, {}, {}); });
   }
-  EXPECT_EQ(taken, 36);
+  EXPECT_EQ(taken, 48);
 }
 
 }  // namespace

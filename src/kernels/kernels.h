@@ -15,7 +15,7 @@ bool runs_on_tiles(DType result);
 PreparedKernel prepare_convolution(const KernelSite& site);
 PreparedKernel prepare_convolution_bf16(const KernelSite& site);
 PreparedKernel prepare_reduce(const KernelSite& site);
-PreparedKernel prepare_reduce_bf16(const KernelSite& site);
+PreparedKernel prepare_reduce_half(const KernelSite& site);
 PreparedKernel prepare_reduce_window(const KernelSite& site);
 PreparedKernel prepare_select_and_scatter(const KernelSite& site);
 PreparedKernel prepare_adam(const KernelSite& site);
@@ -29,7 +29,7 @@ PreparedKernel prepare_broadcast(const KernelSite& site);
 PreparedKernel prepare_slice(const KernelSite& site);
 PreparedKernel prepare_pad(const KernelSite& site);
 
-// A kernel of f32 for a call on bf16: operands are widened, results rounded once.
+// A kernel of f32 for a call on bf16 or f16: operands are widened, results rounded once.
 PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)(const KernelSite&));
 
 // Element i of a broadcast is element (i / inner) % period of its operand.

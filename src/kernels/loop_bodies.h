@@ -147,17 +147,18 @@ void add_arrays(const float* x, int64_t stride, int64_t arrays, float* out, int6
   }
 }
 
-void widen(const uint16_t* x, float* out, int64_t n) {
+template <class T>
+void widen(const T* x, float* out, int64_t n) {
+  if constexpr (std::is_same_v<T, F16>) return widen_array(x, out, n);
   ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = from_bf16(x[i]);
+  for (int64_t i = 0; i < n; ++i) out[i] = number_of(x[i]);
 }
-void round(const float* x, uint16_t* out, int64_t n) {
+template <class T>
+void round(const float* x, T* out, int64_t n) {
+  if constexpr (std::is_same_v<T, F16>) return round_array(x, out, n);
   ESPALIER_VECTOR_LOOP
-  for (int64_t i = 0; i < n; ++i) out[i] = to_bf16(x[i]);
+  for (int64_t i = 0; i < n; ++i) store_number(x[i], out + i);
 }
-
-inline float number(float x) { return x; }
-inline float number(uint16_t x) { return from_bf16(x); }
 
 template <class T>
 void adam(const AdamStep& step, const float* p, const float* m, const float* v, const T* gradient,
@@ -165,7 +166,7 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   const AdamStep s = step;
   ESPALIER_VECTOR_LOOP
   for (int64_t i = 0; i < n; ++i) {
-    const float g = number(gradient[i]) * s.scale, m_old = m[i], v_old = v[i], x = p[i];
+    const float g = number_of(gradient[i]) * s.scale, m_old = m[i], v_old = v[i], x = p[i];
     const float m_new = m_old + (g - m_old) * s.keep_1;
     const float v_new = v_old + (g * g - v_old) * s.keep_2;
     const float shrunk = s.decay != 0 ? x - x * s.decay : x;
@@ -175,9 +176,17 @@ void adam(const AdamStep& step, const float* p, const float* m, const float* v, 
   }
 }
 
+template <class T>
+constexpr ElementLoops<T> kElementLoops = {add_columns<T>,
+                                           reduce_windows<true, T>,
+                                           reduce_windows<false, T>,
+                                           scatter_windows<true, T>,
+                                           scatter_windows<false, T>,
+                                           adam<T>,
+                                           widen<T>,
+                                           round<T>};
+
 constexpr LoopTable kTable = {sum_rows,
-                              add_columns<float>,
-                              add_columns<uint16_t>,
                               max_rows,
                               max_columns,
                               min_rows,
@@ -185,13 +194,10 @@ constexpr LoopTable kTable = {sum_rows,
                               exp_below,
                               divide_rows,
                               multiply_rows,
-                              kWindowLoops<float>,
-                              kWindowLoops<uint16_t>,
                               add_arrays,
-                              widen,
-                              round,
-                              adam<float>,
-                              adam<uint16_t>};
+                              kElementLoops<float>,
+                              kElementLoops<Bf16>,
+                              kElementLoops<F16>};
 
 }  // namespace
 }  // namespace espalier

@@ -1,9 +1,7 @@
 // Windows over axes before the last: each place of the window is a row of channels. Pooling of images with
 // channels last, and its gradient.
 #include <algorithm>
-#include <type_traits>
 
-#include "base/elementary.h"
 #include "base/thread_pool.h"
 #include "kernels/kernels.h"
 #include "kernels/loops.h"
@@ -16,17 +14,6 @@ namespace {
 constexpr int64_t kPoolingParallelElements = 1 << 15, kPoolingChunkElements = 1 << 13;
 constexpr size_t kMaxRank = 8;
 constexpr int64_t kMaxTaps = 64;
-
-template <class T>
-const WindowLoops<T>& window_loops() {
-  if constexpr (std::is_same_v<T, float>) {
-    return loop_table().windows;
-  } else {
-    return loop_table().bf16_windows;
-  }
-}
-float value_of(float x) { return x; }
-float value_of(uint16_t x) { return from_bf16(x); }
 
 // Windows side by side on the last axis with the same places of taps, relative to the first window's.
 struct Side {
@@ -150,14 +137,14 @@ std::optional<Windows> windows_of(const Window& window, const Shape& base, const
 template <class T>
 struct PoolParams {
   Windows windows;
-  decltype(WindowLoops<T>::largest) reduce = nullptr;
+  decltype(ElementLoops<T>::largest) reduce = nullptr;
 };
 
 template <class T>
 void run_pool(const KernelCall& call) {
   const auto& p = *static_cast<const PoolParams<T>*>(call.params);
   const auto* x = static_cast<const T*>(call.in[0]);
-  const float initial = value_of(*static_cast<const T*>(call.in[1]));
+  const float initial = number_of(*static_cast<const T*>(call.in[1]));
   auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
   w.each([&](int64_t first, int64_t last) {
@@ -177,7 +164,7 @@ struct ScatterParams {
   // Elements of the band axis, all of one step of it, and where the bands of one step before it begin.
   int64_t axis_elements = 0;
   std::vector<int64_t> begin;
-  decltype(WindowLoops<T>::scatter_largest) scatter = nullptr;
+  decltype(ElementLoops<T>::scatter_largest) scatter = nullptr;
 
   // The first element that belongs to band `band` or a later one.
   int64_t begin_of(int64_t band) const {
@@ -197,7 +184,7 @@ void run_scatter(const KernelCall& call) {
     const int64_t begin = p.begin_of(first), end = p.begin_of(last);
     if (!p.covered) std::fill(out + begin, out + end, initial);
     w.each_run(first * w.band_windows(), last * w.band_windows(), [&](const WindowRun& run, int64_t window) {
-      p.scatter(x, source + window * w.channels, run, value_of(initial), out);
+      p.scatter(x, source + window * w.channels, run, number_of(initial), out);
     });
     call.follower(begin, end);
   });
@@ -211,7 +198,7 @@ PreparedKernel prepare_pool(const KernelSite& site) {
   if (!windows) return {};
   auto params = std::make_shared<PoolParams<T>>();
   params->windows = std::move(*windows);
-  params->reduce = a.reducer == Reducer::kMax ? window_loops<T>().largest : window_loops<T>().least;
+  params->reduce = a.reducer == Reducer::kMax ? loop_table().of<T>().largest : loop_table().of<T>().least;
   return {run_pool<T>, std::move(params), 0, 0, true};
 }
 
@@ -241,18 +228,22 @@ PreparedKernel prepare_scatter(const KernelSite& site) {
   }
   params->windows = std::move(*windows);
   params->scatter =
-      a.select == SelectBy::kGE ? window_loops<T>().scatter_largest : window_loops<T>().scatter_least;
+      a.select == SelectBy::kGE ? loop_table().of<T>().scatter_largest : loop_table().of<T>().scatter_least;
   return {run_scatter<T>, std::move(params), 0, 0, true};
 }
 
 }  // namespace
 
 PreparedKernel prepare_reduce_window(const KernelSite& site) {
-  return site.dtype == DType::kBF16 ? prepare_pool<uint16_t>(site) : prepare_pool<float>(site);
+  return site.dtype == DType::kF32    ? prepare_pool<float>(site)
+         : site.dtype == DType::kBF16 ? prepare_pool<Bf16>(site)
+                                      : prepare_pool<F16>(site);
 }
 
 PreparedKernel prepare_select_and_scatter(const KernelSite& site) {
-  return site.dtype == DType::kBF16 ? prepare_scatter<uint16_t>(site) : prepare_scatter<float>(site);
+  return site.dtype == DType::kF32    ? prepare_scatter<float>(site)
+         : site.dtype == DType::kBF16 ? prepare_scatter<Bf16>(site)
+                                      : prepare_scatter<F16>(site);
 }
 
 }  // namespace espalier

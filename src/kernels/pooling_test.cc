@@ -102,7 +102,7 @@ struct Watch {
 };
 
 TEST(Kernels, PoolingGivesTheReferenceBodysBits) {
-  for (const DType dtype : {DType::kF32, DType::kBF16}) {
+  for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
     const std::vector<Case> all = cases(dtype);
     for (const int threads : {1, 2, 3}) {
       thread_pool().set_threads(threads);
@@ -166,8 +166,9 @@ TEST(Kernels, WindowsDoNotDependOnTheInstructionSet) {
           both(base, [&](const auto& l, T* out) { l.scatter_largest(from, given, run, 0.3f, out); });
           both(base, [&](const auto& l, T* out) { l.scatter_least(from, given, run, 0.0f, out); });
         };
-        compare(DType::kF32, table.windows, loop_table_portable.windows, float{});
-        compare(DType::kBF16, table.bf16_windows, loop_table_portable.bf16_windows, uint16_t{});
+        compare(DType::kF32, table.f32, loop_table_portable.f32, float{});
+        compare(DType::kBF16, table.bf16, loop_table_portable.bf16, Bf16{});
+        compare(DType::kF16, table.f16, loop_table_portable.f16, F16{});
       }
     }
   }

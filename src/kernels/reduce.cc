@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/elementary.h"
 #include "base/thread_pool.h"
 #include "ir/attribute_reader.h"
 #include "kernels/kernels.h"
@@ -37,11 +36,6 @@ std::optional<Extents> extents_of(const KernelSite& site) {
   return out;
 }
 
-float widened(float x) { return x; }
-float widened(uint16_t x) { return from_bf16(x); }
-void store(double x, float* out) { *out = static_cast<float>(x); }
-void store(double x, uint16_t* out) { *out = to_bf16(static_cast<float>(x)); }
-
 // Sums along rows of a few columns are shared out by blocks of rows: `blocks` of them, by the shape alone.
 template <class T>
 struct ColumnSums {
@@ -64,7 +58,7 @@ void run_column_sums(const KernelCall& call) {
   const auto& p = *static_cast<const ColumnSums<T>*>(call.params);
   const int64_t outer = p.extents.outer, length = p.extents.length, inner = p.extents.inner;
   const auto* x = static_cast<const T*>(call.in[0]);
-  const double init = widened(*static_cast<const T*>(call.in[1]));
+  const double init = number_of(*static_cast<const T*>(call.in[1]));
   auto* out = static_cast<T*>(call.out[0]);
   auto* partial = reinterpret_cast<double*>(call.workspace);
   const int64_t width = chunk_work(kChunkColumns), pieces = (inner + width - 1) / width;
@@ -75,7 +69,8 @@ void run_column_sums(const KernelCall& call) {
     std::fill(totals, totals + count, row == 0 ? init : 0.0);
     p.add(x + (i * length + row) * inner + column, std::min(p.block, length - row), count, inner, totals);
     if (p.blocks == 1) {
-      for (int64_t j = 0; j < count; ++j) store(totals[j], out + i * inner + column + j);
+      for (int64_t j = 0; j < count; ++j)
+        store_number(static_cast<float>(totals[j]), out + i * inner + column + j);
     } else {
       std::copy(totals, totals + count, partial + chunk / pieces * inner + column);
     }
@@ -86,14 +81,14 @@ void run_column_sums(const KernelCall& call) {
     for (int64_t k = 1; k < p.blocks; ++k) {
       for (int64_t j = 0; j < inner; ++j) partial[j] += partial[k * inner + j];
     }
-    for (int64_t j = 0; j < inner; ++j) store(partial[j], out + j);
+    for (int64_t j = 0; j < inner; ++j) store_number(static_cast<float>(partial[j]), out + j);
   }
 }
 
 template <class T>
-PreparedKernel prepare_column_sums(const Extents& extents, decltype(ColumnSums<T>::add) add) {
+PreparedKernel prepare_column_sums(const Extents& extents) {
   auto params = std::make_shared<ColumnSums<T>>(extents);
-  params->add = add;
+  params->add = loop_table().of<T>().add_columns;
   const size_t workspace = params->workspace();
   return {run_column_sums<T>, std::move(params), workspace};
 }
@@ -145,7 +140,7 @@ PreparedKernel prepare_reduce(const KernelSite& site) {
   const LoopTable& table = loop_table();
   switch (reducer) {
     case Reducer::kSum:
-      if (extents->inner != 1) return prepare_column_sums<float>(*extents, table.add_columns);
+      if (extents->inner != 1) return prepare_column_sums<float>(*extents);
       params->rows = table.sum_rows;
       break;
     case Reducer::kMax:
@@ -162,11 +157,13 @@ PreparedKernel prepare_reduce(const KernelSite& site) {
   return {run_reduce, std::move(params), 0, 0};
 }
 
-PreparedKernel prepare_reduce_bf16(const KernelSite& site) {
+PreparedKernel prepare_reduce_half(const KernelSite& site) {
   const auto reducer = static_cast<Reducer>(read_integer(site.attributes, "reducer"));
   const auto extents = extents_of(site);
-  if (extents && extents->inner != 1 && reducer == Reducer::kSum)
-    return prepare_column_sums<uint16_t>(*extents, loop_table().add_bf16_columns);
+  if (extents && extents->inner != 1 && reducer == Reducer::kSum) {
+    return site.dtype == DType::kBF16 ? prepare_column_sums<Bf16>(*extents)
+                                      : prepare_column_sums<F16>(*extents);
+  }
   return prepare_widened(site, prepare_reduce);
 }
 

@@ -56,7 +56,7 @@ TEST(Kernels, ReductionsAreWithinTheirBound) {
 TEST(Kernels, ColumnSumsDependOnShapesAlone) {
   for (const Shape& shape :
        {Shape{5000, 17}, Shape{70000, 3}, Shape{3, 700, 130}, Shape{40, 2000}, Shape{0, 6}}) {
-    for (const DType dtype : {DType::kF32, DType::kBF16}) {
+    for (const DType dtype : {DType::kF32, DType::kBF16, DType::kF16}) {
       const TensorType type{dtype, shape};
       GraphBuilder builder;
       {
@@ -80,7 +80,7 @@ TEST(Kernels, ColumnSumsDependOnShapesAlone) {
         double sum = start;
         for (int64_t k = 0; k < length; ++k)
           sum += at(inputs[0], (i / inner * length + k) * inner + i % inner);
-        const double eps = dtype == DType::kF32 ? 1.2e-7 : 0x1.02p-8;
+        const double eps = dtype == DType::kF32 ? 1.2e-7 : dtype == DType::kBF16 ? 0x1.02p-8 : 0x1.02p-11;
         ASSERT_NEAR(at(got[0], i), sum, eps * std::fabs(sum) + 1e-9) << cat(type) << " " << i;
       }
       for (const int threads : {1, 2, 3}) {
@@ -99,26 +99,28 @@ TEST(Kernels, ColumnSumsDoNotDependOnTheInstructionSet) {
 #if defined(__x86_64__)
   const FloatEnvironment mode;
   const int64_t rows = 37, stride = 150;
-  const Literal x = random_literal({DType::kF32, {rows, stride}}, 1, false),
-                half = random_literal({DType::kBF16, {rows, stride}}, 2, false);
+  const auto drawn = [&](DType dtype) { return random_literal({dtype, {rows, stride}}, 1, false); };
+  const Literal x = drawn(DType::kF32), brain = drawn(DType::kBF16), half = drawn(DType::kF16);
   for (const Isa isa : available_isas()) {
     const LoopTable& table = ESPALIER_BY_ISA(loop_table, isa);
     for (const int64_t columns : {1, 3, 8, 9, 15, 32, 33, 64, 100, 128}) {
-      const auto compare = [&](auto add, auto portable, const auto* elements) {
+      const auto compare = [&]<class T>(const ElementLoops<T>& loops, const ElementLoops<T>& portable,
+                                        const Literal& from) {
+        const auto* elements = static_cast<const T*>(from.raw());
         std::vector<double> got(static_cast<size_t>(columns), 0.5), wanted = got;
-        add(elements, rows, columns, stride, got.data());
-        portable(elements, rows, columns, stride, wanted.data());
+        loops.add_columns(elements, rows, columns, stride, got.data());
+        portable.add_columns(elements, rows, columns, stride, wanted.data());
         EXPECT_EQ(got, wanted) << name(isa) << " " << columns;
         double in_order = 0.5;
         for (int64_t i = 0; i < rows; ++i) {
           const auto* last = reinterpret_cast<const std::byte*>(elements + i * stride + columns - 1);
-          in_order += load_scalar(sizeof *elements == 4 ? DType::kF32 : DType::kBF16, last);
+          in_order += load_scalar(from.type().dtype, last);
         }
         EXPECT_EQ(got.back(), in_order) << name(isa) << " " << columns;
       };
-      compare(table.add_columns, loop_table_portable.add_columns, static_cast<const float*>(x.raw()));
-      compare(table.add_bf16_columns, loop_table_portable.add_bf16_columns,
-              static_cast<const uint16_t*>(half.raw()));
+      compare(table.f32, loop_table_portable.f32, x);
+      compare(table.bf16, loop_table_portable.bf16, brain);
+      compare(table.f16, loop_table_portable.f16, half);
     }
   }
 #endif

@@ -67,6 +67,26 @@ const TileEntry kTileEntries[] = {
     {"convert", kF32, kBF16, &TileTable::f32_to_bf16},
     {"convert", kBF16, kF32, &TileTable::bf16_to_f32},
     {"convert", kBool, kBF16, &TileTable::bool_to_bf16},
+    {"add", kF16, kF16, &TileTable::add_f16},
+    {"subtract", kF16, kF16, &TileTable::subtract_f16},
+    {"multiply", kF16, kF16, &TileTable::multiply_f16},
+    {"divide", kF16, kF16, &TileTable::divide_f16},
+    {"maximum", kF16, kF16, &TileTable::maximum_f16},
+    {"minimum", kF16, kF16, &TileTable::minimum_f16},
+    {"negate", kF16, kF16, &TileTable::negate_f16},
+    {"abs", kF16, kF16, &TileTable::abs_f16},
+    {"sqrt", kF16, kF16, &TileTable::sqrt_f16},
+    {"relu", kF16, kF16, &TileTable::relu_f16},
+    {"relu_gradient", kF16, kF16, &TileTable::relu_gradient_f16},
+    {"exponential", kF16, kF16, &TileTable::exp_f16},
+    {"tanh", kF16, kF16, &TileTable::tanh_f16},
+    {"logistic", kF16, kF16, &TileTable::logistic_f16},
+    {"tanh_slope", kF16, kF16, &TileTable::tanh_slope_f16},
+    {"rsqrt", kF16, kF16, &TileTable::rsqrt_f16},
+    {"gelu", kF16, kF16, &TileTable::gelu_by_tanh_f16},
+    {"convert", kF32, kF16, &TileTable::f32_to_f16},
+    {"convert", kF16, kF32, &TileTable::f16_to_f32},
+    {"convert", kBool, kF16, &TileTable::bool_to_f16},
 };
 constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTable::ne_f32,
                                                     &TileTable::ge_f32, &TileTable::gt_f32,
@@ -74,6 +94,9 @@ constexpr TileFunction TileTable::*kCompareF32[] = {&TileTable::eq_f32, &TileTab
 constexpr TileFunction TileTable::*kCompareBF16[] = {&TileTable::eq_bf16, &TileTable::ne_bf16,
                                                      &TileTable::ge_bf16, &TileTable::gt_bf16,
                                                      &TileTable::le_bf16, &TileTable::lt_bf16};
+constexpr TileFunction TileTable::*kCompareF16[] = {&TileTable::eq_f16, &TileTable::ne_f16,
+                                                    &TileTable::ge_f16, &TileTable::gt_f16,
+                                                    &TileTable::le_f16, &TileTable::lt_f16};
 constexpr TileFunction TileTable::*kCompareI32[] = {&TileTable::eq_i32, &TileTable::ne_i32,
                                                     &TileTable::ge_i32, &TileTable::gt_i32,
                                                     &TileTable::le_i32, &TileTable::lt_i32};
@@ -104,6 +127,7 @@ TileFunction find_tile(const OpDef& op, const Attributes* attributes, std::span<
     const auto direction = static_cast<size_t>(read_integer(attributes, "comparison_direction"));
     if (inputs[0] == kF32) return table().*kCompareF32[direction];
     if (inputs[0] == kBF16) return table().*kCompareBF16[direction];
+    if (inputs[0] == kF16) return table().*kCompareF16[direction];
     if (inputs[0] == kI32) return table().*kCompareI32[direction];
     return nullptr;
   }

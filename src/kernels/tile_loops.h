@@ -81,15 +81,15 @@ ESPALIER_UNARY(i32_to_f32, float, int32_t, static_cast<float>(x))
 template <class F>
 inline void round_each(void* out, const void* a, const void* b, int64_t n, F f) {
   using L = Lanes<16>;
-  auto* o = static_cast<uint16_t*>(out);
-  const auto *x = static_cast<const uint16_t*>(a), *y = static_cast<const uint16_t*>(b);
+  auto* o = static_cast<Bf16*>(out);
+  const auto *x = static_cast<const Bf16*>(a), *y = static_cast<const Bf16*>(b);
   int64_t i = 0;
   for (; i + 32 <= n; i += 32) {
     const auto low = f(load_floats<L>(x + i), load_floats<L>(y + i)),
                high = f(load_floats<L>(x + i + 16), load_floats<L>(y + i + 16));
     store_as(_mm512_cvtne2ps_pbh(reinterpret_cast<__m512>(high), reinterpret_cast<__m512>(low)), o + i);
   }
-  for (; i < n; ++i) o[i] = to_bf16(f(from_bf16(x[i]), from_bf16(y[i])));
+  for (; i < n; ++i) store_number(f(number_of(x[i]), number_of(y[i])), o + i);
 }
 #else
 template <class F>
@@ -152,6 +152,43 @@ ESPALIER_BF16_COMPARE(lt, <)
 ESPALIER_UNARY(f32_to_bf16, uint16_t, float, to_bf16(x))
 ESPALIER_UNARY(bf16_to_f32, float, uint16_t, from_bf16(x))
 ESPALIER_UNARY(bool_to_bf16, uint16_t, uint8_t, x != 0 ? 0x3f80 : 0)
+
+// Of f16: a tile is widened, the op computed in f32 and rounded once; of a comparison the result is bool.
+template <TileFunction kOp, class Out = F16>
+void by_f32(void* out, const void* a, const void* b, const void*, int64_t n) {
+  alignas(64) float x[kTile], y[kTile];
+  for (int64_t i = 0; i < n; i += kTile) {
+    const int64_t count = n - i < kTile ? n - i : kTile;
+    widen_array(static_cast<const F16*>(a) + i, x, count);
+    if (b) widen_array(static_cast<const F16*>(b) + i, y, count);
+    Out* const to = static_cast<Out*>(out) + i;
+    if constexpr (std::is_same_v<Out, bool>) {
+      kOp(to, x, y, nullptr, count);
+    } else {
+      kOp(x, x, y, nullptr, count);
+      round_array(x, to, count);
+    }
+  }
+}
+constexpr TileFunction add_f16 = by_f32<add_f32>, subtract_f16 = by_f32<subtract_f32>,
+                       multiply_f16 = by_f32<multiply_f32>, divide_f16 = by_f32<divide_f32>,
+                       maximum_f16 = by_f32<maximum_f32>, minimum_f16 = by_f32<minimum_f32>,
+                       negate_f16 = by_f32<negate_f32>, abs_f16 = by_f32<abs_f32>,
+                       sqrt_f16 = by_f32<sqrt_f32>, relu_f16 = by_f32<relu_f32>,
+                       relu_gradient_f16 = by_f32<relu_gradient_f32>, exp_f16 = by_f32<exp_f32>,
+                       tanh_f16 = by_f32<tanh_f32>, logistic_f16 = by_f32<logistic_f32>,
+                       tanh_slope_f16 = by_f32<tanh_slope_f32>, rsqrt_f16 = by_f32<rsqrt_f32>,
+                       gelu_by_tanh_f16 = by_f32<gelu_by_tanh_f32>;
+constexpr TileFunction eq_f16 = by_f32<eq_f32, bool>, ne_f16 = by_f32<ne_f32, bool>,
+                       ge_f16 = by_f32<ge_f32, bool>, gt_f16 = by_f32<gt_f32, bool>,
+                       le_f16 = by_f32<le_f32, bool>, lt_f16 = by_f32<lt_f32, bool>;
+void f32_to_f16(void* out, const void* a, const void*, const void*, int64_t n) {
+  round_array(static_cast<const float*>(a), static_cast<F16*>(out), n);
+}
+void f16_to_f32(void* out, const void* a, const void*, const void*, int64_t n) {
+  widen_array(static_cast<const F16*>(a), static_cast<float*>(out), n);
+}
+ESPALIER_UNARY(bool_to_f16, uint16_t, uint8_t, x != 0 ? 0x3c00 : 0)
 
 template <class Word>
 void select_words(void* out, const void* a, const void* b, const void* c, int64_t n) {

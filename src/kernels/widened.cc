@@ -7,10 +7,13 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 14;
 
+bool is_narrow(DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; }
+
 struct Array {
   int64_t elements = 0;
-  bool bf16 = false;
+  DType dtype = DType::kF32;
   size_t offset = 0;  // of its f32 twin in the workspace
+  bool narrow() const { return is_narrow(dtype); }
 };
 
 struct WidenedParams {
@@ -20,12 +23,23 @@ struct WidenedParams {
 };
 
 template <class To, class From>
-void convert(void (*loop)(const From*, To*, int64_t), const void* from, void* to, int64_t elements) {
+void cast_in_chunks(void (*loop)(const From*, To*, int64_t), const void* from, void* to, int64_t elements) {
   const int64_t size = chunk_work(kChunk);
   thread_pool().parallel_for((elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size;
     loop(static_cast<const From*>(from) + i, static_cast<To*>(to) + i, std::min(size, elements - i));
   });
+}
+
+void widen_to(const Array& array, const void* from, void* to) {
+  const LoopTable& table = loop_table();
+  array.dtype == DType::kBF16 ? cast_in_chunks(table.bf16.widen, from, to, array.elements)
+                              : cast_in_chunks(table.f16.widen, from, to, array.elements);
+}
+void round_to(const Array& array, const void* from, void* to) {
+  const LoopTable& table = loop_table();
+  array.dtype == DType::kBF16 ? cast_in_chunks(table.bf16.round, from, to, array.elements)
+                              : cast_in_chunks(table.f16.round, from, to, array.elements);
 }
 
 void run_widened(const KernelCall& call) {
@@ -35,15 +49,15 @@ void run_widened(const KernelCall& call) {
   void* out[kMost];
   for (size_t i = 0; i < p.in.size(); ++i) {
     in[i] = call.in[i];
-    if (!p.in[i].bf16) continue;
+    if (!p.in[i].narrow()) continue;
     in[i] = call.workspace + p.in[i].offset;
-    convert(loop_table().widen, call.in[i], call.workspace + p.in[i].offset, p.in[i].elements);
+    widen_to(p.in[i], call.in[i], call.workspace + p.in[i].offset);
   }
   for (size_t i = 0; i < p.out.size(); ++i)
-    out[i] = p.out[i].bf16 ? call.workspace + p.out[i].offset : call.out[i];
+    out[i] = p.out[i].narrow() ? call.workspace + p.out[i].offset : call.out[i];
   p.kernel.run({p.kernel.params.get(), in, out, call.workspace + p.inner_workspace});
   for (size_t i = 0; i < p.out.size(); ++i) {
-    if (p.out[i].bf16) convert(loop_table().round, out[i], call.out[i], p.out[i].elements);
+    if (p.out[i].narrow()) round_to(p.out[i], out[i], call.out[i]);
   }
 }
 
@@ -57,11 +71,11 @@ PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)
   const auto widen = [&](std::span<const TensorType* const> from, std::vector<Array>& arrays) {
     std::vector<const TensorType*> out;
     for (const TensorType* type : from) {
-      const bool bf16 = type->dtype == DType::kBF16;
-      types.push_back(bf16 ? TensorType{DType::kF32, type->shape} : *type);
+      const bool narrow = is_narrow(type->dtype);
+      types.push_back(narrow ? TensorType{DType::kF32, type->shape} : *type);
       out.push_back(&types.back());
-      arrays.push_back({type->elements(), bf16, workspace});
-      if (bf16) workspace += (types.back().bytes() + 63) / 64 * 64;
+      arrays.push_back({type->elements(), type->dtype, workspace});
+      if (narrow) workspace += (types.back().bytes() + 63) / 64 * 64;
     }
     return out;
   };

@@ -1,15 +1,18 @@
 // Loops over windows whose elements are rows of channels, for pooling: included by loop_bodies.h alone.
 #pragma once
 
-#include "base/elementary.h"
 #include "kernels/lanes.h"
 #include "kernels/loops.h"
 
 namespace espalier {
 namespace {
 
-inline float rounded(float x, const float*) { return x; }
-inline float rounded(float x, const uint16_t*) { return from_bf16(to_bf16(x)); }
+template <class T>
+inline float rounded(float x) {
+  T element;
+  store_number(x, &element);
+  return number_of(element);
+}
 
 // larger() or smaller() from the initial value over all taps. Zeros are told apart at the end: where the
 // result is one, its sign is minus if all have it (or any, for the least).
@@ -51,7 +54,7 @@ void scatter_taps(const T* x, const T* source, const WindowRun& run, float initi
   float sums[L::kWidth];
   const Bits given = load_bits<L>(source);
   __builtin_memcpy(sums, &given, sizeof given);
-  for (float& sum : sums) sum = rounded(initial + sum, source);
+  for (float& sum : sums) sum = rounded<T>(initial + sum);
   const auto in_memory = [](Bits bits) {
     T elements[L::kWidth];
     store_bits<L>(bits, elements);
@@ -94,10 +97,6 @@ void scatter_windows(const T* x, const T* source, const WindowRun& run, float in
                                             out + at);
   });
 }
-
-template <class T>
-constexpr WindowLoops<T> kWindowLoops = {reduce_windows<true, T>, reduce_windows<false, T>,
-                                         scatter_windows<true, T>, scatter_windows<false, T>};
 
 }  // namespace
 }  // namespace espalier

@@ -106,8 +106,8 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
       if (node.op != op_convert) continue;
       const ValueId from = units.root[graph.inputs(node)[0]];
       const DType to = graph.type(node.first_result).dtype, memory = graph.type(from).dtype;
-      if ((to == DType::kBF16 && memory == DType::kF32) || (to == DType::kF32 && memory == DType::kBF16))
-        units.cast_from[node.first_result] = from;
+      const bool widens = to == DType::kF32 && (memory == DType::kBF16 || memory == DType::kF16);
+      if (widens || (to == DType::kBF16 && memory == DType::kF32)) units.cast_from[node.first_result] = from;
     }
   }
 

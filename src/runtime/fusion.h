@@ -19,8 +19,8 @@ struct Access {
 enum class UnitKind : uint8_t { kNode, kTiles, kFollowed };
 
 struct Units {
-  // Per value: the one that it casts between f32 and bf16, which some kernels read in its place; kNone for
-  // most.
+  // Per value: the one that it casts between f32 and bf16, or from f16 to f32, which some kernels read in its
+  // place; kNone for most.
   std::vector<ValueId> cast_from;
   // Per value: the value whose bytes it has (itself, or what it reshapes).
   std::vector<ValueId> root;

@@ -171,30 +171,34 @@ TEST(Products, WhatFollowsThemGivesTheBitsOfAStepOfItsOwn) {
 }
 
 // What widens a gradient to f32 is no array, unless it is wanted besides.
-TEST(Products, AnOptimizerReadsABf16GradientAsItIs) {
+void expect_read_as_it_is(DType dtype, bool kept) {
   const TensorType type{kF, {96, 96}};
+  GraphBuilder builder;
+  {
+    SinkScope scope(builder);
+    const Tensor p = builder.argument("p", type), m = builder.argument("m", type),
+                 v = square(builder.argument("v", type)), x = builder.argument("x", type);
+    const Tensor gradient = convert(square(convert(x, dtype)), kF);
+    const Tensor one = full({}, 1, kF), step = full({}, 3, DType::kI64), apply = full({}, 1, DType::kBool);
+    for (const Tensor& y : adam(p, m, v, gradient, one, step, one, apply)) builder.result("y", y);
+    if (kept) builder.result("gradient", gradient);
+  }
+  const auto graph = builder.finish();
+  std::vector<Literal> inputs;
+  for (uint32_t i = 0; i < 4; ++i) inputs.push_back(values(type, i));
+  const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs);
+  const auto plan = compile(graph, {.check = true});
+  const Profiler profiler;
+  const auto got = run(*plan, inputs);
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(difference(wanted[i], got[i]), "") << "output " << i;
+  std::string steps;
+  for (const StepProfile& profiled : profiler.steps()) steps += profiled.what + "; ";
+  EXPECT_EQ(steps.find("convert f32[96,96]") != std::string::npos, kept) << steps;
+}
+TEST(Products, AnOptimizerReadsAHalfGradientAsItIs) {
   for (const bool kept : {false, true}) {
-    GraphBuilder builder;
-    {
-      SinkScope scope(builder);
-      const Tensor p = builder.argument("p", type), m = builder.argument("m", type),
-                   v = square(builder.argument("v", type)), x = builder.argument("x", type);
-      const Tensor gradient = convert(square(convert(x, DType::kBF16)), kF);
-      const Tensor one = full({}, 1, kF), step = full({}, 3, DType::kI64), apply = full({}, 1, DType::kBool);
-      for (const Tensor& y : adam(p, m, v, gradient, one, step, one, apply)) builder.result("y", y);
-      if (kept) builder.result("gradient", gradient);
-    }
-    const auto graph = builder.finish();
-    std::vector<Literal> inputs;
-    for (uint32_t i = 0; i < 4; ++i) inputs.push_back(values(type, i));
-    const auto wanted = run(*compile(graph, {.fuse = false, .check = true}), inputs);
-    const auto plan = compile(graph, {.check = true});
-    const Profiler profiler;
-    const auto got = run(*plan, inputs);
-    for (size_t i = 0; i < wanted.size(); ++i) EXPECT_EQ(difference(wanted[i], got[i]), "") << "output " << i;
-    std::string steps;
-    for (const StepProfile& profiled : profiler.steps()) steps += profiled.what + "; ";
-    EXPECT_EQ(steps.find("convert f32[96,96]") != std::string::npos, kept) << steps;
+    expect_read_as_it_is(DType::kBF16, kept);
+    expect_read_as_it_is(DType::kF16, kept);
   }
 }
 
