@@ -1,3 +1,5 @@
+#include <sys/wait.h>
+
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -61,6 +63,33 @@ TEST(Readme, TheExampleOfTrainingLearns) {
   };
   EXPECT_GT(value("inside_accuracy"), 0.9) << said;
   EXPECT_LT(value("distance_mae"), 0.1) << said;
+}
+
+// Pasted into a shell, in a folder of their own: all of them work, and the gates block, as the page says.
+TEST(Readme, ItsTableCommandsWorkAsTheyStand) {
+  const std::string page = read("README.md"), folder = fresh_folder("readme-table");
+  const auto block = [&](const std::string& before) {
+    const size_t begin = page.find("\n\n", page.find(before)) + 2;
+    return page.substr(begin, page.find("\n\n", begin) - begin);
+  };
+  const auto shell = [&](const std::string& text) {
+    std::ofstream(folder + "/block.sh") << text << "\n";
+    const int status = std::system(cat("cd ", folder, " && sh block.sh > out 2>&1").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+  ASSERT_EQ(shell(block("who has none at hand makes three:")), 0) << read(folder + "/out");
+  std::istringstream lines(block("Then this works as it stands:"));
+  const std::string program = "build/release/espalier";
+  int ran = 0;
+  for (std::string line; std::getline(lines, line); ++ran) {
+    const size_t at = line.find(program);
+    ASSERT_NE(at, std::string::npos) << line;
+    line.replace(at, program.size(), std::filesystem::absolute(cat(build_folder(), "/espalier")).string());
+    EXPECT_EQ(shell(line), line.find("--gates") == std::string::npos ? 0 : 1)
+        << line << read(folder + "/out");
+  }
+  EXPECT_GE(ran, 12);
+  EXPECT_TRUE(std::filesystem::exists(folder + "/report.html"));
 }
 
 TEST(Readme, SlowItsLineCompilesTheExample) {

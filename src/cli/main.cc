@@ -5,8 +5,7 @@
 #include "cli/help.h"
 
 int main(int argc, char** argv) {
-  CLI::App app("Trains machine-learning models and carries them from raw data to a watched release.",
-               "espalier");
+  CLI::App app("Trains machine-learning models and carries them from raw data to a release.", "espalier");
   app.formatter(espalier::cli::help_formatter());
   app.require_subcommand(1);
   app.set_version_flag("--version", espalier::cat("espalier ", espalier::kVersion));

@@ -42,7 +42,7 @@ std::string next_commands(const std::string& data) {
   if (beside_sources()) out += "  make test    hold the engine against its oracles\n";
   out += line({"info", "--ops"}, "what it can compute");
   out += line({"train", "--data", "table.csv", "--label", "COLUMN"}, "a table of yours");
-  return out + line({"train", "--data", data, "--hidden", "256", "--epochs", "10"}, "");
+  return out + line({"train", "--data", data, "--hidden", "256", "--epochs", "10", "--model", "digits"}, "");
 }
 
 }  // namespace

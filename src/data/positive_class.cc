@@ -141,7 +141,7 @@ std::string text_of(const PositiveClass& positive, const std::string& label,
   if (positive.known())
     return cat("positive is ", printable(label), "=", printable(positive.value), ": ", why());
   return cat("nothing says which class of ", printable(label), " is positive, ", both(classes, " or "), ": ",
-             positive_flags(classes));
+             positive_flags(classes), "; slices, gates and thresholds count from one of them");
 }
 
 bool same_label(std::string_view a, std::string_view b) {

@@ -114,7 +114,8 @@ TEST(PositiveClasses, TheRarerWordOfTrainingRowsUpToAShare) {
             "positive is kind=a: the rarer one, 30 % of the rows; --positive names another");
   EXPECT_EQ(text_of(pair, "paid", {"no", "yes"}), "positive is paid=yes: yes and no are a known pair");
   EXPECT_EQ(text_of({}, "kind", {"a", "b"}),
-            "nothing says which class of kind is positive, a or b: --positive a, or --positive b");
+            "nothing says which class of kind is positive, a or b: --positive a, or --positive b; slices, "
+            "gates and thresholds count from one of them");
 }
 
 }  // namespace
