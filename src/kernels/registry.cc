@@ -7,10 +7,12 @@
 namespace espalier {
 namespace {
 
+using Prepare = PreparedKernel (*)(const KernelSite&);
+
+// The kernels of an op by the dtype of its first operand; null where there is none.
 struct Entry {
   const OpDef* op;
-  DType dtype;  // of the first operand
-  PreparedKernel (*prepare)(const KernelSite&);
+  Prepare f32 = nullptr, bf16 = nullptr, f16 = nullptr, i32 = nullptr;
 };
 
 template <PreparedKernel (*kPrepare)(const KernelSite&)>
@@ -18,45 +20,62 @@ PreparedKernel through_f32(const KernelSite& site) {
   return prepare_widened(site, kPrepare);
 }
 
-// The list of fast kernels.
+// The list of fast kernels. An eager call looks through it.
 const Entry kEntries[] = {
-    {&op_dot_general, DType::kF32, prepare_dot_general},
-    {&op_dot_general, DType::kBF16, prepare_dot_general_bf16},
-    {&op_dot_general, DType::kF16, through_f32<prepare_dot_general>},
-    {&op_convolution, DType::kF32, prepare_convolution},
-    {&op_convolution, DType::kBF16, prepare_convolution_bf16},
-    {&op_convolution, DType::kF16, through_f32<prepare_convolution>},
-    {&op_reduce, DType::kF32, prepare_reduce},
-    {&op_reduce, DType::kBF16, prepare_reduce_half},
-    {&op_reduce, DType::kF16, prepare_reduce_half},
-    {&op_reduce_window, DType::kF32, prepare_reduce_window},
-    {&op_reduce_window, DType::kBF16, prepare_reduce_window},
-    {&op_reduce_window, DType::kF16, prepare_reduce_window},
-    {&op_select_and_scatter, DType::kF32, prepare_select_and_scatter},
-    {&op_select_and_scatter, DType::kBF16, prepare_select_and_scatter},
-    {&op_select_and_scatter, DType::kF16, prepare_select_and_scatter},
-    {&op_adam, DType::kF32, prepare_adam},
-    {&op_softmax, DType::kF32, prepare_softmax},
-    {&op_softmax, DType::kF16, through_f32<prepare_softmax>},
-    {&op_softmax_cross_entropy, DType::kF32, prepare_softmax_cross_entropy},
-    {&op_softmax_cross_entropy, DType::kF16, through_f32<prepare_softmax_cross_entropy>},
-    {&op_softmax_cross_entropy_gradient, DType::kF32, prepare_softmax_cross_entropy_gradient},
-    {&op_softmax_cross_entropy_gradient, DType::kF16, through_f32<prepare_softmax_cross_entropy_gradient>},
-    {&op_argmax, DType::kF32, prepare_argmax},
-    {&op_argmax, DType::kF16, through_f32<prepare_argmax>},
-    {&op_transpose, DType::kF32, prepare_transpose},
-    {&op_transpose, DType::kI32, prepare_transpose},
-    {&op_broadcast_in_dim, DType::kF32, prepare_broadcast},
-    {&op_broadcast_in_dim, DType::kI32, prepare_broadcast},
-    {&op_slice, DType::kF32, prepare_slice},
-    {&op_slice, DType::kI32, prepare_slice},
-    {&op_slice, DType::kBF16, prepare_slice},
-    {&op_slice, DType::kF16, prepare_slice},
-    {&op_pad, DType::kF32, prepare_pad},
-    {&op_pad, DType::kI32, prepare_pad},
-    {&op_pad, DType::kBF16, prepare_pad},
-    {&op_pad, DType::kF16, prepare_pad},
+    {.op = &op_dot_general,
+     .f32 = prepare_dot_general,
+     .bf16 = prepare_dot_general_bf16,
+     .f16 = through_f32<prepare_dot_general>},
+    {.op = &op_convolution,
+     .f32 = prepare_convolution,
+     .bf16 = prepare_convolution_bf16,
+     .f16 = through_f32<prepare_convolution>},
+    {.op = &op_reduce, .f32 = prepare_reduce, .bf16 = prepare_reduce_half, .f16 = prepare_reduce_half},
+    {.op = &op_reduce_window,
+     .f32 = prepare_reduce_window,
+     .bf16 = prepare_reduce_window,
+     .f16 = prepare_reduce_window},
+    {.op = &op_select_and_scatter,
+     .f32 = prepare_select_and_scatter,
+     .bf16 = prepare_select_and_scatter,
+     .f16 = prepare_select_and_scatter},
+    {.op = &op_adam, .f32 = prepare_adam},
+    {.op = &op_softmax, .f32 = prepare_softmax, .f16 = through_f32<prepare_softmax>},
+    {.op = &op_softmax_cross_entropy,
+     .f32 = prepare_softmax_cross_entropy,
+     .f16 = through_f32<prepare_softmax_cross_entropy>},
+    {.op = &op_softmax_cross_entropy_gradient,
+     .f32 = prepare_softmax_cross_entropy_gradient,
+     .f16 = through_f32<prepare_softmax_cross_entropy_gradient>},
+    {.op = &op_argmax, .f32 = prepare_argmax, .f16 = through_f32<prepare_argmax>},
+    {.op = &op_transpose, .f32 = prepare_transpose, .i32 = prepare_transpose},
+    {.op = &op_broadcast_in_dim, .f32 = prepare_broadcast, .i32 = prepare_broadcast},
+    {.op = &op_slice,
+     .f32 = prepare_slice,
+     .bf16 = prepare_slice,
+     .f16 = prepare_slice,
+     .i32 = prepare_slice},
+    {.op = &op_pad, .f32 = prepare_pad, .bf16 = prepare_pad, .f16 = prepare_pad, .i32 = prepare_pad},
 };
+
+Prepare find_kernel(const OpDef& op, DType dtype) {
+  for (const Entry& entry : kEntries) {
+    if (entry.op != &op) continue;
+    switch (dtype) {
+      case DType::kF32:
+        return entry.f32;
+      case DType::kBF16:
+        return entry.bf16;
+      case DType::kF16:
+        return entry.f16;
+      case DType::kI32:
+        return entry.i32;
+      default:
+        return nullptr;
+    }
+  }
+  return nullptr;
+}
 
 void run_nothing(const KernelCall&) {}
 
@@ -64,14 +83,12 @@ void run_nothing(const KernelCall&) {}
 
 PreparedKernel prepare_kernel(const KernelSite& site) {
   if (site.inputs.empty()) return {};
-  for (const Entry& entry : kEntries) {
-    if (entry.op != &site.op || entry.dtype != site.dtype) continue;
-    // Asked once, here: loops that write a first block, or divide by a number of rows, need not ask again.
-    const bool empty =
-        std::ranges::all_of(site.outputs, [](const TensorType* type) { return type->elements() == 0; });
-    return empty ? PreparedKernel{run_nothing, nullptr} : entry.prepare(site);
-  }
-  return {};
+  const Prepare prepare = find_kernel(site.op, site.dtype);
+  if (!prepare) return {};
+  // Asked once, here: loops that write a first block, or divide by a number of rows, need not ask again.
+  const bool empty =
+      std::ranges::all_of(site.outputs, [](const TensorType* type) { return type->elements() == 0; });
+  return empty ? PreparedKernel{run_nothing, nullptr} : prepare(site);
 }
 
 bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) {
@@ -79,11 +96,6 @@ bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) 
   return &op == &op_dot_general && memory == DType::kF32 && runs_on_tiles(result);
 }
 
-bool has_kernel(const OpDef& op, DType dtype) {
-  for (const Entry& entry : kEntries) {
-    if (entry.op == &op && entry.dtype == dtype) return true;
-  }
-  return false;
-}
+bool has_kernel(const OpDef& op, DType dtype) { return find_kernel(op, dtype) != nullptr; }
 
 }  // namespace espalier
