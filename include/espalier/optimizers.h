@@ -21,9 +21,8 @@ namespace espalier {
 // - gradient_accumulation_steps, at least 1: so many calls of apply add their gradients, the last of them
 //   updates by their mean. It is the mean over rows where the calls say what their rows weigh, as steps of
 //   fit do, else that of the calls, as in Keras. Rate, step and averages belong to updates, not to calls;
-// - use_ema keeps an average of each variable, average = ema_momentum * average + (1 - ema_momentum) *
-// variable
-//   after each update (after the first: the variable). Every ema_overwrite_frequency updates (0: never) the
+// - use_ema keeps an average of each variable after each update: ema_momentum * average + (1 - ema_momentum)
+//   * variable (after the first the variable). Every ema_overwrite_frequency updates (0: never) the
 //   variables become their averages, and at the end of fit, or of finalize_variables(), too;
 // - loss_scale_factor, positive: what scale_loss() multiplies a loss by and apply() divides gradients by.
 // Momentums and betas lie in [0, 1], betas and rho below 1, epsilon is positive; the others are not negative.

@@ -37,6 +37,11 @@ void bump_structure_version();
 // The part of that which belongs to a thread and comes back: each bit is a mode of its owner, as training
 // (the lowest) and the dtype of an AutocastScope (the highest byte).
 uint64_t& trace_context();
+constexpr uint64_t kTrainingMode = 1, kSomeRowsCountMode = 2;
+inline bool trace_mode(uint64_t bit) { return trace_context() & bit; }
+inline void set_trace_mode(uint64_t bit, bool on) {
+  trace_context() = on ? trace_context() | bit : trace_context() & ~bit;
+}
 
 class Trace {
  public:

@@ -20,11 +20,6 @@ namespace {
 
 std::atomic<uint64_t> process_seed{0};
 std::atomic<uint64_t> builds{0};
-constexpr uint64_t kTraining = 1;  // of trace_context()
-
-void set_training(bool on) {
-  trace_context() = on ? trace_context() | kTraining : trace_context() & ~kTraining;
-}
 
 // The names given out in one place, each with the number that its next namesake gets.
 struct Names {
@@ -73,9 +68,9 @@ void set_seed(uint64_t seed) {
 void continue_seed(uint64_t seed) { process_seed = seed; }
 uint64_t seed() { return process_seed; }
 
-TrainingScope::TrainingScope(bool value) : before_(current()) { set_training(value); }
-TrainingScope::~TrainingScope() { set_training(before_); }
-bool TrainingScope::current() { return trace_context() & kTraining; }
+TrainingScope::TrainingScope(bool value) : before_(current()) { set_trace_mode(kTrainingMode, value); }
+TrainingScope::~TrainingScope() { set_trace_mode(kTrainingMode, before_); }
+bool TrainingScope::current() { return trace_mode(kTrainingMode); }
 
 struct Layer::State : std::enable_shared_from_this<State> {
   std::string name;

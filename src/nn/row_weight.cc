@@ -7,13 +7,7 @@
 namespace espalier {
 namespace {
 
-constexpr uint64_t kSomeRowsCount = 2;  // of trace_context()
-
 thread_local Tensor weight_of_rows;
-
-void set_some_rows_count(bool on) {
-  trace_context() = on ? trace_context() | kSomeRowsCount : trace_context() & ~kSomeRowsCount;
-}
 
 }  // namespace
 
@@ -21,8 +15,8 @@ RowWeightScope::RowWeightScope(Tensor weight) : before_(std::exchange(weight_of_
 RowWeightScope::~RowWeightScope() { weight_of_rows = std::move(before_); }
 const Tensor& RowWeightScope::current() { return weight_of_rows; }
 
-SomeRowsCount::SomeRowsCount(bool value) : before_(current()) { set_some_rows_count(value); }
-SomeRowsCount::~SomeRowsCount() { set_some_rows_count(before_); }
-bool SomeRowsCount::current() { return trace_context() & kSomeRowsCount; }
+SomeRowsCount::SomeRowsCount(bool value) : before_(current()) { set_trace_mode(kSomeRowsCountMode, value); }
+SomeRowsCount::~SomeRowsCount() { set_trace_mode(kSomeRowsCountMode, before_); }
+bool SomeRowsCount::current() { return trace_mode(kSomeRowsCountMode); }
 
 }  // namespace espalier

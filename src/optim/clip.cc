@@ -45,8 +45,8 @@ void require_bounds(const Optimizer::Rule& rule) {
   }
 }
 
-Clipping::Clipping(const CommonOptions& options, const std::vector<Tensor>& gradients, const Tensor& factor)
-    : options_(options), gradients_(gradients), factor_(factor) {
+Clipping::Clipping(const CommonOptions& options, std::vector<Tensor> gradients, const Tensor& factor)
+    : options_(options), gradients_(std::move(gradients)), factor_(factor) {
   const bool bounded = options.clipnorm > 0 || options.global_clipnorm > 0 || options.clipvalue > 0;
   if (bounded && factor.defined()) {
     for (Tensor& gradient : gradients_) {

@@ -12,7 +12,7 @@ void require_bounds(const Optimizer::Rule& rule);
 // where it is undefined).
 class Clipping {
  public:
-  Clipping(const CommonOptions& options, const std::vector<Tensor>& gradients, const Tensor& factor = {});
+  Clipping(const CommonOptions& options, std::vector<Tensor> gradients, const Tensor& factor = {});
   Tensor gradient(size_t i) const;
   // What to multiply that by, f32[].
   Operand scale(size_t i) const;

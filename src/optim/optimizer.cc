@@ -157,7 +157,7 @@ void Optimizer::apply(const std::vector<Tensor>& gradients, const std::vector<Va
     step.assign(step.read() + convert(applies, DType::kI64));
   else
     step.assign_add(1);
-  const Clipping clipping(rule_->common, pending.gradients, pending.control.scale);
+  const Clipping clipping(rule_->common, std::move(pending.gradients), pending.control.scale);
   const Operand apply = applies.defined() ? Operand(applies) : Operand(true);
   for (size_t i = 0; i < variables.size(); ++i) {
     if (gradients[i].defined()) rule_->update(variables[i], clipping.gradient(i), {clipping.scale(i), apply});

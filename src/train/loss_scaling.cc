@@ -6,6 +6,7 @@
 
 #include "base/shortest.h"
 #include "espalier/ops.h"
+#include "train/finite_sum.h"
 
 namespace espalier {
 namespace {
@@ -30,13 +31,11 @@ LossScaling::LossScaling(const LossScale& options)
 }
 
 Tensor LossScaling::overflow(const std::vector<Tensor>& gradients) {
-  Tensor out = full({}, 0);
+  FiniteSum out;
   for (const Tensor& gradient : gradients) {
-    if (!gradient.defined()) continue;
-    const Tensor wide = convert(gradient, DType::kF32);
-    out = out + reduce_sum(wide - wide, Dims::range(wide.rank()));
+    if (gradient.defined()) out.add(gradient);
   }
-  return out;
+  return out.value();
 }
 
 UpdateControl LossScaling::control(const Tensor& overflow) const {

@@ -6,32 +6,29 @@
 #include "nn/row_weight.h"
 #include "train/counted_rows.h"
 #include "train/culprit.h"
+#include "train/finite_sum.h"
 
 namespace espalier {
 namespace {
 
-// The sum of x - x over all that a step shows: 0 when all of it is finite, else NaN.
+// The sum over all that a step shows.
 class FiniteFlag final : public StepWatch {
  public:
-  void loss(const Tensor& loss) override { add(loss); }
+  void loss(const Tensor& loss) override { sum_.add(loss); }
   void gradients(const std::vector<Variable>&, const std::vector<Tensor>& gradients) override {
     for (const Tensor& gradient : gradients) {
-      if (gradient.defined()) add(gradient);
+      if (gradient.defined()) sum_.add(gradient);
     }
   }
   void updated(const std::vector<Variable>& variables) override {
     for (const Variable& variable : variables) {
-      if (is_float(variable.dtype())) add(variable.state()->read());
+      if (is_float(variable.dtype())) sum_.add(variable.state()->read());
     }
   }
-  const Tensor& value() const { return value_; }
+  Tensor value() const { return sum_.value(); }
 
  private:
-  void add(const Tensor& x) {
-    const Tensor none = convert(reduce_sum(x - x, Dims::range(x.rank())), DType::kF32);
-    value_ = value_.defined() ? value_ + none : none;
-  }
-  Tensor value_;
+  FiniteSum sum_;
 };
 
 bool holds(const Tensor& flag) { return flag.item<float>() == 0; }
