@@ -127,7 +127,7 @@ int wrong_use(const CLI::App& app, const CLI::ParseError& error, int argc, char*
 }
 
 // What a file says may not steer a terminal.
-std::string printable(std::string text) {
+std::string for_terminal(std::string text) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' && c != '\n' && c != '\t') c = '?';
   }
@@ -135,9 +135,9 @@ std::string printable(std::string text) {
 }
 
 int report(const CLI::App& app, const Error& error, int argc, char** argv) {
-  std::fprintf(stderr, "espalier: %s%s%s%s\n", printable(error.message()).c_str(),
+  std::fprintf(stderr, "espalier: %s%s%s%s\n", for_terminal(error.message()).c_str(),
                error.rule().empty() ? "" : " [", error.rule().c_str(), error.rule().empty() ? "" : "]");
-  if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", printable(error.fix()).c_str());
+  if (!error.fix().empty()) std::fprintf(stderr, "  fix: %s\n", for_terminal(error.fix()).c_str());
   write_error(
       app, argc, argv,
       {{"kind", error.kind()}, {"rule", error.rule()}, {"message", error.message()}, {"fix", error.fix()}});

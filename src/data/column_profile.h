@@ -35,6 +35,14 @@ struct ColumnProfile {
     for (const Value& value : values) out.push_back(value.text);
     return out;
   }
+  // Of each row what its value has in `of_value`, `none` where the cell is missing.
+  template <class T>
+  std::vector<T> each_row(const std::vector<T>& of_value, const T& none) const {
+    std::vector<T> out;
+    out.reserve(codes.size());
+    for (const uint32_t code : codes) out.push_back(code == kMissing ? none : of_value[code]);
+    return out;
+  }
   // Cells for whose text `holds`.
   template <class F>
   int64_t count(F holds) const {

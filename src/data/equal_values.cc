@@ -82,15 +82,11 @@ ColumnProfile profile_values(const CsvTable& table, std::span<const int64_t> row
 }
 
 std::vector<uint64_t> value_hashes(const ColumnProfile& profile, uint64_t seed) {
-  std::vector<uint64_t> of_value, out;
+  std::vector<uint64_t> of_value;
   of_value.reserve(profile.values.size());
   for (const ColumnProfile::Value& value : profile.values)
     of_value.push_back(hash_bytes(value.text.data(), value.text.size(), seed));
-  const uint64_t none = hash_combine(seed, ~uint64_t{0});
-  out.reserve(profile.codes.size());
-  for (const uint32_t code : profile.codes)
-    out.push_back(code == ColumnProfile::kMissing ? none : of_value[code]);
-  return out;
+  return profile.each_row(of_value, hash_combine(seed, ~uint64_t{0}));
 }
 
 std::vector<ColumnPair> columns_of_both(const CsvTable& ours, const CsvTable& theirs) {

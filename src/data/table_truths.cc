@@ -17,13 +17,10 @@ namespace {
 
 // Of each row what `read` makes of its cell, `none` for one without a value.
 template <class T, class Read>
-std::vector<T> read_truth_rows(const ColumnProfile& profile, const T& none, Read read) {
-  std::vector<T> of_value, out;
+std::vector<T> read_each_row(const ColumnProfile& profile, const T& none, Read read) {
+  std::vector<T> of_value;
   for (const ColumnProfile::Value& value : profile.values) of_value.push_back(read(value.text));
-  out.reserve(profile.codes.size());
-  for (const uint32_t code : profile.codes)
-    out.push_back(code == ColumnProfile::kMissing ? none : of_value[code]);
-  return out;
+  return profile.each_row(of_value, none);
 }
 
 // Of a column most of whose cells are amounts in one form; of plain numbers expressions know by themselves.
@@ -35,7 +32,7 @@ std::optional<CellMeanings::Amounts> amounts_of(const ColumnProfile& profile) {
   if (form.unit.empty() && (form.style == NumberStyle::kPlain || form.style == NumberStyle::kClock))
     return std::nullopt;
   const double none = std::numeric_limits<double>::quiet_NaN();
-  CellMeanings::Amounts out{.of = read_truth_rows(profile, none, [&](std::string_view text) {
+  CellMeanings::Amounts out{.of = read_each_row(profile, none, [&](std::string_view text) {
                               return read_number(text, form).value_or(none);
                             })};
   for (size_t row = 0; row < out.of.size() && out.first_other < 0; ++row) {
@@ -111,22 +108,16 @@ TimeColumn time_column(const CsvTable& table, int64_t column, const MissingWords
     out.ambiguous = day_first && month_first && !points;
     if (day_first || month_first) style = day_first ? DateStyle::kDayFirst : DateStyle::kMonthFirst;
   }
-  std::vector<double> of_value;
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   if (style) {
     out.kind = TimeKind::kDates;
     out.instants = instants_of(cat("column ", column_in_message(out.name)), profile, *style);
     out.plain = style == DateStyle::kIso && out.instants.with.empty();
-    of_value = out.instants.of_value;
+    out.of_row = profile.each_row(out.instants.of_value, kNone);
   } else if (all([](std::string_view text) { return read_clock(text).has_value(); })) {
     out.kind = TimeKind::kClock;
-    for (const ColumnProfile::Value& value : profile.values)
-      of_value.push_back(read_clock(value.text).value_or(std::numeric_limits<double>::quiet_NaN()));
-  } else {
-    return out;
-  }
-  for (const uint32_t code : profile.codes) {
-    out.of_row.push_back(code == ColumnProfile::kMissing ? std::numeric_limits<double>::quiet_NaN()
-                                                         : of_value[code]);
+    out.of_row = read_each_row(profile, kNone,
+                               [&](std::string_view text) { return read_clock(text).value_or(kNone); });
   }
   return out;
 }

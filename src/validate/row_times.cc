@@ -25,8 +25,7 @@ RowTimes row_times(const std::string& what, const ColumnProfile& profile, const 
     for (const ColumnProfile::Value& value : profile.values)
       of_value.push_back(read_number(value.text, form.numbers).value_or(kNone));
   }
-  for (const uint32_t code : profile.codes)
-    out.of_row.push_back(code == ColumnProfile::kMissing ? kNone : of_value[code]);
+  out.of_row = profile.each_row(of_value, kNone);
   return out;
 }
 
