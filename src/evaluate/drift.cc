@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -11,6 +12,7 @@
 #include "base/digits.h"
 #include "base/format.h"
 #include "base/listed_names.h"
+#include "base/thread_pool.h"
 #include "data/column_guess.h"
 #include "data/equal_values.h"
 #include "evaluate/multiplicity.h"
@@ -342,6 +344,71 @@ NotCompared too_few(const std::string& column, int64_t have, int64_t needed, con
   return {column, cat(counted(have, what), ", ", needed, " needed"), have, needed};
 }
 
+namespace {
+
+// What the cells of a column say of each other in two tables.
+struct ColumnAnswer {
+  std::vector<ColumnDrift> drifts;
+  std::vector<NotCompared> not_compared;
+};
+ColumnAnswer compare_column(const std::string& name, const ColumnProfile& cells_a,
+                            const ColumnProfile& cells_b) {
+  ColumnAnswer out;
+  const EqualValues equal(cells_a, cells_b);
+  const ColumnProfile a = by_value(cells_a, equal), b = by_value(cells_b, equal);
+  const auto add = [&](ColumnDrift drift, int64_t of_before, int64_t of_now) {
+    drift.column = name;
+    drift.rows_before = of_before;
+    drift.rows_now = of_now;
+    out.drifts.push_back(std::move(drift));
+  };
+  if (a.missing + b.missing > 0) {
+    ColumnDrift drift = share_drift(a.missing, a.rows(), b.missing, b.rows(), kLevel);
+    const int64_t of_a[] = {a.missing, a.present()}, of_b[] = {b.missing, b.present()};
+    if (const auto test = chi_square(of_a, of_b)) drift.p = test->p;
+    add(drift, a.rows(), b.rows());
+  }
+  if (const int64_t cells = std::min(a.present(), b.present()); cells < kFewRows) {
+    out.not_compared.push_back(too_few(name, cells, kFewRows, "value"));
+    return out;
+  }
+  if (names_rows(name, a) && names_rows(name, b)) {
+    out.not_compared.push_back({name, "it names the rows: no two are alike in it"});
+    return out;
+  }
+  if (goes_on(name, a) && goes_on(name, b)) {
+    out.not_compared.push_back(
+        {name, "dates go on by themselves: their form and span are asked by data check"});
+    return out;
+  }
+  if (goes_on(name, a) || goes_on(name, b)) {
+    add(*form_drift(name, a, b), a.present(), b.present());
+    return out;
+  }
+  if (const auto width = of_another_width(a, b); width && width(a) + width(b) > 0)
+    add(form_drift(width, a, b), a.present(), b.present());
+  if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
+    const ColumnProfile x = numbers_alone(a), y = numbers_alone(b);
+    if (const std::optional<NumberForm> form = form_of_all(x, y)) {
+      add(numbers_drift(sorted_numbers(x, *form), sorted_numbers(y, *form)), x.present(), y.present());
+      return out;
+    }
+    if (auto drift = form_drift(name, a, b)) {
+      add(std::move(*drift), a.present(), b.present());
+      return out;
+    }
+  }
+  if (auto drift = values_drift(in_words_of(a, a), in_words_of(a, b)))
+    add(std::move(*drift), a.present(), b.present());
+  else
+    out.not_compared.push_back(
+        {name, cat("its values come too seldom to be compared: ", std::max(a.different(), b.different()),
+                   " different ones in a table")});
+  return out;
+}
+
+}  // namespace
+
 std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now, const DriftOptions& options,
                                     std::vector<NotCompared>* not_compared) {
   std::vector<ColumnDrift> out;
@@ -356,60 +423,18 @@ std::vector<ColumnDrift> find_drift(const CsvTable& before, const CsvTable& now,
   const std::vector<int64_t> rows_before = all_rows(before), rows_now = all_rows(now);
   std::unordered_map<std::string_view, int64_t> places;
   for (int64_t c = 0; c < now.columns(); ++c) places.emplace(now.names()[static_cast<size_t>(c)], c);
-  for (int64_t c = 0; c < before.columns(); ++c) {
+  // Each by itself, in whatever order; what they say stands in that of the columns.
+  std::vector<ColumnAnswer> answers(static_cast<size_t>(before.columns()));
+  thread_pool().parallel_for(before.columns(), [&](int64_t c) {
     const std::string& name = before.names()[static_cast<size_t>(c)];
     const auto place = places.find(name);
-    if (place == places.end()) continue;
-    const ColumnProfile cells_a = profile_column(before, rows_before, c, missing),
-                        cells_b = profile_column(now, rows_now, place->second, missing);
-    const EqualValues equal(cells_a, cells_b);
-    const ColumnProfile a = by_value(cells_a, equal), b = by_value(cells_b, equal);
-    const auto add = [&](ColumnDrift drift, int64_t of_before, int64_t of_now) {
-      drift.column = name;
-      drift.rows_before = of_before;
-      drift.rows_now = of_now;
-      out.push_back(std::move(drift));
-    };
-    if (a.missing + b.missing > 0) {
-      ColumnDrift drift = share_drift(a.missing, a.rows(), b.missing, b.rows(), kLevel);
-      const int64_t of_a[] = {a.missing, a.present()}, of_b[] = {b.missing, b.present()};
-      if (const auto test = chi_square(of_a, of_b)) drift.p = test->p;
-      add(drift, a.rows(), b.rows());
-    }
-    if (const int64_t cells = std::min(a.present(), b.present()); cells < kFewRows) {
-      pass_over(too_few(name, cells, kFewRows, "value"));
-      continue;
-    }
-    if (names_rows(name, a) && names_rows(name, b)) {
-      pass_over({name, "it names the rows: no two are alike in it"});
-      continue;
-    }
-    if (goes_on(name, a) && goes_on(name, b)) {
-      pass_over({name, "dates go on by themselves: their form and span are asked by data check"});
-      continue;
-    }
-    if (goes_on(name, a) || goes_on(name, b)) {
-      add(*form_drift(name, a, b), a.present(), b.present());
-      continue;
-    }
-    if (const auto width = of_another_width(a, b); width && width(a) + width(b) > 0)
-      add(form_drift(width, a, b), a.present(), b.present());
-    if (a.different() > kFewNumbers || b.different() > kFewNumbers) {
-      const ColumnProfile x = numbers_alone(a), y = numbers_alone(b);
-      if (const std::optional<NumberForm> form = form_of_all(x, y)) {
-        add(numbers_drift(sorted_numbers(x, *form), sorted_numbers(y, *form)), x.present(), y.present());
-        continue;
-      }
-      if (auto drift = form_drift(name, a, b)) {
-        add(std::move(*drift), a.present(), b.present());
-        continue;
-      }
-    }
-    if (auto drift = values_drift(in_words_of(a, a), in_words_of(a, b)))
-      add(std::move(*drift), a.present(), b.present());
-    else
-      pass_over({name, cat("its values come too seldom to be compared: ",
-                           std::max(a.different(), b.different()), " different ones in a table")});
+    if (place == places.end()) return;
+    answers[static_cast<size_t>(c)] = compare_column(name, profile_column(before, rows_before, c, missing),
+                                                     profile_column(now, rows_now, place->second, missing));
+  });
+  for (ColumnAnswer& answer : answers) {
+    std::ranges::move(answer.drifts, std::back_inserter(out));
+    for (NotCompared& why : answer.not_compared) pass_over(std::move(why));
   }
   std::vector<double> p;
   for (const ColumnDrift& drift : out) p.push_back(drift.p);
