@@ -16,10 +16,6 @@ enum class Fusion : uint8_t {
   kView,         // moves or repeats elements by an affine map (broadcast, reshape, slice)
 };
 
-// What mixed precision does with an op: compute in low precision, follow its inputs, stay in f32, or be
-// invisible.
-enum class Color : uint8_t { kAllow, kInfer, kDeny, kClear };
-
 // Checks operands and states result types: the one shape-and-type rule of an op.
 class InferContext {
  public:
@@ -169,7 +165,6 @@ struct OpDef {
   void (*batch)(BatchContext&) = nullptr;
   bool pinned = false;  // a barrier: passes neither merge, fold nor move it
   Fusion fusion = Fusion::kOpaque;
-  Color color = Color::kClear;
   double flops_per_output = 0;  // for elementwise ops; others compute it in `cost`
   Cost (*cost)(const Attributes*, std::span<const TensorType* const> inputs,
                std::span<const TensorType> outputs) = nullptr;

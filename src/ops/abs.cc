@@ -28,7 +28,6 @@ const OpDef op_abs = {
     .gradient = gradient_abs,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -39,7 +39,6 @@ const OpDef op_atan2 = {
     .gradient = gradient_atan2,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

@@ -23,7 +23,6 @@ const OpDef op_cbrt = {
     .gradient = gradient_cbrt,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 15,
 };
 

@@ -73,7 +73,6 @@ const OpDef op_cholesky = {
     .eval = eval_cholesky,
     .gradient = gradient_cholesky,
     .batch = batch_elementwise,
-    .color = Color::kDeny,
     .cost =
         [](const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
           const double n = static_cast<double>(inputs[0]->shape.back());

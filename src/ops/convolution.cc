@@ -255,7 +255,6 @@ const OpDef op_convolution = {
     .eval = eval_convolution,
     .gradient = gradient_convolution,
     .batch = batch_convolution,
-    .color = Color::kAllow,
     .cost = cost_convolution,
     .sample = sample,
 };

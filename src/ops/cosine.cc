@@ -22,7 +22,6 @@ const OpDef op_cosine = {
     .gradient = gradient_cosine,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 15,
 };
 

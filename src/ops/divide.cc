@@ -35,7 +35,6 @@ const OpDef op_divide = {
     .gradient = gradient_divide,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -207,7 +207,6 @@ const OpDef op_dot_general = {
     .eval = eval_dot_general,
     .gradient = gradient_dot_general,
     .batch = batch_dot_general,
-    .color = Color::kAllow,
     .cost = cost_dot_general,
 };
 

@@ -23,7 +23,6 @@ const OpDef op_exponential = {
     .gradient = gradient_exponential,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 10,
 };
 

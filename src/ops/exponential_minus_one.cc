@@ -23,7 +23,6 @@ const OpDef op_exponential_minus_one = {
     .gradient = gradient_exponential_minus_one,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 12,
 };
 

@@ -20,7 +20,6 @@ const OpDef op_floor = {
     .no_gradient = "piecewise constant: zero wherever it is defined",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

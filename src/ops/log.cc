@@ -22,7 +22,6 @@ const OpDef op_log = {
     .gradient = gradient_log,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 10,
 };
 

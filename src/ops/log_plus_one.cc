@@ -22,7 +22,6 @@ const OpDef op_log_plus_one = {
     .gradient = gradient_log_plus_one,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 12,
 };
 

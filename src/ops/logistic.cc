@@ -23,7 +23,6 @@ const OpDef op_logistic = {
     .gradient = gradient_logistic,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 12,
 };
 

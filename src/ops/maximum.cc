@@ -34,7 +34,6 @@ const OpDef op_maximum = {
     .gradient = gradient_maximum,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

@@ -34,7 +34,6 @@ const OpDef op_minimum = {
     .gradient = gradient_minimum,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

@@ -31,7 +31,6 @@ const OpDef op_multiply = {
     .gradient = gradient_multiply,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -26,7 +26,6 @@ const OpDef op_negate = {
     .gradient = gradient_negate,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -20,7 +20,6 @@ const OpDef op_popcnt = {
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

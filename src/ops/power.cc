@@ -49,7 +49,6 @@ const OpDef op_power = {
     .gradient = gradient_power,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 30,
 };
 

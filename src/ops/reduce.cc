@@ -278,7 +278,6 @@ const OpDef op_reduce = {
     .eval = eval_reduce,
     .gradient = gradient_reduce,
     .batch = batch_reduce,
-    .color = Color::kDeny,
     .cost = cost_reduce,
 };
 

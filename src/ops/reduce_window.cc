@@ -199,7 +199,6 @@ const OpDef op_reduce_window = {
     .eval = eval_reduce_window,
     .gradient = gradient_reduce_window,
     .batch = batch_reduce_window,
-    .color = Color::kDeny,
     .cost = cost_reduce_window,
 };
 

@@ -35,7 +35,6 @@ const OpDef op_remainder = {
     .gradient = gradient_remainder,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 10,
 };
 

@@ -22,7 +22,6 @@ const OpDef op_rsqrt = {
     .gradient = gradient_rsqrt,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 5,
 };
 

@@ -271,7 +271,6 @@ const OpDef op_scatter = {
     .eval = eval_scatter,
     .gradient = gradient_scatter,
     .batch = batch_scatter,
-    .color = Color::kDeny,
     .cost = cost_scatter,
     .sample =
         [](DType dtype) {

@@ -147,7 +147,6 @@ const OpDef op_select_and_scatter = {
     .eval = eval_select_and_scatter,
     .gradient = gradient_select_and_scatter,
     .batch = batch_select_and_scatter,
-    .color = Color::kDeny,
     .cost = cost_select_and_scatter,
 };
 

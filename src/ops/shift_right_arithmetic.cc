@@ -26,7 +26,6 @@ const OpDef op_shift_right_arithmetic = {
     .no_gradient = "integers have no gradient",
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

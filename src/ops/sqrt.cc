@@ -22,7 +22,6 @@ const OpDef op_sqrt = {
     .gradient = gradient_sqrt,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 4,
 };
 

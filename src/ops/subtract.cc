@@ -29,7 +29,6 @@ const OpDef op_subtract = {
     .gradient = gradient_subtract,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -22,7 +22,6 @@ const OpDef op_tan = {
     .gradient = gradient_tan,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 20,
 };
 

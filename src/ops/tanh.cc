@@ -23,7 +23,6 @@ const OpDef op_tanh = {
     .gradient = gradient_tanh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 15,
 };
 

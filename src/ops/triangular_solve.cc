@@ -107,7 +107,6 @@ const OpDef op_triangular_solve = {
     .eval = eval_triangular_solve,
     .gradient = gradient_triangular_solve,
     .batch = batch_elementwise,
-    .color = Color::kDeny,
     .cost =
         [](const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
           const double n = static_cast<double>(inputs[0]->shape.back());

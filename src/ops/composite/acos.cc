@@ -29,7 +29,6 @@ const OpDef op_acos = {
     .gradient = gradient_acos,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

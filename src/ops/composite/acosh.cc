@@ -35,7 +35,6 @@ const OpDef op_acosh = {
     .gradient = gradient_acosh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

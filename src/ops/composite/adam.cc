@@ -97,7 +97,6 @@ const OpDef op_adam = {
     .infer = infer_adam,
     .eval = eval_adam,
     .decompose = decompose_adam,
-    .color = Color::kDeny,
     .flops_per_output = 5,
     .sample =
         [](DType dtype) {

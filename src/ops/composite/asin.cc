@@ -29,7 +29,6 @@ const OpDef op_asin = {
     .gradient = gradient_asin,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

@@ -40,7 +40,6 @@ const OpDef op_asinh = {
     .gradient = gradient_asinh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

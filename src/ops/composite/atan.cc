@@ -32,7 +32,6 @@ const OpDef op_atan = {
     .gradient = gradient_atan,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 20,
 };
 

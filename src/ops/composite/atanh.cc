@@ -29,7 +29,6 @@ const OpDef op_atanh = {
     .gradient = gradient_atanh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

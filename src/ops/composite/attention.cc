@@ -88,7 +88,6 @@ const OpDef op_attention = {
     .attributes = make_attributes<AttentionAttributes>,
     .infer = infer_attention,
     .decompose = decompose_attention,
-    .color = Color::kAllow,
     .cost = cost_attention,
 };
 

@@ -86,7 +86,6 @@ const OpDef op_batch_normalization = {
     .attributes = make_attributes<BatchNormalizationAttributes>,
     .infer = infer_batch_normalization,
     .decompose = decompose_batch_normalization,
-    .color = Color::kDeny,
     .flops_per_output = 8,
 };
 

@@ -42,7 +42,6 @@ const OpDef op_bessel_i1e = {
     .decompose = decompose_bessel_i1e,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 90,
 };
 

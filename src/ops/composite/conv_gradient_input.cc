@@ -63,7 +63,6 @@ const OpDef op_conv_gradient_input = {
     .infer = infer_conv_gradient_input,
     .decompose = decompose_conv_gradient_input,
     .gradient = gradient_conv_gradient_input,
-    .color = Color::kAllow,
     .cost = cost_conv_gradient_input,
     .sample = sample_conv_gradient_input,
 };

@@ -68,7 +68,6 @@ const OpDef op_conv_gradient_kernel = {
     .infer = infer_conv_gradient_kernel,
     .decompose = decompose_conv_gradient_kernel,
     .gradient = gradient_conv_gradient_kernel,
-    .color = Color::kAllow,
     .cost = cost_conv_gradient_kernel,
     .sample = sample_conv_gradient_kernel,
 };

@@ -32,7 +32,6 @@ const OpDef op_cosh = {
     .gradient = gradient_cosh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 20,
 };
 

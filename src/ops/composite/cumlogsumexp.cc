@@ -30,7 +30,6 @@ const OpDef op_cumlogsumexp = {
     .eval = eval_cumlogsumexp,
     .decompose = decompose_cumlogsumexp,
     .batch = batch_cumulative,
-    .color = Color::kDeny,
     .flops_per_output = 20,
 };
 

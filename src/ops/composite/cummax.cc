@@ -22,7 +22,6 @@ const OpDef op_cummax = {
     .eval = eval_cumulative<Reducer::kMax>,
     .decompose = decompose_cummax,
     .batch = batch_cumulative,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

@@ -22,7 +22,6 @@ const OpDef op_cummin = {
     .eval = eval_cumulative<Reducer::kMin>,
     .decompose = decompose_cummin,
     .batch = batch_cumulative,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

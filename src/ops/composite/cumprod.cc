@@ -22,7 +22,6 @@ const OpDef op_cumprod = {
     .eval = eval_cumulative<Reducer::kProd>,
     .decompose = decompose_cumprod,
     .batch = batch_cumulative,
-    .color = Color::kDeny,
     .flops_per_output = 1,
 };
 

@@ -28,7 +28,6 @@ const OpDef op_cumsum = {
     .decompose = decompose_cumsum,
     .gradient = gradient_cumsum,
     .batch = batch_cumulative,
-    .color = Color::kDeny,
     .flops_per_output = 1,
 };
 

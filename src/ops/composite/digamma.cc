@@ -53,7 +53,6 @@ const OpDef op_digamma = {
     .gradient = gradient_digamma,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 150,
 };
 

@@ -88,7 +88,6 @@ const OpDef op_dropout = {
     .decompose = decompose_dropout,
     .gradient = gradient_dropout,
     .batch = batch_dropout,
-    .color = Color::kInfer,
     .flops_per_output = 32,
     .sample = sample_dropout,
 };

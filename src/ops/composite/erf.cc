@@ -42,7 +42,6 @@ const OpDef op_erf = {
     .gradient = gradient_erf,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 60,
 };
 

@@ -48,7 +48,6 @@ const OpDef op_erf_inv = {
     .gradient = gradient_erf_inv,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 110,
 };
 

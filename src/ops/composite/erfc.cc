@@ -35,7 +35,6 @@ const OpDef op_erfc = {
     .gradient = gradient_erfc,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 60,
 };
 

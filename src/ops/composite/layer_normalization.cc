@@ -112,7 +112,6 @@ const OpDef op_layer_normalization = {
     .eval = eval_layer_normalization,
     .decompose = decompose_layer_normalization,
     .gradient = gradient_layer_normalization,
-    .color = Color::kDeny,
     .flops_per_output = 10,
 };
 

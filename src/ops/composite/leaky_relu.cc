@@ -46,7 +46,6 @@ const OpDef op_leaky_relu = {
     .gradient = gradient_leaky_relu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 2,
 };
 

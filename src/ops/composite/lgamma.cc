@@ -61,7 +61,6 @@ const OpDef op_lgamma = {
     .gradient = gradient_lgamma,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 150,
 };
 

@@ -44,7 +44,6 @@ const OpDef op_log_add_exp = {
     .gradient = gradient_log_add_exp,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 30,
 };
 

@@ -56,7 +56,6 @@ const OpDef op_log_softmax = {
     .decompose = decompose_log_softmax,
     .gradient = gradient_log_softmax,
     .batch = batch_along_axis,
-    .color = Color::kDeny,
     .flops_per_output = 14,
 };
 

@@ -40,7 +40,6 @@ const OpDef op_logsumexp = {
     .decompose = decompose_logsumexp,
     .gradient = gradient_logsumexp,
     .batch = batch_along_axis,
-    .color = Color::kDeny,
 };
 
 Tensor logsumexp(Operand x, int64_t axis) { return call_along_axis(op_logsumexp, x, axis); }

@@ -31,7 +31,6 @@ const OpDef op_one_minus_square = {
     .gradient = gradient_one_minus_square,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 3,
 };
 

@@ -45,7 +45,6 @@ const OpDef op_polygamma = {
     .gradient = gradient_polygamma,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 900,
 };
 

@@ -30,7 +30,6 @@ const OpDef op_relu = {
     .gradient = gradient_relu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

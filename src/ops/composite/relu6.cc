@@ -30,7 +30,6 @@ const OpDef op_relu6 = {
     .gradient = gradient_relu6,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 2,
 };
 

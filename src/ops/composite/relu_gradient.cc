@@ -33,7 +33,6 @@ const OpDef op_relu_gradient = {
     .gradient = gradient_relu_gradient,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kClear,
     .flops_per_output = 1,
 };
 

@@ -93,7 +93,6 @@ const OpDef op_select_and_gather = {
     .decompose = decompose_select_and_gather,
     .gradient = gradient_select_and_gather,
     .batch = batch_select_and_gather,
-    .color = Color::kDeny,
 };
 
 Tensor select_and_gather(const Tensor& values, const Tensor& x, const Window& window, SelectBy select) {

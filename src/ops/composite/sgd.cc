@@ -87,7 +87,6 @@ const OpDef op_sgd = {
     .infer = infer_sgd,
     .eval = eval_sgd,
     .decompose = decompose_sgd,
-    .color = Color::kDeny,
     .flops_per_output = 3,
     .sample =
         [](DType dtype) {

@@ -38,7 +38,6 @@ const OpDef op_sigmoid_cross_entropy = {
     .gradient = gradient_sigmoid_cross_entropy,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 24,
 };
 

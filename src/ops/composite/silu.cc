@@ -29,7 +29,6 @@ const OpDef op_silu = {
     .gradient = gradient_silu,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 14,
 };
 

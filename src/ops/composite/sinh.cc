@@ -34,7 +34,6 @@ const OpDef op_sinh = {
     .gradient = gradient_sinh,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 20,
 };
 

@@ -53,7 +53,6 @@ const OpDef op_softmax = {
     .decompose = decompose_softmax,
     .gradient = gradient_softmax,
     .batch = batch_along_axis,
-    .color = Color::kDeny,
     .flops_per_output = 14,
 };
 

@@ -57,7 +57,6 @@ const OpDef op_softmax_cross_entropy = {
     .decompose = decompose_softmax_cross_entropy,
     .gradient = gradient_softmax_cross_entropy,
     .batch = batch_elementwise,
-    .color = Color::kDeny,
     .cost =
         [](const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
           return Cost{14.0 * static_cast<double>(inputs[0]->elements()),

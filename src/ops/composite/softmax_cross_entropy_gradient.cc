@@ -56,7 +56,6 @@ const OpDef op_softmax_cross_entropy_gradient = {
     .eval = eval_softmax_cross_entropy_gradient,
     .decompose = decompose_softmax_cross_entropy_gradient,
     .batch = batch_elementwise,
-    .color = Color::kDeny,
     .cost =
         [](const Attributes*, std::span<const TensorType* const> inputs, std::span<const TensorType>) {
           return Cost{16.0 * static_cast<double>(inputs[0]->elements()),

@@ -29,7 +29,6 @@ const OpDef op_softplus = {
     .gradient = gradient_softplus,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 25,
 };
 

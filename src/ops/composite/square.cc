@@ -27,7 +27,6 @@ const OpDef op_square = {
     .gradient = gradient_square,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 1,
 };
 

@@ -35,7 +35,6 @@ const OpDef op_tanh_slope = {
     .gradient = gradient_tanh_slope,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kInfer,
     .flops_per_output = 14,
 };
 

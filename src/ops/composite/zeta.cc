@@ -84,7 +84,6 @@ const OpDef op_zeta = {
     .gradient = gradient_zeta,
     .batch = batch_elementwise,
     .fusion = Fusion::kElementwise,
-    .color = Color::kDeny,
     .flops_per_output = 500,
 };
 
