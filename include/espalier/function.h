@@ -12,11 +12,15 @@
 namespace espalier {
 
 class Graph;
+class Rewrite;
+struct TracedGraph;
 
 struct FunctionOptions {
   std::string name = "function";
   size_t max_plans = 8;        // least recently used plans are dropped beyond this; at least one is kept
   bool check_captures = true;  // trace again on the second call and compare (always in checked builds)
+  // What is done to the graph between its trace and its plan, in order (docs/decisions/0007-seams.md).
+  std::vector<std::shared_ptr<const Rewrite>> rewrites = {};
 };
 
 // A C++ function of tensors, traced into a graph at its first call with each signature (dtypes and shapes)
@@ -29,23 +33,22 @@ struct FunctionOptions {
 class TracedFunction {
  public:
   using Body = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
-  // Whether the results are good, so that variables get their new values.
-  using Accept = std::function<bool(std::span<const Tensor>)>;
   TracedFunction(Body body, FunctionOptions options);
+  // A function whose trace its owner makes, for arguments of these types; `again`: it was traced before, so
+  // that it makes no variables now. It is called outside of graphs under construction only.
+  using Tracer = std::function<TracedGraph(std::span<const TensorType> arguments, bool again)>;
+  TracedFunction(Tracer tracer, FunctionOptions options);
 
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;
-  // The same, but variables change only when `accept`, which sees the results, says so; until then their old
-  // values are kept beside the new ones. REQUIRES: it is called outside of graphs under construction.
-  std::vector<Tensor> call_if(std::span<const Tensor> arguments, const Accept& accept) const;
   // How often the body has been traced to make a plan: a number that grows with every call is a program that
   // recompiles all the time.
   size_t traces() const;
-  // The graph for arguments like these; traces it when needed.
-  std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments) const;
+  // The graph for arguments like these, which it traces: before the passes, or after what is named, which is
+  // "trace", a rewrite or a pass. Raises ValueError[function.after] for another name.
+  std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after = "") const;
 
  private:
   struct Impl;
-  std::vector<Tensor> call(std::span<const Tensor> arguments, const Accept* accept) const;
   std::shared_ptr<Impl> impl_;
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 #include "base/idle.h"
-#include "eager/trace.h"
+#include "eager/traced_graph.h"
 #include "ir/constant.h"
 #include "ops/composite/call.h"
 #include "passes/pass.h"
@@ -16,13 +16,14 @@
 namespace espalier {
 namespace {
 
+// The graph before its rewrites.
+constexpr const char* kTrace = "trace";
+
 struct Plan {
   std::vector<TensorType> signature;
   uint64_t structure = 0, context = 0;
-  std::shared_ptr<const Graph> graph;  // as traced
+  TracedGraph program;  // before passes
   std::shared_ptr<const Executable> executable;
-  std::vector<VariablePtr> variables, updated;
-  size_t results = 0;
   int calls = 0;
 
   bool takes(std::span<const Tensor> arguments) const {
@@ -58,16 +59,14 @@ struct CallState {
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
 };
 
-using Accept = TracedFunction::Accept;
-
-std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const Accept* accept) {
-  const Plan& plan = *call.plan;
-  const Graph& graph = *plan.graph;
+std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
+  const TracedGraph& program = call.plan->program;
+  const Graph& graph = *program.graph;
   call.inputs.clear();
   call.outputs.clear();
   call.next.clear();
   for (const Tensor& argument : arguments) call.inputs.push_back({&argument.type(), argument.bytes()});
-  for (const VariablePtr& variable : plan.variables)
+  for (const VariablePtr& variable : program.variables)
     call.inputs.push_back({&variable->type, variable->value.bytes()});
 
   const auto fresh = [&](const TensorType& type) {
@@ -76,47 +75,43 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, c
     return make_concrete(Literal(type, std::move(buffer)));
   };
   std::vector<Tensor> results;
-  results.reserve(plan.results);
-  for (size_t i = 0; i < plan.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
-  for (const VariablePtr& variable : plan.updated) {
-    if (!accept && sole_owner(variable->value)) {
+  results.reserve(program.results);
+  for (size_t i = 0; i < program.results; ++i) results.push_back(fresh(graph.type(graph.outputs()[i].value)));
+  for (const VariablePtr& variable : program.updated) {
+    if (sole_owner(variable->value)) {
       call.outputs.push_back({&variable->type, variable->value.node()->literal.buffer().get()});
       call.next.emplace_back();
     } else {
       call.next.push_back(fresh(variable->type));
     }
   }
-  run(*plan.executable, call.inputs, call.outputs);
-  if (accept && !(*accept)(results)) {
-    call.next.clear();
-    return results;
-  }
-  for (size_t i = 0; i < plan.updated.size(); ++i) {
-    if (call.next[i].defined()) plan.updated[i]->value = std::move(call.next[i]);
+  run(*call.plan->executable, call.inputs, call.outputs);
+  for (size_t i = 0; i < program.updated.size(); ++i) {
+    if (call.next[i].defined()) program.updated[i]->value = std::move(call.next[i]);
   }
   return results;
 }
 
 // Under a tape the function is one call whose gradient is that of its graph.
-std::vector<Tensor> call_recorded(const Plan& plan, const std::string& name,
-                                  std::span<const Tensor> arguments, const Accept* accept) {
+std::vector<Tensor> call_recorded(const TracedGraph& program, const std::string& name,
+                                  std::span<const Tensor> arguments) {
   std::vector<Tensor> inputs(arguments.begin(), arguments.end());
-  for (const VariablePtr& variable : plan.variables) inputs.push_back(variable->read());
+  for (const VariablePtr& variable : program.variables) inputs.push_back(variable->read());
   auto attributes = std::make_shared<CallAttributes>();
   attributes->callee = name;
-  const GraphPtr region = plan.graph;
+  const GraphPtr region = program.graph;
   std::vector<Tensor> outputs = emit_all(op_call, attributes, inputs, {&region, 1});
-  const bool keeps = !accept || (*accept)(std::span(outputs).first(plan.results));
-  for (size_t i = 0; keeps && i < plan.updated.size(); ++i)
-    Variable(plan.updated[i]).assign(outputs[plan.results + i]);
-  outputs.resize(plan.results);
+  for (size_t i = 0; i < program.updated.size(); ++i)
+    Variable(program.updated[i]).assign(outputs[program.results + i]);
+  outputs.resize(program.results);
   return outputs;
 }
 
 }  // namespace
 
 struct TracedFunction::Impl {
-  Body body;
+  Body body;  // empty where the trace is its owner's
+  Tracer tracer;
   FunctionOptions options;
   std::mutex mutex;
   std::atomic<std::thread::id> tracing;
@@ -137,24 +132,19 @@ struct TracedFunction::Impl {
                      cat("\"", options.name, "\" is asked about itself while it is traced"));
   }
 
+  // After `after`, or all rewrites.
+  TracedGraph traced_graph(std::span<const TensorType> types, bool again, const std::string& after = "") {
+    const Inside inside(*this);
+    TracedGraph program = tracer(types, again);
+    return after == kTrace ? program : rewrite(std::move(program), options.rewrites, again, after);
+  }
+
   std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
     auto plan = std::make_shared<Plan>();
-    const Inside inside(*this);
     plan->structure = structure_version();
     plan->context = trace_context();
-    Trace trace(options.name, traced == plan->structure);
-    SinkScope scope(trace.builder());
-    std::vector<Tensor> inputs;
-    for (const Tensor& argument : arguments) {
-      plan->signature.push_back(argument.type());
-      inputs.push_back(trace.builder().argument(cat("arg", inputs.size()), argument.type()));
-    }
-    const std::vector<Tensor> results = body(inputs);
-    for (size_t i = 0; i < results.size(); ++i) trace.builder().result(cat("result", i), results[i]);
-    plan->results = results.size();
-    plan->graph = trace.finish();
-    plan->variables = trace.variables();
-    plan->updated = trace.updated();
+    for (const Tensor& argument : arguments) plan->signature.push_back(argument.type());
+    plan->program = traced_graph(plan->signature, traced == plan->structure);
     traced = plan->structure;
     return plan;
   }
@@ -167,7 +157,7 @@ struct TracedFunction::Impl {
         plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments); });
     if (it == plans.end()) {
       const std::shared_ptr<Plan> plan = trace(arguments);
-      plan->executable = compile(optimize(plan->graph));
+      plan->executable = compile(optimize(plan->program.graph));
       plans.push_front(plan);
       ++traces;
       if (plans.size() > std::max<size_t>(options.max_plans, 1)) plans.pop_back();
@@ -177,10 +167,11 @@ struct TracedFunction::Impl {
     Plan& plan = *plans.front();
     if (plan.calls == 1 && options.check_captures) {
       const auto again = trace(arguments);
-      if (again->graph->content_hash() != plan.graph->content_hash()) {
+      const Graph &before = *plan.program.graph, &now = *again->program.graph;
+      if (now.content_hash() != before.content_hash()) {
         throw StateError("function.capture",
                          cat("\"", options.name, "\" captured a C++ value that has changed: ",
-                             first_difference(*plan.graph, *again->graph)),
+                             first_difference(before, now)),
                          "pass it as an argument, or keep it in a Variable");
       }
     }
@@ -191,28 +182,39 @@ struct TracedFunction::Impl {
 };
 
 TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
-  impl_->body = std::move(body);
   impl_->options = std::move(options);
+  impl_->body = std::move(body);
+  impl_->tracer = [impl = impl_.get()](std::span<const TensorType> types, bool again) {
+    std::vector<NamedType> arguments;
+    for (const TensorType& type : types) arguments.push_back({cat("arg", arguments.size()), type});
+    return trace_graph(impl->options.name, again, arguments, [impl](std::span<const Tensor> inputs) {
+      NamedTensors results;
+      for (Tensor& result : impl->body(inputs))
+        results.push_back({cat("result", results.size()), std::move(result)});
+      return results;
+    });
+  };
+}
+
+TracedFunction::TracedFunction(Tracer tracer, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
+  impl_->options = std::move(options);
+  impl_->tracer = std::move(tracer);
 }
 
 std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) const {
-  return call(arguments, nullptr);
-}
-
-std::vector<Tensor> TracedFunction::call_if(std::span<const Tensor> arguments, const Accept& accept) const {
-  return call(arguments, &accept);
-}
-
-std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments, const Accept* accept) const {
   const Depth depth("function");
   // Inside a graph, a region or vmap the ops of the body join those around them.
-  if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
+  if (Trace::current() || &Sink::current() != &eager_sink()) {
+    if (impl_->body) return impl_->body(arguments);
+    throw StateError("function.nested",
+                     cat("\"", impl_->options.name, "\" is called inside of a traced function or a region"));
+  }
   std::unique_ptr<CallState> state = impl_->calls.take();
   if (!state) state = std::make_unique<CallState>();
   impl_->find_plan(*state, arguments);
   std::vector<Tensor> results = is_recorded(Sink::current())
-                                    ? call_recorded(*state->plan, impl_->options.name, arguments, accept)
-                                    : replay(*state, arguments, accept);
+                                    ? call_recorded(state->plan->program, impl_->options.name, arguments)
+                                    : replay(*state, arguments);
   impl_->calls.give(std::move(state));
   return results;
 }
@@ -223,10 +225,25 @@ size_t TracedFunction::traces() const {
   return impl_->traces;
 }
 
-std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments) const {
+std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments,
+                                                   const std::string& after) const {
   impl_->require_outside();
+  std::vector<std::string> names{kTrace};
+  for (const auto& each : impl_->options.rewrites) names.push_back(each->name);
+  const size_t rewrites = names.size();
+  for (const Pass* pass : all_passes()) names.push_back(pass->name);
+  const auto at = after.empty() ? names.begin() + static_cast<std::ptrdiff_t>(rewrites) - 1
+                                : std::ranges::find(names, after);
+  if (at == names.end()) throw_unknown("function.after", "rewrite or pass", after, names);
+  std::vector<TensorType> types;
+  for (const Tensor& argument : arguments) types.push_back(argument.type());
   const std::lock_guard lock(impl_->mutex);
-  return impl_->trace(arguments)->graph;
+  const auto number = static_cast<size_t>(at - names.begin());
+  std::shared_ptr<const Graph> graph =
+      impl_->traced_graph(types, impl_->traced == structure_version(), number < rewrites ? *at : "").graph;
+  impl_->traced = structure_version();
+  for (size_t i = rewrites; i <= number; ++i) graph = all_passes()[i - rewrites]->run(*graph);
+  return graph;
 }
 
 }  // namespace espalier

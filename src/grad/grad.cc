@@ -174,13 +174,14 @@ std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Te
   return out;
 }
 
-std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::span<const size_t> sources) {
-  Rewriter rewriter(graph);
+WithGradients append_with_gradients(GraphBuilder& into, const Graph& graph, std::span<const Tensor> inputs,
+                                    size_t target, const Tensor& seed, std::span<const size_t> sources) {
+  Rewriter rewriter(graph, into, inputs);
   std::vector<TapeEntry> calls;
   calls.reserve(graph.nodes().size());
   // One handle a value: reverse mode knows values by their handles.
   std::vector<Tensor> values(graph.value_count());
-  for (const GraphInput& input : graph.inputs()) values[input.value] = rewriter.mapped(input.value);
+  for (size_t i = 0; i < inputs.size(); ++i) values[graph.inputs()[i].value] = inputs[i];
   for (const Node& node : graph.nodes()) {
     rewriter.copy(node);
     TapeEntry entry{node.op, node.attributes, {}, {}, {}};
@@ -192,18 +193,30 @@ std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::spa
     entry.regions.assign(graph.regions(node).begin(), graph.regions(node).end());
     calls.push_back(std::move(entry));
   }
-  SinkScope scope(rewriter.builder());
+  WithGradients out;
+  for (const GraphOutput& output : graph.outputs()) out.outputs.push_back(values[output.value]);
+  std::vector<Tensor> wanted;
+  for (const size_t i : sources) wanted.push_back(inputs[i]);
+  const SinkScope scope(into);
+  out.gradients = reverse(calls, {&out.outputs[target], 1}, {&seed, 1}, wanted);
+  return out;
+}
+
+std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::span<const size_t> sources) {
+  GraphBuilder builder(graph.name());
   std::vector<Tensor> inputs;
-  for (const size_t i : sources) inputs.push_back(values[graph.inputs()[i].value]);
-  const Tensor goal = values[graph.outputs()[target].value];
-  const std::vector<Tensor> gradients = reverse(calls, {&goal, 1}, {}, inputs);
-  for (const GraphOutput& output : graph.outputs())
-    rewriter.builder().output(output.kind, output.name, rewriter.mapped(output.value));
+  for (const GraphInput& input : graph.inputs())
+    inputs.push_back(builder.input(input.kind, input.name, graph.type(input.value)));
+  const WithGradients all = append_with_gradients(builder, graph, inputs, target, {}, sources);
+  for (size_t i = 0; i < all.outputs.size(); ++i)
+    builder.output(graph.outputs()[i].kind, graph.outputs()[i].name, all.outputs[i]);
+  const SinkScope scope(builder);
   for (size_t i = 0; i < sources.size(); ++i) {
-    const Tensor gradient = gradients[i].defined() ? gradients[i] : constant_like(inputs[i].type(), 0);
-    rewriter.builder().result(cat("gradient/", graph.inputs()[sources[i]].name), gradient);
+    const Tensor& source = inputs[sources[i]];
+    builder.result(cat("gradient/", graph.inputs()[sources[i]].name),
+                   all.gradients[i].defined() ? all.gradients[i] : constant_like(source.type(), 0));
   }
-  return rewriter.builder().finish();
+  return builder.finish();
 }
 
 }  // namespace espalier

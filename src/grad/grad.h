@@ -43,8 +43,17 @@ class ReverseObserver : public ThreadChain<ReverseObserver> {
 std::vector<Tensor> reverse(std::span<const TapeEntry> calls, std::span<const Tensor> targets,
                             std::span<const Tensor> cotangents, std::span<const Tensor> sources);
 
-// A graph that computes the outputs of `graph` and, after them, the gradients of its result `target` (a
-// scalar, or weighted by ones) with respect to inputs `sources`. Unconnected gradients are zeros.
+// The outputs of `graph`, computed from `inputs` in the graph under construction, and the gradients of its
+// output `target` with respect to inputs `sources`; `seed` (undefined = ones) weighs them. Undefined for a
+// source that the target does not depend on. Raises what reverse() raises.
+struct WithGradients {
+  std::vector<Tensor> outputs, gradients;
+};
+WithGradients append_with_gradients(GraphBuilder& into, const Graph& graph, std::span<const Tensor> inputs,
+                                    size_t target, const Tensor& seed, std::span<const size_t> sources);
+
+// A graph of the outputs of `graph` and, after them, those gradients, named "gradient/" and the source. It
+// has them all: those of unconnected sources are zeros.
 std::shared_ptr<Graph> add_gradients(const Graph& graph, size_t target, std::span<const size_t> sources);
 
 }  // namespace espalier

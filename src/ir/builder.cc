@@ -148,10 +148,20 @@ std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attribut
   return builder.finish();
 }
 
-Rewriter::Rewriter(const Graph& old) : old_(old), builder_(old.name()), map_(old.value_count(), kNone) {
+Rewriter::Rewriter(const Graph& old)
+    : old_(old), own_(old.name()), builder_(*own_), map_(old.value_count(), kNone) {
   for (const GraphInput& input : old.inputs()) {
     map_[input.value] = builder_.value_of(builder_.input(input.kind, input.name, old.type(input.value)));
   }
+}
+
+Rewriter::Rewriter(const Graph& old, GraphBuilder& into, std::span<const Tensor> inputs)
+    : old_(old), builder_(into), map_(old.value_count(), kNone) {
+  if (inputs.size() != old.inputs().size()) {
+    throw InternalError(
+        cat("graph ", old.name(), " takes ", counted(old.inputs().size(), "input"), ", got ", inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) replace(old.inputs()[i].value, inputs[i]);
 }
 
 std::vector<Tensor> Rewriter::mapped_inputs(const Node& node) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 
 #include "ir/graph.h"
@@ -80,6 +81,8 @@ std::shared_ptr<Graph> decomposition(const OpDef& op, const Attributes* attribut
 class Rewriter {
  public:
   explicit Rewriter(const Graph& old);
+  // Copies into a graph that is under construction, `inputs` in the place of the old one's.
+  Rewriter(const Graph& old, GraphBuilder& into, std::span<const Tensor> inputs);
   const Graph& old() const { return old_; }
   GraphBuilder& builder() { return builder_; }
   // The new tensor of an old value, a new handle each time. REQUIRES: its producer was copied or replaced.
@@ -99,7 +102,8 @@ class Rewriter {
 
  private:
   const Graph& old_;
-  GraphBuilder builder_;
+  std::optional<GraphBuilder> own_;
+  GraphBuilder& builder_;
   std::vector<ValueId> map_;
   std::vector<ValueId> operands_;
   std::vector<uint32_t> types_;

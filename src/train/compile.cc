@@ -1,24 +1,16 @@
 #include <algorithm>
 
+#include "base/format.h"
 #include "espalier/tape.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
 #include "optim/rule.h"
+#include "train/finite_sum.h"
 #include "train/output_makers.h"
 #include "train/step.h"
 
 namespace espalier {
 namespace {
-
-// The arguments of a step.
-struct Parts {
-  std::span<const Tensor> x, y;
-  const Tensor& row_weight;
-};
-Parts parts(std::span<const Tensor> in, size_t labels) {
-  const size_t inputs = in.size() - labels - 1;
-  return {in.first(inputs), in.subspan(inputs, labels), in.back()};
-}
 
 // What layers that couple rows see of a step's.
 Tensor rows_that_count(const Tensor& row_weight) {
@@ -75,81 +67,220 @@ Tensors Model::Training::run(std::span<const Tensor> x) const {
   return out;
 }
 
-Model::Training::Gradients Model::Training::differentiate(GradientTape& tape, const LossSums& sums,
-                                                          const Tensor& mean,
-                                                          const std::vector<Variable>& variables) const {
-  Gradients out;
-  const bool accumulates = options.optimizer.gradient_accumulation_steps() > 1;
-  const Tensor target = options.optimizer.scale_loss(accumulates ? sums.sum : mean);
-  GradientOptions seed;
-  if (scaling) seed.output_gradients = {scaling->scale()};
-  out.by_variable = tape.gradient(target, variables, seed);
-  if (scaling) {
-    out.overflow = LossScaling::overflow(out.by_variable);
-    out.control = scaling->control(out.overflow);
-  }
-  if (accumulates) out.control.weight = sums.weight;
+Model::Training::Batch Model::Training::batch(std::span<const Tensor> arguments) const {
+  const size_t inputs = arguments.size() - outputs.size() - 1;
+  return {arguments.first(inputs), arguments.subspan(inputs, outputs.size()), arguments.back()};
+}
+
+Model::Training::Forward Model::Training::forward(const Batch& batch, bool trains) {
+  const TrainingScope mode(trains);
+  const RowWeightScope rows(rows_that_count(batch.row_weight));
+  Forward out;
+  out.outputs = run(batch.x);
+  out.losses = losses(batch.y, out.outputs);
+  if (trains) require_scale(*Running::model(), scaling.has_value());
+  out.total = total(out.losses);
+  out.sums = LossSums::of(out.total, batch.row_weight);
   return out;
 }
 
-void Model::Training::update(const Gradients& gradients, const std::vector<Variable>& variables) {
-  const auto rule = options.optimizer.rule();
-  BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
-  if (!variables.empty()) options.optimizer.apply(gradients.by_variable, variables, gradients.control);
-  if (scaling) scaling->count();
+Tensor Model::Training::seed(const Tensor& row_weight) const {
+  const Tensor one = options.optimizer.scale_loss(scaling ? scaling->scale() : full({}, 1));
+  if (options.optimizer.gradient_accumulation_steps() > 1) return one;
+  return LossSums{one, reduce_sum(row_weight, {0})}.mean();
 }
 
-void Model::Training::step(std::span<const Tensor> arguments, std::span<const int64_t> numbers) {
-  if (!train_step->call(arguments, numbers)) scaling->skip();
+Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+                               const Tensor& row_weight) {
+  UpdateControl control;
+  Tensor skipped;
+  if (scaling) {
+    skipped = LossScaling::overflow(gradients);
+    control = scaling->control(skipped);
+  }
+  if (options.optimizer.gradient_accumulation_steps() > 1) control.weight = reduce_sum(row_weight, {0});
+  const auto rule = options.optimizer.rule();
+  BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
+  if (!variables.empty()) options.optimizer.apply(gradients, variables, control);
+  if (scaling) scaling->count(control.apply);
+  return skipped;
+}
+
+TracedGraph Model::Training::trace_forward(const char* name, std::span<const TensorType> types, bool again,
+                                           bool trains) {
+  std::vector<NamedType> arguments;
+  const auto take = [&](const char* kind, size_t count) {
+    for (size_t i = 0; i < count; ++i)
+      arguments.push_back({count == 1 ? kind : cat(kind, i), types[arguments.size()]});
+  };
+  take("x", types.size() - outputs.size() - 1);
+  take("y", outputs.size());
+  take("row_weight", 1);
+  return trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
+    const Batch rows = batch(in);
+    const Forward found = forward(rows, trains);
+    observe(rows, found);
+    NamedTensors results{
+        {"loss_sum", found.sums.sum}, {"loss_weight", found.sums.weight}, {"loss", found.sums.mean()}};
+    for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i)
+      results.push_back({cat("loss_sum/", i), LossSums::of(found.losses[i], rows.row_weight).sum});
+    return results;
+  });
+}
+
+// Binds the seed, and updates the variables that have gradients.
+Rewrite Model::Training::apply_update() {
+  const auto run = [this](const TracedGraph& program, bool again) {
+    std::vector<NamedType> arguments = program.arguments();
+    const auto seed_at = std::ranges::find(arguments, "seed", &NamedType::name) - arguments.begin();
+    const auto weight_at = std::ranges::find(arguments, "row_weight", &NamedType::name) - arguments.begin();
+    arguments.erase(arguments.begin() + seed_at);
+    Rewritten out;
+    out.change.bound_arguments = {"seed"};
+    out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
+      const Tensor& row_weight = in[static_cast<size_t>(weight_at)];
+      Tensors all_arguments(in.begin(), in.end());
+      all_arguments.insert(all_arguments.begin() + seed_at, seed(row_weight));
+      Inlined step(program, all_arguments);
+
+      const std::vector<std::string> names = program.variable_names();
+      const std::vector<Variable> weights = Running::model()->trainable_variables();
+      std::vector<Tensor> gradients;
+      for (const Variable& weight : weights) {
+        const auto at = std::ranges::find(program.variables, weight.state()) - program.variables.begin();
+        gradients.push_back(std::cmp_less(at, names.size())
+                                ? step.result(cat("gradient/", names[static_cast<size_t>(at)]))
+                                : Tensor());
+      }
+      const Tensor skipped = update(gradients, weights, row_weight);
+      for (Inlined::Update& observed : step.updates) {
+        const Tensor& next = observed.next;
+        if (!skipped.defined()) {
+          observed.variable.assign(next);
+        } else {
+          const Tensor applies = compare(skipped, 0, Comparison::kEQ);
+          observed.variable.assign(select(applies, next, observed.variable.state()->read()));
+        }
+      }
+      if (skipped.defined()) {
+        out.change.added_results = {"skipped"};
+        step.results.push_back({"skipped", skipped});
+      }
+      return step.results;
+    });
+    return out;
+  };
+  return {"update", run};
+}
+
+// Keeps every variable as it is unless the loss, gradients and new weights are finite.
+Rewrite Model::Training::check_numerics(bool trains) {
+  const auto run = [this, trains](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.change.added_results = {"not_finite"};
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          Inlined step(program, in);
+          FiniteSum sum;
+          sum.add(step.result("loss"));
+          for (const NamedTensor& result : step.results) {
+            // What overflows under a loss scale is skipped, and no fault.
+            if (!scaling && result.name.starts_with("gradient/")) sum.add(result.value);
+          }
+          const auto next_of = [&](const Variable& variable) {
+            for (const Inlined::Update& update : step.updates) {
+              if (update.variable.state() == variable.state()) return update.next;
+            }
+            return variable.state()->read();
+          };
+          for (const Variable& variable : trains ? Running::model()->variables() : std::vector<Variable>()) {
+            if (is_float(variable.dtype())) sum.add(next_of(variable));
+          }
+          const Tensor applies = compare(sum.value(), 0, Comparison::kEQ);
+          for (Inlined::Update& update : step.updates)
+            update.variable.assign(select(applies, update.next, update.variable.state()->read()));
+          step.results.push_back({"not_finite", sum.value()});
+          return step.results;
+        });
+    return out;
+  };
+  return {"check_numerics", run};
+}
+
+TracedFunction Model::Training::program(bool trains) {
+  const char* const name = trains ? "train_step" : "test_step";
+  const auto trace = [this, name, trains](std::span<const TensorType> types, bool again) {
+    TracedGraph out = trace_forward(name, types, again, trains);
+    if (!trains) return out;
+    const std::vector<Variable> weights = Running::model()->trainable_variables();
+    std::vector<Variable> read;
+    for (const VariablePtr& variable : out.variables) {
+      if (variable->trainable && is_float(variable->type.dtype)) read.emplace_back(variable);
+    }
+    require_own(read, weights);
+    require_weights(*Running::model(), weights);
+    return out;
+  };
+  FunctionOptions function{.name = name};
+  const auto add = [&](Rewrite rewrite) {
+    function.rewrites.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
+  };
+  if (trains) {
+    add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
+    add(apply_update());
+  }
+  if (options.check_numerics) add(check_numerics(trains));
+  add(keep_results({"skipped", "not_finite"}));
+  return TracedFunction(trace, std::move(function));
+}
+
+Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWatch* watch) {
+  GradientTape tape;
+  const Batch rows = batch(arguments);
+  const Forward found = forward(rows, true);
+  if (watch) watch->loss(found.sums.mean());
+  const std::vector<Variable> weights = Running::model()->trainable_variables();
+  const std::vector<Tensor> gradients =
+      tape.gradient(found.sums.sum, weights, {.output_gradients = {seed(rows.row_weight)}});
+  require_own(tape.watched_variables(), weights);
+  require_weights(*Running::model(), weights);
+  // What overflows under a loss scale is skipped, and no fault.
+  if (watch && !scaling) watch->gradients(weights, gradients);
+  observe(rows, found);
+  const Tensor skipped = update(gradients, weights, rows.row_weight);
+  if (watch) watch->updated(Running::model()->variables());
+  return skipped;
+}
+
+Tensor Model::Training::test_eagerly(std::span<const Tensor> arguments, StepWatch* watch) {
+  const Batch rows = batch(arguments);
+  const Forward found = forward(rows, false);
+  if (watch) watch->loss(found.sums.mean());
+  observe(rows, found);
+  return {};
 }
 
 void Model::compile(ModelOptions options, Location at) {
   const CallScope scope(at);
   auto next = std::make_shared<Training>(std::move(options), output_names());
   Training& training = *next;
-  const size_t labels = training.outputs.size();
   if (!training.options.loss_scale && compute_dtype() == DType::kF16) training.options.loss_scale.emplace();
   if (training.options.loss_scale) training.scaling.emplace(*training.options.loss_scale);
-  const auto train = [&training, labels](std::span<const Tensor> in, StepWatch* watch) -> Tensor {
-    const BuildTransaction transaction;
-    const TrainingScope mode(true);
-    GradientTape tape;
-    const Parts given = parts(in, labels);
-    const RowWeightScope rows(rows_that_count(given.row_weight));
-    const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
-    require_scale(*Running::model(), training.scaling.has_value());
-    const Tensor total = training.total(losses);
-    const LossSums sums = LossSums::of(total, given.row_weight);
-    const Tensor loss = sums.mean();
-    if (watch) watch->loss(loss);
-    const std::vector<Variable> weights = Running::model()->trainable_variables();
-    const Training::Gradients gradients = training.differentiate(tape, sums, loss, weights);
-    require_own(tape.watched_variables(), weights);
-    require_weights(*Running::model(), weights);
-    // What overflows is skipped, and no fault.
-    if (watch && !training.scaling) watch->gradients(weights, gradients.by_variable);
-    training.observe(total, losses, given.y, outputs, given.row_weight);
-    training.update(gradients, weights);
-    if (watch) watch->updated(Running::model()->variables());
-    return gradients.overflow;
+  const auto step = [&](bool trains) {
+    TrainStep::Body eager = [&training, trains](std::span<const Tensor> arguments, StepWatch* watch) {
+      return trains ? training.train_eagerly(arguments, watch) : training.test_eagerly(arguments, watch);
+    };
+    TrainStep::Options of{.labels = training.outputs.size(),
+                          .eager = training.options.run_eagerly,
+                          .checks = training.options.check_numerics};
+    if (trains && training.scaling) {
+      of.may_skip = true;
+      of.of_skipped = training.scaling->variables();
+    }
+    return std::make_unique<TrainStep>(std::move(eager), training.program(trains), std::move(of));
   };
-  const auto test = [&training, labels](std::span<const Tensor> in, StepWatch* watch) -> Tensor {
-    const BuildTransaction transaction;
-    const TrainingScope mode(false);
-    const Parts given = parts(in, labels);
-    const RowWeightScope rows(rows_that_count(given.row_weight));
-    const Tensors outputs = training.run(given.x), losses = training.losses(given.y, outputs);
-    const Tensor total = training.total(losses);
-    if (watch) watch->loss(LossSums::of(total, given.row_weight).mean());
-    training.observe(total, losses, given.y, outputs, given.row_weight);
-    return {};
-  };
-  const bool eager = training.options.run_eagerly, checks = training.options.check_numerics;
-  const bool may_skip = training.scaling.has_value();
-  training.train_step =
-      std::make_unique<TrainStep>(train, TrainStep::Options{"train_step", labels, eager, checks, may_skip});
-  training.test_step =
-      std::make_unique<TrainStep>(test, TrainStep::Options{"test_step", labels, eager, checks});
+  training.train_step = step(true);
+  training.test_step = step(false);
   shared_->training = std::move(next);
 }
 

@@ -129,7 +129,7 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   training->reset();
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
-  training->step(arguments);
+  training->train_step->call(arguments);
   return training->training_logs();
 }
 

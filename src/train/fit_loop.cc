@@ -64,7 +64,7 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
       const std::span<const Tensor> arguments = batches.next();
       if (arguments.empty()) break;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
-               [&] { step(arguments, batches.numbers()); });
+               [&] { train_step->call(arguments, batches.numbers()); });
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       const bool diverged = finite && !loss_is_finite();

@@ -42,22 +42,16 @@ UpdateControl LossScaling::control(const Tensor& overflow) const {
   return {.scale = 1 / scale_.read(), .apply = compare(overflow, 0, Comparison::kEQ)};
 }
 
-void LossScaling::count() {
+void LossScaling::count(const Tensor& applies) {
+  skipped_.assign(skipped_.read() + convert(~applies, DType::kI64));
   if (!options_.dynamic) return;
   const Tensor steps = good_steps_.read() + 1, scale = scale_.read();
   const Tensor grows = compare(steps, options_.growth_steps, Comparison::kEQ);
   // Twice the largest scale would be infinite, and so would every gradient.
   const Tensor doubled = minimum(scale * 2, std::ldexp(1.0, 127));
-  scale_.assign(select(grows, doubled, scale));
-  good_steps_.assign(select(grows, 0, steps));
-}
-
-void LossScaling::skip() {
-  skipped_.assign(skipped_.read() + 1);
-  if (!options_.dynamic) return;
-  constexpr double kLeast = std::numeric_limits<float>::min();
-  scale_.assign(maximum(scale_.read() / 2, kLeast));
-  good_steps_.assign(full({}, 0, DType::kI64));
+  const Tensor halved = maximum(scale / 2, std::numeric_limits<float>::min());
+  scale_.assign(select(applies, select(grows, doubled, scale), halved));
+  good_steps_.assign(select(applies & ~grows, steps, 0));
 }
 
 }  // namespace espalier

@@ -20,10 +20,8 @@ class LossScaling {
   static Tensor overflow(const std::vector<Tensor>& gradients);
   // In a step: what takes the scale away, and whether to update at all.
   UpdateControl control(const Tensor& overflow) const;
-  // In a step that is kept: counts it, and doubles the scale where it is time.
-  void count();
-  // Behind a step that was not kept, as an overflow says.
-  void skip();
+  // In a step: counts it, and doubles or halves the scale where it is time.
+  void count(const Tensor& applies);
   double value() const { return scale_.read().item<float>(); }
   std::vector<Variable> variables() const { return {scale_, good_steps_, skipped_}; }
 

@@ -40,6 +40,9 @@ class EagerTransaction final : AssignObserver, Recorder {
     for (const auto& [variable, value] : before_) variable->value = value;
   }
   void keep() { before_.clear(); }
+  void keep(const std::vector<Variable>& variables) {
+    for (const Variable& variable : variables) before_.erase(variable.state());
+  }
 
  private:
   void on_assign(const VariablePtr& variable, const Tensor&) override {
@@ -53,57 +56,59 @@ class EagerTransaction final : AssignObserver, Recorder {
 
 }  // namespace
 
-TrainStep::TrainStep(Body body, Options options)
-    : body_(std::move(body)),
-      options_(std::move(options)),
-      traced_([this](std::span<const Tensor> arguments) { return flags(arguments); },
-              {.name = options_.name}) {}
+TrainStep::TrainStep(Body eager, TracedFunction traced, Options options)
+    : eager_(std::move(eager)), traced_(std::move(traced)), options_(std::move(options)) {}
 
-Tensors TrainStep::flags(std::span<const Tensor> arguments) const {
-  const BuildTransaction transaction;
+TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const {
+  const std::vector<Tensor> flags = traced_.call(arguments);
+  Flags out;
+  if (options_.may_skip) out.kept = holds(flags.front());
+  if (options_.checks) out.finite = holds(flags.back());
+  return out;
+}
+
+TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
+  EagerTransaction transaction;
   FiniteFlag finite;
-  const Tensor kept = body_(arguments, options_.checks ? &finite : nullptr);
-  Tensors out;
-  if (options_.checks) out.push_back(finite.value());
-  if (options_.may_skip) out.push_back(kept);
+  const Tensor skipped = eager_(arguments, options_.checks ? &finite : nullptr);
+  Flags out;
+  if (options_.checks) out.finite = holds(finite.value());
+  if (skipped.defined()) out.kept = holds(skipped);
+  if (out.finite && out.kept) transaction.keep();
+  if (out.finite) transaction.keep(options_.of_skipped);
   return out;
 }
 
 bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
+  const BuildTransaction transaction;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
     arguments = counted->arguments;
     numbers = counted->numbers;
   }
   const SomeRowsCount mode(counted && Running::model()->rows_are_coupled());
-  bool finite = true, kept = true;
-  const auto accept = [&](std::span<const Tensor> flags) {
-    if (options_.checks) finite = holds(flags.front());
-    if (options_.may_skip) kept = holds(flags.back());
-    return finite && kept;
-  };
-  if (options_.eager) {
-    EagerTransaction transaction;
-    if (accept(flags(arguments))) transaction.keep();
-  } else if (options_.checks || options_.may_skip) {
-    traced_.call_if(arguments, accept);
-  } else {
-    traced_.call(arguments);
-  }
-  if (finite) return kept;
-  const EagerTransaction transaction;
+  const Flags flags = options_.eager ? run_eagerly(arguments) : run_traced(arguments);
+  if (flags.finite) return flags.kept;
+  const EagerTransaction undone;
   Culprit culprit(arguments, numbers, options_.labels);
-  body_(arguments, &culprit);
+  eager_(arguments, &culprit);
   culprit.give_up();
 }
 
 void TrainStep::make_variables(std::span<const Tensor> arguments) const {
+  const BuildTransaction transaction;
   if (!options_.eager) {
     traced_.graph(arguments);
     return;
   }
-  const EagerTransaction transaction;
-  body_(arguments, nullptr);
+  const EagerTransaction undone;
+  eager_(arguments, nullptr);
+}
+
+std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,
+                                              const std::string& after) const {
+  const BuildTransaction transaction;
+  return traced_.graph(arguments, after);
 }
 
 }  // namespace espalier

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "eager/traced_graph.h"
 #include "espalier/function.h"
 #include "espalier/model.h"
 #include "espalier/ops.h"
@@ -47,33 +48,42 @@ class StepWatch {
   virtual void updated(const std::vector<Variable>& variables) = 0;
 };
 
-// A step of fit or evaluate on x, y and the weight of each row: traced and replayed, or made of eager calls.
+// A step of fit or evaluate on x, y and the weight of each row: a program that is traced, rewritten and
+// replayed, or eager calls.
 class TrainStep {
  public:
-  // Shows itself to `watch` unless that is null. Gives, if it `may_skip`, f32[]: 0 where the step is to be
-  // kept, else NaN.
+  // Shows itself to `watch` unless that is null. Gives f32[]: 0 where the step is to be kept, else NaN;
+  // undefined: it is.
   using Body = std::function<Tensor(std::span<const Tensor> arguments, StepWatch* watch)>;
   struct Options {
-    std::string name;
     size_t labels = 1;  // tensors of y
     bool eager = false, checks = false, may_skip = false;
+    std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes
   };
-  TrainStep(Body body, Options options);
+  // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and "not_finite",
+  // if it checks.
+  TrainStep(Body eager, TracedFunction traced, Options options);
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
 
-  // Whether the step was kept: variables stay as they were when it was not, and when it raises. Raises
-  // ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
+  // Whether the step was kept: other variables stay as they were when it was not, and all when it raises.
+  // Raises ValueError[check_numerics] if it checks; `numbers` are those of the rows, if they have some.
   bool call(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {}) const;
   // Makes the variables that a call on these arguments makes, and changes none.
   void make_variables(std::span<const Tensor> arguments) const;
+  // The program for a batch like this, after a rewrite or pass, as TracedFunction::graph() has it.
+  std::shared_ptr<const Graph> graph(std::span<const Tensor> arguments, const std::string& after) const;
 
  private:
-  // A run of the body: whether its numbers are finite, if it checks, and what it gives, if it may skip.
-  Tensors flags(std::span<const Tensor> arguments) const;
-  Body body_;
-  Options options_;
+  // A run of the eager body, and whether it is finite and kept.
+  struct Flags {
+    bool finite = true, kept = true;
+  };
+  Flags run_eagerly(std::span<const Tensor> arguments) const;
+  Flags run_traced(std::span<const Tensor> arguments) const;
+  Body eager_;
   TracedFunction traced_;
+  Options options_;
 };
 
 struct Model::Training {
@@ -95,21 +105,27 @@ struct Model::Training {
   Tensors losses(std::span<const Tensor> labels, const Tensors& outputs);
   // Their sum, by their weights, and all penalties.
   Tensor total(const Tensors& losses) const;
-  // The first half of a step: gradients by variable of the mean loss, or of its sum where the optimizer adds
-  // up those of several steps, times the loss scale; `control` makes them those of the loss, `overflow` is
-  // f32[]: 0 where all are finite, undefined without a scale.
-  struct Gradients {
-    std::vector<Tensor> by_variable;
-    UpdateControl control;
-    Tensor overflow;
+  // A batch forward: outputs, losses, and what observe() adds to what `logs` says.
+  struct Forward {
+    Tensors outputs, losses;
+    Tensor total;
+    LossSums sums;
   };
-  Gradients differentiate(GradientTape& tape, const LossSums& sums, const Tensor& mean,
-                          const std::vector<Variable>& variables) const;
-  // The second half: the optimizer's update, and the loss scale's.
-  void update(const Gradients& gradients, const std::vector<Variable>& variables);
+  struct Batch {
+    std::span<const Tensor> x, y;
+    const Tensor& row_weight;
+  };
+  Batch batch(std::span<const Tensor> arguments) const;
+  Forward forward(const Batch& batch, bool training);
+  // What the sum of the losses is weighed by before it is differentiated: one by the weight of the rows, or 1
+  // where the optimizer divides sums of several calls; times the loss scale and the optimizer's factor.
+  Tensor seed(const Tensor& row_weight) const;
+  // The update by gradients of the sum, weighed so; they are `weight` together. Gives f32[]: 0 where it
+  // applies, else NaN; undefined without a loss scale.
+  Tensor update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
+                const Tensor& row_weight);
   // Adds a batch to what `logs` says.
-  void observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
-               const Tensors& outputs, const Tensor& weights);
+  void observe(const Batch& batch, const Forward& forward);
   Logs logs() const;
   // Whether what the epoch's loss is so far is a number, without a look at its weight.
   bool loss_is_finite() const;
@@ -122,8 +138,6 @@ struct Model::Training {
   // What steps change: the variables of model, optimizer and metrics and the default generator, each under a
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
-  // A step of training; one that is not kept moves the loss scale.
-  void step(std::span<const Tensor> arguments, std::span<const int64_t> numbers = {});
   // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
   // that begin with "val_"; callbacks get the notes.
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
@@ -147,6 +161,15 @@ struct Model::Training {
     } labels;
     int64_t classes = -1;
   };
+  // The programs of steps: a forward pass that gives "loss_sum", "loss_weight", "loss", and what is done to it.
+  TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again, bool training);
+  Rewrite apply_update();
+  Rewrite check_numerics(bool training);
+  TracedFunction program(bool training);
+  // The same by eager calls.
+  Tensor train_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
+  Tensor test_eagerly(std::span<const Tensor> arguments, StepWatch* watch);
+
   ModelOptions options;
   std::vector<Output> outputs;
   RunningMean loss;

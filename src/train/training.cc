@@ -205,14 +205,14 @@ Tensor Model::Training::total(const Tensors& losses) const {
   return sum;
 }
 
-void Model::Training::observe(const Tensor& total, const Tensors& losses, std::span<const Tensor> labels,
-                              const Tensors& values, const Tensor& weights) {
-  loss.add(total, weights);
+void Model::Training::observe(const Batch& batch, const Forward& forward) {
+  const Tensor& weights = batch.row_weight;
+  loss.add(forward.total, weights);
   for (size_t i = 0; i < outputs.size(); ++i) {
-    for (auto& [log, mean] : outputs[i].mean_loss) mean.add(losses[i], weights);
+    for (auto& [log, mean] : outputs[i].mean_loss) mean.add(forward.losses[i], weights);
     // A step's rows count, or hold what rows that count hold.
     for (Metric& metric : outputs[i].metrics)
-      metric.rule()->update(labels[i], values[i], checked_weights(weights, values[i]));
+      metric.rule()->update(batch.y[i], forward.outputs[i], checked_weights(weights, forward.outputs[i]));
   }
 }
 

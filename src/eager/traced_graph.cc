@@ -1,0 +1,204 @@
+#include "eager/traced_graph.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "grad/grad.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+Trace& current_trace_of(const TracedGraph& program) {
+  Trace* const trace = Trace::current();
+  if (!trace || &Sink::current() != &trace->builder())
+    throw InternalError(cat("graph ", program.graph->name(), " is inlined outside of a trace"));
+  return *trace;
+}
+
+// The inputs of a graph in the trace under construction.
+std::vector<Tensor> inputs_in(Trace& trace, const TracedGraph& from, std::span<const Tensor> arguments) {
+  std::vector<Tensor> out;
+  size_t argument = 0, variable = 0;
+  for (const GraphInput& input : from.graph->inputs()) {
+    if (input.kind == InputKind::kVariable) {
+      out.push_back(trace.read(from.variables.at(variable++)));
+    } else if (argument < arguments.size()) {
+      out.push_back(arguments[argument++]);
+    } else {
+      break;
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> names_of(const std::vector<NamedType>& arguments) {
+  std::vector<std::string> out;
+  for (const NamedType& argument : arguments) out.push_back(argument.name);
+  return out;
+}
+
+// What `a` has and `b` has not.
+std::vector<std::string> without(std::vector<std::string> a, std::vector<std::string> b) {
+  std::ranges::sort(a);
+  std::ranges::sort(b);
+  std::vector<std::string> out;
+  std::ranges::set_difference(a, b, std::back_inserter(out));
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedType> TracedGraph::arguments() const {
+  std::vector<NamedType> out;
+  for (const GraphInput& input : graph->inputs()) {
+    if (input.kind == InputKind::kArgument) out.push_back({input.name, graph->type(input.value)});
+  }
+  return out;
+}
+
+std::vector<std::string> TracedGraph::result_names() const {
+  std::vector<std::string> out;
+  for (size_t i = 0; i < results; ++i) out.push_back(graph->outputs()[i].name);
+  return out;
+}
+
+std::vector<std::string> TracedGraph::variable_names() const {
+  std::vector<std::string> out;
+  for (const GraphInput& input : graph->inputs()) {
+    if (input.kind == InputKind::kVariable) out.push_back(input.name);
+  }
+  return out;
+}
+
+TracedGraph trace_graph(const std::string& name, bool again, std::span<const NamedType> arguments,
+                        const std::function<NamedTensors(std::span<const Tensor>)>& body) {
+  Trace trace(name, again);
+  const SinkScope scope(trace.builder());
+  std::vector<Tensor> inputs;
+  for (const NamedType& argument : arguments)
+    inputs.push_back(trace.builder().argument(argument.name, argument.type));
+  const NamedTensors results = body(inputs);
+  for (const NamedTensor& result : results) trace.builder().result(result.name, result.value);
+  TracedGraph out;
+  out.results = results.size();
+  out.graph = trace.finish();
+  out.variables = trace.variables();
+  out.updated = trace.updated();
+  return out;
+}
+
+Inlined::Inlined(const TracedGraph& from, std::span<const Tensor> arguments) {
+  Trace& trace = current_trace_of(from);
+  Rewriter rewriter(*from.graph, trace.builder(), inputs_in(trace, from, arguments));
+  for (const Node& node : from.graph->nodes()) rewriter.copy(node);
+  std::vector<Tensor> outputs;
+  for (const GraphOutput& output : from.graph->outputs()) outputs.push_back(rewriter.mapped(output.value));
+  take(from, outputs);
+}
+
+Inlined::Inlined(const TracedGraph& from, std::span<const Tensor> arguments, const std::string& target,
+                 const Tensor& seed, std::span<const size_t> variables) {
+  Trace& trace = current_trace_of(from);
+  const std::vector<std::string> names = from.result_names();
+  const auto at = std::ranges::find(names, target);
+  if (at == names.end()) throw InternalError(cat("graph ", from.graph->name(), " has no result ", target));
+  std::vector<size_t> places, sources;
+  for (size_t i = 0; i < from.graph->inputs().size(); ++i) {
+    if (from.graph->inputs()[i].kind == InputKind::kVariable) places.push_back(i);
+  }
+  for (const size_t variable : variables) sources.push_back(places.at(variable));
+  WithGradients all =
+      append_with_gradients(trace.builder(), *from.graph, inputs_in(trace, from, arguments),
+                            static_cast<size_t>(at - names.begin()), seed, sources);
+  take(from, all.outputs);
+  gradients = std::move(all.gradients);
+}
+
+void Inlined::take(const TracedGraph& from, const std::vector<Tensor>& outputs) {
+  for (size_t i = 0; i < from.results; ++i) results.push_back({from.graph->outputs()[i].name, outputs[i]});
+  for (size_t i = 0; i < from.updated.size(); ++i)
+    updates.push_back({Variable(from.updated[i]), outputs[from.results + i]});
+}
+
+Tensor Inlined::result(const std::string& name) const {
+  const auto at = std::ranges::find(results, name, &NamedTensor::name);
+  return at == results.end() ? Tensor() : at->value;
+}
+
+Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()> of) {
+  const auto run = [target = std::move(target), of = std::move(of)](const TracedGraph& program, bool again) {
+    std::vector<size_t> wanted;
+    for (const Variable& variable : of()) {
+      const auto at = std::ranges::find(program.variables, variable.state());
+      if (at != program.variables.end()) wanted.push_back(static_cast<size_t>(at - program.variables.begin()));
+    }
+    std::vector<NamedType> arguments = program.arguments();
+    const auto results = program.result_names();
+    const auto at = std::ranges::find(results, target);
+    if (at == results.end()) throw InternalError(cat("graph ", program.graph->name(), " has no result ", target));
+    const auto& output = program.graph->outputs()[static_cast<size_t>(at - results.begin())];
+    arguments.push_back({"seed", program.graph->type(output.value)});
+    Rewritten out;
+    out.change.added_arguments = {"seed"};
+    out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
+      Inlined all(program, in.first(in.size() - 1), target, in.back(), wanted);
+      for (Inlined::Update& update : all.updates) update.variable.assign(update.next);
+      const std::vector<std::string> names = program.variable_names();
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        if (!all.gradients[i].defined()) continue;
+        out.change.added_results.push_back(cat("gradient/", names[wanted[i]]));
+        all.results.push_back({out.change.added_results.back(), all.gradients[i]});
+      }
+      return all.results;
+    });
+    return out;
+  };
+  return {"add_gradients", run};
+}
+
+Rewrite keep_results(std::vector<std::string> names) {
+  const auto run = [names = std::move(names)](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          const Inlined all(program, in);
+          for (const Inlined::Update& update : all.updates) Variable(update.variable).assign(update.next);
+          NamedTensors kept;
+          for (const NamedTensor& result : all.results) {
+            if (std::ranges::find(names, result.name) != names.end())
+              kept.push_back(result);
+            else
+              out.change.dropped_results.push_back(result.name);
+          }
+          return kept;
+        });
+    return out;
+  };
+  return {"keep_results", run};
+}
+
+SignatureChange signature_change(const TracedGraph& before, const TracedGraph& after) {
+  const auto old_arguments = names_of(before.arguments()), new_arguments = names_of(after.arguments());
+  const auto old_results = before.result_names(), new_results = after.result_names();
+  return {without(new_arguments, old_arguments), without(old_arguments, new_arguments),
+          without(new_results, old_results), without(old_results, new_results)};
+}
+
+TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, const std::string& after) {
+  for (const auto& each : rewrites) {
+    Rewritten next = each->run(program, again);
+    next.program.graph->verify();
+    SignatureChange& said = next.change;
+    for (auto* names : {&said.added_arguments, &said.bound_arguments, &said.added_results, &said.dropped_results})
+      std::ranges::sort(*names);
+    if (signature_change(program, next.program) != said)
+      throw InternalError(cat("the rewrite ", each->name, " changes the signature of ", program.graph->name(),
+                              " otherwise than it says"));
+    program = std::move(next.program);
+    if (each->name == after) break;
+  }
+  return program;
+}
+
+}  // namespace espalier

@@ -1,0 +1,98 @@
+// Programs that were traced, and rewrites of them: what stands between a trace and its plan.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "eager/trace.h"
+
+namespace espalier {
+
+struct NamedTensor {
+  std::string name;
+  Tensor value;
+};
+using NamedTensors = std::vector<NamedTensor>;
+
+struct NamedType {
+  std::string name;
+  TensorType type;
+};
+
+// A graph of arguments, then variables; it gives results, then new values of variables.
+struct TracedGraph {
+  std::shared_ptr<const Graph> graph;
+  std::vector<VariablePtr> variables, updated;  // in the order of its inputs and outputs
+  size_t results = 0;
+
+  std::vector<NamedType> arguments() const;
+  std::vector<std::string> result_names() const;
+  // The names of the inputs that `variables` are: paths, with a number where two are equal.
+  std::vector<std::string> variable_names() const;
+};
+
+// Traces `body`. `again`: it was traced before, so that it makes no variables.
+TracedGraph trace_graph(const std::string& name, bool again, std::span<const NamedType> arguments,
+                        const std::function<NamedTensors(std::span<const Tensor>)>& body);
+
+// The nodes of a traced graph once more, in the trace that is under construction, with their locations.
+class Inlined {
+ public:
+  // Variables are read as the trace has them now.
+  Inlined(const TracedGraph& from, std::span<const Tensor> arguments);
+  // The same, with gradients of the result `target`, weighed by `seed`, with respect to its variables of these
+  // numbers.
+  Inlined(const TracedGraph& from, std::span<const Tensor> arguments, const std::string& target,
+          const Tensor& seed, std::span<const size_t> variables);
+
+  // Undefined where there is no such result.
+  Tensor result(const std::string& name) const;
+
+  struct Update {
+    Variable variable;
+    Tensor next;
+  };
+  NamedTensors results;
+  std::vector<Update> updates;    // not assigned yet
+  std::vector<Tensor> gradients;  // undefined for variables that the target does not depend on
+
+ private:
+  void take(const TracedGraph& from, const std::vector<Tensor>& outputs);
+};
+
+// How a rewrite changes the signature of a program, by names.
+struct SignatureChange {
+  std::vector<std::string> added_arguments, bound_arguments, added_results, dropped_results;
+  bool operator==(const SignatureChange&) const = default;
+};
+// Names are sorted.
+SignatureChange signature_change(const TracedGraph& before, const TracedGraph& after);
+
+struct Rewritten {
+  TracedGraph program;
+  SignatureChange change;
+};
+
+// A rewrite of a traced program, its options inside: it may change what the program computes, and its signature
+// as it says. Those of a step of training stand before add_gradients (per example, synchronised statistics) or
+// behind it (buckets, clipping, noise). Passes (passes/pass.h) come later, and keep every bit.
+struct Rewrite {
+  std::string name;  // as `espalier graph --after` calls it
+  // `again`: the program was rewritten before, so that this makes no variables.
+  std::function<Rewritten(const TracedGraph& program, bool again)> run;
+};
+using Rewrites = std::vector<std::shared_ptr<const Rewrite>>;
+
+// Adds the argument "seed", which weighs the result `target`, and behind the results the gradients of that with
+// respect to the variables that `of` gives, by name: "gradient/" and the variable. Those that the target does
+// not depend on have none.
+Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()> of);
+// Drops all results but these.
+Rewrite keep_results(std::vector<std::string> names);
+
+// Runs them in order and verifies the graph after each. Raises InternalError for a change of the signature
+// that its rewrite does not say. Ends after the one called `after`, if that is not empty.
+TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, const std::string& after = "");
+
+}  // namespace espalier
