@@ -23,6 +23,7 @@
 #include "espalier/model.h"
 #include "espalier/npy.h"
 #include "espalier/numerics.h"
+#include "espalier/observe.h"
 #include "espalier/onnx.h"
 #include "espalier/ops.h"
 #include "espalier/optimizers.h"

@@ -260,6 +260,14 @@ class Model : public Layer {
   // "train_on_batch".
   Logs train_on_batch(const TensorList& x, const TensorList& y, const Tensor& sample_weight = {},
                       Location at = Location::here());
+  // The program of such a step, as StableHLO text, after `after`: "trace" is the forward pass, then come its
+  // rewrites "add_gradients", "fold_observations", "update", "check_numerics" where it is asked for,
+  // "keep_results", and the passes
+  // "fold", "simplify", "swap_dot", "cse", "dce". Empty: after all rewrites. Changes no variable. Raises
+  // StateError[step_program.compile], ShapeError[step_program.rows], ValueError[function.after] for another
+  // name.
+  std::string step_program(const TensorList& x, const TensorList& y, const std::string& after = "",
+                           Location at = Location::here());
   // Loss and metrics over all rows. Raises as fit does, under "evaluate".
   Logs evaluate(const TensorList& x, const TensorList& y, int64_t batch_size = 256,
                 Location at = Location::here());

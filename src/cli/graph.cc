@@ -3,14 +3,16 @@
 
 #include "base/format.h"
 #include "cli/common.h"
+#include "cli/show_step.h"
 #include "passes/inline_composites.h"
+#include "passes/pass.h"
 #include "text/text.h"
 
 namespace espalier::cli {
 namespace {
 
 struct GraphOptions {
-  std::string program;
+  std::string program, after;
   Results results;
   bool dot = false, text = false, primitives = false;
 };
@@ -40,8 +42,25 @@ std::string short_text(const Graph& program) {
   return out;
 }
 
+// The program as the passes leave it, up to the one called `after`.
+std::shared_ptr<const Graph> passed(std::shared_ptr<const Graph> program, const std::string& after) {
+  std::vector<std::string> names;
+  for (const Pass* pass : all_passes()) {
+    names.emplace_back(pass->name);
+    program = pass->run(*program);
+    if (after == pass->name) return program;
+  }
+  throw_unknown("graph.after", "pass", after, names);
+}
+
 void graph(const GraphOptions& options) {
-  std::shared_ptr<const Graph> program = read_program(options.program);
+  std::shared_ptr<const Graph> program;
+  if (options.program.ends_with(".toml")) {
+    program = parse_program(step_of_plan(options.program, options.after), options.program);
+  } else {
+    program = read_program(options.program);
+    if (!options.after.empty()) program = passed(program, options.after);
+  }
   if (options.primitives) program = inline_composites(*program);
   if (options.dot || options.text)
     return options.results.write(options.dot ? to_dot(*program) : print_program(*program));
@@ -65,8 +84,15 @@ void graph(const GraphOptions& options) {
 void add_graph(CLI::App& app) {
   auto options = std::make_shared<GraphOptions>();
   CLI::App* verb = app.add_subcommand("graph", "Show a StableHLO program as it is understood");
-  verb->add_option("program", options->program, "A module in generic form; - reads standard input")
+  verb->add_option("program", options->program,
+                   "A module in generic form; - reads standard input. Or a plan, .toml: "
+                   "the step of training that it begins with, which is not run")
       ->required();
+  verb->add_option("--after", options->after,
+                   "As it is after this pass: fold, simplify, swap_dot, cse, dce. A step of training, too, "
+                   "after trace (the forward pass), add_gradients, fold_observations, update, "
+                   "check_numerics, keep_results")
+      ->option_text("NAME");
   CLI::Option* dot = verb->add_flag("--dot", options->dot, "Print it for Graphviz");
   verb->add_flag("--text", options->text, "Print it as StableHLO, every constant whole")->excludes(dot);
   verb->add_flag("--inline-composites", options->primitives,

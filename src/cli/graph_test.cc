@@ -1,5 +1,8 @@
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
+#include "base/rule_of_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
 #include "espalier/ops.h"
@@ -41,6 +44,60 @@ TEST(GraphVerb, SummaryShowsOpsAndLeavesLongConstantsOut) {
   EXPECT_NE(text.find("stablehlo.add"), std::string::npos) << text;
   EXPECT_NE(text.find("dense<...> : tensor<100xf32>"), std::string::npos) << text;
   EXPECT_GT(source.size(), text.size() + 500);
+}
+
+TEST(GraphVerb, AfterAPass) {
+  const std::string source = print_program(*softmax_graph());
+  GraphBuilder builder("twice");
+  std::string repeated;
+  {
+    SinkScope scope(builder);
+    const Tensor x = builder.argument("x", {DType::kF32, {2}});
+    builder.result("p", exponential(x) + exponential(x));
+    exponential(x * 2);
+    repeated = print_program(*builder.finish());
+  }
+  const auto after = [&](const char* name) {
+    return nlohmann::json::parse(call_verb(add_graph, {"-", "--json", "--after", name}, repeated))["nodes"]
+        .get<int>();
+  };
+  EXPECT_EQ(after("fold"), 6);  // two exponentials, their sum; a constant, a product and its exponential
+  EXPECT_EQ(after("cse"), 5);
+  EXPECT_EQ(after("dce"), 2);
+  EXPECT_EQ(rule_of([&] { call_verb(add_graph, {"-", "--after", "trace"}, source); }), "graph.after");
+}
+
+// A plan's step of training, before it is run: nothing is written.
+using GraphOfPlan = FolderTest;
+TEST_F(GraphOfPlan, AfterEachRewrite) {
+  std::string rows = "a,b,label\n";
+  for (int i = 0; i < 40; ++i) rows += cat(i, ",", i % 7, ",", i % 3 ? "yes" : "no", "\n");
+  file("t.csv", rows);
+  const std::string plan = file("plan.toml",
+                                "[data]\nfile = \"t.csv\"\nlabel = \"label\"\n"
+                                "[fit]\nbatch_size = 8\n[model]\npath = \"m\"\n");
+  const auto names = [&](const char* after, const char* list) {
+    std::vector<std::string> out;
+    const auto json = nlohmann::json::parse(call_verb(add_graph, {plan, "--json", "--after", after}));
+    for (const auto& each : json[list]) out.push_back(each["name"].get<std::string>());
+    return out;
+  };
+  // A second model of this process is sequential_1.
+  const auto has = [](const std::vector<std::string>& all, const std::string& part) {
+    return std::ranges::any_of(all, [&](const std::string& name) {
+      return part == "kernel" ? name.starts_with("sequential") && name.ends_with("/kernel")
+                              : name.starts_with(part);
+    });
+  };
+  EXPECT_EQ(names("trace", "inputs")[0], "x");
+  EXPECT_FALSE(has(names("trace", "inputs"), "seed"));
+  EXPECT_TRUE(has(names("add_gradients", "inputs"), "seed"));
+  EXPECT_TRUE(has(names("add_gradients", "outputs"), "gradient/sequential"));
+  EXPECT_FALSE(has(names("add_gradients", "outputs"), "kernel"));
+  EXPECT_TRUE(has(names("update", "outputs"), "kernel"));
+  EXPECT_EQ(rule_of([&] { call_verb(add_graph, {plan, "--after", "graients"}); }), "function.after");
+  EXPECT_NE(call_verb(add_graph, {plan}).find("  input  x f32[8,2]\n"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("m")));
 }
 
 TEST(GraphVerb, JsonSaysTheSame) {

@@ -15,6 +15,7 @@
 #include "cli/train_images.h"
 #include "cli/train_table.h"
 #include "espalier/error.h"
+#include "espalier/ops.h"
 #include "espalier/tables.h"
 
 namespace espalier::cli {
@@ -31,6 +32,7 @@ struct TrainFlags {
   uint64_t seed = 0;
   std::string dtype = "f32";
   bool resume = false, force = false, write_plan = false;
+  ShowStep show_step;
   Results results;
   const CLI::App* verb = nullptr;
 };
@@ -192,9 +194,14 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const HashedExamples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);
-  train_images(
-      {.verb = "train", .plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results},
-      [&] { return rows_of_digits(examples, plan.data); });
+  train_images({.verb = "train",
+                .plan = plan,
+                .resume = flags.resume,
+                .force = flags.force,
+                .results = flags.results,
+                .show_step = flags.show_step},
+               [&] { return rows_of_digits(examples, plan.data); });
+  if (flags.show_step) return;
   flags.results.suggest({"evaluate", plan.model.path, data});
 }
 
@@ -213,9 +220,14 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images(
-      {.verb = "train", .plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results},
-      [&] { return rows_of_folder(folder, plan.data); });
+  train_images({.verb = "train",
+                .plan = plan,
+                .resume = flags.resume,
+                .force = flags.force,
+                .results = flags.results,
+                .show_step = flags.show_step},
+               [&] { return rows_of_folder(folder, plan.data); });
+  if (flags.show_step) return;
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model has not learned from.
   flags.results.suggest(
@@ -259,7 +271,7 @@ void train(const TrainFlags& flags) {
     throw ValueError("train.input",
                      "standard input is the plan, the data or the test; the others must lie elsewhere");
   flags.results.keep(inputs);
-  if (!flags.write_plan) {
+  if (!flags.write_plan && !flags.show_step) {
     check_folders(plan);
     probe_save_place(plan.model.path);
   }
@@ -282,8 +294,11 @@ void train(const TrainFlags& flags) {
          {std::pair{"data.file", &plan.data.file}, {"data.test", &plan.data.test}}) {
       if (!file->empty()) said_at(plan, path, [&] { check_table_file(*file); });
     }
-    return train_table(
-        {.plan = plan, .resume = flags.resume, .force = flags.force, .results = flags.results});
+    return train_table({.plan = plan,
+                        .resume = flags.resume,
+                        .force = flags.force,
+                        .results = flags.results,
+                        .show_step = flags.show_step});
   }
   check_images_of(plan, source_name(flags.plan));
   is_image_folder(plan.data.file) ? train_folder(flags, plan) : train_digits(flags, plan);
@@ -484,6 +499,27 @@ Examples:
 Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
 
 }  // namespace
+
+std::string step_of_plan(const std::string& plan, const std::string& after) {
+  TrainFlags flags;
+  CLI::App verb;
+  add_data_flags(verb, flags);
+  flags.verb = &verb;
+  flags.plan = plan;
+  flags.force = true;
+  std::string out;
+  const int64_t batch = plan_of(flags).fit.batch_size;
+  flags.show_step = [&](Model& model, const Tensor& x, const Tensor& y) {
+    const auto first = [&](const Tensor& rows) {
+      std::vector<int64_t> begin(rows.rank(), 0), end(rows.shape().begin(), rows.shape().end());
+      end[0] = std::min(batch, end[0]);
+      return slice(rows, begin, end);
+    };
+    out = model.step_program(first(x), first(y), after);
+  };
+  train(flags);
+  return out;
+}
 
 void add_train(CLI::App& app) {
   auto flags = std::make_shared<TrainFlags>();

@@ -279,6 +279,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
       fit_options(with_checkpoint_files(plan, [&] { return image_files_of(rows, plan.fit.epochs, known); }));
   options.class_weight = make_class_weights(plan.fit.class_weight, rows.classes, rows.learn.y);
   const Tensor &x = rows.learn.x, &y = rows.learn.y;
+  if (run.show_step) return run.show_step(model, x, y);
   const std::string this_run = saved ? run_of(plan, x, y, {rows.judge.x, rows.judge.y}, options) : "";
   if (saved && ended_before(plan, run.resume, this_run, run.results)) return;
   const auto history = saved ? fit_or_leave(model, plan, run.resume, this_run, x, y, options)

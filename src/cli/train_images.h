@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/image_files.h"
 #include "cli/plan.h"
+#include "cli/show_step.h"
 #include "data/hashed_examples.h"
 #include "espalier/saved_model.h"
 
@@ -21,6 +22,7 @@ struct ImagesRun {
   bool force = false;  // replaces a model that answers another question
   Results results = {};
   bool show_images = true;
+  ShowStep show_step = {};
 };
 
 // Images that a model learns from and those that judge it.

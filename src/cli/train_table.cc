@@ -323,7 +323,7 @@ void train_table(const TableRun& run) {
 
   RowJudgement test;
   if (judging) test = checks.check(data.test, *judging, columns.names_of(*judging), missing, {}, run.results);
-  checks.write();
+  if (!run.show_step) checks.write();
   const CsvTable& other = test.table;
   const CsvTable& test_table = data.test.empty() ? table : other;
   std::vector<int64_t> test_rows = rows.test;
@@ -383,6 +383,7 @@ void train_table(const TableRun& run) {
   const auto loss_of = [&](Sequential& one) {
     return one.evaluate(fit.validation_x, fit.validation_y).at("loss");
   };
+  if (run.show_step) return run.show_step(model, x, y);
   const std::string this_run = run_of(plan, x, y, {test_x, test_y}, fit);
   if (ended_before(plan, run.resume, this_run, run.results)) return;
   set_seed(plan.fit.seed);

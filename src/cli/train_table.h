@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/plan.h"
+#include "cli/show_step.h"
 #include "cli/table_data.h"
 
 namespace espalier::cli {
@@ -11,6 +12,7 @@ struct TableRun {
   bool resume = false;  // the run whose checkpoint lies at `plan.model.path`.checkpoint
   bool force = false;   // replaces a model that answers another question
   Results results = {};
+  ShowStep show_step = {};
 };
 
 // Raises ValueError[csv.column] where the plan's table has no column that it learns; no table, no mistake.

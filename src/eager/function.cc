@@ -170,8 +170,8 @@ struct TracedFunction::Impl {
       const Graph &before = *plan.program.graph, &now = *again->program.graph;
       if (now.content_hash() != before.content_hash()) {
         throw StateError("function.capture",
-                         cat("\"", options.name, "\" captured a C++ value that has changed: ",
-                             first_difference(before, now)),
+                         cat("\"", options.name,
+                             "\" captured a C++ value that has changed: ", first_difference(before, now)),
                          "pass it as an argument, or keep it in a Variable");
       }
     }
@@ -241,7 +241,8 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   const auto number = static_cast<size_t>(at - names.begin());
   std::shared_ptr<const Graph> graph =
       impl_->traced_graph(types, impl_->traced == structure_version(), number < rewrites ? *at : "").graph;
-  impl_->traced = structure_version();
+  // A part of the way makes not all variables.
+  if (number + 1 >= rewrites) impl_->traced = structure_version();
   for (size_t i = rewrites; i <= number; ++i) graph = all_passes()[i - rewrites]->run(*graph);
   return graph;
 }

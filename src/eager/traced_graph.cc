@@ -1,6 +1,7 @@
 #include "eager/traced_graph.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/format.h"
 #include "grad/grad.h"
@@ -71,6 +72,25 @@ std::vector<std::string> TracedGraph::variable_names() const {
   return out;
 }
 
+std::vector<TracedObservation> name_observations(const ObservationScope& scope, NamedTensors& results) {
+  std::vector<TracedObservation> out;
+  std::map<std::string, int> copies;
+  for (const Observation& observation : scope.observations()) {
+    TracedObservation traced{observation, {}};
+    traced.how.increments.clear();
+    for (size_t i = 0; i < observation.increments.size(); ++i) {
+      const bool own = i < observation.variables.size();
+      std::string name = cat("observation/", observation.variables[own ? i : 0].path());
+      if (!own) name += cat("/", i);
+      if (const int copy = copies[name]++) name += cat("#", copy + 1);
+      traced.increments.push_back(name);
+      results.push_back({name, observation.increments[i]});
+    }
+    out.push_back(std::move(traced));
+  }
+  return out;
+}
+
 TracedGraph trace_graph(const std::string& name, bool again, std::span<const NamedType> arguments,
                         const std::function<NamedTensors(std::span<const Tensor>)>& body) {
   Trace trace(name, again);
@@ -108,9 +128,8 @@ Inlined::Inlined(const TracedGraph& from, std::span<const Tensor> arguments, con
     if (from.graph->inputs()[i].kind == InputKind::kVariable) places.push_back(i);
   }
   for (const size_t variable : variables) sources.push_back(places.at(variable));
-  WithGradients all =
-      append_with_gradients(trace.builder(), *from.graph, inputs_in(trace, from, arguments),
-                            static_cast<size_t>(at - names.begin()), seed, sources);
+  WithGradients all = append_with_gradients(trace.builder(), *from.graph, inputs_in(trace, from, arguments),
+                                            static_cast<size_t>(at - names.begin()), seed, sources);
   take(from, all.outputs);
   gradients = std::move(all.gradients);
 }
@@ -131,12 +150,14 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
     std::vector<size_t> wanted;
     for (const Variable& variable : of()) {
       const auto at = std::ranges::find(program.variables, variable.state());
-      if (at != program.variables.end()) wanted.push_back(static_cast<size_t>(at - program.variables.begin()));
+      if (at != program.variables.end())
+        wanted.push_back(static_cast<size_t>(at - program.variables.begin()));
     }
     std::vector<NamedType> arguments = program.arguments();
     const auto results = program.result_names();
     const auto at = std::ranges::find(results, target);
-    if (at == results.end()) throw InternalError(cat("graph ", program.graph->name(), " has no result ", target));
+    if (at == results.end())
+      throw InternalError(cat("graph ", program.graph->name(), " has no result ", target));
     const auto& output = program.graph->outputs()[static_cast<size_t>(at - results.begin())];
     arguments.push_back({"seed", program.graph->type(output.value)});
     Rewritten out;
@@ -155,6 +176,33 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
     return out;
   };
   return {"add_gradients", run};
+}
+
+Rewrite fold_observations() {
+  const auto run = [](const TracedGraph& program, bool again) {
+    Rewritten out;
+    out.program =
+        trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
+          Inlined all(program, in);
+          for (Inlined::Update& update : all.updates) update.variable.assign(update.next);
+          for (const TracedObservation& observed : program.observations) {
+            std::vector<Tensor> now, increments;
+            for (const Variable& variable : observed.how.variables) now.push_back(variable.state()->read());
+            for (const std::string& name : observed.increments) increments.push_back(all.result(name));
+            const std::vector<Tensor> next = folded(observed.how, now, increments);
+            for (size_t i = 0; i < now.size(); ++i) Variable(observed.how.variables[i]).assign(next[i]);
+            auto& dropped = out.change.dropped_results;
+            dropped.insert(dropped.end(), observed.increments.begin(), observed.increments.end());
+          }
+          std::erase_if(all.results, [&](const NamedTensor& result) {
+            return std::ranges::find(out.change.dropped_results, result.name) !=
+                   out.change.dropped_results.end();
+          });
+          return all.results;
+        });
+    return out;
+  };
+  return {"fold_observations", run};
 }
 
 Rewrite keep_results(std::vector<std::string> names) {
@@ -190,11 +238,18 @@ TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, c
     Rewritten next = each->run(program, again);
     next.program.graph->verify();
     SignatureChange& said = next.change;
-    for (auto* names : {&said.added_arguments, &said.bound_arguments, &said.added_results, &said.dropped_results})
+    for (auto* names :
+         {&said.added_arguments, &said.bound_arguments, &said.added_results, &said.dropped_results})
       std::ranges::sort(*names);
     if (signature_change(program, next.program) != said)
       throw InternalError(cat("the rewrite ", each->name, " changes the signature of ", program.graph->name(),
                               " otherwise than it says"));
+    // What is still to be folded.
+    const std::vector<std::string> results = next.program.result_names();
+    for (TracedObservation& observed : program.observations) {
+      if (std::ranges::find(results, observed.increments.front()) != results.end())
+        next.program.observations.push_back(std::move(observed));
+    }
     program = std::move(next.program);
     if (each->name == after) break;
   }

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "eager/trace.h"
+#include "eager/observations.h"
 
 namespace espalier {
 
@@ -20,17 +20,28 @@ struct NamedType {
   TensorType type;
 };
 
+// What a program observes of its rows: an Observation whose increments are results of these names.
+struct TracedObservation {
+  Observation how;
+  std::vector<std::string> increments;
+};
+
 // A graph of arguments, then variables; it gives results, then new values of variables.
 struct TracedGraph {
   std::shared_ptr<const Graph> graph;
   std::vector<VariablePtr> variables, updated;  // in the order of its inputs and outputs
   size_t results = 0;
+  std::vector<TracedObservation> observations;  // that are not folded yet
 
   std::vector<NamedType> arguments() const;
   std::vector<std::string> result_names() const;
   // The names of the inputs that `variables` are: paths, with a number where two are equal.
   std::vector<std::string> variable_names() const;
 };
+
+// Names the increments "observation/" and the path of the first variable, and of those beyond the variables
+// that and a number, and adds them to results.
+std::vector<TracedObservation> name_observations(const ObservationScope& scope, NamedTensors& results);
 
 // Traces `body`. `again`: it was traced before, so that it makes no variables.
 TracedGraph trace_graph(const std::string& name, bool again, std::span<const NamedType> arguments,
@@ -41,8 +52,8 @@ class Inlined {
  public:
   // Variables are read as the trace has them now.
   Inlined(const TracedGraph& from, std::span<const Tensor> arguments);
-  // The same, with gradients of the result `target`, weighed by `seed`, with respect to its variables of these
-  // numbers.
+  // The same, with gradients of the result `target`, weighed by `seed`, with respect to its variables of
+  // these numbers.
   Inlined(const TracedGraph& from, std::span<const Tensor> arguments, const std::string& target,
           const Tensor& seed, std::span<const size_t> variables);
 
@@ -74,9 +85,9 @@ struct Rewritten {
   SignatureChange change;
 };
 
-// A rewrite of a traced program, its options inside: it may change what the program computes, and its signature
-// as it says. Those of a step of training stand before add_gradients (per example, synchronised statistics) or
-// behind it (buckets, clipping, noise). Passes (passes/pass.h) come later, and keep every bit.
+// A rewrite of a traced program, its options inside: it may change what the program computes, and its
+// signature as it says. Those of a step of training stand before add_gradients (per example, synchronised
+// statistics) or behind it (buckets, clipping, noise). Passes (passes/pass.h) come later, and keep every bit.
 struct Rewrite {
   std::string name;  // as `espalier graph --after` calls it
   // `again`: the program was rewritten before, so that this makes no variables.
@@ -84,10 +95,12 @@ struct Rewrite {
 };
 using Rewrites = std::vector<std::shared_ptr<const Rewrite>>;
 
-// Adds the argument "seed", which weighs the result `target`, and behind the results the gradients of that with
-// respect to the variables that `of` gives, by name: "gradient/" and the variable. Those that the target does
-// not depend on have none.
+// Adds the argument "seed", which weighs the result `target`, and behind the results the gradients of that
+// with respect to the variables that `of` gives, by name: "gradient/" and the variable. Those that the target
+// does not depend on have none.
 Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()> of);
+// Folds increments into the variables that observations are kept in.
+Rewrite fold_observations();
 // Drops all results but these.
 Rewrite keep_results(std::vector<std::string> names);
 

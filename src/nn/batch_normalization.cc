@@ -1,9 +1,21 @@
 #include "base/format.h"
 #include "base/shortest.h"
 #include "espalier/layers.h"
+#include "espalier/observe.h"
 #include "espalier/ops.h"
 
 namespace espalier {
+namespace {
+
+// Mean, variance and number of rows of two parts together: Chan, Golub and LeVeque 1983, of parts whose rows
+// have equally many elements.
+std::vector<Tensor> both_statistics(std::span<const Tensor> a, std::span<const Tensor> b) {
+  const Tensor rows = a[2] + b[2], share = b[2] / maximum(rows, 1e-30), distance = b[0] - a[0];
+  const Tensor mean = a[0] + distance * share;
+  return {mean, a[1] + (b[1] - a[1]) * share + distance * distance * (share * (1 - share)), rows};
+}
+
+}  // namespace
 
 BatchNormalization::BatchNormalization(BatchNormalizationOptions options, Location at)
     : Layer(options.name, options.dtype, at), options_(std::move(options)) {
@@ -37,12 +49,25 @@ Tensor BatchNormalization::call(const Tensor& x) {
   Tensor weight = row_weight(x);
   if (weight.defined() && x.dtype() == DType::kF64) weight = convert(weight, DType::kF64);
   const std::vector<Tensor> out = batch_normalization(x, gamma, beta, options, weight);
-  for (const size_t i : {0, 1}) {
-    const Tensor &batch = out[i + 1], before = convert(averages[i], batch.dtype());
-    Tensor next = before * options_.momentum + batch * (1 - options_.momentum);
-    if (weight.defined()) next = select(compare(reduce_max(weight, {0}), 0, Comparison::kGT), next, before);
-    averages[i].assign(convert(next, variable_dtype()));
-  }
+  const Tensor rows =
+      weight.defined() ? reduce_sum(weight, {0}) : full({}, static_cast<double>(x.size(0)), out[1].dtype());
+  const double momentum = options_.momentum;
+  const DType kept = variable_dtype();
+  observe({.variables = {averages[0], averages[1]},
+           .increments = {out[1], out[2], rows},
+           .combination = Combination::kJoint,
+           .combine = both_statistics,
+           .fold = [momentum, kept, some = weight.defined()](std::span<const Tensor> now,
+                                                             std::span<const Tensor> batch) {
+             std::vector<Tensor> next;
+             for (const size_t i : {0, 1}) {
+               const Tensor before = convert(now[i], batch[i].dtype());
+               Tensor moved = before * momentum + batch[i] * (1 - momentum);
+               if (some) moved = select(compare(batch[2], 0, Comparison::kGT), moved, before);
+               next.push_back(convert(moved, kept));
+             }
+             return next;
+           }});
   return out[0];
 }
 

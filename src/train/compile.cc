@@ -116,7 +116,9 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
   take("x", types.size() - outputs.size() - 1);
   take("y", outputs.size());
   take("row_weight", 1);
-  return trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
+  std::vector<TracedObservation> observations;
+  TracedGraph out = trace_graph(name, again, arguments, [&](std::span<const Tensor> in) {
+    const ObservationScope scope;
     const Batch rows = batch(in);
     const Forward found = forward(rows, trains);
     observe(rows, found);
@@ -124,8 +126,11 @@ TracedGraph Model::Training::trace_forward(const char* name, std::span<const Ten
         {"loss_sum", found.sums.sum}, {"loss_weight", found.sums.weight}, {"loss", found.sums.mean()}};
     for (size_t i = 0; outputs.size() > 1 && i < outputs.size(); ++i)
       results.push_back({cat("loss_sum/", i), LossSums::of(found.losses[i], rows.row_weight).sum});
+    observations = name_observations(scope, results);
     return results;
   });
+  out.observations = std::move(observations);
+  return out;
 }
 
 // Binds the seed, and updates the variables that have gradients.
@@ -153,15 +158,9 @@ Rewrite Model::Training::apply_update() {
                                 : Tensor());
       }
       const Tensor skipped = update(gradients, weights, row_weight);
-      for (Inlined::Update& observed : step.updates) {
-        const Tensor& next = observed.next;
-        if (!skipped.defined()) {
-          observed.variable.assign(next);
-        } else {
-          const Tensor applies = compare(skipped, 0, Comparison::kEQ);
-          observed.variable.assign(select(applies, next, observed.variable.state()->read()));
-        }
-      }
+      const Tensor applies = skipped.defined() ? compare(skipped, 0, Comparison::kEQ) : Tensor();
+      for (Inlined::Update& observed : step.updates)
+        observed.variable.assign(if_applied(applies, observed.variable, observed.next));
       if (skipped.defined()) {
         out.change.added_results = {"skipped"};
         step.results.push_back({"skipped", skipped});
@@ -227,7 +226,10 @@ TracedFunction Model::Training::program(bool trains) {
   };
   if (trains) {
     add(add_gradients("loss_sum", [] { return Running::model()->trainable_variables(); }));
+    add(fold_observations());
     add(apply_update());
+  } else {
+    add(fold_observations());
   }
   if (options.check_numerics) add(check_numerics(trains));
   add(keep_results({"skipped", "not_finite"}));

@@ -1,5 +1,6 @@
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
+#include "text/text.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
@@ -131,6 +132,18 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
   training->train_step->call(arguments);
   return training->training_logs();
+}
+
+std::string Model::step_program(const TensorList& x, const TensorList& y, const std::string& after,
+                                Location at) {
+  const CallScope scope(at);
+  const Running run_this(*this);
+  const std::shared_ptr<Training> training = this->training("step_program.compile");
+  const Rows rows = rows_of("step_program", x, y, {});
+  training->take_labels("step_program.labels", y, {});
+  Tensors arguments = rows.arrays;
+  arguments.push_back(full({rows.count}, 1));
+  return print_program(*training->train_step->graph(arguments, after));
 }
 
 Logs Model::evaluate(const TensorList& x, const TensorList& y, int64_t batch_size, Location at) {

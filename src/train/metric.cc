@@ -5,6 +5,7 @@
 #include "base/find_named.h"
 #include "base/shortest.h"
 #include "espalier/array.h"
+#include "espalier/observe.h"
 #include "nn/build_transaction.h"
 #include "train/rows.h"
 
@@ -105,8 +106,7 @@ RunningMean::RunningMean(const std::string& name)
 
 void RunningMean::add(const Tensor& values, const Tensor& weights) {
   const LossSums sums = LossSums::of(values, weights);
-  total.assign_add(sums.sum);
-  weight.assign_add(sums.weight);
+  observe({.variables = {total, weight}, .increments = {sums.sum, sums.weight}});
 }
 
 double RunningMean::result() const {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "espalier/array.h"
+#include "espalier/observe.h"
 #include "train/metric.h"
 #include "train/rows.h"
 
@@ -37,8 +38,9 @@ struct PositivesRule final : Metric::Rule {
     const Tensor positive = not_equal(labels, 0), predicted = outputs > threshold;
     const Tensor every = spread(weights, outputs);
     const auto total = [&](const Tensor& which) { return sum(where(which, every, 0)); };
-    true_positives.assign_add(total(logical_and(positive, predicted)));
-    positives.assign_add(total(of_predicted ? predicted : positive));
+    observe({.variables = {true_positives, positives},
+             .increments = {total(logical_and(positive, predicted)),
+                            total(of_predicted ? predicted : positive)}});
   }
   double result() const override { return ratio(true_positives, positives); }
   std::vector<Variable> variables() const override { return {true_positives, positives}; }
@@ -67,13 +69,13 @@ struct AUCRule final : Metric::Rule {
     const Tensor place = maximum(ceil(probabilities * static_cast<double>(intervals)) - 1, 0);
     const Tensor indices = reshape(convert(place, DType::kI32), {place.type().elements(), 1});
     const Tensor positive = not_equal(labels, 0), every = spread(weights, outputs);
-    const auto add = [&](const Variable& counts, const Tensor& which) {
+    const auto counts = [&](const Tensor& which) {
       const Tensor share = ravel(where(which, every, 0));
       const IndexAxes axes{.collapsed = {0}, .index_map = {0}, .index_vector = 1};
-      Variable(counts).assign(scatter_add(counts, indices, share, axes));
+      return scatter_add(full({intervals}, 0, kCount), indices, share, axes);
     };
-    add(positives, positive);
-    add(negatives, logical_not(positive));
+    observe({.variables = {positives, negatives},
+             .increments = {counts(positive), counts(logical_not(positive))}});
   }
 
   double result() const override {

@@ -3,6 +3,7 @@
 
 #include "eager/trace.h"
 #include "espalier/array.h"
+#include "espalier/observe.h"
 #include "nn/build_transaction.h"
 #include "train/metric.h"
 #include "train/rows.h"
@@ -20,7 +21,17 @@ struct R2Sums {
         squared_sum(metric_variable(name, "squared_sum", {DType::kF64, {outputs}})),
         residual(metric_variable(name, "residual", {DType::kF64, {outputs}})) {}
   Variable count, origin, sum, squared_sum, residual;
+  std::vector<Variable> variables() const { return {count, origin, sum, squared_sum, residual}; }
 };
+
+// The sums of two parts, in that order, about the origin of the first, or of the second where the first has
+// no rows.
+std::vector<Tensor> both(std::span<const Tensor> a, std::span<const Tensor> b) {
+  const Tensor origin = where(a[0] > 0, a[1], b[1]), n = b[0];
+  const Tensor moved = where(n > 0, b[1] - origin, 0);
+  return {a[0] + n, origin, a[2] + b[2] + moved * n, a[3] + b[3] + moved * (b[2] * 2 + moved * n),
+          a[4] + b[4]};
+}
 
 struct R2Rule final : Metric::Rule {
   using Rule::Rule;
@@ -36,16 +47,14 @@ struct R2Rule final : Metric::Rule {
     R2Sums& kept = sums_for(width);
     const Tensor given = wide(labels), error = wide(outputs) - given;
     const Tensor w = convert(weights, DType::kF64);
-    const Tensor counted = take(given, argmax(w, 0), 0);
-    kept.origin.assign(where(kept.count.read() > 0, kept.origin, counted));
-    const Tensor y = given - kept.origin;
+    const Tensor origin = take(given, argmax(w, 0), 0), y = given - origin;
     const auto total = [&](const Tensor& values) {
       return reduce_sum(values * broadcast_in_dim(w, values.shape(), {0}), {0});
     };
-    kept.count.assign_add(reduce_sum(w, {0}));
-    kept.sum.assign_add(total(y));
-    kept.squared_sum.assign_add(total(y * y));
-    kept.residual.assign_add(total(error * error));
+    observe({.variables = kept.variables(),
+             .increments = {reduce_sum(w, {0}), origin, total(y), total(y * y), total(error * error)},
+             .combination = Combination::kJoint,
+             .combine = both});
   }
 
   double result() const override {
@@ -65,7 +74,7 @@ struct R2Rule final : Metric::Rule {
 
   std::vector<Variable> variables() const override {
     if (!sums) return {};
-    return {sums->count, sums->origin, sums->sum, sums->squared_sum, sums->residual};
+    return sums->variables();
   }
 
   R2Sums& sums_for(int64_t width) {

@@ -60,8 +60,8 @@ class TrainStep {
     bool eager = false, checks = false, may_skip = false;
     std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes
   };
-  // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and "not_finite",
-  // if it checks.
+  // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and
+  // "not_finite", if it checks.
   TrainStep(Body eager, TracedFunction traced, Options options);
   TrainStep(const TrainStep&) = delete;
   TrainStep& operator=(const TrainStep&) = delete;
@@ -161,8 +161,10 @@ struct Model::Training {
     } labels;
     int64_t classes = -1;
   };
-  // The programs of steps: a forward pass that gives "loss_sum", "loss_weight", "loss", and what is done to it.
-  TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again, bool training);
+  // The programs of steps: a forward pass that gives "loss_sum", "loss_weight", "loss", and what is done to
+  // it.
+  TracedGraph trace_forward(const char* name, std::span<const TensorType> arguments, bool again,
+                            bool training);
   Rewrite apply_update();
   Rewrite check_numerics(bool training);
   TracedFunction program(bool training);

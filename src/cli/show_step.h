@@ -1,0 +1,18 @@
+// The program of a step of training, instead of the training.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "espalier/model.h"
+
+namespace espalier::cli {
+
+// If it is there, it gets the model and the training rows of a run, which ends there.
+using ShowStep = std::function<void(Model& model, const Tensor& x, const Tensor& y)>;
+
+// The step that the plan's run begins with, as StableHLO text, after a rewrite or pass (Model::step_program).
+// Trains nothing and writes nothing. Raises what `espalier train PLAN` raises before its first step.
+std::string step_of_plan(const std::string& plan, const std::string& after);
+
+}  // namespace espalier::cli

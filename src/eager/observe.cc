@@ -1,0 +1,79 @@
+#include "base/format.h"
+#include "eager/observations.h"
+#include "espalier/ops.h"
+#include "ir/sink.h"
+
+namespace espalier {
+namespace {
+
+thread_local ObservationScope* innermost = nullptr;
+
+std::vector<Tensor> by_element(std::span<const Tensor> a, std::span<const Tensor> b,
+                               Tensor (*both)(Operand, Operand)) {
+  std::vector<Tensor> out;
+  for (size_t i = 0; i < a.size(); ++i) out.push_back(both(a[i], b[i]));
+  return out;
+}
+
+// Parts that weigh nothing together keep the first one's value.
+std::vector<Tensor> mean_of(std::span<const Tensor> a, std::span<const Tensor> b) {
+  const Tensor weight = a[1] + b[1], share = b[1] / maximum(weight, std::numeric_limits<float>::min());
+  return {a[0] + (b[0] - a[0]) * convert(share, a[0].dtype()), weight};
+}
+
+}  // namespace
+
+ObservationScope::ObservationScope() : trace_(Trace::current()), before_(std::exchange(innermost, this)) {}
+ObservationScope::~ObservationScope() { innermost = before_; }
+
+bool ObservationScope::take(const Observation& observation) {
+  const Trace* const trace = Trace::current();
+  if (!innermost || !trace || innermost->trace_ != trace) return false;
+  if (&Sink::current() != &Trace::current()->builder()) return false;
+  innermost->kept_.push_back(observation);
+  return true;
+}
+
+std::vector<Tensor> combine_increments(const Observation& how, std::span<const Tensor> a,
+                                       std::span<const Tensor> b) {
+  switch (how.combination) {
+    case Combination::kSum:
+      return by_element(a, b, add);
+    case Combination::kMaximum:
+      return by_element(a, b, maximum);
+    case Combination::kMean:
+      return mean_of(a, b);
+    case Combination::kEqual:
+      return {b.begin(), b.end()};
+    case Combination::kJoint:
+      break;
+  }
+  return how.combine(a, b);
+}
+
+std::vector<Tensor> folded(const Observation& how, std::span<const Tensor> now,
+                           std::span<const Tensor> increments) {
+  return how.fold ? how.fold(now, increments) : combine_increments(how, now, increments);
+}
+
+void observe(Observation observation, Location at) {
+  const CallScope scope(at);
+  const size_t variables = observation.variables.size(), increments = observation.increments.size();
+  const bool is_mean = observation.combination == Combination::kMean;
+  if (variables == 0 || increments < variables || (!observation.fold && increments != variables) ||
+      (is_mean && increments != 2)) {
+    throw ValueError("observe.increments",
+                     cat(counted(increments, "increment"), " for ", counted(variables, "variable"),
+                         is_mean ? ": a mean has a value and a weight" : ""),
+                     observation.fold || is_mean ? "" : "as many, or a fold");
+  }
+  if (observation.combination == Combination::kJoint && !observation.combine)
+    throw ValueError("observe.combine", "a joint combination needs a function");
+  if (ObservationScope::take(observation)) return;
+  std::vector<Tensor> now;
+  for (const Variable& variable : observation.variables) now.push_back(variable.state()->read());
+  const std::vector<Tensor> next = folded(observation, now, observation.increments);
+  for (size_t i = 0; i < variables; ++i) observation.variables[i].assign(next[i]);
+}
+
+}  // namespace espalier
