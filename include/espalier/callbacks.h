@@ -52,6 +52,7 @@ std::shared_ptr<Callback> TerminateOnNaN();
 struct LambdaCallbackOptions {
   std::function<void(const Callback::Run&)> on_train_begin = {};
   std::function<void(int epoch)> on_epoch_begin = {};
+  std::function<void(const std::string&)> on_note = {};
   std::function<void(int64_t step, const Logs&)> on_batch_end = {};
   std::function<void(int epoch, const Logs&)> on_epoch_end = {};
   std::function<void(const Logs&)> on_train_end = {};

@@ -94,6 +94,10 @@ class Callback {
   };
   virtual void on_train_begin(const Run&) {}
   virtual void on_epoch_begin(int) {}
+  // What somebody should know of the model, a sentence: that a layer gives its outputs in 16 bits, once a
+  // compile(), behind the first step of a run and before its on_batch_end. Such layers are better made with
+  // .dtype = "float32" under a policy that computes in less.
+  virtual void on_note(const std::string&) {}
   // Logs of the epoch so far after its first step, every eighth from there, and the first one that makes its
   // loss NaN or infinite; empty after the others.
   virtual void on_batch_end(int64_t, const Logs&) {}
@@ -110,8 +114,8 @@ class Callback {
 };
 
 // A progress bar with rate, time left and metrics on standard error, which becomes a line an epoch; where
-// that is no terminal, a line in half a minute at most, so that short runs say nothing. The run's notes stand
-// before it.
+// that is no terminal, a line in half a minute at most, so that short runs say nothing. Notes of the run and
+// of the model stand as lines above.
 std::shared_ptr<Callback> ConsoleProgress();
 
 // What one output of a model of several is held against.

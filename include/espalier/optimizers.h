@@ -20,7 +20,11 @@ namespace espalier {
 //   clipvalue.
 // - gradient_accumulation_steps, at least 1: so many calls of apply add their gradients, the last of them
 //   updates by their mean. It is the mean over rows where the calls say what their rows weigh, as steps of
-//   fit do, else that of the calls, as in Keras. Rate, step and averages belong to updates, not to calls;
+//   fit do, else that of the calls, as in Keras. Rate, step and averages belong to updates, not to calls. (In
+//   Keras schedules count calls, and averages move at every call, also at those that update nothing.) A batch
+//   that is trained in parts gives the update of the whole, but for layers that couple rows, as
+//   BatchNormalization does, and for Dropout: it draws by a row's place in what a step sees, so that parts
+//   have other masks than the whole, as in Keras;
 // - use_ema keeps an average of each variable after each update: ema_momentum * average + (1 - ema_momentum)
 //   * variable (after the first the variable). Every ema_overwrite_frequency updates (0: never) the
 //   variables become their averages, and at the end of fit, or of finalize_variables(), too;

@@ -36,7 +36,7 @@ std::optional<LinearModel> fit_linear(size_t classes, int64_t positive, TrainPla
   set_seed(plan.fit.seed);
   Sequential model{Dense({.units = std::max<int64_t>(1, static_cast<int64_t>(classes)),
                           .kernel_initializer = "zeros",
-                          .dtype = policy_of(plan.fit.dtype)})};
+                          .dtype = kLastDType})};
   compile(model, plan, static_cast<int64_t>(classes), positive);
   options.callbacks.clear();
   for (const CallbackPlan& callback : plan.callbacks) {

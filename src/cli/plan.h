@@ -208,6 +208,8 @@ Optimizer make_optimizer(const OptimizerPlan& plan);
 LearningRateSchedule make_schedule(const RatePlan& plan);
 Initializer make_initializer(const InitializerPlan& plan);
 void add_layer(Sequential& model, const LayerPlan& plan, const DTypePolicy& dtype);
+// What the layer behind a plan's layers computes in, whatever their dtype: a loss is not of rounded numbers.
+inline constexpr const char* kLastDType = "float32";
 // Raises what the plan's first layer says, and its place, that cannot follow the ones before it for rows of
 // these sizes; and ValueError[plan.layers] where the last Dense layer would not get a list of numbers a row.
 void check_layers(const TrainPlan& plan, const Dims& row);

@@ -68,6 +68,7 @@ class Placed final : public Callback {
     }
   }
   void on_epoch_begin(int epoch) override { callback_->on_epoch_begin(epoch); }
+  void on_note(const std::string& note) override { callback_->on_note(note); }
   void on_batch_end(int64_t step, const Logs& logs) override { callback_->on_batch_end(step, logs); }
   void on_epoch_end(int epoch, const Logs& logs) override { callback_->on_epoch_end(epoch, logs); }
   void on_train_end(const Logs& logs) override { callback_->on_train_end(logs); }

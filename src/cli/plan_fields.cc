@@ -92,7 +92,7 @@ Fields fit_fields(FitPlan& plan) {
       {"shuffle", &plan.shuffle, "Whether each epoch has an order of its own"},
       {"steps_per_epoch", &plan.steps_per_epoch, "0: as many as the rows make", between(0, 1 << 30)},
       {"seed", &plan.seed, "Decides initial weights, row order and split"},
-      {"dtype", &plan.dtype, "What layers compute in", {}, {"f32", "bf16", "f16"}},
+      {"dtype", &plan.dtype, "What layers compute in; the last one in f32", {}, {"f32", "bf16", "f16"}},
       {"class_weight", &plan.class_weight, "What rows of a class count", at_least(0), {"none", "balanced"}},
       {"metrics",
        &plan.metrics,

@@ -30,6 +30,7 @@ class EndingProgress final : public Callback {
     loss_.begin_epoch(epoch);
     progress_->on_epoch_begin(epoch);
   }
+  void on_note(const std::string& note) override { progress_->on_note(note); }
   void on_batch_end(int64_t step, const Logs& logs) override {
     loss_.on_batch_end(step, logs);
     progress_->on_batch_end(step, loss_.found() ? Logs{} : logs);

@@ -457,7 +457,9 @@ void add_training_flags(CLI::App& verb, TrainFlags& flags) {
                      })
       ->check(number_from(0.0, std::numeric_limits<double>::max()))
       ->option_text("X [0.001]");
-  add_dtype(verb, flags.dtype);
+  add_dtype(verb, flags.dtype)
+      ->description(
+          "What layers compute in, the last one in f32; variables stay f32 (mixed_bfloat16, mixed_float16)");
   add_seed(verb, flags.seed);
 }
 

@@ -272,7 +272,7 @@ void train_images(const ImagesRun& run, const std::function<ImageRows()>& read) 
   const DTypePolicy dtype = policy_of(plan.fit.dtype);
   Sequential model;
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
-  model.add(Dense({.units = classes, .dtype = dtype}));
+  model.add(Dense({.units = classes, .dtype = kLastDType}));
   compile(model, plan, classes);
   nlohmann::ordered_json known = image_history_of(plan, rows);
   FitOptions options =

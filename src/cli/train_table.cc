@@ -119,7 +119,7 @@ Sequential make_model(const ColumnProgram& columns, const TrainPlan& plan, int64
   Sequential model;
   for (const LayerPlan& layer : plan.model.layers) add_layer(model, layer, dtype);
   const auto classes = static_cast<int64_t>(columns.classes().size());
-  model.add(Dense({.units = std::max<int64_t>(1, classes), .dtype = dtype}));
+  model.add(Dense({.units = std::max<int64_t>(1, classes), .dtype = kLastDType}));
   compile(model, plan, classes, positive);
   return model;
 }

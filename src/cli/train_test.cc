@@ -13,6 +13,7 @@
 #include "cli/interrupt_once_test.h"
 #include "cli/verb_test.h"
 #include "espalier/error.h"
+#include "espalier/saved_model.h"
 
 namespace espalier::cli {
 namespace {
@@ -99,6 +100,27 @@ TEST(TrainVerb, ComputesInTheDTypeAsTold) {
                 .find(" on 8 images it never saw, computed in bf16\n"),
             std::string::npos);
   EXPECT_THROW(train({"--data", data, "--dtype", "mixed_bfloat16"}), CLI::ValidationError);
+}
+
+// So there is nothing to say of it.
+TEST(TrainVerb, ItsLastLayerIsInFloat32) {
+  const std::string folder = fresh_folder("train_last");
+  std::string rows = "x,y\n";
+  for (int i = 0; i < 40; ++i) rows += cat(i, ".5,", 2 * i, ".25\n");
+  const std::string images = csv(folder), table = write_file(folder + "/table.csv", rows);
+  for (const std::string dtype : {"bf16", "f16"}) {
+    for (const std::string& data : {images, table + " --label y"}) {
+      const std::string model = cat(folder, "/", dtype, data == images ? "_images" : "_table");
+      const Outcome outcome = call_command(
+          cat("train --data ", data, " --epochs 1 --hidden 4 --dtype ", dtype, " --model ", model));
+      EXPECT_EQ(outcome.code, 0) << outcome.error;
+      EXPECT_EQ(outcome.error.find("float32"), std::string::npos) << outcome.error;
+      LoadedModel loaded = load_model(model);
+      Shape batch = loaded.input_rows()[0].shape;
+      batch.insert(0, 2);
+      EXPECT_EQ(loaded.predict(full(batch, 0.5)).dtype(), DType::kF32) << data << dtype;
+    }
+  }
 }
 
 TEST(TrainVerb, SharesOutTheRowsAsTold) {

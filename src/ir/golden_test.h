@@ -18,12 +18,16 @@ inline nlohmann::json read_golden(const std::string& name) {
   return nlohmann::json::parse(file);
 }
 
+// {"dtype", "shape", "data"}; in f32 also "inf", "-inf" and "nan".
 inline Tensor golden_array(const nlohmann::json& array) {
   const Shape shape(array.at("shape").get<std::vector<int64_t>>());
   const std::string dtype = array.at("dtype");
   if (dtype == "i32") return Tensor::of(array.at("data").get<std::vector<int32_t>>(), shape);
   if (dtype == "f64") return Tensor::of(array.at("data").get<std::vector<double>>(), shape);
-  return Tensor::of(array.at("data").get<std::vector<float>>(), shape);
+  std::vector<float> values;
+  for (const nlohmann::json& value : array.at("data"))
+    values.push_back(value.is_string() ? std::stof(value.get<std::string>()) : value.get<float>());
+  return Tensor::of(std::move(values), shape);
 }
 
 // Each number of f32 `got` within `bound`, relative to it or to a tenth of the largest number.

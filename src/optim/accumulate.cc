@@ -31,8 +31,12 @@ void accumulate(Optimizer::Rule& rule, const std::vector<Variable>& variables, P
     // In the precision of updates: many small gradients are added.
     const DType dtype = compute_dtype_of(variables[i]);
     const Variable sum = rule.slot("gradient_accumulator", variables[i], 0, dtype);
-    gradient = keep(sum, sum.read() + convert(gradient, dtype));
+    gradient = convert(gradient, dtype);
+    // A call's own: a loss scale may change from one call of an update to the next.
+    if (control.scale.defined()) gradient = gradient * convert(control.scale, dtype);
+    gradient = keep(sum, sum.read() + gradient);
   }
+  control.scale = {};
   pending.divide_by_weight();
   control.apply = control.apply.defined() ? control.apply & due : due;
 }

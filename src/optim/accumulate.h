@@ -15,8 +15,8 @@ struct Pending {
   void divide_by_weight();
 };
 
-// Adds the call's gradients to those before and puts their sums in the place; the update applies only at the
-// last call of common.gradient_accumulation_steps, and the sums begin anew behind it.
+// Adds the call's gradients, times its scale, to those before and puts their sums in the place; the update
+// applies only at the last call of common.gradient_accumulation_steps, and the sums begin anew behind it.
 void accumulate(Optimizer::Rule& rule, const std::vector<Variable>& variables, Pending& pending);
 
 }  // namespace espalier

@@ -158,6 +158,17 @@ TEST(Optimizers, CallsAccumulateToTheMeanOfTheirRows) {
   }
 }
 
+// As under a loss scale that grows between the calls of an update.
+TEST(Optimizers, CallsOfASumCountTimesTheirOwnScales) {
+  for (const double bound : {0.0, 1.5}) {
+    Optimizer sgd = SGD{.learning_rate = 1, .clipvalue = bound, .gradient_accumulation_steps = 3};
+    Variable w(full({1}, 0), {.name = "w"});
+    for (const float scale : {2.0f, 8.0f, 4.0f})
+      sgd.apply({full({1}, scale)}, {w}, {.scale = Tensor::scalar(3 / scale), .weight = full({}, 0.5)});
+    EXPECT_EQ(w.read().item<float>(), bound > 0 ? -1.5f : -6);
+  }
+}
+
 // By hand: SGD of rate 1 goes 1, 2, 3, ... down by gradients of -1.
 TEST(Optimizers, AveragesFollowAndTakeThePlaceOfVariables) {
   for (const bool traced : {false, true}) {

@@ -1,5 +1,6 @@
 // fit with updates of several steps, and with averages of variables.
 #include <cmath>
+#include <functional>
 
 #include <gtest/gtest.h>
 
@@ -38,27 +39,68 @@ Sequential mlp(const Optimizer& optimizer, bool eager) {
   return model;
 }
 
+struct Without {
+  const char* what;
+  Tensor x;
+  std::function<Sequential()> make;
+};
+// Models without statistics of the batch, each with rows for it.
+std::vector<Without> without_statistics() {
+  return {
+      {"mlp", Rows().x,
+       [] {
+         return Sequential{
+             Dense({.units = 5, .activation = "tanh", .kernel_regularizer = regularizers::L2(0.01)}),
+             Dense({.units = 1})};
+       }},
+      {"cnn", Generator(3).normal({11, 8, 8, 2}),
+       // Biases that pass 0 on their way have no largest value to speak of.
+       [] {
+         return Sequential{
+             Conv2D({.filters = 4, .kernel_size = {3, 3}, .activation = "relu", .bias_initializer = "ones"}),
+             MaxPooling2D(), Conv2D({.filters = 3, .kernel_size = {2, 2}, .bias_initializer = "ones"}),
+             Flatten(), Dense({.units = 1, .bias_initializer = "ones"})};
+       }},
+      {"layer_normalization", Rows().x,
+       [] {
+         return Sequential{Dense({.units = 5}), LayerNormalization(), Activation("gelu"),
+                           Dense({.units = 1})};
+       }},
+      {"embedding", Generator(4).integers({11, 4}, 0, 9), [] {
+         return Sequential{Embedding({.input_dim = 9, .output_dim = 3}), Flatten(),
+                           Dense({.units = 4, .activation = "silu"}), Dense({.units = 1})};
+       }}};
+}
+
 // In parts whose rows, and weights, are not as many: the last one has fewer.
 TEST(Accumulation, PartsOfABatchTrainAsTheBatch) {
   const Rows rows;
-  for (const bool eager : {false, true}) {
-    for (const int64_t parts : {2, 3, 4}) {
-      const auto train = [&](int64_t steps) {
-        const SGD sgd{.learning_rate = 0.1,
-                      .momentum = 0.9,
-                      .global_clipnorm = 1,
-                      .gradient_accumulation_steps = steps};
-        Sequential model = mlp(sgd, eager);
-        const auto history = model.fit(rows.x, rows.y,
-                                       {.epochs = 4,
-                                        .batch_size = (11 + steps - 1) / steps,
-                                        .shuffle = false,
-                                        .sample_weight = rows.weights});
-        EXPECT_EQ(model.optimizer().variables()[1].read().item<int64_t>(), 4);
-        return values_of(model);
-      };
-      SCOPED_TRACE(parts);
-      expect_values_near(train(parts), train(1));
+  for (const Without& model_of : without_statistics()) {
+    for (const bool eager : {false, true}) {
+      for (const int64_t parts : {2, 3, 4}) {
+        for (const bool weighted : {false, true}) {
+          SCOPED_TRACE(
+              cat(model_of.what, " in ", parts, eager ? " eagerly" : "", weighted ? " weighted" : ""));
+          const auto train = [&](int64_t steps) {
+            set_seed(2);
+            Sequential model = model_of.make();
+            model.compile({.optimizer = SGD{.learning_rate = 0.1,
+                                            .momentum = 0.9,
+                                            .global_clipnorm = 1,
+                                            .gradient_accumulation_steps = steps},
+                           .loss = MeanSquaredError(),
+                           .run_eagerly = eager});
+            model.fit(model_of.x, rows.y,
+                      {.epochs = 4,
+                       .batch_size = (11 + steps - 1) / steps,
+                       .shuffle = false,
+                       .sample_weight = weighted ? rows.weights : Tensor()});
+            EXPECT_EQ(model.optimizer().variables()[1].read().item<int64_t>(), 4);
+            return values_of(model);
+          };
+          expect_values_near(train(parts), train(1));
+        }
+      }
     }
   }
 }

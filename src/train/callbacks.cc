@@ -25,6 +25,7 @@ class Lambda final : public Callback {
   explicit Lambda(LambdaCallbackOptions options) : options_(std::move(options)) {}
   void on_train_begin(const Run& run) override { call(options_.on_train_begin, run); }
   void on_epoch_begin(int epoch) override { call(options_.on_epoch_begin, epoch); }
+  void on_note(const std::string& note) override { call(options_.on_note, note); }
   void on_batch_end(int64_t step, const Logs& logs) override { call(options_.on_batch_end, step, logs); }
   void on_epoch_end(int epoch, const Logs& logs) override { call(options_.on_epoch_end, epoch, logs); }
   void on_train_end(const Logs& logs) override { call(options_.on_train_end, logs); }

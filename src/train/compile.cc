@@ -51,8 +51,9 @@ void require_weights(const Model& model, const std::vector<Variable>& weights) {
 
 }  // namespace
 
-Tensors Model::Training::run(std::span<const Tensor> x) const {
+Tensors Model::Training::run(std::span<const Tensor> x) {
   const OutputMakers makers;
+  const OutputLayers layers;
   Tensors out = Running::apply(x);
   if (out.size() != outputs.size()) {
     throw ValueError("fit.outputs",
@@ -62,6 +63,7 @@ Tensors Model::Training::run(std::span<const Tensor> x) const {
   }
   for (size_t i = 0; i < out.size(); ++i) {
     makers.require(outputs[i], out[i]);
+    narrow.add(out[i], layers);
     if (is_float(out[i].dtype())) out[i] = convert(out[i], DType::kF32);
   }
   return out;

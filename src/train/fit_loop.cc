@@ -65,6 +65,10 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
       if (arguments.empty()) break;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(arguments, batches.numbers()); });
+      if (narrow.untold() && !options.callbacks.empty()) {
+        const std::string note = narrow.tell();
+        for (const auto& callback : options.callbacks) callback->on_note(note);
+      }
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
       const bool diverged = finite && !loss_is_finite();

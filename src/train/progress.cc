@@ -26,7 +26,11 @@ class Progress final : public Callback {
     loss_ = {};
     epochs_ = diverged_ = 0;
     step_ = 0;
-    for (const std::string& note : run.notes) std::cerr << "note: " << note << "\n";
+    for (const std::string& note : run.notes) on_note(note);
+  }
+  void on_note(const std::string& note) override {
+    bar_->clear();
+    std::cerr << "note: " << note << "\n";
   }
   void on_epoch_begin(int epoch) override {
     // Steps when nobody knows the examples; those of the epoch before when nobody knows the steps.

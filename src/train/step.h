@@ -13,6 +13,7 @@
 #include "train/ids.h"
 #include "train/loss_scaling.h"
 #include "train/metric.h"
+#include "train/narrow_outputs.h"
 #include "train/step_batches.h"
 
 namespace espalier {
@@ -100,7 +101,7 @@ struct Model::Training {
   RowsCheck rows_check(const char* rule, IdsCheck& ids, const ClassWeight& class_weight = {});
   // What the running model gives for `x`, floats in f32. Raises ValueError[fit.outputs], and [loss.logits]
   // and [loss.probabilities] for outputs that their losses do not take.
-  Tensors run(std::span<const Tensor> x) const;
+  Tensors run(std::span<const Tensor> x);
   // The loss of each row under each output, from its outputs in f32.
   Tensors losses(std::span<const Tensor> labels, const Tensors& outputs);
   // Their sum, by their weights, and all penalties.
@@ -139,7 +140,8 @@ struct Model::Training {
   // name of its own.
   std::vector<std::pair<std::string, Variable>> variables(const Model& model) const;
   // Runs the epochs of the model that runs; `stop` ends them, `validate`, if any, gives the logs of an epoch
-  // that begin with "val_"; callbacks get the notes.
+  // that begin with "val_"; callbacks get the notes, and one more behind the first step where the outputs of
+  // the model are narrow.
   std::vector<Logs> fit(TrainingBatches& batches, const FitOptions& options,
                         const std::function<Logs()>& validate, bool& stop,
                         const std::vector<std::string>& notes = {});
@@ -176,6 +178,7 @@ struct Model::Training {
   std::vector<Output> outputs;
   RunningMean loss;
   std::optional<LossScaling> scaling;
+  NarrowOutputs narrow;
   std::unique_ptr<TrainStep> train_step, test_step;
 };
 
