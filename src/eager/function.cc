@@ -18,15 +18,16 @@ namespace {
 
 struct Plan {
   std::vector<TensorType> signature;
-  uint64_t structure = 0, context = 0;
+  Structures structures;
+  uint64_t context = 0;
   std::shared_ptr<const Graph> graph;  // as traced
   std::shared_ptr<const Executable> executable;
   std::vector<VariablePtr> variables, updated;
   size_t results = 0;
   int calls = 0;
 
-  bool takes(std::span<const Tensor> arguments) const {
-    return structure == structure_version() && context == trace_context() &&
+  bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
+    return structures.hold(run) && context == trace_context() &&
            std::ranges::equal(signature, arguments,
                               [](const TensorType& type, const Tensor& x) { return type == x.type(); });
   }
@@ -60,7 +61,8 @@ struct CallState {
 
 using Accept = TracedFunction::Accept;
 
-std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const Accept* accept) {
+std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const Accept* accept,
+                           const RunContext& context) {
   const Plan& plan = *call.plan;
   const Graph& graph = *plan.graph;
   call.inputs.clear();
@@ -86,7 +88,7 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, c
       call.next.push_back(fresh(variable->type));
     }
   }
-  run(*plan.executable, call.inputs, call.outputs);
+  run(*plan.executable, call.inputs, call.outputs, context);
   if (accept && !(*accept)(results)) {
     call.next.clear();
     return results;
@@ -123,7 +125,7 @@ struct TracedFunction::Impl {
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   Idle<CallState> calls;
   size_t traces = 0;
-  std::optional<uint64_t> traced;  // the structure version of the last trace
+  std::optional<Structures> traced;  // of the last trace
 
   // While the body runs on this thread, whose lock is held.
   struct Inside {
@@ -137,12 +139,11 @@ struct TracedFunction::Impl {
                      cat("\"", options.name, "\" is asked about itself while it is traced"));
   }
 
-  std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
+  std::shared_ptr<Plan> trace(std::span<const Tensor> arguments, const RunContext& context) {
     auto plan = std::make_shared<Plan>();
     const Inside inside(*this);
-    plan->structure = structure_version();
     plan->context = trace_context();
-    Trace trace(options.name, traced == plan->structure);
+    Trace trace(options.name, traced && traced->hold(context));
     SinkScope scope(trace.builder());
     std::vector<Tensor> inputs;
     for (const Tensor& argument : arguments) {
@@ -155,18 +156,18 @@ struct TracedFunction::Impl {
     plan->graph = trace.finish();
     plan->variables = trace.variables();
     plan->updated = trace.updated();
-    traced = plan->structure;
+    traced = plan->structures = trace.structures();
     return plan;
   }
 
   // Gives `call` the plan for these arguments.
-  void find_plan(CallState& call, std::span<const Tensor> arguments) {
-    if (call.settled && call.plan->takes(arguments)) return;
+  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
+    if (call.settled && call.plan->takes(arguments, context)) return;
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(
-        plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments); });
+        plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments, context); });
     if (it == plans.end()) {
-      const std::shared_ptr<Plan> plan = trace(arguments);
+      const std::shared_ptr<Plan> plan = trace(arguments, context);
       plan->executable = compile(optimize(plan->graph));
       plans.push_front(plan);
       ++traces;
@@ -176,7 +177,7 @@ struct TracedFunction::Impl {
     }
     Plan& plan = *plans.front();
     if (plan.calls == 1 && options.check_captures) {
-      const auto again = trace(arguments);
+      const auto again = trace(arguments, context);
       if (again->graph->content_hash() != plan.graph->content_hash()) {
         throw StateError("function.capture",
                          cat("\"", options.name, "\" captured a C++ value that has changed: ",
@@ -209,10 +210,11 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments, cons
   if (Trace::current() || &Sink::current() != &eager_sink()) return impl_->body(arguments);
   std::unique_ptr<CallState> state = impl_->calls.take();
   if (!state) state = std::make_unique<CallState>();
-  impl_->find_plan(*state, arguments);
+  const RunContext& context = RunContext::current();
+  impl_->find_plan(*state, arguments, context);
   std::vector<Tensor> results = is_recorded(Sink::current())
                                     ? call_recorded(*state->plan, impl_->options.name, arguments, accept)
-                                    : replay(*state, arguments, accept);
+                                    : replay(*state, arguments, accept, context);
   impl_->calls.give(std::move(state));
   return results;
 }
@@ -226,7 +228,7 @@ size_t TracedFunction::traces() const {
 std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments) const {
   impl_->require_outside();
   const std::lock_guard lock(impl_->mutex);
-  return impl_->trace(arguments)->graph;
+  return impl_->trace(arguments, RunContext::current())->graph;
 }
 
 }  // namespace espalier
