@@ -70,6 +70,8 @@ ESPALIER_ERROR(StateError);
 ESPALIER_ERROR(FormatError);
 // The operating system refused.
 ESPALIER_ERROR(IoError);
+// A step of a run failed, as one that talks to other ranks. Nothing has changed: no variable, no array.
+ESPALIER_ERROR(RunError);
 // Well-formed, meaningful, and not supported here.
 ESPALIER_ERROR(UnsupportedError);
 #undef ESPALIER_ERROR

@@ -34,6 +34,7 @@
 #include "espalier/regularizers.h"
 #include "espalier/release.h"
 #include "espalier/rows.h"
+#include "espalier/run_context.h"
 #include "espalier/saved_model.h"
 #include "espalier/schedules.h"
 #include "espalier/shape.h"

@@ -16,9 +16,9 @@
 
 namespace espalier {
 
-// Sets the seed of initial values and shuffles of this process (default 0), and numbers layers without a
-// parent from the start again, so that what follows repeats. Each variable draws from the stream of its path:
-// adding a layer of another name does not change the values of the others.
+// Sets the seed of initial values and shuffles in the current RunContext (at first its own, the process's 0),
+// and numbers its layers without a parent from the start again, so that what follows repeats. Each variable
+// draws from the stream of its path: adding a layer of another name does not change the values of the others.
 void set_seed(uint64_t seed);
 uint64_t seed();
 

@@ -38,7 +38,7 @@ class Generator {
   Variable key_, step_;
 };
 
-// What layers draw from; set_seed resets it.
+// What layers draw from: of the current RunContext, whose seed it begins with; set_seed resets it.
 Generator& default_generator();
 // Its next numbers, f32: in [0, 1), and of mean 0 and deviation 1.
 Tensor random_uniform(const Shape& shape, Location at = Location::here());

@@ -197,7 +197,7 @@ void ThreadPool::finish(Job& job) {
 
 void ThreadPool::run(int64_t chunks, Function function, const void* context) {
   if (chunks <= 0) return;
-  const bool alone = chunks == 1 || inside_chunk || (in_background && this == &thread_pool());
+  const bool alone = chunks == 1 || inside_chunk || (in_background && this != &background_pool());
   if (alone || threads() == 1 || busy_.exchange(true, std::memory_order_acquire)) {
     for (int64_t i = 0; i < chunks; ++i) function(context, i);
     return;

@@ -117,8 +117,8 @@ ThreadPool& thread_pool();
 // other.
 ThreadPool& background_pool();
 
-// While it lives, this thread works beside what the process does: what it would share with thread_pool() it
-// does alone.
+// While it lives, this thread works beside what the process does: what it would share with any pool but
+// background_pool() it does alone.
 class BackgroundWork {
  public:
   BackgroundWork();
@@ -130,10 +130,10 @@ class BackgroundWork {
   bool before_;
 };
 
-// Calls body(i) for each i in [0, chunks): on all threads, or in order on this one.
+// Calls body(i) for each i in [0, chunks): on all threads of the pool, or in order on this one.
 template <class Body>
-void for_each_chunk(int64_t chunks, bool on_all_threads, const Body& body) {
-  if (on_all_threads) return thread_pool().parallel_for(chunks, body);
+void for_each_chunk(ThreadPool& pool, int64_t chunks, bool on_all_threads, const Body& body) {
+  if (on_all_threads) return pool.parallel_for(chunks, body);
   for (int64_t i = 0; i < chunks; ++i) body(i);
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/thread_pool.h"
 #include "data/dataset_node.h"
+#include "espalier/run_context.h"
 
 namespace espalier {
 namespace {
@@ -70,7 +71,9 @@ class ParallelMap final : public Map {
         break;
       }
     }
-    background_pool().parallel_for(static_cast<int64_t>(ahead_.size()), [this](int64_t i) {
+    const RunContext& context = RunContext::current();
+    background_pool().parallel_for(static_cast<int64_t>(ahead_.size()), [&](int64_t i) {
+      const RunScope scope(context);
       Made& made = ahead_[static_cast<size_t>(i)];
       if (made.error) return;
       try {

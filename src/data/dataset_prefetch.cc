@@ -7,6 +7,7 @@
 
 #include "base/thread_pool.h"
 #include "data/dataset_node.h"
+#include "espalier/run_context.h"
 
 namespace espalier {
 namespace {
@@ -46,7 +47,10 @@ class Prefetch final : public ElementIterator {
  private:
   void start() {
     try {
-      thread_ = std::thread([this] { fetch(); });
+      thread_ = std::thread([this, &context = RunContext::current()] {
+        const RunScope scope(context);
+        fetch();
+      });
     } catch (const std::system_error& error) {
       throw IoError("prefetch.thread", cat("the system gives no thread: ", error.what()));
     }

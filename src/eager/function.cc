@@ -21,13 +21,14 @@ constexpr const char* kTrace = "trace";
 
 struct Plan {
   std::vector<TensorType> signature;
-  uint64_t structure = 0, context = 0;
+  Structures structures;
+  uint64_t context = 0;
   TracedGraph program;  // before passes
   std::shared_ptr<const Executable> executable;
   int calls = 0;
 
-  bool takes(std::span<const Tensor> arguments) const {
-    return structure == structure_version() && context == trace_context() &&
+  bool takes(std::span<const Tensor> arguments, const RunContext& run) const {
+    return structures.hold(run) && context == trace_context() &&
            std::ranges::equal(signature, arguments,
                               [](const TensorType& type, const Tensor& x) { return type == x.type(); });
   }
@@ -59,7 +60,7 @@ struct CallState {
   std::vector<Tensor> next;  // of updated variables; undefined where the array itself is written
 };
 
-std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
+std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
   const TracedGraph& program = call.plan->program;
   const Graph& graph = *program.graph;
   call.inputs.clear();
@@ -85,7 +86,7 @@ std::vector<Tensor> replay(CallState& call, std::span<const Tensor> arguments) {
       call.next.push_back(fresh(variable->type));
     }
   }
-  run(*call.plan->executable, call.inputs, call.outputs);
+  run(*call.plan->executable, call.inputs, call.outputs, context);
   for (size_t i = 0; i < program.updated.size(); ++i) {
     if (call.next[i].defined()) program.updated[i]->value = std::move(call.next[i]);
   }
@@ -118,7 +119,7 @@ struct TracedFunction::Impl {
   std::list<std::shared_ptr<Plan>> plans;  // most recently used first
   Idle<CallState> calls;
   size_t traces = 0;
-  std::optional<uint64_t> traced;  // the structure version of the last trace
+  std::optional<Structures> traced;  // of the last trace
 
   // While the body runs on this thread, whose lock is held.
   struct Inside {
@@ -139,24 +140,25 @@ struct TracedFunction::Impl {
     return after == kTrace ? program : rewrite(std::move(program), options.rewrites, again, after);
   }
 
-  std::shared_ptr<Plan> trace(std::span<const Tensor> arguments) {
+  bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
+
+  std::shared_ptr<Plan> trace(std::span<const Tensor> arguments, const RunContext& context) {
     auto plan = std::make_shared<Plan>();
-    plan->structure = structure_version();
     plan->context = trace_context();
     for (const Tensor& argument : arguments) plan->signature.push_back(argument.type());
-    plan->program = traced_graph(plan->signature, traced == plan->structure);
-    traced = plan->structure;
+    plan->program = traced_graph(plan->signature, traced_before(context));
+    traced = plan->structures = plan->program.structures;
     return plan;
   }
 
   // Gives `call` the plan for these arguments.
-  void find_plan(CallState& call, std::span<const Tensor> arguments) {
-    if (call.settled && call.plan->takes(arguments)) return;
+  void find_plan(CallState& call, std::span<const Tensor> arguments, const RunContext& context) {
+    if (call.settled && call.plan->takes(arguments, context)) return;
     const std::lock_guard lock(mutex);
     const auto it = std::ranges::find_if(
-        plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments); });
+        plans, [&](const std::shared_ptr<Plan>& plan) { return plan->takes(arguments, context); });
     if (it == plans.end()) {
-      const std::shared_ptr<Plan> plan = trace(arguments);
+      const std::shared_ptr<Plan> plan = trace(arguments, context);
       plan->executable = compile(optimize(plan->program.graph));
       plans.push_front(plan);
       ++traces;
@@ -166,7 +168,7 @@ struct TracedFunction::Impl {
     }
     Plan& plan = *plans.front();
     if (plan.calls == 1 && options.check_captures) {
-      const auto again = trace(arguments);
+      const auto again = trace(arguments, context);
       const Graph &before = *plan.program.graph, &now = *again->program.graph;
       if (now.content_hash() != before.content_hash()) {
         throw StateError("function.capture",
@@ -211,10 +213,11 @@ std::vector<Tensor> TracedFunction::call(std::span<const Tensor> arguments) cons
   }
   std::unique_ptr<CallState> state = impl_->calls.take();
   if (!state) state = std::make_unique<CallState>();
-  impl_->find_plan(*state, arguments);
+  const RunContext& context = RunContext::current();
+  impl_->find_plan(*state, arguments, context);
   std::vector<Tensor> results = is_recorded(Sink::current())
                                     ? call_recorded(state->plan->program, impl_->options.name, arguments)
-                                    : replay(*state, arguments);
+                                    : replay(*state, arguments, context);
   impl_->calls.give(std::move(state));
   return results;
 }
@@ -239,10 +242,11 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   for (const Tensor& argument : arguments) types.push_back(argument.type());
   const std::lock_guard lock(impl_->mutex);
   const auto number = static_cast<size_t>(at - names.begin());
-  std::shared_ptr<const Graph> graph =
-      impl_->traced_graph(types, impl_->traced == structure_version(), number < rewrites ? *at : "").graph;
+  const bool again = impl_->traced_before(RunContext::current());
+  const TracedGraph program = impl_->traced_graph(types, again, number < rewrites ? *at : "");
   // A part of the way makes not all variables.
-  if (number + 1 >= rewrites) impl_->traced = structure_version();
+  if (number + 1 >= rewrites) impl_->traced = program.structures;
+  std::shared_ptr<const Graph> graph = program.graph;
   for (size_t i = rewrites; i <= number; ++i) graph = all_passes()[i - rewrites]->run(*graph);
   return graph;
 }

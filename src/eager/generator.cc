@@ -4,6 +4,7 @@
 #include "eager/trace.h"
 #include "espalier/ops.h"
 #include "espalier/random.h"
+#include "espalier/run_context.h"
 
 namespace espalier {
 namespace {
@@ -75,8 +76,10 @@ void Generator::reset(uint64_t seed) {
 }
 
 Generator& default_generator() {
-  static Generator generator;
-  return generator;
+  const RunContext& context = RunContext::current();
+  Trace::depend_on(context);
+  return context.part<Generator>(
+      [](const RunContext& context) { return std::make_shared<Generator>(context.seed); });
 }
 Tensor random_uniform(const Shape& shape, Location at) {
   return default_generator().uniform(shape, 0, 1, DType::kF32, at);

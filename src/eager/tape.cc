@@ -31,7 +31,7 @@ struct GradientTape::Impl final : Recorder, ReadObserver {
 
   void on_read(const VariablePtr& variable, const Tensor& value) override {
     const bool wanted =
-        watched.contains(variable.get()) || (options.watch_accessed_variables && variable->trainable);
+        watched.contains(variable.get()) || (options.watch_accessed_variables && variable->ask_trainable());
     if (recording && wanted && is_float(value.dtype())) watch_value(variable, value);
   }
 

@@ -1,10 +1,13 @@
 // A traced function under construction: its graph and the variables it touches.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
+#include <unordered_set>
 
+#include "espalier/run_context.h"
 #include "espalier/variable.h"
 #include "ir/builder.h"
 #include "ir/state.h"
@@ -17,25 +20,63 @@ inline bool sole_owner(const Tensor& tensor) {
   return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
 }
 
+// Counts the changes of one thing that traces depend on besides their arguments: the trainable flags of a
+// layer or of a variable, the dtype policy.
+class Structure {
+ public:
+  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
+  void bump() { version_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<uint64_t> version_{0};
+};
+using StructurePtr = std::shared_ptr<Structure>;
+
+// All that a trace depends on, as it was when the trace asked.
+class Structures {
+ public:
+  void add(const StructurePtr& structure) { versions_.emplace_back(structure, structure->version()); }
+  void add(const RunContext& context) { context_ = context.id; }
+  // All that another trace depends on.
+  void add(const Structures& other) {
+    for (const auto& version : other.versions_) {
+      if (std::ranges::find(versions_, version) == versions_.end()) versions_.push_back(version);
+    }
+    if (other.context_) context_ = other.context_;
+  }
+  // Whether a trace in this context would find the same.
+  bool hold(const RunContext& context) const {
+    if (context_ && context_ != context.id) return false;
+    for (const auto& [structure, version] : versions_) {
+      if (structure->version() != version) return false;
+    }
+    return true;
+  }
+
+ private:
+  std::vector<std::pair<StructurePtr, uint64_t>> versions_;
+  uint64_t context_ = 0;  // whose generator draws; 0: none
+};
+
 struct VariableState final : StateCell, std::enable_shared_from_this<VariableState> {
   std::string path;
   bool trainable = true;
-  bool autocast = false;  // Variable::read gives the dtype of an AutocastScope
+  StructurePtr structure =
+      std::make_shared<Structure>();  // of `trainable`; a layer's weights have the layer's
+  bool autocast = false;              // Variable::read gives the dtype of an AutocastScope
   TensorType type;
   Tensor value;  // concrete
 
   const std::string& name() const override { return path; }
   Tensor read() override;
   void assign(const Tensor& value) override;
+  // `trainable`, which the traces of this thread depend on from now on.
+  bool ask_trainable() const;
 };
 using VariablePtr = std::shared_ptr<VariableState>;
 
-// Counts changes of what a trace depends on besides its arguments: trainable flags, training mode, policy,
-// mesh.
-uint64_t structure_version();
-void bump_structure_version();
-// The part of that which belongs to a thread and comes back: each bit is a mode of its owner, as training
-// (the lowest) and the dtype of an AutocastScope (the highest byte).
+// What a trace depends on that belongs to a thread and comes back: each bit is a mode of its owner, as
+// training (the lowest) and the dtype of an AutocastScope (the highest byte).
 uint64_t& trace_context();
 constexpr uint64_t kTrainingMode = 1, kSomeRowsCountMode = 2;
 inline bool trace_mode(uint64_t bit) { return trace_context() & bit; }
@@ -60,6 +101,12 @@ class Trace {
   static Trace* current();
   // Raises StateError[variable.trace] when a function is traced again.
   static void require_first(const std::string& variable);
+  // What all traces of this thread that have not ended, hidden ones too, depend on from now on.
+  static void depend_on(const StructurePtr& structure);
+  static void depend_on(const RunContext& context);
+  // Adds to `own` a structure of each of them whose bump says that what they traced is forgotten.
+  static void add_own(std::vector<StructurePtr>& own);
+  const Structures& structures() const { return structures_; }
 
  private:
   struct Binding {
@@ -71,7 +118,10 @@ class Trace {
   std::unordered_map<VariableState*, Binding> bindings_;
   std::vector<VariablePtr> variables_, updated_;
   std::unordered_map<std::string, int> paths_;
-  Trace* previous_;
+  Structures structures_;
+  std::unordered_set<const Structure*> known_;  // of structures_
+  StructurePtr own_ = std::make_shared<Structure>();
+  Trace *previous_, *outer_;
   bool again_before_;
 };
 

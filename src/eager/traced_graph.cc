@@ -105,6 +105,7 @@ TracedGraph trace_graph(const std::string& name, bool again, std::span<const Nam
   out.graph = trace.finish();
   out.variables = trace.variables();
   out.updated = trace.updated();
+  out.structures = trace.structures();
   return out;
 }
 
@@ -147,12 +148,6 @@ Tensor Inlined::result(const std::string& name) const {
 
 Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()> of) {
   const auto run = [target = std::move(target), of = std::move(of)](const TracedGraph& program, bool again) {
-    std::vector<size_t> wanted;
-    for (const Variable& variable : of()) {
-      const auto at = std::ranges::find(program.variables, variable.state());
-      if (at != program.variables.end())
-        wanted.push_back(static_cast<size_t>(at - program.variables.begin()));
-    }
     std::vector<NamedType> arguments = program.arguments();
     const auto results = program.result_names();
     const auto at = std::ranges::find(results, target);
@@ -163,6 +158,12 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
     Rewritten out;
     out.change.added_arguments = {"seed"};
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
+      std::vector<size_t> wanted;
+      for (const Variable& variable : of()) {
+        const auto input = std::ranges::find(program.variables, variable.state());
+        if (input != program.variables.end())
+          wanted.push_back(static_cast<size_t>(input - program.variables.begin()));
+      }
       Inlined all(program, in.first(in.size() - 1), target, in.back(), wanted);
       for (Inlined::Update& update : all.updates) update.variable.assign(update.next);
       const std::vector<std::string> names = program.variable_names();
@@ -244,6 +245,7 @@ TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, c
     if (signature_change(program, next.program) != said)
       throw InternalError(cat("the rewrite ", each->name, " changes the signature of ", program.graph->name(),
                               " otherwise than it says"));
+    next.program.structures.add(program.structures);
     // What is still to be folded.
     const std::vector<std::string> results = next.program.result_names();
     for (TracedObservation& observed : program.observations) {

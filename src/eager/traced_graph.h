@@ -32,6 +32,7 @@ struct TracedGraph {
   std::vector<VariablePtr> variables, updated;  // in the order of its inputs and outputs
   size_t results = 0;
   std::vector<TracedObservation> observations;  // that are not folded yet
+  Structures structures;                        // what it depends on, rewrites included
 
   std::vector<NamedType> arguments() const;
   std::vector<std::string> result_names() const;

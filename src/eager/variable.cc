@@ -1,5 +1,7 @@
 #include "espalier/variable.h"
 
+#include <algorithm>
+
 #include "eager/trace.h"
 #include "espalier/ops.h"
 
@@ -7,10 +9,10 @@ namespace espalier {
 namespace {
 
 thread_local Trace* current_trace = nullptr;
+thread_local Trace* innermost_trace = nullptr;  // an EagerScope leaves it
 thread_local bool tracing_again = false;
 thread_local uint64_t context = 0;
 constexpr int kAutocastShift = 56;  // of trace_context(): the dtype of an AutocastScope and 1, or 0
-std::atomic<uint64_t> version{0};
 
 void check_assignable(const VariableState& variable, const Tensor& value) {
   const TensorType& type = value.type();
@@ -27,19 +29,19 @@ void check_assignable(const VariableState& variable, const Tensor& value) {
 
 }  // namespace
 
-uint64_t structure_version() { return version.load(std::memory_order_relaxed); }
-void bump_structure_version() { version.fetch_add(1, std::memory_order_relaxed); }
-
 uint64_t& trace_context() { return context; }
 
 Trace::Trace(std::string name, bool again)
     : builder_(std::move(name)),
       previous_(current_trace),
+      outer_(std::exchange(innermost_trace, this)),
       again_before_(std::exchange(tracing_again, tracing_again || again)) {
   current_trace = this;
+  structures_.add(own_);
 }
 Trace::~Trace() {
   current_trace = previous_;
+  innermost_trace = outer_;
   tracing_again = again_before_;
 }
 void Trace::require_first(const std::string& variable) {
@@ -49,6 +51,19 @@ void Trace::require_first(const std::string& variable) {
                    "make it outside of the function, or once in a layer");
 }
 Trace* Trace::current() { return current_trace; }
+void Trace::depend_on(const StructurePtr& structure) {
+  for (Trace* trace = innermost_trace; trace; trace = trace->outer_) {
+    if (trace->known_.insert(structure.get()).second) trace->structures_.add(structure);
+  }
+}
+void Trace::depend_on(const RunContext& context) {
+  for (Trace* trace = innermost_trace; trace; trace = trace->outer_) trace->structures_.add(context);
+}
+void Trace::add_own(std::vector<StructurePtr>& own) {
+  for (Trace* trace = innermost_trace; trace; trace = trace->outer_) {
+    if (std::ranges::find(own, trace->own_) == own.end()) own.push_back(trace->own_);
+  }
+}
 
 Trace::Binding& Trace::bind(const VariablePtr& variable) {
   const auto [it, added] = bindings_.try_emplace(variable.get());
@@ -92,6 +107,11 @@ EagerScope::EagerScope()
 EagerScope::~EagerScope() {
   current_trace = suspended_;
   StateScope::exchange(hidden_);
+}
+
+bool VariableState::ask_trainable() const {
+  Trace::depend_on(structure);
+  return trainable;
 }
 
 Tensor VariableState::read() {
@@ -159,9 +179,9 @@ void Variable::assign_sub(Operand delta) {
 
 const std::string& Variable::path() const { return state_->path; }
 const TensorType& Variable::type() const { return state_->type; }
-bool Variable::trainable() const { return state_->trainable; }
+bool Variable::trainable() const { return state_->ask_trainable(); }
 void Variable::set_trainable(bool trainable) {
-  if (state_->trainable != trainable) bump_structure_version();
+  if (state_->trainable != trainable) state_->structure->bump();
   state_->trainable = trainable;
 }
 

@@ -9,30 +9,34 @@ namespace {
 
 std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
                               std::span<const Literal> inputs, std::span<const GraphPtr> regions,
-                              std::span<const TensorType> result_types);
+                              std::span<const TensorType> result_types, const RunContext& context);
 
 class InterpretRegions final : public RegionRunner {
  public:
+  explicit InterpretRegions(const RunContext& context) : context_(context) {}
   void run(const Graph& region, std::span<const ArrayView> arguments,
            std::span<const MutableArrayView> results) override {
     std::vector<Literal> inputs;
     for (const ArrayView& argument : arguments) inputs.push_back(Literal::borrow(argument));
-    const std::vector<Literal> outputs = interpret(region, inputs);
+    const std::vector<Literal> outputs = interpret(region, inputs, context_);
     for (size_t i = 0; i < results.size(); ++i) {
       const Literal dense = outputs[i].expanded();
       if (dense.raw_bytes()) std::memcpy(results[i].data, dense.raw(), dense.raw_bytes());
     }
   }
+
+ private:
+  const RunContext& context_;
 };
 
 std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
                               std::span<const Literal> inputs, std::span<const GraphPtr> regions,
-                              std::span<const TensorType> result_types) {
+                              std::span<const TensorType> result_types, const RunContext& context) {
   if (&op == &op_constant) return {static_cast<const ConstantAttributes&>(*attributes).value};
   if (!op.eval) {
     std::vector<TensorType> types;
     for (const Literal& input : inputs) types.push_back(input.type());
-    return interpret(*decomposition(op, attributes.get(), types, regions), inputs);
+    return interpret(*decomposition(op, attributes.get(), types, regions), inputs, context);
   }
   std::vector<Literal> dense;
   std::vector<ArrayView> views;
@@ -49,15 +53,18 @@ std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
     outputs.emplace_back(type, buffer);
     targets.push_back({&outputs.back().type(), buffer.get()});
   }
-  InterpretRegions runner;
-  EvalContext context{attributes.get(), views, targets, regions, &runner};
-  op.eval(context);
+  InterpretRegions runner(context);
+  Failure failure;
+  EvalContext body{attributes.get(), views, targets, regions, &runner, &context, &failure};
+  op.eval(body);
+  if (failure.failed()) throw RunError("run.failed", failed_text(op, CallScope::current(), failure));
   return outputs;
 }
 
 }  // namespace
 
-std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs) {
+std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs,
+                               const RunContext& context) {
   FloatEnvironment mode;
   if (inputs.size() != graph.inputs().size()) {
     throw ShapeError("run.inputs",
@@ -86,7 +93,7 @@ std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inpu
     types.clear();
     for (const ValueId input : graph.inputs(node)) operands.push_back(values[input]);
     for (uint32_t i = 0; i < node.result_count; ++i) types.push_back(graph.type(node.first_result + i));
-    auto results = run_call(*node.op, node.attributes, operands, graph.regions(node), types);
+    auto results = run_call(*node.op, node.attributes, operands, graph.regions(node), types, context);
     for (uint32_t i = 0; i < node.result_count; ++i) {
       if (uses[node.first_result + i]) values[node.first_result + i] = std::move(results[i]);
     }
@@ -99,7 +106,7 @@ std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inpu
   return out;
 }
 
-std::vector<Literal> evaluate(const Call& call) {
+std::vector<Literal> evaluate(const Call& call, const RunContext& context) {
   FloatEnvironment mode;
   std::vector<Literal> inputs;
   std::vector<const TensorType*> types;
@@ -113,7 +120,7 @@ std::vector<Literal> evaluate(const Call& call) {
     types.push_back(&input.type());
   }
   const std::vector<TensorType> results = infer_types(call.op, call.attributes.get(), types, call.regions);
-  return run_call(call.op, call.attributes, inputs, call.regions, results);
+  return run_call(call.op, call.attributes, inputs, call.regions, results, context);
 }
 
 }  // namespace espalier

@@ -17,6 +17,10 @@ uint64_t hash_type(const TensorType& type) {
 
 }  // namespace
 
+std::string failed_text(const OpDef& op, Location at, const Failure& failure, std::string_view where) {
+  return cat(op.name, at.known() ? cat(" at ", at) : std::string(), where, " failed: ", failure.what());
+}
+
 void check_type(const TensorType& type) {
   if (type.shape.size() > kMaxRank)
     throw ShapeError("type.c3", cat("more than ", kMaxRank, " axes: ", type.shape.size()));

@@ -4,7 +4,9 @@
 #include <span>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/format.h"
+#include "espalier/run_context.h"
 #include "ir/sink.h"
 
 namespace espalier {
@@ -81,6 +83,8 @@ struct EvalContext {
   std::span<const MutableArrayView> outputs;
   std::span<const GraphPtr> regions;
   RegionRunner* runner = nullptr;
+  const RunContext* context = nullptr;  // of the run
+  Failure* failure = nullptr;           // where a fallible op says so
 
   const ArrayView& in(size_t i) const { return inputs[i]; }
   const MutableArrayView& out(size_t i) const { return outputs[i]; }
@@ -164,6 +168,9 @@ struct OpDef {
   const char* no_gradient = nullptr;  // the reason, for an op whose gradient is zero or undefined everywhere
   void (*batch)(BatchContext&) = nullptr;
   bool pinned = false;  // a barrier: passes neither merge, fold nor move it
+  // May fail when it runs, as what talks to others: its body then calls failure->set, and the run ends there
+  // with RunError[run.failed] before anything outside of it has changed (a fence). Passes treat it as pinned.
+  bool fallible = false;
   Fusion fusion = Fusion::kOpaque;
   double flops_per_output = 0;  // for elementwise ops; others compute it in `cost`
   Cost (*cost)(const Attributes*, std::span<const TensorType* const> inputs,
@@ -185,6 +192,9 @@ std::vector<Tensor> region_vjp(const Graph& region, std::span<const Tensor> inpu
 std::vector<Tensor> region_batch(const Graph& region, std::span<const Tensor> inputs,
                                  const std::vector<bool>& inputs_batched,
                                  const std::vector<bool>& outputs_batched, int64_t size);
+
+// What RunError[run.failed] says of a call that failed; `where` it ran: " in step 3 of 12 of "train"".
+std::string failed_text(const OpDef& op, Location at, const Failure& failure, std::string_view where = {});
 
 // Raises ShapeError[type.c1] for a size below 0, [type.c2] for more than 2^48 elements, [type.c3] for more
 // than 1024 axes.

@@ -49,7 +49,7 @@ void run_adam(const KernelCall& call) {
   const int64_t wanted = chunk_work(std::clamp(p.elements / kChunks, kAdamChunk, kLargestChunk));
   const int64_t pairs = (p.elements + 2 * wanted - 1) / (2 * wanted);
   const int64_t size = p.elements > wanted ? (p.elements + 2 * pairs - 1) / (2 * pairs) : wanted;
-  thread_pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
+  call.pool().parallel_for((p.elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size, n = std::min(size, p.elements - i);
     loop(s, in(0) + i, in(1) + i, in(2) + i, gradient + i, out(0) + i, out(1) + i, out(2) + i, n);
   });

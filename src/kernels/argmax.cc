@@ -44,7 +44,7 @@ void run_argmax(const KernelCall& call) {
     I* out = static_cast<I*>(call.out[0]);
     const int64_t step = std::max<int64_t>(chunk_work(kArgmaxChunkElements) / p.length, 1);
     const bool parallel = p.rows * p.length >= chunk_work(kArgmaxParallelElements);
-    for_each_chunk((p.rows + step - 1) / step, parallel, [&](int64_t i) {
+    for_each_chunk(call.pool(), (p.rows + step - 1) / step, parallel, [&](int64_t i) {
       for (int64_t row = i * step; row < std::min((i + 1) * step, p.rows); ++row)
         out[row] = static_cast<I>(largest(x + row * p.length, p.length));
     });

@@ -165,6 +165,7 @@ void Bf16Gemm::pack_ahead(const void* b, const IndexMap& b_batch, uint16_t* pack
 }
 
 struct Bf16Gemm::Call {
+  ThreadPool& pool;
   const void* a;
   const IndexMap& a_batch;
   const void* b;
@@ -256,7 +257,7 @@ void Bf16Gemm::run_task(const Task& task) const {
 // Tasks are segments of the sum, so that a thread meets the rows of B that it wrote when their gradient, by
 // rows, updated them; then panels or strips where threads are left.
 void Bf16Gemm::run_few_rows(const Call& call) const {
-  const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
+  const int64_t threads = call.parallel ? call.pool.threads() : 1, size = rows() * columns();
   const bool whole = segments() == 1;
   float* const sums = step_count() > block_steps() ? reinterpret_cast<float*>(call.workspace) : nullptr;
   const int64_t wanted = pieces(threads, call.batches * segments());
@@ -267,37 +268,39 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
   const auto row_of = [&](int64_t tile) {
     return tile < static_cast<int64_t>(tiles.size()) ? tiles[static_cast<size_t>(tile)].row : rows();
   };
-  for_each_chunk(call.batches * segments() * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
-    const int64_t panel = i % panel_tasks * task_panels, strip = i / panel_tasks % strip_tasks * task_strips;
-    const int64_t segment = i / panel_tasks / strip_tasks % segments(),
-                  batch = i / panel_tasks / strip_tasks / segments();
-    const int64_t last_strip = std::min(strip + task_strips, strips()),
-                  last_panel = std::min(panel + task_panels, panels());
-    const int64_t first_block =
-        (batch * segments() + segment) * strips() * panels() + strip * panels() + panel;
-    void* const c = static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4);
-    bf16_tiles_amx.begin();
-    run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
-              {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
-              packed_ahead ? packed_ahead + batch * packed_elements() : nullptr,
-              sums ? sums + first_block * kBlockFloats : nullptr,
-              sums ? panels() : 0,
-              sums ? 1 : 0,
-              whole ? c : nullptr,
-              segment,
-              strip,
-              last_strip,
-              panel,
-              last_panel});
-    bf16_tiles_amx.end();
-    if (whole) {
-      follow_block(call.follower, batch * size, columns(), row_of(2 * strip), row_of(2 * last_strip),
-                   panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
-    }
-  });
+  for_each_chunk(
+      call.pool, call.batches * segments() * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
+        const int64_t panel = i % panel_tasks * task_panels,
+                      strip = i / panel_tasks % strip_tasks * task_strips;
+        const int64_t segment = i / panel_tasks / strip_tasks % segments(),
+                      batch = i / panel_tasks / strip_tasks / segments();
+        const int64_t last_strip = std::min(strip + task_strips, strips()),
+                      last_panel = std::min(panel + task_panels, panels());
+        const int64_t first_block =
+            (batch * segments() + segment) * strips() * panels() + strip * panels() + panel;
+        void* const c = static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4);
+        bf16_tiles_amx.begin();
+        run_task({{Bf16Operand{call.a, a_f32}.at(call.a_batch[batch]), a_f32},
+                  {Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), b_f32},
+                  packed_ahead ? packed_ahead + batch * packed_elements() : nullptr,
+                  sums ? sums + first_block * kBlockFloats : nullptr,
+                  sums ? panels() : 0,
+                  sums ? 1 : 0,
+                  whole ? c : nullptr,
+                  segment,
+                  strip,
+                  last_strip,
+                  panel,
+                  last_panel});
+        bf16_tiles_amx.end();
+        if (whole) {
+          follow_block(call.follower, batch * size, columns(), row_of(2 * strip), row_of(2 * last_strip),
+                       panel * kBf16Block, std::min(last_panel * kBf16Block, columns()));
+        }
+      });
   if (whole) return;
   const auto tile_count = static_cast<int64_t>(tiles.size());
-  for_each_chunk(call.batches * tile_count, call.parallel, [&](int64_t i) {
+  for_each_chunk(call.pool, call.batches * tile_count, call.parallel, [&](int64_t i) {
     const int64_t batch = i / tile_count, tile = i % tile_count;
     void* const c = static_cast<std::byte*>(call.c) + batch * size * (round ? 2 : 4);
     float* const first = sums + batch * segments() * block_floats() + tile / 2 * panels() * kBlockFloats;
@@ -315,12 +318,12 @@ void Bf16Gemm::run_few_rows(const Call& call) const {
 // All of B is packed; then its panels pass strips that stay in the second cache. Their sums wait for the next
 // steps of A, if there are any.
 void Bf16Gemm::run_many_rows(const Call& call) const {
-  const int64_t threads = call.parallel ? thread_pool().threads() : 1, size = rows() * columns();
+  const int64_t threads = call.parallel ? call.pool.threads() : 1, size = rows() * columns();
   const uint16_t* packed = packed_ahead;
   if (!packed) {
     auto* const to = reinterpret_cast<uint16_t*>(call.workspace);
     packed = to;
-    for_each_chunk(call.batches * panels(), call.parallel, [&](int64_t i) {
+    for_each_chunk(call.pool, call.batches * panels(), call.parallel, [&](int64_t i) {
       const int64_t batch = i / panels();
       pack(Bf16Operand{call.b, b_f32}.at(call.b_batch[batch]), i % panels(), to + batch * packed_elements());
     });
@@ -334,7 +337,7 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
   const int64_t task_strips =
       std::clamp<int64_t>(call.batches * panel_tasks * strips() / tasks, 1, kTaskStrips);
   const int64_t strip_tasks = pieces(strips(), task_strips);
-  for_each_chunk(call.batches * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
+  for_each_chunk(call.pool, call.batches * panel_tasks * strip_tasks, call.parallel, [&](int64_t i) {
     const int64_t batch = i / strip_tasks / panel_tasks, panel = i / strip_tasks % panel_tasks * task_panels;
     const int64_t strip = i % strip_tasks * task_strips, last_strip = std::min(strip + task_strips, strips()),
                   last_panel = std::min(panel + task_panels, panels());
@@ -358,11 +361,12 @@ void Bf16Gemm::run_many_rows(const Call& call) const {
   });
 }
 
-void Bf16Gemm::run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
-                   std::byte* workspace, void* c, int64_t batches, const Follower& follower) const {
+void Bf16Gemm::run(ThreadPool& pool, const void* a, const IndexMap& a_batch, const void* b,
+                   const IndexMap& b_batch, std::byte* workspace, void* c, int64_t batches,
+                   const Follower& follower) const {
   if (batches * rows() * columns() == 0) return;
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kTileParallelWork);
-  const Call call{a, a_batch, b, b_batch, workspace, c, batches, follower, parallel};
+  const Call call{pool, a, a_batch, b, b_batch, workspace, c, batches, follower, parallel};
   if (few_rows()) return run_few_rows(call);
   run_many_rows(call);
 }

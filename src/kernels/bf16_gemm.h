@@ -100,7 +100,7 @@ struct Bf16Gemm {
   // Packs B for all runs, into `packed`: packed_elements() for each batch. REQUIRES: choose().
   void pack_ahead(const void* b, const IndexMap& b_batch, uint16_t* packed);
   int64_t packed_elements() const { return panels() * panel_elements(); }
-  void run(const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
+  void run(ThreadPool& pool, const void* a, const IndexMap& a_batch, const void* b, const IndexMap& b_batch,
            std::byte* workspace, void* c, int64_t batches, const Follower& follower) const;
 
  private:

@@ -75,8 +75,8 @@ struct Bf16Problem {
                               context.follow(context.c, first, last);
                             },
                             &context};
-    gemm.run(left, kOne, right, kOne, start, round ? static_cast<void*>(bits.data()) : c.data(), 1,
-             follow ? follower : Follower{});
+    gemm.run(thread_pool(), left, kOne, right, kOne, start,
+             round ? static_cast<void*>(bits.data()) : c.data(), 1, follow ? follower : Follower{});
     if (round) {
       for (size_t i = 0; i < c.size(); ++i) c[i] = BFloat16::from_bits(bits[i]);
     }
@@ -212,7 +212,7 @@ std::vector<float> spread_product(Bf16Gemm gemm, const std::vector<uint16_t>& a,
   std::vector<std::byte> workspace(gemm.workspace_bytes(1) + 64, std::byte{0x7f});
   auto* const start = workspace.data() + (64 - reinterpret_cast<uintptr_t>(workspace.data()) % 64) % 64;
   std::vector<float> c(static_cast<size_t>(gemm.rows() * gemm.columns()));
-  gemm.run(left.data(), kOne, right.data(), kOne, start, c.data(), 1, {});
+  gemm.run(thread_pool(), left.data(), kOne, right.data(), kOne, start, c.data(), 1, {});
   return c;
 }
 

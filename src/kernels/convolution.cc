@@ -44,19 +44,20 @@ struct Spread {
     }
   }
   template <class T>
-  void run(const T* from, T* to) const {
+  void run(ThreadPool& pool, const T* from, T* to) const {
     const Axis& outer = axes[0];
     const auto slice = static_cast<size_t>(outer.out_stride) * sizeof(T);
-    for_each_chunk(outer.out_size, elements() >= chunk_work(kConvolutionParallelElements), [&](int64_t at) {
-      std::memset(to + at * outer.out_stride, 0, slice);
-      const int64_t place = at - outer.low, i = place / outer.gap;
-      if (place < 0 || place % outer.gap || i >= outer.size) return;
-      if (axes.size() == 1) {
-        to[at] = from[i];
-      } else {
-        copy(1, from + i * outer.stride, to + at * outer.out_stride);
-      }
-    });
+    for_each_chunk(pool, outer.out_size, elements() >= chunk_work(kConvolutionParallelElements),
+                   [&](int64_t at) {
+                     std::memset(to + at * outer.out_stride, 0, slice);
+                     const int64_t place = at - outer.low, i = place / outer.gap;
+                     if (place < 0 || place % outer.gap || i >= outer.size) return;
+                     if (axes.size() == 1) {
+                       to[at] = from[i];
+                     } else {
+                       copy(1, from + i * outer.stride, to + at * outer.out_stride);
+                     }
+                   });
   }
 };
 
@@ -78,20 +79,20 @@ const T* input_of(const ConvolutionParams<Product>& p, const KernelCall& call) {
   const auto* input = static_cast<const T*>(call.in[0]);
   if (!p.spread_bytes) return input;
   auto* spread = reinterpret_cast<T*>(call.workspace);
-  p.spread.run(input, spread);
+  p.spread.run(call.pool(), input, spread);
   return spread;
 }
 
 void run_f32_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Gemm>*>(call.params);
-  p.product.run(input_of<float>(p, call), kOne, static_cast<const float*>(call.in[1]), kOne,
+  p.product.run(call.pool(), input_of<float>(p, call), kOne, static_cast<const float*>(call.in[1]), kOne,
                 reinterpret_cast<float*>(call.workspace + p.spread_bytes), static_cast<float*>(call.out[0]),
                 1, call.follower);
 }
 void run_bf16_convolution(const KernelCall& call) {
   const auto& p = *static_cast<const ConvolutionParams<Bf16Gemm>*>(call.params);
-  p.product.run(input_of<uint16_t>(p, call), kOne, call.in[1], kOne, call.workspace + p.spread_bytes,
-                call.out[0], 1, call.follower);
+  p.product.run(call.pool(), input_of<uint16_t>(p, call), kOne, call.in[1], kOne,
+                call.workspace + p.spread_bytes, call.out[0], 1, call.follower);
 }
 
 // Nothing when the call is not for a product.

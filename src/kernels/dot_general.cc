@@ -50,15 +50,15 @@ std::shared_ptr<DotParams<Product>> read_site_dot_general(const KernelSite& site
 
 void run_f32_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Gemm>*>(call.params);
-  p.product.run(static_cast<const float*>(call.in[0]), p.a_batch, static_cast<const float*>(call.in[1]),
-                p.b_batch, reinterpret_cast<float*>(call.workspace), static_cast<float*>(call.out[0]),
-                p.a_batch.count, call.follower);
+  p.product.run(call.pool(), static_cast<const float*>(call.in[0]), p.a_batch,
+                static_cast<const float*>(call.in[1]), p.b_batch, reinterpret_cast<float*>(call.workspace),
+                static_cast<float*>(call.out[0]), p.a_batch.count, call.follower);
 }
 
 void run_bf16_dot_general(const KernelCall& call) {
   const auto& p = *static_cast<const DotParams<Bf16Gemm>*>(call.params);
-  p.product.run(call.in[0], p.a_batch, call.in[1], p.b_batch, call.workspace, call.out[0], p.a_batch.count,
-                call.follower);
+  p.product.run(call.pool(), call.in[0], p.a_batch, call.in[1], p.b_batch, call.workspace, call.out[0],
+                p.a_batch.count, call.follower);
 }
 
 // B, if it is known and, padded to whole panels, not too large.

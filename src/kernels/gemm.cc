@@ -230,13 +230,14 @@ void Gemm::multiply(const float* a, const float* b, const float* packed, float* 
   }
 }
 
-void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
-               float* workspace, float* c, int64_t batches, const Follower& follower) const {
+void Gemm::run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const float* b,
+               const IndexMap& b_batch, float* workspace, float* c, int64_t batches,
+               const Follower& follower) const {
   const bool parallel = batches * rows() * columns() * depth() >= chunk_work(kParallelWork);
   const float* const packed = packed_ahead ? packed_ahead : workspace;
   float* const partial = workspace + (packed_ahead ? 0 : packed_floats());
   if (pack_b && !packed_ahead) {
-    for_each_chunk(batches * panels(), parallel, [&](int64_t i) {
+    for_each_chunk(pool, batches * panels(), parallel, [&](int64_t i) {
       const int64_t batch = i / panels(), panel = i % panels();
       pack(b + b_batch[batch], workspace + batch * packed_floats(), panel, panel + 1);
     });
@@ -244,14 +245,14 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   const int64_t size = rows() * columns(), blocks = depth_blocks();
   if (split_depth) {
     const int64_t per_part = row_tasks() * panel_tasks();
-    for_each_chunk(depth_parts() * per_part, parallel, [&](int64_t i) {
+    for_each_chunk(pool, depth_parts() * per_part, parallel, [&](int64_t i) {
       const int64_t part = i / per_part, row = i % row_tasks() * task_rows;
       const int64_t panel = i % per_part / row_tasks() * task_panels;
       multiply(a, b, packed, part ? partial + (part - 1) * size : c, row, std::min(row + task_rows, rows()),
                panel, std::min(panel + task_panels, panels()), part ? first_part() + part - 1 : 0,
                part ? 1 : first_part(), false);
     });
-    for_each_chunk(pieces(size, kSumChunk), parallel, [&](int64_t chunk) {
+    for_each_chunk(pool, pieces(size, kSumChunk), parallel, [&](int64_t chunk) {
       const int64_t first = chunk * kSumChunk, count = std::min(kSumChunk, size - first);
       loop_table().add_arrays(partial + first, size, depth_parts() - 1, c + first, count);
       follower(first, first + count);
@@ -262,7 +263,7 @@ void Gemm::run(const float* a, const IndexMap& a_batch, const float* b, const In
   const int64_t per_batch = row_tasks() * panel_tasks();
   for (int64_t block = 0; block < blocks; block += blocks_at_once) {
     const int64_t step = std::min(blocks_at_once, blocks - block);
-    for_each_chunk(batches * per_batch, parallel, [&](int64_t i) {
+    for_each_chunk(pool, batches * per_batch, parallel, [&](int64_t i) {
       const int64_t batch = i / per_batch;
       const int64_t row = i % per_batch % row_tasks() * task_rows,
                     last_row = std::min(row + task_rows, rows());

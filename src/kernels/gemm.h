@@ -130,10 +130,10 @@ struct Gemm {
   void multiply(const float* a, const float* b, const float* packed, float* c, int64_t first_row,
                 int64_t last_row, int64_t first_panel, int64_t last_panel, int64_t first_block,
                 int64_t blocks, bool add) const;
-  // All of `batches` products, C after C, on all threads where that pays; `follower` goes over C as its parts
-  // are done.
-  void run(const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch, float* workspace,
-           float* c, int64_t batches, const Follower& follower) const;
+  // All of `batches` products, C after C, on all threads of the pool where that pays; `follower` goes over C
+  // as its parts are done.
+  void run(ThreadPool& pool, const float* a, const IndexMap& a_batch, const float* b, const IndexMap& b_batch,
+           float* workspace, float* c, int64_t batches, const Follower& follower) const;
 };
 
 }  // namespace espalier

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/thread_pool.h"
 #include "kernels/isas_test.h"
 
 namespace espalier {
@@ -50,7 +51,7 @@ struct Problem {
   std::vector<float> run() const {
     std::vector<float> c(m * n, 77.0f), workspace(gemm.workspace_floats(1) + 1);
     constexpr IndexMap kOne{1, 0, nullptr};
-    gemm.run(a.data(), kOne, b.data(), kOne, workspace.data(), c.data(), 1, {});
+    gemm.run(thread_pool(), a.data(), kOne, b.data(), kOne, workspace.data(), c.data(), 1, {});
     return c;
   }
 };

@@ -17,13 +17,17 @@ struct Follower {
   }
 };
 
-// What a kernel sees when it runs. It cannot fail and does not allocate.
+// What a kernel sees when it runs. It does not allocate, and fails only where its op is `fallible`.
 struct KernelCall {
+  const RunContext* context;
+  Failure* failure;
   const void* params;
   const void* const* in;
   void* const* out;
   std::byte* workspace;
   Follower follower = {};  // for kernels that take one: called for every element once, on any thread
+
+  ThreadPool& pool() const { return context->pool; }
 };
 
 // One call, before it is planned. An input that a kernel casts (`casts_operand`) has the type it has in

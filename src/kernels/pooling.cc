@@ -76,10 +76,10 @@ struct Windows {
   }
   // Calls body(first, last) for pieces of the bands.
   template <class Body>
-  void each(const Body& body) const {
+  void each(ThreadPool& pool, const Body& body) const {
     const int64_t work = band_windows() * taps * channels,
                   step = std::max<int64_t>(chunk_work(kPoolingChunkElements) / std::max<int64_t>(work, 1), 1);
-    for_each_chunk((bands + step - 1) / step, bands * work >= chunk_work(kPoolingParallelElements),
+    for_each_chunk(pool, (bands + step - 1) / step, bands * work >= chunk_work(kPoolingParallelElements),
                    [&](int64_t i) { body(i * step, std::min(bands, (i + 1) * step)); });
   }
 };
@@ -147,7 +147,7 @@ void run_pool(const KernelCall& call) {
   const float initial = number_of(*static_cast<const T*>(call.in[1]));
   auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
-  w.each([&](int64_t first, int64_t last) {
+  w.each(call.pool(), [&](int64_t first, int64_t last) {
     first *= w.band_windows();
     last *= w.band_windows();
     w.each_run(first, last, [&](const WindowRun& run, int64_t window) {
@@ -180,7 +180,7 @@ void run_scatter(const KernelCall& call) {
   const T initial = *static_cast<const T*>(call.in[2]);
   auto* out = static_cast<T*>(call.out[0]);
   const Windows& w = p.windows;
-  w.each([&](int64_t first, int64_t last) {
+  w.each(call.pool(), [&](int64_t first, int64_t last) {
     const int64_t begin = p.begin_of(first), end = p.begin_of(last);
     if (!p.covered) std::fill(out + begin, out + end, initial);
     w.each_run(first * w.band_windows(), last * w.band_windows(), [&](const WindowRun& run, int64_t window) {

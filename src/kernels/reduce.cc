@@ -75,7 +75,8 @@ void run_column_sums(const KernelCall& call) {
       std::copy(totals, totals + count, partial + chunk / pieces * inner + column);
     }
   };
-  for_each_chunk(outer * p.blocks * pieces, p.extents.elements() >= chunk_work(kReduceParallelElements), one);
+  for_each_chunk(call.pool(), outer * p.blocks * pieces,
+                 p.extents.elements() >= chunk_work(kReduceParallelElements), one);
   if (p.blocks == 1) return;
   for (int64_t i = 0; i < outer; ++i, partial += p.blocks * inner, out += inner) {
     for (int64_t k = 1; k < p.blocks; ++k) {
@@ -110,7 +111,7 @@ void run_reduce(const KernelCall& call) {
     if (elements < chunk_work(kReduceParallelElements)) return p.rows(x, out, outer, length, init);
     const int64_t step =
         std::max<int64_t>(chunk_work(kReduceChunkElements) / std::max<int64_t>(length, 1), 1);
-    return thread_pool().parallel_for((outer + step - 1) / step, [&](int64_t chunk) {
+    return call.pool().parallel_for((outer + step - 1) / step, [&](int64_t chunk) {
       const int64_t first = chunk * step, count = std::min(step, outer - first);
       p.rows(x + first * length, out + first, count, length, init);
     });
@@ -123,7 +124,7 @@ void run_reduce(const KernelCall& call) {
     return;
   }
   const int64_t width = chunk_work(kChunkColumns), blocks = (inner + width - 1) / width;
-  thread_pool().parallel_for(outer * blocks, [&](int64_t chunk) {
+  call.pool().parallel_for(outer * blocks, [&](int64_t chunk) {
     const int64_t first = chunk % blocks * width;
     one(chunk / blocks, first, std::min(width, inner - first));
   });

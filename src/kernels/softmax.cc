@@ -27,10 +27,10 @@ struct RowsParams {
 
 // Calls body(first row, rows) for blocks of rows, on all threads where that pays.
 template <class Body>
-void for_blocks(const RowsParams& p, Body body) {
+void for_blocks(ThreadPool& pool, const RowsParams& p, Body body) {
   const int64_t step = p.rows_of_block(), blocks = (p.rows + step - 1) / step;
   const auto one = [&](int64_t block) { body(block * step, std::min(step, p.rows - block * step)); };
-  for_each_chunk(blocks, p.rows * p.length >= chunk_work(kSoftmaxParallelElements), one);
+  for_each_chunk(pool, blocks, p.rows * p.length >= chunk_work(kSoftmaxParallelElements), one);
 }
 
 // The softmax of some rows, into `out`.
@@ -44,7 +44,7 @@ void softmax_rows(const RowsParams& p, const float* x, float* out, int64_t rows)
 
 void run_softmax(const KernelCall& call) {
   const auto& p = *static_cast<const RowsParams*>(call.params);
-  for_blocks(p, [&](int64_t first, int64_t rows) {
+  for_blocks(call.pool(), p, [&](int64_t first, int64_t rows) {
     softmax_rows(p, static_cast<const float*>(call.in[0]) + first * p.length,
                  static_cast<float*>(call.out[0]) + first * p.length, rows);
   });
@@ -65,7 +65,7 @@ void for_labels(const RowsParams& p, const void* labels, int64_t first, int64_t 
 
 void run_cross_entropy(const KernelCall& call) {
   const auto& p = *static_cast<const RowsParams*>(call.params);
-  for_blocks(p, [&](int64_t first, int64_t rows) {
+  for_blocks(call.pool(), p, [&](int64_t first, int64_t rows) {
     const float* x = static_cast<const float*>(call.in[0]) + first * p.length;
     float* out = static_cast<float*>(call.out[0]) + first;
     float top[kBlock], powers[kBlock], part[kBlock];
@@ -88,7 +88,7 @@ void run_cross_entropy(const KernelCall& call) {
 
 void run_cross_entropy_gradient(const KernelCall& call) {
   const auto& p = *static_cast<const RowsParams*>(call.params);
-  for_blocks(p, [&](int64_t first, int64_t rows) {
+  for_blocks(call.pool(), p, [&](int64_t first, int64_t rows) {
     const float* cotangent = static_cast<const float*>(call.in[2]) + first;
     float* out = static_cast<float*>(call.out[0]) + first * p.length;
     float weight[kBlock];

@@ -23,23 +23,24 @@ struct WidenedParams {
 };
 
 template <class To, class From>
-void cast_in_chunks(void (*loop)(const From*, To*, int64_t), const void* from, void* to, int64_t elements) {
+void cast_in_chunks(ThreadPool& pool, void (*loop)(const From*, To*, int64_t), const void* from, void* to,
+                    int64_t elements) {
   const int64_t size = chunk_work(kChunk);
-  thread_pool().parallel_for((elements + size - 1) / size, [&](int64_t chunk) {
+  pool.parallel_for((elements + size - 1) / size, [&](int64_t chunk) {
     const int64_t i = chunk * size;
     loop(static_cast<const From*>(from) + i, static_cast<To*>(to) + i, std::min(size, elements - i));
   });
 }
 
-void widen_to(const Array& array, const void* from, void* to) {
+void widen_to(ThreadPool& pool, const Array& array, const void* from, void* to) {
   const LoopTable& table = loop_table();
-  array.dtype == DType::kBF16 ? cast_in_chunks(table.bf16.widen, from, to, array.elements)
-                              : cast_in_chunks(table.f16.widen, from, to, array.elements);
+  array.dtype == DType::kBF16 ? cast_in_chunks(pool, table.bf16.widen, from, to, array.elements)
+                              : cast_in_chunks(pool, table.f16.widen, from, to, array.elements);
 }
-void round_to(const Array& array, const void* from, void* to) {
+void round_to(ThreadPool& pool, const Array& array, const void* from, void* to) {
   const LoopTable& table = loop_table();
-  array.dtype == DType::kBF16 ? cast_in_chunks(table.bf16.round, from, to, array.elements)
-                              : cast_in_chunks(table.f16.round, from, to, array.elements);
+  array.dtype == DType::kBF16 ? cast_in_chunks(pool, table.bf16.round, from, to, array.elements)
+                              : cast_in_chunks(pool, table.f16.round, from, to, array.elements);
 }
 
 void run_widened(const KernelCall& call) {
@@ -51,13 +52,14 @@ void run_widened(const KernelCall& call) {
     in[i] = call.in[i];
     if (!p.in[i].narrow()) continue;
     in[i] = call.workspace + p.in[i].offset;
-    widen_to(p.in[i], call.in[i], call.workspace + p.in[i].offset);
+    widen_to(call.pool(), p.in[i], call.in[i], call.workspace + p.in[i].offset);
   }
   for (size_t i = 0; i < p.out.size(); ++i)
     out[i] = p.out[i].narrow() ? call.workspace + p.out[i].offset : call.out[i];
-  p.kernel.run({p.kernel.params.get(), in, out, call.workspace + p.inner_workspace});
+  p.kernel.run(
+      {call.context, call.failure, p.kernel.params.get(), in, out, call.workspace + p.inner_workspace});
   for (size_t i = 0; i < p.out.size(); ++i) {
-    if (p.out[i].narrow()) round_to(p.out[i], out[i], call.out[i]);
+    if (p.out[i].narrow()) round_to(call.pool(), p.out[i], out[i], call.out[i]);
   }
 }
 

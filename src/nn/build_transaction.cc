@@ -10,21 +10,25 @@ namespace espalier {
 namespace {
 
 thread_local std::vector<std::function<void()>> undo_log;
+thread_local std::vector<StructurePtr> traced_meanwhile;  // of traces that hold what may be forgotten
 thread_local int open_transactions = 0, forgetting_transactions = 0;
 
 }  // namespace
 
 BuildTransaction::BuildTransaction() : begin_(undo_log.size()), exceptions_(std::uncaught_exceptions()) {
   ++open_transactions;
+  Trace::add_own(traced_meanwhile);
 }
 
 BuildTransaction::~BuildTransaction() {
   if (forgets_) --forgetting_transactions;
   if ((forgets_ || std::uncaught_exceptions() > exceptions_) && undo_log.size() > begin_) {
-    bump_structure_version();  // plans that were traced meanwhile hold forgotten variables
+    for (const StructurePtr& structure : traced_meanwhile) structure->bump();
     for (; undo_log.size() > begin_; undo_log.pop_back()) undo_log.back()();
   }
-  if (--open_transactions == 0) undo_log.clear();
+  if (--open_transactions > 0) return;
+  undo_log.clear();
+  traced_meanwhile.clear();
 }
 
 void BuildTransaction::forget() {
@@ -32,6 +36,9 @@ void BuildTransaction::forget() {
 }
 bool BuildTransaction::forgets() { return forgetting_transactions > 0; }
 
-void BuildTransaction::on_refusal(std::function<void()> undo) { undo_log.push_back(std::move(undo)); }
+void BuildTransaction::on_refusal(std::function<void()> undo) {
+  undo_log.push_back(std::move(undo));
+  Trace::add_own(traced_meanwhile);
+}
 
 }  // namespace espalier

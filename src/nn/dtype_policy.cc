@@ -19,9 +19,15 @@ constexpr Row kPolicies[] = {
 };
 std::atomic<uint8_t> of_process{0};
 
+// Of traces that make layers.
+const StructurePtr& structure_of_policy() {
+  static const auto structure = std::make_shared<Structure>();
+  return structure;
+}
+
 }  // namespace
 
-DTypePolicy::DTypePolicy() : row_(of_process) {}
+DTypePolicy::DTypePolicy() : row_(of_process) { Trace::depend_on(structure_of_policy()); }
 
 DTypePolicy::DTypePolicy(const std::string& name, Location at) {
   const CallScope scope(at);
@@ -33,8 +39,7 @@ DType DTypePolicy::compute_dtype() const { return kPolicies[row_].compute; }
 DType DTypePolicy::variable_dtype() const { return kPolicies[row_].variable; }
 
 void set_dtype_policy(DTypePolicy policy) {
-  // Traced functions that make layers depend on it.
-  if (of_process.exchange(policy.row_) != policy.row_) bump_structure_version();
+  if (of_process.exchange(policy.row_) != policy.row_) structure_of_policy()->bump();
 }
 DTypePolicy dtype_policy() { return {}; }
 

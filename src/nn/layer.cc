@@ -18,7 +18,6 @@
 namespace espalier {
 namespace {
 
-std::atomic<uint64_t> process_seed{0};
 std::atomic<uint64_t> builds{0};
 
 // The names given out in one place, each with the number that its next namesake gets.
@@ -44,10 +43,17 @@ struct Names {
     it->second = std::min(it->second, number);
   }
 };
-// Of the layers without a parent, as whole paths.
-Names& root_names() {
-  static Names names;
-  return names;
+// Of a context: its seed, and the names of the layers without a parent, as whole paths.
+struct Roots {
+  std::atomic<uint64_t> seed{0};
+  Names names;
+};
+Roots& roots() {
+  return RunContext::current().part<Roots>([](const RunContext& context) {
+    auto out = std::make_shared<Roots>();
+    out->seed = context.seed;
+    return out;
+  });
 }
 
 std::string join(const std::string& path, const std::string& name) {
@@ -55,18 +61,19 @@ std::string join(const std::string& path, const std::string& name) {
 }
 
 // What the variable of that path draws from.
-uint64_t seed_of(const std::string& path) { return hash_bytes(path.data(), path.size(), process_seed); }
+uint64_t seed_of(const std::string& path) { return hash_bytes(path.data(), path.size(), seed()); }
 
 }  // namespace
 
 void set_seed(uint64_t seed) {
-  process_seed = seed;
+  Roots& of_context = roots();
+  of_context.seed = seed;
   default_generator().reset(seed);
-  const std::lock_guard lock(root_names().mutex);
-  root_names().next.clear();
+  const std::lock_guard lock(of_context.names.mutex);
+  of_context.names.next.clear();
 }
-void continue_seed(uint64_t seed) { process_seed = seed; }
-uint64_t seed() { return process_seed; }
+void continue_seed(uint64_t seed) { roots().seed = seed; }
+uint64_t seed() { return roots().seed; }
 
 TrainingScope::TrainingScope(bool value) : before_(current()) { set_trace_mode(kTrainingMode, value); }
 TrainingScope::~TrainingScope() { set_trace_mode(kTrainingMode, before_); }
@@ -91,6 +98,7 @@ struct Layer::State : std::enable_shared_from_this<State> {
   std::unordered_map<std::string, Regularizer> regularizers;  // by weight
   std::vector<std::shared_ptr<State>> children;
   Names child_names;
+  StructurePtr structure = std::make_shared<Structure>();  // of `trainable` and the weights
 
   void take_path(State* caller);
   void adopt(const std::shared_ptr<State>& child);
@@ -108,11 +116,13 @@ thread_local Layer::State* Layer::State::calling = nullptr;
 void Layer::State::take_path(State* caller) {
   const std::shared_ptr<State> owner = caller ? caller->shared_from_this() : nullptr;
   const std::string wanted = owner ? name : join(NameScope::current(), name);
-  const std::string taken = (owner ? owner->child_names : root_names()).take(wanted);
+  Names& names = owner ? owner->child_names : roots().names;
+  const std::string taken = names.take(wanted);
   path = owner ? join(owner->path, taken) : taken;
-  BuildTransaction::on_refusal([self = shared_from_this(), owner, wanted, taken] {
+  // `owner` keeps the names; those of a context outlive a call in it.
+  BuildTransaction::on_refusal([self = shared_from_this(), owner, &names, wanted, taken] {
     self->path.clear();
-    (owner ? owner->child_names : root_names()).give_back(wanted, taken);
+    names.give_back(wanted, taken);
   });
 }
 
@@ -135,7 +145,7 @@ void Layer::State::adopt(const std::shared_ptr<State>& child) {
 }
 
 void Layer::State::set_trainable(bool value) {
-  if (trainable != value) bump_structure_version();
+  if (trainable != value) structure->bump();
   trainable = value;
   for (Weight& weight : weights) {
     if (weight.trainable) weight.variable.set_trainable(value);
@@ -249,7 +259,10 @@ Tensor Layer::call(const Tensor&) {
 void Layer::set_trainable(bool trainable) {
   for (State* state : state_->subtree()) state->set_trainable(trainable);
 }
-bool Layer::trainable() const { return state_->trainable; }
+bool Layer::trainable() const {
+  Trace::depend_on(state_->structure);
+  return state_->trainable;
+}
 
 bool Layer::rows_are_coupled() const {
   if (state_->path.empty()) return true;
@@ -363,6 +376,7 @@ Variable Layer::add_variable(const std::string& name, const Tensor& value, bool 
   Variable variable(value, {.name = name, .trainable = trainable && state.trainable});
   variable.state()->path = join(state.path, name);  // whatever scopes the call stands in
   variable.state()->autocast = autocast;
+  variable.state()->structure = state.structure;
   state.weights.push_back({name, variable, trainable});
   BuildTransaction::on_refusal([kept = state_] { kept->weights.pop_back(); });
   return variable;

@@ -140,14 +140,16 @@ void check_bodies(const TapeEntry& call) {
   for (const Tensor& output : call.outputs) results.push_back(&output.type());
   const FloatEnvironment mode;
   const Guarded out(call.outputs);
-  EvalContext context{call.attributes.get(), views, out.views(), {}, nullptr};
+  EvalContext context{call.attributes.get(),  views,  out.views(), {}, nullptr,
+                      &RunContext::current(), nullptr};
   call.op->eval(context);
   expect_alike(call.outputs, out, cat("the body of ", call.op->name));
   const PreparedKernel kernel = prepare_kernel({*call.op, call.attributes.get(), types, results});
   if (!kernel.run) return;
   const Guarded by_kernel(call.outputs);
   const Buffer workspace = allocate_buffer(kernel.workspace);
-  kernel.run({kernel.params.get(), in.data(), by_kernel.data(), workspace.get()});
+  kernel.run(
+      {&RunContext::current(), nullptr, kernel.params.get(), in.data(), by_kernel.data(), workspace.get()});
   expect_alike(call.outputs, by_kernel, cat("the kernel of ", call.op->name));
 }
 

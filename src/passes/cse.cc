@@ -27,7 +27,7 @@ std::shared_ptr<Graph> run_cse(const Graph& graph) {
     };
     NodeId found = kNone;
     // Calls with regions are left alone: comparing bodies rarely pays.
-    if (!node.op->pinned && node.region_count == 0) {
+    if (!node.op->pinned && !node.op->fallible && node.region_count == 0) {
       const auto [first, last] = seen.equal_range(key);
       for (auto it = first; it != last && found == kNone; ++it) {
         if (same(it->second)) found = it->second;

@@ -35,7 +35,7 @@ std::shared_ptr<Graph> run_fold(const Graph& graph) {
   std::vector<const Literal*> inputs;
   for (const Node& node : graph.nodes()) {
     const bool candidate = node.result_count == 1 && node.input_count > 0 && !node.op->pinned &&
-                           node.op->eval &&
+                           !node.op->fallible && node.op->eval &&
                            (node.op->fusion == Fusion::kElementwise || node.op->fusion == Fusion::kView);
     std::optional<Literal> value;
     if (node.op == &op_iota && graph.type(node.first_result).elements() <= kMaxElements) {

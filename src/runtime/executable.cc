@@ -107,33 +107,50 @@ RunState::RunState(const Executable::Plan& plan)
   spans.reserve(plan.graph->outputs().size());
 }
 
+void throw_failed(const Executable::Plan& plan, uint32_t step, const Failure& failure) {
+  const Graph& graph = *plan.graph;
+  const Node& node = graph.node(plan.step_nodes[step]);
+  const CallScope at(graph.location(node));
+  const NameScope scope(graph.scope(node));
+  throw RunError("run.failed", failed_text(*node.op, graph.location(node), failure,
+                                           cat(" in step ", step + 1, " of ", plan.steps.size(), " of \"",
+                                               graph.name(), "\"")));
+}
+
 void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
-            std::span<const MutableArrayView> outputs) {
+            std::span<const MutableArrayView> outputs, const RunContext& context, RunEvents* events) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     // Steps only read input slots, or write one that is an output too.
     state.slots[plan.first_input + i] = static_cast<std::byte*>(const_cast<void*>(inputs[i].data));
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     state.slots[plan.first_output + i] = static_cast<std::byte*>(outputs[i].data);
-  const Frame frame{state.slots.data(), state.views.data(), state.targets.data(),
-                    state.in.data(),    state.out.data(),   &state};
-  if (Profiler* profiler = Profiler::current()) return profiler->replay(plan, frame);
-  for (const Step& step : plan.steps) step.run(step.block, frame);
+  const Frame frame{state.slots.data(),
+                    state.views.data(),
+                    state.targets.data(),
+                    state.in.data(),
+                    state.out.data(),
+                    &state,
+                    &context};
+  if (events) return replay_told(plan, frame, *events);
+  run_steps(plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); });
 }
 
 void run(const Executable& executable, std::span<const ArrayView> inputs,
-         std::span<const MutableArrayView> outputs) {
+         std::span<const MutableArrayView> outputs, const RunContext& context) {
   const Executable::Plan& plan = executable.plan();
   check_signature(*plan.graph, inputs, outputs);
   std::unique_ptr<RunState> state = plan.idle.take();
   if (!state) state = std::make_unique<RunState>(plan);
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;
-  replay(plan, *state, inputs, outputs);
+  RunEvents* const profiler = Profiler::current();
+  replay(plan, *state, inputs, outputs, context, profiler ? profiler : context.events);
   plan.idle.give(std::move(state));
 }
 
-std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs) {
+std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,
+                         const RunContext& context) {
   std::vector<Literal> dense, results;
   std::vector<ArrayView> views;
   std::vector<MutableArrayView> targets;
@@ -149,7 +166,7 @@ std::vector<Literal> run(const Executable& executable, std::span<const Literal> 
     results.emplace_back(graph.type(output.value), buffer);
     targets.push_back({&results.back().type(), buffer.get()});
   }
-  run(executable, views, targets);
+  run(executable, views, targets, context);
   return results;
 }
 

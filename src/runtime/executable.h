@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "espalier/run_context.h"
 #include "ir/graph.h"
 
 namespace espalier {
@@ -41,10 +42,12 @@ std::shared_ptr<const Executable> compile(std::shared_ptr<const Graph> graph,
 
 // Runs on row-major arrays in the order of the graph's signature. The output that is the new value of a
 // variable may be the very array of that variable's input; other outputs must not overlap anything. Raises
-// ShapeError[run.inputs], ShapeError[run.outputs] or ValueError[run.overlap] before anything is computed.
+// ShapeError[run.inputs], ShapeError[run.outputs] or ValueError[run.overlap] before anything is computed, and
+// RunError[run.failed] where a fallible op failed: outputs are as they were.
 void run(const Executable& executable, std::span<const ArrayView> inputs,
-         std::span<const MutableArrayView> outputs);
+         std::span<const MutableArrayView> outputs, const RunContext& context = RunContext::current());
 // The same on literals.
-std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs);
+std::vector<Literal> run(const Executable& executable, std::span<const Literal> inputs,
+                         const RunContext& context = RunContext::current());
 
 }  // namespace espalier

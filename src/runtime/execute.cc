@@ -14,7 +14,7 @@
 namespace espalier {
 namespace {
 
-std::vector<Literal> run_plan(const Call& call) {
+std::vector<Literal> run_plan(const Call& call, const RunContext& context) {
   GraphBuilder builder;
   std::vector<Literal> inputs;
   {
@@ -27,7 +27,7 @@ std::vector<Literal> run_plan(const Call& call) {
     for (const Tensor& result : emit_all(call.op, call.attributes, arguments, call.regions))
       builder.result("y", result);
   }
-  return run(*compile(builder.finish()), inputs);
+  return run(*compile(builder.finish()), inputs, context);
 }
 
 std::vector<Tensor> concrete(std::vector<Literal> literals) {
@@ -54,8 +54,8 @@ class Few {
 };
 
 // Runs an elementwise call by its loop; false when there is none, or operands are broadcast.
-bool run_tile(const Call& call, std::span<const TensorType* const> types, const TensorType& result,
-              void* to) {
+bool run_tile(const Call& call, std::span<const TensorType* const> types, const TensorType& result, void* to,
+              ThreadPool& pool) {
   constexpr int64_t kParallelElements = 1 << 16, kChunkElements = 1 << 13;
   if (call.op.fusion != Fusion::kElementwise || types.empty() || types.size() > 3) return false;
   const int64_t elements = result.elements();
@@ -89,7 +89,7 @@ bool run_tile(const Call& call, std::span<const TensorType* const> types, const 
   if (elements < chunk_work(kParallelElements)) {
     part(0, elements);
   } else {
-    thread_pool().parallel_for((elements + kChunkElements - 1) / kChunkElements, [&](int64_t chunk) {
+    pool.parallel_for((elements + kChunkElements - 1) / kChunkElements, [&](int64_t chunk) {
       part(chunk * kChunkElements, std::min(kChunkElements, elements - chunk * kChunkElements));
     });
   }
@@ -97,7 +97,7 @@ bool run_tile(const Call& call, std::span<const TensorType* const> types, const 
 }
 
 // By the kernel where there is one, or else by the reference body.
-std::vector<Tensor> run_body(const Call& call) {
+std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
   const size_t in_count = call.inputs.size();
   Few<const TensorType*> types(in_count);
   for (size_t i = 0; i < in_count; ++i) types[i] = &call.inputs[i].node()->type;
@@ -120,29 +120,31 @@ std::vector<Tensor> run_body(const Call& call) {
     targets[i] = {&out[i].node()->type, to[i]};
   }
   const FloatEnvironment mode;
+  Failure failure;
   if (kernel.run) {
     Few<const void*> in(in_count);
     for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
-    kernel.run({kernel.params.get(), in.data(), to.data(), workspace.get()});
-  } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0])) {
+    kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
+  } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {
     Few<ArrayView> views(in_count);
     for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};
-    EvalContext context{call.attributes.get(), views, targets, {}, nullptr};
-    call.op.eval(context);
+    EvalContext body{call.attributes.get(), views, targets, {}, nullptr, &context, &failure};
+    call.op.eval(body);
   }
+  if (failure.failed()) throw RunError("run.failed", failed_text(call.op, CallScope::current(), failure));
   return out;
 }
 
 }  // namespace
 
-std::vector<Tensor> execute(const Call& call) {
+std::vector<Tensor> execute(const Call& call, const RunContext& context) {
   const bool all_concrete =
       std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor& x) { return x.concrete(); });
   if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose)))
-    return concrete(run_plan(call));
-  if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call);
-  return concrete(evaluate(call));
+    return concrete(run_plan(call, context));
+  if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call, context);
+  return concrete(evaluate(call, context));
 }
 
 }  // namespace espalier

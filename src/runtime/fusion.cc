@@ -41,7 +41,7 @@ bool is_followed(const OpDef& op) {
 
 bool can_fuse(const Graph& graph, const Node& node) {
   if (node.op->fusion != Fusion::kElementwise || !node.op->eval || node.result_count != 1 ||
-      node.region_count || node.input_count < 1 || node.input_count > 3) {
+      node.region_count || node.op->fallible || node.input_count < 1 || node.input_count > 3) {
     return false;
   }
   const int64_t elements = graph.type(node.first_result).elements();
@@ -54,7 +54,62 @@ bool can_fuse(const Graph& graph, const Node& node) {
   return wide;
 }
 
+// Nodes by unit, from unit_of.
+void lay_out_nodes(Units& units) {
+  units.first_node.assign(units.count() + 1, 0);
+  for (const uint32_t unit : units.unit_of) {
+    if (unit != kNone) ++units.first_node[unit + 1];
+  }
+  for (size_t u = 0; u < units.count(); ++u) units.first_node[u + 1] += units.first_node[u];
+  units.nodes.resize(units.first_node.back());
+  std::vector<uint32_t> next(units.first_node.begin(), units.first_node.end() - 1);
+  for (NodeId id = 0; id < units.unit_of.size(); ++id) {
+    if (units.unit_of[id] != kNone) units.nodes[next[units.unit_of[id]]++] = id;
+  }
+}
+
+// What no step that may fail needs comes after the last of them: it may write where others read. Each part
+// keeps its order.
+void put_fences_first(const Graph& graph, Units& units) {
+  const auto count = static_cast<uint32_t>(units.count());
+  std::vector<bool> before(count);
+  bool any = false;
+  for (uint32_t unit = count; unit-- > 0;) {
+    if (may_fail(graph, graph.node(units.nodes_of(unit)[0]))) any = before[unit] = true;
+    if (!before[unit]) continue;
+    for_each_read(graph, units, unit, [&](ValueId value, bool) {
+      const NodeId producer = graph.producer(value);
+      if (producer != kNone && units.unit_of[producer] != kNone) before[units.unit_of[producer]] = true;
+    });
+  }
+  if (!any) return;
+  std::vector<uint32_t> place(count);
+  std::vector<UnitKind> kinds;
+  for (const bool part : {true, false}) {
+    for (uint32_t unit = 0; unit < count; ++unit) {
+      if (before[unit] != part) continue;
+      place[unit] = static_cast<uint32_t>(kinds.size());
+      kinds.push_back(units.kinds[unit]);
+    }
+  }
+  units.kinds = std::move(kinds);
+  for (uint32_t& unit : units.unit_of) {
+    if (unit != kNone) unit = place[unit];
+  }
+  lay_out_nodes(units);
+}
+
 }  // namespace
+
+bool may_fail(const Graph& graph, const Node& node) {
+  if (node.op->fallible) return true;
+  for (const GraphPtr& region : graph.regions(node)) {
+    for (const Node& inner : region->nodes()) {
+      if (may_fail(*region, inner)) return true;
+    }
+  }
+  return false;
+}
 
 ValueId Units::read_from(const Graph& graph, const Node& node, size_t index) const {
   const ValueId value = root[graph.inputs(node)[index]], from = cast_from[value];
@@ -195,16 +250,8 @@ Units find_units(const Graph& graph, bool fuse, bool casts) {
     for (uint32_t i = 0; i < node.result_count; ++i) ready[node.first_result + i] = units.unit_of[id];
   }
 
-  units.first_node.assign(units.count() + 1, 0);
-  for (const uint32_t unit : units.unit_of) {
-    if (unit != kNone) ++units.first_node[unit + 1];
-  }
-  for (size_t u = 0; u < units.count(); ++u) units.first_node[u + 1] += units.first_node[u];
-  units.nodes.resize(units.first_node.back());
-  std::vector<uint32_t> next(units.first_node.begin(), units.first_node.end() - 1);
-  for (NodeId id = 0; id < nodes.size(); ++id) {
-    if (units.unit_of[id] != kNone) units.nodes[next[units.unit_of[id]]++] = id;
-  }
+  lay_out_nodes(units);
+  put_fences_first(graph, units);
   return units;
 }
 

@@ -1,6 +1,6 @@
-// Which nodes of a graph run together. A unit is one step of a plan: one node; elementwise nodes over the
-// same number of elements, run tile by tile; or a product or pooling and elementwise nodes that follow it as
-// its parts are done.
+// Which nodes of a graph run together, and in which order. A unit is one step of a plan: one node;
+// elementwise nodes over the same number of elements, run tile by tile; or a product or pooling and
+// elementwise nodes that follow it as its parts are done.
 #pragma once
 
 #include <vector>
@@ -73,6 +73,9 @@ void for_each_read(const Graph& graph, const Units& units, uint32_t unit, F f) {
     }
   }
 }
+
+// Whether the node may fail when it runs, or what its regions run. It is a unit of its own.
+bool may_fail(const Graph& graph, const Node& node);
 
 // Limits of one fused unit: they bound the registers of its tile program.
 inline constexpr size_t kMaxInstructions = 64;

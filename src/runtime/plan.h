@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/failure.h"
 #include "base/idle.h"
+#include "espalier/run_context.h"
 #include "ir/graph.h"
 #include "runtime/executable.h"
 #include "runtime/memory.h"
@@ -29,6 +31,7 @@ struct Frame {
   const void** in;
   void** out;
   RunState* state;
+  const RunContext* context;
 
   std::byte* at(const Ref& ref) const { return slots[ref.slot] + ref.offset; }
 };
@@ -72,6 +75,9 @@ inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kFirstFixedSlot = 2
 struct Executable::Plan {
   std::shared_ptr<const Graph> graph;
   std::vector<Step> steps;
+  // Steps that may fail: no array outside of the run is written before the last of them has passed.
+  std::vector<uint32_t> fences;
+  std::vector<NodeId> step_nodes;  // per step its first node; kNone for a copy
   // For profiles: per step, ops that run by their reference bodies; how units were found.
   std::vector<uint16_t> reference_ops;
   bool fused = true, casts = true;
@@ -101,10 +107,26 @@ struct RunState {
   std::vector<void*> out;
   std::vector<std::unique_ptr<RunState>> regions;  // made when first entered
   std::vector<std::pair<const std::byte*, const std::byte*>> spans;
+  Failure failure;  // of a step; such a state is not used again
 };
 
-// Runs without checks on arrays that do not overlap. `state` is used by nothing else meanwhile.
+// Runs without checks on arrays that do not overlap. `state` is used by nothing else meanwhile. Raises
+// RunError[run.failed] where a step failed. `events`: told of the steps; may be null.
 void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
-            std::span<const MutableArrayView> outputs);
+            std::span<const MutableArrayView> outputs, const RunContext& context, RunEvents* events);
+
+[[noreturn]] void throw_failed(const Executable::Plan& plan, uint32_t step, const Failure& failure);
+
+// Calls each(step, its number) for the steps of a plan in turn, up to one that failed.
+template <class Each>
+void run_steps(const Executable::Plan& plan, const Frame& frame, Each each) {
+  const Step* const steps = plan.steps.data();
+  size_t i = 0;
+  for (const uint32_t fence : plan.fences) {
+    for (; i <= fence; ++i) each(steps[i], i);
+    if (frame.state->failure.failed()) throw_failed(plan, fence, frame.state->failure);
+  }
+  for (const size_t end = plan.steps.size(); i < end; ++i) each(steps[i], i);
+}
 
 }  // namespace espalier

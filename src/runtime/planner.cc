@@ -37,7 +37,9 @@ class Planner {
     assign_slots();
     assign_outputs();
     reserve_regions();
+    find_fences();
     for (uint32_t unit = 0; unit < end_; ++unit) {
+      plan_->step_nodes.push_back(units_.nodes_of(unit)[0]);
       switch (units_.kinds[unit]) {
         case UnitKind::kNode:
           plan_node(unit);
@@ -187,6 +189,14 @@ class Planner {
     }
   }
 
+  void find_fences() {
+    for (uint32_t unit = 0; unit < end_; ++unit) {
+      if (may_fail(graph_, graph_.node(units_.nodes_of(unit)[0]))) plan_->fences.push_back(unit);
+    }
+  }
+  // Until the last fence has passed, outputs wait in the arena: a run that fails has written nothing.
+  bool is_open(uint32_t unit) const { return plan_->fences.empty() || unit > plan_->fences.back(); }
+
   // Steps point into the list, so it must not move.
   void reserve_regions() {
     size_t count = 0;
@@ -224,6 +234,7 @@ class Planner {
   // this very step.
   template <class InPlace>
   uint32_t output_for(ValueId value, uint32_t unit, InPlace overwrites) const {
+    if (!is_open(unit)) return kNone;
     const auto [first, last] = wanted_outputs_.equal_range(value);
     for (auto it = first; it != last; ++it) {
       const uint32_t variable = variable_of_[it->second];
@@ -440,8 +451,10 @@ class Planner {
       copies.push_back({from, to, bytes(root)});
     }
     for (const auto* list : {&aside, &copies}) {
-      for (const Copy& copy : *list)
+      for (const Copy& copy : *list) {
         plan_->steps.push_back(copy_step(*plan_, copy.from, copy.to, copy.bytes));
+        plan_->step_nodes.push_back(kNone);
+      }
     }
   }
 

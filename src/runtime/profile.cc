@@ -96,20 +96,24 @@ Profiler::Counts& Profiler::counts_of(const Executable::Plan& plan) {
   return *found;
 }
 
-void Profiler::replay(const Executable::Plan& plan, const Frame& frame) {
-  Counts& counts = counts_of(plan);
-  const struct Quiet {
-    Profiler* self = std::exchange(espalier::current, nullptr);
-    ~Quiet() { espalier::current = self; }
-  } quiet;
+void Profiler::on_step(const StepEvent& event) {
+  if (event.step == 0) now_ = &counts_of(*static_cast<const Executable::Plan*>(event.plan));
+  StepProfile& step = now_->steps[event.step];
+  step.seconds += std::chrono::duration<double>(event.end - event.begin).count();
+  ++step.runs;
+}
+
+void replay_told(const Executable::Plan& plan, const Frame& frame, RunEvents& events) {
+  const Graph& graph = *plan.graph;
   auto before = Clock::now();
-  for (size_t i = 0; i < plan.steps.size(); ++i) {
-    plan.steps[i].run(plan.steps[i].block, frame);
+  run_steps(plan, frame, [&](const Step& step, size_t i) {
+    step.run(step.block, frame);
     const auto now = Clock::now();
-    counts.steps[i].seconds += std::chrono::duration<double>(now - before).count();
-    ++counts.steps[i].runs;
+    const NodeId node = plan.step_nodes[i];
+    events.on_step({&plan, graph.name(), node == kNone ? "copy" : graph.node(node).op->name, i,
+                    plan.steps.size(), before, now});
     before = now;
-  }
+  });
 }
 
 std::vector<StepProfile> Profiler::steps() const {

@@ -20,7 +20,8 @@ struct ReferenceBlock {
 // Runs regions by their plans, in states that live as long as the run's.
 class PlanRunner final : public RegionRunner {
  public:
-  PlanRunner(const ReferenceBlock& block, RunState& state) : block_(block), state_(state) {}
+  PlanRunner(const ReferenceBlock& block, const Frame& frame)
+      : block_(block), state_(*frame.state), context_(*frame.context) {}
 
   void run(const Graph& region, std::span<const ArrayView> arguments,
            std::span<const MutableArrayView> results) override {
@@ -36,7 +37,7 @@ class PlanRunner final : public RegionRunner {
         if (meet(argument, result)) return run_on_copies(plan, *state, arguments, results);
       }
     }
-    replay(plan, *state, arguments, results);
+    replay(plan, *state, arguments, results, context_, nullptr);
   }
 
  private:
@@ -44,8 +45,8 @@ class PlanRunner final : public RegionRunner {
     const auto *x = static_cast<const std::byte*>(a.data), *y = static_cast<const std::byte*>(b.data);
     return x < y + b.type->bytes() && y < x + a.type->bytes();
   }
-  static void run_on_copies(const Executable::Plan& plan, RunState& state,
-                            std::span<const ArrayView> arguments, std::span<const MutableArrayView> results) {
+  void run_on_copies(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> arguments,
+                     std::span<const MutableArrayView> results) const {
     std::vector<Literal> copies;
     std::vector<ArrayView> views;
     copies.reserve(arguments.size());
@@ -53,10 +54,11 @@ class PlanRunner final : public RegionRunner {
       copies.push_back(Literal::copy(*argument.type, argument.data));
       views.push_back(copies.back().view());
     }
-    replay(plan, state, views, results);
+    replay(plan, state, views, results, context_, nullptr);
   }
   const ReferenceBlock& block_;
   RunState& state_;
+  const RunContext& context_;
 };
 
 void run_reference(const void* memory, const Frame& frame) {
@@ -65,12 +67,14 @@ void run_reference(const void* memory, const Frame& frame) {
   const Ref* refs = block.refs + block.input_count;
   const TensorType* const* types = block.types + block.input_count;
   for (uint32_t i = 0; i < block.output_count; ++i) frame.targets[i] = {types[i], frame.at(refs[i])};
-  PlanRunner runner(block, *frame.state);
+  PlanRunner runner(block, frame);
   EvalContext context{block.attributes,
                       {frame.views, block.input_count},
                       {frame.targets, block.output_count},
                       {block.regions, block.region_count},
-                      &runner};
+                      &runner,
+                      frame.context,
+                      &frame.state->failure};
   block.op->eval(context);
 }
 
@@ -86,7 +90,8 @@ void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follo
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run({block.params, frame.in, frame.out, frame.at(block.workspace), follower});
+  block.run({frame.context, &frame.state->failure, block.params, frame.in, frame.out,
+             frame.at(block.workspace), follower});
 }
 void run_kernel(const void* memory, const Frame& frame) {
   run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});

@@ -90,7 +90,8 @@ void fill(const Fill& f, std::byte* to, const std::byte* from, int64_t first, in
   }
 }
 
-void call_reference(const Operation& operation, std::byte* const* pointers, int64_t n) {
+void call_reference(const Operation& operation, std::byte* const* pointers, int64_t n,
+                    const RunContext* context) {
   TensorType types[4];
   ArrayView views[3];
   for (int k = 0; k < operation.count; ++k) {
@@ -99,8 +100,8 @@ void call_reference(const Operation& operation, std::byte* const* pointers, int6
   }
   types[3] = {operation.out_dtype, {n}};
   const MutableArrayView target{&types[3], pointers[operation.out]};
-  EvalContext context{operation.attributes, {views, operation.count}, {&target, 1}, {}, nullptr};
-  operation.op->eval(context);
+  EvalContext body{operation.attributes, {views, operation.count}, {&target, 1}, {}, nullptr, context};
+  operation.op->eval(body);
 }
 
 void run_range(const TileBlock& block, const Frame& frame, int64_t begin, int64_t end) {
@@ -135,7 +136,7 @@ void run_range(const TileBlock& block, const Frame& frame, int64_t begin, int64_
         operation.function(pointers[operation.out], pointers[operation.in[0]], pointers[operation.in[1]],
                            pointers[operation.in[2]], n);
       } else {
-        call_reference(operation, pointers, n);
+        call_reference(operation, pointers, n, frame.context);
       }
     }
     for (uint16_t i = 0; i < block.late_count; ++i) {
@@ -152,7 +153,7 @@ void run_tiles(const void* memory, const Frame& frame) {
   const auto& block = *static_cast<const TileBlock*>(memory);
   if (block.elements < chunk_work(kParallelElements)) return run_range(block, frame, 0, block.elements);
   const int64_t size = kTile * chunk_work(kTilesPerChunk);
-  thread_pool().parallel_for((block.elements + size - 1) / size, [&](int64_t chunk) {
+  frame.context->pool.parallel_for((block.elements + size - 1) / size, [&](int64_t chunk) {
     run_range(block, frame, chunk * size, std::min((chunk + 1) * size, block.elements));
   });
 }

@@ -9,8 +9,8 @@
 
 namespace espalier {
 
-Batches::Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size)
-    : arrays_(std::move(arrays)), left_(order), size_(static_cast<size_t>(size)) {
+Batches::Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size, ThreadPool& pool)
+    : pool_(pool), arrays_(std::move(arrays)), left_(order), size_(static_cast<size_t>(size)) {
   // Enough for a helper, and not so much that a job would wait for it.
   constexpr size_t kChunkBytes = size_t{1} << 13;
   size_t bytes = 0;
@@ -39,8 +39,7 @@ void Batches::begin(Side& side) {
       kept = make_concrete(Literal(type, allocate_buffer(type.bytes())));
     side.to[i] = kept.node()->literal.buffer().get();
   }
-  copying_.start(thread_pool(), static_cast<int64_t>((side.numbers.size() + chunk_rows_ - 1) / chunk_rows_),
-                 copy_);
+  copying_.start(pool_, static_cast<int64_t>((side.numbers.size() + chunk_rows_ - 1) / chunk_rows_), copy_);
 }
 
 void Batches::copy(int64_t chunk) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/thread_pool.h"
+#include "espalier/run_context.h"
 #include "espalier/tensor.h"
 
 namespace espalier {
@@ -14,8 +15,9 @@ namespace espalier {
 class Batches {
  public:
   // Rows of every array by their numbers, in this order, `size` at a time (the last batch may be smaller).
-  // The numbers outlive the object. REQUIRES: size > 0.
-  Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size);
+  // The numbers and the pool, whose helpers copy, outlive the object. REQUIRES: size > 0.
+  Batches(std::vector<Tensor> arrays, std::span<const int64_t> order, int64_t size,
+          ThreadPool& pool = RunContext::current().pool);
 
   // Goes on to the next batch; false when there is none.
   bool next();
@@ -35,6 +37,7 @@ class Batches {
   void begin(Side& side);
   void copy(int64_t chunk) const;
 
+  ThreadPool& pool_;
   std::vector<Tensor> arrays_;
   std::vector<const std::byte*> from_;
   std::vector<size_t> row_bytes_;

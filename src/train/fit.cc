@@ -1,6 +1,7 @@
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "text/text.h"
+#include "train/assignments.h"
 #include "train/dataset_batches.h"
 #include "train/fit_rows.h"
 #include "train/step.h"
@@ -127,10 +128,12 @@ Logs Model::train_on_batch(const TensorList& x, const TensorList& y, const Tenso
   training->take_labels("train_on_batch.labels", y, weights);
   IdsCheck ids(shared_->ids, "train_on_batch.ids");
   ids.take(x.tensors(), weights);
-  training->reset();
   Tensors arguments = rows.arrays;
   if (!rows.weighted) arguments.push_back(full({rows.count}, 1));
+  Assignments reset;
+  training->reset();
   training->train_step->call(arguments);
+  reset.keep();
   return training->training_logs();
 }
 

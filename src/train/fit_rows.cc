@@ -339,7 +339,7 @@ std::span<const Tensor> Passes::next() {
     now_.reset();
     order_ = row_order(rows_, shuffle_, pass_++);
     const auto begun = static_cast<size_t>(skipped_ * batch_size_);
-    now_.emplace(rows_.arrays, std::span<const int64_t>(order_).subspan(begun), batch_size_);
+    now_.emplace(rows_.arrays, std::span<const int64_t>(order_).subspan(begun), batch_size_, pool_);
     skipped_ = 0;
     now_->next();
   }

@@ -94,6 +94,7 @@ class Passes final : public TrainingBatches {
   uint64_t pass_ = 0;
   int64_t skipped_ = 0;  // batches of the first pass
   std::vector<int64_t> order_;
+  ThreadPool& pool_ = RunContext::current().pool;
   std::optional<Batches> now_;
 };
 

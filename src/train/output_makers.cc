@@ -14,7 +14,7 @@ const OutputMakers::Made* OutputMakers::find(const Tensor& tensor) const {
 }
 
 void OutputMakers::on_read(const VariablePtr& variable, const Tensor& value) {
-  if (variable->trainable) add(value, Kind::kWeight, variable->path);
+  if (variable->ask_trainable()) add(value, Kind::kWeight, variable->path);
 }
 
 void OutputMakers::record(const Call& call, std::span<const Tensor> outputs) {

@@ -4,6 +4,7 @@
 #include "ir/sink.h"
 #include "nn/build_transaction.h"
 #include "nn/row_weight.h"
+#include "train/assignments.h"
 #include "train/counted_rows.h"
 #include "train/culprit.h"
 #include "train/finite_sum.h"
@@ -33,25 +34,10 @@ class FiniteFlag final : public StepWatch {
 
 bool holds(const Tensor& flag) { return flag.item<float>() == 0; }
 
-// Eager calls after which all variables have their new values, or, without keep(), the old ones.
-class EagerTransaction final : AssignObserver, Recorder {
- public:
-  ~EagerTransaction() override {
-    for (const auto& [variable, value] : before_) variable->value = value;
-  }
-  void keep() { before_.clear(); }
-  void keep(const std::vector<Variable>& variables) {
-    for (const Variable& variable : variables) before_.erase(variable.state());
-  }
-
- private:
-  void on_assign(const VariablePtr& variable, const Tensor&) override {
-    before_.try_emplace(variable, variable->value);
-  }
+// Assignments of eager calls.
+class EagerTransaction final : public Assignments, Recorder {
   // Being recorded, traced functions inside assign their variables one by one as well.
   void record(const Call&, std::span<const Tensor>) override {}
-
-  std::unordered_map<VariablePtr, Tensor> before_;
 };
 
 }  // namespace

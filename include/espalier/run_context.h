@@ -1,0 +1,113 @@
+// What a run runs in: threads, device, place among ranks, seed, and who is told of it.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "espalier/error.h"
+
+namespace espalier {
+
+class ThreadPool;
+
+// What the ranks of a run talk through. Engines of collectives derive from it.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  // This process's place among `world()` of them, counted from 0.
+  virtual int rank() const = 0;
+  virtual int world() const = 0;
+};
+
+// One step of a plan that has run, on the thread that called the plan.
+struct StepEvent {
+  const void* plan = nullptr;  // tells plans apart: what runtime/plan.h calls Executable::Plan
+  std::string_view graph;      // the name of its graph
+  std::string_view op;         // the first op of the step; "copy" for a copy
+  size_t step = 0, steps = 0;  // which step of how many; what a region runs belongs to the step that owns it
+  std::chrono::steady_clock::time_point begin, end;
+};
+
+// Told of what runs do. A context that several threads run in calls it from all of them.
+class RunEvents {
+ public:
+  virtual ~RunEvents() = default;
+  virtual void on_step(const StepEvent& event) = 0;
+};
+
+struct RunContextOptions {
+  int threads = 0;  // of a pool of its own, the caller counted, 1 to 1024; 0: the pool of the process
+  std::string device = "cpu";
+  int rank = 0, world = 1;               // of the communicator where there is one
+  Communicator* communicator = nullptr;  // outlives the context, as `events` does
+  RunEvents* events = nullptr;           // a Profiler of the thread comes before it
+  uint64_t seed = 0;                     // as set_seed() in a new process
+};
+
+// An argument of every run: kernels, reference bodies and the interpreter see the one that their run was
+// given. Two models that train in two contexts on two threads share nothing: each has its own threads, seed,
+// default generator and layer names. Neither copied nor moved; it outlives its scopes and its runs. Any
+// number of threads may run in one.
+class RunContext {
+ public:
+  // Raises ValueError[context.threads] for a number of threads outside of 0 to 1024, [context.rank] unless
+  // 0 <= rank < world.
+  explicit RunContext(RunContextOptions options = {}, Location at = Location::here());
+  ~RunContext();
+  RunContext(const RunContext&) = delete;
+  RunContext& operator=(const RunContext&) = delete;
+
+  // The innermost RunScope's of this thread; without one the process's, which is made at its first use.
+  // Public calls (an eager op, a traced function, fit) ask once, at their entry.
+  static const RunContext& current();
+
+ private:
+  const std::unique_ptr<ThreadPool> own_pool_;
+
+ public:
+  ThreadPool& pool;
+  const std::string device;
+  const int rank, world;
+  Communicator* const communicator;
+  RunEvents* const events;
+  const uint64_t seed;  // it began with; set_seed() and seed() are of the room nn
+  const uint64_t id;    // no other context of this process has it
+
+  // What a room above the base keeps in a context: made by `make` when it is asked for first, destroyed with
+  // the context. Thread-safe.
+  template <class T>
+  T& part(std::shared_ptr<T> (*make)(const RunContext&) = make_part<T>) const {
+    static char key;
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<void>& found = parts_[&key];
+    if (!found) found = make(*this);
+    return *static_cast<T*>(found.get());
+  }
+
+ private:
+  template <class T>
+  static std::shared_ptr<T> make_part(const RunContext&) {
+    return std::make_shared<T>();
+  }
+  mutable std::recursive_mutex mutex_;  // what makes a part may ask for another
+  mutable std::map<const void*, std::shared_ptr<void>> parts_;
+};
+
+// Makes `context` the current one of this thread while it lives. Threads that the library starts for a call
+// work in the context of that call.
+class RunScope {
+ public:
+  explicit RunScope(const RunContext& context);
+  ~RunScope();
+  RunScope(const RunScope&) = delete;
+  RunScope& operator=(const RunScope&) = delete;
+
+ private:
+  const RunContext* before_;
+};
+
+}  // namespace espalier
