@@ -9,6 +9,7 @@
 #include "espalier/error.h"
 #include "fuzz/mutate.h"
 #include "train/backup.h"
+#include "train/dataset_cursor.h"
 
 using namespace espalier;
 
@@ -26,12 +27,44 @@ Checkpoint parse_rechecked(const std::string& bytes) {
   }
 }
 
+// A source whose place is a text, and one that goes through its elements.
+struct ShortSource final : DataSource {
+  explicit ShortSource(bool by_bytes) : by_bytes(by_bytes) {}
+  std::optional<Tensors> next() override {
+    return now < 5 ? std::optional(Tensors{Tensor::scalar(++now)}) : std::nullopt;
+  }
+  std::optional<std::string> save() override {
+    return by_bytes ? std::optional(std::string(1, static_cast<char>('a' + now))) : std::nullopt;
+  }
+  void restore(std::string_view bytes) override {
+    if (bytes.size() != 1 || bytes[0] < 'a' || bytes[0] > 'f') throw FormatError("short.place", "no place");
+    now = bytes[0] - 'a';
+  }
+  int32_t now = 0;
+  bool by_bytes;
+};
+
+Dataset short_dataset() {
+  const auto open = [](DataShard shard, uint64_t) { return std::make_unique<ShortSource>(shard.index != 1); };
+  const Dataset source = Dataset::from_source(open, {.shards = 3});
+  const Dataset both = Dataset::zip({source, source.enumerate()});
+  return both.concatenate(both.take(7)).repeat(4).batch(2).prefetch(1);
+}
+
 struct NoBatches final : TrainingBatches {
   std::span<const Tensor> next() override { return {}; }
   int64_t steps_per_epoch() const override { return 20; }
   int64_t examples_per_epoch() const override { return 0; }
   std::map<std::string, std::string> run() const override { return {{"batch_size", "32"}}; }
-  void restore(int, int64_t, const Cursor&) override {}
+  void restore(int, int64_t, const Cursor& cursor) override {
+    const DatasetState state = state_of(cursor);
+    if (state_of(cursor_of(state)) != state) throw InternalError("a place is another one when read back");
+    DatasetIterator iterator(short_dataset(), 0);
+    iterator.restore(state);
+    int64_t left = 0;
+    while (iterator.next()) ++left;
+    if (left > 44) throw InternalError("there are more elements than the dataset has");
+  }
 };
 
 FitOptions options_of(const std::string& path) {
@@ -49,6 +82,7 @@ bool goes_on(const std::string& path, const std::string& bytes) {
     const FitPosition position = backups.position();
     if (position.step > kRun.steps_per_epoch || position.history.size() > static_cast<size_t>(position.epoch))
       throw InternalError("the run goes on where it cannot have been");
+    if (position.cursor != DataCursor()) NoBatches().restore(position.epoch, position.step, position.cursor);
     backups.restore({});
   } catch (const FormatError&) {
     return false;
@@ -81,7 +115,7 @@ int main(int argc, char** argv) {
   seeds.push_back(checkpoint_bytes(checkpoint));
   checkpoint = {.seed = 7, .epoch = 2, .step = 20, .stopped = true};
   checkpoint.run = {{"batch_size", "32"}};
-  checkpoint.cursor = {{"elements", 3}};
+  checkpoint.cursor.numbers = {{"elements", 3}};
   checkpoint.history = {{"loss", {1, 0.5}}, {"val_loss", {2, 1}}};
   checkpoint.callbacks.resize(2);
   checkpoint.callbacks[1]["wait"] = Literal::splat({DType::kF64, {}}, 1.0);
@@ -95,12 +129,20 @@ int main(int argc, char** argv) {
       .save({}, {.epoch = 1, .step = 20, .history = {{{"loss", 1}, {"val_loss", 2}}}});
   seeds.push_back(posix_env().read_file(path));
   if (!goes_on(path, seeds.back())) throw InternalError("what a run left is refused");
-  const int code =
-      fuzz::run(argc, argv, "fuzz_checkpoint", seeds,
-                {"\"callbacks\":\"4096\"", "callbacks/1/", "callbacks//", "history/", "variables/", "run/",
-                 "cursor/", "\"epoch\":\"2147483647\"", "\"seed\":\"18446744073709551615\"", "-1", "\"F64\"",
-                 "[281474976710656]", "{}", "}"},
-                [&](const std::string& bytes) { return accept(path, bytes); });
+  for (const int64_t seen : {0, 3, 9, 17}) {
+    DatasetIterator iterator(short_dataset(), 0);
+    for (int64_t i = 0; i < seen; ++i) iterator.next();
+    Backups(options_of(path), NoBatches(), kRun)
+        .save({}, {.epoch = 1, .step = 20, .cursor = cursor_of(iterator.save())});
+    seeds.push_back(posix_env().read_file(path));
+    if (!goes_on(path, seeds.back())) throw InternalError("the place in a dataset is refused");
+  }
+  const int code = fuzz::run(
+      argc, argv, "fuzz_checkpoint", seeds,
+      {"\"callbacks\":\"4096\"", "callbacks/1/", "callbacks//", "history/", "variables/", "run/", "cursor/",
+       "cursor/sources/0/shards/2", "cursor/steps/1", "cursor/elements", "\"epoch\":\"2147483647\"",
+       "\"seed\":\"18446744073709551615\"", "-1", "\"F64\"", "[281474976710656]", "{}", "}"},
+      [&](const std::string& bytes) { return accept(path, bytes); });
   std::filesystem::remove_all(folder);
   return code;
 }

@@ -223,5 +223,20 @@ TEST(Examples, ScoresAreHeldAgainstGates) {
   EXPECT_TRUE(said(9).starts_with("0 overall: 0.9 of 100 are found\n")) << said(9);
 }
 
+// Killed three times, it ends as the run that nothing happened to.
+TEST(Examples, ASourceGoesOnInTheNextProcess) {
+  const std::string folder = fresh_folder("example-source");
+  const auto said = [&](const char* checkpoint, const char* dies_after) {
+    const int status = std::system(cat(build_folder(), "/example_source ", folder, "/", checkpoint, " ",
+                                       dies_after, " > ", folder, "/out")
+                                       .c_str());
+    return cat(WEXITSTATUS(status), " ", read(folder + "/out"));
+  };
+  const std::string whole = said("whole", "");
+  ASSERT_TRUE(whole.starts_with("0 300 steps in this process\nloss ")) << whole;
+  for (const char* steps : {"57", "125", "44"}) EXPECT_EQ(said("killed", steps), "3 ");
+  EXPECT_EQ(said("killed", ""), "0 90 steps in this process" + whole.substr(whole.find('\n')));
+}
+
 }  // namespace
 }  // namespace espalier

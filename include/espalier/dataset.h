@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "espalier/source.h"
 #include "espalier/tensor_function.h"
 
 namespace espalier {
@@ -48,6 +49,11 @@ struct PaddedBatchOptions {
   // What fills up each tensor of an element: numbers that their dtypes hold. Empty: zeros.
   std::vector<Operand> padding_values = {};
   bool drop_remainder = false;
+};
+struct FilesOptions {
+  // File i belongs to shard i mod `shards`, and elements come from the shards in turn (as of from_source).
+  // One file of each shard is in memory at a time. From 1 to 65536.
+  int64_t shards = 1;
 };
 struct ShuffleOptions {
   std::optional<uint64_t> seed = {};  // none: follows set_seed()
@@ -79,15 +85,27 @@ class Dataset {
   // [from_generator.signature], DTypeError[from_generator.signature], and ValueError[from_generator.function]
   // for an empty function.
   static Dataset from_generator(std::function<ElementSource()> make, Location at = Location::here());
+  // The user's own data, by sources that know their place (source.h): an iterator goes on where it was saved
+  // without reading what is before. Elements come from the shards in turn: the first of shard 0, of shard 1,
+  // to the last shard, then the second of shard 0; a shard that has no more is left out from then on. So
+  // element i of shard k comes before element j of shard m when i < j, or i == j and k < m, whoever reads the
+  // shards; and as long as none has ended, row r of batch b of B rows is from shard (b * B + r) mod L.
+  // Elements are as those of generators: raises ShapeError and DTypeError[from_source.signature]; what
+  // DataSource says; ValueError[from_source.function] for an empty function or one that opens no source,
+  // [from_source.shards] for another number than 1 to 65536, [from_source.elements] for less than 0 and where
+  // a pass ends with another number of elements, [from_source.skip] for a skip() that returns more than it
+  // was asked for.
+  static Dataset from_source(OpenSource open, SourceOptions options = {}, Location at = Location::here());
   // The rows of one file after another; one is in memory at a time. A path that is no file is a pattern, with
   // *, ? and [a-z], for the paths it fits, sorted. Raises IoError[from_files.pattern] when it fits none,
-  // ValueError[from_files.reader] for an empty function; and, when the file is read, what the reader raises,
+  // ValueError[from_files.reader] for an empty function, [from_files.shards] for another number than 1 to
+  // 65536; and, when the file is read, what the reader raises,
   // ShapeError[from_files.rows] unless its arrays have equal first axes, and ShapeError
   // [from_files.signature] unless its rows are as those of the first file.
   static Dataset from_files(
       const std::vector<std::string>& paths,
       FileReader reader = [](const std::string& path) { return read_rows(path, {}); },
-      Location at = Location::here());
+      FilesOptions options = {}, Location at = Location::here());
   // One element of each, their tensors in one list, until one has no more. Raises ValueError[zip.datasets]
   // for none.
   static Dataset zip(const std::vector<Dataset>& datasets, Location at = Location::here());
@@ -126,6 +144,13 @@ class Dataset {
   // Every `count`-th element, from number `index` on. Raises ValueError[shard.count] for less than 1 and
   // ValueError[shard.index] outside of [0, count).
   Dataset shard(int64_t count, int64_t index, Location at = Location::here()) const;
+  // The elements of the shards `owned` of `count`, in the order that they have among all; the others are not
+  // read. Readers whose shards are all of `count`, each once (owned_shards()), together give each element
+  // once. Row i of from_tensor_slices belongs to shard i mod `count`; from_source and from_files have their
+  // shards. map(), prefetch() and repeat() may stand behind these; raises ValueError[read_shards.dataset] for
+  // steps that mix the elements of shards, [read_shards.count] for another number than the source has, or
+  // less than 1, [read_shards.owned] for a shard outside of [0, count) and for one that is named twice.
+  Dataset read_shards(int64_t count, const std::vector<int64_t>& owned, Location at = Location::here()) const;
   // The elements of this one, then those of `next`.
   Dataset concatenate(const Dataset& next, Location at = Location::here()) const;
   // Elements with their number, i64[], before their tensors.
@@ -151,11 +176,27 @@ class Dataset {
 // elements, so that of prefetch() and map() no numbers are named.
 std::string to_string(const Dataset& dataset, Location at = Location::here());
 
-// Where an iterator is.
+// Where an iterator goes on reading a shard: behind so many of its elements.
+struct ShardState {
+  int64_t shard = 0;
+  int64_t elements = 0;
+  std::optional<std::string> bytes = {};  // of DataSource::save()
+  bool operator==(const ShardState&) const = default;
+};
+struct SourceState {
+  int64_t shards = 0;                  // the L that they are of
+  std::vector<ShardState> owned = {};  // those that the iterator reads, in order
+  bool operator==(const SourceState&) const = default;
+};
+
+// Where an iterator is. The first three say it all; where sources or files are among its steps, the others
+// let it go on there without reading what is before.
 struct DatasetState {
   uint64_t seed = 0;       // of shuffles that were given none
   uint64_t iteration = 0;  // the number of the iterator
   int64_t elements = 0;    // that the caller has seen, whatever was fetched ahead
+  std::vector<int64_t> steps = {};
+  std::vector<SourceState> sources = {};
   bool operator==(const DatasetState&) const = default;
 };
 
@@ -171,11 +212,16 @@ class DatasetIterator {
 
   // Nothing at the end.
   std::optional<Tensors> next(Location at = Location::here());
-  DatasetState save() const;
-  // Goes on where an iterator of an equal dataset was saved. Rows in memory and whole passes of repeat() are
-  // jumped over, map() does not compute what is passed; generators, files, and what stands before a shuffle
-  // are gone through up to there. Raises ValueError[dataset.restore] when there are fewer elements, and what
-  // they raise; then the iterator stays where it was.
+  // Raises what DataSource::save() raises.
+  DatasetState save(Location at = Location::here()) const;
+  // Goes on where an iterator of an equal dataset was saved. Sources and files are opened at their place;
+  // behind a shuffle, at that of the oldest element that waits in its buffer. Rows in memory and whole passes
+  // of repeat() are jumped over, map() does not compute what is passed. Generators are gone through up to
+  // there, and so is everything for a state that holds only the first three numbers, as it was saved before
+  // there were sources. A state of another reader's shards will do if it has those of this one. Raises
+  // ValueError[dataset.restore] when there are fewer elements, for a state of another dataset, and of a
+  // source that is cut into another number of shards; and what sources raise. Then the iterator stays where
+  // it was.
   void restore(const DatasetState& state, Location at = Location::here());
 
  private:

@@ -38,6 +38,7 @@
 #include "espalier/saved_model.h"
 #include "espalier/schedules.h"
 #include "espalier/shape.h"
+#include "espalier/source.h"
 #include "espalier/tables.h"
 #include "espalier/tape.h"
 #include "espalier/tensor.h"

@@ -21,6 +21,9 @@ class Communicator {
   // This process's place among `world()` of them, counted from 0.
   virtual int rank() const = 0;
   virtual int world() const = 0;
+  // The bits that are set on any rank: what all of them must do alike is decided so. Every rank calls it, in
+  // the same order.
+  virtual uint32_t any(uint32_t bits) = 0;
 };
 
 // One step of a plan that has run, on the thread that called the plan.

@@ -42,6 +42,7 @@ TEST(RunContext, ScopesNestAndBelongToTheirThread) {
 struct Two final : Communicator {
   int rank() const override { return 1; }
   int world() const override { return 2; }
+  uint32_t any(uint32_t bits) override { return bits; }
 };
 
 TEST(RunContext, TheCommunicatorSaysWhichRankItIs) {

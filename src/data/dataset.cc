@@ -16,12 +16,20 @@ DatasetNode::DatasetNode(const std::vector<const DatasetNode*>& inputs, Location
     nodes_ += input->nodes_;
     order_varies_ = order_varies_ || input->order_varies_;
     count_varies_ = count_varies_ || input->count_varies_;
+    seeks_ = seeks_ || input->seeks_;
   }
   if (nodes_ > kMost)
     throw UnsupportedError("dataset.depth",
                            cat("a dataset has at most ", kMost, " steps, counted wherever they stand"));
   if (depth_ > kDeepest)
     throw UnsupportedError("dataset.depth", cat("a dataset has at most ", kDeepest, " steps one on another"));
+}
+
+DatasetNodePtr DatasetNode::read_shards(int64_t, const std::vector<int64_t>&) const {
+  throw ValueError("read_shards.dataset",
+                   cat("in ", text(), " the elements of shards are mixed, or have no shards"),
+                   "call read_shards() behind from_source(), from_files() or from_tensor_slices(), or map(), "
+                   "prefetch() and repeat() of them");
 }
 
 int64_t ElementIterator::skip(int64_t count) {
@@ -94,7 +102,9 @@ std::string to_string(const Dataset& dataset, Location at) {
 
 struct DatasetIterator::Inside {
   Inside(std::shared_ptr<const DatasetNode> dataset, const DatasetState& state)
-      : node(std::move(dataset)), now(state), elements(node->iterate({now.seed, now.iteration})) {}
+      : node(std::move(dataset)),
+        now(state),
+        elements(node->iterate({now.seed, now.iteration, node->seeks()})) {}
   std::shared_ptr<const DatasetNode> node;
   DatasetState now;
   ElementIteratorPtr elements;
@@ -138,7 +148,17 @@ std::optional<Tensors> DatasetIterator::next(Location at) {
   }
 }
 
-DatasetState DatasetIterator::save() const { return inside_->now; }
+DatasetState DatasetIterator::save(Location at) const {
+  const CallScope scope(at);
+  DatasetState out = inside_->now;
+  if (!inside_->node->seeks() || inside_->error) return out;
+  const EagerScope eager;
+  DatasetCursor cursor;
+  inside_->elements->save(cursor);
+  out.steps = std::move(cursor.steps);
+  out.sources = std::move(cursor.sources);
+  return out;
+}
 
 void DatasetIterator::restore(const DatasetState& state, Location at) {
   const CallScope scope(at);
@@ -146,7 +166,18 @@ void DatasetIterator::restore(const DatasetState& state, Location at) {
   if (state.elements < 0)
     throw ValueError("dataset.restore",
                      cat("the number of elements must not be negative, got ", state.elements));
-  auto restored = std::make_unique<Inside>(inside_->node, state);
+  auto restored =
+      std::make_unique<Inside>(inside_->node, DatasetState{state.seed, state.iteration, state.elements});
+  if (!state.steps.empty() || !state.sources.empty()) {
+    if (!restored->node->seeks())
+      throw ValueError("dataset.restore", cat("the state is of a dataset with sources or files, ",
+                                              restored->node->text(), " has none"));
+    CursorReader reader(state);
+    restored->elements->restore(reader);
+    reader.end();
+    inside_ = std::move(restored);
+    return;
+  }
   const int64_t skipped = restored->elements->skip(state.elements);
   if (skipped != state.elements) {
     throw ValueError("dataset.restore", cat("the state is of an iterator that had given ", state.elements,

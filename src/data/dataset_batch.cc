@@ -161,6 +161,9 @@ class Batch final : public ElementIterator {
     return node_.batches(input_->skip(saturating_product(count, node_.size())));
   }
 
+  void save(DatasetCursor& out) override { input_->save(out); }
+  void restore(CursorReader& from) override { input_->restore(from); }
+
  private:
   ElementIteratorPtr input_;
   const BatchNode& node_;

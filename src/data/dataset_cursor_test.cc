@@ -7,7 +7,7 @@ namespace {
 
 // Of all steps, shuffles and prefetches among them.
 TEST(DatasetCursor, AnIteratorThatIsRestoredGoesOnAtTheSameElement) {
-  int compared = 0;
+  int compared = 0, sought = 0;
   for (uint64_t seed = 0; seed < 600; ++seed) {
     RandomPipelines random(seed, true);
     const Dataset dataset = random.next().dataset;
@@ -29,9 +29,14 @@ TEST(DatasetCursor, AnIteratorThatIsRestoredGoesOnAtTheSameElement) {
     const PlainElements rest = rest_of(second);
     joined.insert(joined.end(), rest.begin(), rest.end());
     ASSERT_EQ(joined, all) << seed << ", cut at " << cut << ": " << to_string(dataset);
+    // As states were before there were sources.
+    second.restore({state.seed, state.iteration, state.elements});
+    ASSERT_EQ(rest_of(second), rest) << seed << ", cut at " << cut << ": " << to_string(dataset);
+    sought += !state.sources.empty();
     ++compared;
   }
   EXPECT_GT(compared, 550);
+  EXPECT_GT(sought, 250);
 }
 
 TEST(DatasetCursor, HoldsTheSeedOfShufflesWithoutOne) {

@@ -1,7 +1,10 @@
 #include <glob.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/env.h"
-#include "data/dataset_node.h"
+#include "data/dataset_source.h"
 #include "format/csv_numbers.h"
 #include "format/idx.h"
 #include "format/npy.h"
@@ -22,34 +25,21 @@ std::vector<std::string> files_of(const std::string& pattern) {
   throw IoError("from_files.pattern", cat("no file fits ", pattern));
 }
 
-class FilesNode final : public DatasetNode {
- public:
-  FilesNode(const std::vector<std::string>& paths, FileReader reader, Location at)
-      : DatasetNode({}, at), reader_(std::move(reader)) {
-    if (!reader_) throw ValueError("from_files.reader", "the function is empty");
-    for (const std::string& path : paths) {
-      const auto files = files_of(path);
-      files_.insert(files_.end(), files.begin(), files.end());
-    }
-  }
-  ElementIteratorPtr iterate(const DatasetPass&) const override;
-  int64_t cardinality() const override { return files_.empty() ? 0 : Dataset::kUnknown; }
-  std::string text() const override { return cat("from_files(", files_.size(), " files)"); }
-  const std::vector<std::string>& files() const { return files_; }
-  Tensors read(const std::string& path) const { return reader_(path); }
-
- private:
-  std::vector<std::string> files_;
-  FileReader reader_;
+// Files that many iterators read.
+struct Files {
+  std::vector<std::string> paths;
+  FileReader read;
 };
 
-class FileRows final : public ElementIterator {
+// Rows of the files of a shard. A place is the number of a file in the shard and of a row in it.
+class FileRows final : public DataSource {
  public:
-  explicit FileRows(const FilesNode& node) : node_(node) {}
+  FileRows(std::shared_ptr<const Files> files, DataShard shard)
+      : files_(std::move(files)), shard_(shard), file_(shard.index) {}
 
-  bool next(Tensors& element) override {
-    if (!open()) return false;
-    element.clear();
+  std::optional<Tensors> next() override {
+    if (!open()) return std::nullopt;
+    Tensors element;
     // Copies: a row that is kept does not keep its file.
     for (size_t i = 0; i < arrays_.size(); ++i) {
       const auto* from = static_cast<const std::byte*>(arrays_[i].bytes());
@@ -57,7 +47,7 @@ class FileRows final : public ElementIterator {
       element.push_back(Tensor::from_bytes(types_[i], from + static_cast<size_t>(row_) * bytes));
     }
     ++row_;
-    return true;
+    return element;
   }
 
   int64_t skip(int64_t count) override {
@@ -70,43 +60,75 @@ class FileRows final : public ElementIterator {
     return skipped;
   }
 
+  std::optional<std::string> save() override {
+    return row_ < rows_ ? cat(file_ - shard_.count, " ", row_) : cat(file_, " 0");
+  }
+
+  void restore(std::string_view bytes) override {
+    int64_t file = -1, row = -1;
+    const char* const end = bytes.data() + bytes.size();
+    const auto [space, error] = std::from_chars(bytes.data(), end, file);
+    if (error == std::errc() && space != end && *space == ' ') {
+      const auto [last, row_error] = std::from_chars(space + 1, end, row);
+      if (row_error != std::errc() || last != end) row = -1;
+    }
+    const auto files = static_cast<int64_t>(files_->paths.size());
+    const int64_t most_file = files + shard_.count;
+    if (file < 0 || row < 0 || file % shard_.count != shard_.index || file >= most_file)
+      throw FormatError("from_files.restore",
+                        cat("a place in ", files, " files must be the numbers of a file of shard ",
+                            shard_.index, " of ", shard_.count, " and of a row, got \"", bytes, "\""));
+    file_ = file;
+    rows_ = row_ = 0;
+    if (row == 0) return;
+    if (file_ < files) read_file();
+    if (row >= rows_) {
+      throw FormatError("from_files.restore",
+                        cat("the place is row ", row, " of file ", file, ", which has ", rows_, " rows"));
+    }
+    row_ = row;
+  }
+
  private:
   // Whether there is a row, perhaps of the next file.
   bool open() {
-    while (row_ == rows_ && file_ < node_.files().size()) {
-      const CallScope scope(node_.at());
-      const std::string& path = node_.files()[file_++];
-      arrays_.clear();
-      arrays_ = node_.read(path);
-      check_element(arrays_, "the reader");
-      rows_ = common_rows("from_files.rows", arrays_, path + ": ");
-      row_ = 0;
-      check_signature(path);
-    }
+    while (row_ == rows_ && file_ < static_cast<int64_t>(files_->paths.size())) read_file();
     if (row_ < rows_) return true;
     arrays_.clear();
     return false;
   }
 
+  void read_file() {
+    const std::string& path = files_->paths[static_cast<size_t>(file_)];
+    file_ += shard_.count;
+    arrays_.clear();
+    arrays_ = files_->read(path);
+    check_element(arrays_, "the reader");
+    rows_ = common_rows("from_files.rows", arrays_, path + ": ");
+    row_ = 0;
+    check_signature(path);
+  }
+
   void check_signature(const std::string& path) {
     std::vector<TensorType> types = row_types(arrays_);
-    if (file_ == 1) {
+    if (types_.empty()) {
       types_ = std::move(types);
+      first_ = path;
     } else if (types != types_) {
       throw ShapeError("from_files.signature",
-                       cat("all files must have the same rows: those of ", node_.files()[0], " are ",
+                       cat("all files must have the same rows: those of ", first_, " are ",
                            types_text(types_), ", those of ", path, " are ", types_text(types)));
     }
   }
 
-  const FilesNode& node_;
-  size_t file_ = 0;
+  std::shared_ptr<const Files> files_;
+  DataShard shard_;
+  int64_t file_;  // that is read next
   Tensors arrays_;
   int64_t row_ = 0, rows_ = 0;
   std::vector<TensorType> types_;  // of a row
+  std::string first_;              // the file whose rows they are
 };
-
-ElementIteratorPtr FilesNode::iterate(const DatasetPass&) const { return std::make_unique<FileRows>(*this); }
 
 }  // namespace
 
@@ -133,9 +155,24 @@ Tensors read_rows(const std::string& path, Location at) {
                    "give from_files() a reader");
 }
 
-Dataset Dataset::from_files(const std::vector<std::string>& paths, FileReader reader, Location at) {
+Dataset Dataset::from_files(const std::vector<std::string>& paths, FileReader reader, FilesOptions options,
+                            Location at) {
   const CallScope scope(at);
-  return make<FilesNode>(paths, std::move(reader), at);
+  if (!reader) throw ValueError("from_files.reader", "the function is empty");
+  auto files = std::make_shared<Files>();
+  files->read = std::move(reader);
+  for (const std::string& path : paths) {
+    const auto found = files_of(path);
+    files->paths.insert(files->paths.end(), found.begin(), found.end());
+  }
+  SourceFormat format{
+      "from_files",
+      cat(files->paths.size(), " files", options.shards == 1 ? "" : cat(" in ", options.shards, " shards")),
+      options.shards, std::nullopt, false};
+  if (files->paths.empty()) format.elements = 0;
+  return make<SourceNode>(
+      [files](DataShard shard, uint64_t) { return std::make_unique<FileRows>(files, shard); },
+      std::move(format), at);
 }
 
 }  // namespace espalier

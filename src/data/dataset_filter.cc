@@ -42,6 +42,9 @@ class Filter final : public ElementIterator {
     return false;
   }
 
+  void save(DatasetCursor& out) override { input_->save(out); }
+  void restore(CursorReader& from) override { input_->restore(from); }
+
  private:
   ElementIteratorPtr input_;
   const FilterNode& node_;

@@ -1,4 +1,4 @@
-#include "data/dataset_node.h"
+#include "data/dataset_source.h"
 
 namespace espalier {
 namespace {
@@ -15,31 +15,21 @@ class GeneratedElements final : public ElementIterator {
     }
     const CallScope scope(at_);
     check_element(*given, "the generator");
-    check_signature(*given);
+    signature_.check(*given, number_++);
     element = std::move(*given);
-    ++number_;
     return true;
   }
 
- private:
-  void check_signature(const Tensors& given) {
-    constexpr const char* kRule = "from_generator.signature";
-    if (number_ == 0) first_ = types_of(given);
-    bool ranks = given.size() == first_.size(), dtypes = true;
-    for (size_t i = 0; ranks && i < given.size(); ++i) {
-      ranks = given[i].rank() == first_[i].rank();
-      dtypes = dtypes && given[i].dtype() == first_[i].dtype;
-    }
-    if (ranks && dtypes) return;
-    const std::string both =
-        cat("the first is ", types_text(first_), ", number ", number_, " is ", types_text(given));
-    if (!ranks) throw ShapeError(kRule, cat("elements must have as many tensors of the same ranks: ", both));
-    throw DTypeError(kRule, cat("elements must have the same dtypes: ", both));
+  void save(DatasetCursor& out) override { out.steps.push_back(number_); }
+  void restore(CursorReader& from) override {
+    const int64_t wanted = from.number("from_generator", 0, std::numeric_limits<int64_t>::max());
+    require_restored("from_generator", wanted, skip(wanted));
   }
 
+ private:
   ElementSource source_;  // empty behind its end
   Location at_;
-  std::vector<TensorType> first_;
+  ElementSignature signature_{"from_generator.signature"};
   int64_t number_ = 0;
 };
 

@@ -18,6 +18,8 @@ class Map : public ElementIterator {
     return true;
   }
   int64_t skip(int64_t count) override { return input_->skip(count); }
+  void save(DatasetCursor& out) override { input_->save(out); }
+  void restore(CursorReader& from) override { input_->restore(from); }
 
  protected:
   Tensors made_of(const Tensors& element) const {
@@ -36,8 +38,8 @@ class Map : public ElementIterator {
 // Takes some elements, makes all of theirs, and hands them out.
 class ParallelMap final : public Map {
  public:
-  ParallelMap(ElementIteratorPtr input, const TensorFunction& function, int calls, Location at)
-      : Map(std::move(input), function, at), calls_(static_cast<size_t>(calls)) {}
+  ParallelMap(ElementIteratorPtr input, const TensorFunction& function, int calls, bool seeks, Location at)
+      : Map(std::move(input), function, at), calls_(static_cast<size_t>(calls)), seeks_(seeks) {}
 
   bool next(Tensors& element) override {
     if (now_ == ahead_.size()) fetch();
@@ -45,19 +47,24 @@ class ParallelMap final : public Map {
     Made& made = ahead_[now_++];
     if (made.error) std::rethrow_exception(made.error);
     element = std::move(made.element);
+    if (seeks_) place_ = std::move(made.behind);
     return true;
   }
 
   int64_t skip(int64_t count) override {
     int64_t skipped = 0;
     for (Tensors element; skipped < count && now_ < ahead_.size() && next(element);) ++skipped;
+    if (skipped < count) place_.reset();
     return skipped + Map::skip(count - skipped);
   }
+
+  void save(DatasetCursor& out) override { place_ ? out.append(*place_) : Map::save(out); }
 
  private:
   struct Made {
     Tensors element;
     std::exception_ptr error;
+    DatasetCursor behind;
   };
   void fetch() {
     ahead_.clear();
@@ -65,9 +72,11 @@ class ParallelMap final : public Map {
     for (Tensors element; ahead_.size() < calls_;) {
       try {
         if (!input_->next(element)) break;
-        ahead_.push_back({std::move(element), nullptr});
+        Made made{std::move(element), nullptr, {}};
+        if (seeks_) input_->save(made.behind);
+        ahead_.push_back(std::move(made));
       } catch (...) {
-        ahead_.push_back({{}, std::current_exception()});
+        ahead_.push_back({{}, std::current_exception(), {}});
         break;
       }
     }
@@ -85,6 +94,8 @@ class ParallelMap final : public Map {
   }
 
   size_t calls_;
+  bool seeks_;
+  std::optional<DatasetCursor> place_;  // unless it is the input's
   std::vector<Made> ahead_;
   size_t now_ = 0;
 };
@@ -98,7 +109,10 @@ class MapNode final : public DatasetStep {
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     if (calls_ == 1) return std::make_unique<Map>(input().iterate(pass), function_, at());
-    return std::make_unique<ParallelMap>(input().iterate(pass), function_, calls_, at());
+    return std::make_unique<ParallelMap>(input().iterate(pass), function_, calls_, pass.seeks, at());
+  }
+  DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
+    return std::make_shared<MapNode>(shards_of_input(count, owned), function_, calls_, at());
   }
   std::string text() const override { return input().text() + ".map()"; }
 

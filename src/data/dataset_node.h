@@ -6,7 +6,7 @@
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "espalier/dataset.h"
+#include "data/dataset_cursor.h"
 
 namespace espalier {
 
@@ -18,6 +18,10 @@ class ElementIterator {
   virtual bool next(Tensors& element) = 0;
   // Passes over so many elements, and says how many there were. REQUIRES: count >= 0.
   virtual int64_t skip(int64_t count);
+  // Adds the place of the next element. Not called behind an error.
+  virtual void save(DatasetCursor& out) = 0;
+  // Goes there. REQUIRES: nothing was asked of this iterator, and it is of the same pass.
+  virtual void restore(CursorReader& from) = 0;
 };
 using ElementIteratorPtr = std::unique_ptr<ElementIterator>;
 
@@ -25,7 +29,13 @@ using ElementIteratorPtr = std::unique_ptr<ElementIterator>;
 struct DatasetPass {
   uint64_t seed;    // of shuffles that have none
   uint64_t number;  // of the pass
+  // Whether save() may be called at any time, also of what is ahead of its caller: there is a source in the
+  // dataset that finds its place.
+  bool seeks;
 };
+
+class DatasetNode;
+using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
 
 class DatasetNode {
  public:
@@ -38,10 +48,14 @@ class DatasetNode {
   virtual int64_t cardinality() const = 0;
   // As to_string(Dataset) gives it.
   virtual std::string text() const = 0;
+  // What Dataset::read_shards gives. REQUIRES: `owned` is sorted and in [0, count), each once.
+  virtual DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const;
 
   // Whether passes may differ in the order of their elements, and in their number.
   bool order_varies() const { return order_varies_; }
   bool count_varies() const { return count_varies_; }
+  // Whether there is a source that finds its place without going through what is before.
+  bool seeks() const { return seeks_; }
   // The nodes on the longest way to a source.
   int64_t depth() const { return depth_; }
   Location at() const { return at_; }
@@ -50,14 +64,14 @@ class DatasetNode {
  protected:
   void vary_order() { order_varies_ = true; }
   void vary_count() { count_varies_ = true; }
+  void make_seekable() { seeks_ = true; }
 
  private:
-  bool order_varies_ = false, count_varies_ = false;
+  bool order_varies_ = false, count_varies_ = false, seeks_ = false;
   int64_t depth_ = 1, nodes_ = 1;  // of all ways to the sources
   Location at_;
   mutable std::atomic<uint64_t> iterations_{0};
 };
-using DatasetNodePtr = std::shared_ptr<const DatasetNode>;
 
 // A node over one other.
 class DatasetStep : public DatasetNode {
@@ -66,17 +80,24 @@ class DatasetStep : public DatasetNode {
   const DatasetNode& input() const { return *input_; }
   int64_t cardinality() const override { return input_->cardinality(); }
 
+ protected:
+  DatasetNodePtr shards_of_input(int64_t count, const std::vector<int64_t>& owned) const {
+    return input_->read_shards(count, owned);
+  }
+
  private:
   DatasetNodePtr input_;
 };
 
-// Rows of tensors in memory.
+// Rows of tensors in memory, all or those of some shards.
 class SlicesNode final : public DatasetNode {
  public:
   SlicesNode(Tensors arrays, Location at);
+  SlicesNode(const SlicesNode& all, int64_t shards, const std::vector<int64_t>& owned);
   ElementIteratorPtr iterate(const DatasetPass& pass) const override;
   int64_t cardinality() const override { return rows_; }
   std::string text() const override;
+  DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override;
   // REQUIRES: 0 <= number < cardinality().
   void row(int64_t number, Tensors& element) const;
 
@@ -84,6 +105,8 @@ class SlicesNode final : public DatasetNode {
   Tensors arrays_;
   std::vector<TensorType> row_types_;
   int64_t rows_ = 0;
+  int64_t shards_ = 1;
+  std::vector<int64_t> owned_ = {0};
 };
 
 template <class Node, class... Arguments>

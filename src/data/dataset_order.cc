@@ -23,6 +23,14 @@ class Take final : public ElementIterator {
     left_ -= skipped;
     return skipped;
   }
+  void save(DatasetCursor& out) override {
+    out.steps.push_back(left_);
+    input_->save(out);
+  }
+  void restore(CursorReader& from) override {
+    left_ = from.number("take", 0, left_);
+    input_->restore(from);
+  }
 
  private:
   ElementIteratorPtr input_;
@@ -67,6 +75,14 @@ class Stride final : public ElementIterator {
     const int64_t skipped = (passed - gap_ - 1) / stride_ + 1;
     gap_ = stride_ - 1;
     return skipped;
+  }
+  void save(DatasetCursor& out) override {
+    out.steps.push_back(gap_);
+    input_->save(out);
+  }
+  void restore(CursorReader& from) override {
+    gap_ = from.number("skip or shard", 0, std::max(gap_, stride_ - 1));
+    input_->restore(from);
   }
 
  private:
@@ -123,6 +139,14 @@ class Concatenate final : public ElementIterator {
   int64_t skip(int64_t count) override {
     const int64_t skipped = first_->skip(count);
     return skipped == count ? skipped : skipped + second_->skip(count - skipped);
+  }
+  void save(DatasetCursor& out) override {
+    first_->save(out);
+    second_->save(out);
+  }
+  void restore(CursorReader& from) override {
+    first_->restore(from);
+    second_->restore(from);
   }
 
  private:

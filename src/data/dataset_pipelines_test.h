@@ -53,6 +53,31 @@ inline Tensor counting(Shape shape, int32_t first = 0) {
   return Tensor::of(values, shape);
 }
 
+// Rows shard.index, shard.index + shard.count, ... of arrays; its place is a text, or found by next().
+class RowsInTurn final : public DataSource {
+ public:
+  RowsInTurn(Tensor x, Tensor y, int64_t rows, DataShard shard, bool jumps)
+      : x_(std::move(x)),
+        y_(std::move(y)),
+        rows_(rows),
+        step_(shard.count),
+        row_(shard.index),
+        jumps_(jumps) {}
+  std::optional<Tensors> next() override {
+    if (row_ >= rows_) return std::nullopt;
+    const int64_t i = row_;
+    row_ += step_;
+    return Tensors{reshape(slice(x_, {i, 0}, {i + 1, 2}), {2}), reshape(slice(y_, {i}, {i + 1}), {})};
+  }
+  std::optional<std::string> save() override { return jumps_ ? std::optional(cat(row_)) : std::nullopt; }
+  void restore(std::string_view bytes) override { row_ = std::stoll(std::string(bytes)); }
+
+ private:
+  Tensor x_, y_;
+  int64_t rows_, step_, row_;
+  bool jumps_;
+};
+
 // A dataset, and what plain loops make of its steps when no shuffle is among them.
 struct Pipeline {
   Dataset dataset;
@@ -79,7 +104,7 @@ class RandomPipelines {
     Pipeline out;
     for (int32_t i = 0; i < rows; ++i)
       out.expected.push_back({{{2}, {first + 2 * i, first + 2 * i + 1}}, {{}, {first + 5000 + i}}});
-    switch (below(3)) {
+    switch (below(5)) {
       case 0:
         out.dataset = Dataset::from_tensor_slices({x, y});
         break;
@@ -92,6 +117,29 @@ class RandomPipelines {
           };
         });
         break;
+      case 2: {  // a source of a shard or more, of rows dealt to them in turn
+        const int64_t shards = 1 + below(4);
+        const bool jumps = below(2) == 0;
+        out.dataset = Dataset::from_source(
+            [x, y, rows, jumps](DataShard shard, uint64_t) -> std::unique_ptr<DataSource> {
+              return std::make_unique<RowsInTurn>(x, y, rows, shard, jumps);
+            },
+            {.shards = shards});
+        return out;
+      }
+      case 3: {  // the same rows in files, each a shard's: the last ones are shorter by one row
+        const int64_t shards = 1 + below(4);
+        std::vector<std::string> paths;
+        for (int64_t i = 0; i < shards; ++i) paths.push_back(cat(i));
+        out.dataset = Dataset::from_files(
+            paths,
+            [x, y, rows, shards](const std::string& path) -> Tensors {
+              const std::vector<int64_t> first{std::min<int64_t>(std::stoll(path), rows)};
+              return {slice(x, {first[0], 0}, {rows, 2}, {shards, 1}), slice(y, first, {rows}, {shards})};
+            },
+            {.shards = shards});
+        return out;
+      }
       default: {  // two files, the rows of the second behind those of the first
         const int64_t cut = below(rows + 1);
         out.dataset = Dataset::from_files({"a", "b"}, [x, y, cut, rows](const std::string& path) -> Tensors {

@@ -14,7 +14,8 @@ namespace {
 
 class Prefetch final : public ElementIterator {
  public:
-  Prefetch(ElementIteratorPtr input, size_t count) : input_(std::move(input)), count_(count) {}
+  Prefetch(ElementIteratorPtr input, size_t count, bool seeks)
+      : input_(std::move(input)), count_(count), seeks_(seeks) {}
   ~Prefetch() override {
     {
       const std::lock_guard hold(mutex_);
@@ -32,7 +33,8 @@ class Prefetch final : public ElementIterator {
       if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
       return false;
     }
-    element = std::move(ready_.front());
+    element = std::move(ready_.front().element);
+    place_ = std::move(ready_.front().behind);
     ready_.pop_front();
     hold.unlock();
     changed_.notify_all();
@@ -44,8 +46,18 @@ class Prefetch final : public ElementIterator {
     return thread_.joinable() ? ElementIterator::skip(count) : input_->skip(count);
   }
 
+  // The input is ahead, and works.
+  void save(DatasetCursor& out) override { thread_.joinable() ? out.append(place_) : input_->save(out); }
+  void restore(CursorReader& from) override { input_->restore(from); }
+
  private:
+  struct Ready {
+    Tensors element;
+    DatasetCursor behind;
+  };
   void start() {
+    place_ = {};
+    if (seeks_) input_->save(place_);
     try {
       thread_ = std::thread([this, &context = RunContext::current()] {
         const RunScope scope(context);
@@ -60,11 +72,12 @@ class Prefetch final : public ElementIterator {
     const BackgroundWork beside;
     std::exception_ptr error;
     try {
-      for (Tensors element; input_->next(element);) {
+      for (Ready ready; input_->next(ready.element); ready = {}) {
+        if (seeks_) input_->save(ready.behind);
         std::unique_lock hold(mutex_);
         changed_.wait(hold, [this] { return ready_.size() < count_ || stopped_; });
         if (stopped_) return;
-        ready_.push_back(std::move(element));
+        ready_.push_back(std::move(ready));
         hold.unlock();
         changed_.notify_all();
       }
@@ -79,9 +92,11 @@ class Prefetch final : public ElementIterator {
 
   ElementIteratorPtr input_;
   size_t count_;
+  bool seeks_;
+  DatasetCursor place_;  // behind what next() has given
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Tensors> ready_;
+  std::deque<Ready> ready_;
   std::exception_ptr error_;
   bool ended_ = false, stopped_ = false;
   std::thread thread_;
@@ -94,7 +109,10 @@ class PrefetchNode final : public DatasetStep {
     if (count < 1) throw ValueError("prefetch.count", cat("count must be positive, got ", count));
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
-    return std::make_unique<Prefetch>(input().iterate(pass), static_cast<size_t>(count_));
+    return std::make_unique<Prefetch>(input().iterate(pass), static_cast<size_t>(count_), pass.seeks);
+  }
+  DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
+    return std::make_shared<PrefetchNode>(shards_of_input(count, owned), count_, at());
   }
   std::string text() const override { return input().text() + ".prefetch()"; }
 

@@ -40,12 +40,29 @@ class Repeat final : public ElementIterator {
     return skipped;
   }
 
+  void save(DatasetCursor& out) override {
+    for (const int64_t number : {passes_, given_, size_, int64_t{now_ != nullptr}})
+      out.steps.push_back(number);
+    if (now_) now_->save(out);
+  }
+  void restore(CursorReader& from) override {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+    passes_ = from.number("repeat", 0, count_ < 0 ? kMost / 2 : count_);
+    const int64_t given = from.number("repeat", 0, kMost / 2);
+    size_ = from.number("repeat", -1, kMost);
+    if (from.number("repeat", 0, passes_ > 0) == 1) {
+      now_ = input_.iterate({pass_.seed, repeated_pass(pass_.number, passes_ - 1), pass_.seeks});
+      now_->restore(from);
+    }
+    given_ = given;
+  }
+
  private:
   // Whether there is a pass, perhaps a new one.
   bool begin() {
     if (now_) return true;
     if (passes_ == count_ || (size_ == 0 && (count_ < 0 || !input_.count_varies()))) return false;
-    now_ = input_.iterate({pass_.seed, repeated_pass(pass_.number, passes_)});
+    now_ = input_.iterate({pass_.seed, repeated_pass(pass_.number, passes_), pass_.seeks});
     ++passes_;
     given_ = 0;
     return true;
@@ -72,6 +89,9 @@ class RepeatNode final : public DatasetStep {
   }
   ElementIteratorPtr iterate(const DatasetPass& pass) const override {
     return std::make_unique<Repeat>(input(), pass, count_);
+  }
+  DatasetNodePtr read_shards(int64_t count, const std::vector<int64_t>& owned) const override {
+    return std::make_shared<RepeatNode>(shards_of_input(count, owned), count_, at());
   }
   int64_t cardinality() const override {
     const int64_t all = input().cardinality();

@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <deque>
+
 #include "base/philox.h"
 #include "data/dataset_node.h"
 
@@ -15,13 +18,104 @@ struct RowNumbers {
     return true;
   }
   void give(int64_t number, Tensors& element) const { rows.row(number, element); }
+  void save(const std::vector<int64_t>&, DatasetCursor&) const {}
+  void forget_some(const std::vector<int64_t>&) const {}
+  int64_t restore_all(CursorReader&) const { return rows.cardinality(); }
+  std::vector<int64_t> restore(std::vector<int64_t> numbers, int64_t read, CursorReader&) {
+    now = read;
+    return numbers;
+  }
 };
 
-struct ShuffledElements {
-  using Kept = Tensors;
-  ElementIteratorPtr input;
-  bool next(Tensors& element) { return input->next(element); }
-  static void give(Tensors&& kept, Tensors& element) { element = std::move(kept); }
+// Elements with their numbers. Where places may be saved, the input's places on the way are kept, as
+// far back as to the oldest element in the buffer: a restored iterator reads from there what waited in it.
+class ShuffledElements {
+ public:
+  struct Kept {
+    int64_t number = 0;
+    Tensors element;
+  };
+  ShuffledElements(ElementIteratorPtr input, bool seeks, int64_t size)
+      : input_(std::move(input)), seeks_(seeks), gap_(std::max<int64_t>(size / 16, 1)) {}
+
+  bool next(Kept& kept) {
+    if (ended_) return false;
+    if (seeks_ && now_ % gap_ == 0) keep_place();
+    if (!input_->next(kept.element)) {
+      ended_ = true;
+      return false;
+    }
+    kept.number = now_++;
+    return true;
+  }
+  static void give(Kept&& kept, Tensors& element) { element = std::move(kept.element); }
+  void save(const std::vector<Kept>& buffer, DatasetCursor& out) {
+    out.steps.push_back(ended_ ? now_ : -1);
+    if (buffer.empty()) {
+      out.steps.push_back(now_);
+      return input_->save(out);
+    }
+    forget(buffer);
+    out.steps.push_back(places_[0].number);
+    out.append(places_[0].cursor);
+  }
+  // How many elements there are, if that was seen; else -1.
+  int64_t restore_all(CursorReader& from) {
+    const int64_t all = from.number("shuffle", -1, std::numeric_limits<int64_t>::max());
+    ended_ = all >= 0;
+    return all;
+  }
+  // What is in the buffer after `read` elements, by their numbers.
+  std::vector<Kept> restore(const std::vector<int64_t>& numbers, int64_t read, CursorReader& from) {
+    const int64_t oldest = numbers.empty() ? read : *std::min_element(numbers.begin(), numbers.end());
+    now_ = from.number("shuffle", 0, oldest);
+    input_->restore(from);
+    keep_place();
+    std::vector<std::pair<int64_t, size_t>> order;
+    for (size_t i = 0; i < numbers.size(); ++i) order.emplace_back(numbers[i], i);
+    std::sort(order.begin(), order.end());
+    std::vector<Kept> out(numbers.size());
+    for (const auto& [number, place] : order) {
+      go_to(number);
+      out[place].number = number;
+      if (!input_->next(out[place].element)) require_restored("what shuffle() reads", number + 1, number);
+      ++now_;
+    }
+    go_to(read);
+    return out;
+  }
+  // Places before the oldest element of the buffer, when there may be many.
+  void forget_some(const std::vector<Kept>& buffer) {
+    if (places_.size() < most_places_) return;
+    forget(buffer);
+    most_places_ = 2 * places_.size() + 16;
+  }
+
+ private:
+  struct Place {
+    int64_t number;
+    DatasetCursor cursor;
+  };
+  void keep_place() {
+    Place place{now_, {}};
+    input_->save(place.cursor);
+    places_.push_back(std::move(place));
+  }
+  void forget(const std::vector<Kept>& buffer) {
+    int64_t oldest = now_;
+    for (const Kept& kept : buffer) oldest = std::min(oldest, kept.number);
+    while (places_.size() > 1 && places_[1].number <= oldest) places_.pop_front();
+  }
+  void go_to(int64_t number) {
+    require_restored("what shuffle() reads", number, now_ + input_->skip(number - now_));
+    now_ = number;
+  }
+
+  ElementIteratorPtr input_;
+  bool seeks_, ended_ = false;
+  int64_t gap_, now_ = 0;
+  std::deque<Place> places_;
+  size_t most_places_ = 32;
 };
 
 template <class Source>
@@ -42,15 +136,35 @@ class Shuffle final : public ElementIterator {
     for (Kept kept; skipped < count && take(kept);) ++skipped;
     return skipped;
   }
+  void save(DatasetCursor& out) override {
+    out.steps.push_back(given_);
+    source_.save(buffer_, out);
+  }
+  // What is in the buffer follows from the draws, which are made again with numbers alone.
+  void restore(CursorReader& from) override {
+    given_ = from.number("shuffle", 0, std::numeric_limits<int64_t>::max());
+    const int64_t all = source_.restore_all(from);
+    if (all >= 0) require_restored("what shuffle() reads", given_, std::min(given_, all));
+    std::vector<int64_t> numbers;
+    int64_t read = 0;
+    for (int64_t i = 0; i < given_; ++i) {
+      while (numbers.size() < size_ && read != all) numbers.push_back(read++);
+      std::swap(numbers[random_.below(numbers.size())], numbers.back());
+      numbers.pop_back();
+    }
+    buffer_ = source_.restore(std::move(numbers), read, from);
+  }
 
  private:
   bool take(Kept& out) {
     Kept next;
     while (buffer_.size() < size_ && source_.next(next)) buffer_.push_back(std::move(next));
     if (buffer_.empty()) return false;
+    source_.forget_some(buffer_);
     std::swap(buffer_[random_.below(buffer_.size())], buffer_.back());
     out = std::move(buffer_.back());
     buffer_.pop_back();
+    ++given_;
     return true;
   }
 
@@ -58,6 +172,7 @@ class Shuffle final : public ElementIterator {
   size_t size_;
   Philox random_;
   std::vector<Kept> buffer_;
+  int64_t given_ = 0;
 };
 
 class ShuffleNode final : public DatasetStep {
@@ -73,8 +188,8 @@ class ShuffleNode final : public DatasetStep {
     const Philox random(seed, options_.reshuffle_each_iteration ? pass.number : 0);
     if (const auto* rows = dynamic_cast<const SlicesNode*>(&input()))
       return std::make_unique<Shuffle<RowNumbers>>(RowNumbers{*rows}, size_, random);
-    return std::make_unique<Shuffle<ShuffledElements>>(ShuffledElements{input().iterate(pass)}, size_,
-                                                       random);
+    return std::make_unique<Shuffle<ShuffledElements>>(
+        ShuffledElements(input().iterate(pass), pass.seeks, size_), size_, random);
   }
   std::string text() const override { return cat(input().text(), ".shuffle(", size_, ")"); }
 

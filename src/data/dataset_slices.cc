@@ -19,6 +19,10 @@ class Slices final : public ElementIterator {
     now_ += skipped;
     return skipped;
   }
+  void save(DatasetCursor& out) override { out.steps.push_back(now_); }
+  void restore(CursorReader& from) override {
+    now_ = from.number("from_tensor_slices", 0, node_.cardinality());
+  }
 
  private:
   const SlicesNode& node_;
@@ -33,7 +37,25 @@ SlicesNode::SlicesNode(Tensors arrays, Location at) : DatasetNode({}, at), array
   row_types_ = row_types(arrays_);
 }
 
+SlicesNode::SlicesNode(const SlicesNode& all, int64_t shards, const std::vector<int64_t>& owned)
+    : DatasetNode({}, all.at()),
+      arrays_(all.arrays_),
+      row_types_(all.row_types_),
+      shards_(shards),
+      owned_(owned) {
+  for (const int64_t shard : owned) rows_ += all.rows_ > shard ? (all.rows_ - shard - 1) / shards + 1 : 0;
+}
+
+DatasetNodePtr SlicesNode::read_shards(int64_t count, const std::vector<int64_t>& owned) const {
+  if (shards_ != 1) return DatasetNode::read_shards(count, owned);
+  return std::make_shared<SlicesNode>(*this, count, owned);
+}
+
 void SlicesNode::row(int64_t number, Tensors& element) const {
+  if (shards_ > 1) {
+    const auto owned = static_cast<int64_t>(owned_.size());
+    number = number / owned * shards_ + owned_[static_cast<size_t>(number % owned)];
+  }
   element.resize(arrays_.size());
   for (size_t i = 0; i < arrays_.size(); ++i) {
     const Buffer& all = arrays_[i].node()->dense().buffer();
@@ -45,7 +67,8 @@ void SlicesNode::row(int64_t number, Tensors& element) const {
 ElementIteratorPtr SlicesNode::iterate(const DatasetPass&) const { return std::make_unique<Slices>(*this); }
 
 std::string SlicesNode::text() const {
-  return cat("from_tensor_slices(", rows_, " rows of ", types_text(row_types_), ")");
+  return cat("from_tensor_slices(", rows_, " rows of ", types_text(row_types_),
+             shards_ == 1 ? "" : cat(", ", owned_.size(), " of ", shards_, " shards"), ")");
 }
 
 Dataset Dataset::from_tensor_slices(const TensorList& tensors) {

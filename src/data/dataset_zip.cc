@@ -23,6 +23,12 @@ class Zip final : public ElementIterator {
     for (const ElementIteratorPtr& input : inputs_) skipped = std::min(skipped, input->skip(count));
     return skipped;
   }
+  void save(DatasetCursor& out) override {
+    for (const ElementIteratorPtr& input : inputs_) input->save(out);
+  }
+  void restore(CursorReader& from) override {
+    for (const ElementIteratorPtr& input : inputs_) input->restore(from);
+  }
 
  private:
   std::vector<ElementIteratorPtr> inputs_;
@@ -76,6 +82,15 @@ class Enumerate final : public ElementIterator {
     const int64_t skipped = input_->skip(count);
     advance(skipped);
     return skipped;
+  }
+  void save(DatasetCursor& out) override {
+    out.steps.push_back(number_);
+    input_->save(out);
+  }
+  void restore(CursorReader& from) override {
+    using Most = std::numeric_limits<int64_t>;
+    number_ = from.number("enumerate", Most::min(), Most::max());
+    input_->restore(from);
   }
 
  private:

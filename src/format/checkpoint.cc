@@ -14,7 +14,8 @@ namespace espalier {
 namespace {
 
 constexpr const char* kFormat = "espalier.checkpoint";
-constexpr int64_t kVersion = 1;
+// 2 for a cursor with bytes: a program that knew 1 cannot go on with it.
+constexpr int64_t kVersion = 2, kVersionWithoutBytes = 1;
 constexpr const char* kChecksum = "crc32";
 constexpr const char* kRun = "run/";
 constexpr const char* kCursor = "cursor/";
@@ -95,7 +96,7 @@ class Reader {
     for (auto& [name, text] : file_.metadata) {
       if (const auto run = after(kRun, name)) out_.run[*run] = std::move(text);
       if (const auto place = after(kCursor, name))
-        out_.cursor[*place] = number(name.c_str(), std::numeric_limits<uint64_t>::max());
+        out_.cursor.numbers[*place] = number(name.c_str(), std::numeric_limits<uint64_t>::max());
     }
     for (auto& [name, value] : file_.arrays) {
       if (const auto path = after(kVariables, name)) {
@@ -104,6 +105,8 @@ class Reader {
         add_history(*log, value);
       } else if (const auto rest = after(kCallbacks, name)) {
         callback_field(*rest) = std::move(value);
+      } else if (const auto place = after(kCursor, name)) {
+        out_.cursor.bytes[*place] = bytes_of(name, value);
       } else {
         fail("array", cat("array \"", name, "\" belongs to nothing"));
       }
@@ -143,6 +146,14 @@ class Reader {
     return out_.callbacks[*index][rest.substr(slash + 1)];
   }
 
+  static std::string bytes_of(const std::string& name, const Literal& value) {
+    const TensorType& type = value.type();
+    if (type.dtype != DType::kU8 || type.shape.size() != 1)
+      fail("cursor", cat("\"", name, "\" must be bytes, u8[n], it is ", type));
+    const Literal dense = value.is_splat() ? value.expanded() : value;
+    return {static_cast<const char*>(dense.raw()), dense.raw_bytes()};
+  }
+
   void add_history(const std::string& log, const Literal& value) {
     const TensorType& type = value.type();
     if (type.dtype != DType::kF64 || type.shape.size() != 1 || type.shape[0] > out_.epoch)
@@ -164,14 +175,18 @@ std::string checkpoint_checksum(const SafeTensors& file) { return Checksum(file)
 std::string checkpoint_bytes(const Checkpoint& checkpoint) {
   SafeTensors file;
   file.metadata = {{"format", kFormat},
-                   {"version", cat(kVersion)},
+                   {"version", cat(checkpoint.cursor.bytes.empty() ? kVersionWithoutBytes : kVersion)},
                    {"seed", cat(checkpoint.seed)},
                    {"epoch", cat(checkpoint.epoch)},
                    {"step", cat(checkpoint.step)},
                    {"stopped", checkpoint.stopped ? "1" : "0"},
                    {"callbacks", cat(checkpoint.callbacks.size())}};
   for (const auto& [name, text] : checkpoint.run) file.metadata[kRun + name] = text;
-  for (const auto& [name, number] : checkpoint.cursor) file.metadata[kCursor + name] = cat(number);
+  for (const auto& [name, number] : checkpoint.cursor.numbers) file.metadata[kCursor + name] = cat(number);
+  for (const auto& [name, bytes] : checkpoint.cursor.bytes) {
+    const TensorType type{DType::kU8, {static_cast<int64_t>(bytes.size())}};
+    file.arrays.push_back({kCursor + name, Literal::copy(type, bytes.data())});
+  }
   for (const auto& [name, value] : checkpoint.variables) file.arrays.push_back({kVariables + name, value});
   for (const auto& [name, numbers] : checkpoint.history) {
     const TensorType type{DType::kF64, {static_cast<int64_t>(numbers.size())}};

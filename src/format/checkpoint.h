@@ -10,13 +10,20 @@
 
 namespace espalier {
 
+// Where data are, by names: numbers and bytes.
+struct DataCursor {
+  std::map<std::string, uint64_t> numbers = {};
+  std::map<std::string, std::string> bytes = {};
+  bool operator==(const DataCursor&) const = default;
+};
+
 struct Checkpoint {
   uint64_t seed = 0;
   int64_t epoch = 0;                                           // that runs, from 0
   int64_t step = 0;                                            // steps of it that are done
   bool stopped = false;                                        // no epoch follows
   std::map<std::string, std::string> run = {};                 // what must be the same to go on
-  std::map<std::string, uint64_t> cursor = {};                 // where its data are, if they say so
+  DataCursor cursor = {};                                      // where its data are, if they say so
   std::map<std::string, std::vector<double>> history = {};     // of each epoch that has ended
   std::vector<std::map<std::string, Literal>> callbacks = {};  // what each of them keeps
   std::vector<NamedArray> variables = {};

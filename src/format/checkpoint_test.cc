@@ -14,7 +14,8 @@ namespace {
 Checkpoint example() {
   Checkpoint out{.seed = 18446744073709551615u, .epoch = 2, .step = 40, .stopped = true};
   out.run = {{"batch_size", "32"}, {"data", "f32[100,2] i32[100]"}};
-  out.cursor = {{"elements", 18446744073709551615u}, {"seed", 0}};
+  out.cursor.numbers = {{"elements", 18446744073709551615u}, {"seed", 0}};
+  out.cursor.bytes = {{"sources/0/shards/1", std::string("a\0\xff\n", 4)}, {"nothing", ""}};
   out.history = {{"loss", {0.1, std::numeric_limits<double>::denorm_min()}}, {"val_loss", {1e300, -0.0}}};
   out.callbacks.resize(3);
   out.callbacks[1] = {{"wait", Literal::splat({DType::kF64, {}}, 3.0)},
@@ -42,6 +43,18 @@ void expect_equal(const Checkpoint& a, const Checkpoint& b) {
 
 TEST(CheckpointFile, ComesBackAsItWas) {
   expect_equal(parse_checkpoint(checkpoint_bytes(example())), example());
+}
+
+// A program that knows no bytes of sources reads what has none.
+TEST(CheckpointFile, OnlyBytesOfSourcesNeedTheSecondVersion) {
+  const auto version = [](const Checkpoint& checkpoint) {
+    const std::string bytes = checkpoint_bytes(checkpoint);
+    return parse_safetensors(std::as_bytes(std::span(bytes))).metadata.at("version");
+  };
+  Checkpoint checkpoint = example();
+  EXPECT_EQ(version(checkpoint), "2");
+  checkpoint.cursor.bytes.clear();
+  EXPECT_EQ(version(checkpoint), "1");
 }
 
 TEST(CheckpointFile, EveryShorterFileIsRefused) {
@@ -85,8 +98,12 @@ TEST(CheckpointFile, WhatCannotBeIsRefused) {
   EXPECT_EQ(rule_after([](Checkpoint& c) { c.callbacks.resize(4097); }), "checkpoint.metadata");
   SafeTensors other =
       parse_safetensors(std::as_bytes(std::span(std::string_view(checkpoint_bytes(example())))));
-  other.metadata["version"] = "2";
+  other.metadata["version"] = "3";
   EXPECT_EQ(rule_of([&] { parse_checkpoint(safetensors_bytes(other)); }), "checkpoint.version");
+  other.metadata["version"] = "2";
+  other.arrays.push_back({"cursor/place", Literal::of<float>({1})});
+  other.metadata["crc32"] = checkpoint_checksum(other);
+  EXPECT_EQ(rule_of([&] { parse_checkpoint(safetensors_bytes(other)); }), "checkpoint.cursor");
   other.metadata["format"] = "another";
   EXPECT_EQ(rule_of([&] { parse_checkpoint(safetensors_bytes(other)); }), "checkpoint.format");
 }

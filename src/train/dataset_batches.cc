@@ -3,6 +3,7 @@
 #include "base/format.h"
 #include "data/dataset_node.h"
 #include "espalier/ops.h"
+#include "train/dataset_cursor.h"
 #include "train/fit_rows.h"
 
 namespace espalier {
@@ -22,10 +23,7 @@ class DatasetSource : public TrainingBatches {
   }
   Cursor save() const override {
     if (!iterator_) return {};
-    const DatasetState state = iterator_->save();
-    return {{"seed", state.seed},
-            {"iteration", state.iteration},
-            {"elements", static_cast<uint64_t>(state.elements)}};
+    return cursor_of(iterator_->save());
   }
 
  protected:
@@ -36,14 +34,9 @@ class DatasetSource : public TrainingBatches {
     return arguments_.of(std::move(*element));
   }
   void restore(const Cursor& cursor) {
-    const auto number = [&](const char* name) {
-      const auto it = cursor.find(name);
-      if (it == cursor.end())
-        throw FormatError("checkpoint.cursor", cat("the place in the dataset has no \"", name, "\""));
-      return it->second;
-    };
-    if (!iterator_) iterator_.emplace(dataset_, number("iteration"));
-    iterator_->restore({number("seed"), number("iteration"), static_cast<int64_t>(number("elements"))});
+    const DatasetState state = state_of(cursor);
+    if (!iterator_) iterator_.emplace(dataset_, state.iteration);
+    iterator_->restore(state);
   }
   Dataset dataset_;
   std::optional<DatasetIterator> iterator_;

@@ -3,6 +3,7 @@
 #include "eager/trace.h"
 #include "nn/build_transaction.h"
 #include "train/backup.h"
+#include "train/decisions.h"
 #include "train/step.h"
 
 namespace espalier {
@@ -50,9 +51,11 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     if (now.step > 0) begin_epoch();
     backups.restore(variables());
   }
+  const RunContext& context = RunContext::current();
   bool interrupted = false;
   int64_t steps_of_run = now.epoch * steps + now.step;
-  for (; now.epoch < options.epochs && !stop; ++now.epoch, now.step = 0) {
+  bool stopped = agreed({.stop = stop}, context).stop;
+  for (; now.epoch < options.epochs && !stopped; ++now.epoch, now.step = 0) {
     if (now.step == 0) {
       begin_epoch();
       reset();
@@ -60,9 +63,9 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     const Logs not_due;
     Logs logs = training_logs();
     bool finite = true;
-    while ((steps == 0 || now.step < steps) && !stop) {
+    while ((steps == 0 || now.step < steps) && !stopped) {
       const std::span<const Tensor> arguments = batches.next();
-      if (arguments.empty()) break;
+      if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) break;
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(arguments, batches.numbers()); });
       if (narrow.untold() && !options.callbacks.empty()) {
@@ -71,14 +74,16 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
       }
       const int64_t step = ++now.step;
       // NaN and infinity stay in the epoch's sum.
-      const bool diverged = finite && !loss_is_finite();
+      const bool diverged = finite && agreed({.diverged = !loss_is_finite()}, context).diverged;
       finite = finite && !diverged;
       const bool due = (step % 8 == 1 || diverged) && !options.callbacks.empty();
       if (due) refresh_training(logs);
       for (const auto& callback : options.callbacks) callback->on_batch_end(step, due ? logs : not_due);
-      if (backups.due_after_step(++steps_of_run)) save(now);
+      const Decisions next = agreed({.stop = stop, .save = backups.due_after_step(++steps_of_run)}, context);
+      stopped = next.stop;
+      if (next.save) save(now);
     }
-    interrupted = stop;
+    interrupted = stopped;
     if (interrupted && backups.used()) save(now);
     refresh_training(logs);
     if (validate) {
@@ -86,7 +91,8 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     }
     for (const auto& callback : options.callbacks) callback->on_epoch_end(now.epoch, logs);
     now.history.push_back(std::move(logs));
-    if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stop, now.history});
+    stopped = agreed({.stop = stopped || stop}, context).stop;
+    if (!interrupted && backups.due_after_epoch()) save({now.epoch + 1, 0, stopped, now.history});
   }
   this->options.optimizer.finalize_variables(Running::model()->trainable_variables());
   for (const auto& callback : options.callbacks)

@@ -5,6 +5,7 @@
 #include "base/find_named.h"
 #include "base/shortest.h"
 #include "espalier/array.h"
+#include "espalier/losses.h"
 #include "espalier/observe.h"
 #include "nn/build_transaction.h"
 #include "train/rows.h"

@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "espalier/error.h"
 #include "espalier/tensor.h"
+#include "format/checkpoint.h"
 
 namespace espalier {
 
@@ -44,7 +45,7 @@ decltype(auto) on_batch(size_t rows, int64_t of, F&& step) {
 // Those of fit, epoch after epoch.
 class TrainingBatches : public StepBatches {
  public:
-  using Cursor = std::map<std::string, uint64_t>;
+  using Cursor = DataCursor;
   // 0: it is not known. Then next() is empty at the end of an epoch, and the call behind it begins the next
   // one; else behind the last batch comes the first, perhaps in another order.
   virtual int64_t steps_per_epoch() const = 0;

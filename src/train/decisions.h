@@ -1,0 +1,21 @@
+// What the ranks of a run must do alike, decided in one place.
+#pragma once
+
+#include "espalier/run_context.h"
+
+namespace espalier {
+
+// Whether a batch is followed by its step, and what follows a step of fit().
+struct Decisions {
+  bool end_of_data = false;  // there is no further batch
+  bool stop = false;         // somebody asked the run to end
+  bool save = false;         // a checkpoint is due
+  bool diverged = false;     // the loss of the epoch is no number any more
+  bool operator==(const Decisions&) const = default;
+};
+
+// What holds on any rank of the context, `mine` on this one. The same on all of them, so that none waits for
+// another in a step, a save or an end that the other does not make.
+Decisions agreed(const Decisions& mine, const RunContext& context);
+
+}  // namespace espalier
