@@ -196,7 +196,7 @@ TEST_F(Fences, AnElementwiseOneIsAStepOfItsOwn) {
     builder.result("y", emit(op, std::make_shared<TripAttributes>(), {&y, 1}) * 2 + 1);
   }
   const auto plan = compile(builder.finish());
-  EXPECT_EQ(plan->step_count(), 3u);
+  ASSERT_EQ(plan->step_count(), 3u);
   Trips::arm(0);
   EXPECT_EQ(rule_of([&] { run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}); }), "run.failed");
 }
