@@ -20,41 +20,52 @@ inline bool sole_owner(const Tensor& tensor) {
   return node.use_count() == 1 && node->literal.buffer().use_count() == 1;
 }
 
-// Counts the changes of one thing that traces depend on besides their arguments: the trainable flags of a
-// layer or of a variable, the dtype policy.
+// One thing that traces depend on besides their arguments: the trainable flags of a layer or of a variable,
+// the dtype policy. Thread-safe.
 class Structure {
  public:
-  uint64_t version() const { return version_.load(std::memory_order_relaxed); }
-  void bump() { version_.fetch_add(1, std::memory_order_relaxed); }
+  using Changed = std::shared_ptr<std::atomic<bool>>;
+  // Sets `changed` at the next bump.
+  void tell(const Changed& changed) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(dependents_, [](const auto& dependent) { return dependent.expired(); });
+    dependents_.push_back(changed);
+  }
+  void bump() {
+    const std::lock_guard lock(mutex_);
+    for (const auto& dependent : dependents_) {
+      if (const Changed changed = dependent.lock()) changed->store(true, std::memory_order_relaxed);
+    }
+    dependents_.clear();
+  }
 
  private:
-  std::atomic<uint64_t> version_{0};
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<std::atomic<bool>>> dependents_;
 };
 using StructurePtr = std::shared_ptr<Structure>;
 
-// All that a trace depends on, as it was when the trace asked.
+// Whether all that a trace asked about is as it was. Copies are of one trace.
 class Structures {
  public:
-  void add(const StructurePtr& structure) { versions_.emplace_back(structure, structure->version()); }
+  void add(Structure& structure) { structure.tell(changed()); }
   void add(const RunContext& context) { context_ = context.id; }
-  // All that another trace depends on.
+  // All that the trace of another part of the same program asked about.
   void add(const Structures& other) {
-    for (const auto& version : other.versions_) {
-      if (std::ranges::find(versions_, version) == versions_.end()) versions_.push_back(version);
-    }
+    changed_.insert(changed_.end(), other.changed_.begin(), other.changed_.end());
     if (other.context_) context_ = other.context_;
   }
+  const Structure::Changed& changed() const { return changed_.front(); }
   // Whether a trace in this context would find the same.
   bool hold(const RunContext& context) const {
-    if (context_ && context_ != context.id) return false;
-    for (const auto& [structure, version] : versions_) {
-      if (structure->version() != version) return false;
+    for (const Structure::Changed& changed : changed_) {
+      if (changed->load(std::memory_order_relaxed)) return false;
     }
-    return true;
+    return !context_ || context_ == context.id;
   }
 
  private:
-  std::vector<std::pair<StructurePtr, uint64_t>> versions_;
+  std::vector<Structure::Changed> changed_{std::make_shared<std::atomic<bool>>(false)};  // one a trace
   uint64_t context_ = 0;  // whose generator draws; 0: none
 };
 
@@ -104,8 +115,8 @@ class Trace {
   // What all traces of this thread that have not ended, hidden ones too, depend on from now on.
   static void depend_on(const StructurePtr& structure);
   static void depend_on(const RunContext& context);
-  // Adds to `own` a structure of each of them whose bump says that what they traced is forgotten.
-  static void add_own(std::vector<StructurePtr>& own);
+  // Adds to `open` what says of each of them that it has changed.
+  static void add_open(std::vector<Structure::Changed>& open);
   const Structures& structures() const { return structures_; }
 
  private:
@@ -119,8 +130,7 @@ class Trace {
   std::vector<VariablePtr> variables_, updated_;
   std::unordered_map<std::string, int> paths_;
   Structures structures_;
-  std::unordered_set<const Structure*> known_;  // of structures_
-  StructurePtr own_ = std::make_shared<Structure>();
+  std::unordered_set<const Structure*> known_;  // in structures_
   Trace *previous_, *outer_;
   bool again_before_;
 };

@@ -37,7 +37,6 @@ Trace::Trace(std::string name, bool again)
       outer_(std::exchange(innermost_trace, this)),
       again_before_(std::exchange(tracing_again, tracing_again || again)) {
   current_trace = this;
-  structures_.add(own_);
 }
 Trace::~Trace() {
   current_trace = previous_;
@@ -53,15 +52,16 @@ void Trace::require_first(const std::string& variable) {
 Trace* Trace::current() { return current_trace; }
 void Trace::depend_on(const StructurePtr& structure) {
   for (Trace* trace = innermost_trace; trace; trace = trace->outer_) {
-    if (trace->known_.insert(structure.get()).second) trace->structures_.add(structure);
+    if (trace->known_.insert(structure.get()).second) trace->structures_.add(*structure);
   }
 }
 void Trace::depend_on(const RunContext& context) {
   for (Trace* trace = innermost_trace; trace; trace = trace->outer_) trace->structures_.add(context);
 }
-void Trace::add_own(std::vector<StructurePtr>& own) {
+void Trace::add_open(std::vector<Structure::Changed>& open) {
   for (Trace* trace = innermost_trace; trace; trace = trace->outer_) {
-    if (std::ranges::find(own, trace->own_) == own.end()) own.push_back(trace->own_);
+    const Structure::Changed& changed = trace->structures_.changed();
+    if (std::ranges::find(open, changed) == open.end()) open.push_back(changed);
   }
 }
 

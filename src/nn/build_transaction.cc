@@ -10,20 +10,20 @@ namespace espalier {
 namespace {
 
 thread_local std::vector<std::function<void()>> undo_log;
-thread_local std::vector<StructurePtr> traced_meanwhile;  // of traces that hold what may be forgotten
+thread_local std::vector<Structure::Changed> traced_meanwhile;  // of traces that hold what may be forgotten
 thread_local int open_transactions = 0, forgetting_transactions = 0;
 
 }  // namespace
 
 BuildTransaction::BuildTransaction() : begin_(undo_log.size()), exceptions_(std::uncaught_exceptions()) {
   ++open_transactions;
-  Trace::add_own(traced_meanwhile);
+  Trace::add_open(traced_meanwhile);
 }
 
 BuildTransaction::~BuildTransaction() {
   if (forgets_) --forgetting_transactions;
   if ((forgets_ || std::uncaught_exceptions() > exceptions_) && undo_log.size() > begin_) {
-    for (const StructurePtr& structure : traced_meanwhile) structure->bump();
+    for (const Structure::Changed& changed : traced_meanwhile) *changed = true;
     for (; undo_log.size() > begin_; undo_log.pop_back()) undo_log.back()();
   }
   if (--open_transactions > 0) return;
@@ -38,7 +38,7 @@ bool BuildTransaction::forgets() { return forgetting_transactions > 0; }
 
 void BuildTransaction::on_refusal(std::function<void()> undo) {
   undo_log.push_back(std::move(undo));
-  Trace::add_own(traced_meanwhile);
+  Trace::add_open(traced_meanwhile);
 }
 
 }  // namespace espalier

@@ -135,7 +135,7 @@ TEST_F(Contexts, EventsAreTold) {
   const std::vector<Literal> inputs{x_.node()->literal};
   run(*plan, inputs, RunContext({.events = &told}));
   EXPECT_EQ(told.ops.size(), told.steps) << "a region's steps are its owner's";
-  EXPECT_EQ(told.steps, plan->step_count());
+  ASSERT_EQ(told.steps, plan->step_count());
   EXPECT_EQ(told.ops.back(), "copy");
   // A profile is such events, too.
   Profiler of_thread;

@@ -125,15 +125,14 @@ void replay(const Executable::Plan& plan, RunState& state, std::span<const Array
   }
   for (size_t i = 0; i < outputs.size(); ++i)
     state.slots[plan.first_output + i] = static_cast<std::byte*>(outputs[i].data);
-  const Frame frame{state.slots.data(),
-                    state.views.data(),
-                    state.targets.data(),
-                    state.in.data(),
-                    state.out.data(),
-                    &state,
-                    &context};
+  const Frame frame{state.slots.data(), state.views.data(), state.targets.data(),
+                    state.in.data(),    state.out.data(),   &state,
+                    &context,           &state.failure};
   if (events) return replay_told(plan, frame, *events);
-  run_steps(plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); });
+  if (!plan.fences.empty()) {
+    return run_steps(plan, frame, [&](const Step& step, size_t) { step.run(step.block, frame); });
+  }
+  for (const Step& step : plan.steps) step.run(step.block, frame);
 }
 
 void run(const Executable& executable, std::span<const ArrayView> inputs,

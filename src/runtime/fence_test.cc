@@ -10,6 +10,7 @@
 #include "passes/pass.h"
 #include "runtime/donated_arrays_test.h"
 #include "runtime/executable.h"
+#include "runtime/plan.h"
 #include "runtime/profile.h"
 #include "tests/random_graph.h"
 
@@ -182,6 +183,22 @@ TEST_F(Fences, AProfiledRunFailsAtTheSameStep) {
   const Profiler profiler;
   EXPECT_EQ(rule_of([&] { run(*plan, arrays.in, arrays.out); }), "run.failed");
   EXPECT_EQ(arrays.bytes(), before);
+}
+
+// Its neighbours are fused; whoever shares a tile with it has no place to say that it failed.
+TEST_F(Fences, AnElementwiseOneIsAStepOfItsOwn) {
+  OpDef op = op_trip;
+  op.fusion = Fusion::kElementwise;
+  GraphBuilder builder;
+  {
+    const SinkScope scope(builder);
+    const Tensor x = builder.argument("x", kRow), y = exponential(x) + 1;
+    builder.result("y", emit(op, std::make_shared<TripAttributes>(), {&y, 1}) * 2 + 1);
+  }
+  const auto plan = compile(builder.finish());
+  ASSERT_EQ(plan->step_count(), 3u);
+  Trips::arm(0);
+  EXPECT_EQ(rule_of([&] { run(*plan, std::vector<Literal>{Literal::splat(kRow, 1.0f)}); }), "run.failed");
 }
 
 // Neither merged with its like nor computed ahead.

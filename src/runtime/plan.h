@@ -32,6 +32,7 @@ struct Frame {
   void** out;
   RunState* state;
   const RunContext* context;
+  Failure* failure;
 
   std::byte* at(const Ref& ref) const { return slots[ref.slot] + ref.offset; }
 };

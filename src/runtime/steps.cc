@@ -74,7 +74,7 @@ void run_reference(const void* memory, const Frame& frame) {
                       {block.regions, block.region_count},
                       &runner,
                       frame.context,
-                      &frame.state->failure};
+                      frame.failure};
   block.op->eval(context);
 }
 
@@ -90,8 +90,8 @@ void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follo
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run({frame.context, &frame.state->failure, block.params, frame.in, frame.out,
-             frame.at(block.workspace), follower});
+  block.run(
+      {frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower});
 }
 void run_kernel(const void* memory, const Frame& frame) {
   run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});

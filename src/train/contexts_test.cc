@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "eager/trace.h"
+#include "base/until_helped_test.h"
 #include "espalier/espalier.h"
 
 namespace espalier {
@@ -27,8 +27,8 @@ std::vector<float> trained(const Task& task) {
   return out;
 }
 
-std::vector<float> in_a_context(const Task& task) {
-  const RunContext context({.threads = 1, .seed = task.seed});
+std::vector<float> in_a_context(const Task& task, int threads = 1) {
+  const RunContext context({.threads = threads, .seed = task.seed});
   const RunScope scope(context);
   return trained(task);
 }
@@ -38,10 +38,10 @@ TEST(TwoContexts, TrainAtOnceAsEachAlone) {
   const std::vector<float> alone[] = {in_a_context(tasks[0]), in_a_context(tasks[1])};
   EXPECT_NE(alone[0], alone[1]);
   EXPECT_EQ(alone[0], in_a_context(tasks[0]));
-  for (int round = 0; round < 3; ++round) {
+  for (const int of_each : {1, 1, 2}) {
     std::vector<float> got[2];
     std::vector<std::thread> threads;
-    for (size_t i = 0; i < 2; ++i) threads.emplace_back([&, i] { got[i] = in_a_context(tasks[i]); });
+    for (size_t i = 0; i < 2; ++i) threads.emplace_back([&, i] { got[i] = in_a_context(tasks[i], of_each); });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(got[0], alone[0]);
     EXPECT_EQ(got[1], alone[1]);
@@ -81,27 +81,30 @@ TEST(TwoContexts, AFunctionDrawsInItsCallers) {
   EXPECT_NE(in_a[0], in_a[1]);
 }
 
+// Threads that a pipeline starts, and those that share a map out.
 TEST(TwoContexts, PipelinesWorkInTheirs) {
-  const auto order = [](uint64_t seed) {
-    const RunContext context({.threads = 1, .seed = seed});
-    const RunScope scope(context);
-    const Dataset rows = Dataset::from_tensor_slices({Generator(1).uniform({20, 2})});
-    std::vector<const RunContext*> seen;
-    std::mutex mutex;
-    const Dataset mapped = rows.map(
-        [&](const Tensor& x) {
-          const std::lock_guard lock(mutex);
-          seen.push_back(&RunContext::current());
-          return x;
-        },
-        {.num_parallel_calls = 4});
-    int64_t count = 0;
-    for (const Tensors& element : mapped.prefetch(2)) count += static_cast<int64_t>(element.size());
-    EXPECT_EQ(count, 20);
-    for (const RunContext* each : seen) EXPECT_EQ(each, &context);
-    EXPECT_EQ(seen.size(), 20u);
+  const RunContext context({.threads = 1});
+  const RunScope scope(context);
+  const Dataset rows = Dataset::from_tensor_slices({Generator(1).uniform({20, 2})});
+  std::mutex mutex;
+  std::vector<const RunContext*> seen;
+  const auto look = [&](const Tensor& x) {
+    const std::lock_guard lock(mutex);
+    seen.push_back(&RunContext::current());
+    return x;
   };
-  order(1);
+  const auto go_through = [&](const Dataset& dataset) {
+    seen.clear();
+    int64_t count = 0;
+    for (const Tensors& element : dataset) count += static_cast<int64_t>(element.size());
+    EXPECT_EQ(count, 20);
+    EXPECT_EQ(seen, std::vector<const RunContext*>(20, &context));
+  };
+  go_through(rows.map(look).prefetch(2));
+  const int before = threads();
+  set_threads(2);
+  until_helped(background_pool(), [&] { go_through(rows.map(look, {.num_parallel_calls = 10})); });
+  set_threads(before);
 }
 
 // Freezing a layer is news for the functions that asked, and for no others.
