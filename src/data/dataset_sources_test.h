@@ -98,4 +98,16 @@ struct NumberedShards {
   int64_t elements() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t{0}); }
 };
 
+inline constexpr Finds kAllFinds[] = {Finds::kByNext, Finds::kBySkip, Finds::kByBytes};
+
+inline NumberedShards random_shards(Philox& random, Finds finds, int64_t most_shards = 9,
+                                    uint64_t most_size = 12) {
+  NumberedShards out{std::vector<int64_t>(1 + random.below(static_cast<uint64_t>(most_shards))), finds};
+  for (int64_t& size : out.sizes) size = static_cast<int64_t>(random.below(most_size));
+  return out;
+}
+
+// The first number of an element, from which its shard and its number there follow.
+inline int32_t label(const PlainElement& element) { return element.back().values[0]; }
+
 }  // namespace espalier

@@ -65,7 +65,8 @@ struct FitSourceKilled {};
 
 // The same program every time: it dies after so many steps, or goes on to the end.
 struct FitSourceProgram {
-  std::string path = testing::TempDir() + "/source.checkpoint";
+  std::string path = cat(testing::TempDir(), "/",
+                         testing::UnitTest::GetInstance()->current_test_info()->name(), ".checkpoint");
   bool by_bytes = true, shuffled = false;
   int64_t shards = 8;
   int steps_per_epoch = 6;  // 0: passes
