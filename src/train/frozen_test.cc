@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "base/rule_of_test.h"
 #include "espalier/espalier.h"
 

@@ -1,6 +1,7 @@
 // Steps of training against the figures of tests/golden/keras_steps.py.
 #include <gtest/gtest.h>
 
+#include "base/format.h"
 #include "espalier/espalier.h"
 #include "ir/golden_test.h"
 #include "optim/keras_optimizer_test.h"
