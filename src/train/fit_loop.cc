@@ -65,7 +65,11 @@ std::vector<Logs> Model::Training::fit(TrainingBatches& batches, const FitOption
     bool finite = true;
     while ((steps == 0 || now.step < steps) && !stopped) {
       const std::span<const Tensor> arguments = batches.next();
-      if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) break;
+      if (agreed({.end_of_data = arguments.empty()}, context).end_of_data) {
+        // Rows that another rank has no more of wait for no further step of this epoch.
+        if (!arguments.empty()) batches.restore(now.epoch + 1, 0, batches.save());
+        break;
+      }
       on_batch(batches.numbers().size(), batches.examples_per_epoch(),
                [&] { train_step->call(arguments, batches.numbers()); });
       if (narrow.untold() && !options.callbacks.empty()) {
