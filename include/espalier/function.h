@@ -34,9 +34,11 @@ class TracedFunction {
  public:
   using Body = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
   TracedFunction(Body body, FunctionOptions options);
-  // A function whose trace its owner makes, for arguments of these types; `again`: it was traced before, so
-  // that it makes no variables now. It is called outside of graphs under construction only.
-  using Tracer = std::function<TracedGraph(std::span<const TensorType> arguments, bool again)>;
+  // A function whose program its owner traces and rewrites by options.rewrites, up to the one called `after`,
+  // for arguments of these types; `again`: it was traced before, so that it makes no variables now. It is
+  // called outside of graphs under construction only.
+  using Tracer =
+      std::function<TracedGraph(std::span<const TensorType> arguments, bool again, const std::string& after)>;
   TracedFunction(Tracer tracer, FunctionOptions options);
 
   std::vector<Tensor> call(std::span<const Tensor> arguments) const;

@@ -16,9 +16,6 @@
 namespace espalier {
 namespace {
 
-// The graph before its rewrites.
-constexpr const char* kTrace = "trace";
-
 struct Plan {
   std::vector<TensorType> signature;
   Structures structures;
@@ -136,8 +133,7 @@ struct TracedFunction::Impl {
   // After `after`, or all rewrites.
   TracedGraph traced_graph(std::span<const TensorType> types, bool again, const std::string& after = "") {
     const Inside inside(*this);
-    TracedGraph program = tracer(types, again);
-    return after == kTrace ? program : rewrite(std::move(program), options.rewrites, again, after);
+    return tracer(types, again, after);
   }
 
   bool traced_before(const RunContext& context) const { return traced && traced->hold(context); }
@@ -186,15 +182,18 @@ struct TracedFunction::Impl {
 TracedFunction::TracedFunction(Body body, FunctionOptions options) : impl_(std::make_shared<Impl>()) {
   impl_->options = std::move(options);
   impl_->body = std::move(body);
-  impl_->tracer = [impl = impl_.get()](std::span<const TensorType> types, bool again) {
+  impl_->tracer = [impl = impl_.get()](std::span<const TensorType> types, bool again,
+                                       const std::string& after) {
     std::vector<NamedType> arguments;
     for (const TensorType& type : types) arguments.push_back({cat("arg", arguments.size()), type});
-    return trace_graph(impl->options.name, again, arguments, [impl](std::span<const Tensor> inputs) {
-      NamedTensors results;
-      for (Tensor& result : impl->body(inputs))
-        results.push_back({cat("result", results.size()), std::move(result)});
-      return results;
-    });
+    TracedGraph program =
+        trace_graph(impl->options.name, again, arguments, [impl](std::span<const Tensor> inputs) {
+          NamedTensors results;
+          for (Tensor& result : impl->body(inputs))
+            results.push_back({cat("result", results.size()), std::move(result)});
+          return results;
+        });
+    return rewrite(std::move(program), impl->options.rewrites, again, after);
   };
 }
 
@@ -231,7 +230,7 @@ size_t TracedFunction::traces() const {
 std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> arguments,
                                                    const std::string& after) const {
   impl_->require_outside();
-  std::vector<std::string> names{kTrace};
+  std::vector<std::string> names{kTraced};
   for (const auto& each : impl_->options.rewrites) names.push_back(each->name);
   const size_t rewrites = names.size();
   for (const Pass* pass : all_passes()) names.push_back(pass->name);

@@ -105,8 +105,11 @@ Rewrite fold_observations();
 // Drops all results but these.
 Rewrite keep_results(std::vector<std::string> names);
 
+// The program before its rewrites, as `espalier graph --after` calls it.
+inline constexpr const char* kTraced = "trace";
 // Runs them in order and verifies the graph after each. Raises InternalError for a change of the signature
-// that its rewrite does not say. Ends after the one called `after`, if that is not empty.
+// that its rewrite does not say. Ends after the one called `after`, before all for kTraced, if that is not
+// empty.
 TracedGraph rewrite(TracedGraph program, const Rewrites& rewrites, bool again, const std::string& after = "");
 
 }  // namespace espalier

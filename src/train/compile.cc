@@ -210,18 +210,6 @@ Rewrite Model::Training::check_numerics(bool trains) {
 
 TracedFunction Model::Training::program(bool trains) {
   const char* const name = trains ? "train_step" : "test_step";
-  const auto trace = [this, name, trains](std::span<const TensorType> types, bool again) {
-    TracedGraph out = trace_forward(name, types, again, trains);
-    if (!trains) return out;
-    const std::vector<Variable> weights = Running::model()->trainable_variables();
-    std::vector<Variable> read;
-    for (const VariablePtr& variable : out.variables) {
-      if (variable->trainable && is_float(variable->type.dtype)) read.emplace_back(variable);
-    }
-    require_own(read, weights);
-    require_weights(*Running::model(), weights);
-    return out;
-  };
   FunctionOptions function{.name = name};
   const auto add = [&](Rewrite rewrite) {
     function.rewrites.push_back(std::make_shared<const Rewrite>(std::move(rewrite)));
@@ -235,6 +223,21 @@ TracedFunction Model::Training::program(bool trains) {
   }
   if (options.check_numerics) add(check_numerics(trains));
   add(keep_results({"skipped", "not_finite"}));
+  const auto trace = [this, name, trains, rewrites = function.rewrites](
+                         std::span<const TensorType> types, bool again, const std::string& after) {
+    const BuildTransaction transaction;
+    TracedGraph out = trace_forward(name, types, again, trains);
+    if (trains) {
+      const std::vector<Variable> weights = Running::model()->trainable_variables();
+      std::vector<Variable> read;
+      for (const VariablePtr& variable : out.variables) {
+        if (variable->trainable && is_float(variable->type.dtype)) read.emplace_back(variable);
+      }
+      require_own(read, weights);
+      require_weights(*Running::model(), weights);
+    }
+    return rewrite(std::move(out), rewrites, again, after);
+  };
   return TracedFunction(trace, std::move(function));
 }
 

@@ -44,7 +44,7 @@ Observed observed(const std::function<void()>& body) {
   return out;
 }
 
-void expect_near(const Tensor& found, const Tensor& wanted, double limit, const std::string& where) {
+void expect_within(const Tensor& found, const Tensor& wanted, double limit, const std::string& where) {
   const auto a = convert(found, DType::kF64).to_vector<double>(),
              b = convert(wanted, DType::kF64).to_vector<double>();
   ASSERT_EQ(a.size(), b.size());
@@ -53,9 +53,9 @@ void expect_near(const Tensor& found, const Tensor& wanted, double limit, const 
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], limit * largest) << where << " " << i;
 }
 
-struct Rows {
+struct ScoredBatch {
   Tensor labels, outputs, weights;
-  Rows part(int64_t begin, int64_t end) const {
+  ScoredBatch part(int64_t begin, int64_t end) const {
     const auto cut = [&](const Tensor& x) {
       std::vector<int64_t> from(x.rank(), 0), to(x.shape().begin(), x.shape().end());
       from[0] = begin, to[0] = end;
@@ -66,14 +66,14 @@ struct Rows {
 };
 
 // Metrics after one batch, then three parts of another, one of them of rows that do not count.
-void check_parts(const std::string& name, const Rows& before, const Rows& rows) {
+void check_parts(const std::string& name, const ScoredBatch& before, const ScoredBatch& rows) {
   Metric whole(name), parted(name);
   for (Metric* metric : {&whole, &parted}) metric->update(before.labels, before.outputs, before.weights);
   whole.update(rows.labels, rows.outputs, rows.weights);
   const int64_t n = rows.labels.size(0), edges[] = {0, 3, 5, n};
   std::vector<Observed> parts;
   for (int i = 0; i < 3; ++i) {
-    const Rows part = rows.part(edges[i], edges[i + 1]);
+    const ScoredBatch part = rows.part(edges[i], edges[i + 1]);
     parts.push_back(observed([&] { parted.update(part.labels, part.outputs, part.weights); }));
   }
   for (size_t k = 0; k < parts[0].how.size(); ++k) {
@@ -82,7 +82,7 @@ void check_parts(const std::string& name, const Rows& before, const Rows& rows) 
         how, combine_increments(how, parts[0].increments[k], parts[1].increments[k]), parts[2].increments[k]);
     const Tensors right = combine_increments(
         how, parts[0].increments[k], combine_increments(how, parts[1].increments[k], parts[2].increments[k]));
-    for (size_t i = 0; i < left.size(); ++i) expect_near(left[i], right[i], 1e-6, name + " associative");
+    for (size_t i = 0; i < left.size(); ++i) expect_within(left[i], right[i], 1e-6, name + " associative");
     Tensors now;
     for (const Variable& variable : how.variables) now.push_back(variable.read());
     const Tensors next = folded(how, now, left);
@@ -92,7 +92,7 @@ void check_parts(const std::string& name, const Rows& before, const Rows& rows) 
   EXPECT_NEAR(parted.result(), wanted, 1e-6 * std::max(1.0, std::abs(wanted))) << name;
   const auto a = whole.variables(), b = parted.variables();
   ASSERT_EQ(a.size(), b.size());
-  for (size_t i = 0; i < a.size(); ++i) expect_near(b[i].read(), a[i].read(), 1e-6, a[i].path());
+  for (size_t i = 0; i < a.size(); ++i) expect_within(b[i].read(), a[i].read(), 1e-6, a[i].path());
 }
 
 TEST(Observations, PartsOfABatchAddUpToTheWholeForEveryMetric) {
@@ -155,7 +155,7 @@ TEST(Observations, PartsOfABatchMakeItsMovingAverages) {
         }
         throw InternalError("no average");
       };
-      expect_near(next[i], at(whole), 1e-6, i ? "variance" : "mean");
+      expect_within(next[i], at(whole), 1e-6, i ? "variance" : "mean");
       EXPECT_NE(at(parted).to_vector<float>(), at(whole).to_vector<float>()) << "nothing was compared";
     }
   }

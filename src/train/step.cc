@@ -54,6 +54,7 @@ TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const 
 }
 
 TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const {
+  const BuildTransaction building;
   EagerTransaction transaction;
   FiniteFlag finite;
   const Tensor skipped = eager_(arguments, options_.checks ? &finite : nullptr);
@@ -66,7 +67,6 @@ TrainStep::Flags TrainStep::run_eagerly(std::span<const Tensor> arguments) const
 }
 
 bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t> numbers) const {
-  const BuildTransaction transaction;
   const std::optional<StepRows> counted = only_counted_rows(arguments, numbers);
   if (counted) {
     arguments = counted->arguments;
@@ -82,18 +82,17 @@ bool TrainStep::call(std::span<const Tensor> arguments, std::span<const int64_t>
 }
 
 void TrainStep::make_variables(std::span<const Tensor> arguments) const {
-  const BuildTransaction transaction;
   if (!options_.eager) {
     traced_.graph(arguments);
     return;
   }
+  const BuildTransaction building;
   const EagerTransaction undone;
   eager_(arguments, nullptr);
 }
 
 std::shared_ptr<const Graph> TrainStep::graph(std::span<const Tensor> arguments,
                                               const std::string& after) const {
-  const BuildTransaction transaction;
   return traced_.graph(arguments, after);
 }
 
