@@ -100,6 +100,21 @@ TEST_F(GraphOfPlan, AfterEachRewrite) {
   EXPECT_FALSE(std::filesystem::exists(path("m")));
 }
 
+TEST_F(GraphOfPlan, OfImages) {
+  std::string rows;
+  for (int i = 0; i < 40; ++i) {
+    for (int k = 0; k < 16; ++k) rows += cat((i * 7 + k * 3) % 256, ",");
+    rows += cat(i % 2, "\n");
+  }
+  file("digits.csv", rows);
+  const std::string plan =
+      file("plan.toml", "[data]\nfile = \"digits.csv\"\n[fit]\nbatch_size = 8\n[model]\npath = \"m\"\n");
+  const std::string text = call_verb(add_graph, {plan, "--after", "add_gradients"});
+  EXPECT_NE(text.find("  input  x f32[8,4,4]\n"), std::string::npos) << text.substr(0, 400);
+  EXPECT_NE(text.find("  input  seed f32[]\n"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(path("m")));
+}
+
 TEST(GraphVerb, JsonSaysTheSame) {
   const auto graph = softmax_graph();
   const auto json = nlohmann::json::parse(call_verb(add_graph, {"-", "--json"}, print_program(*graph)));

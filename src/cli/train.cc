@@ -504,8 +504,9 @@ Exit codes: 0 done, 2 wrong use or bad input, 130 ended by Ctrl-C.)";
 
 std::string step_of_plan(const std::string& plan, const std::string& after) {
   TrainFlags flags;
-  CLI::App verb;
+  CLI::App verb;  // none of whose flags is given
   add_data_flags(verb, flags);
+  add_training_flags(verb, flags);
   flags.verb = &verb;
   flags.plan = plan;
   flags.force = true;
