@@ -52,6 +52,48 @@ TEST(RunEagerly, GivesTheValuesOfTracedSteps) {
   expect_close(run(true, make), run(false, make), 1e-5f);
 }
 
+// All that reverse mode meets in layers: the tape in eager steps and the graph in traced ones find the same.
+struct Everything : Layer {
+  Everything() : Layer("everything") {}
+  void build(const TensorType& input) override {
+    const int64_t width = input.shape.back();
+    add_weight("w", {width, width}, initializer("glorot_uniform"));
+    add_weight("scale", {width}, initializer("ones"));
+    add_weight("calls", {}, initializer("zeros"), false);
+  }
+  Tensor call(const Tensor& x) override {
+    const Variable w = weight("w"), scale = weight("scale");
+    Variable calls = weight("calls");
+    calls.assign_add(1);
+    const TensorFunction again = checkpoint([&](const Tensor& in) { return tanh(matmul(in, w)); });
+    Tensor y = again(x)[0];
+    // A gradient of its own: a third of the true one.
+    const TensorFunction third = custom_gradient(
+        [](const Tensor& in) { return in * 2; },
+        [](std::span<const Tensor>, std::span<const Tensor>, std::span<const Tensor> cotangents) {
+          return Tensors{cotangents[0] * (2.0 / 3)};
+        });
+    y = third(y)[0] + stop_gradient(y) * 0.5;
+    // A penalty on the slope of an inner function, so a gradient of a gradient.
+    GradientTape inner;
+    inner.watch(y);
+    const Tensor energy = reduce_sum(y * y * scale, {0, 1});
+    const Tensor slope = inner.gradient(energy, y);
+    y = y + slope * 0.125;
+    y = fori_loop(
+        0, 3, [&](const Tensor&, const Tensor& in) { return in + tanh(in * scale) * 0.25; }, y);
+    const TensorFunction rows = vmap([&](const Tensor& row) { return row * scale + reduce_max(row, {0}); });
+    return rows(y)[0];
+  }
+};
+
+TEST(RunEagerly, BothRoadsToGradientsFindTheSame) {
+  const auto make = [] {
+    return Sequential{Dense({.units = 6, .activation = "tanh"}), Everything(), Dense({.units = 3})};
+  };
+  expect_close(run(true, make), run(false, make), 1e-5f);
+}
+
 // Counts the runs of its code, and looks into its tensors.
 struct Looks : Layer {
   explicit Looks(std::vector<float>& seen) : Layer("looks"), seen(&seen) {}
