@@ -78,8 +78,13 @@ void Generator::reset(uint64_t seed) {
 Generator& default_generator() {
   const RunContext& context = RunContext::current();
   Trace::depend_on(context);
-  return context.part<Generator>(
-      [](const RunContext& context) { return std::make_shared<Generator>(context.seed); });
+  return context.part<Generator>([](const RunContext& context) {
+    auto generator = std::make_shared<Generator>(context.seed);
+    // Whoever draws first makes it, in whatever scope of names.
+    generator->key_variable().state()->path = kKey;
+    generator->step_variable().state()->path = kStep;
+    return generator;
+  });
 }
 Tensor random_uniform(const Shape& shape, Location at) {
   return default_generator().uniform(shape, 0, 1, DType::kF32, at);

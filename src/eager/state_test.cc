@@ -256,5 +256,13 @@ TEST(ControlState, ATracedFunctionJoinsTheRegionAroundIt) {
             (std::vector<float>{2, 4}));
 }
 
+TEST(DefaultGenerator, HasOneNameWhoeverDrawsFirst) {
+  const RunContext context;
+  const RunScope scope(context);
+  const NameScope layer("dropout");
+  EXPECT_EQ(default_generator().key_variable().path(), "random/key");
+  EXPECT_EQ(default_generator().step_variable().path(), "random/step");
+}
+
 }  // namespace
 }  // namespace espalier
