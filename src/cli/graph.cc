@@ -1,4 +1,6 @@
 // espalier graph: a program as this build understands it.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
@@ -45,12 +47,9 @@ std::string short_text(const Graph& program) {
 // The program as the passes leave it, up to the one called `after`.
 std::shared_ptr<const Graph> passed(std::shared_ptr<const Graph> program, const std::string& after) {
   std::vector<std::string> names;
-  for (const Pass* pass : all_passes()) {
-    names.emplace_back(pass->name);
-    program = pass->run(*program);
-    if (after == pass->name) return program;
-  }
-  throw_unknown("graph.after", "pass", after, names);
+  for (const Pass* pass : all_passes()) names.emplace_back(pass->name);
+  if (std::ranges::find(names, after) == names.end()) throw_unknown("graph.after", "pass", after, names);
+  return optimize(std::move(program), {.last = after});
 }
 
 void graph(const GraphOptions& options) {

@@ -182,6 +182,15 @@ void write_shown(const TrainPlan& plan, const Results& results) {
   if (results.out != "-") results.suggest({"train", results.out});
 }
 
+ImagesRun images_run(const TrainFlags& flags, const TrainPlan& plan) {
+  return {.verb = "train",
+          .plan = plan,
+          .resume = flags.resume,
+          .force = flags.force,
+          .results = flags.results,
+          .show_step = flags.show_step};
+}
+
 void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const std::string& data = plan.data.file;
   if (!plan.data.image_size.empty())
@@ -194,13 +203,7 @@ void train_digits(const TrainFlags& flags, const TrainPlan& plan) {
   const HashedExamples examples = digits_at(data);
   check_no_table_flags(flags, data);
   if (flags.write_plan) return write_shown(plan, flags.results);
-  train_images({.verb = "train",
-                .plan = plan,
-                .resume = flags.resume,
-                .force = flags.force,
-                .results = flags.results,
-                .show_step = flags.show_step},
-               [&] { return rows_of_digits(examples, plan.data); });
+  train_images(images_run(flags, plan), [&] { return rows_of_digits(examples, plan.data); });
   if (flags.show_step) return;
   flags.results.suggest({"evaluate", plan.model.path, data});
 }
@@ -220,13 +223,7 @@ void train_folder(const TrainFlags& flags, const TrainPlan& told) {
     plan.data.image_size = {folder.height, folder.width};
     return write_shown(plan, flags.results);
   }
-  train_images({.verb = "train",
-                .plan = plan,
-                .resume = flags.resume,
-                .force = flags.force,
-                .results = flags.results,
-                .show_step = flags.show_step},
-               [&] { return rows_of_folder(folder, plan.data); });
+  train_images(images_run(flags, plan), [&] { return rows_of_folder(folder, plan.data); });
   if (flags.show_step) return;
   if (folder.parted) return flags.results.suggest({"evaluate", plan.model.path, data});
   // One that the model has not learned from.

@@ -245,9 +245,7 @@ std::shared_ptr<const Graph> TracedFunction::graph(std::span<const Tensor> argum
   const TracedGraph program = impl_->traced_graph(types, again, number < rewrites ? *at : "");
   // A part of the way makes not all variables.
   if (number + 1 >= rewrites) impl_->traced = program.structures;
-  std::shared_ptr<const Graph> graph = program.graph;
-  for (size_t i = rewrites; i <= number; ++i) graph = all_passes()[i - rewrites]->run(*graph);
-  return graph;
+  return number < rewrites ? program.graph : optimize(program.graph, {.last = *at});
 }
 
 }  // namespace espalier

@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "base/format.h"
 #include "eager/observations.h"
 #include "espalier/ops.h"

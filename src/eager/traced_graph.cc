@@ -64,6 +64,13 @@ std::vector<std::string> TracedGraph::result_names() const {
   return out;
 }
 
+size_t TracedGraph::result_number(const std::string& name) const {
+  const std::vector<std::string> names = result_names();
+  const auto at = std::ranges::find(names, name);
+  if (at == names.end()) throw InternalError(cat("graph ", graph->name(), " has no result ", name));
+  return static_cast<size_t>(at - names.begin());
+}
+
 std::vector<std::string> TracedGraph::variable_names() const {
   std::vector<std::string> out;
   for (const GraphInput& input : graph->inputs()) {
@@ -121,16 +128,13 @@ Inlined::Inlined(const TracedGraph& from, std::span<const Tensor> arguments) {
 Inlined::Inlined(const TracedGraph& from, std::span<const Tensor> arguments, const std::string& target,
                  const Tensor& seed, std::span<const size_t> variables) {
   Trace& trace = current_trace_of(from);
-  const std::vector<std::string> names = from.result_names();
-  const auto at = std::ranges::find(names, target);
-  if (at == names.end()) throw InternalError(cat("graph ", from.graph->name(), " has no result ", target));
   std::vector<size_t> places, sources;
   for (size_t i = 0; i < from.graph->inputs().size(); ++i) {
     if (from.graph->inputs()[i].kind == InputKind::kVariable) places.push_back(i);
   }
   for (const size_t variable : variables) sources.push_back(places.at(variable));
   WithGradients all = append_with_gradients(trace.builder(), *from.graph, inputs_in(trace, from, arguments),
-                                            static_cast<size_t>(at - names.begin()), seed, sources);
+                                            from.result_number(target), seed, sources);
   take(from, all.outputs);
   gradients = std::move(all.gradients);
 }
@@ -141,6 +145,10 @@ void Inlined::take(const TracedGraph& from, const std::vector<Tensor>& outputs) 
     updates.push_back({Variable(from.updated[i]), outputs[from.results + i]});
 }
 
+void Inlined::assign_updates() const {
+  for (const Update& update : updates) Variable(update.variable).assign(update.next);
+}
+
 Tensor Inlined::result(const std::string& name) const {
   const auto at = std::ranges::find(results, name, &NamedTensor::name);
   return at == results.end() ? Tensor() : at->value;
@@ -149,11 +157,7 @@ Tensor Inlined::result(const std::string& name) const {
 Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()> of) {
   const auto run = [target = std::move(target), of = std::move(of)](const TracedGraph& program, bool again) {
     std::vector<NamedType> arguments = program.arguments();
-    const auto results = program.result_names();
-    const auto at = std::ranges::find(results, target);
-    if (at == results.end())
-      throw InternalError(cat("graph ", program.graph->name(), " has no result ", target));
-    const auto& output = program.graph->outputs()[static_cast<size_t>(at - results.begin())];
+    const GraphOutput& output = program.graph->outputs()[program.result_number(target)];
     arguments.push_back({"seed", program.graph->type(output.value)});
     Rewritten out;
     out.change.added_arguments = {"seed"};
@@ -165,7 +169,7 @@ Rewrite add_gradients(std::string target, std::function<std::vector<Variable>()>
           wanted.push_back(static_cast<size_t>(input - program.variables.begin()));
       }
       Inlined all(program, in.first(in.size() - 1), target, in.back(), wanted);
-      for (Inlined::Update& update : all.updates) update.variable.assign(update.next);
+      all.assign_updates();
       const std::vector<std::string> names = program.variable_names();
       for (size_t i = 0; i < wanted.size(); ++i) {
         if (!all.gradients[i].defined()) continue;
@@ -185,7 +189,7 @@ Rewrite fold_observations() {
     out.program =
         trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
           Inlined all(program, in);
-          for (Inlined::Update& update : all.updates) update.variable.assign(update.next);
+          all.assign_updates();
           for (const TracedObservation& observed : program.observations) {
             std::vector<Tensor> now, increments;
             for (const Variable& variable : observed.how.variables) now.push_back(variable.state()->read());
@@ -212,7 +216,7 @@ Rewrite keep_results(std::vector<std::string> names) {
     out.program =
         trace_graph(program.graph->name(), again, program.arguments(), [&](std::span<const Tensor> in) {
           const Inlined all(program, in);
-          for (const Inlined::Update& update : all.updates) Variable(update.variable).assign(update.next);
+          all.assign_updates();
           NamedTensors kept;
           for (const NamedTensor& result : all.results) {
             if (std::ranges::find(names, result.name) != names.end())

@@ -36,6 +36,8 @@ struct TracedGraph {
 
   std::vector<NamedType> arguments() const;
   std::vector<std::string> result_names() const;
+  // Raises InternalError where there is no such result.
+  size_t result_number(const std::string& name) const;
   // The names of the inputs that `variables` are: paths, with a number where two are equal.
   std::vector<std::string> variable_names() const;
 };
@@ -60,6 +62,7 @@ class Inlined {
 
   // Undefined where there is no such result.
   Tensor result(const std::string& name) const;
+  void assign_updates() const;
 
   struct Update {
     Variable variable;

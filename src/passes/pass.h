@@ -28,6 +28,8 @@ std::span<const Pass* const> all_passes();
 // Which passes run. Results are the same bits for every choice.
 struct PassOptions {
   std::vector<std::string> off = {};
+  // The pass to end behind; empty: all run.
+  std::string last = {};
   // Verify the graph after each pass; always in checked builds.
   bool verify = false;
 };

@@ -21,14 +21,17 @@ std::span<const Pass* const> all_passes() { return kPasses; }
 std::shared_ptr<const Graph> optimize(std::shared_ptr<const Graph> graph, const PassOptions& options) {
   std::vector<std::string> known;
   for (const Pass* pass : kPasses) known.emplace_back(pass->name);
-  for (const std::string& name : options.off) {
+  std::vector<std::string> named = options.off;
+  if (!options.last.empty()) named.push_back(options.last);
+  for (const std::string& name : named) {
     if (std::find(known.begin(), known.end(), name) == known.end())
       throw_unknown("pass.name", "pass", name, known);
   }
   for (const Pass* pass : kPasses) {
-    if (std::find(options.off.begin(), options.off.end(), pass->name) != options.off.end()) continue;
-    graph = pass->run(*graph);
-    if (kChecked || options.verify) graph->verify();
+    const bool off = std::find(options.off.begin(), options.off.end(), pass->name) != options.off.end();
+    if (!off) graph = pass->run(*graph);
+    if (!off && (kChecked || options.verify)) graph->verify();
+    if (options.last == pass->name) break;
   }
   return graph;
 }

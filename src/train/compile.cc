@@ -86,21 +86,21 @@ Model::Training::Forward Model::Training::forward(const Batch& batch, bool train
   return out;
 }
 
-Tensor Model::Training::seed(const Tensor& row_weight) const {
+Tensor Model::Training::seed(const Tensor& weight) const {
   const Tensor one = options.optimizer.scale_loss(scaling ? scaling->scale() : full({}, 1));
   if (options.optimizer.gradient_accumulation_steps() > 1) return one;
-  return LossSums{one, reduce_sum(row_weight, {0})}.mean();
+  return LossSums{one, weight}.mean();
 }
 
 Tensor Model::Training::update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
-                               const Tensor& row_weight) {
+                               const Tensor& weight) {
   UpdateControl control;
   Tensor skipped;
   if (scaling) {
     skipped = LossScaling::overflow(gradients);
     control = scaling->control(skipped);
   }
-  if (options.optimizer.gradient_accumulation_steps() > 1) control.weight = reduce_sum(row_weight, {0});
+  if (options.optimizer.gradient_accumulation_steps() > 1) control.weight = weight;
   const auto rule = options.optimizer.rule();
   BuildTransaction::on_refusal([rule, slots = rule->slots.size()] { rule->keep_slots(slots); });
   if (!variables.empty()) options.optimizer.apply(gradients, variables, control);
@@ -145,21 +145,21 @@ Rewrite Model::Training::apply_update() {
     Rewritten out;
     out.change.bound_arguments = {"seed"};
     out.program = trace_graph(program.graph->name(), again, arguments, [&](std::span<const Tensor> in) {
-      const Tensor& row_weight = in[static_cast<size_t>(weight_at)];
+      const Tensor weight = reduce_sum(in[static_cast<size_t>(weight_at)], {0});
       Tensors all_arguments(in.begin(), in.end());
-      all_arguments.insert(all_arguments.begin() + seed_at, seed(row_weight));
+      all_arguments.insert(all_arguments.begin() + seed_at, seed(weight));
       Inlined step(program, all_arguments);
 
       const std::vector<std::string> names = program.variable_names();
       const std::vector<Variable> weights = Running::model()->trainable_variables();
       std::vector<Tensor> gradients;
-      for (const Variable& weight : weights) {
-        const auto at = std::ranges::find(program.variables, weight.state()) - program.variables.begin();
+      for (const Variable& variable : weights) {
+        const auto at = std::ranges::find(program.variables, variable.state()) - program.variables.begin();
         gradients.push_back(std::cmp_less(at, names.size())
                                 ? step.result(cat("gradient/", names[static_cast<size_t>(at)]))
                                 : Tensor());
       }
-      const Tensor skipped = update(gradients, weights, row_weight);
+      const Tensor skipped = update(gradients, weights, weight);
       const Tensor applies = skipped.defined() ? compare(skipped, 0, Comparison::kEQ) : Tensor();
       for (Inlined::Update& observed : step.updates)
         observed.variable.assign(if_applied(applies, observed.variable, observed.next));
@@ -248,13 +248,13 @@ Tensor Model::Training::train_eagerly(std::span<const Tensor> arguments, StepWat
   if (watch) watch->loss(found.sums.mean());
   const std::vector<Variable> weights = Running::model()->trainable_variables();
   const std::vector<Tensor> gradients =
-      tape.gradient(found.sums.sum, weights, {.output_gradients = {seed(rows.row_weight)}});
+      tape.gradient(found.sums.sum, weights, {.output_gradients = {seed(found.sums.weight)}});
   require_own(tape.watched_variables(), weights);
   require_weights(*Running::model(), weights);
   // What overflows under a loss scale is skipped, and no fault.
   if (watch && !scaling) watch->gradients(weights, gradients);
   observe(rows, found);
-  const Tensor skipped = update(gradients, weights, rows.row_weight);
+  const Tensor skipped = update(gradients, weights, found.sums.weight);
   if (watch) watch->updated(Running::model()->variables());
   return skipped;
 }
@@ -280,10 +280,7 @@ void Model::compile(ModelOptions options, Location at) {
     TrainStep::Options of{.labels = training.outputs.size(),
                           .eager = training.options.run_eagerly,
                           .checks = training.options.check_numerics};
-    if (trains && training.scaling) {
-      of.may_skip = true;
-      of.of_skipped = training.scaling->variables();
-    }
+    if (trains && training.scaling) of.of_skipped = training.scaling->variables();
     return std::make_unique<TrainStep>(std::move(eager), training.program(trains), std::move(of));
   };
   training.train_step = step(true);

@@ -48,7 +48,7 @@ TrainStep::TrainStep(Body eager, TracedFunction traced, Options options)
 TrainStep::Flags TrainStep::run_traced(std::span<const Tensor> arguments) const {
   const std::vector<Tensor> flags = traced_.call(arguments);
   Flags out;
-  if (options_.may_skip) out.kept = holds(flags.front());
+  if (!options_.of_skipped.empty()) out.kept = holds(flags.front());
   if (options_.checks) out.finite = holds(flags.back());
   return out;
 }

@@ -58,8 +58,8 @@ class TrainStep {
   using Body = std::function<Tensor(std::span<const Tensor> arguments, StepWatch* watch)>;
   struct Options {
     size_t labels = 1;  // tensors of y
-    bool eager = false, checks = false, may_skip = false;
-    std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes
+    bool eager = false, checks = false;
+    std::vector<Variable> of_skipped = {};  // those that also a step that is not kept changes; none: all are
   };
   // `eager` by eager calls; what `traced` gives are the flags "skipped", if the step may be, and
   // "not_finite", if it checks.
@@ -120,11 +120,11 @@ struct Model::Training {
   Forward forward(const Batch& batch, bool training);
   // What the sum of the losses is weighed by before it is differentiated: one by the weight of the rows, or 1
   // where the optimizer divides sums of several calls; times the loss scale and the optimizer's factor.
-  Tensor seed(const Tensor& row_weight) const;
+  Tensor seed(const Tensor& weight) const;
   // The update by gradients of the sum, weighed so; they are `weight` together. Gives f32[]: 0 where it
   // applies, else NaN; undefined without a loss scale.
   Tensor update(const std::vector<Tensor>& gradients, const std::vector<Variable>& variables,
-                const Tensor& row_weight);
+                const Tensor& weight);
   // Adds a batch to what `logs` says.
   void observe(const Batch& batch, const Forward& forward);
   Logs logs() const;
