@@ -12,6 +12,15 @@ namespace espalier {
 std::vector<Literal> interpret(const Graph& graph, std::span<const Literal> inputs,
                                const RunContext& context = RunContext::current());
 
+// inputs[replica][partition]: what one process of a grid takes, or gives.
+using GridValues = std::vector<std::vector<std::vector<Literal>>>;
+
+// What collectives mean: the graph on all processes of a grid at once, each on a thread of its own. Raises
+// ShapeError[grid.shape] unless all replicas have equally many partitions, one at least, and what interpret()
+// raises in the first process that fails by itself; RunError[run.failed] where processes wait for each other
+// in vain.
+GridValues interpret_grid(const Graph& graph, const GridValues& inputs);
+
 // One call on concrete arrays.
 std::vector<Literal> evaluate(const Call& call, const RunContext& context = RunContext::current());
 

@@ -410,6 +410,10 @@ const std::map<std::string_view, std::string_view> kNeedElements = {
     {"reduce_window", "reduce_window.c4"},
     {"select_and_gather", "select_and_gather.c4"},
     {"select_and_scatter", "select_and_scatter.c4 select_and_scatter.c5"},
+    // Operands of a group's processes, or parts for each, make up the whole.
+    {"all_gather", "all_gather.c4 all_gather.c5"},
+    {"all_to_all", "all_to_all.c2"},
+    {"reduce_scatter", "reduce_scatter.c6"},
     // The 0 is the number of an axis as well, here of another one.
     {"batch_normalization", "batch_normalization.c2"},
     {"broadcast_in_dim", "broadcast_in_dim.c4"},

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "ir/constant.h"
+#include "ops/collective.h"
 #include "runtime/decompose.h"
 #include "runtime/fusion.h"
 #include "runtime/integer_products.h"
@@ -364,6 +365,13 @@ class Planner {
                                types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype,
                                constants});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
+    if (!kernel.run && is_collective(*node.op) && RunContext::current().world > 1) {
+      const Location at = graph_.location(node);
+      throw UnsupportedError(
+          "compile.collective",
+          cat(node.op->name, at.known() ? cat(" at ", at) : std::string(), " has no kernel that runs among ",
+              RunContext::current().world, " processes"));
+    }
 
     const bool elementwise = !kernel.run && node.op->fusion == Fusion::kElementwise && node.result_count == 1;
     // Whether result i may be written over an operand.

@@ -100,7 +100,7 @@ void parse_hash(Lexer& lexer, AttributeValue& out) {
     lexer.fail_expected("an enumerator");
   }
   if (name == "stablehlo.dot" || name == "stablehlo.gather" || name == "stablehlo.scatter" ||
-      name == "stablehlo.conv") {
+      name == "stablehlo.conv" || name == "stablehlo.channel_handle") {
     out.kind = AttributeValue::kStruct;
     lexer.advance();
     if (name == "stablehlo.conv" && lexer.at('[')) {

@@ -68,7 +68,19 @@ constexpr std::string_view kStablehlo[] = {"value",
                                            "transpose_a",
                                            "is_stable",
                                            "indices_are_sorted",
-                                           "unique_indices"};
+                                           "unique_indices",
+                                           "all_gather_dim",
+                                           "scatter_dimension",
+                                           "split_dimension",
+                                           "concat_dimension",
+                                           "split_count",
+                                           "replica_groups",
+                                           "source_target_pairs",
+                                           "use_global_device_ids",
+                                           "has_dynamic_root"};
+
+// True where the name stands, false where it does not.
+constexpr std::string_view kUnits[] = {"use_global_device_ids", "has_dynamic_root"};
 
 // Lists that StableHLO leaves out for ones and zeros, and composites for what their operands say.
 constexpr std::string_view kOptional[] = {"window_strides",  "base_dilations", "window_dilations",
@@ -135,7 +147,7 @@ class FieldReader final : public FieldVisitor {
       if (const AttributeValue* a = top("padding"))
         value = half_of_pairs(integers("padding", *a, kMaxListed), n == "padding.high");
     } else if (const AttributeValue* a = find(name)) {
-      value = integers(name, *a, kMaxListed);
+      value = n == "replica_groups" ? groups(name, *a) : integers(name, *a, kMaxListed);
     } else if (std::strcmp(name, "shape") == 0 && !results_.empty()) {
       value = results_[0].shape;
     }
@@ -213,6 +225,21 @@ class FieldReader final : public FieldVisitor {
     for (size_t i = half; i < pairs.size(); i += 2) out.push_back(pairs[i]);
     return out;
   }
+  // Rows of ids, filled up with -1, as groups that end by -1 each.
+  Dims groups(const char* name, const AttributeValue& a) const {
+    if (a.kind != AttributeValue::kLiteral || a.literal->type().rank() != 2)
+      wrong(name, a, "a dense matrix of integers");
+    const Dims all = integers(name, a, kMaxListed);
+    const auto width = static_cast<size_t>(a.literal->type().shape[1]);
+    Dims out;
+    for (size_t row = 0; width && row < all.size(); row += width) {
+      for (size_t i = row; i < row + width; ++i) {
+        if (all[i] != -1) out.push_back(all[i]);
+      }
+      if (out.size() && out[out.size() - 1] != -1) out.push_back(-1);
+    }
+    return out;
+  }
   Dims integers(const char* name, const AttributeValue& a, size_t limit) const {
     if (a.kind == AttributeValue::kIntegers) {
       if (limit == 1 && a.integers.size() != 1) wrong(name, a, "an integer");
@@ -261,6 +288,28 @@ std::string pairs_text(const Dims& dims) {
   return out + cat("> : tensor<", dims.size() / 2, "x2xi64>");
 }
 
+// Groups that end by -1 each as rows, filled up with -1.
+std::string groups_text(const Dims& flat) {
+  std::vector<std::string> rows;
+  std::vector<size_t> sizes;
+  bool open = false;
+  for (size_t i = 0; i < flat.size(); ++i) {
+    if (!open) rows.emplace_back(), sizes.push_back(0);
+    open = flat[i] != -1;
+    if (!open) continue;
+    rows.back() += cat(sizes.back()++ ? ", " : "", flat[i]);
+  }
+  size_t width = 0;
+  for (const size_t size : sizes) width = std::max(width, size);
+  std::string out;
+  for (size_t i = 0; width && i < rows.size(); ++i) {
+    for (; sizes[i] < width; ++sizes[i]) rows[i] += cat(sizes[i] ? ", " : "", "-1");
+    out += cat(i ? ", [" : "[[", rows[i], "]");
+  }
+  if (!out.empty()) out += ']';
+  return cat("dense<", out, "> : tensor<", width ? rows.size() : 0, "x", width, "xi64>");
+}
+
 std::string bools_text(const Dims& dims) {
   std::string out = "array<i1";
   for (size_t i = 0; i < dims.size(); ++i) out += cat(i ? ", " : ": ", dims[i] ? "true" : "false");
@@ -275,7 +324,10 @@ class FieldWriter final : public FieldVisitor {
   FieldWriter(const OpDef* op) : op_(op) {}
 
   using FieldVisitor::word;
-  void field(const char* name, bool& value) override { put(name, value ? "true" : "false"); }
+  void field(const char* name, bool& value) override {
+    if (!op_ || !listed(kUnits, name)) return put(name, value ? "true" : "false");
+    if (value) put(name, "");
+  }
   void field(const char* name, int64_t& value) override {
     if (nested(name, {value}, value == 0)) return;
     put(name, cat(value, is_i32(name) ? " : i32" : " : i64"));
@@ -288,7 +340,8 @@ class FieldWriter final : public FieldVisitor {
     if (nested(name, value, value.empty())) return;
     const std::string_view n = name;
     if ((op_ && n == "shape") || (value.empty() && listed(kOptional, n))) return;
-    if (op_ && n == "padding") return put(name, pairs_text(value));
+    if (op_ && n == "replica_groups") return put(name, groups_text(value));
+    if (op_ && (n == "padding" || n == "source_target_pairs")) return put(name, pairs_text(value));
     if (op_ && n == "window_reversal") return put(name, bools_text(value));
     put(name, array_text(value));
   }
@@ -322,6 +375,7 @@ class FieldWriter final : public FieldVisitor {
   std::string text() {
     for (const auto& [prefix, fields] : structs_) {
       if (prefix == "padding" && fields[0].values.empty()) continue;
+      if (prefix == "channel_handle" && fields[0].is_default && fields[1].is_default) continue;
       parts_.emplace_back(prefix, struct_text(prefix, fields));
     }
     std::sort(parts_.begin(), parts_.end());
@@ -329,7 +383,7 @@ class FieldWriter final : public FieldVisitor {
     for (const auto& [name, value] : parts_) {
       out += out.empty() ? "{" : ", ";
       out += name;
-      out += " = ";
+      if (!value.empty()) out += " = ";
       out += value;
     }
     return out.empty() ? out : out + "}";
@@ -364,6 +418,9 @@ class FieldWriter final : public FieldVisitor {
       }
       return pairs_text(pairs);
     }
+    if (prefix == "channel_handle")
+      return cat("#stablehlo.channel_handle<handle = ", fields[0].values[0], ", type = ", fields[1].values[0],
+                 ">");
     if (std::strcmp(op_->name, "convolution") == 0) return layout_text(fields);
     const std::string kind = prefix == "dot_dimension_numbers"       ? "dot"
                              : prefix == "scatter_dimension_numbers" ? "scatter"

@@ -99,7 +99,8 @@ std::vector<RegionWord> region_words(const Attributes& attributes) {
 GraphPtr word_region(std::string_view op, std::string_view word, std::span<const TensorType> elements) {
   auto graph = std::make_shared<Graph>("region");
   const bool sort = op == "sort";
-  const size_t count = elements.size();
+  // One region for all operands.
+  const size_t count = op == "all_reduce" ? std::min<size_t>(elements.size(), 1) : elements.size();
   for (size_t i = 0; i < 2 * count; ++i)
     graph->add_input(InputKind::kArgument, cat("arg", i), elements[sort ? i / 2 : i % count]);
   if (const char* combine = word_op(word)) {
