@@ -8,23 +8,10 @@
 #include <string>
 #include <string_view>
 
+#include "espalier/communicator.h"
 #include "espalier/error.h"
 
 namespace espalier {
-
-class ThreadPool;
-
-// What the ranks of a run talk through. Engines of collectives derive from it.
-class Communicator {
- public:
-  virtual ~Communicator() = default;
-  // This process's place among `world()` of them, counted from 0.
-  virtual int rank() const = 0;
-  virtual int world() const = 0;
-  // The bits that are set on any rank: what all of them must do alike is decided so. Every rank calls it, in
-  // the same order.
-  virtual uint32_t any(uint32_t bits) = 0;
-};
 
 // One step of a plan that has run, on the thread that called the plan.
 struct StepEvent {
@@ -49,6 +36,9 @@ struct RunContextOptions {
   Communicator* communicator = nullptr;  // outlives the context, as `events` does
   RunEvents* events = nullptr;           // a Profiler of the thread comes before it
   uint64_t seed = 0;                     // as set_seed() in a new process
+  // Its seed, default generator and layer names are this one's, and so are other parts. It outlives the
+  // context. `seed` counts for nothing then.
+  const class RunContext* shares = nullptr;
 };
 
 // An argument of every run: kernels, reference bodies and the interpreter see the one that their run was
@@ -78,12 +68,13 @@ class RunContext {
   Communicator* const communicator;
   RunEvents* const events;
   const uint64_t seed;  // it began with; set_seed() and seed() are of the room nn
-  const uint64_t id;    // no other context of this process has it
+  const uint64_t id;    // those that share their parts have one, and no other context of this process
 
   // What a room above the base keeps in a context: made by `make` when it is asked for first, destroyed with
   // the context. Thread-safe.
   template <class T>
   T& part(std::shared_ptr<T> (*make)(const RunContext&) = make_part<T>) const {
+    if (shares_) return shares_->part<T>(make);
     static char key;
     const std::lock_guard lock(mutex_);
     std::shared_ptr<void>& found = parts_[&key];
@@ -96,6 +87,7 @@ class RunContext {
   static std::shared_ptr<T> make_part(const RunContext&) {
     return std::make_shared<T>();
   }
+  const RunContext* const shares_;
   mutable std::recursive_mutex mutex_;  // what makes a part may ask for another
   mutable std::map<const void*, std::shared_ptr<void>> parts_;
 };

@@ -32,8 +32,9 @@ RunContext::RunContext(RunContextOptions options, Location at)
       world(options.communicator ? options.communicator->world() : options.world),
       communicator(options.communicator),
       events(options.events),
-      seed(options.seed),
-      id(++contexts) {
+      seed(options.shares ? options.shares->seed : options.seed),
+      id(options.shares ? options.shares->id : ++contexts),
+      shares_(options.shares) {
   const CallScope scope(at);
   if (rank < 0 || rank >= world) {
     throw ValueError("context.rank",

@@ -57,7 +57,7 @@ std::vector<Literal> run_call(const OpDef& op, const AttributesPtr& attributes,
   Failure failure;
   EvalContext body{attributes.get(), views, targets, regions, &runner, &context, &failure};
   op.eval(body);
-  if (failure.failed()) throw RunError("run.failed", failed_text(op, CallScope::current(), failure));
+  if (failure.failed()) throw failed_run(op, CallScope::current(), failure);
   return outputs;
 }
 

@@ -17,8 +17,10 @@ uint64_t hash_type(const TensorType& type) {
 
 }  // namespace
 
-std::string failed_text(const OpDef& op, Location at, const Failure& failure, std::string_view where) {
-  return cat(op.name, at.known() ? cat(" at ", at) : std::string(), where, " failed: ", failure.what());
+RunError failed_run(const OpDef& op, Location at, const Failure& failure, std::string_view where) {
+  if (!failure.rule().empty()) return RunError(failure.rule(), failure.what());
+  return RunError("run.failed", cat(op.name, at.known() ? cat(" at ", at) : std::string(), where,
+                                    " failed: ", failure.what()));
 }
 
 void check_type(const TensorType& type) {

@@ -193,8 +193,9 @@ std::vector<Tensor> region_batch(const Graph& region, std::span<const Tensor> in
                                  const std::vector<bool>& inputs_batched,
                                  const std::vector<bool>& outputs_batched, int64_t size);
 
-// What RunError[run.failed] says of a call that failed; `where` it ran: " in step 3 of 12 of "train"".
-std::string failed_text(const OpDef& op, Location at, const Failure& failure, std::string_view where = {});
+// RunError[run.failed] of a call that failed, or what the failure says; `where` it ran: " in step 3 of 12 of
+// "train"".
+RunError failed_run(const OpDef& op, Location at, const Failure& failure, std::string_view where = {});
 
 // Raises ShapeError[type.c1] for a size below 0, [type.c2] for more than 2^48 elements, [type.c3] for more
 // than 1024 axes.

@@ -25,6 +25,7 @@ struct KernelCall {
   const void* const* in;
   void* const* out;
   std::byte* workspace;
+  std::byte* exchange = nullptr;  // memory that other ranks reach (Communicator::allocate)
   Follower follower = {};  // for kernels that take one: called for every element once, on any thread
 
   ThreadPool& pool() const { return context->pool; }
@@ -42,6 +43,7 @@ struct KernelSite {
   // may be read while the kernel is prepared, and are those of every call.
   std::span<const void* const> constants = {};
   const void* constant(size_t input) const { return constants.empty() ? nullptr : constants[input]; }
+  std::string_view name = {};  // of the call: the scope it was traced in
 };
 
 // A kernel made ready for the types and attributes of one call.
@@ -52,10 +54,14 @@ struct PreparedKernel {
   // Output i may be written over input i, element by element, for i below this number.
   size_t in_place = 0;
   bool takes_follower = false;
+  size_t exchange = 0;  // bytes of KernelCall::exchange
 };
 
 // The kernel for a call; `run` is null when there is none.
 PreparedKernel prepare_kernel(const KernelSite& site);
+// Whether operand i and result i of `op` are one array in memory that other ranks reach, and those of a call lie
+// there one behind the other.
+bool exchanges_in_place(const OpDef& op);
 // Whether the list has an entry for (op, dtype of its first operand).
 bool has_kernel(const OpDef& op, DType dtype);
 // Whether the kernel of `op` with this result reads an operand that lies in memory as f32 where the call has

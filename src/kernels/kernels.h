@@ -28,6 +28,10 @@ PreparedKernel prepare_transpose(const KernelSite& site);
 PreparedKernel prepare_broadcast(const KernelSite& site);
 PreparedKernel prepare_slice(const KernelSite& site);
 PreparedKernel prepare_pad(const KernelSite& site);
+PreparedKernel prepare_all_reduce(const KernelSite& site);
+PreparedKernel prepare_all_gather(const KernelSite& site);
+PreparedKernel prepare_reduce_scatter(const KernelSite& site);
+PreparedKernel prepare_collective_broadcast(const KernelSite& site);
 
 // A kernel of f32 for a call on bf16 or f16: operands are widened, results rounded once.
 PreparedKernel prepare_widened(const KernelSite& site, PreparedKernel (*prepare)(const KernelSite&));

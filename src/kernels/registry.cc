@@ -13,6 +13,7 @@ using Prepare = PreparedKernel (*)(const KernelSite&);
 struct Entry {
   const OpDef* op;
   Prepare f32 = nullptr, bf16 = nullptr, f16 = nullptr, i32 = nullptr;
+  Prepare any = nullptr;  // of every dtype
 };
 
 template <PreparedKernel (*kPrepare)(const KernelSite&)>
@@ -55,12 +56,17 @@ const Entry kEntries[] = {
      .bf16 = prepare_slice,
      .f16 = prepare_slice,
      .i32 = prepare_slice},
+    {.op = &op_all_reduce, .any = prepare_all_reduce},
+    {.op = &op_all_gather, .any = prepare_all_gather},
+    {.op = &op_reduce_scatter, .any = prepare_reduce_scatter},
+    {.op = &op_collective_broadcast, .any = prepare_collective_broadcast},
     {.op = &op_pad, .f32 = prepare_pad, .bf16 = prepare_pad, .f16 = prepare_pad, .i32 = prepare_pad},
 };
 
 Prepare find_kernel(const OpDef& op, DType dtype) {
   for (const Entry& entry : kEntries) {
     if (entry.op != &op) continue;
+    if (entry.any) return entry.any;
     switch (dtype) {
       case DType::kF32:
         return entry.f32;
@@ -95,6 +101,8 @@ bool casts_operand(const OpDef& op, size_t operand, DType memory, DType result) 
   if (&op == &op_adam) return operand == kAdamGradient && (memory == DType::kBF16 || memory == DType::kF16);
   return &op == &op_dot_general && memory == DType::kF32 && runs_on_tiles(result);
 }
+
+bool exchanges_in_place(const OpDef& op) { return &op == &op_all_reduce; }
 
 bool has_kernel(const OpDef& op, DType dtype) { return find_kernel(op, dtype) != nullptr; }
 

@@ -92,8 +92,9 @@ const Graph& Executable::graph() const { return *plan_->graph; }
 size_t Executable::arena_bytes() const { return plan_->arena_bytes; }
 size_t Executable::step_count() const { return plan_->steps.size(); }
 
-RunState::RunState(const Executable::Plan& plan)
+RunState::RunState(const Executable::Plan& plan, const RunContext& context)
     : arena(allocate_buffer(plan.arena_bytes)),
+      communicator(context.communicator),
       slots(plan.slot_count),
       views(plan.max_operands),
       targets(plan.max_operands),
@@ -102,6 +103,11 @@ RunState::RunState(const Executable::Plan& plan)
       regions(plan.regions.size()) {
   slots[kArenaSlot] = arena.get();
   slots[kConstantSlot] = plan.constants.get();
+  if (plan.exchange_bytes) {
+    exchange = communicator ? communicator->allocate(plan.exchange_bytes)
+                            : std::shared_ptr<std::byte[]>(allocate_buffer(plan.exchange_bytes));
+    slots[kExchangeSlot] = exchange.get();
+  }
   for (size_t i = 0; i < plan.large_constants.size(); ++i)
     slots[kFirstFixedSlot + i] = plan.large_constants[i].get();
   spans.reserve(plan.graph->outputs().size());
@@ -112,9 +118,8 @@ void throw_failed(const Executable::Plan& plan, uint32_t step, const Failure& fa
   const Node& node = graph.node(plan.step_nodes[step]);
   const CallScope at(graph.location(node));
   const NameScope scope(graph.scope(node));
-  throw RunError("run.failed", failed_text(*node.op, graph.location(node), failure,
-                                           cat(" in step ", step + 1, " of ", plan.steps.size(), " of \"",
-                                               graph.name(), "\"")));
+  throw failed_run(*node.op, graph.location(node), failure,
+                   cat(" in step ", step + 1, " of ", plan.steps.size(), " of \"", graph.name(), "\""));
 }
 
 void replay(const Executable::Plan& plan, RunState& state, std::span<const ArrayView> inputs,
@@ -140,7 +145,8 @@ void run(const Executable& executable, std::span<const ArrayView> inputs,
   const Executable::Plan& plan = executable.plan();
   check_signature(*plan.graph, inputs, outputs);
   std::unique_ptr<RunState> state = plan.idle.take();
-  if (!state) state = std::make_unique<RunState>(plan);
+  const bool elsewhere = state && plan.exchange_bytes && state->communicator != context.communicator;
+  if (!state || elsewhere) state = std::make_unique<RunState>(plan, context);
   check_overlap(plan, *state, inputs, outputs);
   FloatEnvironment mode;
   RunEvents* const profiler = Profiler::current();

@@ -9,6 +9,7 @@
 #include "ir/constant.h"
 #include "kernels/kernel.h"
 #include "kernels/tile.h"
+#include "ops/collective.h"
 #include "runtime/executable.h"
 
 namespace espalier {
@@ -125,14 +126,14 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
     Few<const void*> in(in_count);
     for (size_t i = 0; i < in_count; ++i) in[i] = call.inputs[i].node()->dense().raw();
     const Buffer workspace = allocate_buffer(kernel.workspace);
-    kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get()});
+    kernel.run({&context, &failure, kernel.params.get(), in.data(), to.data(), workspace.get(), nullptr});
   } else if (results.size() != 1 || !run_tile(call, types, out[0].node()->type, to[0], context.pool)) {
     Few<ArrayView> views(in_count);
     for (size_t i = 0; i < in_count; ++i) views[i] = {types[i], call.inputs[i].node()->dense().raw()};
     EvalContext body{call.attributes.get(), views, targets, {}, nullptr, &context, &failure};
     call.op.eval(body);
   }
-  if (failure.failed()) throw RunError("run.failed", failed_text(call.op, CallScope::current(), failure));
+  if (failure.failed()) throw failed_run(call.op, CallScope::current(), failure);
   return out;
 }
 
@@ -141,7 +142,7 @@ std::vector<Tensor> run_body(const Call& call, const RunContext& context) {
 std::vector<Tensor> execute(const Call& call, const RunContext& context) {
   const bool all_concrete =
       std::all_of(call.inputs.begin(), call.inputs.end(), [](const Tensor& x) { return x.concrete(); });
-  if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose)))
+  if (all_concrete && (!call.regions.empty() || (!call.op.eval && call.op.decompose) || (call.op.fallible && is_collective(call.op))))
     return concrete(run_plan(call, context));
   if (all_concrete && call.op.eval && &call.op != &op_constant) return run_body(call, context);
   return concrete(evaluate(call, context));

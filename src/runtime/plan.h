@@ -70,8 +70,8 @@ class Blocks {
   size_t left_ = 0;
 };
 
-// Slots: the arena, the small constants, then large constants, inputs, outputs.
-inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kFirstFixedSlot = 2;
+// Slots: the arena, the small constants, memory that other ranks reach, then large constants, inputs, outputs.
+inline constexpr uint32_t kArenaSlot = 0, kConstantSlot = 1, kExchangeSlot = 2, kFirstFixedSlot = 3;
 
 struct Executable::Plan {
   std::shared_ptr<const Graph> graph;
@@ -88,7 +88,7 @@ struct Executable::Plan {
   Buffer constants;
   std::vector<Buffer> large_constants;
   uint32_t first_input = 0, first_output = 0, slot_count = 0;
-  uint64_t arena_bytes = 0;
+  uint64_t arena_bytes = 0, exchange_bytes = 0;
   size_t max_operands = 0;  // of one step
   // Input i may lie exactly where output heir[i] lies, its variable's update; kNone: nowhere near any output.
   std::vector<uint32_t> heir;
@@ -99,8 +99,10 @@ struct Executable::Plan {
 
 // What one run owns: kept for the next run of the plan.
 struct RunState {
-  explicit RunState(const Executable::Plan& plan);
+  RunState(const Executable::Plan& plan, const RunContext& context);
   Buffer arena;
+  std::shared_ptr<std::byte[]> exchange;  // of this communicator
+  const Communicator* communicator;
   std::vector<std::byte*> slots;
   std::vector<ArrayView> views;
   std::vector<MutableArrayView> targets;

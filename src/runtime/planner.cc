@@ -34,6 +34,7 @@ class Planner {
   std::unique_ptr<Executable::Plan> finish() {
     find_signature();
     find_uses();
+    reserve_exchange();
     lay_out_constants();
     assign_slots();
     assign_outputs();
@@ -106,6 +107,23 @@ class Planner {
       const bool unchanged = variable_of_[o] != kNone && root == graph_.inputs()[variable_of_[o]].value;
       if (!unchanged) last_use_[root] = end_;
       if (constant_of(root)) constants_.push_back(root);
+    }
+  }
+
+  // Operands and results of a collective that works in place lie one behind the other in memory that other
+  // ranks reach. An operand that is read later, or that a collective before needs, is copied there.
+  void reserve_exchange() {
+    for (uint32_t unit = 0; unit < end_ && options_.fast_kernels; ++unit) {
+      const Node& node = graph_.node(units_.nodes_of(unit)[0]);
+      if (!exchanges_in_place(*node.op)) continue;
+      exchange_of_[unit] = plan_->exchange_bytes;
+      for (uint32_t i = 0; i < node.input_count; ++i) {
+        const ValueId root = units_.read_from(graph_, node, i);
+        if (!is_input(root) && !constant_of(root) && last_use_[root] == unit)
+          exchange_.try_emplace(root, plan_->exchange_bytes);
+        exchange_[node.first_result + i] = plan_->exchange_bytes;
+        plan_->exchange_bytes += (bytes(root) + 63) / 64 * 64;
+      }
     }
   }
 
@@ -206,6 +224,8 @@ class Planner {
   }
 
   Ref arena_place(ValueId value, uint32_t unit) {
+    if (const auto it = exchange_.find(value); it != exchange_.end())
+      return place_[value] = {kExchangeSlot, it->second};
     const uint64_t offset = arena_.allocate(bytes(value));
     place_[value] = {kArenaSlot, offset};
     record(offset, bytes(value), unit, last_use_[value], false);
@@ -305,7 +325,7 @@ class Planner {
       ValueId dying = kNone;
       for (const auto& load : draft.loads()) {
         const ValueId root = load.access.value;
-        if (load.splat || !load.access.direct || load.last_read > i || bytes(root) != bytes(value) ||
+        if (exchange_.contains(value) || load.splat || !load.access.direct || load.last_read > i || bytes(root) != bytes(value) ||
             !dies(root, unit) || is_kept(root) || std::count(taken.begin(), taken.end(), root)) {
           continue;
         }
@@ -363,7 +383,7 @@ class Planner {
     if (options_.fast_kernels && node.region_count == 0)
       kernel = prepare_kernel({*node.op, node.attributes.get(), types, result_types,
                                types.empty() ? DType::kF32 : graph_.type(graph_.inputs(node)[0]).dtype,
-                               constants});
+                               constants, graph_.scope(node)});
     if (!kernel.run && !node.op->eval) throw InternalError(cat(node.op->name, " has no body"));
     if (!kernel.run && is_collective(*node.op) && RunContext::current().world > 1) {
       const Location at = graph_.location(node);
@@ -398,7 +418,8 @@ class Planner {
       } else {
         ValueId dying = kNone;
         for (const ValueId root : roots) {
-          if (dying == kNone && dies(root, unit) && overwrites(i, root)) dying = root;
+          if (dying == kNone && dies(root, unit) && overwrites(i, root) && !exchange_.contains(value))
+            dying = root;
         }
         if (dying != kNone) {
           take_over(value, dying, unit);
@@ -414,7 +435,14 @@ class Planner {
         out.workspace_offset = arena_.allocate(kernel.workspace);
         record(out.workspace_offset, kernel.workspace, unit, unit, false);
       }
-      out.step = kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, out.workspace_offset});
+      const auto exchange = exchange_of_.find(unit);
+      Ref reached{kArenaSlot, 0};
+      if (kernel.exchange) {
+        const bool in_place = exchange != exchange_of_.end();
+        reached = {kExchangeSlot, in_place ? exchange->second : plan_->exchange_bytes};
+        if (!in_place) plan_->exchange_bytes += (kernel.exchange + 63) / 64 * 64;
+      }
+      out.step = kernel_step(*plan_, kernel, inputs, outputs, {kArenaSlot, out.workspace_offset}, reached);
       out.takes_follower = kernel.takes_follower;
       if (kernel.params) plan_->params.push_back(std::move(kernel.params));
     } else {
@@ -476,6 +504,8 @@ class Planner {
   std::vector<ValueId> constants_;  // read from memory
   std::vector<Ref> place_;
   std::unordered_multimap<ValueId, uint32_t> wanted_outputs_;
+  std::unordered_map<ValueId, uint64_t> exchange_;      // offsets of values in memory that other ranks reach
+  std::unordered_map<uint32_t, uint64_t> exchange_of_;  // per unit that works there in place
   ArenaAllocator arena_;
 };
 

@@ -31,7 +31,7 @@ class PlanRunner final : public RegionRunner {
       throw InternalError(cat(block_.op->name, " runs a region that is not its own"));
     const Executable::Plan& plan = block_.plans[i]->plan();
     auto& state = state_.regions[block_.first_region + i];
-    if (!state) state = std::make_unique<RunState>(plan);
+    if (!state) state = std::make_unique<RunState>(plan, context_);
     for (const ArrayView& argument : arguments) {
       for (const MutableArrayView& result : results) {
         if (meet(argument, result)) return run_on_copies(plan, *state, arguments, results);
@@ -83,15 +83,15 @@ struct KernelBlock {
   const void* params;
   uint32_t input_count, output_count;
   const Ref* refs;
-  Ref workspace;
+  Ref workspace, exchange;
 };
 
 void run_kernel_before(const KernelBlock& block, const Frame& frame, const Follower& follower) {
   for (uint32_t i = 0; i < block.input_count; ++i) frame.in[i] = frame.at(block.refs[i]);
   for (uint32_t i = 0; i < block.output_count; ++i)
     frame.out[i] = frame.at(block.refs[block.input_count + i]);
-  block.run(
-      {frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace), follower});
+  block.run({frame.context, frame.failure, block.params, frame.in, frame.out, frame.at(block.workspace),
+             frame.at(block.exchange), follower});
 }
 void run_kernel(const void* memory, const Frame& frame) {
   run_kernel_before(*static_cast<const KernelBlock*>(memory), frame, {});
@@ -163,14 +163,15 @@ Step reference_step(Executable::Plan& plan, const Node& node, std::span<const Re
 }
 
 Step kernel_step(Executable::Plan& plan, const PreparedKernel& kernel, std::span<const Ref> inputs,
-                 std::span<const Ref> outputs, Ref workspace) {
+                 std::span<const Ref> outputs, Ref workspace, Ref exchange) {
   auto* block = plan.blocks.make<KernelBlock>();
   *block = {kernel.run,
             kernel.params.get(),
             static_cast<uint32_t>(inputs.size()),
             static_cast<uint32_t>(outputs.size()),
             join(plan.blocks, inputs, outputs),
-            workspace};
+            workspace,
+            exchange};
   plan.max_operands = std::max({plan.max_operands, inputs.size(), outputs.size()});
   return {run_kernel, block};
 }

@@ -1,0 +1,240 @@
+// Collectives among all ranks of a run, over its communicator.
+#include <algorithm>
+#include <cstring>
+
+#include "base/format.h"
+#include "ir/attribute_reader.h"
+#include "ir/dispatch.h"
+#include "kernels/kernels.h"
+#include "ops/collective.h"
+#include "ops/movement.h"
+
+namespace espalier {
+namespace {
+
+struct CollectiveParams {
+  Collective what;
+  std::string name, type;
+  size_t ranks = 0;  // that it was made for; 0: any number
+  std::vector<size_t> offsets, bytes;  // of operands
+  // Operand and result as [outer, axis, inner] bytes of each operand, where they are cut.
+  std::vector<size_t> outer, row;
+};
+
+template <class T, Reducer kReducer>
+void reduce_ranks(std::byte* to, const std::byte* const* from, int ranks, size_t count) {
+  using A = Accumulator<kReducer, T>;
+  auto* out = reinterpret_cast<T*>(to);
+  const auto* const* in = reinterpret_cast<const T* const*>(from);
+  if (ranks == 2) {
+    // What two numbers add up to is rounded once in either type.
+    const T *a = in[0], *b = in[1];
+    for (size_t i = 0; i < count; ++i)
+      out[i] = static_cast<T>(combine<kReducer>(static_cast<Compute<T>>(a[i]), static_cast<Compute<T>>(b[i])));
+    return;
+  }
+  constexpr size_t kBlock = 512;
+  A sums[kBlock];
+  for (size_t first = 0; first < count; first += kBlock) {
+    const size_t n = std::min(kBlock, count - first);
+    for (size_t i = 0; i < n; ++i) sums[i] = static_cast<A>(in[0][first + i]);
+    for (int rank = 1; rank < ranks; ++rank) {
+      const T* const x = in[rank] + first;
+      for (size_t i = 0; i < n; ++i) sums[i] = combine<kReducer>(sums[i], static_cast<A>(x[i]));
+    }
+    for (size_t i = 0; i < n; ++i) out[first + i] = static_cast<T>(sums[i]);
+  }
+}
+
+Collective::Reduce reduction(Reducer reducer, DType dtype) {
+  Collective::Reduce out = nullptr;
+  visit_reducer(reducer, [&](auto chosen) {
+    visit_dtype(dtype, [&](auto tag) { out = reduce_ranks<typename decltype(tag)::type, chosen.value>; });
+  });
+  return out;
+}
+
+size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+// Nothing for groups of a part of the ranks, for which there is no kernel.
+std::shared_ptr<CollectiveParams> all_ranks(const KernelSite& site, Collective::Kind kind) {
+  auto out = std::make_shared<CollectiveParams>();
+  const auto groups = split_groups(read_dims(site.attributes, "replica_groups"));
+  if (groups.size() > 1) return nullptr;
+  if (groups.size() == 1) {
+    for (size_t i = 0; i < groups[0].size(); ++i) {
+      if (groups[0][i] != static_cast<int64_t>(i)) return nullptr;
+    }
+    out->ranks = groups[0].size();
+  }
+  const DType dtype = site.inputs[0]->dtype;
+  out->what.kind = kind;
+  out->what.element = size_of(dtype);
+  out->name = site.name;
+  out->type = cat(dtype);
+  for (const TensorType* type : site.inputs) {
+    out->bytes.push_back(type->bytes());
+    out->offsets.push_back(out->offsets.empty() ? 0 : out->offsets.back() + padded(out->bytes[out->bytes.size() - 2]));
+  }
+  return out;
+}
+
+void set_reducer(CollectiveParams& params, const KernelSite& site) {
+  const auto reducer = static_cast<Reducer>(read_integer(site.attributes, "reducer"));
+  const DType dtype = site.inputs[0]->dtype;
+  params.type += cat(" ", kReducerWords[static_cast<int>(reducer)]);
+  params.what.reduce = reduction(reducer, dtype);
+}
+
+// The operand that `axis` cuts as [outer, row] bytes: its part of one rank, or all of it.
+void cut_along(CollectiveParams& params, const TensorType& part, int64_t axis) {
+  size_t outer = 1;
+  for (int64_t i = 0; i < axis; ++i) outer *= static_cast<size_t>(part.shape[static_cast<size_t>(i)]);
+  params.outer.push_back(outer);
+  params.row.push_back(outer ? part.bytes() / outer : 0);
+}
+
+void finish(CollectiveParams& params) {
+  params.what.name = params.name;
+  params.what.type = params.type;
+}
+
+// The communicator of more than one rank, or null: then this rank is alone, or `failed` says what is wrong.
+Communicator* peers(const KernelCall& call, const CollectiveParams& params, bool& failed) {
+  Communicator* const communicator = call.context->communicator;
+  const size_t world = communicator ? static_cast<size_t>(communicator->world()) : 1;
+  failed = params.ranks && params.ranks != world;
+  if (failed)
+    call.failure->set(cat("it is made for ", params.ranks, " ranks, and there ", world == 1 ? "is " : "are ", world));
+  return failed || world == 1 ? nullptr : communicator;
+}
+
+// Runs `what`; a failure is the run's.
+bool meet_ranks(const KernelCall& call, Communicator& communicator, const Collective& what, const void* data,
+                void* out) {
+  try {
+    run_collective(communicator, what, static_cast<std::byte*>(const_cast<void*>(data)),
+                   static_cast<std::byte*>(out), call.pool());
+    return true;
+  } catch (const Error& error) {
+    call.failure->set(error.message(), error.rule());
+    return false;
+  }
+}
+
+void run_all_reduce(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  for (size_t i = 0; i < p.bytes.size(); ++i) {
+    std::byte* const place = call.exchange + p.offsets[i];
+    if (p.bytes[i] && call.in[i] != place) std::memcpy(place, call.in[i], p.bytes[i]);
+  }
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  if (communicator) meet_ranks(call, *communicator, p.what, call.exchange, nullptr);
+}
+
+// Each rank's operands, one behind the other as ranks give them, are put together along the axis.
+void run_all_gather(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  if (failed) return;
+  for (size_t i = 0; i < p.bytes.size(); ++i) {
+    if (!p.bytes[i]) continue;
+    if (!communicator) {
+      std::memcpy(call.out[i], call.in[i], p.bytes[i]);
+      continue;
+    }
+    const bool whole = p.outer[i] == 1;
+    std::byte* const gathered = whole ? static_cast<std::byte*>(call.out[i]) : call.workspace;
+    Collective what = p.what;
+    what.count = p.bytes[i] / what.element;
+    if (!meet_ranks(call, *communicator, what, call.in[i], gathered)) return;
+    if (whole) continue;
+    auto* out = static_cast<std::byte*>(call.out[i]);
+    for (size_t k = 0; k < p.outer[i]; ++k) {
+      for (size_t rank = 0; rank < p.ranks; ++rank, out += p.row[i])
+        std::memcpy(out, gathered + rank * p.bytes[i] + k * p.row[i], p.row[i]);
+    }
+  }
+}
+
+// The operand's parts, rank after rank, lie together before they are reduced.
+void run_reduce_scatter(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  if (failed) return;
+  if (!communicator) return void(std::memcpy(call.out[0], call.in[0], p.bytes[0]));
+  const auto* in = static_cast<const std::byte*>(call.in[0]);
+  const size_t part = p.bytes[0] / p.ranks;
+  for (size_t k = 0; k < p.outer[0]; ++k) {
+    for (size_t rank = 0; rank < p.ranks; ++rank, in += p.row[0])
+      std::memcpy(call.exchange + rank * part + k * p.row[0], in, p.row[0]);
+  }
+  meet_ranks(call, *communicator, p.what, call.exchange, call.out[0]);
+}
+
+void run_collective_broadcast(const KernelCall& call) {
+  const auto& p = *static_cast<const CollectiveParams*>(call.params);
+  bool failed = false;
+  Communicator* const communicator = peers(call, p, failed);
+  for (size_t i = 0; i < p.bytes.size() && !failed; ++i) {
+    if (!p.bytes[i]) continue;
+    const bool root = !communicator || communicator->rank() == p.what.root;
+    if (root) std::memcpy(call.out[i], call.in[i], p.bytes[i]);
+    if (!communicator) continue;
+    Collective what = p.what;
+    what.count = p.bytes[i] / what.element;
+    failed = !meet_ranks(call, *communicator, what, call.in[i], root ? nullptr : call.out[i]);
+  }
+}
+
+}  // namespace
+
+PreparedKernel prepare_all_reduce(const KernelSite& site) {
+  const auto params = all_ranks(site, Collective::Kind::kAllReduce);
+  if (!params) return {};
+  set_reducer(*params, site);
+  const size_t bytes = params->offsets.back() + padded(params->bytes.back());
+  params->what.count = bytes / params->what.element;
+  finish(*params);
+  return {.run = run_all_reduce, .params = params, .exchange = bytes};
+}
+
+PreparedKernel prepare_all_gather(const KernelSite& site) {
+  const auto params = all_ranks(site, Collective::Kind::kAllGather);
+  if (!params) return {};
+  const int64_t axis = read_integer(site.attributes, "all_gather_dim");
+  size_t workspace = 0;
+  for (size_t i = 0; i < site.inputs.size(); ++i) {
+    const TensorType &in = *site.inputs[i], &out = *site.outputs[i];
+    if (in.bytes()) params->ranks = out.bytes() / in.bytes();
+    cut_along(*params, in, axis);
+    if (params->outer.back() > 1) workspace = std::max(workspace, out.bytes());
+  }
+  finish(*params);
+  return {.run = run_all_gather, .params = params, .workspace = workspace};
+}
+
+PreparedKernel prepare_reduce_scatter(const KernelSite& site) {
+  const auto params = all_ranks(site, Collective::Kind::kReduceScatter);
+  if (!params) return {};
+  set_reducer(*params, site);
+  params->ranks = site.inputs[0]->bytes() / site.outputs[0]->bytes();
+  params->what.count = params->bytes[0] / params->what.element;
+  cut_along(*params, *site.outputs[0], read_integer(site.attributes, "scatter_dimension"));
+  finish(*params);
+  return {.run = run_reduce_scatter, .params = params, .exchange = padded(params->bytes[0])};
+}
+
+PreparedKernel prepare_collective_broadcast(const KernelSite& site) {
+  const bool others = read_integer(site.attributes, "has_dynamic_root") != 0 ||
+                      read_integer(site.attributes, "channel_handle.handle") > 0;
+  const auto params = others ? nullptr : all_ranks(site, Collective::Kind::kBroadcast);
+  if (!params) return {};
+  finish(*params);
+  return {.run = run_collective_broadcast, .params = params};
+}
+
+}  // namespace espalier
